@@ -1,0 +1,194 @@
+import { t } from 'elysia'
+
+/**
+ * The bodies of the eight call events, as receivers get them. Keys never disappear: what is unknown is `null`, lists may be
+ * `[]`; enumerations are closed. Times are RFC 3339 in UTC with microseconds, durations whole seconds rounded down and
+ * `null` until they are over, numbers and ids strings. `sequence`, not `time`, is the order.
+ */
+export const EVENT_NAMES = [
+  'call_started',
+  'dial_started',
+  'dial_answered',
+  'dial_ended',
+  'call_blind_transferred',
+  'call_attended_transferred',
+  'call_ended',
+  'call_saved',
+] as const
+
+const closed = { additionalProperties: false } as const
+const text = t.Union([t.String(), t.Null()])
+const time = t.Union([t.String({ format: 'date-time' }), t.Null()])
+const seconds = t.Union([t.Integer({ minimum: 0 }), t.Null()])
+
+export const DIRECTIONS = ['inbound', 'outbound', 'internal'] as const
+export const CALL_STATES = ['ringing', 'waiting', 'answered', 'ended'] as const
+export const CALL_RESULTS = ['answered', 'no_answer', 'busy', 'cancelled', 'failed', 'voicemail'] as const
+export const HANGUP_CAUSES = [
+  'normal',
+  'busy',
+  'no_answer',
+  'rejected',
+  'cancelled',
+  'unavailable',
+  'congestion',
+  'invalid_number',
+  'pbx_restart',
+  'other',
+  'unknown',
+] as const
+export const HANGUP_BY = ['caller', 'callee', 'system', 'unknown'] as const
+export const STAGE_KINDS = ['user', 'external', 'group', 'queue'] as const
+export const STAGE_RESULTS = [
+  'answered',
+  'no_answer',
+  'busy',
+  'rejected',
+  'cancelled',
+  'answered_elsewhere',
+  'unavailable',
+  'congestion',
+  'forwarded',
+  'abandoned',
+  'timeout',
+  'other',
+] as const
+
+/** A closed set of words. Elysia's UnionEnum would name the first one as default, which none of ours has. */
+const words = <const T extends readonly [string, ...string[]]>(values: T) => t.UnionEnum(values, { default: undefined })
+const wordsOrNull = <const T extends readonly [string, ...string[]]>(values: T) =>
+  t.Union([t.UnionEnum(values, { default: undefined }), t.Null()])
+
+/** `extension` is set when the party is one of the PBX's own; anonymous: all `null`. */
+export const Party = t.Object({ number: text, name: text, extension: text }, closed)
+export type Party = typeof Party.static
+const party = t.Union([Party, t.Null()])
+
+export const Hangup = t.Object(
+  { cause: words(HANGUP_CAUSES), code: t.Union([t.Integer(), t.Null()]), by: words(HANGUP_BY) },
+  closed,
+)
+export type Hangup = typeof Hangup.static
+
+export const Call = t.Object(
+  {
+    id: t.String(),
+    pbx_id: t.String(),
+    merged_from: t.Array(t.String()),
+    merged_into: text,
+    parent_id: text,
+    direction: words(DIRECTIONS),
+    state: words(CALL_STATES),
+    from: Party,
+    to: Party,
+    did: text,
+    started_at: time,
+    answered_at: time,
+    ended_at: time,
+    duration: seconds,
+    wait_duration: seconds,
+    talk_duration: seconds,
+    result: wordsOrNull(CALL_RESULTS),
+    answered_by: party,
+    handled_by: t.Array(Party),
+    queue: t.Union([
+      t.Object({ name: t.String(), position: t.Union([t.Integer(), t.Null()]), wait_duration: seconds }, closed),
+      t.Null(),
+    ]),
+    transfers: t.Integer({ minimum: 0 }),
+    recorded: t.Boolean(),
+    hangup: t.Union([Hangup, t.Null()]),
+    variables: t.Record(t.String(), t.String()),
+    partial: t.Boolean(),
+  },
+  closed,
+)
+export type Call = typeof Call.static
+
+export const Stage = t.Object(
+  {
+    id: t.String(),
+    parent_id: text,
+    kind: words(STAGE_KINDS),
+    target: text,
+    name: text,
+    attempt: t.Integer({ minimum: 1 }),
+    started_at: time,
+    answered_at: time,
+    ended_at: time,
+    ring_duration: seconds,
+    talk_duration: seconds,
+    result: wordsOrNull(STAGE_RESULTS),
+    forwarded_to: text,
+  },
+  closed,
+)
+export type Stage = typeof Stage.static
+
+export const Transfer = t.Object(
+  {
+    kind: words(['blind', 'attended']),
+    by: Party,
+    transferee: party,
+    to: Party,
+    call_id: t.String(),
+    other_call_id: text,
+  },
+  closed,
+)
+export type Transfer = typeof Transfer.static
+
+export const Recording = t.Object(
+  { id: t.String(), path: text, format: text, duration: seconds, started_at: time, ended_at: time },
+  closed,
+)
+export type Recording = typeof Recording.static
+
+const head = {
+  id: t.String({ description: 'The webhook-id header: the same on every attempt and at every webhook' }),
+  sequence: t.Integer({ minimum: 1 }),
+  account: t.String(),
+  pbx: t.String(),
+  call: Call,
+}
+
+const body = <const Name extends string, const Extra extends Parameters<typeof t.Object>[0]>(
+  name: Name,
+  extra: Extra,
+) =>
+  t.Object(
+    {
+      time: t.String({ format: 'date-time' }),
+      data: t.Object({ name: t.Literal(name), ...head, ...extra }, closed),
+    },
+    closed,
+  )
+
+/** One schema for each of the eight, by name. */
+export const BODIES = {
+  call_started: body('call_started', {}),
+  dial_started: body('dial_started', { stage: Stage }),
+  dial_answered: body('dial_answered', { stage: Stage }),
+  dial_ended: body('dial_ended', { stage: Stage }),
+  call_blind_transferred: body('call_blind_transferred', { transfer: Transfer }),
+  call_attended_transferred: body('call_attended_transferred', { transfer: Transfer }),
+  call_ended: body('call_ended', { stages: t.Array(Stage) }),
+  call_saved: body('call_saved', { stages: t.Array(Stage), recordings: t.Array(Recording) }),
+} as const
+
+export type EventName = keyof typeof BODIES
+export type EventBody = (typeof BODIES)[EventName]['static']
+
+/** What `GET /call/{id}` shows, and what is kept of a saved call. */
+export const CallRecord = t.Object({ call: Call, stages: t.Array(Stage), recordings: t.Array(Recording) }, closed)
+export type CallRecord = typeof CallRecord.static
+
+/** What the tracker tells: one event of one call, ready to be stored and sent. */
+export type CallEvent = {
+  readonly id: string
+  readonly name: EventName
+  readonly callId: string
+  readonly sequence: number
+  readonly atUs: number
+  readonly body: EventBody
+}

@@ -1,0 +1,97 @@
+-- Times are integer microseconds since 1970. Secrets, tokens: see the modules that own them.
+
+CREATE TABLE accounts (
+  id   INTEGER PRIMARY KEY,
+  name TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE users (
+  id            INTEGER PRIMARY KEY AUTOINCREMENT,
+  account_id    INTEGER NOT NULL REFERENCES accounts (id),
+  type          INTEGER NOT NULL,
+  name          TEXT NOT NULL,
+  email         TEXT NOT NULL UNIQUE,
+  password_hash TEXT NOT NULL,
+  created_at    INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE tokens (
+  hash       TEXT PRIMARY KEY, -- SHA-256, hex; the token itself is never stored
+  user_id    INTEGER NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX tokens_by_user ON tokens (user_id);
+
+-- A webhook is its account, its URL and which occurrence of that URL it is. The row stays when the URL leaves the list
+-- (position NULL): its deliveries and its health belong to it, and it comes back to the same row.
+CREATE TABLE webhooks (
+  id               INTEGER PRIMARY KEY,
+  account_id       INTEGER NOT NULL REFERENCES accounts (id),
+  url              TEXT NOT NULL,
+  occurrence       INTEGER NOT NULL,
+  position         INTEGER,
+  call_started     INTEGER NOT NULL,
+  call_ended       INTEGER NOT NULL,
+  dial_started     INTEGER NOT NULL,
+  dial_answered    INTEGER NOT NULL,
+  dial_ended       INTEGER NOT NULL,
+  call_transferred INTEGER NOT NULL,
+  call_saved       INTEGER NOT NULL,
+  UNIQUE (account_id, url, occurrence)
+) STRICT;
+
+-- One signing secret for each URL of an account; kept when the URL leaves the list.
+CREATE TABLE secrets (
+  account_id     INTEGER NOT NULL REFERENCES accounts (id),
+  url            TEXT NOT NULL,
+  secret         TEXT NOT NULL,
+  previous       TEXT,
+  previous_until INTEGER,
+  PRIMARY KEY (account_id, url)
+) STRICT, WITHOUT ROWID;
+
+-- The body is stored once, as it is sent.
+CREATE TABLE events (
+  id         INTEGER PRIMARY KEY, -- grows; the event's public id is `uuid`
+  uuid       TEXT NOT NULL,
+  account_id INTEGER NOT NULL,
+  call_id    TEXT NOT NULL,
+  name       TEXT NOT NULL,
+  sequence   INTEGER NOT NULL,
+  at         INTEGER NOT NULL,
+  body       TEXT NOT NULL
+) STRICT;
+CREATE INDEX events_by_call ON events (call_id, sequence);
+
+CREATE TABLE deliveries (
+  id            INTEGER PRIMARY KEY,
+  event_id      INTEGER NOT NULL REFERENCES events (id),
+  webhook_id    INTEGER NOT NULL REFERENCES webhooks (id),
+  state         INTEGER NOT NULL, -- 0 pending, 1 delivered, 2 failed, 3 cancelled
+  attempts_made INTEGER NOT NULL DEFAULT 0,
+  due_at        INTEGER,
+  created_at    INTEGER NOT NULL,
+  ended_at      INTEGER,
+  attempts      TEXT NOT NULL DEFAULT '[]' -- JSON, as the API shows them
+) STRICT;
+CREATE INDEX deliveries_pending ON deliveries (webhook_id, id) WHERE state = 0;
+
+-- A call that is up: what the tracker needs to go on after a restart.
+CREATE TABLE live_calls (
+  pbx   TEXT NOT NULL,
+  id    TEXT NOT NULL,
+  state TEXT NOT NULL,
+  PRIMARY KEY (pbx, id)
+) STRICT, WITHOUT ROWID;
+
+-- A call that was saved.
+CREATE TABLE calls (
+  id          TEXT PRIMARY KEY,
+  account_id  INTEGER NOT NULL REFERENCES accounts (id),
+  saved_at    INTEGER NOT NULL,
+  direction   TEXT NOT NULL,
+  from_number TEXT,
+  to_number   TEXT,
+  record      TEXT NOT NULL -- JSON: { call, stages, recordings }
+) STRICT;
+CREATE INDEX calls_by_time ON calls (account_id, saved_at, id);

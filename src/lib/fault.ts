@@ -1,0 +1,47 @@
+/**
+ * What can go wrong for a client. The message is for the client; the cause is private and only logged.
+ * Anything else that is thrown is a bug: 500, logged under the request id, hidden.
+ */
+export const FAULT_STATUS = {
+  malformed: 400,
+  unauthenticated: 401,
+  not_found: 404,
+  method_not_allowed: 405,
+  not_acceptable: 406,
+  precondition_failed: 412,
+  too_large: 413,
+  unsupported_media_type: 415,
+  invalid: 422,
+  too_many_requests: 429,
+  internal: 500,
+  unavailable: 503,
+} as const
+
+export type FaultCode = keyof typeof FAULT_STATUS
+
+/** One fault of a body: `path` is a JSON pointer into it (RFC 6901), `''` for the whole body. */
+export type FieldError = { path: string; message: string }
+
+export type FaultDetail = {
+  errors?: readonly FieldError[]
+  headers?: Readonly<Record<string, string>>
+  cause?: unknown
+}
+
+export class Fault extends Error {
+  override readonly name = 'Fault'
+  readonly code: FaultCode
+  readonly errors: readonly FieldError[]
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(code: FaultCode, message: string, detail: FaultDetail = {}) {
+    super(message, { cause: detail.cause })
+    this.code = code
+    this.errors = detail.errors ?? []
+    this.headers = detail.headers ?? {}
+  }
+
+  get status(): number {
+    return FAULT_STATUS[this.code]
+  }
+}

@@ -1,0 +1,42 @@
+/** Times inside are integer microseconds since 1970 (`atUs`), durations milliseconds unless the name says otherwise. */
+
+export const MILLISECOND = 1_000
+export const SECOND = 1_000_000
+
+/** The clock that is injected everywhere: microseconds since 1970. */
+export type NowUs = () => number
+
+/** Wall clock with sub-millisecond digits. It follows the system's clock, so a step of that clock shows. */
+export const nowUs: NowUs = () => {
+  const wholeMs = Date.now()
+  // performance.now() gives the digits below a millisecond; the wall clock alone decides everything above.
+  const withinMs = performance.now() % 1
+  return wholeMs * MILLISECOND + Math.floor(withinMs * MILLISECOND)
+}
+
+/** RFC 3339 in UTC with microseconds: `2026-11-20T21:42:00.123456Z`. */
+export function rfc3339(atUs: number): string {
+  const ms = Math.floor(atUs / MILLISECOND)
+  const micros = atUs - ms * MILLISECOND
+  return `${new Date(ms).toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`
+}
+
+/** Whole seconds from one time to another, rounded down, never below 0. */
+export function wholeSeconds(fromUs: number, toUs: number): number {
+  return Math.max(0, Math.floor((toUs - fromUs) / SECOND))
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+}
+
+/** Reads `500ms`, `5s`, `2m`, `1h`, `30d` as milliseconds; `undefined` if it is not one. */
+export function parseDuration(text: string): number | undefined {
+  const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text.trim())
+  const unit = match?.[2] === undefined ? undefined : UNIT_MS[match[2]]
+  return unit === undefined ? undefined : Number(match?.[1]) * unit
+}
