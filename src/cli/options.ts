@@ -1,0 +1,25 @@
+import { type Command, Option } from 'commander'
+import { DEFAULT_DATA } from '../config.ts'
+
+/** For `.option(flag, help, list, [])`: a flag that may be repeated, or separated by white space in its variable. */
+export const list = (value: string, before: readonly string[]): string[] => [
+  ...before,
+  ...value.split(/\s+/).filter(Boolean),
+]
+
+/** `--data`, on every command that uses the store. */
+export const dataOption = () =>
+  new Option('--data <folder>', 'the folder that holds hookswitch.db').default(DEFAULT_DATA)
+
+/** `--json`, on every command that prints a result. */
+export const jsonOption = () => new Option('--json', 'print the result as JSON, for machines')
+
+/** Gives every flag of every command its variable: `--allow-net` is `HOOKSWITCH_ALLOW_NET`. Flags win. */
+export function nameVariables(command: Command, env: Record<string, string | undefined>): void {
+  for (const option of command.options) {
+    const variable = `HOOKSWITCH_${(option.long ?? '').replace(/^--/, '').replaceAll('-', '_').toUpperCase()}`
+    const off = option.isBoolean() && /^(0|false|no|off)$/i.test(env[variable] ?? '')
+    if (!off && option.long !== '--help') option.env(variable)
+  }
+  for (const child of command.commands) nameVariables(child, env)
+}

@@ -1,0 +1,15 @@
+import type { Command } from 'commander'
+import manifest from '../../package.json' with { type: 'json' }
+import { jsonOption } from './options.ts'
+
+export const VERSION: string = manifest.version
+
+export function versionCommand(program: Command): void {
+  program
+    .command('version')
+    .description('print the version')
+    .addOption(jsonOption())
+    .action(({ json }: { json?: boolean }) => {
+      console.log(json ? JSON.stringify({ version: VERSION, bun: Bun.version }) : VERSION)
+    })
+}

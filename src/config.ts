@@ -1,0 +1,170 @@
+import { readFileSync } from 'node:fs'
+import { type Static, Type as t } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import { CommanderError } from 'commander'
+import ipaddr from 'ipaddr.js'
+import { LOG_LEVELS } from './lib/log.ts'
+import { PbxSource, parsePbxUrl } from './lib/pbx-url.ts'
+import { parseDuration } from './lib/time.ts'
+
+const durationMs = t.Integer({ minimum: 1 })
+
+/** All that `serve` can be told, checked and frozen. */
+export const Config = t.Object({
+  listen: t.Object({ host: t.String(), port: t.Integer({ minimum: 0, maximum: 65535 }) }),
+  dataPath: t.String({ minLength: 1 }),
+  pbxs: t.Array(PbxSource),
+  /** `private`, `loopback`, or a CIDR. */
+  allowNets: t.Array(t.String()),
+  /** CIDRs of the proxies whose X-Forwarded-For is believed. */
+  trustProxies: t.Array(t.String()),
+  proxy: t.Optional(t.String()),
+  metricsToken: t.Optional(t.String({ minLength: 1 })),
+  retryScheduleMs: t.Array(durationMs, { minItems: 1 }),
+  retentionMs: durationMs,
+  retentionFailedMs: durationMs,
+  retentionCallsMs: durationMs,
+  logLevel: t.Union(LOG_LEVELS.map((level) => t.Literal(level))),
+  firstUser: t.Optional(t.Object({ email: t.String(), password: t.String() })),
+})
+export type Config = Readonly<Static<typeof Config>>
+
+/** `serve`'s flags as the command line gives them. */
+export type ServeFlags = {
+  listen: string
+  data: string
+  pbx: string[]
+  allowNet: string[]
+  trustProxy: string[]
+  proxy?: string
+  metricsToken?: string
+  retrySchedule: string
+  retention: string
+  retentionFailed: string
+  retentionCalls: string
+  logLevel: string
+}
+
+export const DEFAULT_DATA = './data'
+export const DEFAULT_RETRY_SCHEDULE = '5s,30s,2m,10m,30m,1h,2h,4h,8h,16h'
+
+type Environment = Record<string, string | undefined>
+
+/** Ends the command with exit code 2 and this one line. */
+export const wrongUsage = (message: string) => new CommanderError(2, 'hookswitch.usage', message)
+
+/**
+ * Prepares the environment for the command line, which reads it where a flag is not given: `HOOKSWITCH_X_FILE` becomes
+ * `HOOKSWITCH_X`, and an empty variable is as none.
+ */
+export function settleEnvironment(env: Environment, readFile = (path: string) => readFileSync(path, 'utf8')): void {
+  for (const [name, value] of Object.entries(env)) {
+    if (!name.startsWith('HOOKSWITCH_')) continue
+    if (value === '' || value === undefined) delete env[name]
+    else if (name.endsWith('_FILE')) env[name.slice(0, -'_FILE'.length)] ??= contentOf(name, value, readFile)
+  }
+}
+
+function contentOf(name: string, path: string, readFile: (path: string) => string): string {
+  try {
+    return readFile(path).replace(/\r?\n$/, '')
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw wrongUsage(`${name}: cannot read ${path} (${reason}): name a file that holds the value`)
+  }
+}
+
+/** @throws CommanderError with exit code 2, naming the first setting that is wrong and what to do. */
+export function readConfig(flags: ServeFlags, env: Environment): Config {
+  const config = {
+    listen: listenAddress(flags.listen),
+    dataPath: flags.data,
+    pbxs: pbxs(flags.pbx),
+    allowNets: flags.allowNet.map((net) => (['private', 'loopback'].includes(net) ? net : cidr('--allow-net', net))),
+    trustProxies: flags.trustProxy.map((net) => cidr('--trust-proxy', net)),
+    ...(flags.proxy === undefined ? {} : { proxy: proxyUrl(flags.proxy) }),
+    ...(flags.metricsToken === undefined ? {} : { metricsToken: flags.metricsToken }),
+    retryScheduleMs: flags.retrySchedule
+      .split(/[\s,]+/)
+      .filter(Boolean)
+      .map((text) => duration('--retry-schedule', text)),
+    retentionMs: duration('--retention', flags.retention),
+    retentionFailedMs: duration('--retention-failed', flags.retentionFailed),
+    retentionCallsMs: duration('--retention-calls', flags.retentionCalls),
+    logLevel: flags.logLevel,
+    ...firstUser(env),
+  }
+  const problem = Value.Errors(Config, config).First()
+  if (problem !== undefined) throw wrong(flagOf(problem.path), problem.message.toLowerCase())
+  return frozen(Value.Parse(Config, config))
+}
+
+/** Names a setting by its flag and its variable. */
+function wrong(flag: string, problem: string): CommanderError {
+  const variable = `HOOKSWITCH_${flag.replace(/^--/, '').replaceAll('-', '_').toUpperCase()}`
+  return wrongUsage(`${flag} (${variable}) ${problem}`)
+}
+
+/** `/retryScheduleMs/0` is of `--retry-schedule`. */
+function flagOf(path: string): string {
+  const key = path.split('/')[1] ?? ''
+  return `--${key.replace(/Ms$/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+function duration(flag: string, text: string): number {
+  const ms = parseDuration(text)
+  if (ms === undefined || ms === 0)
+    throw wrong(flag, `has ${JSON.stringify(text)} where a duration like 5s, 2m, 1h or 30d is wanted`)
+  return ms
+}
+
+/** `127.0.0.1:8080`, `[::1]:8080`, `localhost:0`. */
+export function listenAddress(text: string): { host: string; port: number } {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/i.exec(text)
+  const host = match?.[1] ?? match?.[2]
+  const port = Number(match?.[3])
+  if (host === undefined || !(port <= 65535))
+    throw wrong('--listen', `is ${JSON.stringify(text)}: give it as 127.0.0.1:8080 or [::1]:8080`)
+  return { host, port }
+}
+
+function cidr(flag: string, text: string): string {
+  if (ipaddr.isValidCIDR(text)) return text
+  if (ipaddr.isValid(text)) return `${text}/${text.includes(':') ? 128 : 32}`
+  const words = flag === '--allow-net' ? 'private, loopback or ' : ''
+  throw wrong(flag, `has ${JSON.stringify(text)} where ${words}a network like 10.0.0.0/8 is wanted`)
+}
+
+function proxyUrl(text: string): string {
+  const protocol = URL.canParse(text) ? new URL(text).protocol : ''
+  if (protocol !== 'http:' && protocol !== 'https:')
+    throw wrong('--proxy', 'must be a URL like http://proxy.example:3128')
+  return text
+}
+
+function pbxs(urls: readonly string[]): PbxSource[] {
+  const named = new Map<string, PbxSource>()
+  urls.forEach((url, index) => {
+    const parsed = parsePbxUrl(url)
+    if ('wrong' in parsed) throw wrong('--pbx', `number ${index + 1} ${parsed.wrong}`)
+    const { name } = parsed.pbx
+    if (named.has(name))
+      throw wrong('--pbx', `number ${index + 1} is named ${name} like another one: add ?name= to tell them apart`)
+    named.set(name, parsed.pbx)
+  })
+  return [...named.values()]
+}
+
+function firstUser(env: Environment): Pick<Config, 'firstUser'> {
+  const email = env.HOOKSWITCH_USER_EMAIL
+  const password = env.HOOKSWITCH_USER_PASSWORD
+  if (email === undefined && password === undefined) return {}
+  if (email === undefined || password === undefined)
+    throw wrongUsage('HOOKSWITCH_USER_EMAIL and HOOKSWITCH_USER_PASSWORD go together: set both, or neither')
+  return { firstUser: { email, password } }
+}
+
+function frozen<Value>(value: Value): Value {
+  if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen)
+  return value
+}

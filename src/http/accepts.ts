@@ -1,0 +1,28 @@
+import { Elysia } from 'elysia'
+import { Fault } from '../lib/fault.ts'
+
+/** Refuses with 406 a request whose `Accept` rules JSON out (RFC 9110, 12.5.1). Absent, and `*` for any part, is fine. */
+export const accepts = new Elysia({ name: 'accepts' }).onTransform({ as: 'scoped' }, ({ request }) => {
+  const header = request.headers.get('accept')
+  if (header !== null && !acceptsJson(header))
+    throw new Fault('not_acceptable', 'This service answers in application/json alone.')
+})
+
+export function acceptsJson(header: string): boolean {
+  if (header.trim() === '') return true
+  let best = { rank: -1, quality: 0 }
+  for (const range of header.split(',')) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    const rank = RANK.indexOf(type)
+    if (rank > best.rank) best = { rank, quality: qualityOf(parameters) }
+  }
+  return best.quality > 0
+}
+
+/** The most exact range decides. */
+const RANK = ['*/*', 'application/*', 'application/json']
+
+function qualityOf(parameters: readonly string[]): number {
+  const weight = parameters.find((parameter) => parameter.startsWith('q='))?.slice(2)
+  return weight === undefined ? 1 : Number(weight) || 0
+}

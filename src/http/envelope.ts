@@ -1,0 +1,47 @@
+import { type TSchema, t } from 'elysia'
+import { FAULT_STATUS, type Fault, type FaultCode } from '../lib/fault.ts'
+
+/** What every answer of the API looks like. `result` is `[]` where there is nothing to say. */
+const envelope = <const Status extends string, Code extends TSchema, Result extends TSchema>(
+  status: Status,
+  code: Code,
+  result: Result,
+) => t.Object({ status: t.Literal(status), code, result, message: t.String() })
+
+export const Nothing = t.Array(t.Never(), { maxItems: 0 })
+
+const FieldErrors = t.Object({
+  errors: t.Array(t.Object({ path: t.String({ description: 'JSON pointer into the body' }), message: t.String() })),
+})
+
+export const Failure = t.Object({
+  status: t.Literal('error'),
+  code: t.Integer(),
+  result: t.Union([Nothing, FieldErrors]),
+  message: t.String(),
+})
+export type Failure = typeof Failure.static
+
+/** What any route may answer, whatever it does. */
+const ALWAYS = ['not_acceptable', 'internal', 'unavailable'] as const satisfies readonly FaultCode[]
+
+/** The response schemas of a route: its success, and every fault that it may answer. */
+export function responses<Result extends TSchema>(result: Result, ...faults: readonly FaultCode[]) {
+  const success = { 200: envelope('success', t.Literal(200), result) }
+  const failures = Object.fromEntries([...faults, ...ALWAYS].map((code) => [FAULT_STATUS[code], Failure]))
+  // The failures are for the API document: they are written by the fault handler alone, never by a route.
+  return Object.assign(failures, success) as typeof success
+}
+
+export function success<Result>(result: Result, message: string) {
+  return { status: 'success' as const, code: 200 as const, result, message }
+}
+
+export function failure(fault: Fault): Failure {
+  return {
+    status: 'error',
+    code: fault.status,
+    result: fault.code === 'invalid' ? { errors: [...fault.errors] } : [],
+    message: fault.message,
+  }
+}

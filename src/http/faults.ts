@@ -1,0 +1,55 @@
+import { Elysia, ValidationError } from 'elysia'
+import { Fault } from '../lib/fault.ts'
+import { newUuid } from '../lib/id.ts'
+import type { Log } from '../lib/log.ts'
+import { nowUs } from '../lib/time.ts'
+import { failure } from './envelope.ts'
+import { allowedMethods, type Routed } from './methods.ts'
+import { errorsOf, INVALID } from './validation.ts'
+
+export type FaultsOptions = {
+  log: Log
+  /** Every route of the application, to tell an unknown path from an unknown method. */
+  routes: () => readonly Routed[]
+  /** True once the service is stopping: requests are then refused with 503. */
+  draining?: () => boolean
+  newRequestId?: () => string
+}
+
+/**
+ * The first plugin of the application: gives every response its `X-Request-Id`, and turns every failure, the router's and
+ * ours, into the envelope. Whatever is not a Fault is a bug: 500, logged with its cause under the request id, and hidden.
+ */
+export function faults(options: FaultsOptions) {
+  const { log, routes, draining = () => false, newRequestId = () => newUuid(nowUs()) } = options
+  return new Elysia({ name: 'faults' })
+    .onRequest(({ set }) => {
+      set.headers['x-request-id'] = newRequestId()
+      if (draining()) throw new Fault('unavailable', 'The service is stopping.', { headers: { connection: 'close' } })
+    })
+    .onError({ as: 'global' }, ({ error, code, set, request, path }) => {
+      const requestId = String(set.headers['x-request-id'] ?? '')
+      const fault = code === 'NOT_FOUND' ? unrouted(routes(), request.method, path) : asFault(error, requestId)
+      if (fault.code === 'internal' || fault.cause !== undefined)
+        log.error({ requestId, method: request.method, path, err: fault.cause }, fault.message)
+      Object.assign(set.headers, fault.headers)
+      set.status = fault.status
+      return failure(fault)
+    })
+}
+
+/** What is thrown, as a Fault. */
+export function asFault(error: unknown, requestId: string): Fault {
+  if (error instanceof Fault) return error
+  if (error instanceof ValidationError && error.type !== 'response')
+    return new Fault('invalid', INVALID, { errors: errorsOf(error.all) })
+  return new Fault('internal', `Something went wrong on our side. Please name request ${requestId}.`, { cause: error })
+}
+
+function unrouted(routes: readonly Routed[], method: string, path: string): Fault {
+  const allowed = allowedMethods(routes, path)
+  if (allowed.length === 0) return new Fault('not_found', 'There is nothing at this path.')
+  return new Fault('method_not_allowed', `${method} is not possible here, but ${allowed.join(', ')}.`, {
+    headers: { allow: allowed.join(', ') },
+  })
+}

@@ -1,0 +1,42 @@
+import type { AnyElysia } from 'elysia'
+import { Fault } from '../lib/fault.ts'
+
+export type Address = { host: string; port: number }
+export type HttpServer = { url: string; stop(): Promise<void> }
+
+/** Opens the port and hands every request to the application. @throws Fault `unavailable` when the port cannot be had. */
+export function startServer(app: AnyElysia, { host, port }: Address): HttpServer {
+  const server = listen(app, host, port)
+  app.server = server
+  const shown = server.hostname?.includes(':') ? `[${server.hostname}]` : server.hostname
+  return {
+    url: `http://${shown}:${server.port}`,
+    async stop() {
+      // Requests in flight have been waited for: what is left are idle connections and event streams.
+      await server.stop(true)
+    },
+  }
+}
+
+function listen(app: AnyElysia, hostname: string, port: number) {
+  try {
+    return Bun.serve({
+      hostname,
+      port,
+      fetch: (request) => app.fetch(request),
+      // The length is checked by http/body.ts, so that the refusal is in the envelope.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    })
+  } catch (cause) {
+    throw new Fault('unavailable', listenProblem(cause, hostname, port), { cause })
+  }
+}
+
+function listenProblem(cause: unknown, host: string, port: number): string {
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  if (code === 'EADDRINUSE')
+    return `port ${port} on ${host} is in use: stop what holds it, or choose another with --listen ${host}:PORT`
+  if (code === 'EACCES')
+    return `port ${port} on ${host} may not be opened by this user: choose one above 1023 with --listen`
+  return `cannot listen on ${host}:${port}: ${cause instanceof Error ? cause.message : String(cause)}`
+}

@@ -1,0 +1,93 @@
+import { type Static, Type as t } from '@sinclair/typebox'
+
+/** Where a PBX is, how to log in there, and what cannot be guessed of its naming. */
+export const PbxSource = t.Object({
+  protocol: t.Union([t.Literal('ami'), t.Literal('amis'), t.Literal('esl')]),
+  /** How events, metrics and the log call it. */
+  name: t.String({ minLength: 1 }),
+  /** The account that its calls belong to. */
+  account: t.String({ minLength: 1 }),
+  host: t.String({ minLength: 1 }),
+  port: t.Integer({ minimum: 1, maximum: 65535 }),
+  user: t.String(),
+  secret: t.String(),
+  trunks: t.Array(t.String()),
+  extensions: t.Array(t.String()),
+  /** Channel variables to pass on. */
+  variables: t.Array(t.String()),
+  /** A file of certificates to trust in place of the system's, for `amis`. */
+  caFile: t.Optional(t.String()),
+})
+export type PbxSource = Static<typeof PbxSource>
+
+const DEFAULT_PORT = { ami: 5038, amis: 5039, esl: 8021 } as const
+const PARAMETERS = ['name', 'account', 'trunks', 'extensions', 'variables', 'ca']
+
+type Parsed = { pbx: PbxSource } | { wrong: string }
+
+/** Reads `ami://user:secret@host:5038?name=office`. What is `wrong` is said without repeating the secret. */
+export function parsePbxUrl(text: string): Parsed {
+  if (!URL.canParse(text))
+    return { wrong: 'is not a URL like ami://user:secret@host:5038 or esl://:password@host:8021' }
+  const url = new URL(text)
+  const protocol = url.protocol.slice(0, -1)
+  if (protocol !== 'ami' && protocol !== 'amis' && protocol !== 'esl')
+    return { wrong: `starts with ${url.protocol}// where ami://, amis:// or esl:// is wanted` }
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  if (host === '') return { wrong: 'names no host' }
+  if (url.pathname !== '' && url.pathname !== '/') return { wrong: `has a path (${url.pathname}) where none belongs` }
+  if (url.port === '0') return { wrong: 'names port 0' }
+  const user = decoded(url.username)
+  const secret = decoded(url.password)
+  const query = queryOf(url.search)
+  if (user === undefined || secret === undefined || query === undefined)
+    return { wrong: 'has a % that is not percent-encoding: write it as %25' }
+  const unknown = [...query.keys()].find((key) => !PARAMETERS.includes(key))
+  if (unknown !== undefined) return { wrong: `has the parameter ${unknown}, which is none of ${PARAMETERS.join(', ')}` }
+  if (protocol !== 'esl' && user === '') return { wrong: 'names no user: ami://user:secret@host' }
+  if (secret === '') return { wrong: 'has no secret: percent-encode what a URL cannot hold' }
+  const port = url.port === '' ? DEFAULT_PORT[protocol] : Number(url.port)
+  const caFile = query.get('ca')
+  return {
+    pbx: {
+      protocol,
+      name: query.get('name') || `${url.hostname}:${port}`,
+      account: query.get('account') || 'default',
+      host,
+      port,
+      user,
+      secret,
+      trunks: list(query.get('trunks')),
+      extensions: list(query.get('extensions')),
+      variables: list(query.get('variables')),
+      ...(caFile ? { caFile } : {}),
+    },
+  }
+}
+
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** Not URLSearchParams, which reads `+`, a part of numbers and patterns, as a space. */
+function queryOf(search: string): Map<string, string> | undefined {
+  const query = new Map<string, string>()
+  for (const pair of search.slice(1).split('&').filter(Boolean)) {
+    const cut = pair.indexOf('=')
+    const key = decoded(cut < 0 ? pair : pair.slice(0, cut))
+    const value = decoded(cut < 0 ? '' : pair.slice(cut + 1))
+    if (key === undefined || value === undefined) return undefined
+    query.set(key, value)
+  }
+  return query
+}
+
+const list = (value = '') =>
+  value
+    .split(',')
+    .map((item) => item.trim())
+    .filter(Boolean)

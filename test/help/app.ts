@@ -1,0 +1,105 @@
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+
+const ROOT = resolve(import.meta.dir, '../..')
+const EXECUTABLE = join(ROOT, 'dist/hookswitch')
+const READY_WITHIN_MS = 15_000
+
+let built: Promise<void> | undefined
+
+/** Builds the executable once in a run of the tests; `bun run test` has built it already and says so. */
+export function buildOnce(): Promise<void> {
+  built ??= build()
+  return built
+}
+
+async function build(): Promise<void> {
+  if (process.env.HOOKSWITCH_TEST_BUILT === '1' && existsSync(EXECUTABLE)) return
+  const child = Bun.spawn(['bun', 'run', 'build'], { cwd: ROOT, stdout: 'pipe', stderr: 'pipe' })
+  if ((await child.exited) !== 0) throw new Error(`the build failed: ${await new Response(child.stderr).text()}`)
+}
+
+/** An empty folder of its own, gone when the test is over. */
+export function emptyFolder(): { path: string; [Symbol.dispose](): void } {
+  const path = mkdtempSync(join(tmpdir(), 'hookswitch-test-'))
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
+}
+
+export type Ran = { code: number; stdout: string; stderr: string }
+
+/** Runs one command of the compiled file to its end, in `cwd`, with nothing in its environment but what is given. */
+export async function run(
+  args: readonly string[],
+  options: { cwd: string; env?: Record<string, string>; stdin?: string },
+): Promise<Ran> {
+  await buildOnce()
+  const child = Bun.spawn([EXECUTABLE, ...args], {
+    cwd: options.cwd,
+    env: options.env ?? {},
+    stdin: new Blob([options.stdin ?? '']),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  return { code, stdout, stderr }
+}
+
+export type RunningApp = {
+  url: string
+  pid: number
+  cwd: string
+  /** All that it has printed so far. */
+  output(): string
+  /** Sends a signal and waits for the end. @returns the exit code, or the signal that ended it. */
+  stop(signal?: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | string>
+}
+
+/** Starts `serve` of the compiled file on a port of its own, and waits for the line that says that it is ready. */
+export async function startServe(options: {
+  cwd: string
+  args?: readonly string[]
+  env?: Record<string, string>
+}): Promise<RunningApp> {
+  await buildOnce()
+  const child = Bun.spawn([EXECUTABLE, 'serve', '--listen', '127.0.0.1:0', ...(options.args ?? [])], {
+    cwd: options.cwd,
+    env: options.env ?? {},
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  let printed = ''
+  const collect = async (stream: ReadableStream<Uint8Array>, onText: () => void) => {
+    const decoder = new TextDecoder()
+    for await (const chunk of stream) {
+      printed += decoder.decode(chunk, { stream: true })
+      onText()
+    }
+  }
+  const { promise: ready, resolve: isReady, reject: isNotReady } = Promise.withResolvers<string>()
+  const look = () => {
+    const url = /^hookswitch ready on (\S+)$/m.exec(printed)?.[1]
+    if (url !== undefined) isReady(url)
+  }
+  const collected = Promise.all([collect(child.stdout, look), collect(child.stderr, look)])
+  const timer = setTimeout(() => isNotReady(new Error(`not ready in time: ${printed}`)), READY_WITHIN_MS)
+  void collected.then(() => isNotReady(new Error(`it ended before it was ready: ${printed}`)))
+  const url = await ready.finally(() => clearTimeout(timer))
+  return {
+    url,
+    pid: child.pid,
+    cwd: options.cwd,
+    output: () => printed,
+    async stop(signal = 'SIGTERM') {
+      child.kill(signal)
+      await child.exited
+      await collected
+      return child.exitCode ?? child.signalCode ?? 'unknown'
+    },
+  }
+}
