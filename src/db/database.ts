@@ -2,6 +2,7 @@ import { Database as Sqlite } from 'bun:sqlite'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import initial from './migrations/001.sql' with { type: 'text' }
 import type { Mutation, Tx } from './mutation.ts'
+import { bindConnection } from './prepared.ts'
 import * as schema from './schema.ts'
 
 /** The store. Reads see all that was committed; a write resolves once it is on disk. */
@@ -31,6 +32,7 @@ export function openDatabase(path: string): Database {
     })()
   })
   const tx = drizzle(connection, { schema })
+  bindConnection(tx, connection)
   return {
     read: tx,
     async commit(mutation, args) {

@@ -40,6 +40,7 @@ export const webhooks = sqliteTable(
     dialEnded: flag('dial_ended'),
     callTransferred: flag('call_transferred'),
     callSaved: flag('call_saved'),
+    cancelledTo: integer('cancelled_to').notNull().default(0),
   },
   (table) => [unique().on(table.accountId, table.url, table.occurrence)],
 )
@@ -68,20 +69,35 @@ export const events = sqliteTable(
     at: integer('at').notNull(),
     body: text('body').notNull(),
   },
-  (table) => [index('events_by_call').on(table.callId, table.sequence)],
+  (table) => [index('events_by_call').on(table.callId, table.sequence), index('events_by_account').on(table.accountId)],
 )
 
 export const deliveries = sqliteTable('deliveries', {
   id: integer('id').primaryKey(),
-  eventId: integer('event_id').notNull(),
   webhookId: integer('webhook_id').notNull(),
   state: integer('state').notNull(),
+  tries: integer('tries').notNull().default(0),
   attemptsMade: integer('attempts_made').notNull().default(0),
   dueAt: integer('due_at'),
+  since: integer('since').notNull(),
   createdAt: integer('created_at').notNull(),
   endedAt: integer('ended_at'),
-  attempts: text('attempts').notNull().default('[]'),
 })
+
+export const attempts = sqliteTable(
+  'attempts',
+  {
+    deliveryId: integer('delivery_id').notNull(),
+    at: integer('at').notNull(),
+    probe: flag('probe'),
+    status: integer('status'),
+    durationMs: integer('duration_ms').notNull(),
+    error: text('error'),
+    address: text('address'),
+    response: text('response'),
+  },
+  (table) => [primaryKey({ columns: [table.deliveryId, table.at] })],
+)
 
 export const liveCalls = sqliteTable(
   'live_calls',

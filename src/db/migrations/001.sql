@@ -23,7 +23,8 @@ CREATE TABLE tokens (
 CREATE INDEX tokens_by_user ON tokens (user_id);
 
 -- A webhook is its account, its URL and which occurrence of that URL it is. The row stays when the URL leaves the list
--- (position NULL): its deliveries and its health belong to it, and it comes back to the same row.
+-- (position NULL): its deliveries and its health belong to it, and it comes back to the same row. What waited when it left,
+-- the deliveries up to cancelled_to (the newest delivery's id then), is never sent and is cancelled in small steps.
 CREATE TABLE webhooks (
   id               INTEGER PRIMARY KEY,
   account_id       INTEGER NOT NULL REFERENCES accounts (id),
@@ -37,6 +38,7 @@ CREATE TABLE webhooks (
   dial_ended       INTEGER NOT NULL,
   call_transferred INTEGER NOT NULL,
   call_saved       INTEGER NOT NULL,
+  cancelled_to     INTEGER NOT NULL DEFAULT 0,
   UNIQUE (account_id, url, occurrence)
 ) STRICT;
 
@@ -62,19 +64,37 @@ CREATE TABLE events (
   body       TEXT NOT NULL
 ) STRICT;
 CREATE INDEX events_by_call ON events (call_id, sequence);
+CREATE INDEX events_by_account ON events (account_id);
 
+-- One event for one webhook. `id` is the event's id × 128 + its place among the event's deliveries (a list holds 100 at most), so
+-- that each is found from the other without an index, and ids grow as events do. These three tables take every write of the hot
+-- path: no foreign keys here, `hookswitch verify` proves what they would.
 CREATE TABLE deliveries (
   id            INTEGER PRIMARY KEY,
-  event_id      INTEGER NOT NULL REFERENCES events (id),
-  webhook_id    INTEGER NOT NULL REFERENCES webhooks (id),
-  state         INTEGER NOT NULL, -- 0 pending, 1 delivered, 2 failed, 3 cancelled
-  attempts_made INTEGER NOT NULL DEFAULT 0,
-  due_at        INTEGER,
+  webhook_id    INTEGER NOT NULL,
+  state         INTEGER NOT NULL,           -- 0 pending, 1 delivered, 2 failed, 3 cancelled
+  tries         INTEGER NOT NULL DEFAULT 0, -- attempts that count against the present schedule
+  attempts_made INTEGER NOT NULL DEFAULT 0, -- over all schedules
+  due_at        INTEGER,                    -- of a retry; NULL: never tried, due at once, in the order of ids
+  since         INTEGER NOT NULL,           -- when the present schedule began
   created_at    INTEGER NOT NULL,
-  ended_at      INTEGER,
-  attempts      TEXT NOT NULL DEFAULT '[]' -- JSON, as the API shows them
+  ended_at      INTEGER
 ) STRICT;
-CREATE INDEX deliveries_pending ON deliveries (webhook_id, id) WHERE state = 0;
+CREATE INDEX deliveries_fresh ON deliveries (webhook_id) WHERE state = 0 AND due_at IS NULL;
+CREATE INDEX deliveries_retry ON deliveries (webhook_id, due_at) WHERE state = 0 AND due_at IS NOT NULL;
+CREATE INDEX deliveries_lost ON deliveries (webhook_id) WHERE state > 1;
+
+CREATE TABLE attempts (
+  delivery_id INTEGER NOT NULL,
+  at          INTEGER NOT NULL,
+  probe       INTEGER NOT NULL, -- 1: sent while the webhook was down, counts against nothing
+  status      INTEGER,
+  duration_ms INTEGER NOT NULL,
+  error       TEXT,
+  address     TEXT,
+  response    TEXT,
+  PRIMARY KEY (delivery_id, at)
+) STRICT, WITHOUT ROWID;
 
 -- A call that is up: what the tracker needs to go on after a restart.
 CREATE TABLE live_calls (

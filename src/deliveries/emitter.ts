@@ -1,0 +1,21 @@
+import { EventEmitter } from 'node:events'
+import type { Stored } from './outbox.ts'
+
+/**
+ * What is told inside the process, after the commit that made it true. A nudge may be lost: whoever listens must find the same in
+ * the store, only later.
+ */
+export type Nudges = {
+  /** Events that are on disk, with their deliveries. */
+  stored: [readonly Stored[]]
+  /** Deliveries that changed: ids, for whoever shows them. */
+  deliveries: [readonly number[]]
+  /** The webhook list or a secret of an account changed. */
+  webhooks: []
+  /** Another process wrote to the store: drop what was read before. */
+  foreign: []
+}
+
+export type Emitter = EventEmitter<Nudges>
+
+export const newEmitter = (): Emitter => new EventEmitter<Nudges>({ captureRejections: false })

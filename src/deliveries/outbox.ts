@@ -1,0 +1,72 @@
+import type { Tx } from '../db/mutation.ts'
+import { prepared } from '../db/prepared.ts'
+
+/**
+ * A delivery's id is its event's id × 128 + its place among that event's deliveries: the highest place is 99, since a list holds
+ * 100 webhooks at most.
+ */
+export const DELIVERIES_PER_EVENT = 128
+export const eventOf = (deliveryId: number) => Math.floor(deliveryId / DELIVERIES_PER_EVENT)
+
+/** An event to be told. `body` is the request's body as it will be sent. */
+export type NewEvent = {
+  readonly uuid: string
+  readonly callId: string
+  readonly name: string
+  readonly sequence: number
+  readonly atUs: number
+  readonly body: string
+}
+
+/** An event that is stored with its deliveries: all that the dispatcher needs to send it without reading it again. */
+export type Stored = NewEvent & {
+  readonly id: number
+  readonly accountId: number
+  readonly deliveries: readonly { readonly id: number; readonly webhookId: number }[]
+}
+
+export type Enqueue = {
+  readonly accountId: number
+  readonly events: readonly NewEvent[]
+  readonly nowUs: number
+}
+
+/** Which switch of a webhook rules an event. Both transfers obey one. */
+const SWITCH: Readonly<Record<string, string>> = {
+  call_blind_transferred: 'call_transferred',
+  call_attended_transferred: 'call_transferred',
+}
+
+type ListedWebhook = { id: number } & Record<string, number>
+
+/**
+ * Stores events, each with one delivery for every webhook of the account's list whose switch for it is on, in the order given.
+ * Runs inside the caller's mutation, so that call, events and deliveries are committed together.
+ */
+export function enqueueEvents(tx: Tx, { accountId, events, nowUs }: Enqueue): Stored[] {
+  if (events.length === 0) return []
+  const webhooks = prepared<ListedWebhook, [number]>(
+    tx,
+    'SELECT * FROM webhooks WHERE account_id = ? AND position IS NOT NULL ORDER BY position',
+  ).all(accountId)
+  const insertEvent = prepared<never, [string, number, string, string, number, number, string]>(
+    tx,
+    'INSERT INTO events (uuid, account_id, call_id, name, sequence, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  )
+  const insertDelivery = prepared<never, [number, number, number, number]>(
+    tx,
+    'INSERT INTO deliveries (id, webhook_id, state, since, created_at) VALUES (?, ?, 0, ?, ?)',
+  )
+  return events.map((event) => {
+    const { uuid, callId, name, sequence, atUs, body } = event
+    const id = Number(insertEvent.run(uuid, accountId, callId, name, sequence, atUs, body).lastInsertRowid)
+    const deliveries: { id: number; webhookId: number }[] = []
+    for (const webhook of webhooks) {
+      if (webhook[SWITCH[name] ?? name] !== 1) continue
+      const deliveryId = id * DELIVERIES_PER_EVENT + deliveries.length
+      insertDelivery.run(deliveryId, webhook.id, nowUs, nowUs)
+      deliveries.push({ id: deliveryId, webhookId: webhook.id })
+    }
+    return { ...event, id, accountId, deliveries }
+  })
+}

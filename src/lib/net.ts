@@ -1,0 +1,92 @@
+import ipaddr from 'ipaddr.js'
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+type Range = readonly [Address, number]
+
+/** What an operator lets webhooks reach besides global unicast: the parsed `--allow-net`. */
+export type AllowList = readonly Range[]
+
+const LOOPBACK = ['127.0.0.0/8', '::1/128']
+const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']
+
+/**
+ * Every range of the IANA IPv4 and IPv6 Special-Purpose Address Registries, and multicast. Some of them are reachable (AS112,
+ * AMT), but no customer's receiver lives there.
+ */
+const SPECIAL_V4 = [
+  '0.0.0.0/8',
+  '100.64.0.0/10',
+  '169.254.0.0/16',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.31.196.0/24',
+  '192.52.193.0/24',
+  '192.88.99.0/24',
+  '192.175.48.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+]
+/** Only 2000::/3 is global unicast at all; inside it these are special. 2002::/16 is judged by the IPv4 address inside. */
+const GLOBAL_V6 = range('2000::/3')
+const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48', '3fff::/20']
+
+function range(cidr: string): Range {
+  return ipaddr.parseCIDR(cidr)
+}
+const loopback = LOOPBACK.map(range)
+const privateNets = PRIVATE.map(range)
+const special = [...SPECIAL_V4, ...SPECIAL_V6].map(range)
+
+const within = (address: Address, ranges: readonly Range[]) =>
+  ranges.some(([net, bits]) => net.kind() === address.kind() && address.match(net, bits))
+
+/**
+ * Reads `loopback`, `private`, addresses and CIDRs.
+ * @returns the list, or the entry that is none of them.
+ */
+export function parseAllowList(entries: readonly string[]): { allow: AllowList } | { wrong: string } {
+  const allow: Range[] = []
+  for (const entry of entries) {
+    if (entry === 'loopback') allow.push(...loopback)
+    else if (entry === 'private') allow.push(...privateNets)
+    else if (ipaddr.isValidCIDR(entry)) allow.push(range(entry))
+    else if (ipaddr.isValid(entry)) allow.push([ipaddr.parse(entry), entry.includes(':') ? 128 : 32])
+    else return { wrong: entry }
+  }
+  return { allow }
+}
+
+/** The IPv4 address inside a mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96) or 6to4 (2002::/16) one; else the address itself. */
+function innermost(address: Address): Address {
+  if (!(address instanceof ipaddr.IPv6)) return address
+  const bytes = address.toByteArray()
+  switch (address.range()) {
+    case 'ipv4Mapped':
+    case 'rfc6052':
+      return new ipaddr.IPv4(bytes.slice(12))
+    case '6to4':
+      return new ipaddr.IPv4(bytes.slice(2, 6))
+    default:
+      return address
+  }
+}
+
+/**
+ * Why an IP address may not be called, naming the setting that would allow it; `undefined` if it may.
+ * Global unicast is allowed; the rest only as far as `allow` lists it. Text that is no address is refused.
+ */
+export function addressRefusal(text: string, allow: AllowList): string | undefined {
+  const zoneless = text.split('%', 1)[0] ?? text
+  if (!ipaddr.isValid(zoneless)) return `${text} is not an IP address`
+  const address = ipaddr.parse(zoneless)
+  const judged = innermost(address)
+  if (within(judged, allow) || within(address, allow)) return undefined
+  if (within(judged, loopback)) return `${text} is a loopback address: --allow-net loopback allows it`
+  if (within(judged, privateNets)) return `${text} is a private address: --allow-net private allows it`
+  const global = judged instanceof ipaddr.IPv4 || within(judged, [GLOBAL_V6])
+  if (global && !within(judged, special)) return undefined
+  return `${text} is a special address: --allow-net ${judged.toString()} allows it`
+}

@@ -1,0 +1,21 @@
+import ipaddr from 'ipaddr.js'
+import { type AllowList, addressRefusal } from '../lib/net.ts'
+
+/** The URL's host as an IP address without brackets, or `undefined` when it is a name. URL has normalised every spelling. */
+export function literalAddress(url: URL): string | undefined {
+  const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname
+  return ipaddr.isValid(host) ? host : undefined
+}
+
+/**
+ * Why a URL may not be called, as far as the URL itself tells: a literal address in any spelling, `localhost`, `*.localhost`.
+ * Names the setting that would allow it; `undefined` if it may. Another name is judged when it is resolved, at each attempt.
+ */
+export function literalRefusal(url: URL, allow: AllowList): string | undefined {
+  const literal = literalAddress(url)
+  if (literal !== undefined) return addressRefusal(literal, allow)
+  const name = url.hostname.toLowerCase().replace(/\.$/, '')
+  if (name !== 'localhost' && !name.endsWith('.localhost')) return undefined
+  const allowed = ['127.0.0.1', '::1'].some((address) => addressRefusal(address, allow) === undefined)
+  return allowed ? undefined : `${name} is this machine: --allow-net loopback allows it`
+}
