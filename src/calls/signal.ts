@@ -1,0 +1,149 @@
+import type { StageResult } from './words.ts'
+
+/**
+ * What every connector speaks: facts about channels (legs), in the words of neither PBX. `atUs` is when it happened (the PBX's stamp
+ * corrected by its clock's offset, else the arrival), `arrivedUs` when it reached us: settle windows run on the latter.
+ */
+export type At = { readonly atUs: number; readonly arrivedUs: number }
+
+/** Who is at the far end of a channel. `virtual`: half of a Local or loopback channel, never seen outside. */
+export type Endpoint = {
+  readonly kind: 'extension' | 'external' | 'virtual'
+  /** The extension, or the outside number; `null` when it is not known (anonymous). */
+  readonly number: string | null
+  readonly name: string | null
+}
+
+/** A channel as a PBX lists it when it is asked what is up. */
+export type ListedChannel = {
+  readonly id: string
+  /** The PBX's id of the call it belongs to, if it has such. */
+  readonly linkedId: string | null
+  readonly endpoint: Endpoint
+  /** What this channel dialled, if it is a caller's. */
+  readonly dialled: string | null
+  /** It was dialled by the PBX; `source` is who dialled it, where the list tells. */
+  readonly callee: boolean
+  readonly source: string | null
+  readonly up: boolean
+  readonly ringing: boolean
+  readonly bridge: string | null
+  /** When the channel was made; `null` if the list does not tell. */
+  readonly startedUs: number | null
+}
+
+/** How a channel ended. */
+export type End = {
+  /** Q.850, `null` if the PBX gave none. */
+  readonly code: number | null
+  /** What the end means for a dial that nobody answered. */
+  readonly result: StageResult
+  /** The PBX stopped this channel itself, when its dial was over: the reason is to be found elsewhere. */
+  readonly withdrawn: boolean
+  /** A transfer that explains this end may still be told. */
+  readonly mayTransfer: boolean
+  /** Number it was forwarded to. */
+  readonly forwardedTo: string | null
+}
+
+export type ChannelSignal =
+  /** First sight of a channel. `originated`: the PBX makes it itself, for nobody's call (click-to-call). */
+  | {
+      readonly kind: 'channel'
+      readonly id: string
+      readonly linkedId: string | null
+      readonly endpoint: Endpoint
+      readonly dialled: string | null
+      readonly originated: boolean
+      /** The number shown to the party that is rung. */
+      readonly shown: string | null
+    }
+  /** The PBX now counts the channel to another call. */
+  | { readonly kind: 'linked'; readonly id: string; readonly linkedId: string }
+  /** The channel is in another place of the dialplan. */
+  | { readonly kind: 'dialled'; readonly id: string; readonly dialled: string }
+  /** Two halves of a Local or loopback channel: `one` is dialled, `two` runs the dialplan. */
+  | { readonly kind: 'pair'; readonly one: string; readonly two: string }
+  | {
+      readonly kind: 'dial'
+      readonly source: string | null
+      readonly dest: string
+      readonly endpoint: Endpoint
+      readonly shown: string | null
+    }
+  | { readonly kind: 'ringing'; readonly id: string }
+  /** The channel is up. For a caller's channel that is the PBX's answer, not a person's. */
+  | { readonly kind: 'up'; readonly id: string }
+  /** A dial is over; `answered` when this party, and no other, got the call. */
+  | {
+      readonly kind: 'dialed'
+      readonly source: string | null
+      readonly dest: string
+      readonly result: StageResult
+      readonly forwardedTo: string | null
+    }
+  /** A dial for which the PBX made no channel. */
+  | { readonly kind: 'dial_failed'; readonly source: string; readonly endpoint: Endpoint; readonly result: StageResult }
+  | {
+      readonly kind: 'bridged'
+      readonly id: string
+      readonly bridge: string
+      /** A conference: who is in it does not belong to one call. */
+      readonly room: boolean
+      /** A place to wait (parking): not a conversation. */
+      readonly waiting: boolean
+    }
+  | { readonly kind: 'unbridged'; readonly id: string; readonly bridge: string }
+  | { readonly kind: 'held'; readonly id: string; readonly held: boolean }
+  | {
+      readonly kind: 'blind_transfer'
+      readonly transferer: string | null
+      readonly transferee: string | null
+      readonly to: string
+    }
+  | {
+      readonly kind: 'attended_transfer'
+      readonly transferers: readonly string[]
+      readonly transferee: string | null
+      readonly target: string | null
+    }
+  /** The channel took over a call that was not its own: pick-up, parking retrieved, intercept. */
+  | { readonly kind: 'joined'; readonly id: string; readonly into: string }
+  | { readonly kind: 'queue_joined'; readonly id: string; readonly queue: string; readonly position: number | null }
+  | { readonly kind: 'queue_left'; readonly id: string; readonly result: 'abandoned' | 'timeout' | 'other' | null }
+  | { readonly kind: 'member'; readonly dest: string; readonly name: string | null }
+  /** Voicemail answered, or a conference room was entered. */
+  | { readonly kind: 'voicemail'; readonly id: string }
+  | { readonly kind: 'room'; readonly id: string; readonly room: string }
+  | { readonly kind: 'recording_started'; readonly id: string; readonly path: string | null }
+  | {
+      readonly kind: 'recording_stopped'
+      readonly id: string
+      readonly path: string | null
+      readonly durationMs: number | null
+      readonly kept: boolean
+    }
+  /** The path of a recording, told apart from its start. */
+  | { readonly kind: 'recording_path'; readonly id: string; readonly path: string }
+  | { readonly kind: 'variable'; readonly id: string; readonly name: string; readonly value: string }
+  /** The far end of this channel hung up: the others are hung up by the PBX. */
+  | { readonly kind: 'hangup_requested'; readonly id: string }
+  | { readonly kind: 'hangup'; readonly id: string; readonly end: End }
+
+export type ConnectionSignal =
+  /** Logged in. `boot` names this run of the PBX; `first`: the first connection of this process. */
+  | { readonly kind: 'connected'; readonly first: boolean; readonly boot: string | null }
+  | { readonly kind: 'disconnected' }
+  /** All that is up. */
+  | { readonly kind: 'listed'; readonly channels: readonly ListedChannel[] }
+  /** Time passes. */
+  | { readonly kind: 'tick' }
+
+export type Signal = At & (ChannelSignal | ConnectionSignal)
+
+/** Turns the frames of one connection into signals. It keeps what the protocol scatters over several frames, and does no I/O. */
+export type Translator<Frame> = {
+  event(frame: Frame, arrivedUs: number): Signal[]
+  /** The rows of a complete answer to "what is up?". */
+  listed(rows: readonly Frame[], arrivedUs: number): Signal[]
+}
