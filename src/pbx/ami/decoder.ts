@@ -1,0 +1,222 @@
+import { type AmiFrame, AmiHeaders } from './frame.ts'
+import { CR, HeaderScan, LF } from './scan.ts'
+
+export type { AmiFrame } from './frame.ts'
+
+/** Told an event's name, and how to look at one header (case as Asterisk writes it) at little cost. */
+export type Skip = (name: string, peek: (key: string) => string) => boolean
+
+/**
+ * AMI bytes → frames, whatever the cuts between chunks. No clock, no I/O.
+ *
+ * The greeting (one line, no empty line after it) is skipped. Asterisk ends its lines with CRLF, some proxies with LF: the first line of
+ * the first frame decides for the connection. Header lines are found on bytes, values are decoded when asked for.
+ *
+ * Asterisk prints a caller's number into its events as it came from the wire, so a caller can end a line and write headers,
+ * even whole events, of his own. A frame is `tainted`, not to be believed, when
+ * - a header that occurs once is there twice (but in a UserEvent, whose headers are the dialplan's),
+ * - it does not begin with `Event:` or `Response:`: the rest of an event that a forged one cut short. What came just before
+ *   it in the same push, up to the last whole event of a channel, is tainted then too,
+ * - an event has neither `Privilege:` (every live one has it) nor `ActionID:` (an item of a list that was asked for),
+ * - an event of a channel has no Linkedid: it was cut short, or forged (there is no room for it in 79 bytes); then what
+ *   follows is tainted too, up to the rest of the event,
+ * - a line holds a bare CR or LF, or no colon.
+ */
+export class AmiDecoder {
+  readonly #skip: Skip
+  readonly #scan = new HeaderScan()
+  /** What is not a whole frame yet; behind `#length` is room to grow. */
+  #bytes: Buffer = EMPTY
+  #length = 0
+  #owned = false
+  /** Up to here no end of a frame was found. */
+  #searched = 0
+  /** Of the first byte of `#bytes` in the stream. */
+  #offset = 0
+  #greeted = false
+  #crlf: boolean | undefined
+  #skipped = 0
+  /** An event was cut short: what follows was written by a caller, up to its rest. */
+  #forging = false
+
+  /** `skip` tells of events that nobody wants: they are passed over without being read. */
+  constructor({ skip = () => false }: { skip?: Skip } = {}) {
+    this.#skip = skip
+  }
+
+  /** Why the stream can be read no further, once it cannot: the connection must go. */
+  get fault(): string | undefined {
+    return this.#scan.fault
+  }
+
+  /** How many events were passed over. */
+  get skipped(): number {
+    return this.#skipped
+  }
+
+  /** The frames that this chunk completes. The chunk must not change afterwards: frames point into it. */
+  push(chunk: Uint8Array): AmiFrame[] {
+    const frames: AmiHeaders[] = []
+    if (this.#scan.fault !== undefined) return frames
+    this.#append(chunk)
+    if (!this.#open()) return frames
+    const ending = this.#crlf ? CRLF_END : LF_END
+    const line = ending.length / 2
+    let start = this.#emptyLines(0)
+    for (;;) {
+      const end = this.#bytes.indexOf(ending, Math.max(start, this.#searched))
+      if (end < 0 || end + ending.length > this.#length) break
+      this.#searched = 0
+      this.#frame(start, end, frames)
+      if (this.#scan.fault !== undefined) return frames
+      start = this.#emptyLines(end + 2 * line)
+    }
+    this.#keep(start)
+    this.#searched = Math.max(0, this.#length - ending.length + 1)
+    return frames
+  }
+
+  /** Skips the greeting and learns how lines end, once enough has come; `false` before. */
+  #open(): boolean {
+    if (this.#crlf !== undefined) return true
+    for (;;) {
+      const end = this.#bytes.subarray(0, this.#length).indexOf(LF)
+      if (end < 0) {
+        if (this.#length > MAX_GREETING_BYTES) this.#scan.fault = 'this is no Asterisk Call Manager: no line comes'
+        return false
+      }
+      if (this.#greeted || startsFrame(this.#bytes, 0)) {
+        this.#crlf = this.#bytes[end - 1] === CR
+        return true
+      }
+      this.#greeted = true
+      this.#keep(end + 1)
+    }
+  }
+
+  #append(chunk: Uint8Array): void {
+    if (this.#length === 0) {
+      this.#bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+      this.#length = chunk.length
+      this.#owned = false
+      return
+    }
+    const needed = this.#length + chunk.length
+    if (!this.#owned || needed > this.#bytes.length) {
+      const grown = Buffer.allocUnsafeSlow(needed * 2)
+      grown.set(this.#bytes.subarray(0, this.#length))
+      this.#bytes = grown
+      this.#owned = true
+    }
+    this.#bytes.set(chunk, this.#length)
+    this.#length = needed
+  }
+
+  /** Drops what was read. Frames point into the old bytes, which are never written again. */
+  #keep(start: number): void {
+    if (start > 0) {
+      this.#bytes = start === this.#length ? EMPTY : Buffer.from(this.#bytes.subarray(start, this.#length))
+      this.#owned = false
+      this.#offset += start
+      this.#length -= start
+    }
+    if (this.#length > MAX_FRAME_BYTES) this.#scan.fault = `a frame is longer than ${MAX_FRAME_BYTES} bytes`
+  }
+
+  /** Empty lines before a frame are none. */
+  #emptyLines(from: number): number {
+    let at = from
+    if (this.#crlf) while (at + 1 < this.#length && this.#bytes[at] === CR && this.#bytes[at + 1] === LF) at += 2
+    else while (at < this.#length && this.#bytes[at] === LF) at += 1
+    return at
+  }
+
+  #frame(start: number, end: number, frames: AmiHeaders[]): void {
+    const bytes = this.#bytes
+    const type = startsWith(bytes, start, 'event:')
+      ? 'event'
+      : startsWith(bytes, start, 'response:')
+        ? 'response'
+        : 'other'
+    const name = type === 'other' ? '' : nameOf(bytes, start + (type === 'event' ? 6 : 9), end)
+    if (type === 'event' && this.#skip(name, (key) => peek(bytes, start, end, key))) {
+      this.#skipped += 1
+      return
+    }
+    if (end - start > MAX_FRAME_BYTES) this.#scan.fault = `a frame is longer than ${MAX_FRAME_BYTES} bytes`
+    const table = this.#scan.read(bytes, start, end, this.#crlf === true, name === 'UserEvent')
+    if (this.#scan.fault !== undefined) return
+    const frame = new AmiHeaders(this.#offset + start, type, name, this.#scan.tainted, bytes, table)
+    this.#judge(frame, frames)
+    frames.push(frame)
+  }
+
+  #judge(frame: AmiHeaders, before: readonly AmiHeaders[]): void {
+    const { type } = frame
+    if (type === 'other') taintBefore(before)
+    const cut = type === 'event' && isCutShort(frame)
+    const stray = type === 'event' && !frame.has('Privilege') && !frame.has('ActionID')
+    if (type === 'other' || cut || stray || this.#forging) frame.tainted = true
+    // A forged event that does not end with an empty line swallows the rest of the one it was written into.
+    this.#forging = cut || (this.#forging && type === 'event' && !hasLinkedid(frame))
+  }
+}
+
+export const MAX_FRAME_BYTES = 1024 * 1024
+const MAX_GREETING_BYTES = 1024
+
+const EMPTY = Buffer.alloc(0)
+const CRLF_END = Buffer.from('\r\n\r\n')
+const LF_END = Buffer.from('\n\n')
+
+/** Events of a channel: since Asterisk 12 they all carry a Linkedid, after what a caller can write into. */
+const OF_CHANNEL = new Set([
+  'Newchannel',
+  'Newstate',
+  'Hangup',
+  'HangupRequest',
+  'SoftHangupRequest',
+  'DialBegin',
+  'DialState',
+  'DialEnd',
+  'BridgeEnter',
+  'BridgeLeave',
+])
+
+const hasLinkedid = (frame: AmiHeaders): boolean => frame.has('Linkedid') || frame.has('DestLinkedid')
+
+/** An event of a channel that ends before its Linkedid. */
+const isCutShort = (frame: AmiHeaders): boolean =>
+  !hasLinkedid(frame) &&
+  (OF_CHANNEL.has(frame.name) || frame.has('ChannelStateDesc') || frame.has('DestChannelStateDesc'))
+
+/** What a caller wrote lies between the event that it cut short and the rest of that event. */
+function taintBefore(frames: readonly AmiHeaders[]): void {
+  for (let at = frames.length - 1; at >= 0; at--) {
+    const frame = frames[at]
+    if (frame?.type !== 'event' || hasLinkedid(frame)) return
+    frame.tainted = true
+  }
+}
+
+function peek(bytes: Buffer, start: number, end: number, key: string): string {
+  const at = bytes.indexOf(`\n${key}: `, start, 'latin1')
+  return at < 0 || at >= end ? '' : nameOf(bytes, at + key.length + 3, end)
+}
+
+function nameOf(bytes: Buffer, start: number, end: number): string {
+  let from = start
+  while (from < end && bytes[from] === 0x20) from++
+  let to = from
+  while (to < end && bytes[to] !== CR && bytes[to] !== LF) to++
+  return bytes.toString('latin1', from, to)
+}
+
+const startsFrame = (bytes: Uint8Array, start: number): boolean =>
+  startsWith(bytes, start, 'event:') || startsWith(bytes, start, 'response:')
+
+function startsWith(bytes: Uint8Array, start: number, word: string): boolean {
+  for (let at = 0; at < word.length; at++)
+    if (((bytes[start + at] ?? 0) | 0x20) !== (word.charCodeAt(at) | 0x20)) return false
+  return true
+}

@@ -1,0 +1,127 @@
+/** One AMI frame: header lines up to an empty line. Keys compare without case; values are decoded when they are asked for. */
+export type AmiFrame = {
+  /** Where the frame begins in the stream of its connection, in bytes. */
+  readonly offset: number
+  /** It may hold what a caller wrote into it: not to be believed (see the decoder). */
+  readonly tainted: boolean
+  readonly type: 'event' | 'response' | 'other'
+  /** The event's name, or the response's word (`Success`, `Error`, …). */
+  readonly name: string
+  /** The first value of that key, `''` if it is absent. `<unknown>` is returned as it is. */
+  get(key: string): string
+  has(key: string): boolean
+  /** Every value of a key that may be repeated (`ChanVariable`, `Variable`, `Output`). */
+  all(key: string): readonly string[]
+}
+
+/** A header's place in the frame's table: key hash, key start, value start, value end. */
+export const SLOTS = 4
+
+/** Hash of a key without its case; `end` is that of the colon. */
+export function hashKey(bytes: Uint8Array, start: number, end: number): number {
+  let hash = 0
+  for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + ((bytes[at] ?? 0) | 0x20)) | 0
+  return hash
+}
+
+type Key = { readonly bytes: Uint8Array; readonly hash: number; readonly escaped: boolean; readonly text: string }
+const keys = new Map<string, Key>()
+/** Keys come from our own code, so there are few; the bound is for a caller that passes on foreign ones. */
+const MAX_KEYS = 1_000
+
+function keyOf(text: string): Key {
+  const known = keys.get(text)
+  if (known !== undefined) return known
+  const bytes = Buffer.from(text.toLowerCase(), 'latin1')
+  const escaped = /(calleridname|connectedlinename|chanvariable)$/i.test(text)
+  const key = { bytes, hash: hashKey(bytes, 0, bytes.length), escaped, text: text.toLowerCase() }
+  if (keys.size < MAX_KEYS) keys.set(text, key)
+  return key
+}
+
+function sameKey(bytes: Uint8Array, start: number, key: Uint8Array): boolean {
+  for (let at = 0; at < key.length; at++)
+    if (((bytes[start + at] ?? 0) | 0x20) !== ((key[at] ?? 0) | 0x20)) return false
+  return true
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+  '\\': '\\',
+  "'": "'",
+  '"': '"',
+  '?': '?',
+}
+
+/** Undoes `ast_escape_c`, which Asterisk runs over names and variables (not over numbers and extensions), once. */
+export function unescapeC(value: string): string {
+  return value.includes('\\')
+    ? value.replace(/\\([abfnrtv\\'"?])/g, (whole, letter: string) => ESCAPES[letter] ?? whole)
+    : value
+}
+
+/** A frame over the bytes it came in. The table holds the headers in their order, `SLOTS` numbers each. */
+export class AmiHeaders implements AmiFrame {
+  readonly offset: number
+  readonly type: AmiFrame['type']
+  readonly name: string
+  tainted: boolean
+  readonly #bytes: Buffer
+  readonly #table: Int32Array
+
+  constructor(
+    offset: number,
+    type: AmiFrame['type'],
+    name: string,
+    tainted: boolean,
+    bytes: Buffer,
+    table: Int32Array,
+  ) {
+    this.offset = offset
+    this.type = type
+    this.name = name
+    this.tainted = tainted
+    this.#bytes = bytes
+    this.#table = table
+  }
+
+  #find(key: Key, from: number): number {
+    const table = this.#table
+    for (let row = from; row < table.length; row += SLOTS) if (table[row] === key.hash && this.#is(row, key)) return row
+    return -1
+  }
+
+  #is(row: number, key: Key): boolean {
+    const start = this.#table[row + 1] ?? 0
+    return this.#bytes[start + key.bytes.length] === 0x3a && sameKey(this.#bytes, start, key.bytes)
+  }
+
+  #value(row: number, key: Key): string {
+    // utf8Slice puts U+FFFD for what is not UTF-8: an invalid name must not cost the frame.
+    const raw = this.#bytes.toString('utf8', this.#table[row + 2], this.#table[row + 3])
+    return key.escaped || (key.text === 'value' && this.name === 'VarSet') ? unescapeC(raw) : raw
+  }
+
+  get(name: string): string {
+    const key = keyOf(name)
+    const row = this.#find(key, 0)
+    return row < 0 ? '' : this.#value(row, key)
+  }
+
+  has(name: string): boolean {
+    return this.#find(keyOf(name), 0) >= 0
+  }
+
+  all(name: string): readonly string[] {
+    const key = keyOf(name)
+    const values: string[] = []
+    for (let row = this.#find(key, 0); row >= 0; row = this.#find(key, row + SLOTS)) values.push(this.#value(row, key))
+    return values
+  }
+}

@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { AmiDecoder, type AmiFrame } from '../../../src/pbx/ami/decoder.ts'
+
+const FIXTURES = join(import.meta.dir, '../../fixtures/asterisk')
+const recording = (name: string): Buffer => readFileSync(join(FIXTURES, `${name}.ami`))
+
+const GREETING = 'Asterisk Call Manager/11.0.0\r\n'
+const crlf = (text: string): string => text.replaceAll('\n', '\r\n')
+const EVENT = 'Event: Newchannel\nPrivilege: call,all\nChannel: PJSIP/101-1\nCallerIDNum: 101\nLinkedid: 1.1\n\n'
+
+function decode(input: string | Uint8Array, chunkBytes = Number.POSITIVE_INFINITY): AmiFrame[] {
+  const decoder = new AmiDecoder()
+  const bytes = Buffer.from(input)
+  const frames: AmiFrame[] = []
+  for (let at = 0; at < bytes.length; at += chunkBytes)
+    frames.push(...decoder.push(bytes.subarray(at, at + chunkBytes)))
+  expect(decoder.fault).toBeUndefined()
+  return frames
+}
+
+const KEYS = ['ActionID', 'Uniqueid', 'Linkedid', 'CallerIDName', 'Cause-txt', 'Value', 'Message']
+const plain = (frames: readonly AmiFrame[]) =>
+  frames.map((frame) => [frame.offset, frame.tainted, frame.type, frame.name, ...KEYS.map((key) => frame.get(key))])
+
+describe('AmiDecoder', () => {
+  test.each(['a-inbound-answered', 't2-reconnect-resync', 'aa-login-refused'])('%s, cut at every byte', (name) => {
+    const bytes = recording(name)
+    const whole = plain(decode(bytes))
+    expect(whole.length).toBeGreaterThan(0)
+    expect(plain(decode(bytes, 1))).toEqual(whole)
+    for (let cut = 1; cut < bytes.length; cut += bytes.length > 20_000 ? 97 : 1) {
+      const decoder = new AmiDecoder()
+      const frames = [...decoder.push(bytes.subarray(0, cut)), ...decoder.push(bytes.subarray(cut))]
+      if (frames.length !== whole.length) expect(`cut at ${cut}`).toBe('the same frames')
+    }
+  })
+
+  test('no recorded frame is tainted, and each begins at its offset', () => {
+    for (const file of readdirSync(FIXTURES).filter((name) => name.endsWith('.ami'))) {
+      const bytes = readFileSync(join(FIXTURES, file))
+      for (const frame of decode(bytes, 1_000)) {
+        expect([file, frame.offset, frame.tainted]).toEqual([file, frame.offset, false])
+        const head = bytes.toString('latin1', frame.offset, frame.offset + 9)
+        expect(['Event', 'Response']).toContain(head.split(':')[0] ?? '')
+      }
+    }
+  })
+
+  test('lines may end with LF alone', () => {
+    const input = recording('t2-reconnect-resync').toString('latin1')
+    const withoutOffset = (frames: AmiFrame[]) => plain(frames).map((row) => row.slice(1))
+    const expected = withoutOffset(decode(Buffer.from(input, 'latin1')))
+    const lf = Buffer.from(input.replaceAll('\r\n', '\n'), 'latin1')
+    expect(withoutOffset(decode(lf))).toEqual(expected)
+    expect(withoutOffset(decode(lf, 1))).toEqual(expected)
+  })
+
+  test('headers: case, absence, a colon in a value, no space after the first colon, repetition', () => {
+    const [frame] = decode(
+      `${GREETING}${crlf('Event: Status\nPrivilege: Call\nUniqueID: 1.1\nExten:\nCallerIDName: Zoë: "Ünal", 東京 <x>\nChannel:a:b\nChanVariable: A=1\nChanVariable: B=2\n\n')}`,
+    )
+    expect(frame?.get('uniqueid')).toBe('1.1')
+    expect([frame?.has('Exten'), frame?.get('Exten'), frame?.has('Nope'), frame?.get('Nope')]).toEqual([
+      true,
+      '',
+      false,
+      '',
+    ])
+    expect(frame?.get('CallerIDName')).toBe('Zoë: "Ünal", 東京 <x>')
+    expect(frame?.get('Channel')).toBe('a:b')
+    expect(frame?.all('ChanVariable')).toEqual(['A=1', 'B=2'])
+    expect(frame?.tainted).toBe(false)
+  })
+
+  test.each([
+    ['Event: VarSet\nPrivilege: dialplan,all\nValue: a\\nb\\\\n\\"\\x', 'Value', 'a\nb\\n"\\x'],
+    ['Event: X\nPrivilege: a\nDestCallerIDName: \\"Al\\"', 'DestCallerIDName', '"Al"'],
+    ['Event: X\nPrivilege: a\nConnectedLineName: a\\tb', 'ConnectedLineName', 'a\tb'],
+    ['Event: X\nPrivilege: a\nChanVariable: A=\\r\\n', 'ChanVariable', 'A=\r\n'],
+    ['Event: X\nPrivilege: a\nCallerIDNum: 1\\n2', 'CallerIDNum', '1\\n2'],
+    ['Event: X\nPrivilege: a\nValue: 1\\n2', 'Value', '1\\n2'],
+  ])('escapes are undone once, where Asterisk escapes: %j', (text, key, value) => {
+    expect(decode(`${GREETING}${crlf(`${text}\n\n`)}`)[0]?.get(key)).toBe(value)
+  })
+
+  test('what is not UTF-8 becomes U+FFFD and costs nothing else', () => {
+    const bytes = Buffer.from(`${GREETING}${crlf(EVENT.replace('101\n', 'a\xff\xc3(\n'))}`, 'latin1')
+    const [frame] = decode(bytes, 3)
+    expect(frame?.get('CallerIDNum')).toBe('a\ufffd\ufffd(')
+    expect([frame?.get('Linkedid'), frame?.tainted]).toEqual(['1.1', false])
+  })
+
+  test.each([
+    ['a whole event', '101', [['Newchannel', false]]],
+    ['a repeated header', '1\nLinkedid: 6.6', [['Newchannel', true]]],
+    ['a repeated header in another case', '1\nlinkedID: 6.6', [['Newchannel', true]]],
+    ['a line without a colon', '1\nhello', [['Newchannel', true]]],
+    [
+      'an empty line',
+      '1\n',
+      [
+        ['Newchannel', true],
+        ['', true],
+      ],
+    ],
+    [
+      'a forged event',
+      '1\n\nEvent: Hangup\nPrivilege: call,all\nUniqueid: 1.1',
+      [
+        ['Newchannel', true],
+        ['Hangup', true],
+      ],
+    ],
+    [
+      'a forged event that is whole',
+      '1\n\nEvent: Cdr\nPrivilege: a\n\nX: y',
+      [
+        ['Newchannel', true],
+        ['Cdr', true],
+        ['', true],
+      ],
+    ],
+  ] as const)('a number that holds %s', (_, number, expected) => {
+    const input = `${GREETING}${crlf(EVENT + EVENT.replace('101\n', `${number}\n`) + EVENT)}`
+    const seen = decode(input).map((frame) => [frame.name, frame.tainted])
+    expect(seen).toEqual([['Newchannel', false], ...expected.map((row) => [...row]), ['Newchannel', false]])
+  })
+
+  test.each(['\n', '\r', '\nLinkedid: 6.6', '\n\nEvent: Hangup\n\n'])(
+    'a bare %j in a value taints, and ends nothing',
+    (text) => {
+      const frames = decode(`${GREETING}${crlf(EVENT).replace('101\r', `1${text}2\r`)}`, 7)
+      expect(frames.map((frame) => [frame.name, frame.tainted, frame.get('Linkedid')])).toEqual([
+        ['Newchannel', true, '1.1'],
+      ])
+    },
+  )
+
+  test('an event with neither Privilege nor ActionID is tainted, an item of a list is not', () => {
+    const frames = decode(
+      `${GREETING}${crlf('Event: A\nX: 1\n\nEvent: B\nActionID: 1\n\nResponse: Success\nActionID: 2\n\n')}`,
+    )
+    expect(frames.map((frame) => [frame.name, frame.tainted])).toEqual([
+      ['A', true],
+      ['B', false],
+      ['Success', false],
+    ])
+  })
+
+  test('events are passed over by name, or by a header', () => {
+    const decoder = new AmiDecoder({
+      skip: (name, peek) => name === 'VarSet' && peek('Variable') !== 'MIXMONITOR_FILENAME',
+    })
+    const frames = decoder.push(recording('m-recorded'))
+    const variables = frames.filter((frame) => frame.name === 'VarSet').map((frame) => frame.get('Variable'))
+    expect(variables).toEqual(['MIXMONITOR_FILENAME'])
+    expect(decoder.skipped).toBeGreaterThan(20)
+  })
+
+  test.each([
+    [
+      'a frame of 10 MB',
+      Buffer.concat([Buffer.from(`${GREETING}Event: X\r\n`), Buffer.from('A: b\r\n'.repeat(1_800_000))]),
+    ],
+    ['a line of 100 KB', `${GREETING}Event: X\r\nPrivilege: a\r\nA: ${'x'.repeat(100_000)}\r\n\r\n`],
+    ['10,000 headers', `${GREETING}Event: X\r\n${'A: b\r\n'.repeat(10_000)}\r\n`],
+    ['no line at all', 'x'.repeat(5_000)],
+  ])('%s ends the stream, in bounded memory', (_, input) => {
+    const decoder = new AmiDecoder()
+    const bytes = Buffer.from(input)
+    for (let at = 0; at < bytes.length; at += 65_536) decoder.push(bytes.subarray(at, at + 65_536))
+    expect(decoder.fault).toBeString()
+    expect(decoder.push(Buffer.from(crlf(EVENT)))).toEqual([])
+  })
+
+  test('garbage never throws', () => {
+    let seed = 7
+    const random = () => {
+      seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0
+      return seed / 2 ** 32
+    }
+    const base = recording('n3-click-to-call-no-answer')
+    for (let round = 0; round < 300; round++) {
+      const bytes = Buffer.from(base)
+      for (let hit = 0; hit < 20; hit++) bytes[Math.floor(random() * bytes.length)] = Math.floor(random() * 256)
+      const decoder = new AmiDecoder()
+      for (let at = 0; at < bytes.length; at += 200)
+        for (const frame of decoder.push(bytes.subarray(at, at + 200))) for (const key of KEYS) frame.get(key)
+    }
+  })
+})
