@@ -1,0 +1,171 @@
+import { type EslEvent, eventFromJson, eventFromPlain } from './event.ts'
+
+export type { EslEvent } from './event.ts'
+
+/** One ESL frame: a header block, and exactly as many bytes of body as its Content-Length says. */
+export type EslFrame = {
+  /** Where the frame begins in the stream of its connection, in bytes. */
+  readonly offset: number
+  /** `auth/request`, `command/reply`, `api/response`, `text/event-json`, `text/disconnect-notice`, … */
+  readonly contentType: string
+  /** A header of the frame itself (`Reply-Text`), `''` if it is absent; keys compare without case. */
+  get(key: string): string
+  readonly body: string
+  /** The event of an event frame, decoded by this frame's own type; `undefined` of others, and if it cannot be read. */
+  readonly event: EslEvent | undefined
+}
+
+/** ESL bytes → frames, whatever the cuts between chunks. No clock, no I/O. Bodies are decoded when they are asked for. */
+export class EslDecoder {
+  #bytes: Buffer = EMPTY
+  #length = 0
+  #owned = false
+  #offset = 0
+  /** Up to here no end of a header block was found. */
+  #searched = 0
+  /** The header block of the frame whose body has not come whole. */
+  #pending:
+    | { readonly headers: ReadonlyMap<string, string>; readonly bodyStart: number; readonly end: number }
+    | undefined
+  #fault: string | undefined
+
+  /** Why the stream can be read no further, once it cannot: the connection must go. */
+  get fault(): string | undefined {
+    return this.#fault
+  }
+
+  /** The frames that this chunk completes. The chunk must not change afterwards: frames point into it. */
+  push(chunk: Uint8Array): EslFrame[] {
+    const frames: EslFrame[] = []
+    if (this.#fault !== undefined) return frames
+    this.#append(chunk)
+    let start = 0
+    while (this.#fault === undefined) {
+      if (this.#pending === undefined) start = this.#readHeaders(start)
+      if (this.#pending === undefined || this.#pending.end > this.#length) break
+      const { headers, bodyStart, end } = this.#pending
+      frames.push(new Frame(this.#offset + start, headers, this.#bytes.subarray(bodyStart, end)))
+      this.#pending = undefined
+      start = end
+      this.#searched = start
+    }
+    this.#keep(start)
+    return frames
+  }
+
+  /** Reads the next header block, if it is whole, into `#pending`; returns where it begins. */
+  #readHeaders(from: number): number {
+    let start = from
+    while (start < this.#length && (this.#bytes[start] === LF || this.#bytes[start] === CR)) start++
+    const found = blankLine(this.#bytes, this.#length, Math.max(start, this.#searched))
+    if ((found?.start ?? this.#length) - start > MAX_HEADER_BYTES) {
+      this.#fault = `a header block is longer than ${MAX_HEADER_BYTES} bytes`
+      return start
+    }
+    if (found === undefined) {
+      this.#searched = Math.max(start, this.#length - 3)
+      return start
+    }
+    const headers = headersOf(this.#bytes.toString('utf8', start, found.start))
+    const bodyBytes = lengthOf(headers.get('content-length'))
+    if (bodyBytes === undefined) this.#fault = `a Content-Length is no number of at most ${MAX_BODY_BYTES}`
+    else this.#pending = { headers, bodyStart: found.end, end: found.end + bodyBytes }
+    return start
+  }
+
+  #append(chunk: Uint8Array): void {
+    if (this.#length === 0) {
+      this.#bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+      this.#length = chunk.length
+      this.#owned = false
+      return
+    }
+    const needed = this.#length + chunk.length
+    if (!this.#owned || needed > this.#bytes.length) {
+      const grown = Buffer.allocUnsafeSlow(needed * 2)
+      grown.set(this.#bytes.subarray(0, this.#length))
+      this.#bytes = grown
+      this.#owned = true
+    }
+    this.#bytes.set(chunk, this.#length)
+    this.#length = needed
+  }
+
+  /** Drops what was read. Frames point into the old bytes, which are never written again. */
+  #keep(start: number): void {
+    if (start === 0) return
+    this.#bytes = start === this.#length ? EMPTY : Buffer.from(this.#bytes.subarray(start, this.#length))
+    this.#owned = false
+    this.#offset += start
+    this.#length -= start
+    this.#searched = Math.max(0, this.#searched - start)
+    if (this.#pending !== undefined) {
+      const { headers, bodyStart, end } = this.#pending
+      this.#pending = { headers, bodyStart: bodyStart - start, end: end - start }
+    }
+  }
+}
+
+class Frame implements EslFrame {
+  readonly offset: number
+  readonly contentType: string
+  readonly #headers: ReadonlyMap<string, string>
+  readonly #bytes: Buffer
+  #event: EslEvent | undefined
+  #decoded = false
+
+  constructor(offset: number, headers: ReadonlyMap<string, string>, bytes: Buffer) {
+    this.offset = offset
+    this.contentType = headers.get('content-type') ?? ''
+    this.#headers = headers
+    this.#bytes = bytes
+  }
+
+  get(key: string): string {
+    return this.#headers.get(key.toLowerCase()) ?? ''
+  }
+
+  get body(): string {
+    return this.#bytes.toString('utf8')
+  }
+
+  get event(): EslEvent | undefined {
+    if (!this.#decoded) {
+      this.#decoded = true
+      if (this.contentType === 'text/event-json') this.#event = eventFromJson(this.#bytes)
+      else if (this.contentType === 'text/event-plain') this.#event = eventFromPlain(this.#bytes)
+    }
+    return this.#event
+  }
+}
+
+/** A header block is two lines; a command/reply to `connect` is a few kilobytes. */
+export const MAX_HEADER_BYTES = 64 * 1024
+export const MAX_BODY_BYTES = 16 * 1024 * 1024
+
+const LF = 0x0a
+const CR = 0x0d
+const EMPTY = Buffer.alloc(0)
+
+/** The first empty line: where the text before it ends, and where what follows begins. */
+function blankLine(bytes: Buffer, length: number, from: number): { start: number; end: number } | undefined {
+  for (let at = bytes.indexOf(LF, from); at >= 0 && at < length; at = bytes.indexOf(LF, at + 1)) {
+    if (at + 1 < length && bytes[at + 1] === LF) return { start: at, end: at + 2 }
+    if (at + 2 < length && bytes[at + 1] === CR && bytes[at + 2] === LF) return { start: at, end: at + 3 }
+  }
+  return undefined
+}
+
+function headersOf(text: string): Map<string, string> {
+  const headers = new Map<string, string>()
+  for (const line of text.split('\n')) {
+    const colon = line.indexOf(':')
+    if (colon > 0) headers.set(line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim())
+  }
+  return headers
+}
+
+function lengthOf(text: string | undefined): number | undefined {
+  if (text === undefined) return 0
+  return /^\d{1,8}$/.test(text) && Number(text) <= MAX_BODY_BYTES ? Number(text) : undefined
+}

@@ -1,0 +1,154 @@
+/** One FreeSWITCH event. Keys are spelt exactly; a value may be a list (an array in JSON, `ARRAY::a|:b` in plain). */
+export type EslEvent = {
+  /** `Event-Name`. */
+  readonly name: string
+  /** `Event-Subclass` of a CUSTOM event, else `''`. */
+  readonly subclass: string
+  /** The value, or the first of a list; `''` if it is absent. */
+  get(key: string): string
+  has(key: string): boolean
+  all(key: string): readonly string[]
+  /** The event's own body (`BACKGROUND_JOB` has one), else `''`. */
+  readonly body: string
+}
+
+const LIST = 'ARRAY::'
+
+function listOf(value: string): readonly string[] {
+  return value.startsWith(LIST) ? value.slice(LIST.length).split('|:') : [value]
+}
+
+function eventOf(find: (key: string) => readonly string[] | undefined, body: string): EslEvent {
+  const get = (key: string): string => find(key)?.[0] ?? ''
+  return {
+    name: get('Event-Name'),
+    subclass: get('Event-Subclass'),
+    get,
+    has: (key) => find(key) !== undefined,
+    all: (key) => find(key) ?? [],
+    body,
+  }
+}
+
+/**
+ * Of JSON as FreeSWITCH prints it: one flat object of strings and arrays of strings. A key is looked up on the bytes when it is asked for,
+ * since few of the hundreds of variables ever are. `"key":` cannot occur within a string (its quotes are escaped there), so
+ * what is found is the key. `undefined` if it is no event: one bad body costs itself alone.
+ */
+export function eventFromJson(bytes: Buffer): EslEvent | undefined {
+  if (bytes[0] !== BRACE || bytes.lastIndexOf('}') < 0) return undefined
+  const find = (key: string): readonly string[] | undefined => {
+    let at = lastEnd(bytes, needleOf(key).json)
+    while (at >= 0 && (bytes[at] ?? QUOTE) <= SPACE) at += 1
+    return at < 0 ? undefined : jsonValue(bytes, at)
+  }
+  const event = eventOf(find, find('_body')?.[0] ?? '')
+  return event.name === '' ? undefined : event
+}
+
+function jsonValue(bytes: Buffer, start: number): readonly string[] | undefined {
+  const end = bytes[start] === QUOTE ? endOfString(bytes, start) : endOfOther(bytes, start)
+  const text = bytes.toString('utf8', start, end)
+  if (bytes[start] === QUOTE && !text.includes('\\')) return listOf(text.slice(1, -1))
+  try {
+    const value: unknown = JSON.parse(text)
+    if (value === null) return undefined
+    return Array.isArray(value) ? value.map(String) : listOf(String(value))
+  } catch {
+    return undefined
+  }
+}
+
+/** Where the string that begins here ends, behind its quote. */
+function endOfString(bytes: Buffer, start: number): number {
+  for (let at = start + 1; at < bytes.length; at++) {
+    if (bytes[at] === BACKSLASH) at += 1
+    else if (bytes[at] === QUOTE) return at + 1
+  }
+  return bytes.length
+}
+
+/** Where a list, a number or a word that begins here ends. */
+function endOfOther(bytes: Buffer, start: number): number {
+  const isList = bytes[start] === BRACKET
+  let at = start
+  while (at < bytes.length) {
+    const byte = bytes[at]
+    if (byte === QUOTE) at = endOfString(bytes, at)
+    else if (isList && byte === BRACKET_END) return at + 1
+    else if (!isList && (byte === COMMA || byte === BRACE_END)) return at
+    else at += 1
+  }
+  return at
+}
+
+/** Of `Key: value` lines, each value percent-encoded; looked up like JSON's. */
+export function eventFromPlain(bytes: Buffer): EslEvent | undefined {
+  const end = bytes.indexOf('\n\n')
+  const header = end < 0 ? bytes : bytes.subarray(0, end + 1)
+  const find = (key: string): readonly string[] | undefined => {
+    const { plain } = needleOf(key)
+    const found = lastEnd(header, plain)
+    // The first header has no line ending before it.
+    const at = found < 0 && startsWith(header, plain) ? plain.length - 1 : found
+    if (at < 0) return undefined
+    const stop = header.indexOf(LF, at)
+    const raw = header.toString('utf8', at, stop < 0 ? header.length : stop)
+    return listOf(unescapePercent(raw.endsWith('\r') ? raw.slice(0, -1) : raw))
+  }
+  const event = eventOf(find, end < 0 ? '' : bytes.toString('utf8', end + 2))
+  return event.name === '' ? undefined : event
+}
+
+const LF = 0x0a
+const SPACE = 0x20
+const QUOTE = 0x22
+const COMMA = 0x2c
+const BACKSLASH = 0x5c
+const BRACKET = 0x5b
+const BRACKET_END = 0x5d
+const BRACE = 0x7b
+const BRACE_END = 0x7d
+
+/** Behind the last place of it: of a key that is there twice (`Hangup-Cause` is) the last one counts. -1 if there is none. */
+function lastEnd(bytes: Buffer, needle: Buffer): number {
+  // Going forward from hit to hit is much faster than lastIndexOf.
+  let end = -1
+  for (let at = bytes.indexOf(needle); at >= 0; at = bytes.indexOf(needle, end)) end = at + needle.length
+  return end
+}
+
+type Needle = { readonly plain: Buffer; readonly json: Buffer }
+const needles = new Map<string, Needle>()
+/** Keys come from our own code, so there are few; the bound is for a caller that passes on foreign ones. */
+const MAX_NEEDLES = 1_000
+
+function needleOf(key: string): Needle {
+  const known = needles.get(key)
+  if (known !== undefined) return known
+  const needle = { plain: Buffer.from(`\n${key}: `), json: Buffer.from(`${JSON.stringify(key)}:`) }
+  if (needles.size < MAX_NEEDLES) needles.set(key, needle)
+  return needle
+}
+
+const startsWith = (header: Buffer, needle: Buffer): boolean =>
+  header.length >= needle.length - 1 && header.compare(needle, 1, needle.length, 0, needle.length - 1) === 0
+
+/** Percent-encoding as FreeSWITCH has it: a plus is a plus, a percent sign without two digits is itself, what is not UTF-8 is U+FFFD. */
+export function unescapePercent(text: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    const bytes = Buffer.from(text, 'utf8')
+    let length = 0
+    for (let at = 0; at < bytes.length; at++) {
+      const digits = bytes[at] === 0x25 ? bytes.toString('latin1', at + 1, at + 3) : ''
+      const isByte = /^[0-9a-f]{2}$/i.test(digits)
+      bytes[length] = isByte ? Number.parseInt(digits, 16) : (bytes[at] ?? 0)
+      length += 1
+      if (isByte) at += 2
+    }
+    return bytes.toString('utf8', 0, length)
+  }
+}
