@@ -9,10 +9,11 @@ export type Tx = BunSQLiteDatabase<typeof schema>
  * commit: `args` and the result must survive a structured clone. If it throws, only its own writes are undone.
  */
 export type Mutation<Args, Result> = {
+  readonly mutation: true
   readonly name: string
-  readonly run: (tx: Tx, args: Args) => Result
+  run(tx: Tx, args: Args): Result
 }
 
 export function mutation<Args, Result>(name: string, run: (tx: Tx, args: Args) => Result): Mutation<Args, Result> {
-  return { name, run }
+  return { mutation: true, name, run }
 }

@@ -1,0 +1,99 @@
+import { Database as Sqlite } from 'bun:sqlite'
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import { Fault } from '../lib/fault.ts'
+import initial from './migrations/001.sql' with { type: 'text' }
+import type { Tx } from './mutation.ts'
+import { bindConnection } from './prepared.ts'
+import * as schema from './schema.ts'
+
+const MIGRATIONS = [initial]
+const MAGIC = 'SQLite format 3\0'
+
+/** A store up to this size is read through when it is opened; a larger one would delay the start (`doctor` and `verify` do it then). */
+const QUICK_CHECK_BYTES = 8 * 1024 * 1024
+
+export type Connection = { readonly sqlite: Sqlite; readonly tx: Tx }
+
+/** Opens one connection to a store that `prepareStore` has looked at. A reader cannot write. */
+export function connect(path: string, role: 'reader' | 'writer'): Connection {
+  const sqlite = new Sqlite(path, { create: role === 'writer', readwrite: true, strict: true })
+  sqlite.run('PRAGMA busy_timeout = 5000')
+  sqlite.run('PRAGMA synchronous = FULL')
+  sqlite.run('PRAGMA foreign_keys = ON')
+  sqlite.run('PRAGMA cache_size = -16384')
+  if (role === 'reader') sqlite.run('PRAGMA query_only = ON')
+  const tx = drizzle(sqlite, { schema })
+  bindConnection(tx, sqlite)
+  return { sqlite, tx }
+}
+
+/**
+ * Makes the store, or brings it up to this version.
+ * @throws Fault when the file is damaged or of a newer version: then nothing of it was changed.
+ */
+export function prepareStore(path: string): void {
+  const version = versionOf(path)
+  if (version > MIGRATIONS.length)
+    throw new Fault(
+      'unavailable',
+      `${path} was written by a newer hookswitch (store ${version}): run that one, or newer`,
+    )
+  const sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true })
+  try {
+    if (version > 0) proveWhole(path, sqlite)
+    sqlite.run('PRAGMA busy_timeout = 5000')
+    sqlite.run('PRAGMA journal_mode = WAL')
+    sqlite.run('PRAGMA synchronous = FULL')
+    sqlite.transaction(() => migrate(sqlite)).immediate()
+  } finally {
+    sqlite.close()
+  }
+}
+
+function migrate(sqlite: Sqlite): void {
+  const version = sqlite.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0
+  MIGRATIONS.slice(version).forEach((sql, index) => {
+    sqlite.run(sql)
+    sqlite.run(`PRAGMA user_version = ${version + index + 1}`)
+  })
+}
+
+/** Reads the file's own header, so that a file that is refused was not even opened as a store. 0: there is none yet. */
+function versionOf(path: string): number {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return 0
+  const header = Buffer.alloc(100)
+  const file = openSync(path, 'r')
+  try {
+    const read = readSync(file, header, 0, header.length, 0)
+    if (read < header.length || header.toString('latin1', 0, MAGIC.length) !== MAGIC)
+      throw damaged(path, 'it is not a SQLite database')
+    const pageBytes = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16)
+    if (fstatSync(file).size < pageBytes) throw damaged(path, 'it was cut off')
+    return header.readUInt32BE(60)
+  } finally {
+    closeSync(file)
+  }
+}
+
+function proveWhole(path: string, sqlite: Sqlite): void {
+  try {
+    sqlite.run('PRAGMA query_only = ON')
+    const tables = sqlite.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
+    if (!tables.some(({ name }) => name === 'deliveries')) throw new Error('it holds no deliveries')
+    const { pages = 0 } =
+      sqlite.query<{ pages: number }, []>('SELECT page_count AS pages FROM pragma_page_count').get() ?? {}
+    const { bytes = 0 } =
+      sqlite.query<{ bytes: number }, []>('SELECT page_size AS bytes FROM pragma_page_size').get() ?? {}
+    if (pages * bytes <= QUICK_CHECK_BYTES) {
+      const found = sqlite.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').get()?.quick_check
+      if (found !== 'ok') throw new Error(found)
+    }
+    sqlite.run('PRAGMA query_only = OFF')
+  } catch (cause) {
+    throw damaged(path, cause instanceof Error ? cause.message : String(cause), cause)
+  }
+}
+
+const damaged = (path: string, why: string, cause?: unknown) =>
+  new Fault('unavailable', `${path} is damaged (${why}): put a backup in its place; it was left as it is`, { cause })
