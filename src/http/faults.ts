@@ -32,6 +32,7 @@ export function faults(options: FaultsOptions) {
       const fault = code === 'NOT_FOUND' ? unrouted(routes(), request.method, path) : asFault(error, requestId)
       if (fault.code === 'internal' || fault.cause !== undefined)
         log.error({ requestId, method: request.method, path, err: fault.cause }, fault.message)
+      if (fault.code === 'unauthenticated') set.headers['www-authenticate'] = 'Bearer'
       Object.assign(set.headers, fault.headers)
       set.status = fault.status
       return failure(fault)

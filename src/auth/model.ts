@@ -1,0 +1,41 @@
+import { type Static, t } from 'elysia'
+import { rfc3339 } from '../lib/time.ts'
+
+/** The kinds of user, by the number that is stored. */
+export const USER_TYPES = { 1: 'USER' } as const
+export const DEFAULT_USER_TYPE = 1
+
+export const Login = t.Object({ email: t.String(), password: t.String() })
+export type Login = Static<typeof Login>
+
+export const ChangePassword = t.Object({
+  old_password: t.String(),
+  password: t.String({ description: '6 characters at least, 1,024 bytes at most' }),
+  password_confirmation: t.String({ description: 'the same as password' }),
+  revoke_other_tokens: t.Optional(
+    t.Boolean({ description: 'true makes every other token of the user inactive, the one used for this request too' }),
+  ),
+})
+export type ChangePassword = Static<typeof ChangePassword>
+
+export const TokenResult = t.Object({ access_token: t.String() })
+
+export const AuthUser = t.Object({
+  id: t.Integer(),
+  name: t.String(),
+  email: t.String(),
+  type: t.Object({ number: t.Integer(), name: t.String() }),
+  created_at: t.String({ format: 'date-time' }),
+})
+export type AuthUser = Static<typeof AuthUser>
+
+/** A user as the rest of the program knows it. */
+export type User = { id: number; accountId: number; type: number; name: string; email: string; createdUs: number }
+
+export function authUser({ id, name, email, type, createdUs }: User): AuthUser {
+  const typeName = Object.entries(USER_TYPES).find(([number]) => Number(number) === type)?.[1] ?? 'UNKNOWN'
+  return { id, name, email, type: { number: type, name: typeName }, created_at: rfc3339(createdUs) }
+}
+
+/** E-mail addresses are kept, shown and compared like this. */
+export const normalEmail = (email: string) => email.trim().toLowerCase()

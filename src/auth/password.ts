@@ -1,0 +1,71 @@
+import { Fault, type FieldError } from '../lib/fault.ts'
+
+const MIN_CHARACTERS = 6
+const MAX_BYTES = 1_024
+/** Each hash takes 64 MiB and a core for some 85 ms. */
+const MAX_AT_ONCE = 4
+/** Whoever comes when so many wait would be answered after 10 s: better to say so at once. */
+const MAX_WAITING = 500
+
+const ARGON2ID = { algorithm: 'argon2id', memoryCost: 65_536, timeCost: 2 } as const
+/** Of a random password that nobody knows: verified for an unknown user, so that it takes the same time. */
+const NOBODY =
+  '$argon2id$v=19$m=65536,t=2,p=1$kv49/8UzlzjhAoyl9C4pRRZtIJF4y6gg+L4SNWZbqkM$KYhdI6u+vQC1FLfCv/HZL7nj8i8V8QGenGZAN8Yr4HI'
+
+/** What is wrong with a new password, in words; `undefined` if nothing is. */
+export function passwordProblem(password: string): string | undefined {
+  if ([...password].length < MIN_CHARACTERS) return `must have ${MIN_CHARACTERS} characters at least`
+  if (Buffer.byteLength(password) > MAX_BYTES) return `may have ${MAX_BYTES} bytes at most`
+  return undefined
+}
+
+/** What the schema of a change cannot say: the length in characters, and that both are the same. */
+export function passwordRule(body: unknown): FieldError[] {
+  if (typeof body !== 'object' || body === null) return []
+  const { password, password_confirmation } = body as Record<string, unknown>
+  const errors: FieldError[] = []
+  const problem = typeof password === 'string' ? passwordProblem(password) : undefined
+  if (problem !== undefined) errors.push({ path: '/password', message: problem })
+  if (typeof password_confirmation === 'string' && password_confirmation !== password)
+    errors.push({ path: '/password_confirmation', message: 'is not the same as password' })
+  return errors
+}
+
+export type Passwords = {
+  hash(password: string): Promise<string>
+  /** False, after the same time, also for a user that does not exist (`undefined`). */
+  verify(password: string, hash: string | undefined): Promise<boolean>
+}
+
+/** Hashing on Bun's own threads, a few at a time. @throws Fault 429 when too many wait already. */
+export function createPasswords(): Passwords {
+  let running = 0
+  const waiting: (() => void)[] = []
+
+  async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (running >= MAX_AT_ONCE) {
+      if (waiting.length >= MAX_WAITING)
+        throw new Fault('too_many_requests', 'Too many passwords are being checked. Try again soon.', {
+          headers: { 'retry-after': '10' },
+        })
+      await new Promise<void>((resolve) => waiting.push(resolve))
+    } else running += 1
+    try {
+      return await work()
+    } finally {
+      // The slot goes to the next in line, or is free again.
+      const next = waiting.shift()
+      if (next === undefined) running -= 1
+      else next()
+    }
+  }
+
+  return {
+    hash: (password) => inTurn(() => Bun.password.hash(password, ARGON2ID)),
+    async verify(password, hash) {
+      const usable = password !== '' && Buffer.byteLength(password) <= MAX_BYTES
+      const same = await inTurn(() => Bun.password.verify(usable ? password : 'none', hash ?? NOBODY))
+      return same && usable && hash !== undefined
+    },
+  }
+}

@@ -1,0 +1,111 @@
+import type { Database } from '../db/database.ts'
+import { Fault } from '../lib/fault.ts'
+import { type NowUs, nowUs } from '../lib/time.ts'
+import { type AttemptLimits, createAttemptLimits } from './limits.ts'
+import { type ChangePassword, type Login, normalEmail, type User } from './model.ts'
+import { createPasswords, type Passwords } from './password.ts'
+import { addToken, changePassword, findPasswordHash, findUserByToken, removeToken } from './store.ts'
+import { newToken, tokenHash } from './token.ts'
+
+/** Whose token a request carries. */
+export type Session = { user: User; tokenHash: string }
+
+export type AuthService = ReturnType<typeof createAuthService>
+
+const PAIR_LIMIT = 10
+const ADDRESS_LIMIT = 100
+/** More sessions than a customer has systems; beyond it the table is asked again. */
+const MAX_SESSIONS = 10_000
+
+type Dependencies = { db: Database; passwords?: Passwords; limits?: AttemptLimits; now?: NowUs }
+
+/** Who may: logging in and out, and whose a token is. */
+export function createAuthService({
+  db,
+  passwords = createPasswords(),
+  limits = createAttemptLimits(),
+  now = nowUs,
+}: Dependencies) {
+  const sessions = new Map<string, Session>()
+  /** Counts what made the sessions stale, so that a look-up which was under way meanwhile is not kept. */
+  let generation = 0
+
+  function forget(): void {
+    generation += 1
+    sessions.clear()
+  }
+
+  async function lookUp(hash: string): Promise<Session | undefined> {
+    const before = generation
+    const user = await findUserByToken(db, hash)
+    if (user === undefined) return undefined
+    const session = { user, tokenHash: hash }
+    if (before === generation && sessions.size < MAX_SESSIONS) sessions.set(hash, session)
+    return session
+  }
+
+  return {
+    /** The session of a token, at once if it is known. */
+    session(token: string): Session | undefined | Promise<Session | undefined> {
+      const hash = tokenHash(token)
+      return hash === undefined ? undefined : (sessions.get(hash) ?? lookUp(hash))
+    },
+
+    /** Drops what is known of tokens: another process changed the store. */
+    forget,
+
+    /** @returns a new token. @throws Fault 401, the same for an unknown e-mail address and a wrong password; 429. */
+    async login({ email, password }: Login, address: string): Promise<string> {
+      const wanted = normalEmail(email)
+      const keys = [
+        { key: `login ${address} ${wanted}`, limit: PAIR_LIMIT },
+        { key: `login ${address}`, limit: ADDRESS_LIMIT },
+      ]
+      const token = await limits.attempt(keys, async () => {
+        const found = await findPasswordHash(db, wanted)
+        const right = await passwords.verify(password, found?.passwordHash)
+        if (found === undefined || !right) return undefined
+        const fresh = newToken()
+        const args = { userId: found.id, passwordHash: found.passwordHash, tokenHash: hashOf(fresh), atUs: now() }
+        return (await db.commit(addToken, args)) ? fresh : undefined
+      })
+      if (token === undefined) throw new Fault('unauthenticated', 'The e-mail address or the password is wrong.')
+      return token
+    },
+
+    /** @returns a new token. @throws Fault 422 when `old_password` is wrong; 429 when it was too often. */
+    async changePassword({ user }: Session, change: ChangePassword): Promise<string> {
+      const token = await limits.attempt([{ key: `change ${user.id}`, limit: PAIR_LIMIT }], async () => {
+        const found = await findPasswordHash(db, user.email)
+        if (!(await passwords.verify(change.old_password, found?.passwordHash)) || found === undefined) return undefined
+        const fresh = newToken()
+        const changed = await db.commit(changePassword, {
+          userId: user.id,
+          passwordHash: found.passwordHash,
+          newPasswordHash: await passwords.hash(change.password),
+          tokenHash: hashOf(fresh),
+          revokeOthers: change.revoke_other_tokens ?? false,
+          atUs: now(),
+        })
+        return changed ? fresh : undefined
+      })
+      if (token === undefined)
+        throw new Fault('invalid', 'The old password is wrong.', {
+          errors: [{ path: '/old_password', message: 'is wrong' }],
+        })
+      forget()
+      return token
+    },
+
+    async logout({ tokenHash: hash }: Session): Promise<void> {
+      await db.commit(removeToken, hash)
+      forget()
+    },
+  }
+}
+
+function hashOf(token: string): string {
+  const hash = tokenHash(token)
+  if (hash === undefined) throw new Error('a new token has the shape of one')
+  return hash
+}
