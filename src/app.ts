@@ -1,31 +1,86 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Elysia } from 'elysia'
-import type { Config } from './config.ts'
-import { openDatabase } from './db/database.ts'
+import { ensureFirstUser } from './auth/first.ts'
+import { authRoutes } from './auth/routes.ts'
+import { createAuthService } from './auth/service.ts'
+import { countUsers, findAccountId } from './auth/store.ts'
+import { type Config, wrongUsage } from './config.ts'
+import { type Database, openDatabase } from './db/database.ts'
+import { lockFolder } from './db/lock.ts'
+import { newEmitter } from './deliveries/emitter.ts'
 import { faults } from './http/faults.ts'
 import { healthRoutes } from './http/health.ts'
 import { startServer } from './http/server.ts'
 import type { Log } from './lib/log.ts'
+import { parseAllowList } from './lib/net.ts'
+import { webhookRoutes } from './webhooks/routes.ts'
+import { createWebhookService } from './webhooks/service.ts'
 
-export type App = { url: string; stop(): Promise<void> }
+export type App = {
+  url: string
+  /** True when nobody can log in yet. */
+  hasNoUser: boolean
+  stop(): Promise<void>
+}
 
 /** Opens, wires and starts the whole service; `stop` undoes it in reverse, and waits for what is in flight. */
 export async function startApp(config: Config, { log }: { log: Log }): Promise<App> {
   mkdirSync(config.dataPath, { recursive: true })
+  const lock = lockFolder(join(config.dataPath, 'lock'))
   const db = openDatabase(join(config.dataPath, 'hookswitch.db'))
-  let draining = false
-
-  const root = new Elysia({ name: 'root', normalize: false, handler: { standardHostname: false } })
-  root.use(faults({ log, routes: () => root.routes, draining: () => draining })).use(healthRoutes(async () => true))
-
-  const server = startServer(root, config.listen)
-  return {
-    url: server.url,
-    async stop() {
-      draining = true
-      await server.stop()
-      await db.stop()
-    },
+  const undo = [() => db.stop(), async () => lock.release()]
+  const stop = async () => {
+    for (const step of undo) await step()
   }
+  try {
+    await accountsOf(db, config)
+    if (config.firstUser !== undefined) await ensureFirstUser(db, config.firstUser)
+    let draining = false
+
+    const emitter = newEmitter()
+    const allow = allowList(config)
+    const auth = createAuthService({ db })
+    const webhooks = createWebhookService({ db, onChanged: () => emitter.emit('webhooks') })
+    emitter.on('foreign', () => auth.forget())
+
+    const root = new Elysia({ name: 'root', normalize: false, handler: { standardHostname: false } })
+    root
+      .use(faults({ log, routes: () => root.routes, draining: () => draining }))
+      .use(healthRoutes(db))
+      .use(authRoutes(auth, config.trustProxies))
+      .use(webhookRoutes(auth, webhooks, allow))
+
+    const server = startServer(root, config.listen)
+    undo.unshift(
+      async () => {
+        draining = true
+      },
+      () => server.stop(),
+    )
+    return { url: server.url, hasNoUser: (await countUsers(db)) === 0, stop }
+  } catch (error) {
+    await stop()
+    throw error
+  }
+}
+
+/** The id of each account that a PBX belongs to, by name. @throws CommanderError when there is none of that name. */
+async function accountsOf(db: Database, config: Config): Promise<Map<string, number>> {
+  const ids = new Map<string, number>()
+  for (const { name, account } of config.pbxs) {
+    const id = await findAccountId(db, account)
+    if (id === undefined)
+      throw wrongUsage(
+        `--pbx (HOOKSWITCH_PBX) ${name}: there is no account ${account}: hookswitch user add --account ${account} makes it`,
+      )
+    ids.set(account, id)
+  }
+  return ids
+}
+
+function allowList({ allowNets }: Config) {
+  const parsed = parseAllowList(allowNets)
+  if ('wrong' in parsed) throw wrongUsage(`--allow-net has ${parsed.wrong}, which is no network`)
+  return parsed.allow
 }

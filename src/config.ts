@@ -4,6 +4,7 @@ import { Value } from '@sinclair/typebox/value'
 import { CommanderError } from 'commander'
 import ipaddr from 'ipaddr.js'
 import { LOG_LEVELS } from './lib/log.ts'
+import { parseAllowList } from './lib/net.ts'
 import { PbxSource, parsePbxUrl } from './lib/pbx-url.ts'
 import { parseDuration } from './lib/time.ts'
 
@@ -80,8 +81,8 @@ export function readConfig(flags: ServeFlags, env: Environment): Config {
     listen: listenAddress(flags.listen),
     dataPath: flags.data,
     pbxs: pbxs(flags.pbx),
-    allowNets: flags.allowNet.map((net) => (['private', 'loopback'].includes(net) ? net : cidr('--allow-net', net))),
-    trustProxies: flags.trustProxy.map((net) => cidr('--trust-proxy', net)),
+    allowNets: allowNets(flags.allowNet),
+    trustProxies: flags.trustProxy.map(trustedNet),
     ...(flags.proxy === undefined ? {} : { proxy: proxyUrl(flags.proxy) }),
     ...(flags.metricsToken === undefined ? {} : { metricsToken: flags.metricsToken }),
     retryScheduleMs: flags.retrySchedule
@@ -128,11 +129,19 @@ export function listenAddress(text: string): { host: string; port: number } {
   return { host, port }
 }
 
-function cidr(flag: string, text: string): string {
+function allowNets(nets: string[]): string[] {
+  const parsed = parseAllowList(nets)
+  if ('allow' in parsed) return nets
+  throw wrong(
+    '--allow-net',
+    `has ${JSON.stringify(parsed.wrong)}: give private, loopback, or a network like 10.0.0.0/8`,
+  )
+}
+
+function trustedNet(text: string): string {
   if (ipaddr.isValidCIDR(text)) return text
   if (ipaddr.isValid(text)) return `${text}/${text.includes(':') ? 128 : 32}`
-  const words = flag === '--allow-net' ? 'private, loopback or ' : ''
-  throw wrong(flag, `has ${JSON.stringify(text)} where ${words}a network like 10.0.0.0/8 is wanted`)
+  throw wrong('--trust-proxy', `has ${JSON.stringify(text)}: give a network like 10.0.0.0/8, or an address`)
 }
 
 function proxyUrl(text: string): string {

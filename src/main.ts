@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { nameVariables } from './cli/options.ts'
 import { serveCommand } from './cli/serve.ts'
+import { userCommand } from './cli/user.ts'
 import { VERSION, versionCommand } from './cli/version.ts'
 import { settleEnvironment } from './config.ts'
 import { Fault } from './lib/fault.ts'
@@ -27,6 +28,7 @@ function commandLine(): Command {
     .configureOutput({ writeErr: () => {} })
     .exitOverride()
   serveCommand(program, stopSignal)
+  userCommand(program)
   versionCommand(program)
   nameVariables(program, process.env)
   return program

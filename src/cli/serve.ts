@@ -33,6 +33,8 @@ export function serveCommand(program: Command, stopped: () => Promise<void>): vo
     .action(async (flags: ServeFlags) => {
       const config = readConfig(flags, process.env)
       const app = await startApp(config, { log: createLog(config.logLevel) })
+      if (app.hasNoUser)
+        console.error('hookswitch: nobody can log in yet: hookswitch user add --email you@example.com --name You')
       console.log(`hookswitch ready on ${app.url}`)
       await stopped()
       await app.stop()

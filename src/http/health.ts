@@ -1,14 +1,35 @@
 import { Elysia } from 'elysia'
+import type { Database } from '../db/database.ts'
+import { probeWrite } from '../db/probe.ts'
 import { Fault } from '../lib/fault.ts'
 import { accepts } from './accepts.ts'
 import { Nothing, responses, success } from './envelope.ts'
 
+/** Strangers may ask as often as they like: the disk is asked once in this time. */
+const FRESH_MS = 1_000
+
 /** `GET /health`: 200 when the service can serve and write, else 503; it says nothing else to strangers. */
-export function healthRoutes(canWrite: () => Promise<boolean>) {
+export function healthRoutes(db: Database) {
+  let askedMs = -FRESH_MS
+  let answer: Promise<void> = Promise.resolve()
+
+  function canWrite(): Promise<void> {
+    const nowMs = performance.now()
+    if (nowMs - askedMs >= FRESH_MS) {
+      askedMs = nowMs
+      answer = db.commit(probeWrite, null)
+    }
+    return answer
+  }
+
   return new Elysia({ name: 'health', normalize: false }).use(accepts).get(
     '/health',
     async () => {
-      if (!(await canWrite())) throw new Fault('unavailable', 'The store cannot be written.')
+      try {
+        await canWrite()
+      } catch (cause) {
+        throw new Fault('unavailable', 'The store cannot be written.', { cause })
+      }
       return success([], 'The service is well.')
     },
     { response: responses(Nothing), detail: { summary: 'Can the service serve and write?', tags: ['Operation'] } },

@@ -4,6 +4,7 @@ CREATE TABLE accounts (
   id   INTEGER PRIMARY KEY,
   name TEXT NOT NULL UNIQUE
 ) STRICT;
+INSERT INTO accounts (id, name) VALUES (1, 'default'); -- what PBXs and users belong to unless told otherwise
 
 CREATE TABLE users (
   id            INTEGER PRIMARY KEY AUTOINCREMENT,

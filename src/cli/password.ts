@@ -1,0 +1,51 @@
+import { wrongUsage } from '../config.ts'
+import { Fault } from '../lib/fault.ts'
+
+/**
+ * A new password: asked for twice at the terminal, without echo, or else one line of standard input.
+ * @throws CommanderError with exit code 2 if there is none, or if the two differ.
+ */
+export async function readPassword(): Promise<string> {
+  if (!process.stdin.isTTY) {
+    const line = (await Bun.stdin.text()).split(/\r?\n/, 1)[0] ?? ''
+    if (line === '') throw wrongUsage('no password: type it at a terminal, or give it as one line of standard input')
+    return line
+  }
+  const [password = '', again] = await ask(['Password: ', 'Once more: '])
+  if (password === '') throw wrongUsage('no password was typed')
+  if (again !== password) throw wrongUsage('the two passwords are not the same')
+  return password
+}
+
+const ENTER = ['\r', '\n', '\x04']
+const INTERRUPT = '\x03'
+const BACKSPACE = ['\b', '\x7f']
+
+/** Asks at the terminal, one line for each prompt, without echo. */
+async function ask(prompts: readonly string[]): Promise<string[]> {
+  const { stdin, stderr } = process
+  const lines: string[] = []
+  let typed: string[] = []
+  stdin.setRawMode(true)
+  stdin.setEncoding('utf8')
+  try {
+    stderr.write(prompts[0] ?? '')
+    for await (const chunk of stdin) {
+      for (const character of String(chunk)) {
+        if (character === INTERRUPT) throw new Fault('invalid', 'interrupted')
+        if (BACKSPACE.includes(character)) typed.pop()
+        else if (!ENTER.includes(character)) typed.push(character)
+        else {
+          lines.push(typed.join(''))
+          typed = []
+          stderr.write(`\n${prompts[lines.length] ?? ''}`)
+        }
+        if (lines.length === prompts.length) return lines
+      }
+    }
+    return lines
+  } finally {
+    stdin.setRawMode(false)
+    stdin.pause()
+  }
+}

@@ -1,0 +1,122 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { DEFAULT_USER_TYPE, normalEmail, USER_TYPES } from '../auth/model.ts'
+import { createPasswords, passwordProblem } from '../auth/password.ts'
+import { createUser, listUsers, removeTokens, removeUser, setPassword } from '../auth/store.ts'
+import { wrongUsage } from '../config.ts'
+import { type Database, openDatabase } from '../db/database.ts'
+import { Fault } from '../lib/fault.ts'
+import { nowUs, rfc3339 } from '../lib/time.ts'
+import { dataOption, jsonOption } from './options.ts'
+import { readPassword } from './password.ts'
+
+type Flags = { data: string; json?: boolean; email: string; name: string; account: string }
+
+/** Printable, and short enough for a metric's label. */
+const ACCOUNT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._ -]{0,63}$/u
+const EMAIL = /^[^\s@]+@[^\s@]+$/
+
+export function userCommand(program: Command): void {
+  const user = program.command('user').description('who may log in')
+  const emailOption = () => ['--email <address>', "the user's e-mail address"] as const
+
+  user
+    .command('add')
+    .description('add a user; the password is asked for, or is one line of standard input')
+    .requiredOption(...emailOption())
+    .requiredOption('--name <name>', 'what the user is called')
+    .option('--account <account>', 'the account it belongs to, made if it is new', 'default')
+    .addOption(dataOption())
+    .addOption(jsonOption())
+    .action(addUser)
+  user.command('list').description('list all users').addOption(dataOption()).addOption(jsonOption()).action(showUsers)
+  for (const [name, description, action] of [
+    ['passwd', 'set a new password; it is asked for, or is one line of standard input', changePassword],
+    ['remove', 'remove a user and its tokens', dropUser],
+    ['logout', 'make all tokens of a user inactive', logOut],
+  ] as const)
+    user
+      .command(name)
+      .description(description)
+      .requiredOption(...emailOption())
+      .addOption(dataOption())
+      .addOption(jsonOption())
+      .action(action)
+}
+
+async function addUser({ data, json, email, name, account }: Flags): Promise<void> {
+  if (!EMAIL.test(normalEmail(email)) || email.length > 254)
+    throw wrongUsage(`--email is ${JSON.stringify(email)}: give an address like anna@example.com`)
+  if (name.trim() === '') throw wrongUsage('--name is empty: say what the user is called')
+  if (!ACCOUNT_NAME.test(account))
+    throw wrongUsage(
+      `--account is ${JSON.stringify(account)}: use letters, digits, dots, dashes and blanks, 64 at most`,
+    )
+  const passwordHash = await hashed(await readPassword())
+  const fresh = {
+    account,
+    type: DEFAULT_USER_TYPE,
+    name: name.trim(),
+    email: normalEmail(email),
+    passwordHash,
+    atUs: nowUs(),
+  }
+  const made = await withStore(data, (db) => db.commit(createUser, fresh))
+  if (made === undefined)
+    throw new Fault('invalid', `${fresh.email} is a user already: change the password with user passwd`)
+  console.log(json ? JSON.stringify({ id: made.id }) : String(made.id))
+}
+
+async function showUsers({ data, json }: Flags): Promise<void> {
+  const rows = (await withStore(data, listUsers)).map((row) => ({
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    account: row.account,
+    type: Object.entries(USER_TYPES).find(([number]) => Number(number) === row.type)?.[1] ?? String(row.type),
+    created_at: rfc3339(row.createdUs),
+  }))
+  if (json) console.log(JSON.stringify(rows))
+  else for (const row of rows) console.log(Object.values(row).join('\t'))
+}
+
+async function changePassword({ data, email, json }: Flags): Promise<void> {
+  const passwordHash = await hashed(await readPassword())
+  const found = await withStore(data, (db) => db.commit(setPassword, { email: normalEmail(email), passwordHash }))
+  if (!found) throw unknownUser(email)
+  console.log(json ? '{}' : 'The password was changed. Tokens stay valid; hookswitch user logout ends them.')
+}
+
+async function dropUser({ data, email, json }: Flags): Promise<void> {
+  if (!(await withStore(data, (db) => db.commit(removeUser, normalEmail(email))))) throw unknownUser(email)
+  console.log(json ? '{}' : 'The user was removed.')
+}
+
+async function logOut({ data, email, json }: Flags): Promise<void> {
+  const ended = await withStore(data, (db) => db.commit(removeTokens, normalEmail(email)))
+  if (ended === undefined) throw unknownUser(email)
+  console.log(
+    json ? JSON.stringify({ revoked: ended }) : `${ended} ${ended === 1 ? 'token was' : 'tokens were'} revoked.`,
+  )
+}
+
+const unknownUser = (email: string) =>
+  new Fault('not_found', `there is no user ${normalEmail(email)}: hookswitch user list shows them all`)
+
+async function hashed(password: string): Promise<string> {
+  const problem = passwordProblem(password)
+  if (problem !== undefined) throw wrongUsage(`the password ${problem}`)
+  return createPasswords().hash(password)
+}
+
+/** Opens the store, beside a running service or alone, for one piece of work. */
+async function withStore<Result>(dataPath: string, work: (db: Database) => Promise<Result>): Promise<Result> {
+  mkdirSync(dataPath, { recursive: true })
+  const db = openDatabase(join(dataPath, 'hookswitch.db'))
+  try {
+    return await work(db)
+  } finally {
+    await db.stop()
+  }
+}

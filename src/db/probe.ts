@@ -1,0 +1,9 @@
+import { sql } from 'drizzle-orm'
+import { mutation, type Tx } from './mutation.ts'
+
+/** Writes what is there already, so that the disk has to take it: tells whether the store can be written. */
+export const probeWrite = mutation('db.probeWrite', (tx: Tx, _args: null): void => {
+  const row = tx.get<{ user_version: number } | [number]>(sql`PRAGMA user_version`)
+  const version = Array.isArray(row) ? row[0] : row.user_version
+  tx.run(sql.raw(`PRAGMA user_version = ${Number(version)}`))
+})

@@ -1,0 +1,21 @@
+import type { WebhookList } from './model.ts'
+
+/** The list's entity tag (RFC 9110, 8.8.3), strong: the same list has the same one, in whatever order its fields came. */
+export function etagOf(list: WebhookList): string {
+  const content = list.map((webhook) => [
+    webhook.url,
+    webhook.call_started,
+    webhook.call_ended,
+    webhook.dial_started,
+    webhook.dial_answered,
+    webhook.dial_ended,
+    webhook.call_transferred,
+    webhook.call_saved,
+  ])
+  return `"${new Bun.CryptoHasher('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 22)}"`
+}
+
+/** Whether an `If-Match` names this tag, by the strong comparison (RFC 9110, 13.1.1): a weak one never does, `*` always. */
+export function etagMatches(ifMatch: string, etag: string): boolean {
+  return ifMatch.trim() === '*' || ifMatch.split(',').some((given) => given.trim() === etag)
+}

@@ -1,0 +1,70 @@
+import { type Static, t } from 'elysia'
+import type { FieldError } from '../lib/fault.ts'
+import type { AllowList } from '../lib/net.ts'
+import { literalRefusal } from './target.ts'
+
+export const MAX_WEBHOOKS = 100
+const MAX_URL_CHARACTERS = 2_048
+
+const closed = { additionalProperties: false } as const
+const url = t.String({
+  description: `an absolute http: or https: URL of ${MAX_URL_CHARACTERS} characters at most`,
+  examples: ['https://crm.example.com/calls'],
+})
+
+/** A configured URL, and which kinds of event it is told of. */
+export const Webhook = t.Object(
+  {
+    url,
+    call_started: t.Boolean(),
+    call_ended: t.Boolean(),
+    dial_started: t.Boolean(),
+    dial_answered: t.Boolean(),
+    dial_ended: t.Boolean(),
+    call_transferred: t.Boolean(),
+    call_saved: t.Boolean(),
+  },
+  closed,
+)
+export type Webhook = Static<typeof Webhook>
+
+/** In order. The same URL may stand in it more than once, and is then called as often. */
+export const WebhookList = t.Array(Webhook, { maxItems: MAX_WEBHOOKS })
+export type WebhookList = Static<typeof WebhookList>
+
+export const UrlOnly = t.Object({ url: t.String() })
+export type UrlOnly = Static<typeof UrlOnly>
+
+export const WebhookSecret = t.Object({
+  url: t.String(),
+  secret: t.String({ description: 'whsec_ and 32 random bytes in base64, as Standard Webhooks has it' }),
+  previous_until: t.Union([t.String({ format: 'date-time' }), t.Null()], {
+    description: 'until when the secret before this one signs as well',
+  }),
+})
+export type WebhookSecret = Static<typeof WebhookSecret>
+
+/** What the list's schema cannot say: that every URL is one, and that its address may be called. */
+export function urlRule(allow: AllowList) {
+  return (body: unknown): FieldError[] => {
+    if (!Array.isArray(body) || body.length > MAX_WEBHOOKS) return []
+    return body.flatMap((item: unknown, index) => {
+      const given = typeof item === 'object' && item !== null && 'url' in item ? item.url : undefined
+      const message = typeof given === 'string' ? urlProblem(given, allow) : undefined
+      return message === undefined ? [] : [{ path: `/${index}/url`, message }]
+    })
+  }
+}
+
+/** What is wrong with a URL, in words; `undefined` if it may be called, as far as the URL itself tells. */
+export function urlProblem(text: string, allow: AllowList): string | undefined {
+  if ([...text].length > MAX_URL_CHARACTERS) return `may have ${MAX_URL_CHARACTERS} characters at most`
+  // URL would forgive what a receiver's own configuration would not: white space, backslashes, a missing slash.
+  if (!/^https?:\/\/[^/\\?#\s]/i.test(text) || hasBlanks(text) || !URL.canParse(text))
+    return 'must be an absolute http: or https: URL'
+  return literalRefusal(new URL(text), allow)
+}
+
+/** White space and control characters, which URL would strip or encode behind the client's back. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const hasBlanks = (text: string) => /[\s\u0000-\u001f\u007f]/.test(text)

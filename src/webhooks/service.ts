@@ -1,0 +1,71 @@
+import type { Database } from '../db/database.ts'
+import { Fault } from '../lib/fault.ts'
+import { type NowUs, nowUs, rfc3339, SECOND } from '../lib/time.ts'
+import { etagOf } from './etag.ts'
+import type { WebhookList, WebhookSecret } from './model.ts'
+import { newSecret as randomSecret } from './signature.ts'
+import { readList, readSecrets, replaceList, rotateSecret } from './store.ts'
+
+/** How long the secret before goes on signing, for receivers to change over. */
+const OVERLAP_US = 24 * 3_600 * SECOND
+
+export type WebhookService = ReturnType<typeof createWebhookService>
+
+type Dependencies = {
+  db: Database
+  /** Told after every change of a list or a secret. */
+  onChanged?: () => void
+  now?: NowUs
+  newSecret?: () => string
+}
+
+/** Which URL of an account is told of what, and what signs for it. */
+export function createWebhookService({
+  db,
+  onChanged = () => {},
+  now = nowUs,
+  newSecret = randomSecret,
+}: Dependencies) {
+  const shown = (row: { url: string; secret: string; previousUntilUs: number | null }): WebhookSecret => {
+    const until = row.previousUntilUs
+    return { url: row.url, secret: row.secret, previous_until: until !== null && until > now() ? rfc3339(until) : null }
+  }
+
+  return {
+    async list(accountId: number): Promise<{ list: WebhookList; etag: string }> {
+      const list = await readList(db, accountId)
+      return { list, etag: etagOf(list) }
+    },
+
+    /** Replaces the whole list. @throws Fault 412 when it is not the one that `ifMatch` names. */
+    async replace(
+      accountId: number,
+      list: WebhookList,
+      ifMatch: string | null,
+    ): Promise<{ list: WebhookList; etag: string }> {
+      const replaced = await db.commit(replaceList, { accountId, list, ifMatch, secrets: list.map(newSecret) })
+      if (!replaced)
+        throw new Fault(
+          'precondition_failed',
+          'The list was changed meanwhile: read it again, and send it with its new ETag.',
+        )
+      onChanged()
+      return { list, etag: etagOf(list) }
+    },
+
+    async secrets(accountId: number): Promise<WebhookSecret[]> {
+      return (await readSecrets(db, accountId)).map(shown)
+    },
+
+    /** Makes a new secret for a URL of the list. @throws Fault 422 when the URL is not in it. */
+    async rotate(accountId: number, url: string): Promise<WebhookSecret> {
+      const fresh = { url, secret: newSecret(), previousUntilUs: now() + OVERLAP_US }
+      if (!(await db.commit(rotateSecret, { accountId, ...fresh })))
+        throw new Fault('invalid', 'This URL is not in the list.', {
+          errors: [{ path: '/url', message: 'is not in the list' }],
+        })
+      onChanged()
+      return shown(fresh)
+    },
+  }
+}
