@@ -28,7 +28,7 @@ export type App = {
 export async function startApp(config: Config, { log }: { log: Log }): Promise<App> {
   mkdirSync(config.dataPath, { recursive: true })
   const lock = lockFolder(join(config.dataPath, 'lock'))
-  const db = openDatabase(join(config.dataPath, 'hookswitch.db'))
+  const db = openStore(join(config.dataPath, 'hookswitch.db'), lock)
   const undo = [() => db.stop(), async () => lock.release()]
   const stop = async () => {
     for (const step of undo) await step()
@@ -42,6 +42,7 @@ export async function startApp(config: Config, { log }: { log: Log }): Promise<A
     const allow = allowList(config)
     const auth = createAuthService({ db })
     const webhooks = createWebhookService({ db, onChanged: () => emitter.emit('webhooks') })
+    db.onForeignChange(() => emitter.emit('foreign'))
     emitter.on('foreign', () => auth.forget())
 
     const root = new Elysia({ name: 'root', normalize: false, handler: { standardHostname: false } })
@@ -61,6 +62,16 @@ export async function startApp(config: Config, { log }: { log: Log }): Promise<A
     return { url: server.url, hasNoUser: (await countUsers(db)) === 0, stop }
   } catch (error) {
     await stop()
+    throw error
+  }
+}
+
+/** The store, written by a thread of its own, so that a slow disk holds nothing else up. */
+function openStore(path: string, lock: { release(): void }): Database {
+  try {
+    return openDatabase(path, { thread: () => new Worker(new URL('./writer.ts', import.meta.url).href) })
+  } catch (error) {
+    lock.release()
     throw error
   }
 }

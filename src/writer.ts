@@ -1,6 +1,9 @@
+import * as auth from './auth/store.ts'
+import * as probe from './db/probe.ts'
 import { registryOf, serveWriter } from './db/writer.ts'
+import * as webhooks from './webhooks/store.ts'
 
 declare const self: Worker
 
 // Every file that exports mutations is named here: the thread finds them by name.
-serveWriter(registryOf([]), self)
+serveWriter(registryOf([auth, probe, webhooks]), self)
