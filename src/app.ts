@@ -14,6 +14,7 @@ import { healthRoutes } from './http/health.ts'
 import { startServer } from './http/server.ts'
 import type { Log } from './lib/log.ts'
 import { parseAllowList } from './lib/net.ts'
+import { openApiRoutes } from './openapi/routes.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import { createWebhookService } from './webhooks/service.ts'
 
@@ -25,7 +26,7 @@ export type App = {
 }
 
 /** Opens, wires and starts the whole service; `stop` undoes it in reverse, and waits for what is in flight. */
-export async function startApp(config: Config, { log }: { log: Log }): Promise<App> {
+export async function startApp(config: Config, { log, version }: { log: Log; version: string }): Promise<App> {
   mkdirSync(config.dataPath, { recursive: true })
   const lock = lockFolder(join(config.dataPath, 'lock'))
   const db = openStore(join(config.dataPath, 'hookswitch.db'), lock)
@@ -51,6 +52,7 @@ export async function startApp(config: Config, { log }: { log: Log }): Promise<A
       .use(healthRoutes(db))
       .use(authRoutes(auth, config.trustProxies))
       .use(webhookRoutes(auth, webhooks, allow))
+      .use(openApiRoutes(() => root.routes, version))
 
     const server = startServer(root, config.listen)
     undo.unshift(

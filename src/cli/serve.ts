@@ -3,6 +3,7 @@ import { startApp } from '../app.ts'
 import { DEFAULT_RETRY_SCHEDULE, readConfig, type ServeFlags } from '../config.ts'
 import { createLog, LOG_LEVELS } from '../lib/log.ts'
 import { dataOption, list } from './options.ts'
+import { VERSION } from './version.ts'
 
 export function serveCommand(program: Command, stopped: () => Promise<void>): void {
   program
@@ -32,7 +33,7 @@ export function serveCommand(program: Command, stopped: () => Promise<void>): vo
     .option('--log-level <level>', LOG_LEVELS.join(', '), 'info')
     .action(async (flags: ServeFlags) => {
       const config = readConfig(flags, process.env)
-      const app = await startApp(config, { log: createLog(config.logLevel) })
+      const app = await startApp(config, { log: createLog(config.logLevel), version: VERSION })
       if (app.hasNoUser)
         console.error('hookswitch: nobody can log in yet: hookswitch user add --email you@example.com --name You')
       console.log(`hookswitch ready on ${app.url}`)

@@ -1,0 +1,141 @@
+import type { TSchema } from 'elysia'
+import { BODIES, Call, CallRecord, Hangup, Party, Recording, Stage, Transfer } from '../calls/event.ts'
+import { Failure } from '../http/envelope.ts'
+import { EXAMPLES } from './examples.ts'
+
+/** What Elysia knows of a route, as far as the document needs it. */
+export type DocumentedRoute = {
+  method: string
+  path: string
+  hooks: { body?: unknown; query?: unknown; params?: unknown; response?: unknown; detail?: { hide?: boolean } }
+}
+
+type Json = Record<string, unknown>
+
+/** Schemas that have a name of their own, so that generated types have it too. */
+const NAMED: Readonly<Record<string, TSchema>> = {
+  Failure,
+  Party,
+  Hangup,
+  Call,
+  Stage,
+  Transfer,
+  Recording,
+  CallRecord,
+}
+
+const MEANING: Readonly<Record<string, string>> = {
+  200: 'Done',
+  400: 'The body is empty or not JSON',
+  401: 'The token is missing, unknown or revoked; at login: the e-mail address or the password is wrong',
+  404: 'There is nothing of this id',
+  406: 'Accept rules JSON out',
+  412: 'If-Match names another list than the present one',
+  413: 'The body is larger than 1 MiB',
+  415: 'The body is not sent as JSON',
+  422: 'The body does not fit: every fault, each with its path',
+  429: 'Too many failed attempts; Retry-After says for how many seconds',
+  500: 'A fault of the service; the message names the request',
+  503: 'The store cannot be written, or the service is stopping',
+}
+
+/** The API document (OpenAPI 3.1), from the very schemas that the routes are checked with. */
+export function openApiDocument(routes: readonly DocumentedRoute[], version: string): Json {
+  const paths: Record<string, Json> = {}
+  for (const route of routes) {
+    if (route.hooks.detail === undefined || route.hooks.detail.hide === true) continue
+    const path = route.path.replace(/:(\w+)/g, '{$1}')
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, path) }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Hookswitch',
+      version,
+      summary: 'Call-event webhooks for Asterisk and FreeSWITCH',
+      description:
+        'Log in, say which URLs are told of which kinds of call event, and read what was delivered. Times are UTC with ' +
+        'microseconds. Webhook requests are signed as Standard Webhooks has it, with the secret of their URL.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    paths,
+    webhooks: Object.fromEntries(Object.entries(BODIES).map(([name, schema]) => [name, webhook(name, schema)])),
+    components: {
+      schemas: Object.fromEntries(Object.entries(NAMED).map(([name, schema]) => [name, plain(schema, true)])),
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'The token of POST /auth/login' } },
+    },
+  }
+}
+
+function operation({ method, hooks }: DocumentedRoute, path: string): Json {
+  const { detail = {}, body, response } = hooks
+  const own: Json = { ...detail }
+  const parameters = [
+    ...(Array.isArray(own.parameters) ? own.parameters : []),
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) =>
+      parameter('path', name, property(hooks.params, name), true),
+    ),
+    ...fields(hooks.query).map(([name, schema, required]) => parameter('query', name, schema, required)),
+  ]
+  return {
+    operationId: `${method.toLowerCase()}${path.replace(/[^a-z0-9]+(.)?/gi, (_, next = '') => next.toUpperCase())}`,
+    ...own,
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(isSchema(body) ? { requestBody: { required: true, content: json(plain(body)) } } : {}),
+    responses: Object.fromEntries(
+      (isObject(response) ? Object.entries(response) : []).map(([status, schema]) => [
+        status,
+        { description: MEANING[status] ?? 'As the envelope says', content: json(plain(schema)) },
+      ]),
+    ),
+  }
+}
+
+function webhook(name: string, schema: TSchema): Json {
+  return {
+    post: {
+      operationId: name,
+      summary: `What is sent for ${name}`,
+      tags: ['Call events'],
+      parameters: ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((header) =>
+        parameter('header', header, { type: 'string' }, true),
+      ),
+      requestBody: {
+        required: true,
+        content: {
+          'application/json': { schema: plain(schema), example: EXAMPLES.find((body) => body.data.name === name) },
+        },
+      },
+      responses: { '2XX': { description: 'Any 2xx within 10 seconds: delivered. Anything else is tried again.' } },
+    },
+  }
+}
+
+const parameter = (where: string, name: string, schema: unknown, required: boolean): Json => ({
+  name,
+  in: where,
+  required,
+  schema: plain(schema ?? { type: 'string' }),
+})
+
+const json = (schema: unknown) => ({ 'application/json': { schema } })
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
+const isSchema = (value: unknown): value is Json => isObject(value) && ('type' in value || 'anyOf' in value)
+
+function fields(schema: unknown): [name: string, schema: unknown, required: boolean][] {
+  if (!isObject(schema) || !isObject(schema.properties)) return []
+  const required = Array.isArray(schema.required) ? schema.required : []
+  return Object.entries(schema.properties).map(([name, field]) => [name, field, required.includes(name)])
+}
+
+const property = (schema: unknown, name: string) => fields(schema).find(([field]) => field === name)?.[1]
+
+/** A schema as plain JSON Schema; one that has a name becomes a reference to it. */
+function plain(schema: unknown, itself = false): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => plain(item))
+  if (!isObject(schema)) return schema
+  const name = itself ? undefined : Object.keys(NAMED).find((key) => NAMED[key] === schema)
+  if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
+  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, plain(value)]))
+}

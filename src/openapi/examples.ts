@@ -1,0 +1,149 @@
+import type { Call, EventBody, Party, Recording, Stage } from '../calls/event.ts'
+
+// One body of each event, as a call that is answered by Anna and handed on to Ben would give them.
+
+const CALL_ID = '01a1f900-5c8e-7000-8000-000000000001'
+const OTHER_ID = '01a1f900-5c8e-7000-8000-000000000002'
+const STAGE_ID = '01a1f900-5d1a-7000-8000-000000000003'
+
+const caller: Party = { number: '+4930123456', name: 'Carla Caller', extension: null }
+const did: Party = { number: '+49301110', name: null, extension: null }
+const anna: Party = { number: '101', name: 'Anna', extension: '101' }
+const ben: Party = { number: '102', name: 'Ben', extension: '102' }
+
+const ringing: Call = {
+  id: CALL_ID,
+  pbx_id: '1795297896.14',
+  merged_from: [],
+  merged_into: null,
+  parent_id: null,
+  direction: 'inbound',
+  state: 'ringing',
+  from: caller,
+  to: did,
+  did: '+49301110',
+  started_at: '2026-11-20T21:51:36.014118Z',
+  answered_at: null,
+  ended_at: null,
+  duration: null,
+  wait_duration: null,
+  talk_duration: null,
+  result: null,
+  answered_by: null,
+  handled_by: [],
+  queue: null,
+  transfers: 0,
+  recorded: false,
+  hangup: null,
+  variables: {},
+  partial: false,
+}
+const answered: Call = {
+  ...ringing,
+  state: 'answered',
+  answered_at: '2026-11-20T21:51:42.104118Z',
+  wait_duration: 6,
+  answered_by: anna,
+  handled_by: [anna],
+}
+const transferred: Call = { ...answered, transfers: 1, recorded: true }
+const ended: Call = {
+  ...transferred,
+  state: 'ended',
+  ended_at: '2026-11-20T21:53:02.404118Z',
+  duration: 86,
+  talk_duration: 80,
+  result: 'answered',
+  handled_by: [anna, ben],
+  hangup: { cause: 'normal', code: 16, by: 'caller' },
+}
+
+const stageRinging: Stage = {
+  id: STAGE_ID,
+  parent_id: null,
+  kind: 'user',
+  target: '101',
+  name: 'Anna',
+  attempt: 1,
+  started_at: '2026-11-20T21:51:36.204118Z',
+  answered_at: null,
+  ended_at: null,
+  ring_duration: null,
+  talk_duration: null,
+  result: null,
+  forwarded_to: null,
+}
+const stageAnswered: Stage = {
+  ...stageRinging,
+  answered_at: '2026-11-20T21:51:42.104118Z',
+  ring_duration: 5,
+  result: 'answered',
+}
+const stageEnded: Stage = { ...stageAnswered, ended_at: '2026-11-20T21:52:10.004118Z', talk_duration: 27 }
+const stages: Stage[] = [
+  stageEnded,
+  {
+    ...stageEnded,
+    id: '01a1f900-e0b4-7000-8000-000000000004',
+    target: '102',
+    name: 'Ben',
+    started_at: '2026-11-20T21:52:10.104118Z',
+    answered_at: '2026-11-20T21:52:12.904118Z',
+    ended_at: '2026-11-20T21:53:02.404118Z',
+    ring_duration: 2,
+    talk_duration: 49,
+  },
+]
+const recordings: Recording[] = [
+  {
+    id: '01a1f900-77d4-7000-8000-000000000005',
+    path: '/var/spool/asterisk/monitor/1795297896.14.wav',
+    format: 'wav',
+    duration: 80,
+    started_at: '2026-11-20T21:51:42.204118Z',
+    ended_at: '2026-11-20T21:53:02.404118Z',
+  },
+]
+
+const head = (sequence: number) => ({
+  id: `01a1f901-0000-7000-8000-00000000010${sequence}`,
+  sequence,
+  account: 'default',
+  pbx: 'office',
+})
+
+export const EXAMPLES: readonly EventBody[] = [
+  { time: '2026-11-20T21:51:36.014118Z', data: { name: 'call_started', ...head(1), call: ringing } },
+  {
+    time: '2026-11-20T21:51:36.204118Z',
+    data: { name: 'dial_started', ...head(2), call: ringing, stage: stageRinging },
+  },
+  {
+    time: '2026-11-20T21:51:42.104118Z',
+    data: { name: 'dial_answered', ...head(3), call: answered, stage: stageAnswered },
+  },
+  {
+    time: '2026-11-20T21:52:10.004118Z',
+    data: {
+      name: 'call_blind_transferred',
+      ...head(4),
+      call: transferred,
+      transfer: { kind: 'blind', by: anna, transferee: caller, to: ben, call_id: CALL_ID, other_call_id: null },
+    },
+  },
+  {
+    time: '2026-11-20T21:52:10.004118Z',
+    data: {
+      name: 'call_attended_transferred',
+      ...head(4),
+      call: { ...transferred, merged_from: [OTHER_ID] },
+      transfer: { kind: 'attended', by: anna, transferee: caller, to: ben, call_id: CALL_ID, other_call_id: OTHER_ID },
+    },
+  },
+  {
+    time: '2026-11-20T21:52:10.004118Z',
+    data: { name: 'dial_ended', ...head(5), call: transferred, stage: stageEnded },
+  },
+  { time: '2026-11-20T21:53:02.404118Z', data: { name: 'call_ended', ...head(8), call: ended, stages } },
+  { time: '2026-11-20T21:53:03.404118Z', data: { name: 'call_saved', ...head(9), call: ended, stages, recordings } },
+]
