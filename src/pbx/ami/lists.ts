@@ -1,0 +1,53 @@
+import type { NowUs } from '../../lib/time.ts'
+import type { Inbox } from '../inbox.ts'
+import type { AmiFrame } from './decoder.ts'
+import type { Dialogue, ListWatch } from './dialogue.ts'
+
+/** A list at the place in the stream that it is of; `rows` are filled in once they are all there. */
+export type Listing = { rows: readonly AmiFrame[] | undefined; readonly arrivedUs: number }
+
+/** `Status` tells more (who was dialled); the other one is for a user that may not ask for it. */
+const LISTS = ['Status', 'CoreShowChannels'] as const
+
+/**
+ * Asks what is up, and puts the answer into the inbox: the first list before all that waits, each later one where it began. While
+ * a list comes in, the inbox is held.
+ */
+export function createLists<Item>(
+  dialogue: Dialogue,
+  inbox: Inbox<Item | Listing>,
+  nowUs: NowUs,
+): { next(): Promise<boolean> } {
+  let first = true
+
+  function watchFirst(): ListWatch {
+    return { began() {}, whole: (rows) => inbox.unshift({ rows, arrivedUs: nowUs() }) }
+  }
+  function watchLater(): ListWatch {
+    let listing: Listing | undefined
+    return {
+      began() {
+        listing = { rows: undefined, arrivedUs: nowUs() }
+        inbox.hold(true)
+        inbox.push(listing)
+      },
+      whole(rows) {
+        if (listing !== undefined) listing.rows = rows
+      },
+    }
+  }
+
+  return {
+    async next() {
+      const isFirst = first
+      first = false
+      for (const name of LISTS) {
+        const reply = await dialogue.list({ Action: name }, isFirst ? watchFirst() : watchLater())
+        if (!isFirst) inbox.hold(false)
+        if (reply.kind === 'rows') return true
+        if (reply.kind === 'partial' || reply.kind === 'silent') return false
+      }
+      return false
+    },
+  }
+}

@@ -1,0 +1,27 @@
+import type { Recording, Step } from './recording.ts'
+
+/** One client of a replayed PBX, as its persona sees it. */
+export type Client = {
+  write(text: string): void
+  close(): void
+  /** It is ready: events may begin. */
+  begin(): void
+  /** Where the recording is, in its milliseconds. */
+  nowMs(): number
+}
+
+/** How one client is answered, and which events it asked for. */
+export type Conversation = {
+  data(chunk: Uint8Array): void
+  wants(step: Step): boolean
+  stop(): void
+}
+
+/** Plays the part of an Asterisk or a FreeSWITCH: any login is right, and it knows what is up at that moment of the recording. */
+export type Persona = {
+  /** Takes up a recording. The next one of a row goes on with the PBX of the last, if it is the same run of it. */
+  load(recording: Recording): { readonly steps: readonly Step[]; readonly beginMs: number }
+  /** This step happens now. */
+  see(step: Step): void
+  meet(client: Client): Conversation
+}

@@ -1,0 +1,50 @@
+import { existsSync, readFileSync } from 'node:fs'
+
+/** The bytes of one connection to a PBX, and when they came. */
+export type Recording = {
+  readonly kind: 'ami' | 'esl'
+  readonly bytes: Buffer
+  /** When the byte before this offset came, in milliseconds of the recording. */
+  readonly cameMs: (endOffset: number) => number
+}
+
+/** Reads `FILE`, and `FILE`'s `.timing` (a line a chunk: byte offset first, milliseconds last) if there is one. */
+export function readRecording(path: string): Recording {
+  const bytes = readFileSync(path)
+  const kind = bytes.subarray(0, 64).includes('Content-Type: ') || path.endsWith('.esl') ? 'esl' : 'ami'
+  const timing = timingPath(path)
+  const chunks = timing === undefined ? [] : readTiming(readFileSync(timing, 'utf8'))
+  return {
+    kind,
+    bytes,
+    cameMs(endOffset) {
+      let low = 0
+      let high = chunks.length
+      while (low < high) {
+        const middle = (low + high) >> 1
+        if ((chunks[middle]?.offset ?? 0) < endOffset) low = middle + 1
+        else high = middle
+      }
+      return chunks[low - 1]?.atMs ?? 0
+    },
+  }
+}
+
+function timingPath(path: string): string | undefined {
+  return [`${path}.timing`, path.replace(/\.[^./]+$/, '.timing')].find(
+    (candidate) => candidate !== path && existsSync(candidate),
+  )
+}
+
+function readTiming(text: string): { offset: number; atMs: number }[] {
+  return text
+    .split('\n')
+    .filter((line) => /^\d/.test(line))
+    .map((line) => {
+      const numbers = line.trim().split(/\s+/).map(Number)
+      return { offset: numbers[0] ?? 0, atMs: numbers.at(-1) ?? 0 }
+    })
+}
+
+/** One event of a recording, as it was on the wire; `name` is the event's. */
+export type Step = { readonly bytes: Buffer; readonly atMs: number; readonly name: string }

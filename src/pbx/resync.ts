@@ -1,0 +1,66 @@
+/**
+ * Asks a PBX what is up, when there is reason to doubt what we know. Each time twice, since a call is closed only when two
+ * lists lack it (events.md 9); and not all the time, since a caller may be the reason.
+ */
+export type Resync = {
+  /** The lists after a login. `true` when the first of them came whole. */
+  first(): Promise<boolean>
+  /** There is a reason: lists follow, soon. */
+  ask(): void
+  stop(): void
+}
+
+type Options = {
+  /** Asks once and hands on what is listed; `false` if there is no whole list. */
+  readonly list: () => Promise<boolean>
+  /** Between the two lists. */
+  readonly relistMs: number
+  /** At least this from one pair of lists to the next. */
+  readonly resyncMs: number
+}
+
+const TRIES = 3
+
+export function createResync({ list, relistMs, resyncMs }: Options): Resync {
+  let stopped = false
+  let wanted = false
+  let busy = false
+  let timer: ReturnType<typeof setTimeout> | undefined
+
+  const later = (delayMs: number, run: () => void): void => {
+    if (!stopped) timer = setTimeout(run, delayMs)
+  }
+  const settle = (): void => {
+    later(resyncMs, () => {
+      busy = false
+      if (wanted) start()
+    })
+  }
+  const second = (tries: number): void =>
+    later(relistMs, async () => {
+      const whole = await list()
+      if (whole || tries === 1) settle()
+      else second(tries - 1)
+    })
+  const both = async (tries = TRIES): Promise<boolean> => {
+    busy = true
+    wanted = false
+    const whole = await list()
+    if (whole || tries === 1) second(TRIES)
+    else later(relistMs, () => void both(tries - 1))
+    return whole
+  }
+  const start = (): void => void both()
+
+  return {
+    first: () => both(),
+    ask() {
+      wanted = true
+      if (!busy && !stopped) start()
+    },
+    stop() {
+      stopped = true
+      clearTimeout(timer)
+    },
+  }
+}

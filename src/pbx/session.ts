@@ -1,0 +1,69 @@
+import type { Signal, Translator } from '../calls/signal.ts'
+import type { Log } from '../lib/log.ts'
+import type { NowUs } from '../lib/time.ts'
+
+/** Where signals go. It must not wait: it is called between two reads of the socket. */
+export type Feed = (signals: readonly Signal[]) => void
+
+/** What was counted of one PBX, over all its connections. */
+export type PbxCounts = {
+  events: number
+  /** Frames that a caller may have written into (see the decoder). */
+  taints: number
+  /** Times that events were lost because they came faster than they were handled. */
+  overruns: number
+  lists: number
+}
+
+/** Why a connection is over. `refused`: trying again soon would not help, and might get us banned. */
+export type SessionEnd = {
+  readonly kind: 'lost' | 'shutdown' | 'refused' | 'stopped'
+  /** In words for people, without a secret. */
+  readonly reason: string
+}
+
+/** One connection to a PBX, from connecting to its end. */
+export type Session = { readonly ended: Promise<SessionEnd>; stop(): void }
+
+/** How long to wait for what; a test may be in a hurry. */
+export type Patience = {
+  readonly connectMs: number
+  readonly replyMs: number
+  /** The run of the PBX is good to know, but not worth holding events back for. */
+  readonly bootMs: number
+  readonly listMs: number
+  /** Between the two lists that must both lack a call before it is closed (events.md 9). */
+  readonly relistMs: number
+  /** At least this between two resyncs for taints or overruns. */
+  readonly resyncMs: number
+  /** Silence after which AMI is pinged. */
+  readonly idleMs: number
+  /** Silence after which an ESL connection is dead: two of FreeSWITCH's heartbeats and some. */
+  readonly heartbeatMs: number
+}
+
+export const PATIENCE: Patience = {
+  connectMs: 10_000,
+  replyMs: 10_000,
+  bootMs: 1_000,
+  listMs: 30_000,
+  relistMs: 2_000,
+  resyncMs: 5_000,
+  idleMs: 20_000,
+  heartbeatMs: 45_000,
+}
+
+export type SessionOptions<Frame> = {
+  readonly translator: Translator<Frame>
+  readonly feed: Feed
+  /** What `up` last told, of an earlier connection. */
+  readonly lastBoot: string | null
+  /** The first connection of this process to this PBX. */
+  readonly first: boolean
+  readonly counts: PbxCounts
+  readonly log: Log
+  readonly nowUs: NowUs
+  readonly patience: Patience
+  /** Logged in; `boot` names this run of the PBX, if it tells. */
+  readonly up: (boot: string | null) => void
+}
