@@ -1,5 +1,6 @@
 #!/usr/bin/env bun
 import { Command, CommanderError } from 'commander'
+import { healthCommand } from './cli/health.ts'
 import { nameVariables } from './cli/options.ts'
 import { serveCommand } from './cli/serve.ts'
 import { userCommand } from './cli/user.ts'
@@ -29,6 +30,7 @@ function commandLine(): Command {
     .exitOverride()
   serveCommand(program, stopSignal)
   userCommand(program)
+  healthCommand(program)
   versionCommand(program)
   nameVariables(program, process.env)
   return program
