@@ -8,6 +8,8 @@ import { countUsers, findAccountId } from './auth/store.ts'
 import { type Config, wrongUsage } from './config.ts'
 import { type Database, openDatabase } from './db/database.ts'
 import { lockFolder } from './db/lock.ts'
+import { newAttempt } from './deliveries/attempt.ts'
+import { startDispatcher } from './deliveries/dispatcher.ts'
 import { newEmitter } from './deliveries/emitter.ts'
 import { faults } from './http/faults.ts'
 import { healthRoutes } from './http/health.ts'
@@ -45,6 +47,10 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const webhooks = createWebhookService({ db, onChanged: () => emitter.emit('webhooks') })
     db.onForeignChange(() => emitter.emit('foreign'))
     emitter.on('foreign', () => auth.forget())
+
+    const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
+    const dispatcher = startDispatcher({ db, emitter, attempt, log, scheduleMs: config.retryScheduleMs })
+    undo.unshift(() => dispatcher.stop())
 
     const root = new Elysia({ name: 'root', normalize: false, handler: { standardHostname: false } })
     root

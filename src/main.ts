@@ -1,6 +1,5 @@
 #!/usr/bin/env bun
 import { Command, CommanderError } from 'commander'
-import { healthCommand } from './cli/health.ts'
 import { nameVariables } from './cli/options.ts'
 import { serveCommand } from './cli/serve.ts'
 import { userCommand } from './cli/user.ts'
@@ -30,7 +29,6 @@ function commandLine(): Command {
     .exitOverride()
   serveCommand(program, stopSignal)
   userCommand(program)
-  healthCommand(program)
   versionCommand(program)
   nameVariables(program, process.env)
   return program

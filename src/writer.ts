@@ -1,9 +1,11 @@
 import * as auth from './auth/store.ts'
 import * as probe from './db/probe.ts'
 import { registryOf, serveWriter } from './db/writer.ts'
+import * as outbox from './deliveries/outbox.ts'
+import * as records from './deliveries/record-store.ts'
 import * as webhooks from './webhooks/store.ts'
 
 declare const self: Worker
 
 // Every file that exports mutations is named here: the thread finds them by name.
-serveWriter(registryOf([auth, probe, webhooks]), self)
+serveWriter(registryOf([auth, outbox, probe, records, webhooks]), self)

@@ -1,4 +1,4 @@
-import type { Tx } from '../db/mutation.ts'
+import { mutation, type Tx } from '../db/mutation.ts'
 import { prepared } from '../db/prepared.ts'
 
 /**
@@ -70,3 +70,6 @@ export function enqueueEvents(tx: Tx, { accountId, events, nowUs }: Enqueue): St
     return { ...event, id, accountId, deliveries }
   })
 }
+
+/** Events with nothing else to store beside them. */
+export const enqueue = mutation('deliveries.enqueue', enqueueEvents)

@@ -1,0 +1,156 @@
+import { type AllowList, addressRefusal } from '../lib/net.ts'
+import { type NowUs, nowUs as wallUs } from '../lib/time.ts'
+import { keptOf } from './answer.ts'
+import { newResolver, type Resolve } from './resolver.ts'
+import { type Outcome, parseRetryAfter } from './schedule.ts'
+import type { Target } from './target.ts'
+
+/** One POST, as it is to be sent. */
+export type Request = {
+  readonly target: Target
+  readonly id: string
+  readonly timestampS: number
+  readonly signature: string
+  readonly body: string
+}
+
+/** One POST, as it went. `durationMs` ends with the status. */
+export type Attempted = {
+  readonly outcome: Outcome
+  readonly durationMs: number
+  readonly address: string | null
+  readonly response: string | null
+}
+
+export type Attempt = (request: Request) => Promise<Attempted>
+
+export type AttemptOptions = {
+  readonly allow: AllowList
+  /** An egress proxy, which then has to guard: names are looked up there. */
+  readonly proxy?: string
+  readonly timeoutMs?: number
+  readonly resolve?: Resolve
+  readonly nowUs?: NowUs
+}
+
+/** Contract 1: the receiver must answer within 10 seconds, looking up and connecting included. */
+export const TIMEOUT_MS = 10_000
+export const USER_AGENT = 'HookswitchHttpAgent/1.0'
+/** Of a name with many addresses, those that are tried when none can be connected to. */
+const MAX_ADDRESSES = 3
+
+/** Makes the one function that calls receivers. It never throws: what goes wrong is an outcome. */
+export function newAttempt(options: AttemptOptions): Attempt {
+  const { allow, proxy, timeoutMs = TIMEOUT_MS, resolve = newResolver(), nowUs = wallUs } = options
+  return async (request) => {
+    const startedMs = performance.now()
+    const signal = AbortSignal.timeout(timeoutMs)
+    let address: string | null = null
+    const ended = (outcome: Outcome, response: string | null = null): Attempted => ({
+      outcome,
+      durationMs: Math.round(performance.now() - startedMs),
+      address,
+      response,
+    })
+    try {
+      const { target } = request
+      if (proxy !== undefined) return await send(target.plain)
+      const found = target.literal === undefined ? await within(resolve(target.name), signal) : [target.literal]
+      const allowed = found.filter((one) => addressRefusal(one, allow) === undefined).slice(0, MAX_ADDRESSES)
+      if (allowed.length === 0) return ended({ kind: 'unreachable', reason: refusal(target, found[0], allow) })
+      for (const [index, one] of allowed.entries()) {
+        address = one
+        try {
+          return await send(target.at(one))
+        } catch (error) {
+          if (index === allowed.length - 1 || !wasNotConnected(error)) throw error
+        }
+      }
+      throw new Error('no address is left')
+    } catch (error) {
+      return ended({ kind: 'unreachable', reason: reasonOf(error, timeoutMs) })
+    }
+
+    async function send(url: string): Promise<Attempted> {
+      const response = await fetch(url, init(request, signal, proxy))
+      const { status, headers } = response
+      const outcome = outcomeOf(status, headers, nowUs())
+      const seen = ended(outcome)
+      const kept = await keptOf(response, timeoutMs - seen.durationMs)
+      return { ...seen, response: kept }
+    }
+  }
+}
+
+function init({ target, id, timestampS, signature, body }: Request, signal: AbortSignal, proxy?: string) {
+  const headers: Record<string, string> = {
+    'content-type': 'application/json',
+    'user-agent': USER_AGENT,
+    'accept-encoding': 'identity',
+    host: target.host,
+    'webhook-id': id,
+    'webhook-timestamp': String(timestampS),
+    'webhook-signature': signature,
+  }
+  if (target.authorization !== undefined) headers.authorization = target.authorization
+  const pinned = proxy === undefined && target.literal === undefined && target.url.protocol === 'https:'
+  return {
+    method: 'POST',
+    headers,
+    body,
+    signal,
+    redirect: 'manual' as const,
+    // `false` keeps HTTP_PROXY of the environment out, which would undo the pin. Bun's types know only a URL.
+    proxy: proxy ?? ('' as string),
+    ...(pinned ? { tls: { serverName: target.name } } : {}),
+  }
+}
+
+function outcomeOf(status: number, headers: Headers, nowUs: number): Outcome {
+  if (status >= 200 && status < 300) return { kind: 'delivered', status }
+  const retryAfterMs = status === 429 || status === 503 ? parseRetryAfter(headers.get('retry-after'), nowUs) : undefined
+  return { kind: 'refused', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
+}
+
+/** A promise that is given up when the signal fires. */
+function within<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise: aborted, reject } = Promise.withResolvers<never>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', onAbort))
+}
+
+function refusal(target: Target, address: string | undefined, allow: AllowList): string {
+  if (address === undefined) return `${target.name} has no address`
+  const why = addressRefusal(address, allow) ?? ''
+  return target.literal === undefined ? `${target.name}: ${why}` : why
+}
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+
+const wasNotConnected = (error: unknown): boolean =>
+  /^(ConnectionRefused|FailedToOpenSocket|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(codeOf(error))
+
+const WORDS: Readonly<Record<string, string>> = {
+  ConnectionRefused: 'connection refused',
+  FailedToOpenSocket: 'cannot connect',
+  ConnectionClosed: 'connection closed before an answer',
+  ECONNRESET: 'connection reset before an answer',
+  ECONNREFUSED: 'connection refused',
+  DNS_ENOTFOUND: 'the name is unknown',
+  DNS_ENODATA: 'the name has no address',
+  DNS_ESERVFAIL: 'the name server failed',
+  DNS_ETIMEOUT: 'the name server did not answer',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
+}
+
+/** What went wrong, in plain words. */
+function reasonOf(error: unknown, timeoutMs: number): string {
+  if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${timeoutMs / 1_000} s`
+  const code = codeOf(error)
+  const message = error instanceof Error ? error.message : String(error)
+  return WORDS[code] ?? (code === '' ? message : `${message} (${code})`)
+}

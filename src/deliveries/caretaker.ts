@@ -1,0 +1,39 @@
+import type { Database } from '../db/database.ts'
+import type { NowUs } from '../lib/time.ts'
+import type { Feed } from './feed.ts'
+import type { Lanes } from './lanes.ts'
+import type { Receivers } from './receivers.ts'
+import { cancelLeft, failAged, finishCancel } from './record-store.ts'
+
+/** What has to end without an attempt, in steps small enough that nothing waits for them. */
+export type Caretaker = {
+  readonly db: Database
+  readonly lanes: Lanes
+  readonly feed: Feed
+  readonly receivers: Receivers
+  readonly nowUs: NowUs
+  readonly maxAgeUs: number
+}
+
+const STEP = 500
+
+/** Cancels what waited for URLs that left the list. What is under way ends first, and is seen to the next time. */
+export async function cancelWhatLeft({ db, feed, receivers, nowUs }: Caretaker): Promise<void> {
+  for (const webhookId of feed.webhookIds()) {
+    const cancelledTo = receivers.get(webhookId)?.cancelledTo ?? 0
+    if (cancelledTo === 0) continue
+    while ((await db.commit(cancelLeft, { webhookId, nowUs: nowUs(), step: STEP })) > 0);
+    if (feed.holds(webhookId, cancelledTo)) continue
+    await db.commit(finishCancel, { webhookId, cancelledTo })
+    receivers.drop()
+  }
+}
+
+/** While a webhook is down, its deliveries fail by age alone. */
+export async function failWhatAged({ db, lanes, nowUs, maxAgeUs }: Caretaker): Promise<void> {
+  for (const { webhookId, health } of lanes.lines()) {
+    if (health.down === undefined) continue
+    const now = nowUs()
+    while ((await db.commit(failAged, { webhookId, nowUs: now, beforeUs: now - maxAgeUs, step: STEP })) === STEP);
+  }
+}

@@ -1,0 +1,202 @@
+import type { Database } from '../db/database.ts'
+import type { Log } from '../lib/log.ts'
+import { MILLISECOND, type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
+import type { Attempt, Attempted } from './attempt.ts'
+import { cancelWhatLeft, failWhatAged } from './caretaker.ts'
+import type { Emitter } from './emitter.ts'
+import { createFeed } from './feed.ts'
+import { createLanes, type Flight } from './lanes.ts'
+import type { Item } from './line.ts'
+import { type Observer, silent } from './observer.ts'
+import { createReceivers } from './receivers.ts'
+import { type Ended, stateNumber } from './record-store.ts'
+import { createRecorder } from './recorder.ts'
+import { DEFAULT_SCHEDULE_MS, next, wholeScheduleUs } from './schedule.ts'
+
+export type DispatcherOptions = {
+  readonly db: Database
+  readonly emitter: Emitter
+  readonly attempt: Attempt
+  readonly log: Log
+  readonly scheduleMs?: readonly number[]
+  readonly observer?: Observer
+  readonly nowUs?: NowUs
+  /** A clock that never steps, in microseconds from any moment. */
+  readonly steadyUs?: NowUs
+  readonly random?: () => number
+}
+
+/** How a webhook does, for whoever shows it. */
+export type WebhookHealth = { readonly state: 'unknown' | 'up' | 'down'; readonly downForMs: number | undefined }
+
+export type Dispatcher = {
+  health(webhookId: number): WebhookHealth
+  readonly inFlight: number
+  /** Begins no more attempts; resolves when those under way have ended and are on disk. */
+  stop(): Promise<void>
+}
+
+/** How often the clock is looked at: for retries, probes, and what takes long. */
+const TICK_MS = 25
+/** How often it is seen to that what has to end without an attempt ends. */
+const CARE_MS = 5_000
+
+/**
+ * Sends what waits. The table is the queue; lanes are an index over it, which `feed` fills; `recorder` writes what came of it.
+ */
+export function startDispatcher(options: DispatcherOptions): Dispatcher {
+  const { db, emitter, attempt, log, scheduleMs = DEFAULT_SCHEDULE_MS, observer = silent } = options
+  const { nowUs = wallUs, steadyUs = () => performance.now() * MILLISECOND, random = Math.random } = options
+  const lanes = createLanes()
+  const receivers = createReceivers(db.read, nowUs)
+  const feed = createFeed({ read: db.read, lanes, receivers, nowUs, steadyUs })
+  const recorder = createRecorder({ db, log, recorded })
+  const caretaker = { db, lanes, feed, receivers, nowUs, maxAgeUs: wholeScheduleUs(scheduleMs) }
+  let stopping = false
+  let pumping = false
+  let idle: (() => void) | undefined
+
+  function recorded(items: readonly Item[]): void {
+    for (const item of items) feed.settled(item)
+    if (emitter.listenerCount('deliveries') > 0)
+      emitter.emit(
+        'deliveries',
+        items.map(({ id }) => id),
+      )
+    pump()
+  }
+
+  function pump(): void {
+    if (pumping || stopping || recorder.congested()) return
+    pumping = true
+    try {
+      if (feed.refill() === 'more') setImmediate(pump)
+      for (let flight = lanes.take(steadyUs()); flight !== undefined; flight = lanes.take(steadyUs())) launch(flight)
+    } finally {
+      pumping = false
+    }
+  }
+
+  function launch(flight: Flight): void {
+    const { item } = flight
+    const receiver = receivers.get(item.webhookId)
+    if (receiver === undefined)
+      throw new Error(`delivery ${item.id} is for webhook ${item.webhookId}, which is unknown`)
+    const atUs = nowUs()
+    const timestampS = Math.floor(atUs / SECOND)
+    const signature = receiver.sign(item.uuid, timestampS, item.body)
+    observer.started(item, atUs)
+    attempt({ target: receiver.target, id: item.uuid, timestampS, signature, body: item.body }).then((attempted) => {
+      land(flight, atUs, attempted)
+      pump()
+    })
+  }
+
+  function land(flight: Flight, atUs: number, attempted: Attempted): void {
+    const { item, line, probe } = flight
+    const { outcome } = attempted
+    const change = lanes.ended(flight, outcome, steadyUs())
+    const stillDown = probe && line.health.down !== undefined
+    const ended = stillDown ? probed(item) : attemptedOnce(item, attempted)
+    recorder.add(item, record(item, ended, atUs, attempted, stillDown))
+    observer.ended(item, attempted, ended.state, stillDown, nowUs())
+    feed.landed(item, ended.state === 'pending')
+    lanes.release(flight, steadyUs())
+    if (change !== undefined) changed(change, item.webhookId)
+    if (stopping && lanes.inFlight === 0) idle?.()
+  }
+
+  /** A probe that failed counts against nothing: only age ends its delivery. */
+  function probed(item: Item): Verdict {
+    const aged = nowUs() - item.sinceUs > caretaker.maxAgeUs
+    return { state: verdict(item, aged ? 'failed' : 'pending') }
+  }
+
+  function attemptedOnce(item: Item, { outcome }: Attempted): Verdict {
+    item.tries += 1
+    item.attemptsMade += 1
+    const then = next(item.tries, outcome, nowUs(), random(), scheduleMs)
+    if (then.state !== 'retry') return { state: then.state }
+    item.dueUs = then.atUs
+    return { state: verdict(item, 'pending') }
+  }
+
+  /** What waited for a URL that left the list is cancelled, unless it was delivered. */
+  const verdict = (item: Item, otherwise: 'pending' | 'failed') =>
+    item.id <= (receivers.get(item.webhookId)?.cancelledTo ?? 0) ? 'cancelled' : otherwise
+
+  function record(item: Item, { state }: Verdict, atUs: number, attempted: Attempted, probe: boolean): Ended {
+    const { outcome, durationMs, address, response } = attempted
+    const status = outcome.kind === 'unreachable' ? null : outcome.status
+    const error = outcome.kind === 'unreachable' ? outcome.reason : null
+    const dueUs = state === 'pending' ? (item.dueUs ?? null) : null
+    const endedUs = state === 'pending' ? null : nowUs()
+    return {
+      delivery: [stateNumber(state), item.tries, item.attemptsMade, dueUs, endedUs, item.id],
+      attempt: [item.id, atUs, probe ? 1 : 0, status, durationMs, error, address, response],
+    }
+  }
+
+  function changed(change: 'went down' | 'came back', webhookId: number): void {
+    const receiver = receivers.get(webhookId)
+    const facts = { webhook: webhookId, url: receiver?.target.plain }
+    if (change === 'went down') {
+      log.warn(facts, 'webhook is down: it is probed, what waits for it spends no attempts')
+      feed.wentDown(webhookId)
+    } else {
+      log.info(facts, 'webhook is back: what waited for it drains')
+    }
+  }
+
+  const cancel = () => {
+    cancelWhatLeft(caretaker).catch((error) => log.warn({ err: error }, 'cancelling waits for the store'))
+  }
+  const look = () => {
+    receivers.drop()
+    feed.look()
+    cancel()
+    pump()
+  }
+  emitter.on('stored', (stored) => {
+    for (const event of stored) feed.offer(event)
+    pump()
+  })
+  emitter.on('webhooks', look)
+  emitter.on('foreign', look)
+  emitter.on('due', look)
+  const ticker = setInterval(() => {
+    lanes.tick(steadyUs())
+    feed.tick()
+    lanes.wake(steadyUs())
+    pump()
+  }, TICK_MS)
+  const carer = setInterval(() => {
+    cancel()
+    failWhatAged(caretaker).catch((error) => log.warn({ err: error }, 'ageing waits for the store'))
+  }, CARE_MS)
+  look()
+
+  return {
+    health(webhookId) {
+      const health = lanes.known(webhookId)?.health
+      const down = health?.down
+      if (down !== undefined) return { state: 'down', downForMs: (steadyUs() - down.sinceUs) / MILLISECOND }
+      return { state: health?.proven ? 'up' : 'unknown', downForMs: undefined }
+    },
+    get inFlight() {
+      return lanes.inFlight
+    },
+    async stop() {
+      stopping = true
+      clearInterval(carer)
+      emitter.off('webhooks', look).off('foreign', look).off('due', look)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      idle = resolve
+      if (lanes.inFlight > 0) await promise
+      clearInterval(ticker)
+      await recorder.stop()
+    },
+  }
+}
+
+type Verdict = { readonly state: 'pending' | 'delivered' | 'failed' | 'cancelled' }

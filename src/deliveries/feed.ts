@@ -1,0 +1,210 @@
+import type { Tx } from '../db/mutation.ts'
+import type { NowUs } from '../lib/time.ts'
+import { claimFresh, claimRetries, nextRetryUs, webhookIds } from './claim-store.ts'
+import type { Lanes } from './lanes.ts'
+import type { Item } from './line.ts'
+import type { Stored } from './outbox.ts'
+import type { Receivers } from './receivers.ts'
+
+/**
+ * Fills the lanes from the table, and keeps what is in memory bounded.
+ *
+ * Invariants, for each webhook: what was never tried and has an id up to `cursor` is in memory or over; beyond, there is something on
+ * disk when `more`, else nothing. An id is in memory once (`held`), from when it is taken in until its outcome is on disk. Retries are in
+ * memory when they are due or failed lately; the first of the others is due at `retryUs`.
+ */
+type Source = {
+  readonly webhookId: number
+  cursor: number
+  more: boolean
+  /** In wall time; `undefined`: none waits on disk alone. */
+  retryUs: number | undefined
+  /** Retries in memory that are not due yet. */
+  later: Item[]
+}
+
+/** In memory for one webhook: enough to keep 16 requests going while the next are read. */
+const MAX_WAITING = 256
+/** Of a webhook that is down: heads enough of different calls for its probes. */
+const MAX_WAITING_WHEN_DOWN = 64
+const MAX_LATER = 64
+const CLAIM = 128
+/** Those in memory are read along with the others: so it is more than they can be. */
+const RETRY_CLAIM = MAX_WAITING + MAX_LATER + CLAIM
+/** All bodies in memory; what is down gets half. Beyond, every webhook still has what it sends next. */
+const MAX_BYTES = 64 * 1024 * 1024
+const ALWAYS = 2
+/** Reading must not hold up the event loop: a claim takes about a millisecond. */
+const CLAIMS_A_TURN = 4
+
+export type FeedOptions = {
+  readonly read: Tx
+  readonly lanes: Lanes
+  readonly receivers: Receivers
+  readonly nowUs: NowUs
+  readonly steadyUs: NowUs
+}
+
+export type Feed = ReturnType<typeof createFeed>
+
+export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOptions) {
+  const sources = new Map<number, Source>()
+  const held = new Map<number, Item>()
+  /** Those that may have something on disk to read now. */
+  const hungry = new Set<Source>()
+  let bytes = 0
+
+  const sourceOf = (webhookId: number): Source => {
+    const known = sources.get(webhookId)
+    if (known !== undefined) return known
+    const source: Source = { webhookId, cursor: 0, more: true, retryUs: 0, later: [] }
+    sources.set(webhookId, source)
+    hungry.add(source)
+    return source
+  }
+  const most = (source: Source): number => {
+    const down = lanes.line(source.webhookId).health.down !== undefined
+    if (bytes > (down ? MAX_BYTES / 2 : MAX_BYTES)) return ALWAYS
+    return down ? MAX_WAITING_WHEN_DOWN : MAX_WAITING
+  }
+  const room = (source: Source): number => most(source) - lanes.line(source.webhookId).waiting
+  const cancelledTo = (source: Source): number => receivers.get(source.webhookId)?.cancelledTo ?? 0
+
+  const hold = (item: Item) => {
+    held.set(item.id, item)
+    bytes += item.body.length
+    lanes.add(item, steadyUs())
+  }
+  /** Leaves an item to the disk, where it is found again if it still waits. */
+  const letGo = (item: Item) => {
+    if (!held.delete(item.id)) return
+    bytes -= item.body.length
+    const source = sourceOf(item.webhookId)
+    if (item.dueUs !== undefined) source.retryUs = Math.min(source.retryUs ?? item.dueUs, item.dueUs)
+    else if (!item.leaving) {
+      source.cursor = Math.min(source.cursor, item.id - 1)
+      source.more = true
+    }
+  }
+  const leave = (item: Item) => {
+    item.leaving = true
+    if (item.unrecorded === 0) letGo(item)
+  }
+  const isDue = ({ retryUs }: Source) => retryUs !== undefined && retryUs <= nowUs()
+
+  /** Reads a claim's worth. @returns whether there may be more to read. */
+  function claim(source: Source): boolean {
+    const free = room(source)
+    if (free < most(source) / 2) return false
+    const { webhookId } = source
+    const afterId = cancelledTo(source)
+    const takeIn = (items: readonly Item[]) => {
+      for (const item of items) if (item.id > afterId && !held.has(item.id)) hold(item)
+    }
+    if (isDue(source)) {
+      const now = nowUs()
+      const due = claimRetries(read, webhookId, now, RETRY_CLAIM)
+      const wanted = due.filter(({ id }) => id > afterId && !held.has(id))
+      takeIn(wanted.slice(0, free))
+      const more = due.length === RETRY_CLAIM || wanted.length > free
+      source.retryUs = more ? now : nextRetryUs(read, webhookId, now)
+    }
+    const wanted = Math.min(CLAIM, room(source))
+    if (source.more && wanted > 0) {
+      const fresh = claimFresh(read, webhookId, Math.max(source.cursor, afterId), wanted)
+      takeIn(fresh)
+      source.cursor = Math.max(source.cursor, fresh.at(-1)?.id ?? 0)
+      source.more = fresh.length === wanted
+    }
+    return source.more || isDue(source)
+  }
+
+  return {
+    webhookIds: () => [...sources.keys()],
+    holds: (webhookId: number, upToId: number): boolean =>
+      held.values().some((item) => item.webhookId === webhookId && item.id <= upToId),
+
+    /** Takes in what was just stored without reading it again, unless older ones wait on disk. */
+    offer({ deliveries, uuid, callId, name, atUs, body }: Stored): void {
+      for (const { id, webhookId } of deliveries) {
+        const source = sourceOf(webhookId)
+        if (id <= source.cursor) continue
+        if (source.more || room(source) <= 0) {
+          source.more = true
+          hungry.add(source)
+          continue
+        }
+        source.cursor = id
+        const fresh = { tries: 0, attemptsMade: 0, dueUs: undefined, unrecorded: 0, leaving: false }
+        hold({ id, webhookId, callId, event: name, uuid, body, atUs, sinceUs: atUs, ...fresh })
+      }
+    },
+
+    /** Reads for those that need it, as much as a turn of the event loop may take. @returns whether there is more. */
+    refill(): 'more' | 'enough' {
+      let left = CLAIMS_A_TURN
+      for (const source of hungry) {
+        if (left === 0) return 'more'
+        hungry.delete(source)
+        if (!source.more && !isDue(source)) continue
+        if (room(source) < most(source) / 2) continue
+        left -= 1
+        if (claim(source)) hungry.add(source)
+      }
+      return 'enough'
+    },
+
+    /** An attempt on an item ended; its outcome will be on disk at `settled`. */
+    landed(item: Item, pending: boolean): void {
+      item.unrecorded += 1
+      const source = sourceOf(item.webhookId)
+      if (!pending) {
+        item.dueUs = undefined
+        leave(item)
+      } else if (lanes.line(item.webhookId).health.down !== undefined) lanes.add(item, steadyUs())
+      else if (source.later.length < MAX_LATER) source.later.push(item)
+      else leave(item)
+    },
+    settled(item: Item): void {
+      item.unrecorded -= 1
+      if (item.leaving && item.unrecorded === 0) letGo(item)
+      const source = sourceOf(item.webhookId)
+      if (source.more) hungry.add(source)
+    },
+
+    /** Every call that waits is a head for a probe, also where a retry was not due; memory is given back. */
+    wentDown(webhookId: number): void {
+      const source = sourceOf(webhookId)
+      for (const item of source.later.splice(0)) lanes.add(item, steadyUs())
+      const line = lanes.line(webhookId)
+      const lastKept = line.ids()[MAX_WAITING_WHEN_DOWN - 1] ?? Number.POSITIVE_INFINITY
+      for (const item of line.drop(({ id, unrecorded }) => id > lastKept && unrecorded === 0)) letGo(item)
+    },
+
+    /** Reads everything anew: the table or the list changed in a way that no nudge tells. */
+    look(): void {
+      for (const webhookId of webhookIds(read)) sourceOf(webhookId)
+      for (const source of sources.values()) {
+        for (const item of source.later.splice(0)) leave(item)
+        const gone = cancelledTo(source)
+        for (const item of lanes.line(source.webhookId).drop(({ id }) => id <= gone)) leave(item)
+        source.more = true
+        source.retryUs = nextRetryUs(read, source.webhookId, 0)
+        hungry.add(source)
+      }
+    },
+
+    /** Looks at the clock: what is due is taken in. */
+    tick(): void {
+      const now = nowUs()
+      for (const source of sources.values()) {
+        if (source.later.length > 0) {
+          const due = source.later.filter(({ dueUs = 0 }) => dueUs <= now)
+          if (due.length > 0) source.later = source.later.filter(({ dueUs = 0 }) => dueUs > now)
+          for (const item of due) lanes.add(item, steadyUs())
+        }
+        if (source.more || isDue(source)) hungry.add(source)
+      }
+    },
+  }
+}

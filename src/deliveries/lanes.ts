@@ -1,0 +1,141 @@
+import { type Fifo, newFifo } from '../lib/fifo.ts'
+import { MILLISECOND } from '../lib/time.ts'
+import { type Change, judge } from './health.ts'
+import { type Item, type Line, newLine } from './line.ts'
+import type { Outcome } from './schedule.ts'
+
+/**
+ * Who is sent next. Pure; its clock is steady (`nowUs` here never steps).
+ *
+ * A line is the queue of one webhook. Lines that may send wait in three queues by how they do, and each queue takes turns:
+ *   good: its last answer was fine, nothing hangs · unsure: nothing known yet, or something takes long · hanging: neither.
+ * Invariants: 16 under way to a webhook (fewer after trouble, 1 while down), 1,024 in all; the worse the queue, the less of
+ * what there is it may use, so that receivers that hang never hold up one that answers.
+ */
+const CLASSES = ['good', 'unsure', 'hanging'] as const
+type Class = (typeof CLASSES)[number]
+
+/** All that are under way. */
+const MAX_TOTAL: Readonly<Record<Class, number>> = { good: 1_024, unsure: 960, hanging: 512 }
+/** Those that began lately: more than 128 active requests halve `fetch`'s throughput, and 64 was the best. */
+const MAX_QUICK: Readonly<Record<Class, number>> = { good: 64, unsure: 48, hanging: 32 }
+/** From then on a request counts as one that hangs, which costs nothing but its place in the total. */
+const SLOW_AFTER_US = 50 * MILLISECOND
+
+/** One attempt that is under way. */
+export type Flight = {
+  readonly item: Item
+  readonly line: Line
+  readonly startedUs: number
+  readonly probe: boolean
+  slow: boolean
+  over: boolean
+}
+
+export type Lanes = ReturnType<typeof createLanes>
+
+export function createLanes() {
+  const lines = new Map<number, Line>()
+  const queues: Record<Class, Fifo<Line>> = { good: newFifo(), unsure: newFifo(), hanging: newFifo() }
+  const queued = new Set<Line>()
+  const flights = newFifo<Flight>()
+  let total = 0
+  let quick = 0
+  let turn = 0
+
+  const classOf = ({ health, slow }: Line): Class =>
+    health.proven ? (slow === 0 ? 'good' : 'unsure') : slow === 0 ? 'unsure' : 'hanging'
+
+  const maySend = ({ health, running, waiting }: Line, nowUs: number): boolean =>
+    waiting > 0 &&
+    (health.down === undefined ? running < health.window : running === 0 && nowUs >= health.down.probeAtUs)
+
+  const queue = (line: Line, nowUs: number) => {
+    if (queued.has(line) || !maySend(line, nowUs)) return
+    queued.add(line)
+    queues[classOf(line)].push(line)
+  }
+  const nextLine = (): Line | undefined => {
+    for (let step = 0; step < CLASSES.length; step += 1) {
+      const name = CLASSES[(turn + step) % CLASSES.length] ?? 'good'
+      if (total >= MAX_TOTAL[name] || quick >= MAX_QUICK[name]) continue
+      const line = queues[name].shift()
+      if (line === undefined) continue
+      turn += 1
+      queued.delete(line)
+      return line
+    }
+    return undefined
+  }
+
+  return {
+    get inFlight() {
+      return total
+    },
+
+    line(webhookId: number): Line {
+      let line = lines.get(webhookId)
+      if (line === undefined) {
+        line = newLine(webhookId)
+        lines.set(webhookId, line)
+      }
+      return line
+    },
+    lines: () => lines.values(),
+    known: (webhookId: number) => lines.get(webhookId),
+
+    add(item: Item, nowUs: number): void {
+      const line = this.line(item.webhookId)
+      line.add(item)
+      queue(line, nowUs)
+    },
+
+    /** The next attempt to begin, if any may. */
+    take(nowUs: number): Flight | undefined {
+      for (let line = nextLine(); line !== undefined; line = nextLine()) {
+        if (!maySend(line, nowUs)) continue
+        const item = line.take()
+        if (item === undefined) continue
+        line.running += 1
+        total += 1
+        quick += 1
+        const probe = line.health.down !== undefined
+        const flight = { item, line, startedUs: nowUs, probe, slow: false, over: false }
+        flights.push(flight)
+        queue(line, nowUs)
+        return flight
+      }
+      return undefined
+    },
+
+    /** An attempt ended. Its call stays closed until `release`, so that the item can be put back first. */
+    ended(flight: Flight, outcome: Outcome, nowUs: number): Change {
+      const { line } = flight
+      flight.over = true
+      line.running -= 1
+      total -= 1
+      if (flight.slow) line.slow -= 1
+      else quick -= 1
+      return judge(line.health, outcome, flight.probe, nowUs)
+    },
+    release({ item, line }: Flight, nowUs: number): void {
+      line.free(item.callId)
+      queue(line, nowUs)
+    },
+
+    /** Looks at the clock: what takes long no longer holds a quick one's place; probes become due. */
+    tick(nowUs: number): void {
+      for (let flight = flights.peek(); flight !== undefined; flight = flights.peek()) {
+        if (!flight.over && nowUs - flight.startedUs < SLOW_AFTER_US) break
+        flights.shift()
+        if (flight.over) continue
+        flight.slow = true
+        flight.line.slow += 1
+        quick -= 1
+      }
+    },
+    wake(nowUs: number): void {
+      for (const line of lines.values()) queue(line, nowUs)
+    },
+  }
+}

@@ -1,0 +1,127 @@
+import { newFifo } from '../lib/fifo.ts'
+import { type Health, newHealth } from './health.ts'
+
+/** A delivery that waits in memory, with all that sending it takes. */
+export type Item = {
+  readonly id: number
+  readonly webhookId: number
+  readonly callId: string
+  readonly event: string
+  readonly uuid: string
+  readonly body: string
+  /** When the event happened. */
+  readonly atUs: number
+  /** When the present schedule began. */
+  readonly sinceUs: number
+  tries: number
+  attemptsMade: number
+  /** Of a retry, in wall time; `undefined`: never tried. */
+  dueUs: number | undefined
+  /** Attempts whose outcome is not on disk yet. */
+  unrecorded: number
+  /** Leaves memory as soon as its outcomes are on disk. */
+  leaving: boolean
+}
+
+type Lane = { readonly callId: string; items: Item[]; busy: boolean; queuedFresh: boolean; queuedRetry: boolean }
+
+/**
+ * What waits in memory for one webhook: a lane for each call. Pure.
+ *
+ * Invariants: of a lane one item is under way at most, and the lowest id goes first; lanes with a first attempt come before lanes
+ * that have retries alone; lanes of a kind take turns. A retry of a lane that has first attempts behind it goes ahead of them: so
+ * a backlog drains in the order of its events.
+ */
+export type Line = ReturnType<typeof newLine>
+
+export function newLine(webhookId: number) {
+  const lanes = new Map<string, Lane>()
+  const fresh = newFifo<Lane>()
+  const retries = newFifo<Lane>()
+  const health: Health = newHealth()
+
+  const queue = (lane: Lane) => {
+    if (lane.busy || lane.items.length === 0) return
+    if (lane.items.some((item) => item.dueUs === undefined)) {
+      if (!lane.queuedFresh) fresh.push(lane)
+      lane.queuedFresh = true
+    } else {
+      if (!lane.queuedRetry) retries.push(lane)
+      lane.queuedRetry = true
+    }
+  }
+  const runnable = (): Lane | undefined => {
+    for (let lane = fresh.shift(); lane !== undefined; lane = fresh.shift()) {
+      lane.queuedFresh = false
+      if (!lane.busy && lane.items.length > 0) return lane
+    }
+    for (let lane = retries.shift(); lane !== undefined; lane = retries.shift()) {
+      lane.queuedRetry = false
+      if (!lane.busy && lane.items.length > 0) return lane
+    }
+    return undefined
+  }
+  const forget = (lane: Lane) => {
+    if (!lane.busy && lane.items.length === 0) lanes.delete(lane.callId)
+  }
+
+  return {
+    webhookId,
+    health,
+    running: 0,
+    slow: 0,
+    /** Items that wait in lanes, those under way not counted. */
+    waiting: 0,
+
+    add(item: Item): void {
+      let lane = lanes.get(item.callId)
+      if (lane === undefined) {
+        lane = { callId: item.callId, items: [], busy: false, queuedFresh: false, queuedRetry: false }
+        lanes.set(item.callId, lane)
+      }
+      const last = lane.items.at(-1)
+      if (last === undefined || last.id < item.id) lane.items.push(item)
+      else lane.items = [...lane.items, item].sort((one, other) => one.id - other.id)
+      this.waiting += 1
+      queue(lane)
+    },
+
+    /** Takes the next item, and keeps its call's others back until `free`. */
+    take(): Item | undefined {
+      const lane = runnable()
+      const item = lane?.items.shift()
+      if (lane === undefined || item === undefined) return undefined
+      lane.busy = true
+      this.waiting -= 1
+      return item
+    },
+
+    /** The attempt on this item of a call has ended. Whatever is put back has to be put back before. */
+    free(callId: string): void {
+      const lane = lanes.get(callId)
+      if (lane === undefined) return
+      lane.busy = false
+      queue(lane)
+      forget(lane)
+    },
+
+    /** Drops what is `unwanted`. @returns what was dropped. */
+    drop(unwanted: (item: Item) => boolean): Item[] {
+      const dropped: Item[] = []
+      for (const lane of lanes.values()) {
+        const kept = lane.items.filter((item) => !unwanted(item))
+        if (kept.length === lane.items.length) continue
+        dropped.push(...lane.items.filter(unwanted))
+        lane.items = kept
+        forget(lane)
+      }
+      this.waiting -= dropped.length
+      return dropped
+    },
+
+    /** The ids that wait, lowest first. */
+    ids(): number[] {
+      return [...lanes.values()].flatMap((lane) => lane.items.map((item) => item.id)).sort((one, other) => one - other)
+    },
+  }
+}

@@ -1,0 +1,11 @@
+import type { Attempted } from './attempt.ts'
+import type { Item } from './line.ts'
+import type { State } from './record-store.ts'
+
+/** Who watches the dispatcher: the metrics. Called for every attempt, so it must be quick. */
+export type Observer = {
+  started(item: Item, atUs: number): void
+  ended(item: Item, attempted: Attempted, state: State, probe: boolean, atUs: number): void
+}
+
+export const silent: Observer = { started: () => {}, ended: () => {} }

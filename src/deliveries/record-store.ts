@@ -1,0 +1,98 @@
+import { mutation, type Tx } from '../db/mutation.ts'
+import { prepared } from '../db/prepared.ts'
+
+/** The numbers that stand in the column `state`. */
+export const STATES = ['pending', 'delivered', 'failed', 'cancelled'] as const
+export type State = (typeof STATES)[number]
+export const stateNumber = (state: State): number => STATES.indexOf(state)
+
+/** Of a delivery, the probes that are kept: a receiver that is down for a week would fill the log. */
+const PROBES_KEPT = 20
+
+/** What came of one attempt, and what its delivery is then. Bound as it stands: a row of each table. */
+export type Ended = {
+  readonly delivery: readonly [
+    state: number,
+    tries: number,
+    attemptsMade: number,
+    dueUs: number | null,
+    endedUs: number | null,
+    id: number,
+  ]
+  readonly attempt: readonly [
+    id: number,
+    atUs: number,
+    probe: number,
+    status: number | null,
+    durationMs: number,
+    error: string | null,
+    address: string | null,
+    response: string | null,
+  ]
+}
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] }
+
+export const recordEnded = mutation('deliveries.record', (tx: Tx, ended: readonly Ended[]): void => {
+  const update = prepared<never, Mutable<Ended['delivery']>>(
+    tx,
+    'UPDATE deliveries SET state = ?, tries = ?, attempts_made = ?, due_at = ?, ended_at = ? WHERE id = ?',
+  )
+  const insert = prepared<never, Mutable<Ended['attempt']>>(
+    tx,
+    `INSERT OR REPLACE INTO attempts (delivery_id, at, probe, status, duration_ms, error, address, response)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  )
+  for (const { delivery, attempt } of ended) {
+    update.run(...delivery)
+    insert.run(...attempt)
+    if (attempt[2] === 1) forgetProbes(tx, attempt[0])
+  }
+})
+
+function forgetProbes(tx: Tx, id: number): void {
+  prepared<never, [number, number, number]>(
+    tx,
+    `DELETE FROM attempts WHERE delivery_id = ? AND probe = 1 AND at <
+       (SELECT at FROM attempts WHERE delivery_id = ? AND probe = 1 ORDER BY at DESC LIMIT 1 OFFSET ?)`,
+  ).run(id, id, PROBES_KEPT - 1)
+}
+
+/** The ids of what waits for a webhook, twice bound by webhook and limit: one part for each of the two indexes. */
+export const WAITING = `
+  SELECT id FROM (SELECT id FROM deliveries INDEXED BY deliveries_fresh
+    WHERE webhook_id = ? AND state = 0 AND due_at IS NULL ORDER BY id LIMIT ?)
+  UNION ALL SELECT id FROM (SELECT id FROM deliveries INDEXED BY deliveries_retry
+    WHERE webhook_id = ? AND state = 0 AND due_at IS NOT NULL ORDER BY due_at LIMIT ?)`
+
+type Step = { readonly webhookId: number; readonly nowUs: number; readonly step: number }
+
+/** Cancels a step of what waited for a webhook when its URL left the list. @returns how many; 0: none is left. */
+export const cancelLeft = mutation('deliveries.cancelLeft', (tx: Tx, { webhookId, nowUs, step }: Step): number => {
+  return prepared<never, [number, number, number, number, number, number]>(
+    tx,
+    `UPDATE deliveries SET state = 3, due_at = NULL, ended_at = ?
+     WHERE id <= (SELECT cancelled_to FROM webhooks WHERE id = ?) AND id IN (${WAITING})`,
+  ).run(nowUs, webhookId, webhookId, step, webhookId, step).changes
+})
+
+/** All that waited is cancelled: a delivery of then that is retried later is sent. */
+export const finishCancel = mutation(
+  'deliveries.finishCancel',
+  (tx: Tx, { webhookId, cancelledTo }: { webhookId: number; cancelledTo: number }): void => {
+    prepared<never, [number, number]>(tx, 'UPDATE webhooks SET cancelled_to = 0 WHERE id = ? AND cancelled_to = ?').run(
+      webhookId,
+      cancelledTo,
+    )
+  },
+)
+
+/** Fails a step of what waits for a webhook since before a time. @returns how many. */
+export const failAged = mutation(
+  'deliveries.failAged',
+  (tx: Tx, { webhookId, beforeUs, nowUs, step }: Step & { readonly beforeUs: number }): number =>
+    prepared<never, [number, number, number, number, number, number]>(
+      tx,
+      `UPDATE deliveries SET state = 2, due_at = NULL, ended_at = ? WHERE since < ? AND id IN (${WAITING})`,
+    ).run(nowUs, beforeUs, webhookId, step, webhookId, step).changes,
+)

@@ -1,0 +1,69 @@
+import type { Database } from '../db/database.ts'
+import { Fault } from '../lib/fault.ts'
+import type { Log } from '../lib/log.ts'
+import type { Item } from './line.ts'
+import { type Ended, recordEnded } from './record-store.ts'
+
+/** Outcomes that are not on disk yet: beyond this no more attempts begin, so that a store that cannot be written bounds memory. */
+const MAX_UNRECORDED = 4_096
+const AGAIN_MS = 250
+
+export type RecorderOptions = {
+  readonly db: Database
+  readonly log: Log
+  /** These are on disk now. */
+  readonly recorded: (items: readonly Item[]) => void
+}
+
+/** Writes what came of attempts, as one mutation for all that came while the last commit ran, and until the store takes it. */
+export function createRecorder({ db, log, recorded }: RecorderOptions) {
+  let waiting: { item: Item; ended: Ended }[] = []
+  let writing = 0
+  let broken = false
+  let idle: (() => void) | undefined
+
+  async function write(): Promise<void> {
+    while (waiting.length > 0) {
+      const batch = waiting
+      waiting = []
+      writing = batch.length
+      await untilTaken(batch.map(({ ended }) => ended))
+      writing = 0
+      recorded(batch.map(({ item }) => item))
+    }
+    idle?.()
+  }
+
+  async function untilTaken(batch: readonly Ended[]): Promise<void> {
+    for (;;) {
+      try {
+        await db.commit(recordEnded, batch)
+        if (broken) log.info('the store takes outcomes again')
+        broken = false
+        return
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error
+        if (!broken)
+          log.error({ err: error }, 'the store cannot be written: sending waits, outcomes are kept in memory')
+        broken = true
+        await Bun.sleep(AGAIN_MS)
+      }
+    }
+  }
+
+  return {
+    add(item: Item, ended: Ended): void {
+      waiting.push({ item, ended })
+      if (writing > 0 || waiting.length > 1) return
+      queueMicrotask(() => void write())
+    },
+    /** Whether attempts must wait: what they would tell could not be written down. */
+    congested: () => broken || waiting.length + writing > MAX_UNRECORDED,
+    async stop(): Promise<void> {
+      if (writing === 0 && waiting.length === 0) return
+      const { promise, resolve } = Promise.withResolvers<void>()
+      idle = resolve
+      await promise
+    },
+  }
+}
