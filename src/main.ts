@@ -1,5 +1,6 @@
 #!/usr/bin/env bun
 import { Command, CommanderError } from 'commander'
+import { healthCommand } from './cli/health.ts'
 import { nameVariables } from './cli/options.ts'
 import { serveCommand } from './cli/serve.ts'
 import { userCommand } from './cli/user.ts'
@@ -25,10 +26,11 @@ function commandLine(): Command {
   const program = new Command('hookswitch')
     .description('Tells your systems of every call on your PBX, by signed webhooks.')
     .version(VERSION, '-V, --version')
-    .configureOutput({ writeErr: () => {} })
+    .configureOutput({ outputError: () => {} })
     .exitOverride()
   serveCommand(program, stopSignal)
   userCommand(program)
+  healthCommand(program)
   versionCommand(program)
   nameVariables(program, process.env)
   return program
@@ -42,6 +44,8 @@ async function run(args: readonly string[]): Promise<number> {
     return 0
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0
+    // No command: the help was shown in place of an error.
+    if (error instanceof CommanderError && error.code === 'commander.help') return 2
     const message = error instanceof Error ? error.message : String(error)
     console.error(`hookswitch: ${message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')}`)
     if (error instanceof CommanderError) return 2

@@ -19,7 +19,13 @@ export function nameVariables(command: Command, env: Record<string, string | und
   for (const option of command.options) {
     const variable = `HOOKSWITCH_${(option.long ?? '').replace(/^--/, '').replaceAll('-', '_').toUpperCase()}`
     const off = option.isBoolean() && /^(0|false|no|off)$/i.test(env[variable] ?? '')
-    if (!off && option.long !== '--help') option.env(variable)
+    if (off || option.long === '--version') continue
+    option.env(variable)
+    // Commander listens for a variable only if the option had one when it was added.
+    command.on(`optionEnv:${option.name()}`, (text?: string) => {
+      const value = option.isBoolean() ? true : (option.parseArg?.(text ?? '', option.defaultValue) ?? text)
+      command.setOptionValueWithSource(option.attributeName(), value, 'env')
+    })
   }
   for (const child of command.commands) nameVariables(child, env)
 }

@@ -1,0 +1,140 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { emptyFolder, run, startServe } from '../help/app.ts'
+import { ask, logIn } from '../help/client.ts'
+
+const folder = emptyFolder()
+const cwd = folder.path
+afterAll(() => folder[Symbol.dispose]())
+
+describe('wrong usage is exit code 2 and one line on standard error', () => {
+  test.each<[string, string[], Record<string, string>, RegExp]>([
+    ['an unknown command', ['sevre'], {}, /unknown command 'sevre'.*serve/],
+    ['an unknown flag', ['serve', '--listne', 'x'], {}, /--listne.*--listen/],
+    ['a missing flag', ['user', 'add'], {}, /--email/],
+    ['a wrong flag', ['serve', '--listen', 'x'], {}, /--listen \(HOOKSWITCH_LISTEN\)/],
+    ['a wrong variable', ['serve'], { HOOKSWITCH_RETENTION: 'x' }, /--retention \(HOOKSWITCH_RETENTION\)/],
+    ['a file that is not there', ['serve'], { HOOKSWITCH_PBX_FILE: '/none' }, /HOOKSWITCH_PBX_FILE/],
+    ['an unknown account', ['serve', '--pbx', 'ami://u:s@h?account=acme'], {}, /account acme.*user add/],
+    [
+      'a first user with a short password',
+      ['serve'],
+      { HOOKSWITCH_USER_EMAIL: 'a@b.c', HOOKSWITCH_USER_PASSWORD: '12345' },
+      /HOOKSWITCH_USER_PASSWORD.*6/,
+    ],
+    ['no password', ['user', 'add', '--email', 'a@b.c', '--name', 'A'], {}, /standard input/],
+    ['no e-mail address', ['user', 'add', '--email', 'a', '--name', 'A'], {}, /--email/],
+  ])(
+    '%s',
+    async (_, args, env, message) => {
+      const { code, stdout, stderr } = await run(args, { cwd, env })
+      expect({ code, stdout, lines: stderr.trimEnd().split('\n').length }).toEqual({ code: 2, stdout: '', lines: 1 })
+      expect(stderr).toMatch(message)
+    },
+    60_000,
+  )
+})
+
+test.each(['--help', 'serve --help', 'user --help', 'user add --help', 'version'])(
+  'help and version are exit code 0: %s',
+  async (line) => {
+    const { code, stdout, stderr } = await run(line.split(' '), { cwd })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).not.toBe('')
+  },
+)
+
+test('no command shows the help', async () => {
+  const { code, stderr } = await run([], { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toContain('serve')
+})
+
+describe('users', () => {
+  const user = (args: string[], stdin = '') => run(['user', ...args], { cwd, stdin })
+
+  test('are added, listed, given a new password, logged out and removed beside a running service', async () => {
+    const app = await startServe({ cwd })
+    try {
+      expect(app.output()).toContain('user add')
+      const added = await user(['add', '--email', ' Anna@Example.com', '--name', 'Anna'], 'first one\nsecond line\n')
+      expect(added).toEqual({ code: 0, stdout: '1\n', stderr: '' })
+      const again = await user(['add', '--email', 'anna@example.COM', '--name', 'Anna'], 'first one\n')
+      expect(again.code).toBe(1)
+      expect(again.stderr).toContain('user passwd')
+      const { stdout } = await user(['list', '--json'])
+      expect(JSON.parse(stdout)).toEqual([
+        {
+          id: 1,
+          email: 'anna@example.com',
+          name: 'Anna',
+          account: 'default',
+          type: 'USER',
+          created_at: expect.stringMatching(/^\d{4}-.*\.\d{6}Z$/),
+        },
+      ])
+
+      const token = await logIn(app, 'anna@example.com', 'first one')
+      const me = async () => (await ask(app, 'GET', '/auth/me', { token })).status
+      expect((await user(['passwd', '--email', 'anna@example.com'], 'another one\n')).code).toBe(0)
+      expect(await me()).toBe(200)
+      await logIn(app, 'anna@example.com', 'another one')
+      expect((await user(['logout', '--email', 'anna@example.com'])).stdout).toContain('2 tokens')
+      const deadlineMs = performance.now() + 1_000
+      while ((await me()) === 200 && performance.now() < deadlineMs) await Bun.sleep(20)
+      expect(await me()).toBe(401)
+      expect((await user(['remove', '--email', 'anna@example.com'])).code).toBe(0)
+      expect((await user(['remove', '--email', 'anna@example.com'])).code).toBe(1)
+    } finally {
+      expect(await app.stop('SIGINT')).toBe(0)
+    }
+  }, 60_000)
+})
+
+describe('serve', () => {
+  test('makes the first user from the environment, once', async () => {
+    using other = emptyFolder()
+    const env = {
+      HOOKSWITCH_USER_EMAIL: 'Op@example.com',
+      HOOKSWITCH_USER_PASSWORD: 'from env',
+      HOOKSWITCH_DATA: 'elsewhere',
+    }
+    for (const password of ['from env', 'changed']) {
+      const app = await startServe({ cwd: other.path, env: { ...env, HOOKSWITCH_USER_PASSWORD: password } })
+      await logIn(app, 'op@example.com', 'from env')
+      await app.stop()
+    }
+  }, 60_000)
+
+  test('is refused on a folder that another one has, which is named; a killed one holds nothing', async () => {
+    const app = await startServe({ cwd })
+    const second = await run(['serve', '--listen', '127.0.0.1:0'], { cwd })
+    expect(second.code).toBe(1)
+    expect(second.stderr).toContain(`process ${app.pid}`)
+    await app.stop('SIGKILL')
+    const third = await startServe({ cwd })
+    expect(await third.stop()).toBe(0)
+  }, 60_000)
+
+  test('says which port is in use', async () => {
+    using other = emptyFolder()
+    const app = await startServe({ cwd })
+    const second = await run(['serve', '--listen', app.url.replace('http://', '')], { cwd: other.path })
+    expect(second.code).toBe(1)
+    expect(second.stderr).toMatch(/^hookswitch: port \d+ on 127\.0\.0\.1 is in use.*--listen.*\n$/)
+    await app.stop()
+  }, 60_000)
+
+  test('refuses a damaged store, and leaves it as it is', async () => {
+    using other = emptyFolder()
+    const path = `${other.path}/data/hookswitch.db`
+    await Bun.write(
+      path,
+      'not a database at all, but long enough to have a header of one hundred bytes or more, as it seems to be',
+    )
+    const before = await Bun.file(path).bytes()
+    const { code, stderr } = await run(['serve', '--listen', '127.0.0.1:0'], { cwd: other.path })
+    expect(code).toBe(1)
+    expect(stderr).toContain('is damaged')
+    expect(await Bun.file(path).bytes()).toEqual(before)
+  }, 60_000)
+})

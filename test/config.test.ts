@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'bun:test'
+import { CommanderError } from 'commander'
+import { type Config, readConfig, type ServeFlags, settleEnvironment } from '../src/config.ts'
+
+const flags: ServeFlags = {
+  listen: '127.0.0.1:8080',
+  data: './data',
+  pbx: [],
+  allowNet: [],
+  trustProxy: [],
+  retrySchedule: '5s,30s',
+  retention: '30d',
+  retentionFailed: '90d',
+  retentionCalls: '90d',
+  logLevel: 'info',
+}
+
+const pbx = { account: 'default', trunks: [], extensions: [], variables: [] }
+
+test.each<[string, Partial<ServeFlags>, Partial<Config>]>([
+  ['an address', { listen: '0.0.0.0:0' }, { listen: { host: '0.0.0.0', port: 0 } }],
+  ['an IPv6 address', { listen: '[::1]:80' }, { listen: { host: '::1', port: 80 } }],
+  ['durations', { retention: '1h' }, { retentionMs: 3_600_000 }],
+  ['a schedule', { retrySchedule: '5s, 2m 1h' }, { retryScheduleMs: [5_000, 120_000, 3_600_000] }],
+  ['networks', { allowNet: ['private', '10.0.0.0/8', '::1'] }, { allowNets: ['private', '10.0.0.0/8', '::1'] }],
+  ['a proxy by its address alone', { trustProxy: ['10.0.0.1', '::1'] }, { trustProxies: ['10.0.0.1/32', '::1/128'] }],
+  [
+    'an Asterisk, percent-encoded',
+    { pbx: ['ami://user%40x:p%3A%2Fw@pbx.example'] },
+    {
+      pbxs: [
+        {
+          ...pbx,
+          protocol: 'ami',
+          name: 'pbx.example:5038',
+          host: 'pbx.example',
+          port: 5038,
+          user: 'user@x',
+          secret: 'p:/w',
+        },
+      ],
+    },
+  ],
+  [
+    'an Asterisk over TLS, with all that can be said',
+    {
+      pbx: [
+        'amis://u:s@[::1]:5040?name=office&account=acme&trunks=PJSIP/t*,DAHDI/g1&extensions=1%3F%3F&variables=A,B&ca=/c+a.pem',
+      ],
+    },
+    {
+      pbxs: [
+        {
+          protocol: 'amis',
+          name: 'office',
+          account: 'acme',
+          host: '::1',
+          port: 5040,
+          user: 'u',
+          secret: 's',
+          trunks: ['PJSIP/t*', 'DAHDI/g1'],
+          extensions: ['1??'],
+          variables: ['A', 'B'],
+          caFile: '/c+a.pem',
+        },
+      ],
+    },
+  ],
+  [
+    'a FreeSWITCH',
+    { pbx: ['esl://:ClueCon@10.0.0.5'] },
+    {
+      pbxs: [
+        { ...pbx, protocol: 'esl', name: '10.0.0.5:8021', host: '10.0.0.5', port: 8021, user: '', secret: 'ClueCon' },
+      ],
+    },
+  ],
+])('%s is read', (_, given, expected) => {
+  const config = readConfig({ ...flags, ...given }, {})
+  expect(config).toMatchObject(expected)
+  expect(Object.isFrozen(config) && Object.isFrozen(config.listen)).toBe(true)
+})
+
+describe('a wrong setting is named, with what to do', () => {
+  test.each<[string, Partial<ServeFlags>, RegExp]>([
+    ['no port', { listen: '127.0.0.1' }, /--listen \(HOOKSWITCH_LISTEN\).*127\.0\.0\.1:8080/],
+    ['a port too high', { listen: '127.0.0.1:65536' }, /--listen/],
+    ['no duration', { retention: 'soon' }, /--retention \(HOOKSWITCH_RETENTION\).*"soon".*30d/],
+    ['a duration of nothing', { retentionCalls: '0s' }, /--retention-calls/],
+    ['an empty schedule', { retrySchedule: ' , ' }, /--retry-schedule/],
+    ['no network', { allowNet: ['10.0.0.0/33'] }, /--allow-net \(HOOKSWITCH_ALLOW_NET\).*private/],
+    ['no network to trust', { trustProxy: ['proxy.example'] }, /--trust-proxy/],
+    ['no URL of a proxy', { proxy: 'proxy:3128' }, /--proxy/],
+    ['an unknown level', { logLevel: 'loud' }, /--log-level/],
+    ['another scheme', { pbx: ['http://u:s@h'] }, /--pbx.*number 1.*ami:\/\//],
+    ['no user', { pbx: ['ami://:s@h'] }, /names no user/],
+    ['no secret', { pbx: ['esl://h'] }, /no secret/],
+    ['a percent sign as such', { pbx: ['ami://u:100%@h'] }, /%25/],
+    ['an unknown parameter', { pbx: ['ami://u:s@h?nmae=x'] }, /nmae/],
+    ['two equal names', { pbx: ['ami://u:s@h', 'ami://v:t@h:5038'] }, /number 2.*h:5038.*\?name=/],
+  ])('%s', (_, given, message) => {
+    const read = () => readConfig({ ...flags, ...given }, {})
+    expect(read).toThrow(CommanderError)
+    expect(read).toThrow(message)
+    expect(read).not.toThrow(/\n|100%@|:s@/)
+  })
+
+  test('half a first user', () => {
+    expect(() => readConfig(flags, { HOOKSWITCH_USER_EMAIL: 'a@example.com' })).toThrow(/go together/)
+  })
+})
+
+describe('the environment', () => {
+  test('a file holds the value, without its last line break; an empty variable is none; others are left alone', () => {
+    const env = { HOOKSWITCH_PBX_FILE: '/run/pbx', HOOKSWITCH_LISTEN: '', PATH_FILE: 'x', HOOKSWITCH_DATA: '/d' }
+    settleEnvironment(env, () => 'ami://u:s@h\n')
+    expect<Record<string, string>>(env).toEqual({
+      HOOKSWITCH_PBX_FILE: '/run/pbx',
+      HOOKSWITCH_PBX: 'ami://u:s@h',
+      PATH_FILE: 'x',
+      HOOKSWITCH_DATA: '/d',
+    })
+  })
+
+  test('a file that cannot be read is named', () => {
+    expect(() => settleEnvironment({ HOOKSWITCH_PROXY_FILE: '/none' })).toThrow(/HOOKSWITCH_PROXY_FILE.*\/none/)
+  })
+})
