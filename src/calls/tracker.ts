@@ -1,0 +1,92 @@
+import type { NewId } from '../lib/id.ts'
+import type { CallEvent } from './event.ts'
+import type { Signal } from './signal.ts'
+import { apply } from './tracker/apply.ts'
+import type { Call, Channel, TrackerState } from './tracker/state.ts'
+import { tellDue } from './tracker/tell.ts'
+import { newWakes } from './tracker/wakes.ts'
+
+/**
+ * Turns signals into call events. Pure but for its own state: no clock, no random, no I/O.
+ *
+ * Each signal changes what is known of channels (`apply`); then the calls it touched are looked at (`tellDue`): what their channels add
+ * up to is told, in one order, as far as it is clear. So an event never depends on the order in which a PBX happens to send what belongs
+ * together, only on what is known when it is due.
+ *
+ * Invariants, for any input: `sequence` counts up without gaps; call_started is told once and first, call_ended at most once and only
+ * then, call_saved once after it; a stage's dial_started and dial_answered at most once, its dial_ended once and last.
+ */
+
+export type Tracked = {
+  readonly events: readonly CallEvent[]
+  /** Arrival time at which a tick is wanted, `null` if nothing waits. */
+  readonly wakeAtUs: number | null
+}
+
+/** A live call as it is stored: it survives JSON. */
+export type StoredCall = { readonly call: Call; readonly channels: readonly Channel[] }
+
+export type Changes = { readonly changed: readonly StoredCall[]; readonly removed: readonly string[] }
+
+export function newTracker(pbx: string, account: string, newId: NewId): TrackerState {
+  return {
+    pbx,
+    account,
+    calls: new Map(),
+    channels: new Map(),
+    byLinkedId: new Map(),
+    bridges: new Map(),
+    rooms: new Map(),
+    tombstones: new Map(),
+    links: [],
+    dirty: new Set(),
+    wakes: newWakes(),
+    changed: new Set(),
+    removed: new Set(),
+    boot: null,
+    closeAtOnce: false,
+    restarted: false,
+    nowUs: 0,
+    newId,
+  }
+}
+
+export function track(state: TrackerState, signal: Signal): Tracked {
+  state.nowUs = Math.max(state.nowUs, signal.arrivedUs)
+  for (const id of state.wakes.due(state.nowUs)) state.dirty.add(id)
+  apply(state, signal)
+  const events = tellDue(state)
+  const linkDueUs = state.links[0]?.dueUs ?? null
+  const wakeUs = state.wakes.earliest()
+  return { events, wakeAtUs: linkDueUs !== null && (wakeUs === null || linkDueUs < wakeUs) ? linkDueUs : wakeUs }
+}
+
+/** The live calls whose stored state is out of date, and those that are gone; forgets both. */
+export function takeChanges(state: TrackerState): Changes {
+  const changed = [...state.changed].flatMap((id) => {
+    const call = state.calls.get(id)
+    return call === undefined || !call.told
+      ? []
+      : { call, channels: call.channels.flatMap((one) => state.channels.get(one) ?? []) }
+  })
+  const removed = [...state.removed]
+  state.changed.clear()
+  state.removed.clear()
+  return { changed, removed }
+}
+
+/** Puts stored calls back, before the first signal. The first list then closes those that are over. */
+export function restore(state: TrackerState, stored: readonly StoredCall[]): void {
+  for (const { call, channels } of stored) {
+    state.calls.set(call.id, call)
+    for (const linkedId of call.linkedIds) state.byLinkedId.set(linkedId, call.id)
+    for (const channel of channels) {
+      state.channels.set(channel.id, channel)
+      if (channel.bridge === null) continue
+      const members = state.bridges.get(channel.bridge) ?? new Set<string>()
+      members.add(channel.id)
+      state.bridges.set(channel.bridge, members)
+    }
+    state.dirty.add(call.id)
+  }
+}

@@ -1,0 +1,161 @@
+import type { Call, Channel, Stage, TrackerState } from './state.ts'
+import { ANONYMOUS, isUp, isVirtual } from './state.ts'
+
+/** Look-ups and the life of a call and its channels; nothing here tells an event. */
+
+export function channelOf(state: TrackerState, id: string | null): Channel | undefined {
+  return id === null ? undefined : state.channels.get(id)
+}
+
+export function callOf(state: TrackerState, channel: Channel | undefined): Call | undefined {
+  return channel === undefined || channel.callId === null ? undefined : state.calls.get(channel.callId)
+}
+
+export function channelsOf(state: TrackerState, call: Call): Channel[] {
+  return call.channels.flatMap((id) => state.channels.get(id) ?? [])
+}
+
+/** The parties of a call that are up, plumbing aside. */
+export function liveParties(state: TrackerState, call: Call): Channel[] {
+  return channelsOf(state, call).filter((channel) => isUp(channel) && !isVirtual(channel))
+}
+
+export function stageOf(call: Call, id: string | null): Stage | undefined {
+  return id === null ? undefined : call.stages.find((stage) => stage.id === id)
+}
+
+/** Marks that something happened to a call: it is looked at when the signal is done, and stored again. */
+export function touch(state: TrackerState, call: Call | undefined): void {
+  if (call === undefined) return
+  call.heardUs = state.nowUs
+  state.dirty.add(call.id)
+  state.changed.add(call.id)
+}
+
+export function openCall(state: TrackerState, pbxId: string, startedUs: number | null, atUs: number): Call {
+  const call: Call = {
+    id: state.newId(atUs),
+    pbxId,
+    linkedIds: [],
+    boot: state.boot,
+    root: null,
+    channels: [],
+    parentId: null,
+    consultedBy: null,
+    mergedFrom: [],
+    clickToCall: false,
+    direction: null,
+    settled: false,
+    from: ANONYMOUS,
+    to: ANONYMOUS,
+    did: null,
+    startedUs,
+    answeredUs: null,
+    endedUs: null,
+    answeredBy: null,
+    stages: [],
+    queues: [],
+    recordings: [],
+    transfers: [],
+    transferCount: 0,
+    recorded: false,
+    voicemail: false,
+    pbxAnswered: false,
+    variables: {},
+    partial: false,
+    lost: null,
+    hungUpBy: null,
+    sequence: 0,
+    told: false,
+    startDueUs: null,
+    endDueUs: null,
+    saveDueUs: null,
+    saveLatestUs: null,
+    ended: false,
+    heardUs: state.nowUs,
+  }
+  state.calls.set(call.id, call)
+  touch(state, call)
+  return call
+}
+
+/** Puts a channel into a call, out of the one it was in. */
+export function place(state: TrackerState, channel: Channel, call: Call): void {
+  if (channel.callId === call.id) return
+  const before = callOf(state, channel)
+  if (before !== undefined) before.channels = before.channels.filter((id) => id !== channel.id)
+  channel.callId = call.id
+  call.channels.push(channel.id)
+  touch(state, before)
+  touch(state, call)
+}
+
+export function claimLinkedId(state: TrackerState, call: Call, linkedId: string): void {
+  if (!call.linkedIds.includes(linkedId)) call.linkedIds.push(linkedId)
+  state.byLinkedId.set(linkedId, call.id)
+}
+
+export function callByLinkedId(state: TrackerState, linkedId: string | null): Call | undefined {
+  const id = linkedId === null ? undefined : state.byLinkedId.get(linkedId)
+  return id === undefined ? undefined : state.calls.get(id)
+}
+
+/** Takes a call out of the tracker, with its channels. */
+export function forget(state: TrackerState, call: Call): void {
+  for (const id of call.channels) {
+    const channel = state.channels.get(id)
+    if (channel === undefined || channel.callId !== call.id) continue
+    leaveBridge(state, channel)
+    for (const room of state.rooms.values()) room.delete(id)
+    state.channels.delete(id)
+  }
+  for (const linkedId of call.linkedIds) {
+    if (state.byLinkedId.get(linkedId) === call.id) state.byLinkedId.delete(linkedId)
+  }
+  state.calls.delete(call.id)
+  state.wakes.delete(call.id)
+  state.changed.delete(call.id)
+  state.removed.add(call.id)
+}
+
+export function enterBridge(state: TrackerState, channel: Channel, bridge: string): void {
+  leaveBridge(state, channel)
+  channel.bridge = bridge
+  const members = state.bridges.get(bridge) ?? new Set<string>()
+  members.add(channel.id)
+  state.bridges.set(bridge, members)
+}
+
+export function leaveBridge(state: TrackerState, channel: Channel): void {
+  if (channel.bridge === null) return
+  const members = state.bridges.get(channel.bridge)
+  members?.delete(channel.id)
+  if (members?.size === 0) state.bridges.delete(channel.bridge)
+  channel.bridge = null
+}
+
+/**
+ * The parties that hear a channel: all real channels that bridges and pairs of virtual halves join to it. Bounded by what is in
+ * those bridges; rooms and waiting places join nobody.
+ */
+export function heardBy(state: TrackerState, start: Channel): Channel[] {
+  const seen = new Set([start.id])
+  const queue = [start]
+  const parties: Channel[] = []
+  for (let channel = queue.pop(); channel !== undefined; channel = queue.pop()) {
+    const next: (string | null)[] = channel.room || channel.waiting ? [] : [...(bridgeMembers(state, channel) ?? [])]
+    if (isVirtual(channel)) next.push(channel.pair)
+    for (const id of next) {
+      const other = channelOf(state, id)
+      if (other === undefined || seen.has(other.id) || !isUp(other)) continue
+      seen.add(other.id)
+      queue.push(other)
+      if (!isVirtual(other)) parties.push(other)
+    }
+  }
+  return parties
+}
+
+function bridgeMembers(state: TrackerState, channel: Channel): Set<string> | undefined {
+  return channel.bridge === null ? undefined : state.bridges.get(channel.bridge)
+}

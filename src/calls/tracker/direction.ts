@@ -1,0 +1,93 @@
+import { callOf, channelOf } from './calls.ts'
+import type { Call, Channel, TrackerState } from './state.ts'
+import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from './state.ts'
+
+/** Which way a call goes, who called and who was called. */
+
+/** A number that looks like one of the PBX's own where nothing better is known: digits, at most six. */
+export const looksInternal = (number: string): boolean => /^[*#]?\d{1,6}$/.test(number)
+
+/** Not destinations but places in a dialplan (Asterisk's s, i, t, h, failed). */
+const isPlace = (dialled: string): boolean => /^(s|i|t|h|failed|)$/.test(dialled)
+
+export const destination = (dialled: string | null): string | null =>
+  dialled === null || isPlace(dialled) ? null : dialled
+
+/** What the first channel of a call tells: all, if it came in by a trunk; a guess, until somebody is dialled, if it is an extension's. */
+export function beginDirection(call: Call, root: Channel): void {
+  const dialled = destination(root.dialled)
+  if (root.originated) {
+    beginClickToCall(call, root)
+    return
+  }
+  call.from = partyOf(root.endpoint)
+  if (root.endpoint.kind === 'external') {
+    call.direction = 'inbound'
+    call.settled = true
+    call.did = dialled
+    call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
+    return
+  }
+  call.direction = dialled === null || looksInternal(dialled) ? 'internal' : 'outbound'
+  call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
+}
+
+function beginClickToCall(call: Call, root: Channel): void {
+  if (isVirtual(root)) return
+  call.clickToCall = true
+  const shown = root.shown
+  const other = shown === null || shown === root.endpoint.number ? ANONYMOUS : partyOfNumber(shown)
+  if (root.endpoint.kind === 'external') {
+    call.direction = 'outbound'
+    call.from = other
+    call.to = partyOf(root.endpoint)
+    return
+  }
+  call.direction = shown !== null && looksInternal(shown) ? 'internal' : 'outbound'
+  call.from = partyOf(root.endpoint)
+  call.to = other
+}
+
+/** What a dial tells of the call it is made for. `own`: the agent's phone in click-to-call, which tells nothing of the other party. */
+export function settleDirection(
+  state: TrackerState,
+  call: Call,
+  dest: Channel,
+  party: Channel | null,
+  own: boolean,
+): void {
+  if (call.settled) return
+  if (own) {
+    beginClickToCall(call, dest)
+    return
+  }
+  if (call.consultedBy !== null) {
+    call.direction = dest.endpoint.kind === 'external' ? 'outbound' : 'internal'
+    if (call.direction === 'outbound') call.to = partyOf(dest.endpoint)
+    call.settled = true
+    return
+  }
+  if (party === null) return
+  // In click-to-call the other party is whom the agent's channel dials; else whom the caller dials.
+  const dialler = call.clickToCall ? party : (channelOf(state, call.root) ?? party)
+  if (callOf(state, dialler) !== call) return
+  const dialled = destination(dialler.dialled)
+  if (dest.endpoint.kind === 'external' && !isForward(dest, dialled, party)) {
+    call.direction = 'outbound'
+    call.to = partyOf(dest.endpoint)
+  } else {
+    call.direction = 'internal'
+    const number = dialled ?? dest.endpoint.number
+    if (number !== null) {
+      call.to = number === dest.endpoint.number ? partyOf(dest.endpoint) : partyOfNumber(number)
+    }
+  }
+  call.settled = true
+}
+
+/** An extension was called and forwards to the outside: the call stays internal. */
+function isForward(dest: Channel, dialled: string | null, party: Channel): boolean {
+  const sent = dest.endpoint.number
+  if (dialled === null || sent === null) return false
+  return dest.dial?.source !== party.id && looksInternal(dialled) && !dialled.endsWith(sent) && !sent.endsWith(dialled)
+}

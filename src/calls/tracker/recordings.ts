@@ -1,0 +1,50 @@
+import { callOf, touch } from './calls.ts'
+import type { Channel, TrackerState } from './state.ts'
+
+/** Recordings of a call. A recording is on the channel that runs it and ends with it. */
+
+export function record(state: TrackerState, channel: Channel, atUs: number, path: string | null): void {
+  const call = callOf(state, channel)
+  if (call === undefined) return
+  const again = call.recordings.find(
+    (one) => one.channel === channel.id && one.endedUs === null && (path === null || one.path === path),
+  )
+  if (again !== undefined) return
+  call.recorded = true
+  call.recordings.push({
+    id: state.newId(atUs),
+    channel: channel.id,
+    path,
+    startedUs: atUs,
+    endedUs: null,
+    durationMs: null,
+    kept: true,
+  })
+}
+
+export function stopRecording(
+  state: TrackerState,
+  channel: Channel,
+  stop: { atUs: number; path: string | null; durationMs: number | null; kept: boolean },
+): void {
+  const call = callOf(state, channel)
+  const recording = call?.recordings.findLast(
+    (one) => one.channel === channel.id && (stop.path === null || one.path === null || one.path === stop.path),
+  )
+  if (recording === undefined) return
+  recording.endedUs = stop.atUs
+  recording.path ??= stop.path
+  recording.durationMs = stop.durationMs
+  recording.kept = stop.kept
+  touch(state, call)
+}
+
+/** A path that is told apart from the recording: it belongs to the last one that lacks it. */
+export function setRecordingPath(state: TrackerState, channel: Channel, path: string): void {
+  const call = callOf(state, channel)
+  if (call === undefined || call.recordings.some((one) => one.path === path)) return
+  const recording =
+    call.recordings.findLast((one) => one.path === null && one.channel === channel.id) ??
+    call.recordings.findLast((one) => one.path === null)
+  if (recording !== undefined) recording.path = path
+}

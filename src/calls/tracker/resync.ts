@@ -1,0 +1,172 @@
+import type { At, ListedChannel } from '../signal.ts'
+import {
+  callByLinkedId,
+  callOf,
+  channelOf,
+  channelsOf,
+  claimLinkedId,
+  enterBridge,
+  openCall,
+  place,
+  touch,
+} from './calls.ts'
+import { addStage } from './dials.ts'
+import { beginDirection, settleDirection } from './direction.ts'
+import { noteAnswer } from './stages.ts'
+import type { Call, Channel, TrackerState } from './state.ts'
+import { isUp, isVirtual, newChannel, newDial } from './state.ts'
+
+/**
+ * After a (re)connect: what the PBX lists against what is known. What is up and unknown began unseen; what is known and not listed ended
+ * unseen. A list may be older than the last events, so a channel counts as gone only when two lists lack it, `SECOND_LIST_US` apart, and
+ * nothing was heard of its call in between; on the first connection of the process, and after a restart of the PBX, at once.
+ */
+const SECOND_LIST_US = 1_900_000
+
+export function resync(state: TrackerState, at: At, listed: readonly ListedChannel[]): void {
+  for (const row of listed) {
+    const channel = channelOf(state, row.id)
+    if (channel === undefined) continue
+    channel.missingUs = null
+    if (row.bridge !== null && channel.bridge === null && isUp(channel)) enterBridge(state, channel, row.bridge)
+    catchUp(state, channel, row)
+  }
+  const unknown = listed.filter((row) => !state.channels.has(row.id) && !state.tombstones.has(row.id))
+  const callers = unknown.filter((row) => !row.callee)
+  for (const row of [...callers, ...unknown.filter((one) => one.callee)]) addListed(state, at, row, listed)
+}
+
+/** An answer or a ringing that was not seen. */
+function catchUp(state: TrackerState, channel: Channel, row: ListedChannel): void {
+  const dial = channel.dial
+  const call = callOf(state, channel)
+  if (dial === null || call === undefined || !isUp(channel) || dial.answeredUs !== null || isVirtual(channel)) return
+  const stage = call.stages.find((one) => one.legs.includes(channel.id))
+  if (stage === undefined || stage.ended || stage.answered) return
+  if (row.up && row.bridge !== null) {
+    stage.rang = true
+    stage.answered = true
+    dial.answeredUs = state.nowUs
+    noteAnswer(call, stage, channel)
+    call.partial = true
+    touch(state, call)
+  } else if (row.ringing && !stage.rang) {
+    stage.rang = true
+    dial.rangUs ??= state.nowUs
+    touch(state, call)
+  }
+}
+
+function addListed(state: TrackerState, at: At, row: ListedChannel, listed: readonly ListedChannel[]): void {
+  const channel = newChannel(row.id, row.endpoint)
+  channel.linkedId = row.linkedId
+  channel.dialled = row.dialled
+  state.channels.set(channel.id, channel)
+  if (row.bridge !== null) enterBridge(state, channel, row.bridge)
+  channel.spoke = row.bridge !== null
+  const sourceId = row.source ?? (row.callee ? callerRow(row, listed) : null)
+  const call =
+    callByLinkedId(state, row.linkedId) ?? callOf(state, channelOf(state, sourceId)) ?? openUnseen(state, at, row)
+  place(state, channel, call)
+  call.partial = true
+  if (isVirtual(channel)) return
+  if (row.callee) {
+    addUnseenStage(state, call, channel, row, sourceId)
+    return
+  }
+  if (call.root !== null) return
+  call.root = channel.id
+  call.startedUs = row.startedUs
+  beginDirection(call, channel)
+  if (row.up && !row.callee) call.pbxAnswered = true
+}
+
+function callerRow(row: ListedChannel, listed: readonly ListedChannel[]): string | null {
+  const caller = listed.find(
+    (one) => !one.callee && one.linkedId !== null && one.linkedId === row.linkedId && one.endpoint.kind !== 'virtual',
+  )
+  return caller?.id ?? null
+}
+
+function openUnseen(state: TrackerState, at: At, row: ListedChannel): Call {
+  const call = openCall(state, row.linkedId ?? row.id, row.startedUs, row.startedUs ?? at.atUs)
+  claimLinkedId(state, call, row.linkedId ?? row.id)
+  return call
+}
+
+function addUnseenStage(
+  state: TrackerState,
+  call: Call,
+  channel: Channel,
+  row: ListedChannel,
+  sourceId: string | null,
+): void {
+  const stage = addStage(state, call, {
+    kind: channel.endpoint.kind === 'external' ? 'external' : 'user',
+    target: channel.endpoint.number,
+    source: sourceId,
+    name: channel.endpoint.name,
+    startedUs: null,
+  })
+  stage.startedUs = null
+  stage.legs.push(channel.id)
+  stage.rang = true
+  channel.dial = newDial(sourceId, null, state.nowUs)
+  channel.dial.stageId = stage.id
+  const party = channelOf(state, sourceId) ?? null
+  if (call.root === null && party === null) beginUnseen(call, channel)
+  settleDirection(state, call, channel, party, false)
+  if (row.up && row.bridge !== null) {
+    channel.dial.answeredUs = state.nowUs
+    stage.answered = true
+    noteAnswer(call, stage, channel)
+    call.answeredBy ??= null
+  }
+  touch(state, call)
+}
+
+/** Only the party that was called is still there: all that can be said is whom it is. */
+function beginUnseen(call: Call, channel: Channel): void {
+  call.root = channel.id
+  call.direction = channel.endpoint.kind === 'external' ? 'outbound' : 'internal'
+  call.to = {
+    number: channel.endpoint.number,
+    name: channel.endpoint.name,
+    extension: channel.endpoint.kind === 'extension' ? channel.endpoint.number : null,
+  }
+  call.settled = true
+}
+
+export function closeMissing(state: TrackerState, at: At, listed: readonly ListedChannel[]): void {
+  const up = new Set(listed.map((row) => row.id))
+  const atOnce = state.closeAtOnce
+  state.closeAtOnce = false
+  for (const call of state.calls.values()) {
+    if (call.ended) continue
+    for (const channel of channelsOf(state, call)) {
+      if (!isUp(channel) || up.has(channel.id)) continue
+      if (atOnce || isConfirmedMissing(call, channel, at)) loseChannel(state, call, channel, at)
+      else channel.missingUs ??= at.arrivedUs
+    }
+  }
+}
+
+function isConfirmedMissing(call: Call, channel: Channel, at: At): boolean {
+  if (channel.missingUs === null) return false
+  if (call.heardUs > channel.missingUs) {
+    channel.missingUs = at.arrivedUs
+    return false
+  }
+  return at.arrivedUs - channel.missingUs >= SECOND_LIST_US
+}
+
+function loseChannel(state: TrackerState, call: Call, channel: Channel, at: At): void {
+  const restarted = state.restarted || (call.boot !== null && state.boot !== null && call.boot !== state.boot)
+  channel.goneUs = at.atUs
+  channel.goneArrivedUs = at.arrivedUs
+  channel.end = { code: null, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null }
+  call.partial = true
+  const alive = channelsOf(state, call).some(isUp)
+  if (!alive) call.lost = restarted ? 'pbx_restart' : 'unknown'
+  touch(state, call)
+}

@@ -1,0 +1,238 @@
+import type { StageResult } from '../words.ts'
+import { channelOf, channelsOf, heardBy, stageOf } from './calls.ts'
+import { placeDial } from './dials.ts'
+import type { Call, Channel, QueueState, Stage, TrackerState } from './state.ts'
+import { isUp, isVirtual } from './state.ts'
+
+/**
+ * Brings the stages of a call up to date with its channels.
+ *
+ * A user or external stage is dialled → (rings) → answered → ended, or ends unanswered. It is
+ * - ringing once one of its devices rings;
+ * - answered once one of its devices is, and every virtual half around it too: the inner answer may still lose the race outside;
+ * - ended once all of its devices are gone. Why an unanswered one ended may be told by another channel a moment later (the phone that
+ *   won, the caller who left): it waits for that, `EXPLANATION_US` at most.
+ * A group ends with the last of its members, a queue when the caller is out of it and its members are.
+ */
+
+/** How long the end of a stage waits for the event that explains it; PBXs tell both within 50 ms. */
+const EXPLANATION_US = 300_000
+/** How long an unanswered dial whose end was told waits for the hang-up of its channel, whose cause says more. */
+const HANGUP_US = 100_000
+/** How long a queue that the caller left waits to hear why. */
+const QUEUE_SETTLE_US = 1_000_000
+
+export function updateStages(state: TrackerState, call: Call): void {
+  for (const channel of channelsOf(state, call)) {
+    if (channel.dial !== null && channel.dial.stageId === null) placeDial(state, channel)
+  }
+  for (const stage of call.stages) {
+    if (stage.ended || stage.kind === 'group' || stage.kind === 'queue') continue
+    updateLegs(state, call, stage)
+  }
+  for (const stage of call.stages) if (!stage.ended && stage.legs.length > 0) updateEnd(state, call, stage)
+  for (const stage of call.stages) if (!stage.ended && stage.kind === 'group') updateGroup(state, call, stage)
+  for (const queue of call.queues) updateQueue(state, call, queue)
+}
+
+function updateLegs(state: TrackerState, call: Call, stage: Stage): void {
+  for (const id of stage.legs) {
+    const leg = channelOf(state, id)
+    const dial = leg?.dial
+    if (leg === undefined || dial === null || dial === undefined) continue
+    if (dial.rangUs !== null && !stage.rang) {
+      stage.rang = true
+      stage.rangUs = dial.rangUs
+    }
+    if (dial.answeredUs !== null && !stage.answered && isConfirmed(state, leg)) {
+      stage.answered = true
+      stage.answeredUs = dial.answeredUs
+      noteAnswer(call, stage, leg)
+    }
+  }
+}
+
+/** The answer of a phone behind virtual halves counts once those are answered too, or it is heard by who called. */
+function isConfirmed(state: TrackerState, leg: Channel): boolean {
+  let source = channelOf(state, leg.dial?.source ?? null)
+  for (let depth = 0; depth < 16 && source !== undefined && isVirtual(source) && source.half === 2; depth++) {
+    const one = channelOf(state, source.pair)
+    if (one === undefined || one.dial === null) return true
+    if (one.dial.answeredUs === null) return heardBy(state, leg).length > 0
+    source = channelOf(state, one.dial.source)
+  }
+  return true
+}
+
+/** A person answered: what that means for the call. */
+export function noteAnswer(call: Call, stage: Stage, leg: Channel): void {
+  if (stage.own) return
+  const party = { number: leg.endpoint.number, name: leg.endpoint.name, extension: null as string | null }
+  if (leg.endpoint.kind === 'extension') party.extension = leg.endpoint.number
+  call.hungUpBy = null
+  if (call.answeredUs === null && call.answeredBy === null) {
+    call.answeredUs = stage.answeredUs
+    call.answeredBy = party
+  }
+  for (const queue of call.queues) {
+    if (queue.stageId === stage.parentId) queue.answeredUs ??= stage.answeredUs
+  }
+}
+
+function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
+  const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
+  if (stage.answered) {
+    const talking = legs.filter((leg) => leg.dial?.answeredUs !== null || leg.dial === null)
+    if (talking.some(isUp)) return
+    const last = talking.reduce((a, b) => ((a.goneUs ?? 0) > (b.goneUs ?? 0) ? a : b), talking[0] as Channel)
+    if (last === undefined) return
+    if (last.end?.mayTransfer === true && awaitsTransfer(state, call, stage, last)) return
+    close(stage, last.goneUs, 'answered')
+    return
+  }
+  if (!legs.every((leg) => !isUp(leg) || leg.dial?.endedUs !== null)) return
+  const endedUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
+  const arrivedUs = Math.max(...legs.map((leg) => leg.goneArrivedUs ?? 0))
+  stage.holdUs ??= state.nowUs
+  const waitedUs = state.nowUs - stage.holdUs
+  // The hang-up says more than the end of the dial does: wait for it.
+  if (arrivedUs === 0 && waitedUs < HANGUP_US) return
+  const result = explain(state, call, stage, legs)
+  if (result === null && waitedUs < EXPLANATION_US) return
+  stage.forwardedTo =
+    legs.map((leg) => leg.dial?.forwardedTo ?? leg.end?.forwardedTo ?? null).find((to) => to !== null) ?? null
+  close(stage, endedUs, result ?? fallback(legs))
+}
+
+/** The end of a party that may have transferred the call waits for the transfer while the other party is still there. */
+function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, leg: Channel): boolean {
+  stage.holdUs ??= state.nowUs
+  const others = channelsOf(state, call).filter((one) => isUp(one) && !isVirtual(one) && one.id !== leg.id)
+  if (others.length === 0) return false
+  const told = call.transfers.length > 0 || call.transferCount > 0
+  const asking = [...state.calls.values()].some(
+    (other) => other.consultedBy === leg.id && !other.ended && other.endDueUs === null,
+  )
+  if (asking) return true
+  return !told && state.nowUs - stage.holdUs < EXPLANATION_US
+}
+
+function close(stage: Stage, atUs: number | null, result: StageResult): void {
+  stage.ended = true
+  stage.endedUs = atUs
+  stage.result = result
+}
+
+/** Why an unanswered stage ended; `null` if that is not clear yet. */
+function explain(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): StageResult | null {
+  const results = legs.map((leg) => legResult(state, leg))
+  const firm = results.find((result) => result !== 'cancelled' && result !== 'answered_elsewhere' && result !== null)
+  if (results.includes('forwarded')) return 'forwarded'
+  const winner = call.stages.find(
+    (other) => other.id !== stage.id && other.answered && other.source === stage.source && !startedAfter(other, stage),
+  )
+  if (results.includes('answered_elsewhere')) return winner === undefined ? null : 'answered_elsewhere'
+  if (firm !== undefined) return firm
+  if (winner !== undefined) return 'answered_elsewhere'
+  const caller = channelOf(state, stage.source)
+  if (caller === undefined || !isUp(caller) || caller.hungUpItself) return 'cancelled'
+  return null
+}
+
+/** `other` was dialled only after `stage` was over. */
+function startedAfter(other: Stage, stage: Stage): boolean {
+  return stage.endedUs !== null && other.startedUs !== null && other.startedUs > stage.endedUs
+}
+
+function legResult(state: TrackerState, leg: Channel): StageResult | null {
+  const ended = leg.end?.result ?? null
+  const told = leg.dial?.result ?? null
+  if (told === 'forwarded' || ended === 'answered_elsewhere') return told === 'forwarded' ? told : ended
+  if (told === null) return leg.end?.withdrawn === true ? (outerResult(state, leg) ?? 'cancelled') : ended
+  // "Nobody answered" is what the PBX says of anything that was no answer: the cause of the hang-up knows better.
+  if (told === 'no_answer' && ended !== null && SAYS_MORE.has(ended)) return ended
+  if (told === 'cancelled') return outerResult(state, leg) ?? told
+  return told
+}
+
+const SAYS_MORE: ReadonlySet<StageResult> = new Set(['busy', 'unavailable', 'congestion', 'rejected'])
+
+/** What a dial around this one says: the phone behind virtual halves is only ever cancelled. */
+function outerResult(state: TrackerState, leg: Channel): StageResult | null {
+  const source = channelOf(state, leg.dial?.source ?? null)
+  if (source === undefined || !isVirtual(source)) return null
+  const one = channelOf(state, source.pair)
+  if (one === undefined) return null
+  const result = one.dial?.result ?? one.end?.result ?? null
+  return result === 'cancelled' || result === 'other' || one.dial?.answeredUs !== null ? null : result
+}
+
+function fallback(legs: readonly Channel[]): StageResult {
+  const result = legs.map((leg) => leg.end?.result ?? leg.dial?.result).find((one) => one !== undefined && one !== null)
+  return result ?? 'other'
+}
+
+function membersOf(call: Call, id: string): Stage[] {
+  return call.stages.filter((stage) => stage.parentId === id)
+}
+
+function updateGroup(_state: TrackerState, call: Call, group: Stage): void {
+  const members = membersOf(call, group.id)
+  if (members.length === 0 || !members.every((member) => member.ended)) return
+  const endedUs = members.reduce((last, member) => Math.max(last, member.endedUs ?? 0), 0)
+  const answered = members.find((member) => member.answered)
+  group.answeredUs = answered?.answeredUs ?? null
+  group.rangUs = firstRing(members)
+  close(group, endedUs === 0 ? null : endedUs, groupResult(members))
+}
+
+const firstRing = (members: readonly Stage[]): number | null =>
+  members.reduce<number | null>(
+    (first, one) => (one.rangUs !== null && (first === null || one.rangUs < first) ? one.rangUs : first),
+    null,
+  )
+
+/** The best that happened to a member tells what happened to the group. */
+const RANKED: readonly StageResult[] = [
+  'answered',
+  'cancelled',
+  'answered_elsewhere',
+  'no_answer',
+  'busy',
+  'rejected',
+  'forwarded',
+  'congestion',
+  'unavailable',
+  'other',
+]
+
+function groupResult(members: readonly Stage[]): StageResult {
+  return RANKED.find((result) => members.some((member) => member.result === result)) ?? 'other'
+}
+
+function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
+  const stage = stageOf(call, queue.stageId)
+  if (stage === undefined || stage.ended) return
+  const caller = channelOf(state, stage.source)
+  const callerGone = caller === undefined || !isUp(caller)
+  const members = membersOf(call, stage.id)
+  const answered = members.find((member) => member.answered)
+  if (answered !== undefined) {
+    if (!members.every((member) => member.ended)) return
+    stage.answeredUs = answered.answeredUs
+    close(stage, answered.endedUs, 'answered')
+    return
+  }
+  if (!callerGone && queue.leftUs === null) return
+  if (!members.every((member) => member.ended)) return
+  const settled = callerGone || queue.result === 'timeout' || queue.result === 'other'
+  if (!settled && state.nowUs - (queue.leftArrivedUs ?? state.nowUs) < QUEUE_SETTLE_US) return
+  const gaveUp = caller === undefined || caller.hungUpItself || caller.end?.result === 'cancelled'
+  const result =
+    queue.result === 'timeout' || queue.result === 'other'
+      ? queue.result
+      : gaveUp || callerGone
+        ? 'abandoned'
+        : (queue.result ?? 'other')
+  close(stage, queue.leftUs ?? caller?.goneUs ?? null, result)
+}

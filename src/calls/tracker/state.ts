@@ -1,0 +1,251 @@
+import type { NewId } from '../../lib/id.ts'
+import type { CallEvent, Party } from '../event.ts'
+import type { End, Endpoint } from '../signal.ts'
+import type { Direction, HangupBy, HangupCause, StageKind, StageResult } from '../words.ts'
+import type { Wakes } from './wakes.ts'
+
+/**
+ * What the tracker knows. All of it is plain data that survives JSON: a live call is stored with its channels and read back after
+ * a restart. Ids stand in for references; times are microseconds, `null` when unseen.
+ */
+
+/** An attempt of the PBX to reach the channel that holds it. */
+export type Dial = {
+  source: string | null
+  beganUs: number | null
+  beganArrivedUs: number
+  rangUs: number | null
+  answeredUs: number | null
+  endedUs: number | null
+  result: StageResult | null
+  forwardedTo: string | null
+  /** The stage that tells of it; `null` while its place is not known, and for virtual channels always. */
+  stageId: string | null
+}
+
+export type Channel = {
+  id: string
+  callId: string | null
+  linkedId: string | null
+  endpoint: Endpoint
+  dialled: string | null
+  shown: string | null
+  originated: boolean
+  /** It is up on its own account: a caller whom the PBX answered, or a callee who answered. */
+  upUs: number | null
+  bridge: string | null
+  /** The bridge is a conference or a place to wait. */
+  room: boolean
+  waiting: boolean
+  held: boolean
+  /** It was in a bridge with another party of this call. */
+  spoke: boolean
+  /** The other half of a virtual channel, and which half this is. */
+  pair: string | null
+  half: 1 | 2 | null
+  dial: Dial | null
+  goneUs: number | null
+  goneArrivedUs: number | null
+  end: End | null
+  hungUpItself: boolean
+  /** Not in the last list; when that list came. */
+  missingUs: number | null
+}
+
+export type Stage = {
+  id: string
+  parentId: string | null
+  kind: StageKind
+  target: string | null
+  name: string | null
+  attempt: number
+  startedUs: number | null
+  rangUs: number | null
+  answeredUs: number | null
+  endedUs: number | null
+  result: StageResult | null
+  forwardedTo: string | null
+  /** Channels that reached or tried to reach the party: one for each of its devices. */
+  legs: string[]
+  /** Who rings it: the channel that a group or queue belongs to. */
+  source: string | null
+  rang: boolean
+  answered: boolean
+  ended: boolean
+  /** Arrival time until which its end may wait for what explains it. */
+  holdUs: number | null
+  /** Which of its events were told. */
+  told: { started: boolean; answered: boolean; ended: boolean }
+  /** The agent's own phone in click-to-call: its answer is not the call's. */
+  own: boolean
+}
+
+export type QueueState = {
+  stageId: string
+  name: string
+  position: number | null
+  joinedUs: number
+  leftUs: number | null
+  leftArrivedUs: number | null
+  result: 'abandoned' | 'timeout' | 'other' | null
+  answeredUs: number | null
+}
+
+export type RecordingState = {
+  id: string
+  channel: string
+  path: string | null
+  startedUs: number | null
+  endedUs: number | null
+  durationMs: number | null
+  kept: boolean
+}
+
+export type TransferState = {
+  kind: 'blind' | 'attended'
+  by: Party
+  transferee: Party | null
+  to: Party
+  otherCallId: string | null
+  atUs: number
+}
+
+export type Call = {
+  id: string
+  pbxId: string
+  linkedIds: string[]
+  boot: string | null
+  /** The channel the call began with; `null` while only virtual ones are known. */
+  root: string | null
+  channels: string[]
+  parentId: string | null
+  /** Of a consultation: the channel that asks, which is in the first call too. */
+  consultedBy: string | null
+  mergedFrom: string[]
+  clickToCall: boolean
+  direction: Direction | null
+  /** The direction is sure: somebody was dialled, or it came from a trunk. */
+  settled: boolean
+  from: Party
+  to: Party
+  did: string | null
+  startedUs: number | null
+  answeredUs: number | null
+  endedUs: number | null
+  answeredBy: Party | null
+  stages: Stage[]
+  queues: QueueState[]
+  recordings: RecordingState[]
+  transfers: TransferState[]
+  transferCount: number
+  recorded: boolean
+  voicemail: boolean
+  pbxAnswered: boolean
+  variables: Record<string, string>
+  partial: boolean
+  /** The end was not seen: why it is over. */
+  lost: HangupCause | null
+  /** The first party that hung up by itself. */
+  hungUpBy: HangupBy | null
+  sequence: number
+  told: boolean
+  /** Arrival times at which the call's start, end and record are due. */
+  startDueUs: number | null
+  endDueUs: number | null
+  saveDueUs: number | null
+  saveLatestUs: number | null
+  ended: boolean
+  heardUs: number
+}
+
+/** A link between two calls that the PBX's ids show, and that an event may still explain. */
+export type PendingLink = { channel: string; callId: string; dueUs: number }
+
+export type TrackerState = {
+  readonly pbx: string
+  readonly account: string
+  readonly calls: Map<string, Call>
+  readonly channels: Map<string, Channel>
+  readonly byLinkedId: Map<string, string>
+  /** Channels in each bridge. */
+  readonly bridges: Map<string, Set<string>>
+  /** Conference rooms by name, and who is in them. */
+  readonly rooms: Map<string, Set<string>>
+  /** Ends of channels that were not known (yet), and when they came. */
+  readonly tombstones: Map<string, { atUs: number; arrivedUs: number; end: End }>
+  readonly links: PendingLink[]
+  /** Calls that something happened to since they were last looked at. */
+  readonly dirty: Set<string>
+  /** When each call wants to be looked at again, by arrival time; `queue` is a heap over it that may hold stale entries. */
+  readonly wakes: Wakes
+  /** Calls whose stored state is no longer true, and those that are gone for good. */
+  readonly changed: Set<string>
+  readonly removed: Set<string>
+  boot: string | null
+  /** The first list of this connection closes what it lacks at once: first connect of the process, or a new boot. */
+  closeAtOnce: boolean
+  restarted: boolean
+  nowUs: number
+  newId: NewId
+}
+
+/** What the tracker tells, in order. */
+export type Told = CallEvent
+
+export const ANONYMOUS: Party = { number: null, name: null, extension: null }
+
+export function partyOf(endpoint: Endpoint): Party {
+  const extension = endpoint.kind === 'extension' ? endpoint.number : null
+  return { number: endpoint.number, name: endpoint.name, extension }
+}
+
+/** A party by its number alone; an extension if a stage or channel says that it is one. */
+export function partyOfNumber(number: string, extension = false): Party {
+  return { number, name: null, extension: extension ? number : null }
+}
+
+export const sameParty = (a: Party | undefined, b: Party): boolean =>
+  a !== undefined && a.number === b.number && a.extension === b.extension
+
+export function newChannel(id: string, endpoint: Endpoint): Channel {
+  return {
+    id,
+    callId: null,
+    linkedId: null,
+    endpoint,
+    dialled: null,
+    shown: null,
+    originated: false,
+    upUs: null,
+    bridge: null,
+    room: false,
+    waiting: false,
+    held: false,
+    spoke: false,
+    pair: null,
+    half: null,
+    dial: null,
+    goneUs: null,
+    goneArrivedUs: null,
+    end: null,
+    hungUpItself: false,
+    missingUs: null,
+  }
+}
+
+export function newDial(source: string | null, beganUs: number | null, beganArrivedUs: number): Dial {
+  return {
+    source,
+    beganUs,
+    beganArrivedUs,
+    rangUs: null,
+    answeredUs: null,
+    endedUs: null,
+    result: null,
+    forwardedTo: null,
+    stageId: null,
+  }
+}
+
+export const isVirtual = (channel: Channel): boolean => channel.endpoint.kind === 'virtual'
+export const isUp = (channel: Channel): boolean => channel.goneUs === null

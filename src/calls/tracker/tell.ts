@@ -1,0 +1,198 @@
+import { rfc3339 } from '../../lib/time.ts'
+import type { EventBody, EventName } from '../event.ts'
+import { channelsOf, forget } from './calls.ts'
+import { updateStages } from './stages.ts'
+import type { Call, Stage, Told, TrackerState } from './state.ts'
+import { isUp, isVirtual } from './state.ts'
+import { callView, keptRecordings, stagesView, stageView, transferView } from './view.ts'
+
+/**
+ * Tells what is due of a call, in the one order that holds: its start; the stages that ring; those that were answered; transfers; the
+ * stages that ended, groups and queues after their members; its end; its record. What is not yet clear stays back and is looked at again
+ * at `wakes`.
+ *
+ * A call: opened → told (call_started) → ended (call_ended) → saved (call_saved, and out of the tracker).
+ */
+
+/** The last channel may be followed by another of the same call (a dial that is still on its way). */
+export const END_SETTLE_US = 250_000
+/** From call_ended to call_saved; longer while the end or the path of a recording is awaited. */
+const SAVE_AFTER_US = 1_000_000
+const SAVE_LATEST_US = 3_000_000
+/** Something waits for an explanation: look again that soon. */
+const LOOK_AGAIN_US = 50_000
+
+export function tellDue(state: TrackerState): Told[] {
+  const told: Told[] = []
+  // A call that is looked at may touch another (a consultation its parent): until all is quiet.
+  for (const id of state.dirty) {
+    state.dirty.delete(id)
+    const call = state.calls.get(id)
+    if (call !== undefined) tellCall(state, call, told)
+  }
+  return told
+}
+
+function tellCall(state: TrackerState, call: Call, told: Told[]): void {
+  if (!call.ended) {
+    updateStages(state, call)
+    noteEnd(state, call)
+    if (!call.told && !isStartDue(state, call)) {
+      if (call.endDueUs !== null && state.nowUs >= call.endDueUs && call.direction === null) {
+        forget(state, call)
+        return
+      }
+      schedule(state, call)
+      return
+    }
+    tellLive(state, call, told)
+    if (call.endDueUs !== null && state.nowUs >= call.endDueUs) tellEnd(state, call, told)
+  }
+  if (call.ended && isSaveDue(state, call)) {
+    tell(state, call, told, 'call_saved', state.nowUs, {
+      stages: stagesView(call),
+      recordings: keptRecordings(call),
+    })
+    forget(state, call)
+    return
+  }
+  schedule(state, call)
+}
+
+function isStartDue(state: TrackerState, call: Call): boolean {
+  if (call.direction === null) return false
+  if (call.settled || call.clickToCall) return true
+  if (call.stages.some((stage) => stage.rang || stage.answered)) return true
+  if (call.endDueUs !== null && state.nowUs >= call.endDueUs) return true
+  return call.startDueUs === null || state.nowUs >= call.startDueUs
+}
+
+function tellLive(state: TrackerState, call: Call, told: Told[]): void {
+  if (!call.told) {
+    call.told = true
+    tell(state, call, told, 'call_started', call.startedUs ?? state.nowUs, {})
+  }
+  const parties = call.stages.filter((stage) => stage.kind === 'user' || stage.kind === 'external')
+  for (const stage of parties) {
+    if (stage.rang && !stage.told.started && !(stage.answered && stage.rangUs === null && !stage.rang)) {
+      stage.told.started = true
+      tell(state, call, told, 'dial_started', stage.rangUs ?? state.nowUs, { stage: stageView(stage) })
+    }
+  }
+  for (const stage of parties) {
+    if (stage.answered && !stage.told.answered) {
+      stage.told.started = true
+      stage.told.answered = true
+      tell(state, call, told, 'dial_answered', stage.answeredUs ?? state.nowUs, { stage: stageView(stage) })
+    }
+  }
+  for (const transfer of call.transfers.splice(0)) {
+    call.transferCount += 1
+    const name = transfer.kind === 'blind' ? 'call_blind_transferred' : 'call_attended_transferred'
+    tell(state, call, told, name, transfer.atUs, { transfer: transferView(call, transfer) })
+  }
+  tellEnded(state, call, told, parties)
+  tellEnded(
+    state,
+    call,
+    told,
+    call.stages.filter((stage) => stage.kind === 'group'),
+  )
+  tellEnded(
+    state,
+    call,
+    told,
+    call.stages.filter((stage) => stage.kind === 'queue'),
+  )
+}
+
+function tellEnded(state: TrackerState, call: Call, told: Told[], stages: readonly Stage[]): void {
+  const due = stages.filter((stage) => stage.ended && !stage.told.ended)
+  for (const stage of due.toSorted((a, b) => (a.endedUs ?? 0) - (b.endedUs ?? 0))) {
+    stage.told.ended = true
+    tell(state, call, told, 'dial_ended', stage.endedUs ?? state.nowUs, { stage: stageView(stage) })
+  }
+}
+
+/** A call is over when the last of its channels is, virtual ones too, and nothing follows for a moment. */
+function noteEnd(state: TrackerState, call: Call): void {
+  const channels = channelsOf(state, call)
+  if (channels.length === 0 && call.root === null && call.consultedBy === null) return
+  if (channels.some(isUp)) {
+    call.endDueUs = null
+    return
+  }
+  if (call.endDueUs !== null) return
+  const parties = channels.filter((channel) => !isVirtual(channel))
+  call.endedUs = Math.max(0, ...parties.map((channel) => channel.goneUs ?? 0)) || state.nowUs
+  call.endDueUs = state.nowUs + (call.lost === null ? END_SETTLE_US : 0)
+}
+
+function tellEnd(state: TrackerState, call: Call, told: Told[]): void {
+  for (const stage of call.stages) {
+    if (stage.ended) continue
+    stage.ended = true
+    stage.endedUs = call.endedUs
+    stage.result = stage.answered ? 'answered' : call.lost === null ? 'cancelled' : 'other'
+  }
+  tellLive(state, call, told)
+  call.ended = true
+  if (call.lost !== null) call.partial = true
+  for (const recording of call.recordings) recording.endedUs ??= call.endedUs
+  tell(state, call, told, 'call_ended', call.endedUs ?? state.nowUs, { stages: stagesView(call) })
+  call.saveDueUs = state.nowUs + SAVE_AFTER_US
+  call.saveLatestUs = state.nowUs + SAVE_LATEST_US
+}
+
+function isSaveDue(state: TrackerState, call: Call): boolean {
+  if (call.saveLatestUs !== null && state.nowUs >= call.saveLatestUs) return true
+  const complete = call.recordings.every((one) => !one.kept || one.path !== null)
+  return complete && call.saveDueUs !== null && state.nowUs >= call.saveDueUs
+}
+
+function schedule(state: TrackerState, call: Call): void {
+  const due = [call.endDueUs, call.ended ? call.saveDueUs : null, call.told ? null : call.startDueUs]
+  if (call.ended && call.saveDueUs !== null && state.nowUs >= call.saveDueUs) due.push(call.saveLatestUs)
+  if (!call.ended && waits(state, call)) due.push(state.nowUs + LOOK_AGAIN_US)
+  const times = due.flatMap((atUs) => (atUs !== null && atUs > state.nowUs ? atUs : []))
+  if (times.length === 0) state.wakes.delete(call.id)
+  else state.wakes.set(call.id, Math.min(...times))
+}
+
+/** Something of the call is held back until it is explained. */
+function waits(state: TrackerState, call: Call): boolean {
+  if (call.stages.some((stage) => !stage.ended && stage.holdUs !== null)) return true
+  if (
+    call.queues.some(
+      (queue) => queue.leftArrivedUs !== null && call.stages.some((s) => s.id === queue.stageId && !s.ended),
+    )
+  )
+    return true
+  return channelsOf(state, call).some(
+    (channel) => channel.dial !== null && channel.dial.stageId === null && !isVirtual(channel) && isUp(channel),
+  )
+}
+
+function tell(state: TrackerState, call: Call, told: Told[], name: EventName, atUs: number, extra: object): void {
+  call.sequence += 1
+  state.changed.add(call.id)
+  const id = state.newId(atUs)
+  const data = {
+    name,
+    id,
+    sequence: call.sequence,
+    account: state.account,
+    pbx: state.pbx,
+    call: callView(state, call),
+    ...extra,
+  }
+  // The eight schemas of event.ts say which extra belongs to which name; the tests check every body against its own.
+  told.push({
+    id,
+    name,
+    callId: call.id,
+    sequence: call.sequence,
+    atUs,
+    body: { time: rfc3339(atUs), data } as EventBody,
+  })
+}

@@ -1,0 +1,176 @@
+import type { Party } from '../event.ts'
+import type { At } from '../signal.ts'
+import { callOf, channelOf, channelsOf, claimLinkedId, heardBy, place, stageOf, touch } from './calls.ts'
+import { addStage, originOf } from './dials.ts'
+import { noteAnswer } from './stages.ts'
+import type { Call, Channel, TrackerState } from './state.ts'
+import { ANONYMOUS, isUp, isVirtual, newDial, partyOf, partyOfNumber } from './state.ts'
+
+/** Transfers, and calls that become one. The older call survives, with its id; what was open in the other goes on in it. */
+
+/** The same transfer may be told twice, by each of its parties: within this it is one. */
+const SAME_TRANSFER_US = 2_000_000
+
+export function blindTransfer(
+  state: TrackerState,
+  at: At,
+  transfererId: string | null,
+  transfereeId: string | null,
+  to: string,
+): void {
+  const transferee = channelOf(state, transfereeId)
+  const transferer = channelOf(state, transfererId) ?? otherParty(state, transferee)
+  const call = callOf(state, transferer) ?? callOf(state, transferee)
+  if (call === undefined) return
+  const known = call.stages.some((stage) => stage.kind === 'user' && stage.target === to)
+  const transfer = {
+    kind: 'blind' as const,
+    by: transferer === undefined ? ANONYMOUS : partyOf(transferer.endpoint),
+    transferee: partyBehind(state, transferee ?? otherParty(state, transferer)),
+    to: partyOfNumber(to, known),
+    otherCallId: null,
+    atUs: at.atUs,
+  }
+  const twice = call.transfers.some(
+    (one) => one.kind === 'blind' && one.to.number === to && at.atUs - one.atUs < SAME_TRANSFER_US,
+  )
+  if (!twice) call.transfers.push(transfer)
+  call.hungUpBy = null
+  touch(state, call)
+}
+
+function otherParty(state: TrackerState, channel: Channel | undefined): Channel | undefined {
+  return channel === undefined ? undefined : heardBy(state, channel)[0]
+}
+
+/** The party of a channel; behind a virtual half the phone that it stands for. */
+function partyBehind(state: TrackerState, channel: Channel | undefined): Party | null {
+  const real = realBehind(state, channel)
+  return real === undefined ? null : partyOf(real.endpoint)
+}
+
+function realBehind(state: TrackerState, channel: Channel | undefined): Channel | undefined {
+  if (channel === undefined || !isVirtual(channel)) return channel
+  const dialled = [...state.channels.values()].find(
+    (one) => one.dial?.source === channel.pair && !isVirtual(one) && isUp(one),
+  )
+  return dialled ?? heardBy(state, channel)[0]
+}
+
+export function attendedTransfer(
+  state: TrackerState,
+  at: At,
+  transfererIds: readonly string[],
+  transfereeId: string | null,
+  targetId: string | null,
+): void {
+  const transferers = transfererIds.flatMap((id) => channelOf(state, id) ?? [])
+  const by = transferers[0]
+  const transferee = channelOf(state, transfereeId)
+  const target = channelOf(state, targetId)
+  const calls = [transferee, target, ...transferers].flatMap((one) => callOf(state, one) ?? [])
+  for (const consulted of state.calls.values()) {
+    if (!consulted.ended && transferers.some((one) => one.id === consulted.consultedBy)) calls.push(consulted)
+  }
+  const [first, ...rest] = [...new Set(calls)].sort(older)
+  if (first === undefined) return
+  const other = rest[0]
+  const same = first.transfers.some((one) => one.kind === 'attended' && at.atUs - one.atUs < SAME_TRANSFER_US)
+  if (!same) {
+    first.transfers.push({
+      kind: 'attended',
+      by: by === undefined ? ANONYMOUS : partyOf(by.endpoint),
+      transferee: partyBehind(state, transferee),
+      to: partyBehind(state, target) ?? targetOf(state, other ?? first, transferers),
+      otherCallId: other?.id ?? null,
+      atUs: at.atUs,
+    })
+  }
+  for (const call of rest) merge(state, call, first)
+  first.hungUpBy = null
+  touch(state, first)
+}
+
+const older = (a: Call, b: Call): number => (a.startedUs ?? 0) - (b.startedUs ?? 0) || (a.id < b.id ? -1 : 1)
+
+/** Whom the transferer was calling: what rings, the queue it waits in, or what it dialled. */
+function targetOf(state: TrackerState, call: Call, transferers: readonly Channel[]): Party {
+  const ids = new Set(transferers.map((one) => one.id))
+  const open = call.stages.filter((stage) => !stage.ended && stage.source !== null && ids.has(stage.source))
+  const stage = open.findLast((one) => one.kind === 'queue' || one.kind === 'group') ?? open.at(-1)
+  const leg = channelOf(state, stage?.legs[0] ?? null)
+  if (leg !== undefined) return partyOf(leg.endpoint)
+  if (stage !== undefined && stage.target !== null) return { ...partyOfNumber(stage.target), name: stage.name }
+  const second = transferers.find((one) => one.dialled !== null && callOf(state, one)?.id === call.id)
+  return second?.dialled === null || second === undefined ? call.to : partyOfNumber(second.dialled)
+}
+
+/** `from` ends inside `into`: its channels and stages go on there. */
+export function merge(state: TrackerState, from: Call, into: Call): void {
+  if (from === into) return
+  const openQueues = from.queues.filter((queue) => stageOf(from, queue.stageId)?.ended === false)
+  const openStages = from.stages.filter((stage) => !stage.ended || !stage.told.ended)
+  for (const channel of channelsOf(state, from)) place(state, channel, into)
+  into.stages.push(...openStages)
+  into.queues.push(...openQueues)
+  into.recordings.push(...from.recordings)
+  into.recorded ||= from.recorded
+  into.variables = { ...from.variables, ...into.variables }
+  into.mergedFrom.push(...(from.told ? [from.id] : []), ...from.mergedFrom)
+  for (const linkedId of from.linkedIds) claimLinkedId(state, into, linkedId)
+  for (const stage of openStages) {
+    // Who was rung for the transferer is rung for the transferred party from now on.
+    stage.source = replaced(state, into, stage.source)
+  }
+  state.calls.delete(from.id)
+  state.wakes.delete(from.id)
+  state.changed.delete(from.id)
+  state.dirty.delete(from.id)
+  state.removed.add(from.id)
+  into.endDueUs = null
+  touch(state, into)
+}
+
+function replaced(state: TrackerState, call: Call, source: string | null): string | null {
+  const channel = channelOf(state, source)
+  if (channel !== undefined && isUp(channel) && !isVirtual(channel) && channel.id === call.root) return source
+  return call.root ?? source
+}
+
+/**
+ * A channel took over a call: it picked it up, retrieved or intercepted it. Its own call was none; it becomes a stage that was answered
+ * without ringing, and those that rang for that call have been answered elsewhere.
+ */
+export function join(state: TrackerState, at: At, joiner: Channel, into: Channel): void {
+  const source = callerOf(state, into)
+  const call = callOf(state, source)
+  const own = callOf(state, joiner)
+  if (call === undefined || call === own) return
+  if (own !== undefined) merge(state, own, call)
+  else place(state, joiner, call)
+  const stage = addStage(state, call, {
+    kind: joiner.endpoint.kind === 'external' ? 'external' : 'user',
+    target: joiner.endpoint.number,
+    source: source.id,
+    name: joiner.endpoint.name,
+    startedUs: at.atUs,
+  })
+  joiner.dial = newDial(source.id, at.atUs, at.arrivedUs)
+  joiner.dial.answeredUs = at.atUs
+  joiner.dial.stageId = stage.id
+  stage.legs.push(joiner.id)
+  stage.answered = true
+  stage.answeredUs = at.atUs
+  stage.told.started = true
+  const rung = stageOf(call, into.dial?.stageId ?? null)
+  if (rung !== undefined && !rung.answered) stage.parentId = rung.parentId
+  noteAnswer(call, stage, joiner)
+  touch(state, call)
+}
+
+/** The party that is taken over, where what is named is a phone that rings for it. */
+function callerOf(state: TrackerState, channel: Channel): Channel {
+  if (channel.dial === null || channel.dial.answeredUs !== null) return channel
+  const origin = originOf(state, channel.dial)
+  return origin.kind === 'party' ? origin.channel : channel
+}

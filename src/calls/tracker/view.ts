@@ -1,0 +1,200 @@
+import { rfc3339, wholeSeconds } from '../../lib/time.ts'
+import type { Call as CallView, Hangup, Party, Recording, Stage as StageView, Transfer } from '../event.ts'
+import type { CallResult, HangupCause, StageResult } from '../words.ts'
+import { channelOf, liveParties, stageOf } from './calls.ts'
+import type { Call, RecordingState, Stage, TrackerState, TransferState } from './state.ts'
+import { isVirtual, partyOf, sameParty } from './state.ts'
+
+/** The tracker's state as receivers see it (event.ts). */
+
+const time = (atUs: number | null): string | null => (atUs === null ? null : rfc3339(atUs))
+
+const between = (fromUs: number | null, toUs: number | null): number | null =>
+  fromUs === null || toUs === null ? null : wholeSeconds(fromUs, toUs)
+
+export function callView(state: TrackerState, call: Call): CallView {
+  const answered = call.answeredUs !== null || call.answeredBy !== null
+  return {
+    id: call.id,
+    pbx_id: call.pbxId,
+    merged_from: call.mergedFrom,
+    merged_into: null,
+    parent_id: call.parentId,
+    direction: call.direction ?? 'internal',
+    state: call.ended ? 'ended' : answered ? 'answered' : isWaiting(state, call) ? 'waiting' : 'ringing',
+    from: call.from,
+    to: call.to,
+    did: call.did,
+    started_at: time(call.startedUs),
+    answered_at: time(call.answeredUs),
+    ended_at: time(call.endedUs),
+    duration: between(call.startedUs, call.endedUs),
+    wait_duration: answered ? between(call.startedUs, call.answeredUs) : between(call.startedUs, call.endedUs),
+    talk_duration: between(call.answeredUs, call.endedUs),
+    result: call.ended ? resultOf(state, call) : null,
+    answered_by: call.answeredBy,
+    handled_by: handledBy(state, call),
+    queue: queueView(call),
+    transfers: call.transferCount,
+    recorded: call.recorded && (call.recordings.length === 0 || call.recordings.some((one) => one.kept)),
+    hangup: call.ended ? hangupOf(state, call) : null,
+    variables: call.variables,
+    partial: call.partial,
+  }
+}
+
+function isWaiting(state: TrackerState, call: Call): boolean {
+  if (call.queues.some((queue) => stageOf(call, queue.stageId)?.ended === false)) return true
+  return call.pbxAnswered && !call.stages.some((stage) => !stage.ended) && liveParties(state, call).length > 0
+}
+
+function queueView(call: Call): CallView['queue'] {
+  const queue = call.queues.at(-1)
+  if (queue === undefined) return null
+  const untilUs = queue.answeredUs ?? queue.leftUs ?? stageOf(call, queue.stageId)?.endedUs ?? null
+  return { name: queue.name, position: queue.position, wait_duration: between(queue.joinedUs, untilUs) }
+}
+
+/** Who handled the call, in order: the PBX's own extensions that talked; if none did, the outside party that answered. */
+export function handledBy(state: TrackerState, call: Call): Party[] {
+  if (call.answeredUs === null && call.answeredBy === null) return []
+  const talked = call.stages
+    .filter((stage) => stage.answered && !stage.own && (stage.kind === 'user' || stage.kind === 'external'))
+    .toSorted((a, b) => (a.answeredUs ?? 0) - (b.answeredUs ?? 0))
+  const own = talked.filter((stage) => stage.kind === 'user').map((stage) => stageParty(state, stage))
+  if (call.direction === 'outbound' && call.from.extension !== null) own.unshift(call.from)
+  const list = own.length > 0 ? own : talked.slice(0, 1).map((stage) => stageParty(state, stage))
+  return list.filter((party, index) => !sameParty(list[index - 1], party))
+}
+
+function stageParty(state: TrackerState, stage: Stage): Party {
+  const leg = channelOf(state, stage.legs[0] ?? null)
+  if (leg !== undefined && !isVirtual(leg)) return { ...partyOf(leg.endpoint), name: stage.name ?? leg.endpoint.name }
+  return { number: stage.target, name: stage.name, extension: stage.kind === 'user' ? stage.target : null }
+}
+
+/** contract: a person's answer, voicemail, who gave up, else what the last attempt came to. */
+export function resultOf(state: TrackerState, call: Call): CallResult {
+  if (call.answeredUs !== null || call.answeredBy !== null) return 'answered'
+  if (call.voicemail) return 'voicemail'
+  const last = call.stages.findLast((stage) => stage.parentId === null)
+  if (call.lost !== null) return 'no_answer'
+  if (callerGaveUp(state, call, last)) return 'cancelled'
+  if (last === undefined) return call.pbxAnswered ? 'no_answer' : 'failed'
+  return CALL_RESULT_OF[last.result ?? 'other']
+}
+
+const CALL_RESULT_OF: Readonly<Record<StageResult, CallResult>> = {
+  answered: 'no_answer',
+  no_answer: 'no_answer',
+  busy: 'busy',
+  rejected: 'no_answer',
+  cancelled: 'cancelled',
+  answered_elsewhere: 'no_answer',
+  unavailable: 'failed',
+  congestion: 'failed',
+  forwarded: 'no_answer',
+  abandoned: 'cancelled',
+  timeout: 'no_answer',
+  other: 'no_answer',
+}
+
+function callerGaveUp(state: TrackerState, call: Call, last: Stage | undefined): boolean {
+  if (call.hungUpBy === 'caller') return true
+  if (call.hungUpBy !== null) return false
+  const root = channelOf(state, call.root)
+  return root?.hungUpItself === true && last?.result !== 'busy' && last?.result !== 'unavailable'
+}
+
+const HANGUP_CAUSE_OF: Readonly<Record<StageResult, HangupCause>> = {
+  answered: 'normal',
+  no_answer: 'no_answer',
+  busy: 'busy',
+  rejected: 'rejected',
+  cancelled: 'cancelled',
+  answered_elsewhere: 'other',
+  unavailable: 'unavailable',
+  congestion: 'congestion',
+  forwarded: 'other',
+  abandoned: 'cancelled',
+  timeout: 'no_answer',
+  other: 'other',
+}
+
+const UNALLOCATED = 1
+
+function hangupOf(state: TrackerState, call: Call): Hangup {
+  const root = channelOf(state, call.root)
+  const last = call.stages.findLast((stage) => stage.legs.length > 0)
+  const leg = channelOf(state, last?.legs.at(-1) ?? null)
+  if (call.lost !== null) return { cause: call.lost, code: null, by: 'unknown' }
+  const result = resultOf(state, call)
+  const code = root?.end?.code ?? leg?.end?.code ?? null
+  const by = call.hungUpBy ?? (root?.hungUpItself ? 'caller' : 'system')
+  if (result === 'answered' || result === 'voicemail') return { cause: 'normal', code, by }
+  if (result === 'cancelled') return { cause: 'cancelled', code, by: 'caller' }
+  const unallocated = leg?.end?.code === UNALLOCATED || code === UNALLOCATED
+  if (unallocated && last?.result === 'unavailable') return { cause: 'invalid_number', code: UNALLOCATED, by }
+  const top = call.stages.findLast((stage) => stage.parentId === null)
+  if (top?.result) return { cause: HANGUP_CAUSE_OF[top.result], code, by }
+  return { cause: unallocated ? 'invalid_number' : 'normal', code, by }
+}
+
+export function stageView(stage: Stage): StageView {
+  const rings = stage.rangUs !== null
+  const ringEndUs = stage.answeredUs ?? stage.endedUs
+  return {
+    id: stage.id,
+    parent_id: stage.parentId,
+    kind: stage.kind,
+    target: stage.target,
+    name: stage.name,
+    attempt: stage.attempt,
+    started_at: time(stage.startedUs),
+    answered_at: time(stage.answeredUs),
+    ended_at: time(stage.endedUs),
+    ring_duration: rings ? between(stage.rangUs, ringEndUs) : stage.ended && !stage.rang ? 0 : null,
+    talk_duration: between(stage.answeredUs, stage.endedUs),
+    result: stage.result,
+    forwarded_to: stage.forwardedTo,
+  }
+}
+
+/** All stages of a call, in order of their start. */
+export function stagesView(call: Call): StageView[] {
+  return call.stages.toSorted((a, b) => (a.startedUs ?? 0) - (b.startedUs ?? 0)).map(stageView)
+}
+
+export function transferView(call: Call, transfer: TransferState): Transfer {
+  return {
+    kind: transfer.kind,
+    by: transfer.by,
+    transferee: transfer.transferee,
+    to: transfer.to,
+    call_id: call.id,
+    other_call_id: transfer.otherCallId,
+  }
+}
+
+export function recordingView(recording: RecordingState): Recording {
+  const durationMs =
+    recording.durationMs ??
+    (recording.startedUs === null || recording.endedUs === null
+      ? null
+      : (recording.endedUs - recording.startedUs) / 1000)
+  return {
+    id: recording.id,
+    path: recording.path,
+    format: formatOf(recording.path),
+    duration: durationMs === null ? null : Math.max(0, Math.floor(durationMs / 1000)),
+    started_at: time(recording.startedUs),
+    ended_at: time(recording.endedUs),
+  }
+}
+
+function formatOf(path: string | null): string | null {
+  const match = path === null ? null : /\.([A-Za-z0-9]{1,8})$/.exec(path)
+  return match?.[1]?.toLowerCase() ?? null
+}
+
+export const keptRecordings = (call: Call): Recording[] => call.recordings.filter((one) => one.kept).map(recordingView)

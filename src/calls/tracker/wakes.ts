@@ -1,0 +1,71 @@
+/** When each key wants to be woken. The earliest is found in O(log n): a heap whose stale entries are dropped when they come up. */
+export type Wakes = {
+  get(key: string): number | undefined
+  set(key: string, atUs: number): void
+  delete(key: string): void
+  /** The earliest time, `null` if nobody waits. */
+  earliest(): number | null
+  /** Takes out all that are due. */
+  due(nowUs: number): string[]
+}
+
+type Entry = { readonly atUs: number; readonly key: string }
+
+export function newWakes(): Wakes {
+  const times = new Map<string, number>()
+  const heap: Entry[] = []
+
+  function top(): Entry | undefined {
+    for (;;) {
+      const first = heap[0]
+      if (first === undefined || times.get(first.key) === first.atUs) return first
+      pop(heap)
+    }
+  }
+  return {
+    get: (key) => times.get(key),
+    set(key, atUs) {
+      if (times.get(key) === atUs) return
+      times.set(key, atUs)
+      push(heap, { atUs, key })
+    },
+    delete: (key) => void times.delete(key),
+    earliest: () => top()?.atUs ?? null,
+    due(nowUs) {
+      const keys: string[] = []
+      for (let first = top(); first !== undefined && first.atUs <= nowUs; first = top()) {
+        keys.push(first.key)
+        times.delete(first.key)
+      }
+      return keys
+    },
+  }
+}
+
+function push(heap: Entry[], entry: Entry): void {
+  let index = heap.push(entry) - 1
+  while (index > 0) {
+    const parent = (index - 1) >> 1
+    const above = heap[parent]
+    if (above === undefined || above.atUs <= entry.atUs) break
+    heap[index] = above
+    index = parent
+  }
+  heap[index] = entry
+}
+
+function pop(heap: Entry[]): void {
+  const last = heap.pop()
+  if (last === undefined || heap.length === 0) return
+  let index = 0
+  for (;;) {
+    let child = 2 * index + 1
+    if (child >= heap.length) break
+    if ((heap[child + 1]?.atUs ?? Number.POSITIVE_INFINITY) < (heap[child]?.atUs ?? 0)) child += 1
+    const below = heap[child]
+    if (below === undefined || below.atUs >= last.atUs) break
+    heap[index] = below
+    index = child
+  }
+  heap[index] = last
+}
