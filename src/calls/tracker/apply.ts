@@ -131,6 +131,7 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       break
     case 'unbridged':
       if (channel.bridge === signal.bridge) leaveBridge(state, channel)
+      state.rooms.get(signal.bridge)?.delete(channel.id)
       break
     case 'held':
       channel.held = signal.held
@@ -346,7 +347,8 @@ function leaveQueue(
 
 function nameMember(state: TrackerState, dest: Channel, name: string): void {
   dest.endpoint = { ...dest.endpoint, name } satisfies Endpoint
-  const stage = stageOf(callOf(state, dest) ?? { stages: [] }, dest.dial?.stageId ?? null)
+  const call = callOf(state, dest)
+  const stage = call === undefined ? undefined : stageOf(call, dest.dial?.stageId ?? null)
   if (stage !== undefined) stage.name = name
 }
 

@@ -16,10 +16,8 @@ export const destination = (dialled: string | null): string | null =>
 /** What the first channel of a call tells: all, if it came in by a trunk; a guess, until somebody is dialled, if it is an extension's. */
 export function beginDirection(call: Call, root: Channel): void {
   const dialled = destination(root.dialled)
-  if (root.originated) {
-    beginClickToCall(call, root)
-    return
-  }
+  // Whom it is for shows when it is dialled.
+  if (root.originated) return
   call.from = partyOf(root.endpoint)
   if (root.endpoint.kind === 'external') {
     call.direction = 'inbound'

@@ -1,0 +1,355 @@
+import type { At, ChannelSignal, Signal, Translator } from '../../calls/signal.ts'
+import { createNaming, type Naming } from '../naming.ts'
+import { createStamps } from '../stamps.ts'
+import { cleanText } from '../text.ts'
+import { endOf, resultOfStatus } from './causes.ts'
+import { endpointOf, readDialString, readDialTargets } from './dialstring.ts'
+import type { AmiFrame } from './frame.ts'
+import { listedChannels } from './listed.ts'
+
+/**
+ * AMI events → signals. What is kept of each channel is what Asterisk scatters over events: the name (for the halves of a Local channel),
+ * the last Linkedid and Exten, what its Dial was told to ring, the file of a recording that is about to start.
+ */
+export type AmiOptions = {
+  readonly trunks: readonly string[]
+  readonly extensions: readonly string[]
+  /** Channel variables to pass on. */
+  readonly variables: readonly string[]
+}
+
+export type Known = {
+  readonly name: string
+  readonly local: boolean
+  linkedId: string
+  exten: string
+  /** The endpoint's own caller id, as the PBX is set up: later events show the caller's. */
+  readonly number: string
+  readonly display: string
+  /** Targets of the Dial that it runs, and those that got a channel. */
+  targets: string[]
+  begun: Set<string>
+  path: string | null
+}
+
+export type AmiContext = {
+  readonly channels: Map<string, Known>
+  /** First halves of Local channels whose second is awaited, by their common name. */
+  readonly halves: Map<string, string>
+  readonly naming: Naming
+  readonly variables: ReadonlySet<string>
+  /** What was passed on of a channel's variables. */
+  readonly told: Map<string, string>
+}
+
+/** Asterisk's own helpers: announcers and recorders of bridges. Newer versions hide them. */
+const INTERNAL = /^(Announcer|Recorder|CBAnn|CBRec|Surrogate|Message|AsyncGoto|Bridge)\//i
+
+type Handler = (context: AmiContext, frame: AmiFrame, id: string) => ChannelSignal[]
+
+export function createAmiSignals(options: AmiOptions): Translator<AmiFrame> {
+  const stamps = createStamps()
+  const context: AmiContext = {
+    channels: new Map(),
+    halves: new Map(),
+    naming: createNaming(options),
+    variables: new Set(options.variables),
+    told: new Map(),
+  }
+  return {
+    event(frame, arrivedUs) {
+      const handler = HANDLERS[frame.name]
+      if (handler === undefined || frame.tainted) return []
+      const stamp = frame.get('Timestamp')
+      const at: At = { atUs: stamps.at(stamp === '' ? null : Math.round(Number(stamp) * 1e6), arrivedUs), arrivedUs }
+      const id = frame.get('Uniqueid')
+      const signals = [...refresh(context, frame, id), ...handler(context, frame, id)]
+      return signals.map((signal): Signal => ({ ...at, ...signal }))
+    },
+    listed: (rows, arrivedUs) => [
+      { kind: 'listed', atUs: arrivedUs, arrivedUs, channels: listedChannels(context, rows, arrivedUs) },
+    ],
+  }
+}
+
+/** Events that tell something; all others can be passed over unread. */
+export function isWanted(name: string, variable: () => string, options: AmiOptions): boolean {
+  if (name === 'VarSet') return VARIABLES.has(variable()) || options.variables.includes(variable())
+  return HANDLERS[name] !== undefined
+}
+
+/** What any event of a channel shows besides: another Linkedid, and the operator's variables. */
+function refresh(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const known = context.channels.get(id)
+  if (known === undefined) return []
+  const signals: ChannelSignal[] = []
+  const linkedId = frame.get('Linkedid')
+  if (linkedId !== '' && linkedId !== known.linkedId && frame.name !== 'AttendedTransfer') {
+    known.linkedId = linkedId
+    signals.push({ kind: 'linked', id, linkedId })
+  }
+  if (context.variables.size > 0 && frame.has('ChanVariable')) {
+    for (const pair of frame.all('ChanVariable')) {
+      const equals = pair.indexOf('=')
+      signals.push(...variable(context, id, pair.slice(0, equals), pair.slice(equals + 1)))
+    }
+  }
+  return signals
+}
+
+function variable(context: AmiContext, id: string, name: string, value: string): ChannelSignal[] {
+  const key = `${id} ${name}`
+  if (value === '' || !context.variables.has(name) || context.told.get(key) === value) return []
+  context.told.set(key, value)
+  return [{ kind: 'variable', id, name, value: cleanText(value) ?? '' }]
+}
+
+function newchannel(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const name = frame.get('Channel')
+  if (INTERNAL.test(name) || id === '') return []
+  const local = name.startsWith('Local/')
+  const known: Known = {
+    name,
+    local,
+    linkedId: frame.get('Linkedid'),
+    exten: frame.get('Exten'),
+    number: frame.get('CallerIDNum'),
+    display: frame.get('CallerIDName'),
+    targets: [],
+    begun: new Set(),
+    path: null,
+  }
+  context.channels.set(id, known)
+  const endpoint = local
+    ? ({ kind: 'virtual', number: null, name: null } as const)
+    : context.naming.caller(endpointOf(name).name, known.number, known.display)
+  const channel: ChannelSignal = {
+    kind: 'channel',
+    id,
+    linkedId: known.linkedId || id,
+    endpoint,
+    dialled: known.exten,
+    // A channel that rings us is in state Ring; one that Asterisk makes for no call is Down and its own Linkedid.
+    originated: frame.get('ChannelState') === '0' && known.linkedId === id,
+    shown: null,
+  }
+  return local ? [channel, ...pairHalves(context, name, id)] : [channel]
+}
+
+/** `Local/102@ctx-0000000f;1` and `;2`. */
+function pairHalves(context: AmiContext, name: string, id: string): ChannelSignal[] {
+  const common = name.slice(0, -2)
+  const first = context.halves.get(common)
+  if (first === undefined) {
+    context.halves.set(common, id)
+    return []
+  }
+  context.halves.delete(common)
+  return [name.endsWith(';2') ? { kind: 'pair', one: first, two: id } : { kind: 'pair', one: id, two: first }]
+}
+
+function newstate(_context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const state = frame.get('ChannelState')
+  if (state === '5') return [{ kind: 'ringing', id }]
+  return state === '6' ? [{ kind: 'up', id }] : []
+}
+
+function dialBegin(context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
+  const dest = frame.get('DestUniqueid')
+  const name = frame.get('DestChannel')
+  const { technology, name: endpoint } = endpointOf(name)
+  const known = context.channels.get(dest)
+  const dialString = readDialString(frame.get('DialString'), technology)
+  const caller = context.channels.get(source)
+  caller?.begun.add(endpoint)
+  const shown = cleanText(frame.get('DestConnectedLineNum')) ?? cleanText(frame.get('DestCallerIDNum'))
+  return [
+    ...moved(caller, source, frame.get('Exten')),
+    {
+      kind: 'dial',
+      source: source === '' ? null : source,
+      dest,
+      endpoint: name.startsWith('Local/')
+        ? { kind: 'virtual', number: null, name: null }
+        : context.naming.callee(endpoint, dialString.sent, known?.number ?? '', known?.display ?? ''),
+      shown,
+    },
+  ]
+}
+
+function moved(known: Known | undefined, id: string, exten: string): ChannelSignal[] {
+  if (known === undefined || exten === '' || exten === known.exten) return []
+  known.exten = exten
+  return [{ kind: 'dialled', id, dialled: exten }]
+}
+
+function dialState(_context: AmiContext, frame: AmiFrame): ChannelSignal[] {
+  const status = frame.get('DialStatus')
+  return status === 'RINGING' || status === 'PROGRESS' ? [{ kind: 'ringing', id: frame.get('DestUniqueid') }] : []
+}
+
+function dialEnd(_context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
+  const forward = frame.get('Forward')
+  return [
+    {
+      kind: 'dialed',
+      source: source === '' ? null : source,
+      dest: frame.get('DestUniqueid'),
+      result: forward === '' ? resultOfStatus(frame.get('DialStatus')) : 'forwarded',
+      forwardedTo: forward === '' ? null : cleanText(forward.split('@')[0] ?? ''),
+    },
+  ]
+}
+
+function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const known = context.channels.get(id)
+  switch (frame.get('Application').toLowerCase()) {
+    case 'dial':
+      if (known === undefined) return []
+      known.targets = readDialTargets(frame.get('AppData'))
+      known.begun = new Set()
+      return moved(known, id, frame.get('Exten'))
+    case 'voicemail':
+      return [{ kind: 'voicemail', id }]
+    default:
+      return []
+  }
+}
+
+/** Variables that Asterisk itself sets and that tell what no event does. */
+const VARIABLES: ReadonlySet<string> = new Set(['DIALSTATUS', 'QUEUESTATUS', 'MIXMONITOR_FILENAME'])
+
+function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const value = frame.get('Value')
+  const known = context.channels.get(id)
+  switch (frame.get('Variable')) {
+    case 'DIALSTATUS':
+      return known === undefined || value === '' ? [] : unreached(context, known, id, value)
+    case 'QUEUESTATUS':
+      return value === '' ? [] : [{ kind: 'queue_left', id, result: value === 'TIMEOUT' ? 'timeout' : 'other' }]
+    case 'MIXMONITOR_FILENAME':
+      if (known !== undefined) known.path = value
+      return [{ kind: 'recording_path', id, path: value }]
+    default:
+      return variable(context, id, frame.get('Variable'), value)
+  }
+}
+
+/** A Dial that is over: those of its targets that never got a channel were unreachable. */
+function unreached(context: AmiContext, known: Known, id: string, status: string): ChannelSignal[] {
+  const targets = known.targets.filter((target) => !target.startsWith('Local/'))
+  known.targets = []
+  return targets.flatMap((target): ChannelSignal[] => {
+    const technology = target.slice(0, target.indexOf('/'))
+    const { name, sent } = readDialString(target, technology)
+    if (known.begun.has(name)) return []
+    const result =
+      status === 'CONGESTION' ? 'congestion' : status === 'BUSY' && known.begun.size === 0 ? 'busy' : 'unavailable'
+    return [{ kind: 'dial_failed', source: id, endpoint: context.naming.named(name, sent), result }]
+  })
+}
+
+function bridgeEnter(_context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const creator = frame.get('BridgeCreator')
+  return [
+    {
+      kind: 'bridged',
+      id,
+      bridge: frame.get('BridgeUniqueid'),
+      room: creator === 'ConfBridge' || creator === 'MeetMe',
+      waiting: frame.get('BridgeType') === 'parking' || frame.get('BridgeTechnology') === 'holding_bridge',
+    },
+  ]
+}
+
+const success = (frame: AmiFrame): boolean => frame.get('Result') === 'Success'
+const idOrNull = (id: string): string | null => (id === '' ? null : id)
+
+function attendedTransfer(_context: AmiContext, frame: AmiFrame): ChannelSignal[] {
+  if (!success(frame)) return []
+  return [
+    {
+      kind: 'attended_transfer',
+      transferers: [frame.get('OrigTransfererUniqueid'), frame.get('SecondTransfererUniqueid')],
+      transferee: idOrNull(frame.get('TransfereeUniqueid')),
+      target: idOrNull(frame.get('TransferTargetUniqueid')),
+    },
+  ]
+}
+
+function blindTransfer(_context: AmiContext, frame: AmiFrame): ChannelSignal[] {
+  if (!success(frame)) return []
+  return [
+    {
+      kind: 'blind_transfer',
+      transferer: idOrNull(frame.get('TransfererUniqueid')),
+      transferee: idOrNull(frame.get('TransfereeUniqueid')),
+      to: cleanText(frame.get('Extension')) ?? '',
+    },
+  ]
+}
+
+function mixMonitorStart(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const known = context.channels.get(id)
+  const prefix = 'MIXMONITOR_FILENAME='
+  const shown = frame.all('ChanVariable').find((pair) => pair.startsWith(prefix) && pair.length > prefix.length)
+  const path = known?.path ?? shown?.slice(prefix.length) ?? null
+  if (known !== undefined) known.path = null
+  return [{ kind: 'recording_started', id, path }]
+}
+
+function cdr(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const file = cleanText(frame.get('RecordingFile'))
+  const signals: ChannelSignal[] = file === null ? [] : [{ kind: 'recording_path', id, path: file }]
+  for (const name of context.variables)
+    if (frame.has(name)) signals.push(...variable(context, id, name, frame.get(name)))
+  return signals
+}
+
+function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const known = context.channels.get(id)
+  context.channels.delete(id)
+  if (known?.local === true) context.halves.delete(known.name.slice(0, -2))
+  for (const name of context.variables) context.told.delete(`${id} ${name}`)
+  return [{ kind: 'hangup', id, end: endOf(frame.get('Cause')) }]
+}
+
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  Newchannel: newchannel,
+  Newstate: newstate,
+  Newexten: newexten,
+  VarSet: varSet,
+  DialBegin: dialBegin,
+  DialState: dialState,
+  DialEnd: dialEnd,
+  BridgeEnter: bridgeEnter,
+  BridgeLeave: (_context, frame, id) => [{ kind: 'unbridged', id, bridge: frame.get('BridgeUniqueid') }],
+  Hold: (_context, _frame, id) => [{ kind: 'held', id, held: true }],
+  Unhold: (_context, _frame, id) => [{ kind: 'held', id, held: false }],
+  BlindTransfer: blindTransfer,
+  AttendedTransfer: attendedTransfer,
+  Pickup: (_context, frame, id) => [{ kind: 'joined', id, into: frame.get('TargetUniqueid') }],
+  UnParkedCall: (_context, frame) => [
+    { kind: 'joined', id: frame.get('RetrieverUniqueid'), into: frame.get('ParkeeUniqueid') },
+  ],
+  QueueCallerJoin: (_context, frame, id) => [
+    {
+      kind: 'queue_joined',
+      id,
+      queue: cleanText(frame.get('Queue')) ?? '',
+      position: Number(frame.get('Position')) || null,
+    },
+  ],
+  QueueCallerLeave: (_context, _frame, id) => [{ kind: 'queue_left', id, result: null }],
+  QueueCallerAbandon: (_context, _frame, id) => [{ kind: 'queue_left', id, result: 'abandoned' }],
+  AgentCalled: (_context, frame) => [
+    { kind: 'member', dest: frame.get('DestUniqueid'), name: cleanText(frame.get('MemberName')) },
+  ],
+  MixMonitorStart: mixMonitorStart,
+  MixMonitorStop: (_context, _frame, id) => [
+    { kind: 'recording_stopped', id, path: null, durationMs: null, kept: true },
+  ],
+  Cdr: cdr,
+  HangupRequest: (_context, _frame, id) => [{ kind: 'hangup_requested', id }],
+  Hangup: hangup,
+}
