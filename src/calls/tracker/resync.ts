@@ -143,17 +143,18 @@ export function closeMissing(state: TrackerState, at: At, listed: readonly Liste
   state.closeAtOnce = false
   for (const call of state.calls.values()) {
     if (call.ended) continue
+    const { heardUs } = call
     for (const channel of channelsOf(state, call)) {
       if (!isUp(channel) || up.has(channel.id)) continue
-      if (atOnce || isConfirmedMissing(call, channel, at)) loseChannel(state, call, channel, at)
+      if (atOnce || isConfirmedMissing(heardUs, channel, at)) loseChannel(state, call, channel, at)
       else channel.missingUs ??= at.arrivedUs
     }
   }
 }
 
-function isConfirmedMissing(call: Call, channel: Channel, at: At): boolean {
+function isConfirmedMissing(heardUs: number, channel: Channel, at: At): boolean {
   if (channel.missingUs === null) return false
-  if (call.heardUs > channel.missingUs) {
+  if (heardUs > channel.missingUs) {
     channel.missingUs = at.arrivedUs
     return false
   }

@@ -100,11 +100,13 @@ const CALL_RESULT_OF: Readonly<Record<StageResult, CallResult>> = {
 }
 
 function callerGaveUp(state: TrackerState, call: Call, last: Stage | undefined): boolean {
-  if (call.hungUpBy === 'caller') return true
-  if (call.hungUpBy !== null) return false
-  const root = channelOf(state, call.root)
-  return root?.hungUpItself === true && last?.result !== 'busy' && last?.result !== 'unavailable'
+  // Who hangs up on a busy tone has not given up.
+  if (last !== undefined && last.result !== null && REFUSED.has(last.result)) return false
+  if (call.hungUpBy !== null) return call.hungUpBy === 'caller'
+  return channelOf(state, call.root)?.hungUpItself === true
 }
+
+const REFUSED: ReadonlySet<StageResult> = new Set(['busy', 'unavailable', 'congestion'])
 
 const HANGUP_CAUSE_OF: Readonly<Record<StageResult, HangupCause>> = {
   answered: 'normal',

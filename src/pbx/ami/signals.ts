@@ -26,7 +26,8 @@ export type Known = {
   /** The endpoint's own caller id, as the PBX is set up: later events show the caller's. */
   readonly number: string
   readonly display: string
-  /** Targets of the Dial that it runs, and those that got a channel. */
+  /** Targets of the Dial that it is about to run, of the one that runs, and those that got a channel. */
+  next: string[]
   targets: string[]
   begun: Set<string>
   path: string | null
@@ -115,6 +116,7 @@ function newchannel(context: AmiContext, frame: AmiFrame, id: string): ChannelSi
     exten: frame.get('Exten'),
     number: frame.get('CallerIDNum'),
     display: frame.get('CallerIDName'),
+    next: [],
     targets: [],
     begun: new Set(),
     path: null,
@@ -161,7 +163,7 @@ function dialBegin(context: AmiContext, frame: AmiFrame, source: string): Channe
   const known = context.channels.get(dest)
   const dialString = readDialString(frame.get('DialString'), technology)
   const caller = context.channels.get(source)
-  caller?.begun.add(endpoint)
+  if (!name.startsWith('Local/')) caller?.begun.add(endpoint)
   const shown = cleanText(frame.get('DestConnectedLineNum')) ?? cleanText(frame.get('DestCallerIDNum'))
   return [
     ...moved(caller, source, frame.get('Exten')),
@@ -206,8 +208,7 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
   switch (frame.get('Application').toLowerCase()) {
     case 'dial':
       if (known === undefined) return []
-      known.targets = readDialTargets(frame.get('AppData'))
-      known.begun = new Set()
+      known.next = readDialTargets(frame.get('AppData'))
       return moved(known, id, frame.get('Exten'))
     case 'voicemail':
       return [{ kind: 'voicemail', id }]
@@ -224,7 +225,13 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
   const known = context.channels.get(id)
   switch (frame.get('Variable')) {
     case 'DIALSTATUS':
-      return known === undefined || value === '' ? [] : unreached(context, known, id, value)
+      if (known === undefined) return []
+      if (value !== '') return unreached(context, known, id, value)
+      // Dial empties it when it starts; a Newexten alone may only repeat where the channel is.
+      known.targets = known.next
+      known.next = []
+      known.begun = new Set()
+      return []
     case 'QUEUESTATUS':
       return value === '' ? [] : [{ kind: 'queue_left', id, result: value === 'TIMEOUT' ? 'timeout' : 'other' }]
     case 'MIXMONITOR_FILENAME':
@@ -237,17 +244,24 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
 
 /** A Dial that is over: those of its targets that never got a channel were unreachable. */
 function unreached(context: AmiContext, known: Known, id: string, status: string): ChannelSignal[] {
-  const targets = known.targets.filter((target) => !target.startsWith('Local/'))
+  const targets = known.targets
+    .filter((target) => !target.startsWith('Local/'))
+    .map((target) => readDialString(target, target.slice(0, target.indexOf('/'))))
   known.targets = []
-  return targets.flatMap((target): ChannelSignal[] => {
-    const technology = target.slice(0, target.indexOf('/'))
-    const { name, sent } = readDialString(target, technology)
-    if (known.begun.has(name)) return []
-    const result =
-      status === 'CONGESTION' ? 'congestion' : status === 'BUSY' && known.begun.size === 0 ? 'busy' : 'unavailable'
-    return [{ kind: 'dial_failed', source: id, endpoint: context.naming.named(name, sent), result }]
-  })
+  // After a transfer a Newexten may still show the Dial before: what was rung then is none of its targets.
+  const isOther = [...known.begun].some((name) => !targets.some((target) => target.name === name))
+  if (isOther || (known.begun.size === 0 && !FAILED.has(status))) return []
+  return targets
+    .filter((target) => !known.begun.has(target.name))
+    .map(({ name, sent }) => ({
+      kind: 'dial_failed',
+      source: id,
+      endpoint: context.naming.named(name, sent),
+      result: status === 'CONGESTION' ? 'congestion' : 'unavailable',
+    }))
 }
+
+const FAILED: ReadonlySet<string> = new Set(['CHANUNAVAIL', 'CONGESTION'])
 
 function bridgeEnter(_context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const creator = frame.get('BridgeCreator')
