@@ -1,4 +1,5 @@
 import * as auth from './auth/store.ts'
+import * as calls from './calls/store.ts'
 import * as probe from './db/probe.ts'
 import { registryOf, serveWriter } from './db/writer.ts'
 import * as outbox from './deliveries/outbox.ts'
@@ -8,4 +9,4 @@ import * as webhooks from './webhooks/store.ts'
 declare const self: Worker
 
 // Every file that exports mutations is named here: the thread finds them by name.
-serveWriter(registryOf([auth, outbox, probe, records, webhooks]), self)
+serveWriter(registryOf([auth, calls, outbox, probe, records, webhooks]), self)

@@ -47,12 +47,14 @@ export function newTracker(pbx: string, account: string, newId: NewId): TrackerS
     closeAtOnce: false,
     restarted: false,
     nowUs: 0,
+    atUs: 0,
     newId,
   }
 }
 
 export function track(state: TrackerState, signal: Signal): Tracked {
   state.nowUs = Math.max(state.nowUs, signal.arrivedUs)
+  state.atUs = signal.atUs
   for (const id of state.wakes.due(state.nowUs)) state.dirty.add(id)
   apply(state, signal)
   const events = tellDue(state)

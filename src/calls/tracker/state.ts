@@ -185,7 +185,9 @@ export type TrackerState = {
   /** The first list of this connection closes what it lacks at once: first connect of the process, or a new boot. */
   closeAtOnce: boolean
   restarted: boolean
+  /** Arrival time of the last signal, and when it happened. */
   nowUs: number
+  atUs: number
   newId: NewId
 }
 

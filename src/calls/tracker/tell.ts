@@ -49,7 +49,7 @@ function tellCall(state: TrackerState, call: Call, told: Told[]): void {
     if (call.endDueUs !== null && state.nowUs >= call.endDueUs) tellEnd(state, call, told)
   }
   if (call.ended && isSaveDue(state, call)) {
-    tell(state, call, told, 'call_saved', state.nowUs, {
+    tell(state, call, told, 'call_saved', state.atUs, {
       stages: stagesView(call),
       recordings: keptRecordings(call),
     })
@@ -70,20 +70,20 @@ function isStartDue(state: TrackerState, call: Call): boolean {
 function tellLive(state: TrackerState, call: Call, told: Told[]): void {
   if (!call.told) {
     call.told = true
-    tell(state, call, told, 'call_started', call.startedUs ?? state.nowUs, {})
+    tell(state, call, told, 'call_started', call.startedUs ?? state.atUs, {})
   }
   const parties = call.stages.filter((stage) => stage.kind === 'user' || stage.kind === 'external')
   for (const stage of parties) {
     if (stage.rang && !stage.told.started && !(stage.answered && stage.rangUs === null && !stage.rang)) {
       stage.told.started = true
-      tell(state, call, told, 'dial_started', stage.rangUs ?? state.nowUs, { stage: stageView(stage) })
+      tell(state, call, told, 'dial_started', stage.rangUs ?? state.atUs, { stage: stageView(stage) })
     }
   }
   for (const stage of parties) {
     if (stage.answered && !stage.told.answered) {
       stage.told.started = true
       stage.told.answered = true
-      tell(state, call, told, 'dial_answered', stage.answeredUs ?? state.nowUs, { stage: stageView(stage) })
+      tell(state, call, told, 'dial_answered', stage.answeredUs ?? state.atUs, { stage: stageView(stage) })
     }
   }
   for (const transfer of call.transfers.splice(0)) {
@@ -110,7 +110,7 @@ function tellEnded(state: TrackerState, call: Call, told: Told[], stages: readon
   const due = stages.filter((stage) => stage.ended && !stage.told.ended)
   for (const stage of due.toSorted((a, b) => (a.endedUs ?? 0) - (b.endedUs ?? 0))) {
     stage.told.ended = true
-    tell(state, call, told, 'dial_ended', stage.endedUs ?? state.nowUs, { stage: stageView(stage) })
+    tell(state, call, told, 'dial_ended', stage.endedUs ?? state.atUs, { stage: stageView(stage) })
   }
 }
 
@@ -124,7 +124,7 @@ function noteEnd(state: TrackerState, call: Call): void {
   }
   if (call.endDueUs !== null) return
   const parties = channels.filter((channel) => !isVirtual(channel))
-  call.endedUs = Math.max(0, ...parties.map((channel) => channel.goneUs ?? 0)) || state.nowUs
+  call.endedUs = Math.max(0, ...parties.map((channel) => channel.goneUs ?? 0)) || state.atUs
   call.endDueUs = state.nowUs + (call.lost === null ? END_SETTLE_US : 0)
 }
 
@@ -139,7 +139,7 @@ function tellEnd(state: TrackerState, call: Call, told: Told[]): void {
   call.ended = true
   if (call.lost !== null) call.partial = true
   for (const recording of call.recordings) recording.endedUs ??= call.endedUs
-  tell(state, call, told, 'call_ended', call.endedUs ?? state.nowUs, { stages: stagesView(call) })
+  tell(state, call, told, 'call_ended', call.endedUs ?? state.atUs, { stages: stagesView(call) })
   call.saveDueUs = state.nowUs + SAVE_AFTER_US
   call.saveLatestUs = state.nowUs + SAVE_LATEST_US
 }

@@ -39,6 +39,7 @@ function listedChannel(context: AmiContext, id: string, rows: readonly AmiFrame[
       exten,
       number,
       display,
+      next: [],
       targets: [],
       begun: new Set(),
       path: null,

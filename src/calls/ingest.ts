@@ -1,0 +1,185 @@
+import type { Database } from '../db/database.ts'
+import type { NewEvent, Stored } from '../deliveries/outbox.ts'
+import { type NewId, newUuid } from '../lib/id.ts'
+import type { Log } from '../lib/log.ts'
+import { nowUs as wallUs } from '../lib/time.ts'
+import type { CallEvent } from './event.ts'
+import type { Signal } from './signal.ts'
+import { readLiveCalls, type SavedCall, storeHappened } from './store.ts'
+import { newTracker, restore, type StoredCall, takeChanges, track } from './tracker.ts'
+
+/** The tracker of one PBX, and what it tells on its way to the store. */
+export type Ingest = {
+  /** Takes signals. Never waits: what they come to is stored in the background. `false`: there is no room, they were not taken. */
+  feed(signals: readonly Signal[]): boolean
+  /** Events that are told but not on disk yet. */
+  readonly waiting: () => number
+  readonly liveCalls: () => number
+  /** Stores what is left and stops. */
+  stop(): Promise<void>
+}
+
+export type IngestOptions = {
+  readonly db: Database
+  readonly pbx: string
+  readonly account: string
+  readonly accountId: number
+  readonly onStored: (stored: readonly Stored[]) => void
+  /** There was no room for signals, and there is again: what the PBX says is up must be asked for. */
+  readonly onMissed: () => void
+  readonly log: Log
+  readonly newId?: NewId
+  readonly nowUs?: () => number
+}
+
+/** Some 6 KB each: while the store cannot be written this much waits in memory, then signals are turned away and asked for later. */
+const MAX_WAITING = 10_000
+/** Changes of a live call that no event tells (a channel more, a hold) are stored that soon. */
+const QUIET_MS = 1_000
+const RETRY_MS = 250
+/** How long stopping waits for a store that cannot be written. */
+const LAST_TRY_MS = 5_000
+
+export async function startIngest(options: IngestOptions): Promise<Ingest> {
+  const { db, pbx, log, newId = newUuid, nowUs = wallUs } = options
+  const state = newTracker(pbx, options.account, newId)
+  const stored = await readLiveCalls(db, pbx)
+  restore(state, stored.flatMap((json) => readStored(json, log)))
+
+  const clock = steadyClock(nowUs)
+  let events: CallEvent[] = []
+  let writing: Promise<void> | undefined
+  let wake: Timer | undefined
+  let missed = false
+  let stopped = false
+
+  const quiet = setInterval(() => {
+    if (state.changed.size > 0 || state.removed.size > 0) flush()
+  }, QUIET_MS)
+
+  function take(signal: Signal): number | null {
+    const tracked = track(state, { ...signal, arrivedUs: clock() })
+    events.push(...tracked.events)
+    return tracked.wakeAtUs
+  }
+
+  function schedule(wakeAtUs: number | null): void {
+    clearTimeout(wake)
+    if (wakeAtUs === null || stopped) return
+    wake = setTimeout(tick, Math.max(1, Math.ceil((wakeAtUs - clock()) / 1_000)))
+  }
+
+  function tick(): void {
+    schedule(take({ kind: 'tick', atUs: nowUs(), arrivedUs: 0 }))
+    if (events.length > 0) flush()
+  }
+
+  function flush(): void {
+    writing ??= write().finally(() => {
+      writing = undefined
+      if (events.length > 0) flush()
+    })
+  }
+
+  async function write(): Promise<void> {
+    const batch = events
+    const { changed, removed } = takeChanges(state)
+    const live = changed.map((call) => ({ id: call.call.id, state: JSON.stringify(call) }))
+    events = []
+    const happened = {
+      pbx,
+      accountId: options.accountId,
+      events: batch.map(newEvent),
+      live,
+      removed,
+      saved: batch.flatMap(savedCall),
+      nowUs: nowUs(),
+    }
+    for (let tries = 0; ; tries++) {
+      try {
+        options.onStored(await db.commit(storeHappened, happened))
+        if (tries > 0) log.info({ pbx, events: batch.length, tries }, 'the store can be written again')
+        break
+      } catch (error) {
+        if (tries === 0) log.error({ pbx, events: batch.length, err: error }, 'the store cannot be written: events wait in memory')
+        if (stopped && tries * RETRY_MS >= LAST_TRY_MS) {
+          log.error({ pbx, events: batch.length }, 'stopping: events that could not be stored are lost')
+          return
+        }
+        await Bun.sleep(RETRY_MS)
+      }
+    }
+    if (!missed || events.length >= MAX_WAITING) return
+    missed = false
+    options.onMissed()
+  }
+
+  if (stored.length > 0) log.info({ pbx, calls: stored.length }, 'live calls were read back')
+  return {
+    feed(signals) {
+      if (events.length >= MAX_WAITING) {
+        if (!missed) log.error({ pbx, waiting: events.length }, 'no room for more events: the PBX is asked for what is up later')
+        missed = true
+        return false
+      }
+      let wakeAtUs: number | null = null
+      for (const signal of signals) wakeAtUs = take(signal)
+      if (signals.length > 0) schedule(wakeAtUs)
+      if (events.length > 0) flush()
+      return true
+    },
+    waiting: () => events.length,
+    liveCalls: () => state.calls.size,
+    async stop() {
+      stopped = true
+      clearTimeout(wake)
+      clearInterval(quiet)
+      while (writing !== undefined) await writing
+      if (events.length > 0 || state.changed.size > 0 || state.removed.size > 0) await write()
+    },
+  }
+}
+
+/** Counts on where the wall clock stood at the start, whatever is done to that clock since: settle windows must not stretch. */
+function steadyClock(nowUs: () => number): () => number {
+  const startUs = nowUs()
+  const startMs = performance.now()
+  return () => startUs + Math.round((performance.now() - startMs) * 1_000)
+}
+
+function readStored(json: string, log: Log): StoredCall[] {
+  try {
+    const stored: StoredCall = JSON.parse(json)
+    return [stored]
+  } catch (error) {
+    log.error({ err: error }, 'a live call could not be read back: it is left out')
+    return []
+  }
+}
+
+function newEvent(event: CallEvent): NewEvent {
+  return {
+    uuid: event.id,
+    callId: event.callId,
+    name: event.name,
+    sequence: event.sequence,
+    atUs: event.atUs,
+    body: JSON.stringify(event.body),
+  }
+}
+
+function savedCall(event: CallEvent): SavedCall[] {
+  const { data } = event.body
+  if (data.name !== 'call_saved') return []
+  const { call, stages, recordings } = data
+  return [
+    {
+      id: call.id,
+      savedUs: event.atUs,
+      direction: call.direction,
+      fromNumber: call.from.number,
+      toNumber: call.to.number,
+      record: JSON.stringify({ call, stages, recordings }),
+    },
+  ]
+}

@@ -1,0 +1,77 @@
+import { Elysia, t } from 'elysia'
+import { guard } from '../auth/guard.ts'
+import type { AuthService } from '../auth/service.ts'
+import type { Database } from '../db/database.ts'
+import { accepts } from '../http/accepts.ts'
+import { responses, success } from '../http/envelope.ts'
+import { MAX_PAGE_SIZE, PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
+import { Fault } from '../lib/fault.ts'
+import { Call, CallRecord, DIRECTIONS } from './event.ts'
+import { type CallFilter, readCall, readCalls } from './store.ts'
+
+const about = { tags: ['Calls'], security: [{ bearer: [] }] }
+
+const CallPage = t.Object({ items: t.Array(Call), next_cursor: t.Union([t.String(), t.Null()]) })
+
+const time = (what: string) => t.Optional(t.String({ format: 'date-time', description: what }))
+
+const Query = t.Object({
+  direction: t.Optional(t.UnionEnum(DIRECTIONS, { default: undefined })),
+  number: t.Optional(t.String({ minLength: 1, maxLength: 256, description: 'whom the call was from or to' })),
+  since: time('saved at this time (RFC 3339) or later'),
+  until: time('saved before this time (RFC 3339)'),
+  limit: t.Optional(t.Integer({ minimum: 1, maximum: MAX_PAGE_SIZE, default: PAGE_SIZE })),
+  cursor: t.Optional(t.String({ description: 'next_cursor of the page before' })),
+})
+
+/** Saved call records of the caller's account, by the time they were saved. */
+export function callRoutes(auth: AuthService, db: Database) {
+  return new Elysia({ name: 'calls', normalize: false })
+    .use(accepts)
+    .use(guard(auth))
+    .get('/call', async ({ accountId, query }) => success(await page(db, accountId, query), 'These are the calls.'), {
+      query: Query,
+      response: responses(CallPage, 'unauthenticated', 'invalid'),
+      detail: { summary: 'The records of calls, newest first', ...about },
+    })
+    .get(
+      '/call/:id',
+      async ({ accountId, params }) => {
+        const record = await readCall(db, accountId, params.id)
+        if (record === undefined) throw new Fault('not_found', 'There is no record of a call with this id.')
+        return success(recordOf(record), 'This is the record of the call.')
+      },
+      {
+        response: responses(CallRecord, 'unauthenticated', 'not_found'),
+        detail: { summary: 'The record of one call: the call, its stages and recordings', ...about },
+      },
+    )
+}
+
+async function page(db: Database, accountId: number, query: typeof Query.static): Promise<typeof CallPage.static> {
+  const limit = query.limit ?? PAGE_SIZE
+  const filter: CallFilter = {
+    ...(query.direction === undefined ? {} : { direction: query.direction }),
+    ...(query.number === undefined ? {} : { number: query.number }),
+    ...(query.since === undefined ? {} : { sinceUs: Date.parse(query.since) * 1_000 }),
+    ...(query.until === undefined ? {} : { untilUs: Date.parse(query.until) * 1_000 }),
+  }
+  const rows = await readCalls(db, accountId, filter, { limit: limit + 1, after: positionOf(query.cursor) })
+  const shown = rows.slice(0, limit)
+  const last = rows.length > limit ? shown.at(-1) : undefined
+  return {
+    items: shown.map((row) => recordOf(row.record).call),
+    next_cursor: last === undefined ? null : writeCursor([last.savedUs, last.id]),
+  }
+}
+
+function positionOf(cursor: string | undefined) {
+  if (cursor === undefined) return undefined
+  const [savedUs, id] = readCursor(cursor, ['number', 'string'])
+  return { savedUs: Number(savedUs), id: String(id) }
+}
+
+/** What we stored ourselves, in the shape of `CallRecord`. */
+function recordOf(json: string): CallRecord {
+  return JSON.parse(json)
+}

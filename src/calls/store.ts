@@ -1,0 +1,106 @@
+import { and, desc, eq, gte, lt, or, type SQL } from 'drizzle-orm'
+import type { Database } from '../db/database.ts'
+import { mutation, type Tx } from '../db/mutation.ts'
+import { prepared } from '../db/prepared.ts'
+import { calls, liveCalls } from '../db/schema.ts'
+import { enqueueEvents, type NewEvent, type Stored } from '../deliveries/outbox.ts'
+import type { Direction } from './words.ts'
+
+/** A call whose record is complete. `record` is JSON: `{ call, stages, recordings }`. */
+export type SavedCall = {
+  readonly id: string
+  readonly savedUs: number
+  readonly direction: Direction
+  readonly fromNumber: string | null
+  readonly toNumber: string | null
+  readonly record: string
+}
+
+/** All that happened at one PBX since the last commit. */
+type Happened = {
+  readonly pbx: string
+  readonly accountId: number
+  readonly events: readonly NewEvent[]
+  /** Live calls as they are now (JSON of a StoredCall), and those that are over. */
+  readonly live: readonly { readonly id: string; readonly state: string }[]
+  readonly removed: readonly string[]
+  readonly saved: readonly SavedCall[]
+  readonly nowUs: number
+}
+
+/** Stores calls, events and deliveries together: after a crash they agree. */
+export const storeHappened = mutation('calls.happened', (tx: Tx, happened: Happened): Stored[] => {
+  const { pbx, accountId, events, live, removed, saved, nowUs } = happened
+  const putLive = prepared<never, [string, string, string]>(
+    tx,
+    'INSERT INTO live_calls (pbx, id, state) VALUES (?, ?, ?) ON CONFLICT (pbx, id) DO UPDATE SET state = excluded.state',
+  )
+  for (const call of live) putLive.run(pbx, call.id, call.state)
+  const dropLive = prepared<never, [string, string]>(tx, 'DELETE FROM live_calls WHERE pbx = ? AND id = ?')
+  for (const id of removed) dropLive.run(pbx, id)
+  const putCall = prepared<never, [string, number, number, string, string | null, string | null, string]>(
+    tx,
+    'INSERT OR REPLACE INTO calls (id, account_id, saved_at, direction, from_number, to_number, record) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  )
+  for (const call of saved) {
+    putCall.run(call.id, accountId, call.savedUs, call.direction, call.fromNumber, call.toNumber, call.record)
+  }
+  return enqueueEvents(tx, { accountId, events, nowUs })
+})
+
+/** The live calls of a PBX as they were stored last (JSON of a StoredCall each). */
+export async function readLiveCalls(db: Database, pbx: string): Promise<string[]> {
+  const rows = db.read.select({ state: liveCalls.state }).from(liveCalls).where(eq(liveCalls.pbx, pbx)).all()
+  return rows.map((row) => row.state)
+}
+
+export type CallFilter = {
+  readonly direction?: Direction
+  /** Whom it was from or to. */
+  readonly number?: string
+  readonly sinceUs?: number
+  readonly untilUs?: number
+}
+
+/** Where the page before ended. */
+export type CallPosition = { readonly savedUs: number; readonly id: string }
+
+export type CallRow = { readonly id: string; readonly savedUs: number; readonly record: string }
+
+/** Saved calls of an account, newest first. */
+export async function readCalls(
+  db: Database,
+  accountId: number,
+  filter: CallFilter,
+  page: { limit: number; after: CallPosition | undefined },
+): Promise<CallRow[]> {
+  const { after } = page
+  const wanted: (SQL | undefined)[] = [
+    eq(calls.accountId, accountId),
+    filter.direction && eq(calls.direction, filter.direction),
+    filter.number === undefined ? undefined : or(eq(calls.fromNumber, filter.number), eq(calls.toNumber, filter.number)),
+    filter.sinceUs === undefined ? undefined : gte(calls.savedAt, filter.sinceUs),
+    filter.untilUs === undefined ? undefined : lt(calls.savedAt, filter.untilUs),
+    after && or(lt(calls.savedAt, after.savedUs), and(eq(calls.savedAt, after.savedUs), lt(calls.id, after.id))),
+  ]
+  return db.read
+    .select({ id: calls.id, savedUs: calls.savedAt, record: calls.record })
+    .from(calls)
+    .where(and(...wanted))
+    .orderBy(desc(calls.savedAt), desc(calls.id))
+    .limit(page.limit)
+    .all()
+}
+
+export async function readCall(db: Database, accountId: number, id: string): Promise<string | undefined> {
+  const found = and(eq(calls.accountId, accountId), eq(calls.id, id))
+  return db.read.select({ record: calls.record }).from(calls).where(found).get()?.record
+}
+
+/** Takes out records saved before a time, some at a time, so that no commit waits long. Returns how many. */
+export const pruneCalls = mutation('calls.prune', (tx: Tx, { beforeUs, limit }: { beforeUs: number; limit: number }): number => {
+  return prepared<never, [number, number]>(
+    tx,
+    'DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE saved_at < ? ORDER BY saved_at LIMIT ?)',
+  ).run(beforeUs, limit).changes
+})
