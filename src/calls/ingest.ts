@@ -44,7 +44,10 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const { db, pbx, log, newId = newUuid, nowUs = wallUs } = options
   const state = newTracker(pbx, options.account, newId)
   const stored = await readLiveCalls(db, pbx)
-  restore(state, stored.flatMap((json) => readStored(json, log)))
+  restore(
+    state,
+    stored.flatMap((json) => readStored(json, log)),
+  )
 
   const clock = steadyClock(nowUs)
   let events: CallEvent[] = []
@@ -101,7 +104,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
         if (tries > 0) log.info({ pbx, events: batch.length, tries }, 'the store can be written again')
         break
       } catch (error) {
-        if (tries === 0) log.error({ pbx, events: batch.length, err: error }, 'the store cannot be written: events wait in memory')
+        if (tries === 0)
+          log.error({ pbx, events: batch.length, err: error }, 'the store cannot be written: events wait in memory')
         if (stopped && tries * RETRY_MS >= LAST_TRY_MS) {
           log.error({ pbx, events: batch.length }, 'stopping: events that could not be stored are lost')
           return
@@ -118,7 +122,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   return {
     feed(signals) {
       if (events.length >= MAX_WAITING) {
-        if (!missed) log.error({ pbx, waiting: events.length }, 'no room for more events: the PBX is asked for what is up later')
+        if (!missed)
+          log.error({ pbx, waiting: events.length }, 'no room for more events: the PBX is asked for what is up later')
         missed = true
         return false
       }

@@ -78,7 +78,9 @@ export async function readCalls(
   const wanted: (SQL | undefined)[] = [
     eq(calls.accountId, accountId),
     filter.direction && eq(calls.direction, filter.direction),
-    filter.number === undefined ? undefined : or(eq(calls.fromNumber, filter.number), eq(calls.toNumber, filter.number)),
+    filter.number === undefined
+      ? undefined
+      : or(eq(calls.fromNumber, filter.number), eq(calls.toNumber, filter.number)),
     filter.sinceUs === undefined ? undefined : gte(calls.savedAt, filter.sinceUs),
     filter.untilUs === undefined ? undefined : lt(calls.savedAt, filter.untilUs),
     after && or(lt(calls.savedAt, after.savedUs), and(eq(calls.savedAt, after.savedUs), lt(calls.id, after.id))),
@@ -98,9 +100,12 @@ export async function readCall(db: Database, accountId: number, id: string): Pro
 }
 
 /** Takes out records saved before a time, some at a time, so that no commit waits long. Returns how many. */
-export const pruneCalls = mutation('calls.prune', (tx: Tx, { beforeUs, limit }: { beforeUs: number; limit: number }): number => {
-  return prepared<never, [number, number]>(
-    tx,
-    'DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE saved_at < ? ORDER BY saved_at LIMIT ?)',
-  ).run(beforeUs, limit).changes
-})
+export const pruneCalls = mutation(
+  'calls.prune',
+  (tx: Tx, { beforeUs, limit }: { beforeUs: number; limit: number }): number => {
+    return prepared<never, [number, number]>(
+      tx,
+      'DELETE FROM calls WHERE id IN (SELECT id FROM calls WHERE saved_at < ? ORDER BY saved_at LIMIT ?)',
+    ).run(beforeUs, limit).changes
+  },
+)

@@ -17,7 +17,7 @@ export function readCursor(cursor: string, shape: readonly ('string' | 'number')
       return parts
     }
   } catch {
-    // not base64url, or not JSON: as wrong as any other
+    // not base64url, or not JSON: just as wrong
   }
   throw new Fault('invalid', 'The cursor is not one of this list: leave it out to begin at the first page.', {
     errors: [{ path: '/cursor', message: 'is no cursor of this list' }],

@@ -28,7 +28,7 @@ function eventsOf(names: readonly string[]) {
     for (const { bytes, atMs } of readRecording(`asterisk/${name}`)) {
       const arrivedUs = lastUs + Math.round(atMs * 1000)
       for (const frame of decoder.push(bytes)) {
-        if (frame.name === 'CoreShowChannel') (listing ??= []).push(frame)
+        if (frame.name === 'CoreShowChannel') listing = [...(listing ?? []), frame]
         else if (frame.name === 'CoreShowChannelsComplete') {
           played.play(signals.listed(listing ?? [], arrivedUs))
           if ((listing ?? []).length === 0) emptyLists += 1

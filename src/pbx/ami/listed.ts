@@ -1,7 +1,7 @@
 import type { ListedChannel } from '../../calls/signal.ts'
+import type { AmiContext } from './context.ts'
 import { endpointOf } from './dialstring.ts'
 import type { AmiFrame } from './frame.ts'
-import type { AmiContext } from './signals.ts'
 
 /** The items of CoreShowChannels and Status as what is up. Both may be given: they are put together by Uniqueid. */
 

@@ -1,11 +1,14 @@
 import type { At, ChannelSignal, Signal, Translator } from '../../calls/signal.ts'
-import { createNaming, type Naming } from '../naming.ts'
+import { createNaming } from '../naming.ts'
 import { createStamps } from '../stamps.ts'
 import { cleanText } from '../text.ts'
-import { endOf, resultOfStatus } from './causes.ts'
-import { endpointOf, readDialString, readDialTargets } from './dialstring.ts'
+import { endOf } from './causes.ts'
+import { type AmiContext, moved, variable } from './context.ts'
+import { dialBegin, dialEnd, dialState, unreached } from './dials.ts'
+import { readDialTargets } from './dialstring.ts'
 import type { AmiFrame } from './frame.ts'
 import { listedChannels } from './listed.ts'
+import { newchannel } from './newchannel.ts'
 
 /**
  * AMI events → signals. What is kept of each channel is what Asterisk scatters over events: the name (for the halves of a Local channel),
@@ -17,34 +20,6 @@ export type AmiOptions = {
   /** Channel variables to pass on. */
   readonly variables: readonly string[]
 }
-
-export type Known = {
-  readonly name: string
-  readonly local: boolean
-  linkedId: string
-  exten: string
-  /** The endpoint's own caller id, as the PBX is set up: later events show the caller's. */
-  readonly number: string
-  readonly display: string
-  /** Targets of the Dial that it is about to run, of the one that runs, and those that got a channel. */
-  next: string[]
-  targets: string[]
-  begun: Set<string>
-  path: string | null
-}
-
-export type AmiContext = {
-  readonly channels: Map<string, Known>
-  /** First halves of Local channels whose second is awaited, by their common name. */
-  readonly halves: Map<string, string>
-  readonly naming: Naming
-  readonly variables: ReadonlySet<string>
-  /** What was passed on of a channel's variables. */
-  readonly told: Map<string, string>
-}
-
-/** Asterisk's own helpers: announcers and recorders of bridges. Newer versions hide them. */
-const INTERNAL = /^(Announcer|Recorder|CBAnn|CBRec|Surrogate|Message|AsyncGoto|Bridge)\//i
 
 type Handler = (context: AmiContext, frame: AmiFrame, id: string) => ChannelSignal[]
 
@@ -98,109 +73,10 @@ function refresh(context: AmiContext, frame: AmiFrame, id: string): ChannelSigna
   return signals
 }
 
-function variable(context: AmiContext, id: string, name: string, value: string): ChannelSignal[] {
-  const key = `${id} ${name}`
-  if (value === '' || !context.variables.has(name) || context.told.get(key) === value) return []
-  context.told.set(key, value)
-  return [{ kind: 'variable', id, name, value: cleanText(value) ?? '' }]
-}
-
-function newchannel(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
-  const name = frame.get('Channel')
-  if (INTERNAL.test(name) || id === '') return []
-  const local = name.startsWith('Local/')
-  const known: Known = {
-    name,
-    local,
-    linkedId: frame.get('Linkedid'),
-    exten: frame.get('Exten'),
-    number: frame.get('CallerIDNum'),
-    display: frame.get('CallerIDName'),
-    next: [],
-    targets: [],
-    begun: new Set(),
-    path: null,
-  }
-  context.channels.set(id, known)
-  const endpoint = local
-    ? ({ kind: 'virtual', number: null, name: null } as const)
-    : context.naming.caller(endpointOf(name).name, known.number, known.display)
-  const channel: ChannelSignal = {
-    kind: 'channel',
-    id,
-    linkedId: known.linkedId || id,
-    endpoint,
-    dialled: known.exten,
-    // A channel that rings us is in state Ring; one that Asterisk makes for no call is Down and its own Linkedid.
-    originated: frame.get('ChannelState') === '0' && known.linkedId === id,
-    shown: null,
-  }
-  return local ? [channel, ...pairHalves(context, name, id)] : [channel]
-}
-
-/** `Local/102@ctx-0000000f;1` and `;2`. */
-function pairHalves(context: AmiContext, name: string, id: string): ChannelSignal[] {
-  const common = name.slice(0, -2)
-  const first = context.halves.get(common)
-  if (first === undefined) {
-    context.halves.set(common, id)
-    return []
-  }
-  context.halves.delete(common)
-  return [name.endsWith(';2') ? { kind: 'pair', one: first, two: id } : { kind: 'pair', one: id, two: first }]
-}
-
 function newstate(_context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const state = frame.get('ChannelState')
   if (state === '5') return [{ kind: 'ringing', id }]
   return state === '6' ? [{ kind: 'up', id }] : []
-}
-
-function dialBegin(context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
-  const dest = frame.get('DestUniqueid')
-  const name = frame.get('DestChannel')
-  const { technology, name: endpoint } = endpointOf(name)
-  const known = context.channels.get(dest)
-  const dialString = readDialString(frame.get('DialString'), technology)
-  const caller = context.channels.get(source)
-  if (!name.startsWith('Local/')) caller?.begun.add(endpoint)
-  const shown = cleanText(frame.get('DestConnectedLineNum')) ?? cleanText(frame.get('DestCallerIDNum'))
-  return [
-    ...moved(caller, source, frame.get('Exten')),
-    {
-      kind: 'dial',
-      source: source === '' ? null : source,
-      dest,
-      endpoint: name.startsWith('Local/')
-        ? { kind: 'virtual', number: null, name: null }
-        : context.naming.callee(endpoint, dialString.sent, known?.number ?? '', known?.display ?? ''),
-      shown,
-    },
-  ]
-}
-
-function moved(known: Known | undefined, id: string, exten: string): ChannelSignal[] {
-  if (known === undefined || exten === '' || exten === known.exten) return []
-  known.exten = exten
-  return [{ kind: 'dialled', id, dialled: exten }]
-}
-
-function dialState(_context: AmiContext, frame: AmiFrame): ChannelSignal[] {
-  const status = frame.get('DialStatus')
-  return status === 'RINGING' || status === 'PROGRESS' ? [{ kind: 'ringing', id: frame.get('DestUniqueid') }] : []
-}
-
-function dialEnd(_context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
-  const forward = frame.get('Forward')
-  return [
-    {
-      kind: 'dialed',
-      source: source === '' ? null : source,
-      dest: frame.get('DestUniqueid'),
-      result: forward === '' ? resultOfStatus(frame.get('DialStatus')) : 'forwarded',
-      forwardedTo: forward === '' ? null : cleanText(forward.split('@')[0] ?? ''),
-    },
-  ]
 }
 
 function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
@@ -241,27 +117,6 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
       return variable(context, id, frame.get('Variable'), value)
   }
 }
-
-/** A Dial that is over: those of its targets that never got a channel were unreachable. */
-function unreached(context: AmiContext, known: Known, id: string, status: string): ChannelSignal[] {
-  const targets = known.targets
-    .filter((target) => !target.startsWith('Local/'))
-    .map((target) => readDialString(target, target.slice(0, target.indexOf('/'))))
-  known.targets = []
-  // After a transfer a Newexten may still show the Dial before: what was rung then is none of its targets.
-  const isOther = [...known.begun].some((name) => !targets.some((target) => target.name === name))
-  if (isOther || (known.begun.size === 0 && !FAILED.has(status))) return []
-  return targets
-    .filter((target) => !known.begun.has(target.name))
-    .map(({ name, sent }) => ({
-      kind: 'dial_failed',
-      source: id,
-      endpoint: context.naming.named(name, sent),
-      result: status === 'CONGESTION' ? 'congestion' : 'unavailable',
-    }))
-}
-
-const FAILED: ReadonlySet<string> = new Set(['CHANUNAVAIL', 'CONGESTION'])
 
 function bridgeEnter(_context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const creator = frame.get('BridgeCreator')

@@ -1,0 +1,131 @@
+import type { At, ChannelSignal, End } from '../signal.ts'
+import { callByLinkedId, callOf, channelOf, claimLinkedId, leaveBridge, openCall, place, touch } from './calls.ts'
+import { beginDial } from './dials.ts'
+import { beginDirection, destination } from './direction.ts'
+import type { Call, Channel, TrackerState } from './state.ts'
+import { isUp, isVirtual, newChannel } from './state.ts'
+
+/** How channels come and go, and with them calls. */
+
+/** A call by an extension waits so long for a dial to show where it goes, or for it to turn out to be a pick-up. */
+const EXTENSION_START_US = 500_000
+/** A call from a trunk so long for the number that was called. */
+const TRUNK_START_US = 250_000
+/** An end that came before its channel is remembered so long. */
+const TOMBSTONE_US = 5_000_000
+
+export function addChannel(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'channel' }>): Channel {
+  const known = state.channels.get(signal.id)
+  if (known !== undefined) return known
+  const channel = newChannel(signal.id, signal.endpoint)
+  channel.linkedId = signal.linkedId
+  channel.dialled = signal.dialled
+  channel.shown = signal.shown
+  channel.originated = signal.originated
+  state.channels.set(channel.id, channel)
+  const call = callByLinkedId(state, signal.linkedId)
+  if (call !== undefined && !call.ended) place(state, channel, call)
+  else if (signal.linkedId !== null) begin(state, signal, channel, signal.linkedId)
+  bury(state, channel)
+  return channel
+}
+
+/** A channel that belongs to no call yet begins one; a virtual one begins what may become one. */
+function begin(state: TrackerState, at: At, channel: Channel, linkedId: string): void {
+  const call = openCall(state, linkedId, at.atUs, at.atUs)
+  claimLinkedId(state, call, linkedId)
+  place(state, channel, call)
+  if (isVirtual(channel)) return
+  call.root = channel.id
+  beginDirection(call, channel)
+  parentOf(state, call, channel)
+  const waitUs =
+    channel.endpoint.kind === 'external'
+      ? destination(channel.dialled) === null
+        ? TRUNK_START_US
+        : null
+      : EXTENSION_START_US
+  call.startDueUs = waitUs === null ? null : at.arrivedUs + waitUs
+  if (waitUs !== null) call.settled = false
+}
+
+/** A party that has another call on hold makes this one for it. */
+function parentOf(state: TrackerState, call: Call, channel: Channel): void {
+  if (channel.endpoint.kind !== 'extension' || channel.originated) return
+  for (const other of state.channels.values()) {
+    if (!other.held || !isUp(other) || other.id === channel.id) continue
+    if (other.endpoint.kind === 'extension' && other.endpoint.number === channel.endpoint.number)
+      call.parentId = other.callId
+  }
+}
+
+/** The end of a channel may come before its beginning. */
+function bury(state: TrackerState, channel: Channel): void {
+  const tombstone = state.tombstones.get(channel.id)
+  if (tombstone === undefined) return
+  state.tombstones.delete(channel.id)
+  hangup(state, tombstone, channel.id, tombstone.end)
+}
+
+export function purge(state: TrackerState): void {
+  for (const [id, tombstone] of state.tombstones) {
+    if (state.nowUs - tombstone.arrivedUs < TOMBSTONE_US) break
+    state.tombstones.delete(id)
+  }
+}
+
+export function dial(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial' }>): void {
+  const known = channelOf(state, signal.dest)
+  const dest =
+    known ??
+    addChannel(state, {
+      ...signal,
+      kind: 'channel',
+      id: signal.dest,
+      linkedId: null,
+      dialled: null,
+      originated: signal.source === null,
+    })
+  beginDial(state, signal, signal.source, dest, signal.endpoint, signal.shown)
+  if (dest.callId !== null || isVirtual(dest)) return
+  // Who dials was never seen: the call began before we listened.
+  begin(state, signal, dest, signal.source ?? dest.id)
+  const call = callOf(state, dest)
+  if (call !== undefined) call.partial = signal.source !== null
+}
+
+export function pair(state: TrackerState, oneId: string, twoId: string): void {
+  const one = channelOf(state, oneId)
+  const two = channelOf(state, twoId)
+  if (one === undefined || two === undefined || one === two) return
+  one.pair = two.id
+  one.half = 1
+  two.pair = one.id
+  two.half = 2
+  touch(state, callOf(state, one))
+  touch(state, callOf(state, two))
+}
+
+export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: number }, id: string, end: End): void {
+  const channel = channelOf(state, id)
+  if (channel === undefined) {
+    state.tombstones.set(id, { atUs: at.atUs, arrivedUs: at.arrivedUs, end })
+    return
+  }
+  if (!isUp(channel)) return
+  channel.goneUs = at.atUs
+  channel.goneArrivedUs = at.arrivedUs
+  channel.end = end
+  leaveBridge(state, channel)
+  for (const room of state.rooms.values()) room.delete(id)
+  const call = callOf(state, channel)
+  if (call === undefined) {
+    state.channels.delete(id)
+    return
+  }
+  for (const recording of call.recordings) {
+    if (recording.channel === id) recording.endedUs ??= at.atUs
+  }
+  touch(state, call)
+  for (const other of state.calls.values()) if (other.consultedBy === id) touch(state, other)
+}

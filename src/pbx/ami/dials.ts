@@ -1,0 +1,70 @@
+import type { ChannelSignal } from '../../calls/signal.ts'
+import { cleanText } from '../text.ts'
+import { resultOfStatus } from './causes.ts'
+import { type AmiContext, type Known, moved } from './context.ts'
+import { endpointOf, readDialString } from './dialstring.ts'
+import type { AmiFrame } from './frame.ts'
+
+/** Dial and Queue: whom they ring, and what came of it. */
+
+export function dialBegin(context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
+  const dest = frame.get('DestUniqueid')
+  const name = frame.get('DestChannel')
+  const { technology, name: endpoint } = endpointOf(name)
+  const known = context.channels.get(dest)
+  const dialString = readDialString(frame.get('DialString'), technology)
+  const caller = context.channels.get(source)
+  if (!name.startsWith('Local/')) caller?.begun.add(endpoint)
+  const shown = cleanText(frame.get('DestConnectedLineNum')) ?? cleanText(frame.get('DestCallerIDNum'))
+  return [
+    ...moved(caller, source, frame.get('Exten')),
+    {
+      kind: 'dial',
+      source: source === '' ? null : source,
+      dest,
+      endpoint: name.startsWith('Local/')
+        ? { kind: 'virtual', number: null, name: null }
+        : context.naming.callee(endpoint, dialString.sent, known?.number ?? '', known?.display ?? ''),
+      shown,
+    },
+  ]
+}
+
+export function dialState(_context: AmiContext, frame: AmiFrame): ChannelSignal[] {
+  const status = frame.get('DialStatus')
+  return status === 'RINGING' || status === 'PROGRESS' ? [{ kind: 'ringing', id: frame.get('DestUniqueid') }] : []
+}
+
+export function dialEnd(_context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
+  const forward = frame.get('Forward')
+  return [
+    {
+      kind: 'dialed',
+      source: source === '' ? null : source,
+      dest: frame.get('DestUniqueid'),
+      result: forward === '' ? resultOfStatus(frame.get('DialStatus')) : 'forwarded',
+      forwardedTo: forward === '' ? null : cleanText(forward.split('@')[0] ?? ''),
+    },
+  ]
+}
+
+/** A Dial that is over: those of its targets that never got a channel were unreachable. */
+export function unreached(context: AmiContext, known: Known, id: string, status: string): ChannelSignal[] {
+  const targets = known.targets
+    .filter((target) => !target.startsWith('Local/'))
+    .map((target) => readDialString(target, target.slice(0, target.indexOf('/'))))
+  known.targets = []
+  // After a transfer a Newexten may still show the Dial before: what was rung then is none of its targets.
+  const isOther = [...known.begun].some((name) => !targets.some((target) => target.name === name))
+  if (isOther || (known.begun.size === 0 && !FAILED.has(status))) return []
+  return targets
+    .filter((target) => !known.begun.has(target.name))
+    .map(({ name, sent }) => ({
+      kind: 'dial_failed',
+      source: id,
+      endpoint: context.naming.named(name, sent),
+      result: status === 'CONGESTION' ? 'congestion' : 'unavailable',
+    }))
+}
+
+const FAILED: ReadonlySet<string> = new Set(['CHANUNAVAIL', 'CONGESTION'])
