@@ -2,6 +2,7 @@
 import { Command, CommanderError } from 'commander'
 import { healthCommand } from './cli/health.ts'
 import { nameVariables } from './cli/options.ts'
+import { pbxCommand } from './cli/pbx.ts'
 import { serveCommand } from './cli/serve.ts'
 import { userCommand } from './cli/user.ts'
 import { VERSION, versionCommand } from './cli/version.ts'
@@ -31,6 +32,7 @@ function commandLine(): Command {
   serveCommand(program, stopSignal)
   userCommand(program)
   healthCommand(program)
+  pbxCommand(program, stopSignal)
   versionCommand(program)
   nameVariables(program, process.env)
   return program

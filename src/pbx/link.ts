@@ -16,8 +16,8 @@ export type Link = { write(text: string): void; close(): void }
 export type LinkAddress = {
   readonly host: string
   readonly port: number
-  /** Over TLS; `ca` are certificates (PEM) to trust in place of the system's. */
-  readonly tls?: { readonly ca?: string } | undefined
+  /** Over TLS; `caFile` holds certificates (PEM) to trust in place of the system's. */
+  readonly tls?: { readonly caFile?: string | undefined } | undefined
 }
 
 const CONNECT_TIMEOUT_MS = 10_000
@@ -31,9 +31,9 @@ export function openLink(address: LinkAddress, handlers: LinkHandlers, connectTi
 
   const finish = (reason: string): void => {
     clearTimeout(timer)
-    socket?.terminate()
     if (closed) return
     closed = true
+    socket?.terminate()
     handlers.close(reason)
   }
   const timer = setTimeout(() => finish(`${where} does not answer`), connectTimeoutMs)
@@ -48,33 +48,38 @@ export function openLink(address: LinkAddress, handlers: LinkHandlers, connectTi
   }
 
   const tls = address.tls
-  Bun.connect({
-    hostname: address.host,
-    port: address.port,
-    ...(tls === undefined ? {} : { tls: { serverName: address.host, rejectUnauthorized: true, ...tls } }),
-    socket: {
-      open(opening) {
-        socket = opening
-        if (closed) opening.terminate()
-        opening.setKeepAlive(true, 30_000)
-        opening.setNoDelay(true)
-        if (tls === undefined) opened()
+  const start = async (): Promise<unknown> =>
+    Bun.connect({
+      hostname: address.host,
+      port: address.port,
+      ...(tls === undefined ? {} : { tls: await trust(address.host, tls.caFile) }),
+      socket: {
+        open(opening) {
+          socket = opening
+          if (closed) opening.terminate()
+          opening.setKeepAlive(true, 30_000)
+          opening.setNoDelay(true)
+          if (tls === undefined) opened()
+        },
+        handshake(shaken, success, problem) {
+          const wrong = problem ?? checkServerIdentity(address.host, shaken.getPeerCertificate())
+          if (!success || wrong) finish(`the certificate of ${where} is refused: ${wrong?.message ?? 'no handshake'}`)
+          else opened()
+        },
+        data(_, chunk) {
+          if (!closed) handlers.data(chunk)
+        },
+        drain: flush,
+        end: () => finish(`${where} closed the connection`),
+        close: () => finish(`${where} closed the connection`),
+        error: (_, error) => finish(`the connection to ${where} broke: ${error.message}`),
+        connectError: (_, error) => finish(`cannot connect to ${where}: ${reasonOf(error)}`),
       },
-      handshake(shaken, success, problem) {
-        const wrong = problem ?? checkServerIdentity(address.host, shaken.getPeerCertificate())
-        if (!success || wrong) finish(`the certificate of ${where} is refused: ${wrong?.message ?? 'no handshake'}`)
-        else opened()
-      },
-      data(_, chunk) {
-        if (!closed) handlers.data(chunk)
-      },
-      drain: flush,
-      end: () => finish(`${where} closed the connection`),
-      close: () => finish(`${where} closed the connection`),
-      error: (_, error) => finish(`the connection to ${where} broke: ${error.message}`),
-      connectError: (_, error) => finish(`cannot connect to ${where}: ${reasonOf(error)}`),
-    },
-  }).catch((error) => finish(`cannot connect to ${where}: ${reasonOf(error)}`))
+    })
+  // A microtask later, so that the owner has the link before it hears of it.
+  void Promise.resolve()
+    .then(start)
+    .catch((error) => finish(`cannot connect to ${where}: ${reasonOf(error)}`))
 
   return {
     write(text) {
@@ -83,6 +88,12 @@ export function openLink(address: LinkAddress, handlers: LinkHandlers, connectTi
     },
     close: () => finish('closed by us'),
   }
+}
+
+/** The file is read at each connection: a renewed certificate needs no restart. */
+async function trust(host: string, caFile: string | undefined) {
+  const ca = caFile === undefined ? {} : { ca: await Bun.file(caFile).text() }
+  return { serverName: host, rejectUnauthorized: true, ...ca }
 }
 
 function reasonOf(error: unknown): string {

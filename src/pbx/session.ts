@@ -12,7 +12,6 @@ export type PbxCounts = {
   taints: number
   /** Times that events were lost because they came faster than they were handled. */
   overruns: number
-  lists: number
 }
 
 /** Why a connection is over. `refused`: trying again soon would not help, and might get us banned. */

@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import type { PbxSource } from '../../lib/pbx-url.ts'
 import { SECOND } from '../../lib/time.ts'
 import { createInbox } from '../inbox.ts'
+import { type Item, translate } from '../item.ts'
 import { openLink } from '../link.ts'
 import { createResync } from '../resync.ts'
 import type { Session, SessionEnd, SessionOptions } from '../session.ts'
@@ -11,11 +11,6 @@ import { createDialogue } from './dialogue.ts'
 import { createLists } from './lists.ts'
 import { logIn } from './login.ts'
 import { startPings } from './pings.ts'
-
-/** An event, or a list at the place in the stream that it is of (`rows` are filled in once they are all there). */
-type Item =
-  | { readonly frame: AmiFrame; readonly arrivedUs: number }
-  | { rows: readonly AmiFrame[] | undefined; readonly arrivedUs: number }
 
 /** The noisiest by far, and what a call is told without. */
 const SHED_FIRST = new Set(['VarSet', 'Newexten'])
@@ -54,19 +49,17 @@ export function startAmiSession(
   const { translator, feed, counts, nowUs, patience, log } = options
   const { promise: ended, resolve } = Promise.withResolvers<SessionEnd>()
   const decoder = new AmiDecoder({ skip: options.skip ?? isNoise })
+  let loggedIn = false
   let connected = false
   let over = false
   let shutdown = false
   let bootedUs = Number.NaN
   let heardMs = performance.now()
 
-  const inbox = createInbox<Item>({
-    matters: (item) => 'rows' in item || !SHED_FIRST.has(item.frame.name),
+  const inbox = createInbox<Item<AmiFrame>>({
+    matters: (item) => !('frame' in item) || !SHED_FIRST.has(item.frame.name),
     handle(items) {
-      const signals = items.flatMap((item) => {
-        if ('frame' in item) return translator.event(item.frame, item.arrivedUs)
-        return item.rows === undefined ? [] : translator.listed(item.rows, item.arrivedUs)
-      })
+      const signals = translate(items, translator)
       if (signals.length > 0) feed(signals)
     },
     overrun(shed) {
@@ -84,12 +77,21 @@ export function startAmiSession(
     resync.stop()
     dialogue.close()
     link.close()
-    if (connected) {
+    if (loggedIn) {
+      connect(null)
       inbox.flush()
       const atUs = nowUs()
       feed([{ kind: 'disconnected', atUs, arrivedUs: atUs }])
     }
     resolve({ kind: kind === 'lost' && shutdown ? 'shutdown' : kind, reason })
+  }
+
+  const connect = (boot: string | null): void => {
+    if (connected) return
+    connected = true
+    const atUs = nowUs()
+    feed([{ kind: 'connected', first: options.first, boot, atUs, arrivedUs: atUs }])
+    options.up(boot)
   }
 
   const take = (frame: AmiFrame, arrivedUs: number): void => {
@@ -102,12 +104,12 @@ export function startAmiSession(
       counts.events += 1
       shutdown ||= frame.name === 'Shutdown'
       if (frame.name === 'FullyBooted') bootedUs = arrivedUs - Number(frame.get('Uptime') || Number.NaN) * SECOND
-      if (connected) inbox.push({ frame, arrivedUs })
+      inbox.push({ frame, arrivedUs })
     }
   }
 
   const link = openLink(
-    { host: source.host, port: source.port, tls: source.protocol === 'amis' ? trusted(source) : undefined },
+    { host: source.host, port: source.port, tls: source.protocol === 'amis' ? { caFile: source.caFile } : undefined },
     {
       open: () => void converse(),
       data(chunk) {
@@ -132,12 +134,10 @@ export function startAmiSession(
     const login = await logIn(source, dialogue)
     if (login.kind !== 'in') return end(login.kind, login.reason)
     if (over) return
-    connected = true
+    loggedIn = true
     const boot = await bootOf(dialogue, options, () => bootedUs)
     if (over) return
-    const atUs = nowUs()
-    feed([{ kind: 'connected', first: options.first, boot, atUs, arrivedUs: atUs }])
-    options.up(boot)
+    connect(boot)
     if (!(await resync.first()) && !over)
       log.warn({ pbx: source.name }, 'the PBX does not say what is up: its user needs write = reporting')
     if (!over) inbox.hold(false)
@@ -145,6 +145,3 @@ export function startAmiSession(
 
   return { ended, stop: () => end('stopped', 'stopped') }
 }
-
-const trusted = (source: PbxSource): { ca?: string } =>
-  source.caFile === undefined ? {} : { ca: readFileSync(source.caFile, 'utf8') }

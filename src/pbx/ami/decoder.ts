@@ -54,6 +54,11 @@ export class AmiDecoder {
     return this.#skipped
   }
 
+  /** How many bytes of the stream are behind us: all up to the first that is of no whole frame yet. */
+  get consumed(): number {
+    return this.#offset
+  }
+
   /** The frames that this chunk completes. The chunk must not change afterwards: frames point into it. */
   push(chunk: Uint8Array): AmiFrame[] {
     const frames: AmiHeaders[] = []

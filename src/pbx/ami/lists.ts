@@ -1,10 +1,8 @@
 import type { NowUs } from '../../lib/time.ts'
 import type { Inbox } from '../inbox.ts'
+import type { Item, Listing } from '../item.ts'
 import type { AmiFrame } from './decoder.ts'
 import type { Dialogue, ListWatch } from './dialogue.ts'
-
-/** A list at the place in the stream that it is of; `rows` are filled in once they are all there. */
-export type Listing = { rows: readonly AmiFrame[] | undefined; readonly arrivedUs: number }
 
 /** `Status` tells more (who was dialled); the other one is for a user that may not ask for it. */
 const LISTS = ['Status', 'CoreShowChannels'] as const
@@ -13,9 +11,9 @@ const LISTS = ['Status', 'CoreShowChannels'] as const
  * Asks what is up, and puts the answer into the inbox: the first list before all that waits, each later one where it began. While
  * a list comes in, the inbox is held.
  */
-export function createLists<Item>(
+export function createLists(
   dialogue: Dialogue,
-  inbox: Inbox<Item | Listing>,
+  inbox: Inbox<Item<AmiFrame>>,
   nowUs: NowUs,
 ): { next(): Promise<boolean> } {
   let first = true
@@ -24,7 +22,7 @@ export function createLists<Item>(
     return { began() {}, whole: (rows) => inbox.unshift({ rows, arrivedUs: nowUs() }) }
   }
   function watchLater(): ListWatch {
-    let listing: Listing | undefined
+    let listing: Listing<AmiFrame> | undefined
     return {
       began() {
         listing = { rows: undefined, arrivedUs: nowUs() }

@@ -34,6 +34,11 @@ export class EslDecoder {
     return this.#fault
   }
 
+  /** How many bytes of the stream are behind us: all up to the first that is of no whole frame yet. */
+  get consumed(): number {
+    return this.#offset
+  }
+
   /** The frames that this chunk completes. The chunk must not change afterwards: frames point into it. */
   push(chunk: Uint8Array): EslFrame[] {
     const frames: EslFrame[] = []

@@ -1,0 +1,92 @@
+import { accessSync, constants } from 'node:fs'
+import type { Command } from 'commander'
+import { listenAddress, wrongUsage } from '../config.ts'
+import { Fault } from '../lib/fault.ts'
+import { type PbxSource, parsePbxUrl } from '../lib/pbx-url.ts'
+import { parseDuration } from '../lib/time.ts'
+import { checkPbx } from '../pbx/check.ts'
+import { startRecord } from '../pbx/record.ts'
+import { startReplay } from '../pbx/replay/replay.ts'
+import { jsonOption } from './options.ts'
+
+/** `hookswitch pbx …`. @returns the command, for what others add to it. */
+export function pbxCommand(program: Command, stopped: () => Promise<void>): Command {
+  const pbx = program.command('pbx').description('look at a PBX: check, record, replay')
+  checkCommand(pbx)
+  recordCommand(pbx, stopped)
+  replayCommand(pbx, stopped)
+  return pbx
+}
+
+function checkCommand(pbx: Command): void {
+  pbx
+    .command('check <url>')
+    .description('connect, log in, and say what can be seen and what right is missing')
+    .option('--listen-for <duration>', 'how long to look at the events', '5s')
+    .addOption(jsonOption())
+    .action(async (url: string, { listenFor, json }: { listenFor: string; json?: boolean }) => {
+      const listenMs = parseDuration(listenFor)
+      if (listenMs === undefined) throw wrongUsage(`--listen-for is ${JSON.stringify(listenFor)}: give it as 5s`)
+      const findings = await checkPbx(source(url), listenMs)
+      if (json) console.log(JSON.stringify(findings))
+      else for (const { level, text } of findings) console.log(`${level.padEnd(8)} ${text}`)
+      if (findings.some(({ level }) => level === 'missing'))
+        throw new Fault('unavailable', 'the PBX cannot be watched as it should be: see what is missing')
+    })
+}
+
+function recordCommand(pbx: Command, stopped: () => Promise<void>): void {
+  pbx
+    .command('record <url> <file>')
+    .description("record a PBX's events, until Ctrl-C: the bytes in FILE, when they came in FILE.timing")
+    .option('--mask', 'hide numbers and names (the same one always by the same other)')
+    .action(async (url: string, file: string, { mask = false }: { mask?: boolean }) => {
+      const record = startRecord(source(url), file, { masked: mask })
+      void stopped().then(record.stop)
+      const problem = await record.ended
+      console.log(`${record.bytes()} bytes recorded in ${file}`)
+      if (problem !== undefined) throw new Fault('unavailable', `the recording ended: ${problem}`)
+    })
+}
+
+function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
+  pbx
+    .command('replay <file...>')
+    .description('play recordings as a PBX, until Ctrl-C; each further file on the next connection')
+    .option('--listen <address>', 'where to listen', '127.0.0.1:0')
+    .option('--speed <n>', 'how many times as fast as it was', '1')
+    .action(async (files: string[], flags: { listen: string; speed: string }) => {
+      const speed = Number(flags.speed)
+      if (!(speed > 0)) throw wrongUsage(`--speed is ${JSON.stringify(flags.speed)}: give a number above 0`)
+      for (const file of files) readable(file)
+      const { host, port } = listenAddress(flags.listen)
+      const replay = listening(() => startReplay({ files, hostname: host, port, speed }), flags.listen)
+      const url = replay.kind === 'ami' ? `ami://any:any@${host}` : `esl://:any@${host}`
+      console.log(`hookswitch replays ${replay.events} events on ${url}:${replay.port}`)
+      void replay.finished.then(() => console.log('hookswitch has replayed all of them'))
+      await stopped()
+      await replay.stop()
+    })
+}
+
+function source(url: string): PbxSource {
+  const parsed = parsePbxUrl(url)
+  if ('wrong' in parsed) throw wrongUsage(`the PBX URL ${parsed.wrong}`)
+  return parsed.pbx
+}
+
+function readable(file: string): void {
+  try {
+    accessSync(file, constants.R_OK)
+  } catch {
+    throw wrongUsage(`cannot read ${file}: name a recording (.ami or .esl)`)
+  }
+}
+
+function listening<Started>(start: () => Started, address: string): Started {
+  try {
+    return start()
+  } catch (cause) {
+    throw new Fault('unavailable', `cannot listen on ${address}: is the port in use?`, { cause })
+  }
+}

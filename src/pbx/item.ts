@@ -1,0 +1,14 @@
+import type { Signal, Translator } from '../calls/signal.ts'
+
+/** A list at the place in the stream that it is of; `rows` are filled in once they are all there. */
+export type Listing<Frame> = { rows: readonly Frame[] | undefined; readonly arrivedUs: number }
+
+/** What waits for the tracker: an event, or a list. */
+export type Item<Frame> = { readonly frame: Frame; readonly arrivedUs: number } | Listing<Frame>
+
+export function translate<Frame>(items: readonly Item<Frame>[], translator: Translator<Frame>): Signal[] {
+  return items.flatMap((item) => {
+    if ('frame' in item) return translator.event(item.frame, item.arrivedUs)
+    return item.rows === undefined ? [] : translator.listed(item.rows, item.arrivedUs)
+  })
+}

@@ -1,0 +1,113 @@
+import { join } from 'node:path'
+import type { Signal } from '../../src/calls/signal.ts'
+import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
+import type { AmiFrame } from '../../src/pbx/ami/decoder.ts'
+import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
+import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../src/pbx/supervisor.ts'
+
+export const fixture = (name: string): string =>
+  join(import.meta.dir, '../fixtures', name.endsWith('.ami') ? 'asterisk' : 'freeswitch', name)
+
+/** Waits for a condition; fails, saying which, when it does not come true. */
+export async function until(what: string, condition: () => boolean, withinMs = 5_000): Promise<void> {
+  const deadline = performance.now() + withinMs
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`it did not come true: ${what}`)
+    await Bun.sleep(2)
+  }
+}
+
+type Entry =
+  | { kind: 'event'; name: string; id: string }
+  | { kind: 'list'; rows: string[] }
+  | { kind: 'connected'; first: boolean; boot: string | null }
+  | { kind: 'disconnected' }
+
+export type Watched = Supervisor & {
+  /** What came out of the connector, in order. */
+  readonly story: Entry[]
+  readonly logged: { level: string; fact: { reason?: string; retryInSeconds?: number }; message: string }[]
+}
+
+/** Watches a PBX by a supervisor in a hurry, and notes what it is told. */
+export function watchPbx(url: string, patience: SupervisorOptions['patience'] = {}): Watched {
+  const parsed = parsePbxUrl(url)
+  if ('wrong' in parsed) throw new Error(parsed.wrong)
+  const story: Entry[] = []
+  const logged: Watched['logged'] = []
+  const note =
+    (level: string) =>
+    (fact: unknown, message?: unknown): void =>
+      void logged.push({ level, fact: Object(fact), message: String(message) })
+  const ami = {
+    event(frame: AmiFrame): Signal[] {
+      story.push({ kind: 'event', name: frame.name, id: frame.get('Uniqueid') })
+      return []
+    },
+    listed(rows: readonly AmiFrame[]): Signal[] {
+      story.push({ kind: 'list', rows: rows.map((row) => row.get('Uniqueid')) })
+      return []
+    },
+  }
+  const esl = {
+    event(frame: EslFrame): Signal[] {
+      story.push({ kind: 'event', name: frame.event?.name ?? '', id: frame.event?.get('Unique-ID') ?? '' })
+      return []
+    },
+    listed(rows: readonly EslFrame[]): Signal[] {
+      const { rows: channels = [] }: { rows?: { uuid: string }[] } = JSON.parse(rows[0]?.body ?? '{}')
+      story.push({ kind: 'list', rows: channels.map((row) => row.uuid) })
+      return []
+    },
+  }
+  const supervisor = startSupervisor({
+    source: parsed.pbx,
+    translators: { ami: () => ({ translator: ami }), esl: () => ({ translator: esl }) },
+    feed(signals) {
+      for (const signal of signals) {
+        if (signal.kind === 'connected') story.push({ kind: 'connected', first: signal.first, boot: signal.boot })
+        if (signal.kind === 'disconnected') story.push({ kind: 'disconnected' })
+      }
+    },
+    log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
+    patience: { firstMs: 10, maxMs: 20, relistMs: 20, resyncMs: 20, ...patience },
+  })
+  return { ...supervisor, story, logged }
+}
+
+export type Scripted = { readonly port: number; readonly connections: () => number; stop(): void }
+
+/** A PBX that says what a test wants it to. `answer` gets each block of lines that a client sends. */
+export function startScripted(script: {
+  greeting?: string
+  answer?: (block: string, say: (text: string) => void, close: () => void) => void
+}): Scripted {
+  let connections = 0
+  const server = Bun.listen<undefined>({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: {
+      open(socket) {
+        connections += 1
+        if (script.greeting !== undefined) socket.write(script.greeting)
+      },
+      data(socket, chunk) {
+        for (const block of chunk
+          .toString('utf8')
+          .split(/\r?\n\r?\n/)
+          .filter(Boolean))
+          script.answer?.(
+            block,
+            (text) => void socket.write(text),
+            () => socket.end(),
+          )
+      },
+    },
+  })
+  return { port: server.port, connections: () => connections, stop: () => server.stop(true) }
+}
+
+export const actionId = (block: string): string => /^ActionID: (.*)$/m.exec(block)?.[1]?.trim() ?? ''
+export const actionName = (block: string): string => /^Action: (.*)$/m.exec(block)?.[1]?.trim() ?? ''
+/** AMI frames from LF lines. */
+export const ami = (text: string): string => `${text.trim().replaceAll('\n', '\r\n')}\r\n\r\n`
