@@ -15,7 +15,7 @@ export type Reply =
         headers: Readonly<Record<string, string>>
       }
     }
-  | { readonly error: Error }
+  | { readonly error: { message: string; stack: string | undefined } }
 
 export type Registry = ReadonlyMap<string, Mutation<unknown, unknown>>
 
@@ -78,7 +78,8 @@ function failed(error: unknown): Reply {
     const { code, message, errors, headers } = error
     return { fault: { code, message, errors, headers } }
   }
-  return { error: error instanceof Error ? error : new Error(String(error)) }
+  const { message, stack } = error instanceof Error ? error : new Error(String(error))
+  return { error: { message, stack } }
 }
 
 const unavailable = (cause: unknown): Reply => ({
@@ -92,8 +93,18 @@ const unavailable = (cause: unknown): Reply => ({
 
 /** The result of a reply. @throws what the mutation threw. */
 export function settle(reply: Reply): unknown {
-  if ('value' in reply) return reply.value
-  if ('error' in reply) throw reply.error
-  const { code, message, errors, headers } = reply.fault
-  throw new Fault(code, message, { errors, headers })
+  if ('fault' in reply) {
+    const { code, message, errors, headers } = reply.fault
+    throw new Fault(code, message, { errors, headers })
+  }
+  if ('error' in reply) {
+    const error = new Error(reply.error.message)
+    if (reply.error.stack !== undefined) error.stack = reply.error.stack
+    throw error
+  }
+  return reply.value
 }
+
+/** How batches cross to the writer's thread and back: what is not JSON is no argument or result of a mutation. */
+export const encode = (value: readonly Job[] | readonly Reply[]): string => JSON.stringify(value)
+export const decode = <T>(text: string): T => JSON.parse(text)

@@ -1,5 +1,5 @@
 import { Fault } from '../lib/fault.ts'
-import { type Job, type Reply, settle } from './batch.ts'
+import { decode, encode, type Job, type Reply, settle } from './batch.ts'
 import type { Mutation, Tx } from './mutation.ts'
 import { connect, prepareStore } from './open.ts'
 import { type FromWriter, startWriter, type ToWriter } from './writer.ts'
@@ -144,9 +144,9 @@ function threaded(path: string, thread: () => Worker, onForeign: () => void): Ba
     callback?.(replies)
   }
   worker.addEventListener('message', ({ data }: MessageEvent<FromWriter>) => {
-    if ('replies' in data) finish(data.replies)
-    else if ('foreign' in data) onForeign()
-    else closed.resolve()
+    if (data === 'foreign') onForeign()
+    else if (data === 'closed') closed.resolve()
+    else finish(decode<Reply[]>(data.replies))
   })
   worker.addEventListener('error', (event) => {
     broken = new Error(`the writer's thread ended: ${event.message}`)
@@ -158,7 +158,7 @@ function threaded(path: string, thread: () => Worker, onForeign: () => void): Ba
     run(jobs, callback) {
       if (broken !== undefined) return callback([])
       done = callback
-      send({ jobs })
+      send(encode(jobs))
     },
     async stop() {
       if (broken === undefined) send({ close: true })

@@ -1,4 +1,4 @@
-import { type AllowList, addressRefusal } from '../lib/net.ts'
+import { type AllowList, newJudge } from '../lib/net.ts'
 import { type NowUs, nowUs as wallUs } from '../lib/time.ts'
 import { keptOf } from './answer.ts'
 import { newResolver, type Resolve } from './resolver.ts'
@@ -42,6 +42,7 @@ const MAX_ADDRESSES = 3
 /** Makes the one function that calls receivers. It never throws: what goes wrong is an outcome. */
 export function newAttempt(options: AttemptOptions): Attempt {
   const { allow, proxy, timeoutMs = TIMEOUT_MS, resolve = newResolver(), nowUs = wallUs } = options
+  const refusalOf = newJudge(allow)
   return async (request) => {
     const startedMs = performance.now()
     const signal = AbortSignal.timeout(timeoutMs)
@@ -56,8 +57,8 @@ export function newAttempt(options: AttemptOptions): Attempt {
       const { target } = request
       if (proxy !== undefined) return await send(target.plain)
       const found = target.literal === undefined ? await within(resolve(target.name), signal) : [target.literal]
-      const allowed = found.filter((one) => addressRefusal(one, allow) === undefined).slice(0, MAX_ADDRESSES)
-      if (allowed.length === 0) return ended({ kind: 'unreachable', reason: refusal(target, found[0], allow) })
+      const allowed = found.filter((one) => refusalOf(one) === undefined).slice(0, MAX_ADDRESSES)
+      if (allowed.length === 0) return ended({ kind: 'unreachable', reason: refusal(target, found[0], refusalOf) })
       for (const [index, one] of allowed.entries()) {
         address = one
         try {
@@ -120,9 +121,13 @@ function within<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return Promise.race([promise, aborted]).finally(() => signal.removeEventListener('abort', onAbort))
 }
 
-function refusal(target: Target, address: string | undefined, allow: AllowList): string {
+function refusal(
+  target: Target,
+  address: string | undefined,
+  refusalOf: (address: string) => string | undefined,
+): string {
   if (address === undefined) return `${target.name} has no address`
-  const why = addressRefusal(address, allow) ?? ''
+  const why = refusalOf(address) ?? ''
   return target.literal === undefined ? `${target.name}: ${why}` : why
 }
 

@@ -90,3 +90,18 @@ export function addressRefusal(text: string, allow: AllowList): string | undefin
   if (global && !within(judged, special)) return undefined
   return `${text} is a special address: --allow-net ${judged.toString()} allows it`
 }
+
+/** Addresses whose verdict is kept: the receivers of a large installation, several times over. */
+const VERDICTS_KEPT = 4_096
+
+/** `addressRefusal` for one list, which remembers its verdicts: each attempt asks. */
+export function newJudge(allow: AllowList): (address: string) => string | undefined {
+  const verdicts = new Map<string, string | undefined>()
+  return (address) => {
+    if (verdicts.has(address)) return verdicts.get(address)
+    if (verdicts.size >= VERDICTS_KEPT) verdicts.clear()
+    const verdict = addressRefusal(address, allow)
+    verdicts.set(address, verdict)
+    return verdict
+  }
+}
