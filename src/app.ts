@@ -32,14 +32,18 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
   mkdirSync(config.dataPath, { recursive: true })
   const lock = lockFolder(join(config.dataPath, 'lock'))
   const db = openStore(join(config.dataPath, 'hookswitch.db'), lock)
-  const undo = [() => db.stop(), async () => lock.release()]
+  let draining = false
+  /** What was started, in the order in which it stops. */
+  const started: { stop(): Promise<void> }[] = []
   const stop = async () => {
-    for (const step of undo) await step()
+    draining = true
+    for (const one of started) await one.stop()
+    await db.stop()
+    lock.release()
   }
   try {
     await accountsOf(db, config)
     if (config.firstUser !== undefined) await ensureFirstUser(db, config.firstUser)
-    let draining = false
 
     const emitter = newEmitter()
     const allow = allowList(config)
@@ -50,9 +54,14 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
 
     const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
     const dispatcher = startDispatcher({ db, emitter, attempt, log, scheduleMs: config.retryScheduleMs })
-    undo.unshift(() => dispatcher.stop())
+    started.push(dispatcher)
 
-    const root = new Elysia({ name: 'root', normalize: false, handler: { standardHostname: false } })
+    const root = new Elysia({
+      name: 'root',
+      normalize: false,
+      encodeSchema: false,
+      handler: { standardHostname: false },
+    })
     root
       .use(faults({ log, routes: () => root.routes, draining: () => draining }))
       .use(healthRoutes(db))
@@ -60,13 +69,9 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       .use(webhookRoutes(auth, webhooks, allow))
       .use(openApiRoutes(() => root.routes, version))
 
+    // The port stays open to the end: while the rest comes to its end, requests are answered with 503.
     const server = startServer(root, config.listen)
-    undo.unshift(
-      async () => {
-        draining = true
-      },
-      () => server.stop(),
-    )
+    started.push(server)
     return { url: server.url, hasNoUser: (await countUsers(db)) === 0, stop }
   } catch (error) {
     await stop()

@@ -14,7 +14,7 @@ const tags = ['Authentication']
 export function authRoutes(auth: AuthService, trustProxies: readonly string[]) {
   const clientAddress = createClientAddress(trustProxies)
 
-  const open = new Elysia({ name: 'login', normalize: false }).use(accepts).post(
+  const open = new Elysia({ name: 'login', normalize: false, encodeSchema: false }).use(accepts).post(
     '/auth/login',
     async ({ body, request, server }) => {
       const socket = server?.requestIP(request)?.address ?? 'unknown'
@@ -28,7 +28,7 @@ export function authRoutes(auth: AuthService, trustProxies: readonly string[]) {
     },
   )
 
-  const guarded = new Elysia({ name: 'auth', normalize: false })
+  const guarded = new Elysia({ name: 'auth', normalize: false, encodeSchema: false })
     .use(accepts)
     .use(guard(auth))
     .get('/auth/me', ({ user }) => success(authUser(user), 'This is the user of the token.'), {

@@ -2,14 +2,14 @@ import { Elysia } from 'elysia'
 import { Fault } from '../lib/fault.ts'
 
 /** Refuses with 406 a request whose `Accept` rules JSON out (RFC 9110, 12.5.1). Absent, and `*` for any part, is fine. */
-export const accepts = new Elysia({ name: 'accepts' }).onTransform({ as: 'scoped' }, ({ request }) => {
-  const header = request.headers.get('accept')
-  if (header !== null && !acceptsJson(header))
+export const accepts = new Elysia({ name: 'accepts' }).onTransform({ as: 'scoped' }, ({ headers }) => {
+  const header = headers.accept
+  if (header !== undefined && !acceptsJson(header))
     throw new Fault('not_acceptable', 'This service answers in application/json alone.')
 })
 
 export function acceptsJson(header: string): boolean {
-  if (header.trim() === '') return true
+  if (header === '*/*' || header === 'application/json' || header.trim() === '') return true
   let best = { rank: -1, quality: 0 }
   for (const range of header.split(',')) {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())

@@ -22,7 +22,7 @@ export function healthRoutes(db: Database) {
     return answer
   }
 
-  return new Elysia({ name: 'health', normalize: false }).use(accepts).get(
+  return new Elysia({ name: 'health', normalize: false, encodeSchema: false }).use(accepts).get(
     '/health',
     async () => {
       try {

@@ -12,7 +12,7 @@ const BODY_FAULTS = ['unauthenticated', 'malformed', 'too_large', 'unsupported_m
 const about = { tags: ['Webhooks'], security: [{ bearer: [] }] }
 
 export function webhookRoutes(auth: AuthService, webhooks: WebhookService, allow: AllowList) {
-  return new Elysia({ name: 'webhooks', normalize: false })
+  return new Elysia({ name: 'webhooks', normalize: false, encodeSchema: false })
     .use(accepts)
     .use(guard(auth))
     .get(
