@@ -1,0 +1,58 @@
+import { t } from 'elysia'
+import { Call, Stage } from '../calls/event.ts'
+
+/** What the page asks for beyond the contract's resources: `GET /overview` and `GET /call/{id}/event`. Times as in the contract. */
+
+const time = t.String({ format: 'date-time' })
+const timeOrNull = t.Union([time, t.Null()])
+const whole = t.Integer({ minimum: 0 })
+const wholeOrNull = t.Union([whole, t.Null()])
+const text = t.Union([t.String(), t.Null()])
+
+/** A call that is up, with its stages so far. */
+export const LiveCall = t.Object({ pbx: t.String(), call: Call, stages: t.Array(Stage) })
+export type LiveCall = typeof LiveCall.static
+
+/** One PBX of the account as its supervisor sees it. */
+export const PbxStatus = t.Object({
+  name: t.String(),
+  kind: t.String({ description: '`asterisk` or `freeswitch`' }),
+  state: t.String({ description: '`up`, `connecting` or `down`' }),
+  since: timeOrNull,
+  detail: text,
+})
+export type PbxStatus = typeof PbxStatus.static
+
+/** A webhook of the list and how its receiver does. `down_since` is set while it is down. */
+export const WebhookHealth = t.Object({
+  url: t.String(),
+  occurrence: whole,
+  down_since: timeOrNull,
+  waiting: whole,
+  last: t.Union([
+    t.Object({ at: time, status: wholeOrNull, error: text, duration_ms: t.Union([t.Number(), t.Null()]) }),
+    t.Null(),
+  ]),
+})
+export type WebhookHealth = typeof WebhookHealth.static
+
+/** One minute of the last hour. Latency is from the event to its delivery, of those delivered in that minute. */
+export const Minute = t.Object({
+  at: time,
+  events: whole,
+  delivered: whole,
+  failed_attempts: whole,
+  p50_ms: wholeOrNull,
+  p99_ms: wholeOrNull,
+})
+export type Minute = typeof Minute.static
+
+export const Overview = t.Object({
+  now: time,
+  account: t.String(),
+  calls: t.Array(LiveCall),
+  pbxs: t.Array(PbxStatus),
+  webhooks: t.Array(WebhookHealth),
+  minutes: t.Array(Minute),
+})
+export type Overview = typeof Overview.static
