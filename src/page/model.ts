@@ -1,5 +1,6 @@
 import { t } from 'elysia'
-import { Call, Stage } from '../calls/event.ts'
+import { Call, Stage, Transfer } from '../calls/event.ts'
+import { STATES } from '../deliveries/record-store.ts'
 
 /** What the page asks for beyond the contract's resources: `GET /overview` and `GET /call/{id}/event`. Times as in the contract. */
 
@@ -9,6 +10,32 @@ const whole = t.Integer({ minimum: 0 })
 const wholeOrNull = t.Union([whole, t.Null()])
 const text = t.Union([t.String(), t.Null()])
 
+/** An event at one webhook. */
+export const Delivery = t.Object({
+  id: t.String(),
+  event_id: t.String(),
+  event: t.String(),
+  call_id: t.String(),
+  url: t.String(),
+  state: t.UnionEnum(STATES, { default: undefined }),
+  attempts_made: whole,
+  next_attempt_at: timeOrNull,
+  created_at: time,
+  delivered_at: timeOrNull,
+})
+export type Delivery = typeof Delivery.static
+
+/** One event of a call: what was told, when, and to whom. */
+export const ToldEvent = t.Object({
+  id: t.String(),
+  name: t.String(),
+  sequence: whole,
+  at: time,
+  transfer: t.Union([Transfer, t.Null()]),
+  deliveries: t.Array(Delivery),
+})
+export type ToldEvent = typeof ToldEvent.static
+
 /** A call that is up, with its stages so far. */
 export const LiveCall = t.Object({ pbx: t.String(), call: Call, stages: t.Array(Stage) })
 export type LiveCall = typeof LiveCall.static
@@ -16,8 +43,8 @@ export type LiveCall = typeof LiveCall.static
 /** One PBX of the account as its supervisor sees it. */
 export const PbxStatus = t.Object({
   name: t.String(),
-  kind: t.String({ description: '`asterisk` or `freeswitch`' }),
-  state: t.String({ description: '`up`, `connecting` or `down`' }),
+  kind: t.UnionEnum(['asterisk', 'freeswitch'], { default: undefined }),
+  state: t.UnionEnum(['up', 'connecting', 'down', 'refused'], { default: undefined }),
   since: timeOrNull,
   detail: text,
 })

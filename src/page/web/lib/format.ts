@@ -61,6 +61,7 @@ export function span(ms: number): string {
 
 export function milliseconds(ms: number | null): string {
   if (ms === null) return '–'
+  if (ms < 0.05) return '0 ms'
   if (ms < 10) return `${ms.toFixed(1)} ms`
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`
 }
@@ -79,7 +80,8 @@ export function partyText(party: Party | null): string {
 }
 
 export function stageTarget(stage: Stage): string {
-  if (stage.name !== null && stage.name !== stage.target) return `${stage.target ?? ''} ${stage.name}`.trim()
+  if (stage.name?.toLowerCase() === stage.target?.toLowerCase()) return stage.name ?? 'unknown'
+  if (stage.name !== null) return `${stage.target ?? ''} ${stage.name}`.trim()
   return stage.target ?? 'unknown'
 }
 

@@ -1,22 +1,10 @@
-import type { Call, CallRecord, Transfer } from '../../../calls/event.ts'
+import type { Call, CallRecord } from '../../../calls/event.ts'
+import type { Delivery } from '../../model.ts'
 
 export type { Call, CallRecord, Party, Recording, Stage, Transfer } from '../../../calls/event.ts'
-export type { LiveCall, Minute, Overview, PbxStatus, WebhookHealth } from '../../model.ts'
+export type { Delivery, LiveCall, Minute, Overview, PbxStatus, ToldEvent, WebhookHealth } from '../../model.ts'
 
-export type DeliveryState = 'pending' | 'delivered' | 'failed' | 'cancelled'
-
-export type Delivery = {
-  id: string
-  event_id: string
-  event: string
-  call_id: string
-  url: string
-  state: DeliveryState
-  attempts_made: number
-  next_attempt_at: string | null
-  created_at: string
-  delivered_at: string | null
-}
+export type DeliveryState = Delivery['state']
 
 export type Attempt = {
   at: string
@@ -33,12 +21,12 @@ export type Webhook = { url: string } & Record<Switch, boolean>
 
 export const SWITCHES = [
   'call_started',
+  'call_transferred',
   'call_ended',
   'call_saved',
   'dial_started',
   'dial_answered',
   'dial_ended',
-  'call_transferred',
 ] as const
 export type Switch = (typeof SWITCHES)[number]
 
@@ -60,16 +48,6 @@ export type User = {
 }
 
 export type Paged<T> = { items: T[]; next_cursor: string | null }
-
-/** One event of a call: what was told, when, and to whom. */
-export type ToldEvent = {
-  id: string
-  name: string
-  sequence: number
-  at: string
-  transfer: Transfer | null
-  deliveries: Delivery[]
-}
 
 export type CallPage = Paged<Call>
 export type OneCall = CallRecord

@@ -21,7 +21,13 @@ export type TimelineRow = {
   readonly bars: readonly Bar[]
 }
 export type Arrow = { readonly left: number; readonly fromRow: number; readonly toRow: number; readonly text: string }
-export type Mark = { readonly id: string; readonly left: number; readonly name: string; readonly sequence: number }
+/** Events that are too near to one another to be told apart are one mark, from the first to the last. */
+export type Mark = {
+  readonly left: number
+  readonly names: readonly string[]
+  readonly first: number
+  readonly last: number
+}
 export type Timeline = {
   readonly rows: readonly TimelineRow[]
   readonly arrows: readonly Arrow[]
@@ -29,12 +35,18 @@ export type Timeline = {
   readonly ticks: readonly { readonly left: number; readonly seconds: number }[]
 }
 
-export type TimelineInput = { call: Call; stages: readonly Stage[]; told: readonly ToldEvent[]; nowMs: number }
+export type TimelineInput = {
+  call: Call
+  stages: readonly Stage[]
+  told: readonly ToldEvent[]
+  nowMs: number
+  nearest: number
+}
 
 const NICE_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200]
 const MOST_TICKS = 7
 
-export function timelineOf({ call, stages, told, nowMs }: TimelineInput): Timeline {
+export function timelineOf({ call, stages, told, nowMs, nearest }: TimelineInput): Timeline {
   const known = [call.started_at, call.ended_at, ...stages.flatMap((stage) => [stage.started_at, stage.ended_at])]
     .filter((at) => at !== null)
     .map((at) => Date.parse(at))
@@ -50,7 +62,7 @@ export function timelineOf({ call, stages, told, nowMs }: TimelineInput): Timeli
   return {
     rows,
     arrows: told.flatMap((event) => arrowsOf(event, stages, share)),
-    marks: told.map(({ id, at, name, sequence }) => ({ id, name, sequence, left: share(Date.parse(at)) })),
+    marks: marksOf(told, share, nearest),
     ticks: ticksOf((toMs - fromMs) / 1_000),
   }
 }
@@ -117,6 +129,18 @@ function rowOf(party: Party, stages: readonly Stage[], atMs: number, side: 'befo
       ? rows.findLast(({ stage }) => startMs(stage) <= atMs)
       : (rows.find(({ stage }) => startMs(stage) >= atMs - 500) ?? rows.at(-1))
   return (fitting ?? rows[0])?.row ?? 0
+}
+
+function marksOf(told: readonly ToldEvent[], share: (ms: number) => number, nearest: number): Mark[] {
+  const marks: Mark[] = []
+  for (const { at, name, sequence } of told) {
+    const left = share(Date.parse(at))
+    const before = marks.at(-1)
+    if (before !== undefined && left - before.left < nearest)
+      marks[marks.length - 1] = { ...before, names: [...before.names, name], last: sequence }
+    else marks.push({ left, names: [name], first: sequence, last: sequence })
+  }
+  return marks
 }
 
 function ticksOf(seconds: number): Timeline['ticks'] {

@@ -14,6 +14,9 @@ import { Recordings, Stages } from './call-stages.tsx'
 import { TimelinePicture } from './timeline.tsx'
 import { Told } from './told.tsx'
 
+/** On a phone the picture is some 220 px wide: marks nearer than 11% of that would cover one another. */
+const NARROW_PX = 820
+
 /** A call by its id: its record, or while it is up (or not saved yet) what the live view knows of it. */
 export function CallDetail({ id }: { id: string }) {
   const [record, setRecord] = useState<OneCall | null>(null)
@@ -75,7 +78,13 @@ function Unknown({ told }: { told: readonly ToldEvent[] }) {
 
 function Shown({ shown, told }: { shown: OneCall; told: readonly ToldEvent[] }) {
   const { call, stages, recordings } = shown
-  const timeline = timelineOf({ call, stages, told, nowMs: serverNowMs() })
+  const timeline = timelineOf({
+    call,
+    stages,
+    told,
+    nowMs: serverNowMs(),
+    nearest: innerWidth < NARROW_PX ? 11 : 3.6,
+  })
   const transfers = told.flatMap((event) => (event.transfer === null ? [] : [event.transfer]))
   const summary = `${call.direction} call from ${partyText(call.from)} to ${partyText(call.to)}, ${plural(stages.length, 'stage')}, ${plural(call.transfers, 'transfer')}, ${words(call.result ?? call.state)}`
   return (

@@ -181,7 +181,11 @@ function DeliveryRow({ item }: { item: Delivery }) {
         {shortUrl(item.url)}
       </td>
       <td class="id-cell">
-        <a href={placeHref('calls', item.call_id)} title={item.call_id} aria-label={`Call ${item.call_id}`}>
+        <a
+          href={placeHref('calls', item.call_id)}
+          title={item.call_id}
+          aria-label={`${item.call_id.slice(-8)}, the call`}
+        >
           {item.call_id.slice(-8)}
         </a>
       </td>

@@ -121,7 +121,7 @@ function chartOptions(width: number, kinds: readonly string[], unit: (value: num
     legend: { show: false },
     scales: { y: { range: (_, __, max) => [0, Math.max(4, max * 1.15)] } },
     axes: [
-      { ...axis, grid: { show: false }, space: 70, values: (_, splits) => splits.map(hourAndMinute) },
+      { ...axis, size: 30, grid: { show: false }, space: 70, values: (_, splits) => splits.map(hourAndMinute) },
       { ...axis, size: 58, values: (_, splits) => splits.map(unit) },
     ],
     series: [{}, ...kinds.map(series)],

@@ -62,7 +62,9 @@ export function Login() {
         </p>
       </main>
       <footer class="login-foot">
-        <a href="/docs">API documentation</a>
+        <a href="/docs" target="_blank" rel="noopener">
+          API documentation
+        </a>
         <ThemeSwitch />
       </footer>
     </div>

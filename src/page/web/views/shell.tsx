@@ -71,7 +71,7 @@ export function Shell() {
         </nav>
         <div class="rail-foot">
           <LinkState />
-          <a class="rail-link" href="/docs">
+          <a class="rail-link" href="/docs" target="_blank" rel="noopener">
             <Icon name="book" />
             <span>API docs</span>
           </a>
@@ -116,7 +116,7 @@ function Sign({ view }: { view: string }) {
 
 function LinkState() {
   const state = useCell(link)
-  const text = { connecting: 'Connecting…', up: 'Live', lost: 'Reconnecting…' }[state]
+  const text = { connecting: 'Connecting…', up: 'Connected', lost: 'Reconnecting…' }[state]
   return (
     <p class={`link ${state}`} role="status">
       <i class="dot" aria-hidden="true" />

@@ -18,7 +18,7 @@ export function TimelinePicture({ timeline, label }: { timeline: Timeline; label
         ))}
         <div class="timeline-label axis">
           <b>Events</b>
-          <small>{plural(marks.length, 'event')}</small>
+          <small>{plural(marks.at(-1)?.last ?? 0, 'event')}</small>
         </div>
       </div>
       <div class="timeline-tracks">
@@ -27,7 +27,7 @@ export function TimelinePicture({ timeline, label }: { timeline: Timeline; label
             <i key={tick.seconds} class="timeline-grid" style={{ left: `${tick.left}%` }} />
           ))}
           {marks.map((mark) => (
-            <i key={mark.id} class="timeline-event" style={{ left: `${mark.left}%` }} />
+            <i key={mark.first} class="timeline-event" style={{ left: `${mark.left}%` }} />
           ))}
           {rows.map((row, at) => (
             <div key={row.key} class="timeline-row" style={{ top: `${at * ROW_PX}px` }}>
@@ -59,12 +59,12 @@ export function TimelinePicture({ timeline, label }: { timeline: Timeline; label
         <div class="timeline-marks">
           {marks.map((mark) => (
             <span
-              key={mark.id}
-              class={`mark-pin ${family(mark.name)}`}
+              key={mark.first}
+              class={`mark-pin ${family(mark.names)}`}
               style={{ left: `${mark.left}%` }}
-              title={words(mark.name)}
+              title={mark.names.map(words).join(', ')}
             >
-              {mark.sequence}
+              {mark.first === mark.last ? mark.first : `${mark.first}–${mark.last}`}
             </span>
           ))}
         </div>
@@ -80,6 +80,8 @@ export function TimelinePicture({ timeline, label }: { timeline: Timeline; label
   )
 }
 
-function family(name: string): string {
-  return name.startsWith('dial') ? 'dial' : name.includes('transfer') ? 'transfer' : 'call'
+/** Of several, the one that says most: a transfer before a call's own, that before a phone's. */
+function family(names: readonly string[]): string {
+  if (names.some((name) => name.includes('transfer'))) return 'transfer'
+  return names.every((name) => name.startsWith('dial')) ? 'dial' : 'call'
 }

@@ -7,13 +7,13 @@ import { Icon } from '../parts/icon.tsx'
 
 /** What each switch means, in the words of the person who decides. */
 const MEANING: Readonly<Record<Switch, readonly [group: string, word: string, meaning: string]>> = {
-  call_started: ['Call', 'starts', 'An incoming, outgoing or internal call started'],
-  call_ended: ['Call', 'ends', 'The call ended completely'],
-  call_saved: ['Call', 'is saved', 'The record of the call is complete, with its recordings'],
+  call_started: ['Call', 'started', 'An incoming, outgoing or internal call started'],
+  call_ended: ['Call', 'ended', 'The call ended completely'],
+  call_saved: ['Call', 'saved', 'The record of the call is complete, with its recordings'],
   dial_started: ['Phone', 'rings', 'A phone starts ringing'],
-  dial_answered: ['Phone', 'is answered', 'A phone was picked up'],
-  dial_ended: ['Phone', 'is done', 'One stage ended: it stopped ringing, or that party left'],
-  call_transferred: ['Call', 'is transferred', 'The call was transferred, blind or attended'],
+  dial_answered: ['Phone', 'answered', 'A phone was picked up'],
+  dial_ended: ['Phone', 'done', 'One stage ended: it stopped ringing, or that party left'],
+  call_transferred: ['Call', 'transferred', 'The call was transferred, blind or attended'],
 }
 
 /** The heads of the columns; each switch has a label of its own, so these are for the eye alone. */
@@ -107,7 +107,7 @@ export function WebhookRow({ row, health, fault, onEdit, onRemove, onOpen }: Web
               onClick={() => onOpen('secret')}
             />
             <RowButton
-              icon="send"
+              icon="deliveries"
               label={`Send a test to ${name}`}
               word="Test"
               off={!known}
@@ -122,7 +122,7 @@ export function WebhookRow({ row, health, fault, onEdit, onRemove, onOpen }: Web
 }
 
 type RowButtonProps = {
-  icon: 'key' | 'send' | 'trash'
+  icon: 'key' | 'deliveries' | 'trash'
   label: string
   word: string
   off?: boolean

@@ -1,0 +1,82 @@
+import { Elysia, t } from 'elysia'
+import { guard } from '../auth/guard.ts'
+import type { AuthService } from '../auth/service.ts'
+import type { Database } from '../db/database.ts'
+import type { WebhookHealth as DispatcherHealth } from '../deliveries/dispatcher.ts'
+import { accepts } from '../http/accepts.ts'
+import { responses, success } from '../http/envelope.ts'
+import { MILLISECOND, type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
+import { type LiveCall, Overview, type PbxStatus, ToldEvent, type WebhookHealth } from './model.ts'
+import { readAccountName, readListed, readToldEvents } from './store.ts'
+import type { Tally } from './tally.ts'
+
+export type OverviewSources = {
+  db: Database
+  tally: Tally
+  health: (webhookId: number) => DispatcherHealth
+  liveCalls: (accountId: number) => LiveCall[]
+  pbxs: (accountId: number) => PbxStatus[]
+  nowUs?: NowUs
+}
+
+/** Many pages of one account look at once: the table is asked once in this time. */
+const FRESH_US = 1_000 * MILLISECOND
+
+const about = { tags: ['Page'], security: [{ bearer: [] }] }
+
+/** What the web page asks for beyond the contract: how everything is right now, and what one call told to whom. */
+export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
+  const { db, tally, liveCalls, pbxs, nowUs = wallUs } = sources
+  const webhooksOf = recentHealth(sources)
+  return new Elysia({ name: 'overview', normalize: false })
+    .use(accepts)
+    .use(guard(auth))
+    .get(
+      '/overview',
+      ({ accountId }) =>
+        success(
+          {
+            now: rfc3339(nowUs()),
+            account: readAccountName(db.read, accountId),
+            calls: liveCalls(accountId),
+            pbxs: pbxs(accountId),
+            webhooks: webhooksOf(accountId),
+            minutes: tally.minutes(accountId, nowUs()),
+          },
+          'This is how things are.',
+        ),
+      {
+        response: responses(Overview, 'unauthenticated'),
+        detail: {
+          summary: 'Live calls, PBXs, the health of the webhooks, and the last hour minute by minute',
+          ...about,
+        },
+      },
+    )
+    .get(
+      '/call/:id/event',
+      ({ accountId, params }) =>
+        success(readToldEvents(db.read, accountId, params.id), 'These are the events of the call.'),
+      {
+        params: t.Object({ id: t.String() }),
+        response: responses(t.Array(ToldEvent), 'unauthenticated'),
+        detail: { summary: 'The events of a call in their order, and who was told of each', ...about },
+      },
+    )
+}
+
+function recentHealth({ db, tally, health, nowUs = wallUs }: OverviewSources) {
+  const known = new Map<number, { atUs: number; list: WebhookHealth[] }>()
+  return (accountId: number): WebhookHealth[] => {
+    const atUs = nowUs()
+    const held = known.get(accountId)
+    if (held !== undefined && Math.abs(atUs - held.atUs) < FRESH_US) return held.list
+    const list = readListed(db.read, accountId).map(({ id, url, occurrence, waiting }) => {
+      const { downForMs } = health(id)
+      const downSince = downForMs === undefined ? null : rfc3339(Math.round(atUs - downForMs * MILLISECOND))
+      return { url, occurrence, down_since: downSince, waiting, last: tally.last(id) }
+    })
+    known.set(accountId, { atUs, list })
+    return list
+  }
+}

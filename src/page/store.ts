@@ -1,0 +1,102 @@
+import type { Tx } from '../db/mutation.ts'
+import { prepared } from '../db/prepared.ts'
+import { DELIVERIES_PER_EVENT } from '../deliveries/outbox.ts'
+import { STATES } from '../deliveries/record-store.ts'
+import { rfc3339 } from '../lib/time.ts'
+import type { Delivery, ToldEvent } from './model.ts'
+
+/** What the page reads that no other room shows: all by primary key or index, and bounded. */
+
+type DeliveryRow = {
+  id: number
+  accountId: number
+  uuid: string
+  event: string
+  callId: string
+  url: string
+  state: number
+  attemptsMade: number
+  dueAt: number | null
+  createdAt: number
+  endedAt: number | null
+}
+
+const DELIVERY = `SELECT d.id, e.account_id AS accountId, e.uuid, e.name AS event, e.call_id AS callId, w.url, d.state,
+    d.attempts_made AS attemptsMade, d.due_at AS dueAt, d.created_at AS createdAt, d.ended_at AS endedAt
+  FROM deliveries d JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT} JOIN webhooks w ON w.id = d.webhook_id`
+
+/** These deliveries as they are now, each with its account. */
+export function readDeliveries(tx: Tx, ids: readonly number[]): { accountId: number; delivery: Delivery }[] {
+  const one = prepared<DeliveryRow, [number]>(tx, `${DELIVERY} WHERE d.id = ?`)
+  return ids.flatMap((id) => {
+    const row = one.get(id)
+    return row === null ? [] : [{ accountId: row.accountId, delivery: shown(row) }]
+  })
+}
+
+type EventRow = { id: number; uuid: string; name: string; sequence: number; at: number; body: string }
+
+/** More than any call has; a call that has more shows its first ones. */
+const MAX_EVENTS = 500
+
+/** The events of a call in their order, each with what became of it at each webhook. */
+export function readToldEvents(tx: Tx, accountId: number, callId: string): ToldEvent[] {
+  const events = prepared<EventRow, [string, number, number]>(
+    tx,
+    'SELECT id, uuid, name, sequence, at, body FROM events WHERE call_id = ? AND account_id = ? ORDER BY sequence LIMIT ?',
+  ).all(callId, accountId, MAX_EVENTS)
+  const deliveries = prepared<DeliveryRow, [number, number]>(
+    tx,
+    `${DELIVERY} WHERE d.id >= ? AND d.id < ? ORDER BY d.id`,
+  )
+  return events.map(({ id, uuid, name, sequence, at, body }) => ({
+    id: uuid,
+    name,
+    sequence,
+    at: rfc3339(at),
+    transfer: name.endsWith('_transferred') ? (JSON.parse(body).data.transfer ?? null) : null,
+    deliveries: deliveries.all(id * DELIVERIES_PER_EVENT, (id + 1) * DELIVERIES_PER_EVENT).map(shown),
+  }))
+}
+
+/** Beyond this it is only said that there are more: counting millions would hold everything else up. */
+export const MAX_COUNTED = 10_000
+
+export type ListedWebhook = { id: number; url: string; occurrence: number; waiting: number }
+
+/** The webhooks of an account's list in order, with how many deliveries wait for each. */
+export function readListed(tx: Tx, accountId: number): ListedWebhook[] {
+  return prepared<ListedWebhook, [number, number]>(
+    tx,
+    `SELECT w.id, w.url, w.occurrence,
+       (SELECT count(*) FROM (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 0 AND d.due_at IS NULL LIMIT ${MAX_COUNTED}))
+       + (SELECT count(*) FROM (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 0 AND d.due_at IS NOT NULL LIMIT ${MAX_COUNTED})) AS waiting
+     FROM webhooks w WHERE w.account_id = ? AND w.position IS NOT NULL ORDER BY w.position LIMIT ?`,
+  ).all(accountId, 100)
+}
+
+export function readAccountOf(tx: Tx, webhookId: number): number | undefined {
+  return prepared<{ accountId: number }, [number]>(tx, 'SELECT account_id AS accountId FROM webhooks WHERE id = ?').get(
+    webhookId,
+  )?.accountId
+}
+
+export function readAccountName(tx: Tx, accountId: number): string {
+  return prepared<{ name: string }, [number]>(tx, 'SELECT name FROM accounts WHERE id = ?').get(accountId)?.name ?? ''
+}
+
+function shown(row: DeliveryRow): Delivery {
+  const state = STATES[row.state] ?? 'pending'
+  return {
+    id: String(row.id),
+    event_id: row.uuid,
+    event: row.event,
+    call_id: row.callId,
+    url: row.url,
+    state,
+    attempts_made: row.attemptsMade,
+    next_attempt_at: state === 'pending' && row.dueAt !== null ? rfc3339(row.dueAt) : null,
+    created_at: rfc3339(row.createdAt),
+    delivered_at: state === 'delivered' && row.endedAt !== null ? rfc3339(row.endedAt) : null,
+  }
+}

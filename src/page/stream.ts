@@ -1,0 +1,118 @@
+import { Elysia } from 'elysia'
+import { guard } from '../auth/guard.ts'
+import type { AuthService } from '../auth/service.ts'
+import type { Emitter } from '../deliveries/emitter.ts'
+import type { Stored } from '../deliveries/outbox.ts'
+import { Fault } from '../lib/fault.ts'
+import { openSink, type Sink } from './sink.ts'
+
+/**
+ * `GET /stream`: the account's calls, events and deliveries as they move, as server-sent events. What was missed is not sent later:
+ * a client that (re)connects is told each live call first, and reads the rest where it is kept.
+ */
+export type StreamOptions = {
+  emitter: Emitter
+  auth: AuthService
+  /** These deliveries as they are now, each with its account. */
+  deliveries: (ids: readonly number[]) => readonly { accountId: number; delivery: unknown }[]
+  /** The calls that are up. */
+  liveCalls: (accountId: number) => readonly unknown[]
+  heartbeatMs?: number
+}
+
+/** A comment comes at least this often, so that a broken connection shows; and a token that was revoked ends its stream then. */
+const HEARTBEAT_MS = 15_000
+const MAX_STREAMS = 256
+
+type Client = { accountId: number; token: string; sink: Sink }
+
+export type Streams = {
+  open(accountId: number, token: string): Response
+  stop(): Promise<void>
+}
+
+export function startStreams(options: StreamOptions): Streams {
+  const { emitter, auth, deliveries, liveCalls, heartbeatMs = HEARTBEAT_MS } = options
+  const clients = new Set<Client>()
+
+  const tell = (accountId: number, name: string, data: string) => {
+    for (const client of clients) if (client.accountId === accountId) client.sink.message(name, data)
+  }
+  const stored = (events: readonly Stored[]) => {
+    if (clients.size === 0) return
+    const watched = new Set([...clients].map((client) => client.accountId))
+    for (const { accountId, body } of events) {
+      if (!watched.has(accountId)) continue
+      tell(accountId, 'call', JSON.stringify(JSON.parse(body).data.call))
+      tell(accountId, 'event', body)
+    }
+  }
+  const moved = (ids: readonly number[]) => {
+    if (clients.size === 0) return
+    for (const { accountId, delivery } of deliveries(ids)) tell(accountId, 'delivery', JSON.stringify(delivery))
+  }
+  emitter.on('stored', stored)
+  // Without anybody who watches the dispatcher need not even collect the ids.
+  const listen = () => {
+    if (clients.size > 0 && emitter.listenerCount('deliveries', moved) === 0) emitter.on('deliveries', moved)
+    if (clients.size === 0) emitter.off('deliveries', moved)
+  }
+  const heart = setInterval(async () => {
+    for (const client of [...clients]) {
+      if ((await auth.session(client.token)) === undefined) client.sink.close()
+      else client.sink.comment('still here')
+    }
+  }, heartbeatMs)
+
+  return {
+    open(accountId, token) {
+      if (clients.size >= MAX_STREAMS)
+        throw new Fault('too_many_requests', 'Too many streams are open.', { headers: { 'retry-after': '30' } })
+      const client: Client = {
+        accountId,
+        token,
+        sink: openSink(() => {
+          clients.delete(client)
+          listen()
+        }),
+      }
+      clients.add(client)
+      listen()
+      client.sink.comment('the stream of this account')
+      for (const call of liveCalls(accountId)) client.sink.message('call', JSON.stringify(call))
+      return new Response(client.sink.body, {
+        headers: {
+          'content-type': 'text/event-stream',
+          'cache-control': 'no-store',
+          'x-content-type-options': 'nosniff',
+          'x-accel-buffering': 'no',
+        },
+      })
+    },
+    async stop() {
+      clearInterval(heart)
+      emitter.off('stored', stored)
+      for (const client of [...clients]) client.sink.close()
+    },
+  }
+}
+
+export function streamRoutes(auth: AuthService, streams: Streams) {
+  return new Elysia({ name: 'stream', normalize: false }).use(guard(auth)).get(
+    '/stream',
+    ({ accountId, bearer, request, server }) => {
+      // The server's idle timeout would cut a quiet stream.
+      server?.timeout(request, 0)
+      return streams.open(accountId, bearer ?? '')
+    },
+    {
+      detail: {
+        summary: 'Calls, events and deliveries as they move (text/event-stream)',
+        description:
+          'Messages: `call` (a Call that changed), `event` (a body as sent), `delivery` (a Delivery that changed). Each live call is told first.',
+        tags: ['Calls'],
+        security: [{ bearer: [] }],
+      },
+    },
+  )
+}

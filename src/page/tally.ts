@@ -1,0 +1,80 @@
+import type { Attempted } from '../deliveries/attempt.ts'
+import type { Emitter } from '../deliveries/emitter.ts'
+import type { Item } from '../deliveries/line.ts'
+import type { Observer } from '../deliveries/observer.ts'
+import { rfc3339 } from '../lib/time.ts'
+import { createMinutes, type Minutes } from './minutes.ts'
+import type { WebhookHealth } from './model.ts'
+
+export type LastAnswer = NonNullable<WebhookHealth['last']>
+
+/**
+ * What the page shows of the deliveries' past: counts for each minute, and the last answer of each webhook. In memory, from the
+ * start of the process; it has an entry for a webhook that was sent something, and none else.
+ */
+export type Tally = {
+  readonly observer: Observer
+  minutes: Minutes['read']
+  last(webhookId: number): LastAnswer | null
+}
+
+export type TallyOptions = { emitter: Emitter; accountOf: (webhookId: number) => number | undefined }
+
+export function createTally({ emitter, accountOf }: TallyOptions): Tally {
+  const minutes = createMinutes()
+  const answers = new Map<number, readonly [atUs: number, attempted: Attempted]>()
+  const accounts = new Map<number, number>()
+
+  // A webhook never changes its account, so once read is enough.
+  function accountIdOf({ webhookId }: Item): number | undefined {
+    const held = accounts.get(webhookId)
+    if (held !== undefined) return held
+    const found = accountOf(webhookId)
+    if (found !== undefined) accounts.set(webhookId, found)
+    return found
+  }
+
+  emitter.on('stored', (stored) => {
+    for (const { accountId, atUs } of stored) minutes.events(accountId, 1, atUs)
+  })
+
+  return {
+    observer: {
+      started() {},
+      ended(item, attempted, _state, _probe, atUs) {
+        answers.set(item.webhookId, [atUs, attempted])
+        const accountId = accountIdOf(item)
+        if (accountId === undefined) return
+        if (attempted.outcome.kind === 'delivered') minutes.delivered(accountId, Math.max(0, atUs - item.atUs), atUs)
+        else minutes.failed(accountId, atUs)
+      },
+    },
+    minutes: minutes.read,
+    last(webhookId) {
+      const held = answers.get(webhookId)
+      return held === undefined ? null : shown(held[0], held[1])
+    },
+  }
+}
+
+function shown(atUs: number, { outcome, durationMs }: Attempted): LastAnswer {
+  const answered = outcome.kind !== 'unreachable'
+  return {
+    at: rfc3339(atUs),
+    status: answered ? outcome.status : null,
+    error: answered ? null : outcome.reason,
+    duration_ms: durationMs,
+  }
+}
+
+/** Several watchers of the dispatcher as one. */
+export function observers(...all: readonly Observer[]): Observer {
+  return {
+    started(item, atUs) {
+      for (const one of all) one.started(item, atUs)
+    },
+    ended(item, attempted, state, probe, atUs) {
+      for (const one of all) one.ended(item, attempted, state, probe, atUs)
+    },
+  }
+}
