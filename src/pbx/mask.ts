@@ -10,35 +10,50 @@ import { createHmac } from 'node:crypto'
  */
 export type Mask = (frame: string) => string
 
-const MIN_DIGITS = 6
 const MAX_LEARNED = 5_000
 
 /** `Key: value` lines and `"key":"value"` pairs. */
 const FIELD = /(?:^|[\n{,])"?([A-Za-z][\w-]{1,60})"?(?:: |:")([^"\r\n]{2,})/g
 const NUMBER_KEY =
-  /(num|number|exten|extension|dnid|ani|rdnis|destination|dest|source|callerid|dialed_user|_user|from_user|to_user|req_user|dialstring|userfield)$/i
-const NAME_KEY = /(calleridname|connectedlinename|caller-id-name|callee-id-name|_name|cid_name|from_display|display)$/i
+  /(num|number|exten|extension|dnid|ani|rdnis|destination|dest|source|callerid|user|dialstring|userfield|data|value|channel|channel-name|channel_name)$/i
+const NAME_KEY = /(calleridname|connectedlinename|caller-id-name|callee-id-name|_name|cid_name|display)$/i
 const NO_NAME_KEY = /(channel|profile|gateway|file|codec|application|endpoint|host|switch|app|cluster|record)_?name$/i
 const NOBODY = /^(<unknown>|unknown|anonymous|restricted|asterisk|outbound(%20| )call)$/i
 
+/** Digits that stand alone: not within an id (`1795213779.804`, a UUID), but right behind a percent-encoded character. */
+const BEFORE = '(?:(?<=%[0-9A-Fa-f]{2})|(?<![0-9A-Fa-f.]))'
+const AFTER = '(?![0-9A-Fa-f]|\\.[0-9]|-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-)'
+const NUMBER = new RegExp(`${BEFORE}[0-9]{6,15}${AFTER}`, 'g')
+/** Seconds since 1970, in this time: no telephone number begins like that and is as long. */
+const isTime = (digits: string): boolean => /^1[6-9]\d{8}(\d{3}|\d{6})?$/.test(digits)
+
 export function createMask(key: string): Mask {
-  const learned = new Map<string, string>()
-  const learn = (raw: string, masked: string): void => {
+  const learned = new Map<string, { readonly masked: string; readonly pattern: RegExp }>()
+  const learn = (raw: string, masked: string, pattern: string): void => {
     if (raw === masked || learned.has(raw)) return
     if (learned.size >= MAX_LEARNED) learned.delete(learned.keys().next().value ?? '')
-    learned.set(raw, masked)
+    learned.set(raw, { masked, pattern: new RegExp(pattern, 'g') })
+  }
+  const learnNumbers = (value: string): void => {
+    for (const [digits] of value.matchAll(NUMBER))
+      if (!isTime(digits)) learn(digits, maskNumber(key, digits), `${BEFORE}${digits}${AFTER}`)
   }
   return (frame) => {
     for (const [, name = '', value = ''] of frame.matchAll(FIELD)) {
-      if (NUMBER_KEY.test(name))
-        for (const digits of value.match(/\d{6,}/g) ?? []) learn(digits, maskNumber(key, digits))
-      else if (NAME_KEY.test(name) && !NO_NAME_KEY.test(name) && !NOBODY.test(value)) learn(value, maskName(key, value))
+      if (NUMBER_KEY.test(name)) learnNumbers(value)
+      else if (NAME_KEY.test(name) && !NO_NAME_KEY.test(name) && !NOBODY.test(value)) {
+        learnNumbers(value)
+        if (/[a-z\x80-\xff%]/i.test(value)) learn(value, maskName(key, value), RegExp.escape(value))
+      }
     }
-    let masked = frame
-    // The longest first: a number may be within another.
-    for (const raw of [...learned.keys()].filter((raw) => frame.includes(raw)).sort((a, b) => b.length - a.length))
-      masked = masked.replaceAll(raw, learned.get(raw) ?? raw)
-    return masked
+    // The longest first: a number may be a part of a name.
+    return [...learned.keys()]
+      .filter((raw) => frame.includes(raw))
+      .sort((a, b) => b.length - a.length)
+      .reduce((text, raw) => {
+        const { masked = raw, pattern = raw } = learned.get(raw) ?? {}
+        return text.replaceAll(pattern, () => masked)
+      }, frame)
   }
 }
 
@@ -46,20 +61,18 @@ const byteOf = (key: string, text: string): number => createHmac('sha256', key).
 
 /** Each digit is moved by what stands behind it. */
 function maskNumber(key: string, digits: string): string {
-  if (digits.length < MIN_DIGITS) return digits
   return [...digits].map((digit, at) => (Number(digit) + byteOf(key, digits.slice(at + 1))) % 10).join('')
 }
 
 /** Letters become letters; of what is not ASCII, raw or percent-encoded, each character one of as many bytes. */
 function maskName(key: string, name: string): string {
-  if (/^\+?\d{6,}$/.test(name)) return name.replace(/\d+/, (digits) => maskNumber(key, digits))
   let at = 0
   const letter = (first: number, count: number): string =>
-    String.fromCharCode(first + (byteOf(key, `${name}|${at++}`) % count))
+    String.fromCodePoint(first + (byteOf(key, `${name}|${at++}`) % count))
   return name.replace(/(?:%[89a-f][0-9a-f])+|[\x80-\xff]+|%[0-7][0-9a-f]|[a-z]|[A-Z]|\d/gi, (found) => {
     if (/^%[0-7]/.test(found)) return found
-    if (found.startsWith('%')) return percent(sameWidth(Buffer.from(found.replaceAll('%', ''), 'hex')))
-    if (found.length > 1 || found > '\x7f') return sameWidth(Buffer.from(found, 'latin1')).toString('latin1')
+    if (found.startsWith('%')) return percent(sameWidth(Buffer.from(found.replaceAll('%', ''), 'hex'), letter))
+    if (found.length > 1 || found > '\x7f') return sameWidth(Buffer.from(found, 'latin1'), letter).toString('latin1')
     if (/\d/.test(found)) return letter(0x30, 10)
     return letter(/[a-z]/.test(found) ? 0x61 : 0x41, 26)
   })
@@ -68,10 +81,14 @@ function maskName(key: string, name: string): string {
 const percent = (bytes: Buffer): string =>
   [...bytes].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')
 
-const WIDE: Readonly<Record<number, string>> = { 2: 'ж', 3: '名', 4: '😀' }
+/** Where characters of two, three and four bytes in UTF-8 begin that do no harm: Cyrillic, Chinese, faces. */
+const WIDE: Readonly<Record<number, number>> = { 2: 0x430, 3: 0x4e00, 4: 0x1f600 }
 
-function sameWidth(bytes: Buffer): Buffer {
-  const masked = [...bytes.toString('utf8')].map((character) => WIDE[Buffer.byteLength(character)] ?? character)
+function sameWidth(bytes: Buffer, letter: (first: number, count: number) => string): Buffer {
+  const masked = [...bytes.toString('utf8')].map((character) => {
+    const first = WIDE[Buffer.byteLength(character)]
+    return first === undefined ? character : letter(first, 16)
+  })
   const result = Buffer.from(masked.join(''))
   // What is no UTF-8 has no characters; it says nothing either.
   return result.length === bytes.length ? result : Buffer.alloc(bytes.length, 0x3f)

@@ -12,7 +12,7 @@ import { openLink } from './link.ts'
 import { createMask, type Mask } from './mask.ts'
 import { PATIENCE } from './session.ts'
 
-export type Record = {
+export type Recorder = {
   /** Why it ended: the PBX went away, or refused us; `undefined` if it was stopped. */
   readonly ended: Promise<string | undefined>
   bytes(): number
@@ -20,7 +20,7 @@ export type Record = {
 }
 
 /** Records what a PBX sends: the bytes in `path`, and in `path`.timing a line `byte-offset milliseconds` for each piece. */
-export function startRecord(source: PbxSource, path: string, { masked = false } = {}): Record {
+export function startRecord(source: PbxSource, path: string, { masked = false } = {}): Recorder {
   const { promise: ended, resolve } = Promise.withResolvers<string | undefined>()
   const file = createWriteStream(path)
   const timing = createWriteStream(`${path}.timing`)

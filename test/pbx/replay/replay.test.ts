@@ -1,0 +1,106 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parsePbxUrl } from '../../../src/lib/pbx-url.ts'
+import { checkPbx } from '../../../src/pbx/check.ts'
+import { startRecord } from '../../../src/pbx/record.ts'
+import { startReplay } from '../../../src/pbx/replay/replay.ts'
+import { fixture, until, watchPbx } from '../../help/pbx.ts'
+
+const stops: (() => unknown)[] = []
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop()
+})
+const kept = <Started extends { stop(): unknown }>(started: Started): Started => {
+  stops.push(() => started.stop())
+  return started
+}
+const FAST = Number.POSITIVE_INFINITY
+const amiUrl = (port: number): string => `ami://any:any@127.0.0.1:${port}?name=office`
+const eslUrl = (port: number): string => `esl://:any@127.0.0.1:${port}?name=office`
+function source(url: string) {
+  const parsed = parsePbxUrl(url)
+  if ('wrong' in parsed) throw new Error(parsed.wrong)
+  return parsed.pbx
+}
+
+describe('a replayed PBX', () => {
+  test('keeps the time of the recording, divided by the speed', async () => {
+    const replay = kept(startReplay({ files: [fixture('d-inbound-busy.ami')], speed: 20 }))
+    const startMs = performance.now()
+    kept(watchPbx(amiUrl(replay.port)))
+    await replay.finished
+    const tookMs = performance.now() - startMs
+    const lines = readFileSync(fixture('d-inbound-busy.ami').replace('.ami', '.timing'), 'utf8').trim().split('\n')
+    const realMs = Number(lines.at(-1)?.split(' ').at(-1))
+    expect(tookMs).toBeGreaterThan((realMs / 20) * 0.8)
+  })
+
+  test('waits while nobody is logged in, and goes on with whoever comes', async () => {
+    const replay = kept(startReplay({ files: [fixture('d-inbound-busy.ami')], speed: 5 }))
+    const first = watchPbx(amiUrl(replay.port))
+    await until('some events', () => first.story.filter((entry) => entry.kind === 'event').length > 5)
+    await first.stop()
+    const played = replay.played()
+    expect(played).toBeLessThan(replay.events)
+    const second = kept(watchPbx(amiUrl(replay.port)))
+    await replay.finished
+    await until('the last hangup', () =>
+      second.story.some((entry) => entry.kind === 'event' && entry.name === 'Hangup'),
+    )
+    expect(replay.played()).toBe(replay.events)
+  })
+
+  test('is cut at any event, and lists what is up then', async () => {
+    const replay = kept(
+      startReplay({ files: [fixture('a-inbound-answered.ami')], speed: FAST, cut: { after: 60, missing: 5 } }),
+    )
+    const pbx = kept(watchPbx(amiUrl(replay.port)))
+    await replay.finished
+    await until('two connections', () => pbx.story.filter((entry) => entry.kind === 'connected').length === 2)
+    const again = pbx.story.findIndex((entry) => entry.kind === 'disconnected') + 1
+    await until('a list', () => pbx.story.slice(again).some((entry) => entry.kind === 'list'))
+    expect(pbx.story[again + 1]).toMatchObject({ kind: 'list' })
+  })
+
+  test('gives FreeSWITCH events only to whom they were promised', async () => {
+    const replay = kept(startReplay({ files: [fixture('internal-json.esl')], speed: FAST }))
+    const pbx = kept(watchPbx(eslUrl(replay.port)))
+    await until(
+      'the end',
+      () => pbx.story.filter((entry) => entry.kind === 'event' && entry.name === 'CHANNEL_DESTROY').length === 2,
+    )
+    const names = new Set(pbx.story.flatMap((entry) => (entry.kind === 'event' ? [entry.name] : [])))
+    expect([...names].filter((name) => /EXECUTE|STATE|CODEC|PRESENCE/.test(name))).toEqual([])
+  })
+
+  test.each([
+    ['o-ivr-no-dial.ami', amiUrl],
+    ['no-such-extension.esl', eslUrl],
+  ])('%s recorded from it can be played again', async (name, url) => {
+    const path = join(mkdtempSync(join(tmpdir(), 'hookswitch-record-')), name)
+    const replay = kept(startReplay({ files: [fixture(name)], speed: FAST }))
+    const record = startRecord(source(url(replay.port)), path)
+    await replay.finished
+    await until('the bytes', () => record.bytes() > 5_000)
+    record.stop()
+    expect(await record.ended).toBeUndefined()
+    expect(readFileSync(`${path}.timing`, 'utf8')).toMatch(/^0 \d+\n/)
+    const again = kept(startReplay({ files: [path], speed: FAST }))
+    const [one, two] = [kept(watchPbx(url(again.port))), kept(watchPbx(url(again.port)))]
+    await again.finished
+    expect(again.events).toBeGreaterThan(5)
+    await until('both were told', () => one.status().state === 'up' && two.status().state === 'up')
+  })
+
+  test('check says what a PBX shows', async () => {
+    const replay = kept(startReplay({ files: [fixture('a4-timestampevents.ami')], speed: FAST }))
+    const findings = await checkPbx(source(amiUrl(replay.port)), 50)
+    const levels = findings.map(({ level }) => level)
+    expect(levels).not.toContain('missing')
+    expect(findings.some(({ text }) => text.includes('timestampevents'))).toBe(false)
+    const nobody = await checkPbx(source('esl://:ClueCon@127.0.0.1:1'), 1)
+    expect(nobody).toEqual([{ level: 'missing', text: 'cannot connect to 127.0.0.1:1: connection refused' }])
+  })
+})
