@@ -17,6 +17,12 @@ import { startServer } from './http/server.ts'
 import type { Log } from './lib/log.ts'
 import { parseAllowList } from './lib/net.ts'
 import { openApiRoutes } from './openapi/routes.ts'
+import { loadAssets } from './page/assets.ts'
+import { overviewRoutes } from './page/overview.ts'
+import { pageRoutes } from './page/routes.ts'
+import { readAccountOf, readDeliveries } from './page/store.ts'
+import { startStreams, streamRoutes } from './page/stream.ts'
+import { createTally } from './page/tally.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import { createWebhookService } from './webhooks/service.ts'
 
@@ -53,8 +59,21 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     emitter.on('foreign', () => auth.forget())
 
     const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
-    const dispatcher = startDispatcher({ db, emitter, attempt, log, scheduleMs: config.retryScheduleMs })
+    const tally = createTally({ emitter, accountOf: (webhookId) => readAccountOf(db.read, webhookId) })
+    const dispatcher = startDispatcher({
+      db,
+      emitter,
+      attempt,
+      log,
+      scheduleMs: config.retryScheduleMs,
+      observer: tally.observer,
+    })
     started.push(dispatcher)
+
+    const liveCalls = () => []
+    const streams = startStreams({ emitter, auth, liveCalls, deliveries: (ids) => readDeliveries(db.read, ids) })
+    started.push(streams)
+    const sources = { db, tally, health: dispatcher.health, liveCalls, pbxs: () => [] }
 
     const root = new Elysia({
       name: 'root',
@@ -67,6 +86,9 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       .use(healthRoutes(db))
       .use(authRoutes(auth, config.trustProxies))
       .use(webhookRoutes(auth, webhooks, allow))
+      .use(overviewRoutes(auth, sources))
+      .use(streamRoutes(auth, streams))
+      .use(pageRoutes(await loadAssets()))
       .use(openApiRoutes(() => root.routes, version))
 
     // The port stays open to the end: while the rest comes to its end, requests are answered with 503.
