@@ -61,10 +61,12 @@ function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
       for (const file of files) readable(file)
       const { host, port } = listenAddress(flags.listen)
       const replay = listening(() => startReplay({ files, hostname: host, port, speed }), flags.listen)
+      // Before the line that says it is ready: whoever reads it may stop us at once.
+      const stop = stopped()
       const url = replay.kind === 'ami' ? `ami://any:any@${host}` : `esl://:any@${host}`
       console.log(`hookswitch replays ${replay.events} events on ${url}:${replay.port}`)
       void replay.finished.then(() => console.log('hookswitch has replayed all of them'))
-      await stopped()
+      await stop
       await replay.stop()
     })
 }

@@ -5,8 +5,8 @@
 export type Resync = {
   /** The lists after a login. `true` when the first of them came whole. */
   first(): Promise<boolean>
-  /** There is a reason: lists follow, soon. */
-  ask(): void
+  /** There is a reason: lists follow, soon. `false` if they were to follow anyway. */
+  ask(): boolean
   stop(): void
 }
 
@@ -55,8 +55,10 @@ export function createResync({ list, relistMs, resyncMs }: Options): Resync {
   return {
     first: () => both(),
     ask() {
+      const isNew = !wanted && !stopped
       wanted = true
       if (!busy && !stopped) start()
+      return isNew
     },
     stop() {
       stopped = true

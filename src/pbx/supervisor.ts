@@ -109,6 +109,8 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       await Promise.race([Bun.sleep(waitMs), stopping.promise])
     }
   }
+  if (source.protocol === 'esl' && source.secret === 'ClueCon' && !/^(127\.|::1$|localhost$)/.test(source.host))
+    log.warn({ pbx: source.name }, 'FreeSWITCH has its default password, which everybody knows: change it')
   const running = run()
 
   return {

@@ -98,8 +98,12 @@ export function startAmiSession(
     if (dialogue.take(frame)) return
     if (frame.tainted) {
       counts.taints += 1
-      log.warn({ pbx: source.name, event: frame.name }, 'an event that a caller may have written into is not believed')
-      resync.ask()
+      // Said once for each resync: a caller must not be able to fill the log.
+      if (connected && resync.ask())
+        log.warn(
+          { pbx: source.name, event: frame.name },
+          'an event that a caller may have written into is not believed',
+        )
     } else if (frame.type === 'event' && frame.has('Privilege')) {
       counts.events += 1
       shutdown ||= frame.name === 'Shutdown'

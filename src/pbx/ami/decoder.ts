@@ -1,5 +1,5 @@
 import { type AmiFrame, AmiHeaders } from './frame.ts'
-import { CR, HeaderScan, LF } from './scan.ts'
+import { CR, HeaderScan, LF, MAX_LINE_BYTES } from './scan.ts'
 
 export type { AmiFrame } from './frame.ts'
 
@@ -77,6 +77,7 @@ export class AmiDecoder {
       start = this.#emptyLines(end + 2 * line)
     }
     this.#keep(start)
+    if (this.#length > MAX_FRAME_BYTES) this.#scan.fault = `a frame is longer than ${MAX_FRAME_BYTES} bytes`
     this.#searched = Math.max(0, this.#length - ending.length + 1)
     return frames
   }
@@ -87,7 +88,7 @@ export class AmiDecoder {
     for (;;) {
       const end = this.#bytes.subarray(0, this.#length).indexOf(LF)
       if (end < 0) {
-        if (this.#length > MAX_GREETING_BYTES) this.#scan.fault = 'this is no Asterisk Call Manager: no line comes'
+        if (this.#length > MAX_LINE_BYTES) this.#scan.fault = 'this is no Asterisk Call Manager: no line comes'
         return false
       }
       if (this.#greeted || startsFrame(this.#bytes, 0)) {
@@ -125,7 +126,6 @@ export class AmiDecoder {
       this.#offset += start
       this.#length -= start
     }
-    if (this.#length > MAX_FRAME_BYTES) this.#scan.fault = `a frame is longer than ${MAX_FRAME_BYTES} bytes`
   }
 
   /** Empty lines before a frame are none. */
@@ -168,7 +168,6 @@ export class AmiDecoder {
 }
 
 export const MAX_FRAME_BYTES = 1024 * 1024
-const MAX_GREETING_BYTES = 1024
 
 const EMPTY = Buffer.alloc(0)
 const CRLF_END = Buffer.from('\r\n\r\n')

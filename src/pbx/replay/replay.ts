@@ -28,7 +28,13 @@ export type Replay = {
   stop(): Promise<void>
 }
 
-type Peer = { readonly socket: Socket<unknown>; conversation: Conversation | undefined; unsent: Buffer; ready: boolean }
+type Peer = {
+  readonly socket: Socket<unknown>
+  conversation: Conversation | undefined
+  unsent: Buffer
+  ready: boolean
+  closing: boolean
+}
 
 /** Plays recordings as a PBX. Events begin when a client has logged in, and wait while there is none. */
 export function startReplay({ files, hostname = '127.0.0.1', port = 0, speed = 1, cut, tls }: ReplayOptions): Replay {
@@ -60,13 +66,13 @@ export function startReplay({ files, hostname = '127.0.0.1', port = 0, speed = 1
     flush(peer)
   }
   const ready = (): Peer[] => [...peers.values()].filter((peer) => peer.ready)
-  const hangUp = (): void => {
-    for (const peer of ready()) {
-      peer.ready = false
-      // What was written is sent before the end is.
-      peer.socket.end()
-    }
+  /** Ends a connection, once all that was written is sent. */
+  const close = (peer: Peer): void => {
+    peer.ready = false
+    peer.closing = true
+    flush(peer)
   }
+  const hangUp = (): void => ready().forEach(close)
 
   /** Sends what is due; false while a client has to read first, or has to log in again. */
   function step(): boolean {
@@ -111,10 +117,13 @@ export function startReplay({ files, hostname = '127.0.0.1', port = 0, speed = 1
     } else finish.resolve()
   }
   function flush(peer: Peer): void {
-    if (peer.unsent.length === 0) return
-    const sent = peer.socket.write(peer.unsent)
-    if (sent > 0) peer.unsent = peer.unsent.subarray(sent)
-    if (peer.unsent.length === 0 && timer === undefined) setImmediate(play)
+    if (peer.unsent.length > 0) {
+      const sent = peer.socket.write(peer.unsent)
+      if (sent > 0) peer.unsent = peer.unsent.subarray(sent)
+      if (peer.unsent.length > 0) return
+      if (timer === undefined) setImmediate(play)
+    }
+    if (peer.closing) peer.socket.end()
   }
 
   load()
@@ -124,11 +133,11 @@ export function startReplay({ files, hostname = '127.0.0.1', port = 0, speed = 1
     ...(tls === undefined ? {} : { tls }),
     socket: {
       open(socket) {
-        const peer: Peer = { socket, conversation: undefined, unsent: Buffer.alloc(0), ready: false }
+        const peer: Peer = { socket, conversation: undefined, unsent: Buffer.alloc(0), ready: false, closing: false }
         peers.set(socket, peer)
         peer.conversation = persona.meet({
           write: (text) => send(peer, text),
-          close: () => socket.end(),
+          close: () => close(peer),
           begin() {
             if (ready().length === 0) anchor = undefined
             peer.ready = true

@@ -166,13 +166,17 @@ describe('AmiDecoder', () => {
     ],
     ['a line of 100 KB', `${GREETING}Event: X\r\nPrivilege: a\r\nA: ${'x'.repeat(100_000)}\r\n\r\n`],
     ['10,000 headers', `${GREETING}Event: X\r\n${'A: b\r\n'.repeat(10_000)}\r\n`],
-    ['no line at all', 'x'.repeat(5_000)],
+    ['no line at all', 'x'.repeat(70_000)],
   ])('%s ends the stream, in bounded memory', (_, input) => {
     const decoder = new AmiDecoder()
     const bytes = Buffer.from(input)
     for (let at = 0; at < bytes.length; at += 65_536) decoder.push(bytes.subarray(at, at + 65_536))
     expect(decoder.fault).toBeString()
     expect(decoder.push(Buffer.from(crlf(EVENT)))).toEqual([])
+  })
+
+  test('megabytes at once are many frames, not a long one', () => {
+    expect(decode(recording('s-load')).length).toBe(3_025)
   })
 
   test('garbage never throws', () => {

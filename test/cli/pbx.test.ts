@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { startReplay } from '../../src/pbx/replay/replay.ts'
+import { fixture } from '../help/pbx.ts'
+
+const MAIN = join(import.meta.dir, '../../src/main.ts')
+
+function start(...args: string[]) {
+  return Bun.spawn([process.execPath, MAIN, 'pbx', ...args], { stdout: 'pipe', stderr: 'pipe', stdin: 'ignore' })
+}
+async function run(...args: string[]) {
+  const child = start(...args)
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
+  return { code: await child.exited, out, err }
+}
+
+describe('hookswitch pbx', () => {
+  test('check prints what it finds, and ends with 0', async () => {
+    const replay = startReplay({ files: [fixture('o-ivr-no-dial.ami')], speed: Number.POSITIVE_INFINITY })
+    const { code, out } = await run('check', `ami://u:s@127.0.0.1:${replay.port}`, '--listen-for', '100ms', '--json')
+    await replay.stop()
+    expect(code).toBe(0)
+    expect(JSON.parse(out)).toContainEqual({ level: 'ok', text: 'the user u may log in' })
+  })
+
+  test('check of a PBX that is not there ends with 1, in one line on standard error', async () => {
+    const { code, out, err } = await run('check', 'esl://:very-secret@127.0.0.1:1')
+    expect(code).toBe(1)
+    expect(out).toContain('connection refused')
+    expect(err.trim().split('\n')).toHaveLength(1)
+    expect(out + err).not.toContain('very-secret')
+  })
+
+  test.each([
+    [['replay', 'no-such-file'], 'cannot read no-such-file'],
+    [['replay', fixture('o-ivr-no-dial.ami'), '--speed', '0'], '--speed'],
+    [['replay', fixture('o-ivr-no-dial.ami'), '--listen', 'nowhere'], '--listen'],
+    [['check', 'http://x'], 'ami://'],
+    [['record', 'ami://u@h', 'file'], 'secret'],
+  ])('%j is wrong usage', async (args, message) => {
+    const { code, err } = await run(...args)
+    expect([code, err.trim().split('\n').length]).toEqual([2, 1])
+    expect(err).toContain(message)
+  })
+
+  test('replay says where it is a PBX, and ends at SIGTERM', async () => {
+    const child = start('replay', fixture('o-ivr-no-dial.ami'))
+    const line = new TextDecoder().decode((await child.stdout.getReader().read()).value)
+    expect(line).toMatch(/^hookswitch replays \d+ events on ami:\/\/any:any@127\.0\.0\.1:\d+\n$/)
+    child.kill('SIGTERM')
+    expect(await child.exited).toBe(0)
+  })
+})
