@@ -36,8 +36,10 @@ export function serveCommand(program: Command, stopped: () => Promise<void>): vo
       const app = await startApp(config, { log: createLog(config.logLevel), version: VERSION })
       if (app.hasNoUser)
         console.error('hookswitch: nobody can log in yet: hookswitch user add --email you@example.com --name You')
+      // Before the line that says it is ready: whoever reads it may stop us at once.
+      const stop = stopped()
       console.log(`hookswitch ready on ${app.url}`)
-      await stopped()
+      await stop
       await app.stop()
     })
 }

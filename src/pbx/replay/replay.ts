@@ -93,7 +93,7 @@ export function startReplay({ files, hostname = '127.0.0.1', port = 0, speed = 1
   }
 
   function play(): void {
-    timer = undefined
+    clearTimeout(timer)
     while (!stopped && ready().length > 0) {
       const next = steps[at]
       if (next === undefined) {
@@ -121,7 +121,6 @@ export function startReplay({ files, hostname = '127.0.0.1', port = 0, speed = 1
       const sent = peer.socket.write(peer.unsent)
       if (sent > 0) peer.unsent = peer.unsent.subarray(sent)
       if (peer.unsent.length > 0) return
-      if (timer === undefined) setImmediate(play)
     }
     if (peer.closing) peer.socket.end()
   }
@@ -141,7 +140,7 @@ export function startReplay({ files, hostname = '127.0.0.1', port = 0, speed = 1
           begin() {
             if (ready().length === 0) anchor = undefined
             peer.ready = true
-            if (timer === undefined) setImmediate(play)
+            setImmediate(play)
           },
           nowMs: () => atMs,
         })
@@ -149,7 +148,9 @@ export function startReplay({ files, hostname = '127.0.0.1', port = 0, speed = 1
       data: (socket, chunk) => peers.get(socket)?.conversation?.data(chunk),
       drain(socket) {
         const peer = peers.get(socket)
-        if (peer !== undefined) flush(peer)
+        if (peer === undefined) return
+        flush(peer)
+        setImmediate(play)
       },
       close(socket) {
         peers.get(socket)?.conversation?.stop()
