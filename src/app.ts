@@ -5,6 +5,7 @@ import { ensureFirstUser } from './auth/first.ts'
 import { authRoutes } from './auth/routes.ts'
 import { createAuthService } from './auth/service.ts'
 import { countUsers, findAccountId } from './auth/store.ts'
+import { callRoutes } from './calls/routes.ts'
 import { type Config, wrongUsage } from './config.ts'
 import { type Database, openDatabase } from './db/database.ts'
 import { lockFolder } from './db/lock.ts'
@@ -86,6 +87,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       .use(healthRoutes(db))
       .use(authRoutes(auth, config.trustProxies))
       .use(webhookRoutes(auth, webhooks, allow))
+      .use(callRoutes(auth, db))
       .use(overviewRoutes(auth, sources))
       .use(streamRoutes(auth, streams))
       .use(pageRoutes(await loadAssets()))

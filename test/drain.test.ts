@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'bun:test'
+import { statfsSync } from 'node:fs'
+import { emptyFolder, startServe } from './help/app.ts'
+import { ask, logIn, newToken, PASSWORD, webhook } from './help/client.ts'
+
+describe('stopping', () => {
+  test('answers the request in flight, and exits with 0', async () => {
+    using folder = emptyFolder()
+    const app = await startServe({ cwd: folder.path })
+    await newToken(app, 'late@example.com')
+    const answers = Array.from({ length: 8 }, () => logIn(app, 'late@example.com', PASSWORD))
+    await Promise.race(answers)
+    const stopped = app.stop()
+    const settled = await Promise.allSettled(answers)
+    expect(await stopped).toBe(0)
+    expect(settled.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0)
+  }, 60_000)
+})
+
+/** A small file system of its own, where the system lets us have one. */
+async function smallDisk(path: string): Promise<boolean> {
+  const mounted = await Bun.spawn(['mount', '-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', path], {
+    stdio: ['ignore', 'ignore', 'ignore'],
+  }).exited
+  return mounted === 0
+}
+
+test('a full disk is 503, with nothing half-written; room again is 200', async () => {
+  using folder = emptyFolder()
+  if (!(await smallDisk(folder.path))) return
+  try {
+    const app = await startServe({ cwd: folder.path, args: ['--log-level', 'silent'] })
+    const token = await newToken(app, 'full@example.com')
+    const list = [webhook('https://example.com/before')]
+    const put = (body: unknown) => ask(app, 'PUT', '/integration/webhook', { token, body })
+    expect((await put(list)).status).toBe(200)
+    const { bsize, bavail } = statfsSync(folder.path)
+    await Bun.write(`${folder.path}/ballast`, new Uint8Array(bsize * bavail))
+    const many = (n: number) =>
+      Array.from({ length: 100 }, (_, index) => webhook(`https://example.com/${n}/${index}/${'x'.repeat(1_900)}`))
+    // The log has some room of its own that it was given before.
+    let refused = await put(many(0))
+    for (let n = 1; refused.status === 200 && n < 50; n += 1) refused = await put(many(n))
+    expect(refused.status).toBe(503)
+    expect(refused.body.result).toEqual([])
+    const kept = (await ask(app, 'GET', '/integration/webhook', { token })).body.result as { url: string }[]
+    expect(kept.length === 1 || kept.length === 100).toBe(true)
+    await Bun.file(`${folder.path}/ballast`).delete()
+    expect((await put(list)).status).toBe(200)
+    expect(await app.stop()).toBe(0)
+  } finally {
+    await Bun.spawn(['umount', '-l', folder.path]).exited
+  }
+}, 60_000)

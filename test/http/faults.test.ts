@@ -1,0 +1,65 @@
+import { expect, test } from 'bun:test'
+import { Elysia, t } from 'elysia'
+import { faults } from '../../src/http/faults.ts'
+import type { Log } from '../../src/lib/log.ts'
+
+function application(draining = false) {
+  const logged: unknown[] = []
+  const note = (fact: unknown) => void logged.push(fact)
+  const log: Log = { debug: note, info: note, warn: note, error: note }
+  const root = new Elysia({ normalize: false, handler: { standardHostname: false } })
+  root
+    .use(faults({ log, routes: () => root.routes, draining: () => draining, newRequestId: () => 'request-1' }))
+    .get('/bug', () => {
+      throw new Error('password=hunter2')
+    })
+    .get('/wrong', () => ({ n: 'secret' }) as never, { response: { 200: t.Object({ n: t.Number() }) } })
+    .get('/query', () => 'fine', { query: t.Object({ limit: t.Optional(t.Integer({ minimum: 1, maximum: 200 })) }) })
+    .get('/call/:id', () => 'fine')
+  const get = async (path: string, method = 'GET') => {
+    const response = await root.fetch(new Request(`http://x${path}`, { method }))
+    return { status: response.status, headers: response.headers, body: await response.json() }
+  }
+  return { get, logged }
+}
+
+test.each(['/bug', '/wrong'])(
+  'a fault of ours is 500, names the request and nothing internal, and is logged: %s',
+  async (path) => {
+    const { get, logged } = application()
+    const { status, headers, body } = await get(path)
+    expect({ status, code: body.code, result: body.result, id: headers.get('x-request-id') }).toEqual({
+      status: 500,
+      code: 500,
+      result: [],
+      id: 'request-1',
+    })
+    expect(body.message).toContain('request-1')
+    expect(JSON.stringify(body)).not.toMatch(/hunter2|secret/)
+    expect(logged).toEqual([{ requestId: 'request-1', method: 'GET', path, err: expect.any(Error) }])
+  },
+)
+
+test('while the service drains every request is 503 and the connection closes', async () => {
+  for (const path of ['/query', '/nothing']) {
+    const { status, headers, body } = await application(true).get(path)
+    expect([status, headers.get('connection'), headers.get('x-request-id')]).toEqual([503, 'close', 'request-1'])
+    expect(body.result).toEqual([])
+  }
+})
+
+test('what a query lacks is 422, with the path of each fault', async () => {
+  const { status, body } = await application().get('/query?limit=500')
+  expect(status).toBe(422)
+  expect(body.result).toEqual({ errors: [{ path: '/limit', message: expect.stringContaining('200') }] })
+})
+
+test.each([
+  ['/call/1', 'GET, HEAD'],
+  ['/call/1/', 'GET, HEAD'],
+  ['/call', null],
+  ['/call/1/2', null],
+])('the methods of %s are %p', async (path, allow) => {
+  const { status, headers } = await application().get(path, 'DELETE')
+  expect([status, headers.get('allow')]).toEqual([allow === null ? 404 : 405, allow])
+})

@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Value } from '@sinclair/typebox/value'
+import { BODIES, EVENT_NAMES } from '../../src/calls/event.ts'
+import { EXAMPLES } from '../../src/openapi/examples.ts'
+import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
+
+const folder = emptyFolder()
+let app: RunningApp
+type Operation = {
+  responses: Record<string, unknown>
+  requestBody?: { content: Record<string, { schema: object; example?: object }> }
+}
+let document: {
+  openapi: string
+  paths: Record<string, Record<string, Operation>>
+  webhooks: Record<string, { post: Operation }>
+  components: { schemas: Record<string, unknown> }
+}
+
+beforeAll(async () => {
+  app = await startServe({ cwd: folder.path })
+  document = await (await fetch(`${app.url}/openapi.json`)).json()
+}, 60_000)
+afterAll(async () => {
+  await app.stop()
+  folder[Symbol.dispose]()
+})
+
+describe('the API document', () => {
+  test('is OpenAPI 3.1 and names every endpoint, but not the pages', () => {
+    expect(document.openapi).toBe('3.1.0')
+    expect(Object.keys(document.paths)).toEqual(
+      expect.arrayContaining([
+        '/auth/login',
+        '/auth/me',
+        '/auth/logout',
+        '/auth/change-password',
+        '/integration/webhook',
+        '/health',
+      ]),
+    )
+    expect(Object.keys(document.paths).filter((path) => path.startsWith('/docs'))).toEqual([])
+  })
+
+  test('gives every status that a route may answer', () => {
+    const statuses = (path: string, method: string) => Object.keys(document.paths[path]?.[method]?.responses ?? {})
+    expect(statuses('/integration/webhook', 'put')).toEqual([
+      '200',
+      '400',
+      '401',
+      '406',
+      '412',
+      '413',
+      '415',
+      '422',
+      '500',
+      '503',
+    ])
+    expect(statuses('/auth/login', 'post')).toEqual([
+      '200',
+      '400',
+      '401',
+      '406',
+      '413',
+      '415',
+      '422',
+      '429',
+      '500',
+      '503',
+    ])
+  })
+
+  test('has a schema for every body that is taken, and every reference leads somewhere', () => {
+    const put = document.paths['/integration/webhook']?.put?.requestBody?.content['application/json']
+    expect(put?.schema).toMatchObject({ type: 'array', maxItems: 100, items: { additionalProperties: false } })
+    const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(
+      ([, name]) => name ?? '',
+    )
+    expect(references.filter((name) => !(name in document.components.schemas))).toEqual([])
+    expect(references).toContain('Call')
+  })
+
+  test('lists the eight bodies as webhooks, each with an example', () => {
+    expect(Object.keys(document.webhooks).sort()).toEqual([...EVENT_NAMES].sort())
+    for (const { post } of Object.values(document.webhooks))
+      expect(post.requestBody?.content['application/json']?.example).toBeObject()
+  })
+})
+
+test.each(EXAMPLES.map((example) => [example.data.name, example] as const))(
+  'the example of %s is one',
+  (name, example) => {
+    expect([...Value.Errors(BODIES[name], example)]).toEqual([])
+  },
+)
+
+test('the page takes everything from the binary, under a strict policy', async () => {
+  const response = await fetch(`${app.url}/docs`)
+  const policy = response.headers.get('content-security-policy') ?? ''
+  expect(policy).toContain("default-src 'none'")
+  expect(policy).not.toContain('unsafe')
+  const links = [...(await response.text()).matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link = '']) => link)
+  expect(links.filter((link) => !link.startsWith('/docs/') && link !== 'data:,')).toEqual([])
+  for (const link of links.filter((one) => one.startsWith('/'))) expect((await fetch(app.url + link)).status).toBe(200)
+})
