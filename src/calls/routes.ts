@@ -5,6 +5,7 @@ import type { Database } from '../db/database.ts'
 import { accepts } from '../http/accepts.ts'
 import { responses, success } from '../http/envelope.ts'
 import { MAX_PAGE_SIZE, PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
+import { asks } from '../http/query.ts'
 import { Fault } from '../lib/fault.ts'
 import { Call, CallRecord, DIRECTIONS } from './event.ts'
 import { type CallFilter, readCall, readCalls } from './store.ts'
@@ -30,7 +31,7 @@ export function callRoutes(auth: AuthService, db: Database) {
     .use(accepts)
     .use(guard(auth))
     .get('/call', async ({ accountId, query }) => success(await page(db, accountId, query), 'These are the calls.'), {
-      query: Query,
+      ...asks(Query),
       response: responses(CallPage, 'unauthenticated', 'invalid'),
       detail: { summary: 'The records of calls, newest first', ...about },
     })

@@ -1,6 +1,7 @@
 import type { TSchema } from 'elysia'
 import { BODIES, Call, CallRecord, Hangup, Party, Recording, Stage, Transfer } from '../calls/event.ts'
 import { Failure } from '../http/envelope.ts'
+import { asMeant } from '../http/query.ts'
 import { EXAMPLES } from './examples.ts'
 
 /** What Elysia knows of a route, as far as the document needs it. */
@@ -126,7 +127,11 @@ const isSchema = (value: unknown): value is Json => isObject(value) && ('type' i
 function fields(schema: unknown): [name: string, schema: unknown, required: boolean][] {
   if (!isObject(schema) || !isObject(schema.properties)) return []
   const required = Array.isArray(schema.required) ? schema.required : []
-  return Object.entries(schema.properties).map(([name, field]) => [name, field, required.includes(name)])
+  return Object.entries(schema.properties).map(([name, field]) => [
+    name,
+    isObject(field) ? asMeant(field as TSchema) : field,
+    required.includes(name),
+  ])
 }
 
 const property = (schema: unknown, name: string) => fields(schema).find(([field]) => field === name)?.[1]

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { Elysia, t } from 'elysia'
 import { faults } from '../../src/http/faults.ts'
+import { asks } from '../../src/http/query.ts'
 import type { Log } from '../../src/lib/log.ts'
 
 function application(draining = false) {
@@ -14,7 +15,13 @@ function application(draining = false) {
       throw new Error('password=hunter2')
     })
     .get('/wrong', () => ({ n: 'secret' }) as never, { response: { 200: t.Object({ n: t.Number() }) } })
-    .get('/query', () => 'fine', { query: t.Object({ limit: t.Optional(t.Integer({ minimum: 1, maximum: 200 })) }) })
+    .get(
+      '/query',
+      ({ query }) => query,
+      asks(
+        t.Object({ limit: t.Optional(t.Integer({ minimum: 1, maximum: 200 })), state: t.Optional(t.Literal('up')) }),
+      ),
+    )
     .get('/call/:id', () => 'fine')
   const get = async (path: string, method = 'GET') => {
     const response = await root.fetch(new Request(`http://x${path}`, { method }))
@@ -48,10 +55,21 @@ test('while the service drains every request is 503 and the connection closes', 
   }
 })
 
-test('what a query lacks is 422, with the path of each fault', async () => {
-  const { status, body } = await application().get('/query?limit=500')
+test('what is wrong with a query is 422, every fault with its path', async () => {
+  const { get } = application()
+  expect((await get('/query?limit=20&state=up&other=x')).body).toMatchObject({ limit: 20, state: 'up' })
+  expect((await get('/query')).status).toBe(200)
+  const { status, body } = await get('/query?limit=500&state=down')
   expect(status).toBe(422)
-  expect(body.result).toEqual({ errors: [{ path: '/limit', message: expect.stringContaining('200') }] })
+  expect(body.result).toEqual({
+    errors: [
+      { path: '/limit', message: 'may be 200 at most' },
+      { path: '/state', message: 'must be "up"' },
+    ],
+  })
+  expect((await get('/query?limit=many')).body.result).toEqual({
+    errors: [{ path: '/limit', message: 'must be a whole number' }],
+  })
 })
 
 test.each([
