@@ -167,13 +167,15 @@ function dialed(state: TrackerState, signal: At & Extract<ChannelSignal, { kind:
 function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   const place = destination(dialled)
   if (place === null) return
+  const isFirst = destination(channel.dialled) === null
   channel.dialled = place
   const call = callOf(state, channel)
   if (call === undefined) return
   for (const stage of call.stages) {
     if (stage.kind === 'group' && stage.source === channel.id && !stage.ended) stage.target = place
   }
-  if (!call.told && call.root === channel.id && call.did === null) beginDirection(call, channel)
+  // Who called whom is what was said first: later places are the dialplan's.
+  if (isFirst && !call.told && call.root === channel.id) beginDirection(call, channel)
 }
 
 function bridged(

@@ -102,6 +102,8 @@ export function pair(state: TrackerState, oneId: string, twoId: string): void {
   one.half = 1
   two.pair = one.id
   two.half = 2
+  const call = callOf(state, one)
+  if (call !== undefined && two.callId === null) place(state, two, call)
   touch(state, callOf(state, one))
   touch(state, callOf(state, two))
 }

@@ -69,7 +69,7 @@ export function settleDirection(
   // In click-to-call the other party is whom the agent's channel dials; else whom the caller dials.
   const dialler = call.clickToCall ? party : (channelOf(state, call.root) ?? party)
   if (callOf(state, dialler) !== call) return
-  const dialled = destination(dialler.dialled)
+  const dialled = call.clickToCall ? destination(dialler.dialled) : (call.to.number ?? destination(dialler.dialled))
   if (dest.endpoint.kind === 'external' && !isForward(dest, dialled, party)) {
     call.direction = 'outbound'
     call.to = partyOf(dest.endpoint)

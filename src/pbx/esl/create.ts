@@ -1,0 +1,95 @@
+import type { ChannelSignal, Endpoint } from '../../calls/signal.ts'
+import { cleanText } from '../text.ts'
+import { addLeg, type EslContext, userOf, variableOf } from './context.ts'
+import type { EslEvent } from './event.ts'
+
+/** CHANNEL_CREATE: first sight of a leg, whom it is, and for whom it is made. */
+export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[] {
+  const id = event.get('Unique-ID')
+  if (id === '' || context.legs.has(id)) return []
+  const virtual = event.get('Channel-Name').startsWith('loopback/')
+  const outbound = event.get('Call-Direction') === 'outbound'
+  const second = virtual ? variableOf(event, 'other_loopback_leg_uuid') : ''
+  const isSecond = virtual && !outbound && second !== ''
+  const source = outbound ? sourceOf(event) : null
+  const endpoint = endpointOf(context, event, virtual, outbound)
+  const dialled = event.get('Caller-Destination-Number')
+  addLeg(context, {
+    id,
+    virtual,
+    source,
+    originated: outbound && source === null,
+    extension: endpoint.kind === 'extension' ? endpoint.number : null,
+    dialled,
+  })
+  const channel: ChannelSignal = {
+    kind: 'channel',
+    id,
+    linkedId: source === null && !isSecond ? id : null,
+    endpoint,
+    dialled: outbound && !virtual ? null : dialled,
+    originated: outbound && source === null,
+    shown: null,
+  }
+  if (isSecond) return [channel, { kind: 'pair', one: second, two: id }]
+  if (!outbound) return [channel]
+  return [...sourceMoved(context, event, source, endpoint), channel, dialOf(event, id, source, endpoint)]
+}
+
+function dialOf(event: EslEvent, id: string, source: string | null, endpoint: Endpoint): ChannelSignal {
+  const shown = cleanText(event.get('Caller-Caller-ID-Number'))
+  return { kind: 'dial', source, dest: id, endpoint, shown: shown === endpoint.number ? null : shown }
+}
+
+/** The event says where in the dialplan the leg that dials is right now. */
+function sourceMoved(context: EslContext, event: EslEvent, source: string | null, endpoint: Endpoint): ChannelSignal[] {
+  const leg = source === null ? undefined : context.legs.get(source)
+  if (leg === undefined || source === null) return []
+  if (endpoint.number !== null) leg.reached.add(endpoint.number)
+  const agent = variableOf(event, 'cc_agent')
+  if (agent !== '') context.offers.delete(`${source} ${agent}`)
+  const where = event.get('Other-Type') === 'originator' ? event.get('Other-Leg-Destination-Number') : ''
+  if (where === '' || where === leg.dialled) return []
+  leg.dialled = where
+  return [{ kind: 'dialled', id: source, dialled: where }]
+}
+
+/** Who has this leg dialled: the order of the tests matters (a queue's legs name no other leg). */
+function sourceOf(event: EslEvent): string | null {
+  const other = event.get('Other-Type') === 'originator' ? event.get('Other-Leg-Unique-ID') : ''
+  const found =
+    other ||
+    variableOf(event, 'cc_member_session_uuid') ||
+    variableOf(event, 'ent_originate_aleg_uuid') ||
+    variableOf(event, 'originating_leg_uuid')
+  return found === '' ? null : found
+}
+
+const VIRTUAL: Endpoint = { kind: 'virtual', number: null, name: null }
+
+function endpointOf(context: EslContext, event: EslEvent, virtual: boolean, outbound: boolean): Endpoint {
+  if (virtual) return VIRTUAL
+  const profile = variableOf(event, 'sofia_profile_name')
+  const gateway = variableOf(event, 'sip_gateway_name')
+  const number = event.get('Caller-Destination-Number')
+  if (!outbound) {
+    const user = variableOf(event, 'user_name')
+    const caller = event.get('Caller-Orig-Caller-ID-Number') || event.get('Caller-Caller-ID-Number')
+    const name = event.get('Caller-Orig-Caller-ID-Name') || event.get('Caller-Caller-ID-Name')
+    const display = name === caller ? '' : name
+    return context.naming.caller(user || variableOf(event, 'sip_gateway') || profile, caller, display, user !== '')
+  }
+  const user = variableOf(event, 'dialed_user') || userOf(event.get('Channel-Presence-ID'))
+  const display = event.get('Caller-Callee-ID-Name')
+  // What FreeSWITCH calls a party that it knows no name of.
+  const shown = display === 'Outbound Call' || display === number ? '' : display
+  if (gateway !== '') return context.naming.callee(gateway, number, '', '')
+  if (user !== '' && variableOf(event, 'dialed_user') !== '') return context.naming.callee(user, null, number, shown)
+  // Dialled by its address alone (a redirected call): a short number is one of the PBX's own.
+  return context.naming.callee(
+    /^\d{2,6}$/.test(number) ? number : profile,
+    /^\d{2,6}$/.test(number) ? null : number,
+    number,
+    shown,
+  )
+}

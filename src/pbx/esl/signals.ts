@@ -1,0 +1,216 @@
+import type { At, ChannelSignal, Signal, Translator } from '../../calls/signal.ts'
+import { createNaming } from '../naming.ts'
+import { createStamps } from '../stamps.ts'
+import { cleanText } from '../text.ts'
+import { answered, bridge, transfersOf, unbridge } from './bridges.ts'
+import { callcenter, fifo } from './callcenter.ts'
+import { codeOfCause, isUnreached, resultOfCause } from './causes.ts'
+import { dropLeg, type EslContext, type Leg, variableOf } from './context.ts'
+import { createLeg } from './create.ts'
+import type { EslFrame } from './decoder.ts'
+import type { EslEvent } from './event.ts'
+import { listedChannels } from './listed.ts'
+
+/** ESL events → signals. FreeSWITCH has no call object and tells most by variables: what matters is kept for each leg. */
+export type EslOptions = {
+  readonly trunks: readonly string[]
+  readonly extensions: readonly string[]
+  /** Channel variables to pass on. */
+  readonly variables: readonly string[]
+}
+
+export function createEslSignals(options: EslOptions): Translator<EslFrame> {
+  const stamps = createStamps()
+  const context: EslContext = {
+    legs: new Map(),
+    naming: createNaming(options),
+    variables: options.variables,
+    told: new Map(),
+    offers: new Map(),
+    transferred: new Set(),
+    count: 0,
+  }
+  return {
+    event(frame, arrivedUs) {
+      const event = frame.event
+      if (event === undefined) return []
+      const signals = read(context, event)
+      if (signals.length === 0) return []
+      const stamp = Number(event.get('Event-Date-Timestamp'))
+      const at: At = { atUs: stamps.at(Number.isFinite(stamp) && stamp > 0 ? stamp : null, arrivedUs), arrivedUs }
+      return signals.map((signal): Signal => ({ ...at, ...signal }))
+    },
+    listed: (rows, arrivedUs) => [
+      { kind: 'listed', atUs: arrivedUs, arrivedUs, channels: listedChannels(context, rows) },
+    ],
+  }
+}
+
+function read(context: EslContext, event: EslEvent): ChannelSignal[] {
+  if (event.name === 'CUSTOM') return custom(context, event)
+  const handler = HANDLERS[event.name]
+  if (handler === undefined) return []
+  const leg = context.legs.get(event.get('Unique-ID'))
+  if (leg === undefined) return handler(context, event, undefined)
+  // A transfer is told before what it leads to, and UNBRIDGE shows it when the leg is not bridged any more.
+  return [...transfersOf(context, event, leg), ...besides(context, event, leg), ...handler(context, event, leg)]
+}
+
+function custom(context: EslContext, event: EslEvent): ChannelSignal[] {
+  switch (event.subclass) {
+    case 'callcenter::info':
+      return callcenter(context, event)
+    case 'fifo::info':
+      return fifo(event)
+    case 'conference::maintenance':
+      if (event.get('Action') !== 'add-member') return []
+      return [{ kind: 'room', id: event.get('Unique-ID'), room: event.get('Conference-Name') }]
+    default:
+      return []
+  }
+}
+
+/** What any event of a leg may show for the first time. */
+function besides(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
+  const id = leg.id
+  const signals: ChannelSignal[] = []
+  const dialled = event.get('Caller-Destination-Number')
+  if (leg.source === null && !leg.originated && dialled !== '' && dialled !== leg.dialled) {
+    leg.dialled = dialled
+    signals.push({ kind: 'dialled', id, dialled })
+  }
+  if (!leg.hungUpItself && /^recv_(bye|cancel)$/.test(variableOf(event, 'sip_hangup_disposition'))) {
+    leg.hungUpItself = true
+    signals.push({ kind: 'hangup_requested', id })
+  }
+  signals.push(...unreached(context, event, leg))
+  const application = variableOf(event, 'current_application') || variableOf(event, 'last_app')
+  if (application === 'voicemail') signals.push({ kind: 'voicemail', id })
+  if (application === 'conference') signals.push(...conference(context, leg))
+  for (const name of context.variables) {
+    const value = variableOf(event, name)
+    if (value === '' || context.told.get(`${id} ${name}`) === value) continue
+    context.told.set(`${id} ${name}`, value)
+    signals.push({ kind: 'variable', id, name, value: cleanText(value) ?? '' })
+  }
+  return signals
+}
+
+/** A bridge that could reach nobody makes no leg: only the caller's variables say whom it was to ring. */
+function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
+  const disposition = variableOf(event, 'originate_disposition')
+  const user = variableOf(event, 'dialed_user')
+  if (!isUnreached(disposition) || user === '' || leg.reached.has(user) || leg.unreached.has(user)) return []
+  leg.unreached.add(user)
+  return [
+    {
+      kind: 'dial_failed',
+      source: leg.id,
+      endpoint: context.naming.named(user, null),
+      result: resultOfCause(disposition),
+    },
+  ]
+}
+
+/**
+ * A leg in a conference shows it by its application alone, and not before its end where conference events are not sent: others that
+ * dialled the same and talk to nobody else are taken to be in the same room.
+ */
+function conference(context: EslContext, leg: Leg): ChannelSignal[] {
+  if (leg.gone) return []
+  const room = leg.dialled
+  const others = [...context.legs.values()].filter(
+    (one) =>
+      one.dialled === room &&
+      one.answered &&
+      !one.gone &&
+      one.source === null &&
+      one.peers.length === 0 &&
+      one.reached.size === 0,
+  )
+  return [leg, ...others].map((one) => ({ kind: 'room', id: one.id, room }))
+}
+
+type Handler = (context: EslContext, event: EslEvent, leg: Leg | undefined) => ChannelSignal[]
+
+const ringing: Handler = (_context, event) => [{ kind: 'ringing', id: event.get('Unique-ID') }]
+
+const answer: Handler = (_context, event, leg) => {
+  if (leg === undefined) return []
+  leg.answered = true
+  if (leg.source === null && !leg.originated) return [{ kind: 'up', id: event.get('Unique-ID') }]
+  return answered(leg)
+}
+
+const hangup: Handler = (_context, event, leg) => {
+  const id = event.get('Unique-ID')
+  if (id === '' || leg?.gone === true) return []
+  const cause = event.get('Hangup-Cause')
+  if (leg !== undefined) leg.gone = true
+  const gaveUp = cause === 'ORIGINATOR_CANCEL' && leg !== undefined && leg.source === null && !leg.hungUpItself
+  const result = resultOfCause(cause)
+  return [
+    ...(gaveUp ? [{ kind: 'hangup_requested' as const, id }] : []),
+    {
+      kind: 'hangup',
+      id,
+      end: {
+        code: codeOfCause(cause),
+        result: result === 'cancelled' ? 'other' : result,
+        withdrawn: result === 'cancelled' || cause === 'NORMAL_CLEARING',
+        mayTransfer: leg !== undefined && leg.peers.length > 0,
+        forwardedTo: cleanText(variableOf(event, 'sip_redirect_contact_user_0')),
+      },
+    },
+  ]
+}
+
+const destroyed: Handler = (context, event, leg) => {
+  const signals = hangup(context, event, leg)
+  dropLeg(context, event.get('Unique-ID'))
+  return signals
+}
+
+/** A message for voicemail is no recording of the call, and neither is what runs on plumbing. */
+const isMessage = (event: EslEvent): boolean =>
+  variableOf(event, 'current_application') === 'voicemail' || event.get('Channel-Name').startsWith('loopback/voicemail')
+
+const recordStart: Handler = (_context, event) =>
+  isMessage(event)
+    ? []
+    : [{ kind: 'recording_started', id: event.get('Unique-ID'), path: event.get('Record-File-Path') || null }]
+
+const recordStop: Handler = (_context, event) => {
+  if (isMessage(event)) return []
+  const ms = Number(variableOf(event, 'record_ms'))
+  const discarded =
+    variableOf(event, 'RECORD_DISCARDED') === 'true' || event.get('Record-Completion-Cause') === 'empty-file'
+  return [
+    {
+      kind: 'recording_stopped',
+      id: event.get('Unique-ID'),
+      path: event.get('Record-File-Path') || null,
+      durationMs: Number.isFinite(ms) && variableOf(event, 'record_ms') !== '' ? ms : null,
+      kept: !discarded,
+    },
+  ]
+}
+
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  CHANNEL_CREATE: createLeg,
+  CHANNEL_PROGRESS: ringing,
+  CHANNEL_PROGRESS_MEDIA: ringing,
+  CHANNEL_ANSWER: answer,
+  CHANNEL_BRIDGE: bridge,
+  CHANNEL_UNBRIDGE: unbridge,
+  CHANNEL_HOLD: (_context, event) => [{ kind: 'held', id: event.get('Unique-ID'), held: true }],
+  CHANNEL_UNHOLD: (_context, event) => [{ kind: 'held', id: event.get('Unique-ID'), held: false }],
+  CHANNEL_HANGUP: hangup,
+  CHANNEL_HANGUP_COMPLETE: hangup,
+  CHANNEL_DESTROY: destroyed,
+  RECORD_START: recordStart,
+  RECORD_STOP: recordStop,
+  CHANNEL_PARK: () => [],
+  CHANNEL_UNPARK: () => [],
+  CALL_UPDATE: () => [],
+}
