@@ -74,7 +74,7 @@ function meeting(context: EslContext, one: Leg, two: Leg): ChannelSignal[] {
   if (firstPeer !== undefined && secondPeer !== undefined) {
     return attended(context, [firstPeer, secondPeer], first.id, second.id)
   }
-  const waiting = firstPeer === undefined ? second : first
+  const waiting = secondPeer === undefined ? first : second
   const fresh = waiting === first ? second : first
   const peer = firstPeer ?? secondPeer
   if (peer !== undefined && fresh.source !== null && fresh.source !== waiting.id) {
@@ -108,11 +108,11 @@ function referred(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal
   const disposition = variableOf(event, 'endpoint_disposition')
   const isBlind = disposition === 'BLIND_TRANSFER' || event.get('Hangup-Cause') === 'BLIND_TRANSFER'
   const to = cleanText(destination.replace(/^blind:/, ''))
-  if (!isBlind || !destination.startsWith('blind:') || to === null) return []
+  if (!isBlind || !destination.startsWith('blind:') || to === null || leg.sentTo === to) return []
+  leg.sentTo = to
   const transferee = leg.peer ?? leg.peers.at(-1) ?? null
   const other = transferee === null ? undefined : context.legs.get(transferee)
-  if (other === undefined || other.expected === to) return []
-  other.expected = to
+  if (other !== undefined) other.expected = to
   return [{ kind: 'blind_transfer', transferer: leg.id, transferee, to }]
 }
 

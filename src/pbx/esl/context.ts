@@ -25,6 +25,8 @@ export type Leg = {
   transferSource: string
   /** Where a transfer that was told already sends it. */
   expected: string | null
+  /** Where it sent the other party. */
+  sentTo: string | null
   /** Whom it dialled. */
   reached: Set<string>
   unreached: Set<string>
@@ -60,6 +62,7 @@ export function addLeg(
     left: false,
     transferSource: '',
     expected: null,
+    sentTo: null,
     reached: new Set(),
     unreached: new Set(),
     hungUpItself: false,

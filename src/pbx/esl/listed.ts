@@ -61,6 +61,8 @@ function listedChannel(
       dialled: row.dest ?? '',
     })
     leg.answered = up
+    // The transfer that brought it where it is was told, or was none, before it was listed.
+    leg.expected = row.dest ?? null
     leg.bridged = peer !== undefined
     leg.told = up && peer !== undefined
     if (peer !== undefined) {
