@@ -12,11 +12,13 @@ import { lockFolder } from './db/lock.ts'
 import { newAttempt } from './deliveries/attempt.ts'
 import { startDispatcher } from './deliveries/dispatcher.ts'
 import { newEmitter } from './deliveries/emitter.ts'
+import type { Stored } from './deliveries/outbox.ts'
 import { faults } from './http/faults.ts'
 import { healthRoutes } from './http/health.ts'
 import { startServer } from './http/server.ts'
 import type { Log } from './lib/log.ts'
 import { parseAllowList } from './lib/net.ts'
+import { rfc3339 } from './lib/time.ts'
 import { openApiRoutes } from './openapi/routes.ts'
 import { loadAssets } from './page/assets.ts'
 import { overviewRoutes } from './page/overview.ts'
@@ -24,6 +26,7 @@ import { pageRoutes } from './page/routes.ts'
 import { readAccountOf, readDeliveries } from './page/store.ts'
 import { startStreams, streamRoutes } from './page/stream.ts'
 import { createTally } from './page/tally.ts'
+import { startWatch } from './pbx/watch.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import { createWebhookService } from './webhooks/service.ts'
 
@@ -49,7 +52,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     lock.release()
   }
   try {
-    await accountsOf(db, config)
+    const accounts = await accountsOf(db, config)
     if (config.firstUser !== undefined) await ensureFirstUser(db, config.firstUser)
 
     const emitter = newEmitter()
@@ -70,11 +73,29 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       observer: tally.observer,
     })
     started.push(dispatcher)
+    const onStored = (stored: readonly Stored[]) => emitter.emit('stored', stored)
+    const watch = await startWatch({ db, pbxs: config.pbxs, accounts, onStored, log })
+    started.unshift(watch)
 
-    const liveCalls = () => []
-    const streams = startStreams({ emitter, auth, liveCalls, deliveries: (ids) => readDeliveries(db.read, ids) })
+    const streams = startStreams({
+      emitter,
+      auth,
+      liveCalls: watch.liveCalls,
+      deliveries: (ids) => readDeliveries(db.read, ids),
+    })
     started.push(streams)
-    const sources = { db, tally, health: dispatcher.health, liveCalls, pbxs: () => [] }
+    const pbxsOf = (accountId: number) =>
+      watch
+        .status()
+        .filter((pbx) => accounts.get(pbx.account) === accountId)
+        .map(({ name, kind, state, sinceUs, lastError }) => ({
+          name,
+          kind,
+          state,
+          since: rfc3339(sinceUs),
+          detail: lastError,
+        }))
+    const sources = { db, tally, health: dispatcher.health, liveCalls: watch.liveCalls, pbxs: pbxsOf }
 
     const root = new Elysia({
       name: 'root',

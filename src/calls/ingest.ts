@@ -6,7 +6,7 @@ import { nowUs as wallUs } from '../lib/time.ts'
 import type { CallEvent } from './event.ts'
 import type { Signal } from './signal.ts'
 import { readLiveCalls, type SavedCall, storeHappened } from './store.ts'
-import { newTracker, restore, type StoredCall, takeChanges, track } from './tracker.ts'
+import { type LiveCall, liveCalls, newTracker, restore, type StoredCall, takeChanges, track } from './tracker.ts'
 
 /** The tracker of one PBX, and what it tells on its way to the store. */
 export type Ingest = {
@@ -14,7 +14,7 @@ export type Ingest = {
   feed(signals: readonly Signal[]): boolean
   /** Events that are told but not on disk yet. */
   readonly waiting: () => number
-  readonly liveCalls: () => number
+  readonly liveCalls: () => LiveCall[]
   /** Stores what is left and stops. */
   stop(): Promise<void>
 }
@@ -134,7 +134,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       return true
     },
     waiting: () => events.length,
-    liveCalls: () => state.calls.size,
+    liveCalls: () => liveCalls(state),
     async stop() {
       stopped = true
       clearTimeout(wake)

@@ -1,9 +1,10 @@
 import type { NewId } from '../lib/id.ts'
-import type { CallEvent } from './event.ts'
+import type { CallEvent, Call as CallView, Stage as StageView } from './event.ts'
 import type { Signal } from './signal.ts'
 import { apply } from './tracker/apply.ts'
 import type { Call, Channel, TrackerState } from './tracker/state.ts'
 import { tellDue } from './tracker/tell.ts'
+import { callView, stagesView } from './tracker/view.ts'
 import { newWakes } from './tracker/wakes.ts'
 
 /**
@@ -91,4 +92,13 @@ export function restore(state: TrackerState, stored: readonly StoredCall[]): voi
     }
     state.dirty.add(call.id)
   }
+}
+
+/** A call that is up, as receivers would see it now. */
+export type LiveCall = { readonly pbx: string; readonly call: CallView; readonly stages: StageView[] }
+
+export function liveCalls(state: TrackerState): LiveCall[] {
+  return [...state.calls.values()]
+    .filter((call) => call.told && !call.ended)
+    .map((call) => ({ pbx: state.pbx, call: callView(state, call), stages: stagesView(call) }))
 }

@@ -47,7 +47,12 @@ type Backoff = {
 
 const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 30_000, stableMs: 60_000, refusedMs: 60_000 }
 
-export type Supervisor = { status(): PbxStatus; stop(): Promise<void> }
+export type Supervisor = {
+  status(): PbxStatus
+  /** Something was missed: connects anew, and asks what is up. */
+  reconnect(): void
+  stop(): Promise<void>
+}
 
 /**
  * Keeps one PBX connected, for ever: connecting → up → down → connecting …; a refusal is tried again after a minute and more.
@@ -124,6 +129,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       eventsPerSecond: rate.perSecond(),
       ...counts,
     }),
+    reconnect: () => session?.stop(),
     async stop() {
       stopped = true
       stopping.resolve()

@@ -48,11 +48,39 @@ export function createAmiSignals(options: AmiOptions): Translator<AmiFrame> {
   }
 }
 
-/** Events that tell something; all others can be passed over unread. */
-export function isWanted(name: string, variable: () => string, options: AmiOptions): boolean {
-  if (name === 'VarSet') return VARIABLES.has(variable()) || options.variables.includes(variable())
-  return HANDLERS[name] !== undefined
+/**
+ * Events of the common kinds that tell nothing here, to be passed over unread: variables and dialplan steps are most of what a PBX
+ * sends. Other names are let through: the connector wants some of them.
+ */
+export function isNoise(name: string, peek: (key: string) => string, options: AmiOptions): boolean {
+  if (name === 'VarSet') return !VARIABLES.has(peek('Variable')) && !options.variables.includes(peek('Variable'))
+  if (name === 'Newexten') return !STEPS.has(peek('Application').toLowerCase())
+  return NOISE.has(name)
 }
+
+const STEPS: ReadonlySet<string> = new Set(['dial', 'voicemail'])
+
+const NOISE: ReadonlySet<string> = new Set([
+  'RTCPSent',
+  'RTCPReceived',
+  'DeviceStateChange',
+  'ExtensionStatus',
+  'QueueMemberStatus',
+  'PeerStatus',
+  'ContactStatus',
+  'PresenceStateChange',
+  'ChallengeSent',
+  'SuccessfulAuth',
+  'DTMFBegin',
+  'DTMFEnd',
+  'MusicOnHoldStart',
+  'MusicOnHoldStop',
+  'NewConnectedLine',
+  'NewCallerid',
+  'BridgeCreate',
+  'BridgeDestroy',
+  'SoftHangupRequest',
+])
 
 /** What any event of a channel shows besides: another Linkedid, and the operator's variables. */
 function refresh(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
