@@ -13,6 +13,10 @@ import { newAttempt } from './deliveries/attempt.ts'
 import { startDispatcher } from './deliveries/dispatcher.ts'
 import { newEmitter } from './deliveries/emitter.ts'
 import type { Stored } from './deliveries/outbox.ts'
+import { startPruner } from './deliveries/pruner.ts'
+import { deliveryRoutes } from './deliveries/routes.ts'
+import { sendSample } from './deliveries/sample.ts'
+import { createDeliveryService } from './deliveries/service.ts'
 import { faults } from './http/faults.ts'
 import { healthRoutes } from './http/health.ts'
 import { startServer } from './http/server.ts'
@@ -76,6 +80,9 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const onStored = (stored: readonly Stored[]) => emitter.emit('stored', stored)
     const watch = await startWatch({ db, pbxs: config.pbxs, accounts, onStored, log })
     started.unshift(watch)
+    const deliveries = createDeliveryService({ db, onDue: () => emitter.emit('due') })
+    const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs } = config
+    started.push(startPruner({ db, log, keepDeliveredMs, keepFailedMs }))
 
     const streams = startStreams({
       emitter,
@@ -112,6 +119,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       .use(overviewRoutes(auth, sources))
       .use(streamRoutes(auth, streams))
       .use(pageRoutes(await loadAssets()))
+      .use(deliveryRoutes(auth, deliveries, (accountId, url) => sendSample({ db, attempt }, accountId, url)))
       .use(openApiRoutes(() => root.routes, version))
 
     // The port stays open to the end: while the rest comes to its end, requests are answered with 503.

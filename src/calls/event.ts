@@ -5,17 +5,6 @@ import { t } from 'elysia'
  * `[]`; enumerations are closed. Times are RFC 3339 in UTC with microseconds, durations whole seconds rounded down and
  * `null` until they are over, numbers and ids strings. `sequence`, not `time`, is the order.
  */
-export const EVENT_NAMES = [
-  'call_started',
-  'dial_started',
-  'dial_answered',
-  'dial_ended',
-  'call_blind_transferred',
-  'call_attended_transferred',
-  'call_ended',
-  'call_saved',
-] as const
-
 const closed = { additionalProperties: false } as const
 const text = t.Union([t.String(), t.Null()])
 const time = t.Union([t.String({ format: 'date-time' }), t.Null()])

@@ -101,8 +101,8 @@ function init({ target, id, timestampS, signature, body }: Request, signal: Abor
     body,
     signal,
     redirect: 'manual' as const,
-    // `false` keeps HTTP_PROXY of the environment out, which would undo the pin. Bun's types know only a URL.
-    proxy: proxy ?? ('' as string),
+    // `false` keeps HTTP_PROXY of the environment out, which would undo the pin.
+    proxy: proxy ?? false,
     ...(pinned ? { tls: { serverName: target.name } } : {}),
   }
 }

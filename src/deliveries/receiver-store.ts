@@ -51,3 +51,16 @@ export function readReceiver(tx: Tx, webhookId: number, nowUs: number): Receiver
     signUntilUs: both ? previousUntil : Number.POSITIVE_INFINITY,
   }
 }
+
+/** The first webhook of an account's list with this URL. */
+export function readListed(tx: Tx, accountId: number, url: string, nowUs: number): Receiver | undefined {
+  const row = prepared<{ id: number }, [number, string]>(
+    tx,
+    'SELECT id FROM webhooks WHERE account_id = ? AND url = ? AND position IS NOT NULL ORDER BY position LIMIT 1',
+  ).get(accountId, url)
+  return row === null ? undefined : readReceiver(tx, row.id, nowUs)
+}
+
+export function accountName(tx: Tx, id: number): string | null {
+  return prepared<{ name: string }, [number]>(tx, 'SELECT name FROM accounts WHERE id = ?').get(id)?.name ?? null
+}

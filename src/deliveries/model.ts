@@ -1,0 +1,64 @@
+import { t } from 'elysia'
+import { EVENT_NAMES } from './names.ts'
+import { STATES } from './record-store.ts'
+
+const text = t.Union([t.String(), t.Null()])
+const time = t.Union([t.String({ format: 'date-time' }), t.Null()])
+const moment = (what: string) => t.Optional(t.String({ format: 'date-time', description: what }))
+
+/** One event for one webhook. */
+export const Delivery = t.Object({
+  id: t.String(),
+  event_id: t.String({ description: 'the webhook-id header' }),
+  event: t.String(),
+  call_id: t.String(),
+  url: t.String(),
+  state: t.UnionEnum(STATES, { default: undefined }),
+  attempts_made: t.Integer({ description: 'those that count; the log also holds probes' }),
+  next_attempt_at: time,
+  created_at: t.String({ format: 'date-time' }),
+  delivered_at: time,
+})
+export type Delivery = typeof Delivery.static
+
+/** One POST as it went. Without an answer `status` is `null`, else `error`. */
+export const LoggedAttempt = t.Object({
+  at: t.String({ format: 'date-time' }),
+  status: t.Union([t.Integer(), t.Null()]),
+  duration_ms: t.Integer(),
+  error: text,
+  address: text,
+  response: text,
+})
+export type LoggedAttempt = typeof LoggedAttempt.static
+
+export const DeliveryDetail = t.Composite([
+  Delivery,
+  t.Object({ body: t.String({ description: 'as sent' }), attempts: t.Array(LoggedAttempt) }),
+])
+export type DeliveryDetail = typeof DeliveryDetail.static
+
+export const DeliveryPage = t.Object({ items: t.Array(Delivery), next_cursor: text })
+export type DeliveryPage = typeof DeliveryPage.static
+
+/** Which deliveries are meant. */
+export const DeliveryFilter = t.Object({
+  state: t.Optional(t.UnionEnum(STATES, { default: undefined })),
+  event: t.Optional(t.UnionEnum(EVENT_NAMES, { default: undefined })),
+  url: t.Optional(t.String({ maxLength: 2_048 })),
+  call_id: t.Optional(t.String({ maxLength: 64 })),
+  since: moment('created at this time (RFC 3339) or later'),
+  until: moment('created before this time (RFC 3339)'),
+})
+export type DeliveryFilter = typeof DeliveryFilter.static
+
+export const Queued = t.Object({ queued: t.Integer() })
+
+/** What came of a test request. */
+export const Tested = t.Object({
+  status: t.Union([t.Integer(), t.Null()]),
+  duration_ms: t.Integer(),
+  error: text,
+  response: text,
+})
+export type Tested = typeof Tested.static

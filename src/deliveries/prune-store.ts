@@ -1,0 +1,45 @@
+import { mutation, type Tx } from '../db/mutation.ts'
+import { prepared } from '../db/prepared.ts'
+import { DELIVERIES_PER_EVENT } from './outbox.ts'
+
+type Step = {
+  readonly afterId: number
+  readonly deliveredBeforeUs: number
+  readonly failedBeforeUs: number
+  readonly step: number
+}
+
+/**
+ * Takes out what has been kept long enough, of the next events from an id on: deliveries that have ended with their attempts, and
+ * events that have no delivery any more. The newest event stays, so that no id is given twice.
+ * @returns the last event looked at; `null`: all the others are too young.
+ */
+export const pruneStep = mutation(
+  'deliveries.prune',
+  (tx: Tx, { afterId, deliveredBeforeUs, failedBeforeUs, step }: Step): { lastId: number | null; pruned: number } => {
+    const latestUs = Math.max(deliveredBeforeUs, failedBeforeUs)
+    const events = prepared<{ id: number; atUs: number }, [number, number]>(
+      tx,
+      'SELECT id, at AS atUs FROM events WHERE id > ? AND id < (SELECT max(id) FROM events) ORDER BY id LIMIT ?',
+    ).all(afterId, step)
+    const old = events.filter(({ atUs }) => atUs < latestUs)
+    const last = old.at(-1)
+    if (last === undefined) return { lastId: null, pruned: 0 }
+    const firstDelivery = (afterId + 1) * DELIVERIES_PER_EVENT
+    const endDelivery = (last.id + 1) * DELIVERIES_PER_EVENT
+    const gone = prepared<{ id: number }, [number, number, number, number]>(
+      tx,
+      `DELETE FROM deliveries WHERE id >= ? AND id < ?
+       AND ((state = 1 AND ended_at < ?) OR (state > 1 AND ended_at < ?)) RETURNING id`,
+    ).all(firstDelivery, endDelivery, deliveredBeforeUs, failedBeforeUs)
+    const forget = prepared<never, [number]>(tx, 'DELETE FROM attempts WHERE delivery_id = ?')
+    for (const { id } of gone) forget.run(id)
+    const alone = prepared<never, [number, number, number]>(
+      tx,
+      `DELETE FROM events WHERE id > ? AND id <= ? AND at < ? AND NOT EXISTS
+         (SELECT 1 FROM deliveries d WHERE d.id >= events.id * ${DELIVERIES_PER_EVENT}
+          AND d.id < (events.id + 1) * ${DELIVERIES_PER_EVENT})`,
+    ).run(afterId, last.id, deliveredBeforeUs)
+    return { lastId: old.length === step ? last.id : null, pruned: gone.length + alone.changes }
+  },
+)

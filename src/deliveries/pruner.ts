@@ -1,0 +1,57 @@
+import type { Database } from '../db/database.ts'
+import type { Log } from '../lib/log.ts'
+import { MILLISECOND, type NowUs, nowUs as wallUs } from '../lib/time.ts'
+import { pruneStep } from './prune-store.ts'
+
+export type PrunerOptions = {
+  readonly db: Database
+  readonly log: Log
+  readonly keepDeliveredMs: number
+  readonly keepFailedMs: number
+  readonly nowUs?: NowUs
+  readonly everyMs?: number
+}
+
+const EVERY_MS = 10 * 60_000
+/** A step takes a few milliseconds of the writer; between two of them others have their turn. */
+const STEP = 250
+const PAUSE_MS = 20
+
+/** Takes out what has been kept long enough, in small steps. */
+export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
+  const { db, log, keepDeliveredMs, keepFailedMs, nowUs = wallUs, everyMs = EVERY_MS } = options
+  let stopped = false
+  let running: Promise<void> | undefined
+
+  async function prune(): Promise<void> {
+    let afterId = 0
+    let pruned = 0
+    while (!stopped) {
+      const now = nowUs()
+      const deliveredBeforeUs = now - keepDeliveredMs * MILLISECOND
+      const failedBeforeUs = now - keepFailedMs * MILLISECOND
+      const step = await db.commit(pruneStep, { afterId, deliveredBeforeUs, failedBeforeUs, step: STEP })
+      pruned += step.pruned
+      if (step.lastId === null) break
+      afterId = step.lastId
+      await Bun.sleep(PAUSE_MS)
+    }
+    if (pruned > 0) log.info({ pruned }, 'what was kept long enough was taken out')
+  }
+  const start = () => {
+    running ??= prune()
+      .catch((error) => log.warn({ err: error }, 'taking out what is old waits for the store'))
+      .finally(() => {
+        running = undefined
+      })
+  }
+  const timer = setInterval(start, everyMs)
+  start()
+  return {
+    async stop() {
+      stopped = true
+      clearInterval(timer)
+      await running
+    },
+  }
+}

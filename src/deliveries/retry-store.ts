@@ -1,0 +1,59 @@
+import { mutation, type Tx } from '../db/mutation.ts'
+import { prepared } from '../db/prepared.ts'
+import { type LogFilter, readLog } from './log-store.ts'
+import { DELIVERIES_PER_EVENT } from './outbox.ts'
+
+/** `left`: its URL is in the list no more. */
+export type Retried = 'unknown' | 'left' | 'queued'
+
+/** A pending one is only made due; any other gets a new schedule, whose first attempt is due at once. */
+function makeDue(tx: Tx, id: number, nowUs: number): void {
+  prepared<never, [number, number]>(
+    tx,
+    'UPDATE deliveries SET due_at = ? WHERE id = ? AND state = 0 AND due_at IS NOT NULL',
+  ).run(nowUs, id)
+  prepared<never, [number, number, number]>(
+    tx,
+    'UPDATE deliveries SET state = 0, tries = 0, due_at = ?, since = ?, ended_at = NULL WHERE id = ? AND state <> 0',
+  ).run(nowUs, nowUs, id)
+}
+
+const isListed = (tx: Tx, id: number): boolean | undefined => {
+  const row = prepared<{ listed: number }, [number]>(
+    tx,
+    `SELECT w.position IS NOT NULL AS listed FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?`,
+  ).get(id)
+  return row === null ? undefined : row.listed === 1
+}
+
+export const retryOne = mutation(
+  'deliveries.retryOne',
+  (tx: Tx, { accountId, id, nowUs }: { accountId: number | null; id: number; nowUs: number }): Retried => {
+    const owner = prepared<{ accountId: number }, [number]>(
+      tx,
+      'SELECT account_id AS accountId FROM events WHERE id = ?',
+    ).get(Math.floor(id / DELIVERIES_PER_EVENT))
+    const listed = isListed(tx, id)
+    if (owner === null || listed === undefined) return 'unknown'
+    if (accountId !== null && owner.accountId !== accountId) return 'unknown'
+    if (!listed) return 'left'
+    makeDue(tx, id, nowUs)
+    return 'queued'
+  },
+)
+
+type Step = { readonly filter: LogFilter; readonly beforeId: number; readonly nowUs: number; readonly step: number }
+
+/** How many were made due, and where the next step begins (`null`: there is none). */
+export type RetryStep = { queued: number; nextId: number | null }
+
+/** Retries a step of what matches, newest first. */
+export const retryStep = mutation(
+  'deliveries.retryStep',
+  (tx: Tx, { filter, beforeId, nowUs, step }: Step): RetryStep => {
+    const rows = readLog(tx, filter, beforeId, step)
+    const listed = rows.filter(({ id }) => isListed(tx, id) === true)
+    for (const { id } of listed) makeDue(tx, id, nowUs)
+    return { queued: listed.length, nextId: rows.length < step ? null : (rows.at(-1)?.id ?? null) }
+  },
+)

@@ -1,0 +1,76 @@
+import { Elysia, t } from 'elysia'
+import { guard } from '../auth/guard.ts'
+import type { AuthService } from '../auth/service.ts'
+import { accepts } from '../http/accepts.ts'
+import { takes, takesNothing, takesOptional } from '../http/body.ts'
+import { responses, success } from '../http/envelope.ts'
+import { MAX_PAGE_SIZE, PAGE_SIZE } from '../http/paging.ts'
+import { UrlOnly } from '../webhooks/model.ts'
+import { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, Queued, Tested } from './model.ts'
+import type { DeliveryService } from './service.ts'
+
+const BODY_FAULTS = ['unauthenticated', 'malformed', 'too_large', 'unsupported_media_type', 'invalid'] as const
+const about = { tags: ['Deliveries'], security: [{ bearer: [] }] }
+
+const Query = t.Composite([
+  DeliveryFilter,
+  t.Object({
+    limit: t.Optional(t.Integer({ minimum: 1, maximum: MAX_PAGE_SIZE, default: PAGE_SIZE })),
+    cursor: t.Optional(t.String({ description: 'next_cursor of the page before' })),
+  }),
+])
+
+/** Sends the sample request to a URL of an account. */
+export type SendTest = (accountId: number, url: string) => Promise<typeof Tested.static>
+
+export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, sendTest: SendTest) {
+  return new Elysia({ name: 'deliveries', normalize: false })
+    .use(accepts)
+    .use(guard(auth))
+    .get(
+      '/integration/delivery',
+      async ({ accountId, query: { limit, cursor, ...filter } }) =>
+        success(await deliveries.list(accountId, filter, limit, cursor), 'These are the deliveries.'),
+      {
+        query: Query,
+        response: responses(DeliveryPage, 'unauthenticated', 'invalid'),
+        detail: { summary: 'The log of deliveries, newest first', ...about },
+      },
+    )
+    .get(
+      '/integration/delivery/:id',
+      async ({ accountId, params }) => success(await deliveries.show(accountId, params.id), 'This is the delivery.'),
+      {
+        response: responses(DeliveryDetail, 'unauthenticated', 'not_found'),
+        detail: { summary: 'One delivery with its body and attempts', ...about },
+      },
+    )
+    .post(
+      '/integration/delivery/:id/retry',
+      async ({ accountId, params }) => success(await deliveries.retry(accountId, params.id), 'It is sent again.'),
+      {
+        ...takesNothing,
+        response: responses(Delivery, ...BODY_FAULTS, 'not_found'),
+        detail: { summary: 'Send one again, at once and on a new schedule', ...about },
+      },
+    )
+    .post(
+      '/integration/delivery/retry',
+      async ({ accountId, body }) =>
+        success({ queued: await deliveries.retryAll(accountId, body) }, 'What matches is sent again.'),
+      {
+        ...takesOptional(DeliveryFilter),
+        response: responses(Queued, ...BODY_FAULTS),
+        detail: { summary: 'Send all again that match, failed ones by default', ...about },
+      },
+    )
+    .post(
+      '/integration/webhook/test',
+      async ({ accountId, body }) => success(await sendTest(accountId, body.url), 'The test request was sent.'),
+      {
+        ...takes(UrlOnly),
+        response: responses(Tested, ...BODY_FAULTS),
+        detail: { summary: 'Send one signed sample request to a URL of the list', ...about },
+      },
+    )
+}

@@ -1,0 +1,110 @@
+import type { Database } from '../db/database.ts'
+import { PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
+import { Fault } from '../lib/fault.ts'
+import { MILLISECOND, type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
+import { type AttemptRow, type LogFilter, type LogRow, readDelivery, readLog } from './log-store.ts'
+import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, LoggedAttempt } from './model.ts'
+import { STATES } from './record-store.ts'
+import { type RetryStep, retryOne, retryStep } from './retry-store.ts'
+
+export type DeliveryService = ReturnType<typeof createDeliveryService>
+
+type Dependencies = {
+  readonly db: Database
+  /** Told after deliveries were made due. */
+  readonly onDue?: () => void
+  readonly nowUs?: NowUs
+}
+
+/** One step of retrying many: small enough that nobody waits for it. */
+const STEP = 500
+/** Above every id. */
+const NEWEST = Number.MAX_SAFE_INTEGER
+
+/** The log of deliveries, and what can be sent again. */
+export function createDeliveryService({ db, onDue = () => {}, nowUs = wallUs }: Dependencies) {
+  return {
+    async list(accountId: number, filter: DeliveryFilter, limit = PAGE_SIZE, cursor?: string): Promise<DeliveryPage> {
+      const [before] = cursor === undefined ? [NEWEST] : readCursor(cursor, ['number'])
+      const rows = readLog(db.read, logFilter(accountId, filter), Number(before), limit + 1)
+      const shown = rows.slice(0, limit)
+      const last = rows.length > limit ? shown.at(-1) : undefined
+      return { items: shown.map(deliveryOf), next_cursor: last === undefined ? null : writeCursor([last.id]) }
+    },
+
+    /** @throws Fault 404 when there is none of this id. */
+    async show(accountId: number, id: string): Promise<DeliveryDetail> {
+      const row = readDelivery(db.read, accountId, idOf(id))
+      if (row === undefined) throw unknown()
+      return { ...deliveryOf(row), body: row.body, attempts: row.attempts.map(attemptOf) }
+    },
+
+    /** @throws Fault 404, or 422 when its URL has left the list. */
+    async retry(accountId: number, id: string): Promise<Delivery> {
+      const retried = await db.commit(retryOne, { accountId, id: idOf(id), nowUs: nowUs() })
+      if (retried === 'unknown') throw unknown()
+      if (retried === 'left')
+        throw new Fault('invalid', 'The URL of this delivery has left the list: put it back to send this again.', {
+          errors: [{ path: '', message: 'is for a URL that has left the list' }],
+        })
+      onDue()
+      return this.show(accountId, id)
+    },
+
+    /** Retries all that match, failed ones unless the filter says otherwise. @returns how many. */
+    async retryAll(accountId: number, filter: DeliveryFilter): Promise<number> {
+      const meant = logFilter(accountId, filter)
+      const wanted: LogFilter = { ...meant, state: meant.state ?? 'failed', untilUs: meant.untilUs ?? nowUs() }
+      const next = (beforeId: number): Promise<RetryStep> =>
+        db.commit(retryStep, { filter: wanted, beforeId, nowUs: nowUs(), step: STEP })
+      let all = 0
+      for (let step = await next(NEWEST); ; step = await next(step.nextId)) {
+        all += step.queued
+        if (step.queued > 0) onDue()
+        if (step.nextId === null) break
+      }
+      return all
+    },
+  }
+}
+
+const unknown = () => new Fault('not_found', 'There is no delivery with this id.')
+
+/** @throws Fault 404 for what cannot be an id. */
+function idOf(text: string): number {
+  if (!/^[1-9]\d{0,15}$/.test(text)) throw unknown()
+  return Number(text)
+}
+
+export function logFilter(accountId: number, filter: DeliveryFilter): LogFilter {
+  const { state, event, url, call_id: callId, since, until } = filter
+  const sinceUs = since === undefined ? undefined : Date.parse(since) * MILLISECOND
+  const untilUs = until === undefined ? undefined : Date.parse(until) * MILLISECOND
+  return { accountId, state, event, url, callId, sinceUs, untilUs }
+}
+
+export function deliveryOf(row: LogRow): Delivery {
+  const state = STATES[row.state] ?? 'pending'
+  const timeOf = (atUs: number | null) => (atUs === null ? null : rfc3339(atUs))
+  return {
+    id: String(row.id),
+    event_id: row.uuid,
+    event: row.event,
+    call_id: row.callId,
+    url: row.url,
+    state,
+    attempts_made: row.attemptsMade,
+    next_attempt_at: state === 'pending' ? rfc3339(row.dueUs ?? row.createdUs) : null,
+    created_at: rfc3339(row.createdUs),
+    delivered_at: state === 'delivered' ? timeOf(row.endedUs) : null,
+  }
+}
+
+const attemptOf = ({ atUs, status, durationMs, error, address, response }: AttemptRow): LoggedAttempt => ({
+  at: rfc3339(atUs),
+  status,
+  duration_ms: durationMs,
+  error,
+  address,
+  response,
+})

@@ -1,0 +1,157 @@
+import { expect, test } from 'bun:test'
+import { startReceiver, until } from '../help/receiver.ts'
+import { ACCOUNT, newRig } from './rig.ts'
+
+const idsOf = (received: readonly { id: string }[]) => received.map(({ id }) => id)
+const states = async (rig: ReturnType<typeof newRig>) =>
+  (await rig.deliveries.list(ACCOUNT, {}, 200)).items.map(({ state }) => state)
+
+test('what is stored is sent once, signed, and written down', async () => {
+  using receiver = disposable(startReceiver())
+  await using rig = newRig()
+  await rig.setUrls(receiver.url)
+  const [id = ''] = await rig.tell('a')
+  await until('it is delivered', async () => (await states(rig))[0] === 'delivered')
+  const [secret] = await rig.webhooks.secrets(ACCOUNT)
+  expect(receiver.faults(secret?.secret ?? '')).toEqual([])
+  expect(idsOf(receiver.received)).toEqual([id])
+  const { headers } = receiver.received[0] ?? { headers: {} }
+  expect(headers).toMatchObject({
+    'content-type': 'application/json',
+    'user-agent': 'HookswitchHttpAgent/1.0',
+    'accept-encoding': 'identity',
+    host: new URL(receiver.url).host,
+  })
+  const [item] = (await rig.deliveries.list(ACCOUNT, {})).items
+  const shown = await rig.deliveries.show(ACCOUNT, item?.id ?? '')
+  expect(shown).toMatchObject({ state: 'delivered', attempts_made: 1, event_id: id, next_attempt_at: null })
+  expect(shown.attempts).toMatchObject([{ status: 200, error: null, address: '127.0.0.1', response: 'ok' }])
+})
+
+test('the events of one call come in their order, one at a time, while others do not wait', async () => {
+  let most = 0
+  const under = new Map<string, number>()
+  using receiver = disposable(
+    startReceiver(async ({ body }) => {
+      const { call } = JSON.parse(body).data
+      under.set(call, (under.get(call) ?? 0) + 1)
+      most = Math.max(most, under.get(call) ?? 0)
+      await Bun.sleep(2)
+      under.set(call, (under.get(call) ?? 0) - 1)
+      return new Response()
+    }),
+  )
+  await using rig = newRig()
+  await rig.setUrls(receiver.url)
+  const told: string[] = []
+  for (let round = 0; round < 10; round += 1) told.push(...(await rig.tell('a', 'a', 'b', 'a', 'c', 'b')))
+  await until('all came', () => receiver.received.length === 60)
+  expect(most).toBe(1)
+  for (const call of ['a', 'b', 'c']) {
+    const got = receiver.received.map(({ body }) => JSON.parse(body).data).filter((data) => data.call === call)
+    expect(got.map(({ sequence }) => sequence)).toEqual(got.map(({ sequence }) => sequence).toSorted((x, y) => x - y))
+  }
+  expect(new Set(idsOf(receiver.received))).toEqual(new Set(told))
+})
+
+test('at most 16 go to one webhook at a time', async () => {
+  let under = 0
+  let most = 0
+  using receiver = disposable(
+    startReceiver(async () => {
+      under += 1
+      most = Math.max(most, under)
+      await Bun.sleep(5)
+      under -= 1
+      return new Response()
+    }),
+  )
+  await using rig = newRig()
+  await rig.setUrls(receiver.url)
+  await rig.tell(...Array.from({ length: 200 }, (_, index) => `call ${index}`))
+  await until('all came', () => receiver.received.length === 200)
+  expect(most).toBeLessThanOrEqual(16)
+  expect(most).toBeGreaterThan(8)
+})
+
+test('a failure is tried again on the schedule, with the same webhook-id, and the last one fails', async () => {
+  using receiver = disposable(startReceiver(() => new Response('no', { status: 418 })))
+  await using rig = newRig({ scheduleMs: [30, 30] })
+  await rig.setUrls(receiver.url)
+  const [id] = await rig.tell('a')
+  await until('it failed', async () => (await states(rig))[0] === 'failed')
+  expect(idsOf(receiver.received)).toEqual([id ?? '', id ?? '', id ?? ''])
+  receiver.answerWith(() => new Response())
+  const [failed] = (await rig.deliveries.list(ACCOUNT, { state: 'failed' })).items
+  await rig.deliveries.retry(ACCOUNT, failed?.id ?? '')
+  await until('it is delivered', async () => (await states(rig))[0] === 'delivered')
+  const shown = await rig.deliveries.show(ACCOUNT, failed?.id ?? '')
+  expect(shown.attempts.map(({ status }) => status)).toEqual([418, 418, 418, 200])
+})
+
+test('a webhook that goes down and comes back gets all, in order, and probes spend no attempts', async () => {
+  using receiver = disposable(startReceiver(() => new Response('', { status: 500 })))
+  await using rig = newRig({ scheduleMs: [60_000, 60_000] })
+  await rig.setUrls(receiver.url)
+  const calls = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+  for (let round = 0; round < 5; round += 1) await rig.tell(...calls)
+  await until('it is down', () => rig.dispatcher.health(1).state === 'down')
+  const whileDown = receiver.received.length
+  await until('it is probed', () => receiver.received.length >= whileDown + 1)
+  receiver.received.length = 0
+  receiver.answerWith(() => new Response())
+  await until('all are delivered', async () => (await states(rig)).every((state) => state === 'delivered'), 20_000)
+  for (const call of calls) {
+    const got = receiver.received.map(({ body }) => JSON.parse(body).data).filter((data) => data.call === call)
+    expect(got.map(({ sequence }) => sequence)).toEqual(got.map(({ sequence }) => sequence).toSorted((x, y) => x - y))
+  }
+  expect(rig.dispatcher.health(1).state).toBe('up')
+  const { items } = await rig.deliveries.list(ACCOUNT, {}, 200)
+  expect(Math.max(...items.map(({ attempts_made }) => attempts_made))).toBeLessThanOrEqual(2)
+}, 40_000)
+
+test('one that hangs does not hold up another', async () => {
+  using dead = disposable(startReceiver(() => new Promise<Response>(() => {})))
+  using well = disposable(startReceiver())
+  await using rig = newRig({ attemptOptions: { timeoutMs: 500 } })
+  await rig.setUrls(dead.url, well.url)
+  for (let round = 0; round < 20; round += 1) await rig.tell(...Array.from({ length: 10 }, (_, n) => `${round} ${n}`))
+  await until('the well one has all', () => well.received.length === 200, 3_000)
+  expect(dead.received.length).toBeLessThanOrEqual(16)
+})
+
+test('what waits for a URL that leaves the list is cancelled; one that comes back begins anew', async () => {
+  using receiver = disposable(startReceiver(() => new Response('', { status: 400 })))
+  await using rig = newRig({ scheduleMs: [60_000] })
+  await rig.setUrls(receiver.url)
+  await rig.tell('a', 'b', 'c')
+  await until('each was tried', () => receiver.received.length === 3)
+  await rig.setUrls()
+  await until('all are cancelled', async () => (await states(rig)).every((state) => state === 'cancelled'))
+  const [item] = (await rig.deliveries.list(ACCOUNT, { state: 'cancelled' })).items
+  await expect(rig.deliveries.retry(ACCOUNT, item?.id ?? '')).rejects.toMatchObject({ status: 422 })
+  receiver.answerWith(() => new Response())
+  await rig.setUrls(receiver.url)
+  await rig.tell('d')
+  await until('the new one is delivered', async () => (await states(rig))[0] === 'delivered')
+  await until('the cancellation is over', async () => {
+    await rig.deliveries.retry(ACCOUNT, item?.id ?? '')
+    return receiver.received.length === 5
+  })
+})
+
+test('a backlog on disk is sent when the process starts, in order', async () => {
+  using receiver = disposable(startReceiver())
+  await using rig = newRig({ asleep: true })
+  await rig.setUrls(receiver.url)
+  for (let round = 0; round < 100; round += 1) await rig.tell('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j')
+  rig.wake()
+  await until('all came', () => receiver.received.length === 1_000)
+  const got = receiver.received.map(({ body }) => JSON.parse(body).data).filter((data) => data.call === 'c')
+  expect(got.map(({ sequence }) => sequence)).toEqual(got.map(({ sequence }) => sequence).toSorted((x, y) => x - y))
+  expect(new Set(idsOf(receiver.received)).size).toBe(1_000)
+})
+
+function disposable<T extends { stop(): unknown }>(value: T): T & Disposable {
+  return Object.assign(value, { [Symbol.dispose]: () => void value.stop() })
+}

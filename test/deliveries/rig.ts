@@ -1,0 +1,84 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openDatabase } from '../../src/db/database.ts'
+import { type AttemptOptions, newAttempt } from '../../src/deliveries/attempt.ts'
+import { type DispatcherOptions, startDispatcher } from '../../src/deliveries/dispatcher.ts'
+import { newEmitter } from '../../src/deliveries/emitter.ts'
+import { enqueue } from '../../src/deliveries/outbox.ts'
+import { createDeliveryService } from '../../src/deliveries/service.ts'
+import { newUuid } from '../../src/lib/id.ts'
+import { parseAllowList } from '../../src/lib/net.ts'
+import { nowUs } from '../../src/lib/time.ts'
+import { createWebhookService } from '../../src/webhooks/service.ts'
+
+export const ACCOUNT = 1
+const quiet = () => {}
+export const LOG = { debug: quiet, info: quiet, warn: quiet, error: quiet }
+
+export function allowing(...nets: string[]) {
+  const parsed = parseAllowList(nets)
+  if ('wrong' in parsed) throw new Error(parsed.wrong)
+  return parsed.allow
+}
+
+export const listed = (url: string) => ({
+  url,
+  call_started: true,
+  call_ended: true,
+  dial_started: true,
+  dial_answered: true,
+  dial_ended: true,
+  call_transferred: true,
+  call_saved: true,
+})
+
+type RigOptions = Partial<DispatcherOptions> & { attemptOptions?: Partial<AttemptOptions>; asleep?: boolean }
+
+/** A real store in a folder of its own, with the real dispatcher on it. */
+export function newRig(options: RigOptions = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'hookswitch-rig-'))
+  const path = join(folder, 'hookswitch.db')
+  const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
+  const db = openDatabase(path, { thread })
+  const emitter = newEmitter()
+  db.onForeignChange(() => emitter.emit('foreign'))
+  const webhooks = createWebhookService({ db, onChanged: () => emitter.emit('webhooks') })
+  const deliveries = createDeliveryService({ db, onDue: () => emitter.emit('due') })
+  const attempt = options.attempt ?? newAttempt({ allow: allowing('loopback'), ...options.attemptOptions })
+  const start = () => startDispatcher({ log: LOG, ...options, db, emitter, attempt })
+  let dispatcher = options.asleep ? undefined : start()
+  let sequence = 0
+  return {
+    db,
+    path,
+    emitter,
+    webhooks,
+    deliveries,
+    wake() {
+      dispatcher ??= start()
+      return dispatcher
+    },
+    get dispatcher() {
+      return this.wake()
+    },
+    setUrls: (...urls: string[]) => webhooks.replace(ACCOUNT, urls.map(listed), null),
+    /** Stores events as the tracker does, one for each call named. @returns their public ids. */
+    async tell(...calls: string[]): Promise<string[]> {
+      const atUs = nowUs()
+      const events = calls.map((callId) => {
+        sequence += 1
+        const uuid = newUuid(atUs)
+        const body = JSON.stringify({ time: '', data: { id: uuid, sequence, call: callId } })
+        return { uuid, callId, name: 'call_started', sequence, atUs, body }
+      })
+      emitter.emit('stored', await db.commit(enqueue, { accountId: ACCOUNT, events, nowUs: atUs }))
+      return events.map(({ uuid }) => uuid)
+    },
+    async [Symbol.asyncDispose]() {
+      await dispatcher?.stop()
+      await db.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}

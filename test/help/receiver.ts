@@ -1,0 +1,58 @@
+import { faultOfSigned } from '../../src/webhooks/signature.ts'
+
+/** A request as a receiver got it. */
+export type Received = {
+  readonly path: string
+  readonly id: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly atMs: number
+}
+
+export type Answer = (request: Received) => Response | Promise<Response>
+
+/** A real receiver on a port of its own. `answer` may be changed while it runs. */
+export function startReceiver(answer: Answer = () => new Response('ok'), port = 0) {
+  const received: Received[] = []
+  const state = { answer }
+  const server = Bun.serve({
+    port,
+    hostname: '127.0.0.1',
+    idleTimeout: 0,
+    async fetch(request) {
+      const headers = Object.fromEntries(request.headers)
+      const one: Received = {
+        path: new URL(request.url).pathname,
+        id: headers['webhook-id'] ?? '',
+        headers,
+        body: await request.text(),
+        atMs: performance.now(),
+      }
+      received.push(one)
+      return state.answer(one)
+    },
+  })
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    port: server.port ?? 0,
+    received,
+    answerWith(next: Answer): void {
+      state.answer = next
+    },
+    /** What is wrong with the signatures of what came. */
+    faults: (secret: string): string[] =>
+      received.flatMap(({ headers, body }) => faultOfSigned(secret, headers, body, Date.now() / 1_000) ?? []),
+    stop: () => server.stop(true),
+  }
+}
+
+export type Receiver = ReturnType<typeof startReceiver>
+
+/** Waits for a condition, and fails with `what` when it does not come true in time. */
+export async function until(what: string, isTrue: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
+  const deadline = performance.now() + withinMs
+  while (!(await isTrue())) {
+    if (performance.now() > deadline) throw new Error(`not in time: ${what}`)
+    await Bun.sleep(5)
+  }
+}
