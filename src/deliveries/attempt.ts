@@ -38,11 +38,16 @@ export const TIMEOUT_MS = 10_000
 export const USER_AGENT = 'HookswitchHttpAgent/1.0'
 /** Of a name with many addresses, those that are tried when none can be connected to. */
 const MAX_ADDRESSES = 3
+/** A connection that breaks later than this was broken by whoever had the request. */
+const STALE_WITHIN_MS = 1_000
+const ADDRESSES_KEPT = 4_096
 
 /** Makes the one function that calls receivers. It never throws: what goes wrong is an outcome. */
 export function newAttempt(options: AttemptOptions): Attempt {
   const { allow, proxy, timeoutMs = TIMEOUT_MS, resolve = newResolver(), nowUs = wallUs } = options
   const refusalOf = newJudge(allow)
+  /** URLs that answered: there may be a kept connection. */
+  const answered = new Set<string>()
   return async (request) => {
     const startedMs = performance.now()
     const signal = AbortSignal.timeout(timeoutMs)
@@ -62,7 +67,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
       for (const [index, one] of allowed.entries()) {
         address = one
         try {
-          return await send(target.at(one))
+          return await sendAgainIfStale(target.at(one))
         } catch (error) {
           if (index === allowed.length - 1 || !wasNotConnected(error)) throw error
         }
@@ -72,8 +77,26 @@ export function newAttempt(options: AttemptOptions): Attempt {
       return ended({ kind: 'unreachable', reason: reasonOf(error, timeoutMs) })
     }
 
-    async function send(url: string): Promise<Attempted> {
-      const response = await fetch(url, init(request, signal, proxy))
+    /**
+     * A kept connection may be closed by its other end just as the request goes out. That is no failure of the receiver: it is sent
+     * again at once, on a new connection. Its webhook-id lets a receiver that had got it all the same tell.
+     */
+    async function sendAgainIfStale(url: string): Promise<Attempted> {
+      const sentMs = performance.now()
+      try {
+        const attempted = await send(url)
+        if (answered.size >= ADDRESSES_KEPT) answered.clear()
+        answered.add(url)
+        return attempted
+      } catch (error) {
+        const stale = answered.delete(url) && performance.now() - sentMs < STALE_WITHIN_MS && wasClosed(error)
+        if (!stale) throw error
+        return await send(url, false)
+      }
+    }
+
+    async function send(url: string, keepalive = true): Promise<Attempted> {
+      const response = await fetch(url, { ...init(request, signal, proxy), keepalive })
       const { status, headers } = response
       const outcome = outcomeOf(status, headers, nowUs())
       const seen = ended(outcome)
@@ -136,6 +159,8 @@ const codeOf = (error: unknown): string =>
 
 const wasNotConnected = (error: unknown): boolean =>
   /^(ConnectionRefused|FailedToOpenSocket|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(codeOf(error))
+
+const wasClosed = (error: unknown): boolean => /^(ConnectionClosed|ECONNRESET|EPIPE)$/.test(codeOf(error))
 
 const WORDS: Readonly<Record<string, string>> = {
   ConnectionRefused: 'connection refused',

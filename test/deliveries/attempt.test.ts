@@ -1,0 +1,233 @@
+import { afterAll, expect, test } from 'bun:test'
+import { createServer, type Socket } from 'node:net'
+import { newAttempt } from '../../src/deliveries/attempt.ts'
+import { targetOf } from '../../src/deliveries/target.ts'
+import { allowing } from './rig.ts'
+
+const stops: (() => void)[] = []
+afterAll(() => {
+  for (const stop of stops) stop()
+})
+
+/** A receiver that speaks bytes: `speak` is called once for each connection, when the first request has come. */
+async function rawReceiver(speak: (socket: Socket, connection: number) => void) {
+  const requests: string[] = []
+  let connections = 0
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    connections += 1
+    const number = connections
+    sockets.add(socket)
+    let begun = false
+    socket.on('error', () => {})
+    socket.on('data', (bytes) => {
+      requests.push(bytes.toString())
+      if (!begun || bytes.toString().startsWith('POST')) speak(socket, number)
+      begun = true
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  stops.push(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const address = server.address()
+  const port = typeof address === 'object' && address !== null ? address.port : 0
+  return { port, url: `http://127.0.0.1:${port}/x?y=1`, requests, connections: () => connections }
+}
+
+const TIMEOUT_MS = 400
+const attempt = newAttempt({ allow: allowing('loopback'), timeoutMs: TIMEOUT_MS })
+const post = (url: string, using = attempt) =>
+  using({ target: targetOf(url), id: 'id', timestampS: 1, signature: 'v1,x', body: '{"time":1}' })
+
+const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
+
+/** Writes for ever, as fast as it is read. */
+function flood(socket: Socket, piece: string): void {
+  const more = () => {
+    while (!socket.destroyed && socket.write(piece));
+  }
+  socket.on('drain', more)
+  more()
+}
+
+const HOSTILE: readonly (readonly [string, (socket: Socket, connection: number) => void, object])[] = [
+  ['an answer', (socket) => socket.write(OK), { outcome: { kind: 'delivered', status: 200 }, response: 'ok' }],
+  [
+    'no answer: given up in time',
+    () => {},
+    { outcome: { kind: 'unreachable', reason: 'no answer within 0.4 s' }, response: null },
+  ],
+  [
+    'one byte of the header a moment',
+    (socket) => {
+      let at = 0
+      const timer = setInterval(() => {
+        if (socket.destroyed) clearInterval(timer)
+        else socket.write(OK[at++] ?? ' ')
+      }, 50)
+    },
+    { outcome: { kind: 'unreachable', reason: 'no answer within 0.4 s' } },
+  ],
+  [
+    'a redirect is not followed',
+    (socket) => socket.write('HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n'),
+    { outcome: { kind: 'refused', status: 302 } },
+  ],
+  [
+    'Retry-After',
+    (socket) => socket.write('HTTP/1.1 503 No\r\nretry-after: 7\r\ncontent-length: 0\r\n\r\n'),
+    { outcome: { kind: 'refused', status: 503, retryAfterMs: 7_000 } },
+  ],
+  [
+    'a reset before the answer',
+    (socket) => socket.resetAndDestroy(),
+    { outcome: { kind: 'unreachable' }, response: null },
+  ],
+  [
+    'a reset in the middle of the body: the status counts',
+    (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf', () => socket.resetAndDestroy())
+    },
+    { outcome: { kind: 'delivered', status: 200 } },
+  ],
+  [
+    'a body that never ends',
+    (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n')
+      flood(socket, 'x'.repeat(65_536))
+    },
+    { outcome: { kind: 'delivered', status: 200 }, response: 'x'.repeat(4_096) },
+  ],
+  [
+    'a body that trickles',
+    (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n')
+    },
+    { outcome: { kind: 'delivered', status: 200 }, response: 'a' },
+  ],
+  [
+    'headers without end',
+    (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\n')
+      flood(socket, `x-filler: ${'y'.repeat(16_384)}\r\n`)
+    },
+    { outcome: { kind: 'unreachable' } },
+  ],
+  [
+    'a flood of 1xx',
+    (socket) => flood(socket, 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(1_000)),
+    { outcome: { kind: 'unreachable' } },
+  ],
+  ['what is not HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'), { outcome: { kind: 'unreachable' } }],
+]
+
+test.each(HOSTILE)('%s', async (_, speak, expected) => {
+  const receiver = await rawReceiver(speak)
+  const beforeBytes = process.memoryUsage.rss()
+  const startedMs = performance.now()
+  const attempted = await post(receiver.url)
+  expect(attempted).toMatchObject(expected)
+  expect(performance.now() - startedMs).toBeLessThan(TIMEOUT_MS + 1_500)
+  expect(process.memoryUsage.rss() - beforeBytes).toBeLessThan(100 * 1024 * 1024)
+  expect(attempted.address).toBe('127.0.0.1')
+})
+
+test('a connection that was kept and closed meanwhile is no failure', async () => {
+  const receiver = await rawReceiver((socket) => {
+    socket.write(OK, () => setTimeout(() => socket.destroy(), 5))
+  })
+  for (let round = 0; round < 20; round += 1) {
+    expect((await post(receiver.url)).outcome.kind).toBe('delivered')
+    await Bun.sleep(round)
+  }
+})
+
+test('a kept connection is used again', async () => {
+  const receiver = await rawReceiver((socket) => socket.write(OK))
+  for (let round = 0; round < 5; round += 1) await post(receiver.url)
+  expect(receiver.connections()).toBe(1)
+})
+
+test('user and password go out as Basic authorization, and never in the request line', async () => {
+  const receiver = await rawReceiver((socket) => socket.write(OK))
+  await post(`http://an%40na:pa%3Ass@127.0.0.1:${receiver.port}/x`)
+  expect(receiver.requests[0]).toContain(`${Buffer.from('an@na:pa:ss').toString('base64')}`)
+  expect(receiver.requests[0]).toContain(`Host: 127.0.0.1:${receiver.port}`)
+  expect(receiver.requests[0]).not.toContain('an%40na')
+})
+
+const NAMES: readonly (readonly [string, readonly string[], string, object])[] = [
+  ['is called at the address that was checked', ['127.0.0.1'], 'loopback', { outcome: { kind: 'delivered' } }],
+  ['that is at a refused address names the setting', ['127.0.0.1'], 'private', { address: null }],
+  [
+    'with a refused and an allowed address is called at the allowed one',
+    ['10.1.2.3', '127.0.0.1'],
+    'loopback',
+    { address: '127.0.0.1' },
+  ],
+  ['without an address is unreachable', [], 'loopback', { outcome: { kind: 'unreachable' }, address: null }],
+  [
+    'is called at the next address when the first refuses',
+    ['127.0.0.9', '127.0.0.1'],
+    'loopback',
+    { address: '127.0.0.1' },
+  ],
+]
+
+test.each(NAMES)('a name %s', async (_, addresses, net, expected) => {
+  const receiver = await rawReceiver((socket) => socket.write(OK))
+  const using = newAttempt({ allow: allowing(net), timeoutMs: TIMEOUT_MS, resolve: async () => addresses })
+  const attempted = await post(`http://receiver.example:${receiver.port}/x`, using)
+  expect(attempted).toMatchObject(expected)
+  if (attempted.outcome.kind === 'delivered')
+    expect(receiver.requests[0]).toContain(`Host: receiver.example:${receiver.port}`)
+  else expect(receiver.connections()).toBe(0)
+  if (net === 'private') expect(JSON.stringify(attempted.outcome)).toContain('--allow-net loopback')
+})
+
+test('a resolver that changes its answer is believed once: the checked address is the one that is called', async () => {
+  const receiver = await rawReceiver((socket) => socket.write(OK))
+  let asked = 0
+  const resolve = async () => {
+    asked += 1
+    return asked === 1 ? ['127.0.0.1'] : ['169.254.169.254']
+  }
+  const using = newAttempt({ allow: allowing('loopback'), timeoutMs: TIMEOUT_MS, resolve })
+  expect((await post(`http://rebind.example:${receiver.port}/`, using)).outcome.kind).toBe('delivered')
+  const second = await post(`http://rebind.example:${receiver.port}/`, using)
+  expect(second.outcome).toMatchObject({ kind: 'unreachable' })
+  expect(asked).toBe(2)
+})
+
+test('a look-up that hangs is given up in time, and holds up no other', async () => {
+  const receiver = await rawReceiver((socket) => socket.write(OK))
+  const hang = new Promise<string[]>(() => {})
+  const resolve = (name: string) => (name.startsWith('hang') ? hang : Promise.resolve(['127.0.0.1']))
+  const using = newAttempt({ allow: allowing('loopback'), timeoutMs: TIMEOUT_MS, resolve })
+  const hanging = Array.from({ length: 40 }, (_, n) => post(`http://hang${n}.example/`, using))
+  const startedMs = performance.now()
+  expect((await post(`http://good.example:${receiver.port}/`, using)).outcome.kind).toBe('delivered')
+  expect(performance.now() - startedMs).toBeLessThan(TIMEOUT_MS)
+  for (const { outcome } of await Promise.all(hanging)) expect(outcome.kind).toBe('unreachable')
+})
+
+test('a proxy of the environment is not used', async () => {
+  const receiver = await rawReceiver((socket) => socket.write(OK))
+  const before = process.env.HTTP_PROXY
+  process.env.HTTP_PROXY = 'http://127.0.0.1:1'
+  try {
+    expect((await post(receiver.url)).outcome.kind).toBe('delivered')
+  } finally {
+    if (before === undefined) delete process.env.HTTP_PROXY
+    else process.env.HTTP_PROXY = before
+  }
+})
+
+test('the proxy of the setting is used, and looks names up itself', async () => {
+  const proxy = await rawReceiver((socket) => socket.write(OK))
+  const using = newAttempt({ allow: [], proxy: `http://127.0.0.1:${proxy.port}`, timeoutMs: TIMEOUT_MS })
+  expect((await post('http://inside.example/x', using)).outcome.kind).toBe('delivered')
+  expect(proxy.requests[0]).toStartWith('POST http://inside.example/x HTTP/1.1')
+})
