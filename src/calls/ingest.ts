@@ -3,7 +3,7 @@ import type { NewEvent, Stored } from '../deliveries/outbox.ts'
 import { type NewId, newUuid } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
 import { nowUs as wallUs } from '../lib/time.ts'
-import type { CallEvent } from './event.ts'
+import type { CallEvent, CallRecord } from './event.ts'
 import type { Signal } from './signal.ts'
 import { readLiveCalls, type SavedCall, storeHappened } from './store.ts'
 import { type LiveCall, liveCalls, newTracker, restore, type StoredCall, takeChanges, track } from './tracker.ts'
@@ -86,7 +86,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
 
   async function write(): Promise<void> {
     const batch = events
-    const { changed, removed } = takeChanges(state)
+    const { changed, removed, merged } = takeChanges(state)
     const live = changed.map((call) => ({ id: call.call.id, state: JSON.stringify(call) }))
     events = []
     const happened = {
@@ -95,7 +95,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       events: batch.map(newEvent),
       live,
       removed,
-      saved: batch.flatMap(savedCall),
+      saved: [...merged.map((record) => savedRecord(record, nowUs())), ...batch.flatMap(savedCall)],
       nowUs: nowUs(),
     }
     for (let tries = 0; ; tries++) {
@@ -177,14 +177,10 @@ function savedCall(event: CallEvent): SavedCall[] {
   const { data } = event.body
   if (data.name !== 'call_saved') return []
   const { call, stages, recordings } = data
-  return [
-    {
-      id: call.id,
-      savedUs: event.atUs,
-      direction: call.direction,
-      fromNumber: call.from.number,
-      toNumber: call.to.number,
-      record: JSON.stringify({ call, stages, recordings }),
-    },
-  ]
+  return [savedRecord({ call, stages, recordings }, event.atUs)]
+}
+
+function savedRecord(record: CallRecord, savedUs: number): SavedCall {
+  const { id, direction, from, to } = record.call
+  return { id, savedUs, direction, fromNumber: from.number, toNumber: to.number, record: JSON.stringify(record) }
 }

@@ -1,5 +1,5 @@
 import type { NewId } from '../lib/id.ts'
-import type { CallEvent, Call as CallView, Stage as StageView } from './event.ts'
+import type { CallEvent, CallRecord, Call as CallView, Stage as StageView } from './event.ts'
 import type { Signal } from './signal.ts'
 import { apply } from './tracker/apply.ts'
 import type { Call, Channel, TrackerState } from './tracker/state.ts'
@@ -27,7 +27,12 @@ export type Tracked = {
 /** A live call as it is stored: it survives JSON. */
 export type StoredCall = { readonly call: Call; readonly channels: readonly Channel[] }
 
-export type Changes = { readonly changed: readonly StoredCall[]; readonly removed: readonly string[] }
+export type Changes = {
+  readonly changed: readonly StoredCall[]
+  readonly removed: readonly string[]
+  /** Calls that ended inside another: they have a record, but no call_saved. */
+  readonly merged: readonly CallRecord[]
+}
 
 export function newTracker(pbx: string, account: string, newId: NewId): TrackerState {
   return {
@@ -44,6 +49,7 @@ export function newTracker(pbx: string, account: string, newId: NewId): TrackerS
     wakes: newWakes(),
     changed: new Set(),
     removed: new Set(),
+    merged: [],
     boot: null,
     closeAtOnce: false,
     restarted: false,
@@ -75,7 +81,7 @@ export function takeChanges(state: TrackerState): Changes {
   const removed = [...state.removed]
   state.changed.clear()
   state.removed.clear()
-  return { changed, removed }
+  return { changed, removed, merged: state.merged.splice(0) }
 }
 
 /** Puts stored calls back, before the first signal. The first list then closes those that are over. */

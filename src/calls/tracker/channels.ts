@@ -26,7 +26,8 @@ export function addChannel(state: TrackerState, signal: At & Extract<ChannelSign
   const call = callByLinkedId(state, signal.linkedId)
   if (call !== undefined && !call.ended) place(state, channel, call)
   else if (signal.linkedId !== null) begin(state, signal, channel, signal.linkedId)
-  bury(state, channel)
+  // A leg that is of no call yet ends when it is known who dialled it.
+  if (channel.callId !== null) bury(state, channel)
   return channel
 }
 
@@ -87,7 +88,11 @@ export function dial(state: TrackerState, signal: At & Extract<ChannelSignal, { 
       originated: signal.source === null,
     })
   beginDial(state, signal, signal.source, dest, signal.endpoint, signal.shown)
-  if (dest.callId !== null || isVirtual(dest)) return
+  if (dest.callId === null && !isVirtual(dest)) beginUnseen(state, signal, dest)
+  bury(state, dest)
+}
+
+function beginUnseen(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial' }>, dest: Channel): void {
   // Who dials was never seen: the call began before we listened.
   begin(state, signal, dest, signal.source ?? dest.id)
   const call = callOf(state, dest)

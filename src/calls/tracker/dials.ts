@@ -2,7 +2,7 @@ import type { At, Endpoint } from '../signal.ts'
 import type { StageResult } from '../words.ts'
 import { callByLinkedId, callOf, channelOf, channelsOf, heardBy, openCall, place, stageOf, touch } from './calls.ts'
 import { settleDirection } from './direction.ts'
-import type { Call, Channel, Dial, Stage, TrackerState } from './state.ts'
+import type { Call, Channel, Dial, QueueState, Stage, TrackerState } from './state.ts'
 import { isUp, isVirtual, newDial, partyOf, partyOfNumber } from './state.ts'
 
 /**
@@ -192,7 +192,7 @@ export function addStage(
 
 /** The queue that rings this party, or the group: others that the same caller rings at the same time. */
 function findParent(state: TrackerState, call: Call, stage: Stage, party: Channel): void {
-  const queue = call.queues.find((one) => one.leftUs === null && stageOf(call, one.stageId)?.source === party.id)
+  const queue = call.queues.find((one) => isRinging(call, one) && stageOf(call, one.stageId)?.source === party.id)
   if (queue !== undefined) {
     stage.parentId = queue.stageId
     return
@@ -217,6 +217,11 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
       startedUs: siblings[0]?.startedUs ?? stage.startedUs,
     })
   for (const member of [...siblings, stage]) member.parentId = group.id
+}
+
+/** The caller still waits in the queue: who is dialled now is dialled by it. */
+function isRinging(call: Call, queue: QueueState): boolean {
+  return queue.leftUs === null && queue.answeredUs === null && stageOf(call, queue.stageId)?.ended === false
 }
 
 function legsRinging(state: TrackerState, stage: Stage): boolean {
@@ -262,7 +267,7 @@ export function failDial(state: TrackerState, at: At, source: Channel, endpoint:
   stage.endedUs = at.atUs
   stage.result = result
   if (party !== undefined) {
-    const queue = call.queues.find((one) => one.leftUs === null)
+    const queue = call.queues.find((one) => isRinging(call, one))
     const group = call.stages.find((one) => one.kind === 'group' && one.source === party.id && !one.ended)
     stage.parentId = queue?.stageId ?? group?.id ?? null
     const dest: Channel = { ...source, id: stage.id, endpoint, dial: null }

@@ -177,7 +177,7 @@ function outerResult(state: TrackerState, leg: Channel): StageResult | null {
 }
 
 function fallback(legs: readonly Channel[]): StageResult {
-  const result = legs.map((leg) => leg.end?.result ?? leg.dial?.result).find((one) => one !== undefined && one !== null)
+  const result = legs.map((leg) => leg.dial?.result ?? leg.end?.result).find((one) => one !== undefined && one !== null)
   return result ?? 'other'
 }
 

@@ -1,5 +1,5 @@
 import type { NewId } from '../../lib/id.ts'
-import type { CallEvent, Party } from '../event.ts'
+import type { CallEvent, CallRecord, Party } from '../event.ts'
 import type { End, Endpoint } from '../signal.ts'
 import type { Direction, HangupBy, HangupCause, StageKind, StageResult } from '../words.ts'
 import type { Wakes } from './wakes.ts'
@@ -181,6 +181,8 @@ export type TrackerState = {
   /** Calls whose stored state is no longer true, and those that are gone for good. */
   readonly changed: Set<string>
   readonly removed: Set<string>
+  /** Records of calls that ended inside another. */
+  readonly merged: CallRecord[]
   boot: string | null
   /** The first list of this connection closes what it lacks at once: first connect of the process, or a new boot. */
   closeAtOnce: boolean

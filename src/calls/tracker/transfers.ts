@@ -1,10 +1,12 @@
-import type { Party } from '../event.ts'
+import { rfc3339 } from '../../lib/time.ts'
+import type { CallRecord, Party } from '../event.ts'
 import type { At } from '../signal.ts'
 import { callOf, channelOf, channelsOf, claimLinkedId, heardBy, place, stageOf, touch } from './calls.ts'
 import { addStage, originOf } from './dials.ts'
 import { noteAnswer } from './stages.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { ANONYMOUS, isUp, isVirtual, newDial, partyOf, partyOfNumber } from './state.ts'
+import { callView, keptRecordings, stagesView } from './view.ts'
 
 /** Transfers, and calls that become one. The older call survives, with its id; what was open in the other goes on in it. */
 
@@ -108,6 +110,7 @@ function targetOf(state: TrackerState, call: Call, transferers: readonly Channel
 /** `from` ends inside `into`: its channels and stages go on there. */
 export function merge(state: TrackerState, from: Call, into: Call): void {
   if (from === into) return
+  if (from.told) state.merged.push(mergedRecord(state, from, into))
   const openQueues = from.queues.filter((queue) => stageOf(from, queue.stageId)?.ended === false)
   const openStages = from.stages.filter((stage) => !stage.ended || !stage.told.ended)
   for (const channel of channelsOf(state, from)) place(state, channel, into)
@@ -129,6 +132,17 @@ export function merge(state: TrackerState, from: Call, into: Call): void {
   state.removed.add(from.id)
   into.endDueUs = null
   touch(state, into)
+}
+
+/** What is kept of a call that ends here, inside another. */
+function mergedRecord(state: TrackerState, from: Call, into: Call): CallRecord {
+  const call = {
+    ...callView(state, from),
+    merged_into: into.id,
+    state: 'ended' as const,
+    ended_at: rfc3339(state.atUs),
+  }
+  return { call, stages: stagesView(from), recordings: keptRecordings(from) }
 }
 
 function replaced(state: TrackerState, call: Call, source: string | null): string | null {

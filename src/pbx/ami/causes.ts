@@ -46,10 +46,12 @@ const WITHDRAWN: ReadonlySet<number> = new Set([0, 16, 127])
 
 export function endOf(cause: string): End {
   const code = /^\d+$/.test(cause) ? Number(cause) : null
+  const withdrawn = code === null || WITHDRAWN.has(code)
   return {
     code: code === 0 ? null : code,
-    result: resultOfCode(code),
-    withdrawn: code === null || WITHDRAWN.has(code),
+    // A dial that the PBX takes down by itself, with nobody else to answer it, was not answered.
+    result: withdrawn ? 'no_answer' : resultOfCode(code),
+    withdrawn,
     mayTransfer: false,
     forwardedTo: null,
   }

@@ -1,6 +1,6 @@
 import type { ChannelSignal } from '../../calls/signal.ts'
 import { cleanText } from '../text.ts'
-import { type EslContext, type Leg, variableOf } from './context.ts'
+import { diallerOf, type EslContext, type Leg, variableOf } from './context.ts'
 import type { EslEvent } from './event.ts'
 
 /** Who talks to whom, and what a meeting of two legs means: an answer, a transfer, a pick-up. */
@@ -66,7 +66,7 @@ export function answered(leg: Leg): ChannelSignal[] {
  * rung for somebody who already handed over; or one, that talked to nobody yet, takes over a call (pick-up, parking).
  */
 function meeting(context: EslContext, one: Leg, two: Leg): ChannelSignal[] {
-  if (one.virtual || two.virtual || related(one, two)) return []
+  if (one.virtual || two.virtual || related(context, one, two)) return []
   const [first, second] = one.order < two.order ? [one, two] : [two, one]
   const talked = (leg: Leg, other: Leg): string | undefined => leg.peers.findLast((id) => id !== other.id)
   const firstPeer = talked(first, second)
@@ -77,18 +77,19 @@ function meeting(context: EslContext, one: Leg, two: Leg): ChannelSignal[] {
   const waiting = secondPeer === undefined ? first : second
   const fresh = waiting === first ? second : first
   const peer = firstPeer ?? secondPeer
-  if (peer !== undefined && fresh.source !== null && fresh.source !== waiting.id) {
-    return attended(context, [peer, fresh.source], waiting.id, fresh.id)
+  const dialler = diallerOf(context, fresh)
+  if (peer !== undefined && dialler !== null && dialler !== waiting.id) {
+    return attended(context, [peer, dialler], waiting.id, fresh.id)
   }
   if (fresh.source !== null || fresh.originated) return []
   return [{ kind: 'joined', id: fresh.id, into: waiting.id }]
 }
 
-const related = (one: Leg, two: Leg): boolean =>
-  one.source === two.id ||
-  two.source === one.id ||
-  one.peers.includes(two.id) ||
-  (one.source !== null && one.source === two.source)
+function related(context: EslContext, one: Leg, two: Leg): boolean {
+  const first = diallerOf(context, one)
+  const second = diallerOf(context, two)
+  return first === two.id || second === one.id || one.peers.includes(two.id) || (first !== null && first === second)
+}
 
 function attended(context: EslContext, transferers: string[], transferee: string, target: string): ChannelSignal[] {
   const pair = bridgeName(transferee, target)

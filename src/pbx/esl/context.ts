@@ -7,6 +7,8 @@ export type Leg = {
   readonly virtual: boolean
   /** Who dialled it; `null`: it called in, or was originated for no call. */
   readonly source: string | null
+  /** Of the second half of a loopback: the first. */
+  readonly first: string | null
   readonly originated: boolean
   /** The order of creation: of two calls that meet, the later one joins. */
   readonly order: number
@@ -49,7 +51,7 @@ export type EslContext = {
 
 export function addLeg(
   context: EslContext,
-  leg: Pick<Leg, 'id' | 'virtual' | 'source' | 'originated' | 'extension' | 'dialled'>,
+  leg: Pick<Leg, 'id' | 'virtual' | 'source' | 'first' | 'originated' | 'extension' | 'dialled'>,
 ): Leg {
   const added: Leg = {
     ...leg,
@@ -76,6 +78,17 @@ export function dropLeg(context: EslContext, id: string): void {
   context.legs.delete(id)
   for (const name of context.variables) context.told.delete(`${id} ${name}`)
   for (const pair of context.transferred) if (pair.includes(id)) context.transferred.delete(pair)
+}
+
+/** The party that a leg was dialled for, behind loopback halves. */
+export function diallerOf(context: EslContext, leg: Leg): string | null {
+  let source = leg.source
+  for (let depth = 0; depth < 16; depth++) {
+    const dialler = source === null ? undefined : context.legs.get(source)
+    if (dialler === undefined || !dialler.virtual) return source
+    source = dialler.first === null ? dialler.source : (context.legs.get(dialler.first)?.source ?? null)
+  }
+  return source
 }
 
 export const variableOf = (event: EslEvent, name: string): string => event.get(`variable_${name}`)

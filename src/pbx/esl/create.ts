@@ -18,6 +18,7 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
     id,
     virtual,
     source,
+    first: isSecond ? second : null,
     originated: outbound && source === null,
     extension: endpoint.kind === 'extension' ? endpoint.number : null,
     dialled,

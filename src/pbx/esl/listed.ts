@@ -56,6 +56,7 @@ function listedChannel(
       id,
       virtual,
       source,
+      first: null,
       originated: outbound && source === null,
       extension: endpoint.kind === 'extension' ? endpoint.number : null,
       dialled: row.dest ?? '',

@@ -156,7 +156,7 @@ const hangup: Handler = (_context, event, leg) => {
       id,
       end: {
         code: codeOfCause(cause),
-        result: result === 'cancelled' ? 'other' : result,
+        result,
         withdrawn: result === 'cancelled' || cause === 'NORMAL_CLEARING',
         mayTransfer: leg !== undefined && leg.peers.length > 0,
         forwardedTo: cleanText(variableOf(event, 'sip_redirect_contact_user_0')),
