@@ -1,0 +1,161 @@
+import { afterEach, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { startIngest } from '../../src/calls/ingest.ts'
+import type { ChannelSignal, Signal } from '../../src/calls/signal.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import type { Stored } from '../../src/deliveries/outbox.ts'
+import { Fault } from '../../src/lib/fault.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { emptyFolder } from '../help/app.ts'
+
+const log = createLog('silent')
+const undo: (() => Promise<void> | void)[] = []
+afterEach(async () => {
+  for (const step of undo.splice(0).reverse()) await step()
+})
+
+function openStore(): Database {
+  const folder = emptyFolder()
+  const db = openDatabase(join(folder.path, 'hookswitch.db'))
+  undo.push(
+    () => folder[Symbol.dispose](),
+    () => db.stop(),
+  )
+  return db
+}
+
+const at = (signal: ChannelSignal): Signal => ({ atUs: Date.now() * 1_000, arrivedUs: 0, ...signal })
+const outside = { kind: 'external', number: '15551230001', name: null } as const
+const phone = { kind: 'extension', number: '101', name: null } as const
+const end = { code: 16, result: 'no_answer', withdrawn: true, mayTransfer: false, forwardedTo: null } as const
+
+const BEGIN: readonly ChannelSignal[] = [
+  { kind: 'channel', id: 'a', linkedId: 'a', endpoint: outside, dialled: '200', originated: false, shown: null },
+  { kind: 'channel', id: 'b', linkedId: 'a', endpoint: phone, dialled: null, originated: false, shown: null },
+  { kind: 'dial', source: 'a', dest: 'b', endpoint: phone, shown: null },
+  { kind: 'ringing', id: 'b' },
+]
+const FINISH: readonly ChannelSignal[] = [
+  { kind: 'dialed', source: 'a', dest: 'b', result: 'answered', forwardedTo: null },
+  { kind: 'hangup_requested', id: 'a' },
+  { kind: 'hangup', id: 'a', end },
+  { kind: 'hangup', id: 'b', end },
+]
+const ALL = ['call_started', 'dial_started', 'dial_answered', 'dial_ended', 'call_ended', 'call_saved']
+
+/** Starts an ingest; `stored` is what was told to be on disk, in order. */
+async function start(db: Database, options: { onMissed?: () => void } = {}) {
+  const stored: Stored[] = []
+  const waiting: { count: number; resolve: () => void }[] = []
+  const onStored = (more: readonly Stored[]) => {
+    stored.push(...more)
+    for (const one of waiting) if (stored.length >= one.count) one.resolve()
+  }
+  const ingest = await startIngest({
+    db,
+    pbx: 'office',
+    account: 'default',
+    accountId: 1,
+    onStored,
+    onMissed: options.onMissed ?? (() => {}),
+    log,
+  })
+  const has = (count: number) => {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    if (stored.length >= count) resolve()
+    else waiting.push({ count, resolve })
+    return promise
+  }
+  return { ...ingest, stored, has, names: () => stored.map((event) => event.name) }
+}
+
+test('a call is stored with its events, and its record once it is saved', async () => {
+  const db = openStore()
+  const ingest = await start(db)
+  undo.push(ingest.stop)
+  ingest.feed([...BEGIN, ...FINISH].map(at))
+  await ingest.has(6)
+  expect(ingest.names()).toEqual(ALL)
+  expect(ingest.stored.map((event) => event.sequence)).toEqual([1, 2, 3, 4, 5, 6])
+  const { readCalls, readLiveCalls } = await import('../../src/calls/store.ts')
+  const [saved] = await readCalls(db, 1, { number: '15551230001' }, { limit: 10, after: undefined })
+  expect(saved?.id).toBe(ingest.stored[0]?.callId ?? '')
+  expect(await readLiveCalls(db, 'office')).toEqual([])
+})
+
+test('a call goes on under its id after a restart, and counts on', async () => {
+  const db = openStore()
+  const first = await start(db)
+  first.feed(BEGIN.map(at))
+  await first.has(2)
+  await first.stop()
+  const second = await start(db)
+  undo.push(second.stop)
+  second.feed(FINISH.map(at))
+  await second.has(4)
+  expect([...first.names(), ...second.names()]).toEqual(ALL)
+  expect(new Set([...first.stored, ...second.stored].map((event) => event.callId)).size).toBe(1)
+  expect([...first.stored, ...second.stored].map((event) => event.sequence)).toEqual([1, 2, 3, 4, 5, 6])
+})
+
+test('a call that an earlier process left open is closed by the first list that lacks it', async () => {
+  const db = openStore()
+  const first = await start(db)
+  first.feed(BEGIN.map(at))
+  await first.has(2)
+  await first.stop()
+  const second = await start(db)
+  undo.push(second.stop)
+  const now = { atUs: Date.now() * 1_000, arrivedUs: 0 }
+  second.feed([
+    { ...now, kind: 'connected', first: true, boot: null },
+    { ...now, kind: 'listed', channels: [] },
+  ])
+  await second.has(2)
+  const bodies = second.stored.map((event) => JSON.parse(event.body).data)
+  expect(bodies.map((data) => [data.name, data.call.partial])).toEqual([
+    ['dial_ended', true],
+    ['call_ended', true],
+  ])
+  expect(bodies[1].call.hangup).toEqual({ cause: 'unknown', code: null, by: 'unknown' })
+  expect(bodies[1].call.result).toBe('no_answer')
+  expect(bodies[0].stage.result).toBe('other')
+})
+
+/** A store whose disk is full until it is told otherwise. */
+function fullDisk(db: Database) {
+  const state = { full: true }
+  const commit: Database['commit'] = (mutation, args) =>
+    state.full ? Promise.reject(new Fault('unavailable', 'the disk is full')) : db.commit(mutation, args)
+  return { state, db: { ...db, commit } }
+}
+
+test('while the store cannot be written events wait in memory, and then come in order', async () => {
+  const disk = fullDisk(openStore())
+  const ingest = await start(disk.db)
+  undo.push(ingest.stop)
+  ingest.feed(BEGIN.map(at))
+  ingest.feed(FINISH.map(at))
+  expect(ingest.stored).toEqual([])
+  disk.state.full = false
+  await ingest.has(6)
+  expect(ingest.names()).toEqual(ALL)
+})
+
+test('with no room left signals are turned away, and the PBX is asked for what is up afterwards', async () => {
+  const disk = fullDisk(openStore())
+  const missed = Promise.withResolvers<void>()
+  const ingest = await start(disk.db, { onMissed: missed.resolve })
+  undo.push(ingest.stop)
+  const calls = Array.from({ length: 6_000 }, (_, index) =>
+    BEGIN.map((signal) =>
+      at(JSON.parse(JSON.stringify(signal).replaceAll('"a"', `"a${index}"`).replaceAll('"b"', `"b${index}"`))),
+    ),
+  )
+  const taken = calls.map((signals) => ingest.feed(signals))
+  expect(taken[0]).toBe(true)
+  expect(taken.at(-1)).toBe(false)
+  disk.state.full = false
+  await missed.promise
+  expect(ingest.feed([])).toBe(true)
+})
