@@ -3,7 +3,7 @@ import type { Log } from '../lib/log.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'
 import { type NowUs, nowUs as systemNowUs } from '../lib/time.ts'
 import { startAmiSession } from './ami/connector.ts'
-import type { AmiFrame, Skip } from './ami/decoder.ts'
+import type { AmiFrame } from './ami/decoder.ts'
 import { startEslSession } from './esl/connector.ts'
 import type { EslFrame } from './esl/decoder.ts'
 import { type Feed, PATIENCE, type Patience, type PbxCounts, type Session, type SessionEnd } from './session.ts'
@@ -22,8 +22,8 @@ export type PbxStatus = Readonly<PbxCounts> & {
 
 /** Who turns the frames of one PBX into signals. A new one for each connection: what it keeps is of one connection. */
 export type Translators = {
-  readonly ami: (source: PbxSource) => { readonly translator: Translator<AmiFrame>; readonly skip?: Skip }
-  readonly esl: (source: PbxSource) => { readonly translator: Translator<EslFrame> }
+  readonly ami: (source: PbxSource) => Translator<AmiFrame>
+  readonly esl: (source: PbxSource) => Translator<EslFrame>
 }
 
 export type SupervisorOptions = {
@@ -87,8 +87,8 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   const open = (): Session => {
     const shared = { feed, counts, log, nowUs, patience, first, lastBoot, up }
     return source.protocol === 'esl'
-      ? startEslSession(source, { ...shared, ...options.translators.esl(source) })
-      : startAmiSession(source, { ...shared, ...options.translators.ami(source) })
+      ? startEslSession(source, { ...shared, translator: options.translators.esl(source) })
+      : startAmiSession(source, { ...shared, translator: options.translators.ami(source) })
   }
   const waitAfter = (end: SessionEnd, heldMs: number): number => {
     if (heldMs >= patience.stableMs) failures = 0

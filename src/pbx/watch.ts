@@ -4,18 +4,12 @@ import type { Database } from '../db/database.ts'
 import type { Stored } from '../deliveries/outbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'
-import { createAmiSignals, isNoise } from './ami/signals.ts'
+import { createAmiSignals } from './ami/signals.ts'
 import { createEslSignals } from './esl/signals.ts'
 import { type PbxStatus, type Supervisor, startSupervisor, type Translators } from './supervisor.ts'
 
 /** Who turns what a PBX says into signals. */
-export const TRANSLATORS: Translators = {
-  ami: (source) => ({
-    translator: createAmiSignals(source),
-    skip: (name, peek) => isNoise(name, peek, source),
-  }),
-  esl: (source) => ({ translator: createEslSignals(source) }),
-}
+export const TRANSLATORS: Translators = { ami: createAmiSignals, esl: createEslSignals }
 
 export type Watch = {
   status(): readonly PbxStatus[]

@@ -62,7 +62,7 @@ export function watchPbx(url: string, patience: SupervisorOptions['patience'] = 
   }
   const supervisor = startSupervisor({
     source: parsed.pbx,
-    translators: { ami: () => ({ translator: ami }), esl: () => ({ translator: esl }) },
+    translators: { ami: () => ami, esl: () => esl },
     feed(signals) {
       for (const signal of signals) {
         if (signal.kind === 'connected') story.push({ kind: 'connected', first: signal.first, boot: signal.boot })

@@ -6,31 +6,15 @@ import { openLink } from '../link.ts'
 import { createResync } from '../resync.ts'
 import type { Session, SessionEnd, SessionOptions } from '../session.ts'
 import { bootOf } from './boot.ts'
-import { AmiDecoder, type AmiFrame, type Skip } from './decoder.ts'
+import { AmiDecoder, type AmiFrame } from './decoder.ts'
 import { createDialogue } from './dialogue.ts'
 import { createLists } from './lists.ts'
 import { logIn } from './login.ts'
 import { startPings } from './pings.ts'
+import { isNoise } from './signals.ts'
 
 /** The noisiest by far, and what a call is told without. */
 const SHED_FIRST = new Set(['VarSet', 'Newexten'])
-
-/** What no call is told by, and comes often. */
-const NOISE = new Set([
-  'RTCPSent',
-  'RTCPReceived',
-  'DeviceStateChange',
-  'ExtensionStatus',
-  'QueueMemberStatus',
-  'PeerStatus',
-  'ContactStatus',
-  'PresenceStateChange',
-  'ChallengeSent',
-  'SuccessfulAuth',
-  'DTMFBegin',
-  'DTMFEnd',
-])
-export const isNoise: Skip = (name) => NOISE.has(name)
 
 /**
  * One connection to an Asterisk, from connecting to its end.
@@ -42,13 +26,10 @@ export const isNoise: Skip = (name) => NOISE.has(name)
  * - What is up is asked for after the login, after a taint and after an overrun. A list is handled at the place in the
  *   stream where it began, so that a channel that ends while it is listed stays ended.
  */
-export function startAmiSession(
-  source: PbxSource,
-  options: SessionOptions<AmiFrame> & { readonly skip?: Skip },
-): Session {
+export function startAmiSession(source: PbxSource, options: SessionOptions<AmiFrame>): Session {
   const { translator, feed, counts, nowUs, patience, log } = options
   const { promise: ended, resolve } = Promise.withResolvers<SessionEnd>()
-  const decoder = new AmiDecoder({ skip: options.skip ?? isNoise })
+  const decoder = new AmiDecoder({ skip: (name, peek) => isNoise(name, peek, source) })
   let loggedIn = false
   let connected = false
   let over = false
