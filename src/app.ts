@@ -8,6 +8,7 @@ import { countUsers, findAccountId } from './auth/store.ts'
 import { callRoutes } from './calls/routes.ts'
 import { type Config, wrongUsage } from './config.ts'
 import { type Database, openDatabase } from './db/database.ts'
+import { startDiskWatch } from './db/disk.ts'
 import { lockFolder } from './db/lock.ts'
 import { newAttempt } from './deliveries/attempt.ts'
 import { startDispatcher } from './deliveries/dispatcher.ts'
@@ -23,13 +24,15 @@ import { startServer } from './http/server.ts'
 import type { Log } from './lib/log.ts'
 import { parseAllowList } from './lib/net.ts'
 import { rfc3339 } from './lib/time.ts'
+import { createMetrics } from './metrics/metrics.ts'
+import { metricsRoutes } from './metrics/routes.ts'
 import { openApiRoutes } from './openapi/routes.ts'
 import { loadAssets } from './page/assets.ts'
 import { overviewRoutes } from './page/overview.ts'
 import { pageRoutes } from './page/routes.ts'
 import { readAccountOf, readDeliveries } from './page/store.ts'
 import { startStreams, streamRoutes } from './page/stream.ts'
-import { createTally } from './page/tally.ts'
+import { createTally, observers } from './page/tally.ts'
 import { startWatch } from './pbx/watch.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import { createWebhookService } from './webhooks/service.ts'
@@ -68,13 +71,14 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
 
     const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
     const tally = createTally({ emitter, accountOf: (webhookId) => readAccountOf(db.read, webhookId) })
+    const metrics = createMetrics()
     const dispatcher = startDispatcher({
       db,
       emitter,
       attempt,
       log,
       scheduleMs: config.retryScheduleMs,
-      observer: tally.observer,
+      observer: observers(tally.observer, metrics.observer),
     })
     started.push(dispatcher)
     const onStored = (stored: readonly Stored[]) => emitter.emit('stored', stored)
@@ -83,6 +87,10 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const deliveries = createDeliveryService({ db, onDue: () => emitter.emit('due') })
     const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs } = config
     started.push(startPruner({ db, log, keepDeliveredMs, keepFailedMs }))
+
+    const disk = startDiskWatch({ folder: config.dataPath, log })
+    started.push(disk)
+    metrics.watch({ db, dispatcher, disk, pbxs: watch.status, unstored: watch.waiting })
 
     const streams = startStreams({
       emitter,
@@ -112,7 +120,8 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     })
     root
       .use(faults({ log, routes: () => root.routes, draining: () => draining }))
-      .use(healthRoutes(db))
+      .use(healthRoutes(db, disk.nearlyFull))
+      .use(metricsRoutes(config.metricsToken, metrics))
       .use(authRoutes(auth, config.trustProxies))
       .use(webhookRoutes(auth, webhooks, allow))
       .use(callRoutes(auth, db))

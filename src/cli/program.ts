@@ -1,12 +1,15 @@
 import { Command, CommanderError } from 'commander'
 import { settleEnvironment } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
+import { deliveryCommand } from './delivery.ts'
 import { healthCommand } from './health.ts'
 import { nameVariables } from './options.ts'
 import { pbxCommand } from './pbx.ts'
 import { serveCommand } from './serve.ts'
 import { userCommand } from './user.ts'
+import { verifyCommand } from './verify.ts'
 import { VERSION, versionCommand } from './version.ts'
+import { webhookCommand } from './webhook.ts'
 
 function commandLine(stopped: () => Promise<void>): Command {
   const program = new Command('hookswitch')
@@ -18,6 +21,9 @@ function commandLine(stopped: () => Promise<void>): Command {
   userCommand(program)
   healthCommand(program)
   pbxCommand(program, stopped)
+  deliveryCommand(program)
+  webhookCommand(program)
+  verifyCommand(program)
   versionCommand(program)
   nameVariables(program, process.env)
   return program

@@ -1,15 +1,13 @@
-import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import { DEFAULT_USER_TYPE, normalEmail, USER_TYPES } from '../auth/model.ts'
 import { createPasswords, passwordProblem } from '../auth/password.ts'
 import { createUser, listUsers, removeTokens, removeUser, setPassword } from '../auth/store.ts'
 import { wrongUsage } from '../config.ts'
-import { type Database, openDatabase } from '../db/database.ts'
 import { Fault } from '../lib/fault.ts'
 import { nowUs, rfc3339 } from '../lib/time.ts'
 import { dataOption, jsonOption } from './options.ts'
 import { readPassword } from './password.ts'
+import { withStore } from './store.ts'
 
 type Flags = { data: string; json?: boolean; email: string; name: string; account: string }
 
@@ -108,15 +106,4 @@ async function hashed(password: string): Promise<string> {
   const problem = passwordProblem(password)
   if (problem !== undefined) throw wrongUsage(`the password ${problem}`)
   return createPasswords().hash(password)
-}
-
-/** Opens the store, beside a running service or alone, for one piece of work. */
-async function withStore<Result>(dataPath: string, work: (db: Database) => Promise<Result>): Promise<Result> {
-  mkdirSync(dataPath, { recursive: true })
-  const db = openDatabase(join(dataPath, 'hookswitch.db'))
-  try {
-    return await work(db)
-  } finally {
-    await db.stop()
-  }
 }

@@ -1,7 +1,6 @@
 import type { Tx } from '../db/mutation.ts'
 import { prepared } from '../db/prepared.ts'
 import type { Item } from './line.ts'
-import { WAITING } from './record-store.ts'
 
 type Row = {
   id: number
@@ -60,11 +59,29 @@ export function webhookIds(tx: Tx): number[] {
     .map(({ id }) => id)
 }
 
-/** How many deliveries of a webhook wait, counted as far as `limit`, and since when the oldest of them does. */
-export function backlog(tx: Tx, webhookId: number, limit: number): { waiting: number; oldestUs: number | undefined } {
-  const row = prepared<{ waiting: number; oldestUs: number | null }, [number, number, number, number]>(
+/** Beyond this a backlog is only said to be as long: counting more would hold up the event loop. */
+export const MOST_COUNTED = 1_000_000
+
+/** How many deliveries wait, in all. */
+export function countWaiting(tx: Tx): number {
+  const fresh = `SELECT 1 FROM deliveries INDEXED BY deliveries_fresh WHERE state = 0 AND due_at IS NULL LIMIT ${MOST_COUNTED}`
+  const retry = `SELECT 1 FROM deliveries INDEXED BY deliveries_retry WHERE state = 0 AND due_at IS NOT NULL LIMIT ${MOST_COUNTED}`
+  const row = prepared<{ waiting: number }, []>(
     tx,
-    `SELECT count(*) AS waiting, min(created_at) AS oldestUs FROM deliveries WHERE id IN (${WAITING})`,
-  ).get(webhookId, limit, webhookId, limit)
-  return { waiting: row?.waiting ?? 0, oldestUs: row?.oldestUs ?? undefined }
+    `SELECT (SELECT count(*) FROM (${fresh})) + (SELECT count(*) FROM (${retry})) AS waiting`,
+  ).get()
+  return row?.waiting ?? 0
+}
+
+/** Since when the longest waiting delivery of a webhook waits, of those never tried and the retry that is due first. */
+export function oldestUs(tx: Tx, webhookId: number): number | undefined {
+  const fresh = `SELECT created_at AS at FROM deliveries INDEXED BY deliveries_fresh
+    WHERE webhook_id = ? AND state = 0 AND due_at IS NULL ORDER BY id LIMIT 1`
+  const retry = `SELECT created_at AS at FROM deliveries INDEXED BY deliveries_retry
+    WHERE webhook_id = ? AND state = 0 AND due_at IS NOT NULL ORDER BY due_at LIMIT 1`
+  const row = prepared<{ oldest: number | null }, [number, number]>(
+    tx,
+    `SELECT min(at) AS oldest FROM (SELECT * FROM (${fresh}) UNION ALL SELECT * FROM (${retry}))`,
+  ).get(webhookId, webhookId)
+  return row?.oldest ?? undefined
 }

@@ -5,6 +5,7 @@ import type { Attempt, Attempted } from './attempt.ts'
 import { cancelWhatLeft, failWhatAged } from './caretaker.ts'
 import type { Emitter } from './emitter.ts'
 import { createFeed } from './feed.ts'
+import { isLongDown } from './health.ts'
 import { createLanes, type Flight } from './lanes.ts'
 import type { Item } from './line.ts'
 import { type Observer, silent } from './observer.ts'
@@ -32,6 +33,8 @@ export type WebhookHealth = { readonly state: 'unknown' | 'up' | 'down'; readonl
 export type Dispatcher = {
   health(webhookId: number): WebhookHealth
   readonly inFlight: number
+  /** How many webhooks are down, and how many of them for 5 minutes or more. */
+  down(): { now: number; long: number }
   /** Begins no more attempts; resolves when those under way have ended and are on disk. */
   stop(): Promise<void>
 }
@@ -148,6 +151,17 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
 
+  /** Webhooks whose long outage has been said. */
+  const said = new Set<number>()
+  const sayLongDown = () => {
+    for (const { webhookId, health } of lanes.lines()) {
+      if (health.down === undefined) said.delete(webhookId)
+      else if (isLongDown(health, steadyUs()) && !said.has(webhookId)) {
+        said.add(webhookId)
+        log.warn({ webhook: webhookId, url: receivers.get(webhookId)?.target.plain }, 'webhook is down for 5 minutes')
+      }
+    }
+  }
   const cancel = () => {
     cancelWhatLeft(caretaker).catch((error) => log.warn({ err: error }, 'cancelling waits for the store'))
   }
@@ -172,6 +186,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }, TICK_MS)
   const carer = setInterval(() => {
     cancel()
+    sayLongDown()
     failWhatAged(caretaker).catch((error) => log.warn({ err: error }, 'ageing waits for the store'))
   }, CARE_MS)
   look()
@@ -182,6 +197,10 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       const down = health?.down
       if (down !== undefined) return { state: 'down', downForMs: (steadyUs() - down.sinceUs) / MILLISECOND }
       return { state: health?.proven ? 'up' : 'unknown', downForMs: undefined }
+    },
+    down() {
+      const lines = [...lanes.lines()].filter(({ health }) => health.down !== undefined)
+      return { now: lines.length, long: lines.filter(({ health }) => isLongDown(health, steadyUs())).length }
     },
     get inFlight() {
       return lanes.inFlight

@@ -6,7 +6,8 @@ import { type State, stateNumber } from './record-store.ts'
 
 /** Which deliveries of an account are meant; what is absent does not matter. */
 export type LogFilter = {
-  readonly accountId: number
+  /** `null`: of every account, for the operator. */
+  readonly accountId: number | null
   readonly state?: State | undefined
   readonly event?: string | undefined
   readonly url?: string | undefined
@@ -69,7 +70,10 @@ export function readLog(tx: Tx, filter: LogFilter, beforeId: number, limit: numb
   const conditions = conditionsOf(tx, filter, beforeId)
   const indexes = filter.state === undefined ? [] : INDEXES[filter.state]
   if (indexes.length === 0) return select(tx, BY_ACCOUNT, conditions, 'e.id DESC, d.id DESC', limit)
-  const webhooks = prepared<{ id: number }, [number]>(tx, 'SELECT id FROM webhooks WHERE account_id = ?')
+  const webhooks = prepared<{ id: number }, [number | null]>(
+    tx,
+    'SELECT id FROM webhooks WHERE account_id = ifnull(?, account_id)',
+  )
   return webhooks
     .all(filter.accountId)
     .flatMap(({ id }) =>
@@ -91,12 +95,10 @@ function select(tx: Tx, from: string, conditions: readonly Condition[], order: s
 function conditionsOf(tx: Tx, filter: LogFilter, beforeId: number): Condition[] {
   const { accountId, state, event, url, callId, sinceUs, untilUs } = filter
   const conditions: Condition[] = [
-    {
-      sql: 'e.account_id = ? AND e.id <= ? AND d.id < ?',
-      values: [accountId, beforeId / DELIVERIES_PER_EVENT, beforeId],
-    },
+    { sql: 'e.id <= ? AND d.id < ?', values: [Math.floor(beforeId / DELIVERIES_PER_EVENT), beforeId] },
   ]
   const add = (sql: string, ...values: Bindings) => void conditions.push({ sql, values })
+  if (accountId !== null) add('e.account_id = ?', accountId)
   if (state !== undefined) add('d.state = ?', stateNumber(state))
   if (event !== undefined) add('e.name = ?', event)
   if (url !== undefined) add('w.url = ?', url)
@@ -131,11 +133,11 @@ function idBefore(tx: Tx, atUs: number): number {
 }
 
 /** One delivery with its body and its attempts, the oldest first. */
-export function readDelivery(tx: Tx, accountId: number, id: number) {
-  const row = prepared<LogRow & { body: string }, [number, number]>(
+export function readDelivery(tx: Tx, accountId: number | null, id: number) {
+  const row = prepared<LogRow & { body: string }, [number, number | null]>(
     tx,
     `SELECT ${COLUMNS}, e.body FROM deliveries d JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
-     JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ? AND e.account_id = ?`,
+     JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ? AND e.account_id = ifnull(?, e.account_id)`,
   ).get(id, accountId)
   if (row === null) return undefined
   const attempts = prepared<AttemptRow, [number]>(
@@ -144,14 +146,4 @@ export function readDelivery(tx: Tx, accountId: number, id: number) {
      WHERE delivery_id = ? ORDER BY at`,
   ).all(id)
   return { ...row, attempts }
-}
-
-/** One delivery, whosever it is: for what goes on inside. */
-export function readAnyDelivery(tx: Tx, id: number): (LogRow & { readonly accountId: number }) | undefined {
-  const row = prepared<LogRow & { accountId: number }, [number]>(
-    tx,
-    `SELECT ${COLUMNS}, e.account_id AS accountId FROM deliveries d JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
-     JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?`,
-  ).get(id)
-  return row ?? undefined
 }

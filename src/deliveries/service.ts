@@ -16,6 +16,9 @@ type Dependencies = {
   readonly nowUs?: NowUs
 }
 
+/** Whose; `null`: everybody's, for the operator. */
+type Account = number | null
+
 /** One step of retrying many: small enough that nobody waits for it. */
 const STEP = 500
 /** Above every id. */
@@ -24,7 +27,7 @@ const NEWEST = Number.MAX_SAFE_INTEGER
 /** The log of deliveries, and what can be sent again. */
 export function createDeliveryService({ db, onDue = () => {}, nowUs = wallUs }: Dependencies) {
   return {
-    async list(accountId: number, filter: DeliveryFilter, limit = PAGE_SIZE, cursor?: string): Promise<DeliveryPage> {
+    async list(accountId: Account, filter: DeliveryFilter, limit = PAGE_SIZE, cursor?: string): Promise<DeliveryPage> {
       const [before] = cursor === undefined ? [NEWEST] : readCursor(cursor, ['number'])
       const rows = readLog(db.read, logFilter(accountId, filter), Number(before), limit + 1)
       const shown = rows.slice(0, limit)
@@ -33,14 +36,14 @@ export function createDeliveryService({ db, onDue = () => {}, nowUs = wallUs }: 
     },
 
     /** @throws Fault 404 when there is none of this id. */
-    async show(accountId: number, id: string): Promise<DeliveryDetail> {
+    async show(accountId: Account, id: string): Promise<DeliveryDetail> {
       const row = readDelivery(db.read, accountId, idOf(id))
       if (row === undefined) throw unknown()
       return { ...deliveryOf(row), body: row.body, attempts: row.attempts.map(attemptOf) }
     },
 
     /** @throws Fault 404, or 422 when its URL has left the list. */
-    async retry(accountId: number, id: string): Promise<Delivery> {
+    async retry(accountId: Account, id: string): Promise<Delivery> {
       const retried = await db.commit(retryOne, { accountId, id: idOf(id), nowUs: nowUs() })
       if (retried === 'unknown') throw unknown()
       if (retried === 'left')
@@ -52,7 +55,7 @@ export function createDeliveryService({ db, onDue = () => {}, nowUs = wallUs }: 
     },
 
     /** Retries all that match, failed ones unless the filter says otherwise. @returns how many. */
-    async retryAll(accountId: number, filter: DeliveryFilter): Promise<number> {
+    async retryAll(accountId: Account, filter: DeliveryFilter): Promise<number> {
       const meant = logFilter(accountId, filter)
       const wanted: LogFilter = { ...meant, state: meant.state ?? 'failed', untilUs: meant.untilUs ?? nowUs() }
       const next = (beforeId: number): Promise<RetryStep> =>
@@ -76,7 +79,7 @@ function idOf(text: string): number {
   return Number(text)
 }
 
-export function logFilter(accountId: number, filter: DeliveryFilter): LogFilter {
+export function logFilter(accountId: Account, filter: DeliveryFilter): LogFilter {
   const { state, event, url, call_id: callId, since, until } = filter
   const sinceUs = since === undefined ? undefined : Date.parse(since) * MILLISECOND
   const untilUs = until === undefined ? undefined : Date.parse(until) * MILLISECOND

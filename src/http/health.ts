@@ -9,7 +9,7 @@ import { Nothing, responses, success } from './envelope.ts'
 const FRESH_MS = 1_000
 
 /** `GET /health`: 200 when the service can serve and write, else 503; it says nothing else to strangers. */
-export function healthRoutes(db: Database) {
+export function healthRoutes(db: Database, nearlyFull: () => boolean = () => false) {
   let askedMs = -FRESH_MS
   let answer: Promise<void> = Promise.resolve()
 
@@ -30,7 +30,7 @@ export function healthRoutes(db: Database) {
       } catch (cause) {
         throw new Fault('unavailable', 'The store cannot be written.', { cause })
       }
-      return success([], 'The service is well.')
+      return success([], nearlyFull() ? 'The service is well, but its disk is nearly full.' : 'The service is well.')
     },
     { response: responses(Nothing), detail: { summary: 'Can the service serve and write?', tags: ['Operation'] } },
   )

@@ -1,0 +1,80 @@
+import type { Tx } from '../db/mutation.ts'
+import { prepared } from '../db/prepared.ts'
+import { DELIVERIES_PER_EVENT } from '../deliveries/outbox.ts'
+import { SECOND } from '../lib/time.ts'
+
+/** Retention takes deliveries out one by one: only of young events it is known how many there must be. */
+const YOUNG_US = 60 * SECOND * 5
+
+/** What must be nowhere: each a sentence, and a query that finds the ids. `?` is the time from which on an event is young. */
+const WRONGS: readonly { readonly what: string; readonly sql: string; readonly young?: true }[] = [
+  {
+    what: 'deliveries of an event that is not there',
+    sql: `SELECT id FROM deliveries d WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.id = d.id / ${DELIVERIES_PER_EVENT})`,
+  },
+  {
+    what: 'deliveries for a webhook that is not there',
+    sql: 'SELECT id FROM deliveries d WHERE NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.id = d.webhook_id)',
+  },
+  {
+    what: 'events that lack one of their deliveries',
+    sql: `SELECT e.id FROM events e JOIN deliveries d
+            ON d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) * ${DELIVERIES_PER_EVENT}
+          WHERE e.at > ? GROUP BY e.id HAVING count(*) <> max(d.id) - e.id * ${DELIVERIES_PER_EVENT} + 1`,
+    young: true,
+  },
+  {
+    what: 'deliveries in no state that there is',
+    sql: 'SELECT id FROM deliveries WHERE state NOT IN (0, 1, 2, 3)',
+  },
+  {
+    what: 'pending deliveries that were tried and have no next attempt',
+    sql: 'SELECT id FROM deliveries WHERE state = 0 AND ((tries > 0 AND due_at IS NULL) OR ended_at IS NOT NULL)',
+  },
+  {
+    what: 'deliveries that ended without an end',
+    sql: 'SELECT id FROM deliveries WHERE state > 0 AND (ended_at IS NULL OR due_at IS NOT NULL)',
+  },
+  {
+    what: 'delivered ones without the attempt that delivered them',
+    sql: `SELECT id FROM deliveries d WHERE state = 1 AND NOT EXISTS
+            (SELECT 1 FROM attempts a WHERE a.delivery_id = d.id AND a.status BETWEEN 200 AND 299)`,
+  },
+  {
+    what: 'attempts of a delivery that is not there',
+    sql: 'SELECT delivery_id AS id FROM attempts a WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.id = a.delivery_id)',
+  },
+  {
+    what: 'calls with a gap in their sequence',
+    sql: `SELECT call_id AS id FROM events GROUP BY call_id
+          HAVING max(sequence) - min(sequence) + 1 <> count(*) OR count(DISTINCT sequence) <> count(*)`,
+  },
+  {
+    what: 'calls that neither are up nor have their end',
+    // A call that was merged into another ends inside it.
+    sql: `SELECT call_id AS id FROM events WHERE call_id NOT IN (SELECT id FROM live_calls) GROUP BY call_id
+          HAVING max(name = 'call_saved') = 0 AND call_id NOT IN
+            (SELECT json_extract(body, '$.data.transfer.other_call_id') FROM events
+             WHERE name = 'call_attended_transferred' AND json_extract(body, '$.data.transfer.other_call_id') IS NOT NULL)`,
+  },
+]
+
+const SHOWN = 5
+
+/** Everything that is wrong with a store, a sentence each with some of the ids; empty when it is whole. */
+export function findWrong(tx: Tx, nowUs: number): string[] {
+  // One snapshot: a service that runs beside would else seem to be wrong.
+  return tx.transaction(() => {
+    const file = prepared<{ integrity_check: string }, []>(tx, 'PRAGMA integrity_check(5)')
+      .all()
+      .map(({ integrity_check }) => integrity_check)
+    const broken = file[0] === 'ok' ? [] : file.map((text) => `the file is damaged: ${text}`)
+    const wrong = WRONGS.flatMap(({ what, sql, young }) => {
+      const found = prepared<{ id: string | number }, number[]>(tx, sql).all(...(young ? [nowUs - YOUNG_US] : []))
+      if (found.length === 0) return []
+      const some = found.slice(0, SHOWN).map(({ id }) => id)
+      return [`${found.length} ${what}: ${some.join(', ')}${found.length > SHOWN ? ', …' : ''}`]
+    })
+    return [...broken, ...wrong]
+  })
+}

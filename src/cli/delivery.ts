@@ -1,0 +1,117 @@
+import { type Command, Option } from 'commander'
+import { wrongUsage } from '../config.ts'
+import type { Delivery, DeliveryDetail, DeliveryFilter } from '../deliveries/model.ts'
+import { EVENT_NAMES } from '../deliveries/names.ts'
+import { STATES, type State } from '../deliveries/record-store.ts'
+import { createDeliveryService } from '../deliveries/service.ts'
+import { dataOption, jsonOption } from './options.ts'
+import { withExistingStore } from './store.ts'
+
+type Flags = { data: string; json?: boolean }
+type ListFlags = Flags & {
+  state?: State
+  event?: (typeof EVENT_NAMES)[number]
+  url?: string
+  call?: string
+  since?: string
+  until?: string
+  limit: string
+}
+
+const MAX_LISTED = 200
+
+/** What was sent, and sending it again: of every account, since the operator asks. */
+export function deliveryCommand(program: Command): void {
+  const delivery = program.command('delivery').description('what was sent, and sending it again')
+  delivery
+    .command('list')
+    .description('list deliveries, newest first')
+    .addOption(new Option('--state <state>', 'only those').choices(STATES))
+    .addOption(new Option('--event <name>', 'only of this event').choices(EVENT_NAMES))
+    .option('--url <url>', 'only to this URL')
+    .option('--call <id>', 'only of this call')
+    .option('--since <time>', 'created at this time (RFC 3339) or later')
+    .option('--until <time>', 'created before this time')
+    .option('--limit <number>', `how many, ${MAX_LISTED} at most`, '50')
+    .addOption(dataOption())
+    .addOption(jsonOption())
+    .action(list)
+  delivery
+    .command('show')
+    .argument('<id>', "the delivery's id")
+    .description('show one delivery with its body and every attempt')
+    .addOption(dataOption())
+    .addOption(jsonOption())
+    .action(show)
+  delivery
+    .command('retry')
+    .argument('[id]', "the delivery's id")
+    .option('--failed-since <time>', 'all that were created at this time or later, and failed')
+    .description('send one again, or all that failed since a time')
+    .addOption(dataOption())
+    .addOption(jsonOption())
+    .action(retry)
+}
+
+async function list({ data, json, limit, call, ...wanted }: ListFlags): Promise<void> {
+  const count = Number(limit)
+  if (!Number.isInteger(count) || count < 1 || count > MAX_LISTED)
+    throw wrongUsage(`--limit is ${JSON.stringify(limit)}: give a number from 1 to ${MAX_LISTED}`)
+  const { state, event, url } = wanted
+  const filter = {
+    ...(state === undefined ? {} : { state }),
+    ...(event === undefined ? {} : { event }),
+    ...(url === undefined ? {} : { url }),
+    ...(call === undefined ? {} : { call_id: call }),
+    ...moments({ since: wanted.since, until: wanted.until }),
+  }
+  const { items } = await withExistingStore(data, (db) => createDeliveryService({ db }).list(null, filter, count))
+  if (json) console.log(JSON.stringify(items))
+  else for (const item of items) console.log(line(item))
+}
+
+const line = (item: Delivery) =>
+  [item.id, item.created_at, item.state, item.event, `${item.attempts_made} tried`, masked(item.url)].join('\t')
+
+async function show(id: string, { data, json }: Flags): Promise<void> {
+  const detail = await withExistingStore(data, (db) => createDeliveryService({ db }).show(null, id))
+  if (json) console.log(JSON.stringify(detail))
+  else for (const text of lines(detail)) console.log(text)
+}
+
+function lines({ body, attempts, url, ...rest }: DeliveryDetail): string[] {
+  return [
+    ...Object.entries({ ...rest, url: masked(url) }).map(([name, value]) => `${name}\t${value ?? '-'}`),
+    ...attempts.map(({ at, status, error, duration_ms, address }) =>
+      ['attempt', at, status ?? error ?? '-', `${duration_ms} ms`, address ?? '-'].join('\t'),
+    ),
+    body,
+  ]
+}
+
+async function retry(id: string | undefined, flags: Flags & { failedSince?: string }): Promise<void> {
+  const { data, json, failedSince } = flags
+  if ((id === undefined) === (failedSince === undefined))
+    throw wrongUsage('say what to send again: delivery retry ID, or delivery retry --failed-since TIME')
+  const queued = await withExistingStore(data, async (db) => {
+    const service = createDeliveryService({ db })
+    if (id === undefined) return service.retryAll(null, moments({ since: failedSince, until: undefined }))
+    await service.retry(null, id)
+    return 1
+  })
+  console.log(json ? JSON.stringify({ queued }) : `${queued} ${queued === 1 ? 'is' : 'are'} sent again.`)
+}
+
+function moments(given: { since: string | undefined; until: string | undefined }): DeliveryFilter {
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([name, text]) => {
+      if (text === undefined) return []
+      const at = Date.parse(text)
+      if (Number.isNaN(at)) throw wrongUsage(`--${name} is ${JSON.stringify(text)}: give it as 2026-11-20T21:42:00Z`)
+      return [[name, new Date(at).toISOString()]]
+    }),
+  )
+}
+
+/** `user:pass@` is never printed. */
+const masked = (url: string) => url.replace(/^(\w+:\/\/)[^/?#]*@/, '$1***@')

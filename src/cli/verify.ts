@@ -1,0 +1,22 @@
+import type { Command } from 'commander'
+import { findWrong } from '../calls/verify-store.ts'
+import { Fault } from '../lib/fault.ts'
+import { nowUs } from '../lib/time.ts'
+import { dataOption, jsonOption } from './options.ts'
+import { withExistingStore } from './store.ts'
+
+/** Proves that the store is whole. Prints what is wrong, and ends with 1 then. */
+export function verifyCommand(program: Command): void {
+  program
+    .command('verify')
+    .description('prove that the store is whole')
+    .addOption(dataOption())
+    .addOption(jsonOption())
+    .action(async ({ data, json }: { data: string; json?: boolean }) => {
+      const wrong = await withExistingStore(data, async (db) => findWrong(db.read, nowUs()))
+      if (json) console.log(JSON.stringify({ whole: wrong.length === 0, wrong }))
+      else if (wrong.length === 0) console.log('The store is whole.')
+      else for (const text of wrong) console.log(text)
+      if (wrong.length > 0) throw new Fault('unavailable', `the store is not whole: ${wrong.length} kinds of fault`)
+    })
+}

@@ -1,0 +1,42 @@
+import type { Command } from 'commander'
+import { findAccountId } from '../auth/store.ts'
+import { wrongUsage } from '../config.ts'
+import { newAttempt } from '../deliveries/attempt.ts'
+import { sendSample } from '../deliveries/sample.ts'
+import { Fault } from '../lib/fault.ts'
+import { parseAllowList } from '../lib/net.ts'
+import { dataOption, jsonOption, list } from './options.ts'
+import { withExistingStore } from './store.ts'
+
+type Flags = { data: string; json?: boolean; account: string; allowNet: string[]; proxy?: string }
+
+export function webhookCommand(program: Command): void {
+  program
+    .command('webhook')
+    .description('trying webhooks')
+    .command('test')
+    .argument('<url>', "a URL of the account's list")
+    .description('send one signed sample request, stored nowhere, and print what came back')
+    .option('--account <account>', 'whose list', 'default')
+    .option('--allow-net <net>', 'as for serve (repeatable)', list, [])
+    .option('--proxy <url>', 'as for serve')
+    .addOption(dataOption())
+    .addOption(jsonOption())
+    .action(sendTest)
+}
+
+async function sendTest(url: string, { data, json, account, allowNet, proxy }: Flags): Promise<void> {
+  const parsed = parseAllowList(allowNet)
+  if ('wrong' in parsed) throw wrongUsage(`--allow-net has ${parsed.wrong}: give private, loopback or a network`)
+  const attempt = newAttempt({ allow: parsed.allow, ...(proxy === undefined ? {} : { proxy }) })
+  const { status, error, duration_ms, response } = await withExistingStore(data, async (db) => {
+    const accountId = await findAccountId(db, account)
+    if (accountId === undefined)
+      throw new Fault('not_found', `there is no account ${account}: hookswitch user list shows them`)
+    return sendSample({ db, attempt }, accountId, url)
+  })
+  if (json) console.log(JSON.stringify({ status, duration_ms, error, response }))
+  else console.log([status ?? error, `${duration_ms} ms`, response ?? ''].join('\t').trimEnd())
+  if (status === null || status < 200 || status >= 300)
+    throw new Fault('unavailable', `the receiver did not take it: ${error ?? `it answered ${status}`}`)
+}
