@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { settleEnvironment } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
 import { deliveryCommand } from './delivery.ts'
+import { demoCommand } from './demo.ts'
 import { healthCommand } from './health.ts'
 import { nameVariables } from './options.ts'
 import { pbxCommand } from './pbx.ts'
@@ -18,6 +19,7 @@ function commandLine(stopped: () => Promise<void>): Command {
     .configureOutput({ outputError: () => {} })
     .exitOverride()
   serveCommand(program, stopped)
+  demoCommand(program, stopped)
   userCommand(program)
   healthCommand(program)
   pbxCommand(program, stopped)

@@ -13,7 +13,12 @@ export function readRecording(path: string): Recording {
   const bytes = readFileSync(path)
   const kind = bytes.subarray(0, 64).includes('Content-Type: ') || path.endsWith('.esl') ? 'esl' : 'ami'
   const timing = timingPath(path)
-  const chunks = timing === undefined ? [] : readTiming(readFileSync(timing, 'utf8'))
+  return recordingOf(kind, bytes, timing === undefined ? '' : readFileSync(timing, 'utf8'))
+}
+
+/** A recording from its bytes and the text of its `.timing`, which may be empty: then all came at once. */
+export function recordingOf(kind: Recording['kind'], bytes: Buffer, timing: string): Recording {
+  const chunks = readTiming(timing)
   return {
     kind,
     bytes,

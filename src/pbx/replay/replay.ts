@@ -5,8 +5,13 @@ import type { Conversation } from './persona.ts'
 import { type Recording, readRecording, type Step } from './recording.ts'
 
 export type ReplayOptions = {
-  /** Recordings of one PBX. At the end of each but the last the connection is closed, and the next login begins the next. */
-  readonly files: readonly string[]
+  /**
+   * Recordings of one PBX, or the files that hold them. At the end of each but the last the connection is closed, and the next login
+   * begins the next.
+   */
+  readonly files: readonly (string | Recording)[]
+  /** Events wait for this, too. */
+  readonly after?: Promise<unknown>
   readonly hostname?: string
   readonly port?: number
   /** 2 plays twice as fast, `Infinity` as fast as the client reads. */
@@ -37,8 +42,9 @@ type Peer = {
 }
 
 /** Plays recordings as a PBX. Events begin when a client has logged in, and wait while there is none. */
-export function startReplay({ files, hostname = '127.0.0.1', port = 0, speed = 1, cut, tls }: ReplayOptions): Replay {
-  const recordings = files.map(readRecording)
+export function startReplay(options: ReplayOptions): Replay {
+  const { files, after, hostname = '127.0.0.1', port = 0, speed = 1, cut, tls } = options
+  const recordings = files.map((file) => (typeof file === 'string' ? readRecording(file) : file))
   const kind = recordings[0]?.kind ?? 'ami'
   const persona = personaOf(kind)
   const finish = Promise.withResolvers<void>()
@@ -50,6 +56,7 @@ export function startReplay({ files, hostname = '127.0.0.1', port = 0, speed = 1
   let atMs = 0
   let timer: ReturnType<typeof setTimeout> | undefined
   let stopped = false
+  let held = after !== undefined
   /** Which moment of the recording is which of the clock; none while nobody is logged in. */
   let anchor: { readonly wallMs: number; readonly atMs: number } | undefined
 
@@ -94,7 +101,7 @@ export function startReplay({ files, hostname = '127.0.0.1', port = 0, speed = 1
 
   function play(): void {
     clearTimeout(timer)
-    while (!stopped && ready().length > 0) {
+    while (!stopped && !held && ready().length > 0) {
       const next = steps[at]
       if (next === undefined) {
         endRecording()
@@ -126,6 +133,10 @@ export function startReplay({ files, hostname = '127.0.0.1', port = 0, speed = 1
   }
 
   load()
+  void after?.then(() => {
+    held = false
+    play()
+  })
   const server = Bun.listen<undefined>({
     hostname,
     port,

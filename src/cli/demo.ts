@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { type App, startApp } from '../app.ts'
+import { type Config, DEFAULT_RETRY_SCHEDULE, listenAddress, readConfig } from '../config.ts'
+import { Fault } from '../lib/fault.ts'
+import { createLog } from '../lib/log.ts'
+import { startReplay } from '../pbx/replay/replay.ts'
+import { configureWebhook } from './demo/client.ts'
+import { PLAYED, type Played } from './demo/recordings.ts'
+import { newStory } from './demo/story.ts'
+import { newPaint } from './paint.ts'
+import { startReceiver } from './receiver.ts'
+import { VERSION } from './version.ts'
+
+const EMAIL = 'demo@hookswitch.test'
+const PASSWORD = 'hookswitch-demo'
+/** After the last event of a recording: what is held back by a settle window, and the second before `call_saved`. */
+const ARRIVE_WITHIN_MS = 15_000
+
+type Flags = { listen: string; once?: boolean; bodies?: boolean }
+
+export function demoCommand(program: Command, stopped: () => Promise<void>): void {
+  program
+    .command('demo')
+    .description('see it work: a service, a receiver, and the recorded calls of a real Asterisk and a real FreeSWITCH')
+    .option('--once', 'end when all is told; exit code 1 if an event is missing')
+    .option('--bodies', 'show the body of each request, too')
+    .option('--listen <address>', 'where the API and the web page are', '127.0.0.1:0')
+    .action((flags: Flags) => demo(flags, stopped()))
+}
+
+/** The main job on a temporary store: recordings → TCP → service → webhook → receiver, told as it happens. */
+async function demo({ listen, once = false, bodies = false }: Flags, stop: Promise<void>): Promise<void> {
+  listenAddress(listen)
+  const folder = mkdtempSync(join(tmpdir(), 'hookswitch-demo-'))
+  const story = newStory({ paint: newPaint(), bodies, print: (line) => console.log(line) })
+  const receiver = startReceiver({ host: '127.0.0.1', port: 0 }, story.received)
+  const turns = PLAYED.map(() => Promise.withResolvers<void>())
+  const pbxs = PLAYED.map((played, index) => ({
+    ...played,
+    replay: startReplay({ files: [played.recording], ...(turns[index] && { after: turns[index].promise }) }),
+  }))
+  let app: App | undefined
+  try {
+    const urls = pbxs.map(({ pbx, replay }) => urlOf(pbx, replay))
+    app = await startApp(demoConfig(listen, folder, urls), { log: createLog('error'), version: VERSION })
+    const webhook = `${receiver.url}/crm`
+    story.verifyWith(await configureWebhook(app.url, { email: EMAIL, password: PASSWORD, webhook }))
+    story.open({ url: app.url, webhook, email: EMAIL, password: PASSWORD })
+    for (const [index, { replay, ...played }] of pbxs.entries()) {
+      story.begin(played)
+      turns[index]?.resolve()
+      await Promise.race([stop, replay.finished.then(() => story.complete(played, ARRIVE_WITHIN_MS))])
+    }
+    const missing = PLAYED.flatMap(story.missing)
+    if (missing.length > 0 && once) throw new Fault('unavailable', `the demo is incomplete: ${missing.join('; ')}`)
+    story.close(missing, once)
+    if (!once) await stop
+  } finally {
+    await app?.stop()
+    for (const { replay } of pbxs) await replay.stop()
+    await receiver.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const urlOf = (pbx: Played['pbx'], { kind, port }: { kind: 'ami' | 'esl'; port: number }): string =>
+  kind === 'ami'
+    ? `ami://hookswitch:secret@127.0.0.1:${port}?name=${pbx}`
+    : `esl://:secret@127.0.0.1:${port}?name=${pbx}`
+
+function demoConfig(listen: string, data: string, pbx: string[]): Config {
+  const flags = {
+    listen,
+    data,
+    pbx,
+    allowNet: ['loopback'],
+    trustProxy: [],
+    retrySchedule: DEFAULT_RETRY_SCHEDULE,
+    retention: '30d',
+    retentionFailed: '90d',
+    retentionCalls: '90d',
+    logLevel: 'error',
+  }
+  return readConfig(flags, { HOOKSWITCH_USER_EMAIL: EMAIL, HOOKSWITCH_USER_PASSWORD: PASSWORD })
+}

@@ -1,0 +1,31 @@
+/** How this program was started, for the lines that a reader is to type. */
+export function ownName(
+  argv: readonly string[] = process.argv,
+  env: Record<string, string | undefined> = process.env,
+): string {
+  if (argv[1]?.startsWith('/$bunfs/') || argv[1] === undefined) return 'hookswitch'
+  return env.npm_command === 'exec' ? 'npx -y bun@1.4.5 src/main.ts' : 'bun src/main.ts'
+}
+
+/** What to do next: the own PBX. */
+export const nextSteps = (name: string): string[] => [
+  'Now your own PBX',
+  '',
+  '  Asterisk: add to /etc/asterisk/manager.conf, then: asterisk -rx "manager reload"',
+  '    [hookswitch]',
+  '    secret = choose-a-long-one',
+  '    read = system,call,agent,dialplan,cdr,user',
+  '    write = reporting',
+  '  and in its [general]: enabled = yes, bindaddr = 127.0.0.1, timestampevents = yes',
+  '',
+  '  FreeSWITCH: in autoload_configs/event_socket.conf.xml, then: fs_cli -x "reload mod_event_socket"',
+  '    <param name="listen-ip" value="127.0.0.1"/>',
+  '    <param name="listen-port" value="8021"/>',
+  '    <param name="password" value="choose-a-long-one"/>',
+  '',
+  '  Then, where Hookswitch runs:',
+  `    ${name} pbx check 'ami://hookswitch:choose-a-long-one@127.0.0.1'     (FreeSWITCH: 'esl://:choose-a-long-one@127.0.0.1')`,
+  `    ${name} user add --email you@example.com --name You`,
+  `    ${name} serve --pbx 'ami://hookswitch:choose-a-long-one@127.0.0.1?name=office'`,
+  '  Log in at http://127.0.0.1:8080, and say which URLs are told of what. README.md has the rest.',
+]

@@ -1,0 +1,48 @@
+import type { EventName } from '../../calls/event.ts'
+import { type Recording, recordingOf } from '../../pbx/replay/recording.ts'
+import ringGroup from './ring-group.ami' with { type: 'text' }
+import ringGroupTiming from './ring-group.timing' with { type: 'text' }
+import transfer from './transfer.esl' with { type: 'text' }
+import transferTiming from './transfer.timing' with { type: 'text' }
+
+/** A recorded session of a real PBX, and the events that its call gives. */
+export type Played = {
+  /** What the PBX is called in the demo. */
+  readonly pbx: string
+  readonly title: string
+  readonly recording: Recording
+  readonly expected: readonly EventName[]
+}
+
+export const PLAYED: readonly Played[] = [
+  {
+    pbx: 'office',
+    title: 'Asterisk: a caller, three phones that ring, one that answers',
+    recording: recordingOf('ami', Buffer.from(ringGroup), ringGroupTiming),
+    expected: [
+      'call_started',
+      ...(['dial_started', 'dial_started', 'dial_started'] as const),
+      'dial_answered',
+      ...(['dial_ended', 'dial_ended', 'dial_ended', 'dial_ended'] as const),
+      'call_ended',
+      'call_saved',
+    ],
+  },
+  {
+    pbx: 'branch',
+    title: 'FreeSWITCH: a recorded call that is transferred',
+    recording: recordingOf('esl', Buffer.from(transfer), transferTiming),
+    expected: [
+      'call_started',
+      'dial_started',
+      'dial_answered',
+      'call_blind_transferred',
+      'dial_ended',
+      'dial_started',
+      'dial_answered',
+      'dial_ended',
+      'call_ended',
+      'call_saved',
+    ],
+  },
+]

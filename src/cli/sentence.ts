@@ -1,0 +1,65 @@
+import { Value } from '@sinclair/typebox/value'
+import { BODIES, type EventBody, type EventName, type Party, type Stage } from '../calls/event.ts'
+import { harmless } from './paint.ts'
+
+const isEventName = (name: unknown): name is EventName => typeof name === 'string' && Object.hasOwn(BODIES, name)
+
+/** Reads the body of a webhook request; `undefined` if it is no call event as the schemas have it. */
+export function readEvent(text: string): EventBody | undefined {
+  try {
+    const body: unknown = JSON.parse(text)
+    const name: unknown = Object(Object(body).data).name
+    if (!isEventName(name)) return undefined
+    const schema: (typeof BODIES)[EventName] = BODIES[name]
+    return Value.Check(schema, body) ? body : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const partyOf = (party: Party | null | undefined): string => {
+  const who = party?.extension ?? party?.number ?? 'someone unknown'
+  return harmless(party?.name && party.name !== who ? `${who} (${party.name})` : who)
+}
+
+const stageOf = ({ kind, target, name }: Stage): string => {
+  const what = harmless(target ?? 'someone unknown')
+  const whole = name && name !== target ? `${what} (${harmless(name)})` : what
+  return kind === 'group' || kind === 'queue' ? `the ${kind} ${whole}` : whole
+}
+
+const words = (result: string | null): string => (result ?? 'unknown').replaceAll('_', ' ')
+
+/** What happened, as one would tell it. */
+export function sentenceOf({ data }: EventBody): string {
+  const { call } = data
+  switch (data.name) {
+    case 'call_started':
+      return `${partyOf(call.from)} calls ${partyOf(call.to)} (${call.direction})`
+    case 'dial_started':
+      return `${stageOf(data.stage)} rings`
+    case 'dial_answered':
+      return `${stageOf(data.stage)} answers${data.stage.ring_duration ? `, after ${data.stage.ring_duration} s of ringing` : ''}`
+    case 'dial_ended':
+      return endOf(data.stage)
+    case 'call_blind_transferred':
+    case 'call_attended_transferred':
+      return `${partyOf(data.transfer.by)} transfers ${partyOf(data.transfer.transferee)} to ${partyOf(data.transfer.to)} (${data.transfer.kind})`
+    case 'call_ended': {
+      const owner = call.handled_by.at(-1)
+      const whose = owner === undefined ? '' : `, handled by ${call.handled_by.map(partyOf).join(', then ')}`
+      return `the call is over: ${words(call.result)}${whose}; ${call.duration ?? 0} s in all, ${call.talk_duration ?? 0} s of talk`
+    }
+    case 'call_saved': {
+      const paths = data.recordings.map(({ path }) => harmless(path ?? 'a recording'))
+      return `the record of the call is complete${paths.length === 0 ? '' : `, recorded in ${paths.join(', ')}`}`
+    }
+  }
+}
+
+function endOf(stage: Stage): string {
+  const who = stageOf(stage)
+  if (stage.kind === 'group' || stage.kind === 'queue') return `${who} is done: ${words(stage.result)}`
+  if (stage.result === 'answered') return `${who} leaves the call, after ${stage.talk_duration ?? 0} s of talk`
+  return stage.started_at === null ? `${who}: ${words(stage.result)}` : `${who} stops ringing: ${words(stage.result)}`
+}
