@@ -43,6 +43,7 @@ export function newTracker(pbx: string, account: string, newId: NewId): TrackerS
     byLinkedId: new Map(),
     bridges: new Map(),
     rooms: new Map(),
+    extensions: new Set(),
     tombstones: new Map(),
     links: [],
     dirty: new Set(),

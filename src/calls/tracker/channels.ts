@@ -1,4 +1,4 @@
-import type { At, ChannelSignal, End } from '../signal.ts'
+import type { At, ChannelSignal, End, Endpoint } from '../signal.ts'
 import { callByLinkedId, callOf, channelOf, claimLinkedId, leaveBridge, openCall, place, touch } from './calls.ts'
 import { beginDial } from './dials.ts'
 import { beginDirection, destination } from './direction.ts'
@@ -23,6 +23,7 @@ export function addChannel(state: TrackerState, signal: At & Extract<ChannelSign
   channel.shown = signal.shown
   channel.originated = signal.originated
   state.channels.set(channel.id, channel)
+  noteExtension(state, signal.endpoint)
   const call = callByLinkedId(state, signal.linkedId)
   if (call !== undefined && !call.ended) place(state, channel, call)
   else if (signal.linkedId !== null) begin(state, signal, channel, signal.linkedId)
@@ -75,6 +76,13 @@ export function purge(state: TrackerState): void {
   }
 }
 
+/** More than any PBX has; a caller cannot make these grow, since they are endpoints. */
+const MAX_EXTENSIONS = 100_000
+
+function noteExtension(state: TrackerState, { kind, number }: Endpoint): void {
+  if (kind === 'extension' && number !== null && state.extensions.size < MAX_EXTENSIONS) state.extensions.add(number)
+}
+
 export function dial(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial' }>): void {
   const known = channelOf(state, signal.dest)
   const dest =
@@ -87,6 +95,7 @@ export function dial(state: TrackerState, signal: At & Extract<ChannelSignal, { 
       dialled: null,
       originated: signal.source === null,
     })
+  noteExtension(state, signal.endpoint)
   beginDial(state, signal, signal.source, dest, signal.endpoint, signal.shown)
   if (dest.callId === null && !isVirtual(dest)) beginUnseen(state, signal, dest)
   bury(state, dest)

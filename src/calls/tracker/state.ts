@@ -171,6 +171,8 @@ export type TrackerState = {
   readonly bridges: Map<string, Set<string>>
   /** Conference rooms by name, and who is in them. */
   readonly rooms: Map<string, Set<string>>
+  /** Numbers that turned out to be extensions. */
+  readonly extensions: Set<string>
   /** Ends of channels that were not known (yet), and when they came. */
   readonly tombstones: Map<string, { atUs: number; arrivedUs: number; end: End }>
   readonly links: PendingLink[]

@@ -24,12 +24,11 @@ export function blindTransfer(
   const transferer = channelOf(state, transfererId) ?? otherParty(state, transferee)
   const call = callOf(state, transferer) ?? callOf(state, transferee)
   if (call === undefined) return
-  const known = call.stages.some((stage) => stage.kind === 'user' && stage.target === to)
   const transfer = {
     kind: 'blind' as const,
     by: transferer === undefined ? ANONYMOUS : partyOf(transferer.endpoint),
     transferee: partyBehind(state, transferee ?? otherParty(state, transferer)),
-    to: partyOfNumber(to, known),
+    to: partyOfNumber(to, state.extensions.has(to)),
     otherCallId: null,
     atUs: at.atUs,
   }

@@ -162,9 +162,12 @@ export function stageView(stage: Stage): StageView {
   }
 }
 
-/** All stages of a call, in order of their start. */
+/** All stages of a call, in order of their start; what others belong to comes before them. */
 export function stagesView(call: Call): StageView[] {
-  return call.stages.toSorted((a, b) => (a.startedUs ?? 0) - (b.startedUs ?? 0)).map(stageView)
+  const isParent = (stage: Stage) => (stage.kind === 'group' || stage.kind === 'queue' ? 0 : 1)
+  return call.stages
+    .toSorted((a, b) => (a.startedUs ?? 0) - (b.startedUs ?? 0) || isParent(a) - isParent(b))
+    .map(stageView)
 }
 
 export function transferView(call: Call, transfer: TransferState): Transfer {
