@@ -81,7 +81,7 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
       <span class="empty-icon">
         <Icon name={icon} />
       </span>
-      <h3>{title}</h3>
+      <p class="empty-title">{title}</p>
       <div class="empty-text">{children}</div>
     </div>
   )

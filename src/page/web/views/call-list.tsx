@@ -7,7 +7,7 @@ import { useCell } from '../lib/state.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Badge, Empty, Problem, Waiting, When } from '../parts/shown.tsx'
 import { PartyName } from './call-board.tsx'
-import { Search, Segments } from './filter-bar.tsx'
+import { MoreFilters, Search, Segments } from './filter-bar.tsx'
 
 const FILTERS = ['direction', 'number', 'since', 'until'] as const
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>
@@ -39,24 +39,26 @@ export function CallList() {
           options={DIRECTIONS}
           onPick={(value) => pick('direction', value)}
         />
-        <Search label="Number" value={filters.number ?? ''} onPick={(value) => pick('number', value)} />
-        <Search
-          label="Since"
-          type="datetime-local"
-          value={filters.since ?? ''}
-          onPick={(value) => pick('since', value)}
-        />
-        <Search
-          label="Until"
-          type="datetime-local"
-          value={filters.until ?? ''}
-          onPick={(value) => pick('until', value)}
-        />
-        {filtered ? (
-          <button type="button" class="ghost" onClick={() => settle(placeHref('calls'))}>
-            Clear
-          </button>
-        ) : null}
+        <MoreFilters open={filtered}>
+          <Search label="Number" value={filters.number ?? ''} onPick={(value) => pick('number', value)} />
+          <Search
+            label="Since"
+            type="datetime-local"
+            value={filters.since ?? ''}
+            onPick={(value) => pick('since', value)}
+          />
+          <Search
+            label="Until"
+            type="datetime-local"
+            value={filters.until ?? ''}
+            onPick={(value) => pick('until', value)}
+          />
+          {filtered ? (
+            <button type="button" class="ghost" onClick={() => settle(placeHref('calls'))}>
+              Clear
+            </button>
+          ) : null}
+        </MoreFilters>
       </search>
       {pages.problem === null ? null : <Problem text={pages.problem} again={pages.again} />}
       <section class="card" aria-label="Calls" aria-busy={pages.busy}>
@@ -91,7 +93,7 @@ function Rows({ items, filtered }: { items: readonly Call[] | null; filtered: bo
       </Empty>
     )
   return (
-    <table class="rows">
+    <table class="rows stack">
       <thead>
         <tr>
           <th scope="col">
@@ -130,26 +132,26 @@ function CallRow({ call }: { call: Call }) {
           <span class="hidden">{call.direction}</span>
         </span>
       </td>
-      <td>
+      <td class="cell-main">
         <a href={href}>
           <PartyName party={call.from} />
         </a>
       </td>
-      <td>
+      <td class="cell-second">
         <PartyName party={call.to} />
       </td>
-      <td>
+      <td class="cell-state">
         <Badge word={call.result ?? 'ended'} />
       </td>
-      <td>
+      <td class="cell-extra">
         {owner === undefined ? <span class="soft">nobody</span> : <PartyName party={owner} />}
         {call.transfers > 0 ? <span class="soft"> · {plural(call.transfers, 'transfer')}</span> : null}
       </td>
-      <td>
+      <td class="cell-when">
         <When at={call.started_at} day />
       </td>
-      <td class="number">{call.wait_duration === null ? '–' : stopwatch(call.wait_duration)}</td>
-      <td class="number">{call.talk_duration === null ? '–' : stopwatch(call.talk_duration)}</td>
+      <td class="number cell-extra">{call.wait_duration === null ? '–' : stopwatch(call.wait_duration)}</td>
+      <td class="number cell-extra">{call.talk_duration === null ? '–' : stopwatch(call.talk_duration)}</td>
     </tr>
   )
 }

@@ -5,7 +5,8 @@ import { When } from '../parts/shown.tsx'
 export function Stages({ stages }: { stages: readonly Stage[] }) {
   if (stages.length === 0) return null
   return (
-    <section class="card" aria-labelledby="stages">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone the table scrolls, and has to be reachable with the keyboard
+    <section class="card" aria-labelledby="stages" tabIndex={0}>
       <header class="card-head">
         <h2 id="stages">Stages</h2>
       </header>

@@ -12,7 +12,7 @@ import { Confirm } from '../parts/dialog.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { DeliveryBadge, Empty, EventName, Problem, Until, Waiting, When } from '../parts/shown.tsx'
 import { say } from '../parts/toast.tsx'
-import { Choice, Search, Segments } from './filter-bar.tsx'
+import { Choice, MoreFilters, Search, Segments } from './filter-bar.tsx'
 
 const FILTERS = ['state', 'event', 'url', 'call_id', 'since', 'until'] as const
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>
@@ -69,31 +69,33 @@ export function DeliveryList() {
       </header>
       <search class="filters" aria-label="Filter the deliveries">
         <Segments label="State" value={filters.state ?? ''} options={STATES} onPick={(value) => pick('state', value)} />
-        <Choice
-          label="Event"
-          value={filters.event ?? ''}
-          options={[['', 'Any'], ...EVENTS.map((name) => [name, words(name)] as const)]}
-          onPick={(value) => pick('event', value)}
-        />
-        <UrlChoice value={filters.url ?? ''} onPick={(value) => pick('url', value)} />
-        <Search label="Call id" value={filters.call_id ?? ''} onPick={(value) => pick('call_id', value)} />
-        <Search
-          label="Since"
-          type="datetime-local"
-          value={filters.since ?? ''}
-          onPick={(value) => pick('since', value)}
-        />
-        <Search
-          label="Until"
-          type="datetime-local"
-          value={filters.until ?? ''}
-          onPick={(value) => pick('until', value)}
-        />
-        {filtered ? (
-          <button type="button" class="ghost" onClick={() => settle(placeHref('deliveries'))}>
-            Clear
-          </button>
-        ) : null}
+        <MoreFilters open={filtered}>
+          <Choice
+            label="Event"
+            value={filters.event ?? ''}
+            options={[['', 'Any'], ...EVENTS.map((name) => [name, words(name)] as const)]}
+            onPick={(value) => pick('event', value)}
+          />
+          <UrlChoice value={filters.url ?? ''} onPick={(value) => pick('url', value)} />
+          <Search label="Call id" value={filters.call_id ?? ''} onPick={(value) => pick('call_id', value)} />
+          <Search
+            label="Since"
+            type="datetime-local"
+            value={filters.since ?? ''}
+            onPick={(value) => pick('since', value)}
+          />
+          <Search
+            label="Until"
+            type="datetime-local"
+            value={filters.until ?? ''}
+            onPick={(value) => pick('until', value)}
+          />
+          {filtered ? (
+            <button type="button" class="ghost" onClick={() => settle(placeHref('deliveries'))}>
+              Clear
+            </button>
+          ) : null}
+        </MoreFilters>
       </search>
       {pages.problem === null ? null : <Problem text={pages.problem} again={pages.again} />}
       <section class="card" aria-label="Deliveries" aria-busy={pages.busy}>
@@ -142,7 +144,7 @@ function Rows({ items, filtered }: { items: readonly Delivery[] | null; filtered
       </Empty>
     )
   return (
-    <table class="rows">
+    <table class="rows stack">
       <thead>
         <tr>
           <th scope="col">State</th>
@@ -169,18 +171,18 @@ function DeliveryRow({ item }: { item: Delivery }) {
   const href = placeHref('deliveries', item.id)
   return (
     <tr onClick={(event) => (event.target instanceof Element && event.target.closest('a')) || go(href)}>
-      <td>
+      <td class="cell-state">
         <DeliveryBadge state={item.state} retrying={item.state === 'pending' && item.attempts_made > 0} />
       </td>
-      <td>
+      <td class="cell-main">
         <a href={href}>
           <EventName name={item.event} />
         </a>
       </td>
-      <td class="url-cell" title={item.url}>
+      <td class="url-cell cell-second" title={item.url}>
         {shortUrl(item.url)}
       </td>
-      <td class="id-cell">
+      <td class="id-cell cell-extra">
         <a
           href={placeHref('calls', item.call_id)}
           title={item.call_id}
@@ -189,11 +191,11 @@ function DeliveryRow({ item }: { item: Delivery }) {
           {item.call_id.slice(-8)}
         </a>
       </td>
-      <td>
+      <td class="cell-when">
         <When at={item.created_at} day />
       </td>
-      <td class="number">{item.attempts_made}</td>
-      <td>
+      <td class="number cell-extra">{item.attempts_made}</td>
+      <td class="cell-extra">
         {item.next_attempt_at === null ? (
           <When at={item.delivered_at} day />
         ) : (

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 
 type Option = readonly [value: string, word: string]
@@ -90,5 +91,16 @@ export function Segments({
         </label>
       ))}
     </fieldset>
+  )
+}
+
+/** The filters beyond the first: in sight on a wide screen, behind one line on a phone unless one of them is set. */
+export function MoreFilters({ open, children }: { open: boolean; children: ComponentChildren }) {
+  const [wide] = useState(() => matchMedia('(min-width: 821px)').matches)
+  return (
+    <details class="more-filters" open={wide || open}>
+      <summary>More filters</summary>
+      <div class="filter-fields">{children}</div>
+    </details>
   )
 }

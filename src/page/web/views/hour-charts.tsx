@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import { milliseconds } from '../lib/format.ts'
 import type { Minute } from '../lib/resources.ts'
@@ -33,6 +33,7 @@ export function HourCharts({ minutes }: { minutes: readonly Minute[] }) {
             minutes.map((minute) => minute.failed_attempts || null),
           ]}
           kinds={['area accent', 'line good', 'bars bad']}
+          names={['events', 'delivered', 'failed']}
           unit={(value) => value.toLocaleString()}
         />
       </section>
@@ -50,6 +51,7 @@ export function HourCharts({ minutes }: { minutes: readonly Minute[] }) {
           label={`Median and 99th percentile of the time from event to delivery over the last hour; the slowest minute's p99 was ${milliseconds(slowest)}.`}
           data={[at, minutes.map((minute) => minute.p50_ms), minutes.map((minute) => minute.p99_ms)]}
           kinds={['line accent', 'line wait']}
+          names={['p50', 'p99']}
           unit={milliseconds}
         />
       </section>
@@ -75,12 +77,14 @@ type ChartProps = {
   data: uPlot.AlignedData
   /** Of each series: how it is drawn, and the colour's name. */
   kinds: readonly string[]
+  names: readonly string[]
   unit: (value: number) => string
 }
 
 const HEIGHT = 190
 
-function Chart({ label, data, kinds, unit }: ChartProps) {
+function Chart({ label, data, kinds, names, unit }: ChartProps) {
+  const [pointed, setPointed] = useState<number | null>(null)
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
   const chosen = useCell(theme)
@@ -90,7 +94,7 @@ function Chart({ label, data, kinds, unit }: ChartProps) {
     if (element === null) return
     const draw = () => {
       plot.current?.destroy()
-      plot.current = new uPlot(chartOptions(element.clientWidth, kinds, unit), data, element)
+      plot.current = new uPlot(chartOptions(element.clientWidth, kinds, unit, setPointed), data, element)
     }
     draw()
     const dark = matchMedia('(prefers-color-scheme: dark)')
@@ -105,10 +109,35 @@ function Chart({ label, data, kinds, unit }: ChartProps) {
     }
   }, [chosen])
   useEffect(() => plot.current?.setData(data), [data])
-  return <div ref={box} class="chart" role="img" aria-label={label} />
+  return (
+    <div class="chart" role="img" aria-label={label}>
+      {pointed === null ? null : <Pointed data={data} at={pointed} names={names} unit={unit} />}
+      <div ref={box} />
+    </div>
+  )
 }
 
-function chartOptions(width: number, kinds: readonly string[], unit: (value: number) => string): uPlot.Options {
+/** The values of the minute under the pointer. */
+function Pointed({ data, at, names, unit }: Pick<ChartProps, 'data' | 'names' | 'unit'> & { at: number }) {
+  const minute = data[0][at]
+  if (minute === undefined) return null
+  const values = names.map((name, index) => {
+    const value = data[index + 1]?.[at]
+    return `${name} ${value == null ? '–' : unit(value)}`
+  })
+  return (
+    <p class="chart-pointed">
+      <b>{hourAndMinute(minute)}</b> {values.join(' · ')}
+    </p>
+  )
+}
+
+function chartOptions(
+  width: number,
+  kinds: readonly string[],
+  unit: (value: number) => string,
+  point: (index: number | null) => void,
+): uPlot.Options {
   const ink = themeColour('ink-3')
   const grid = { stroke: themeColour('line'), width: 1 }
   const font = '11px system-ui, sans-serif'
@@ -116,9 +145,10 @@ function chartOptions(width: number, kinds: readonly string[], unit: (value: num
   return {
     width,
     height: HEIGHT,
-    padding: [12, 8, 0, 0],
+    padding: [12, 18, 0, 0],
     cursor: { y: false, points: { size: 7 }, drag: { x: false, y: false } },
     legend: { show: false },
+    hooks: { setCursor: [(plot) => point(plot.cursor.idx ?? null)] },
     scales: { y: { range: (_, __, max) => [0, Math.max(4, max * 1.15)] } },
     axes: [
       { ...axis, size: 30, grid: { show: false }, space: 70, values: (_, splits) => splits.map(hourAndMinute) },
