@@ -1,6 +1,6 @@
 import { t } from 'elysia'
 import { Call, Stage, Transfer } from '../calls/event.ts'
-import { STATES } from '../deliveries/record-store.ts'
+import { Delivery } from '../deliveries/model.ts'
 
 /** What the page asks for beyond the contract's resources: `GET /overview` and `GET /call/{id}/event`. Times as in the contract. */
 
@@ -9,21 +9,6 @@ const timeOrNull = t.Union([time, t.Null()])
 const whole = t.Integer({ minimum: 0 })
 const wholeOrNull = t.Union([whole, t.Null()])
 const text = t.Union([t.String(), t.Null()])
-
-/** An event at one webhook. */
-export const Delivery = t.Object({
-  id: t.String(),
-  event_id: t.String(),
-  event: t.String(),
-  call_id: t.String(),
-  url: t.String(),
-  state: t.UnionEnum(STATES, { default: undefined }),
-  attempts_made: whole,
-  next_attempt_at: timeOrNull,
-  created_at: time,
-  delivered_at: timeOrNull,
-})
-export type Delivery = typeof Delivery.static
 
 /** One event of a call: what was told, when, and to whom. */
 export const ToldEvent = t.Object({

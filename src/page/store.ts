@@ -1,36 +1,26 @@
 import type { Tx } from '../db/mutation.ts'
 import { prepared } from '../db/prepared.ts'
+import type { LogRow } from '../deliveries/log-store.ts'
+import type { Delivery } from '../deliveries/model.ts'
 import { DELIVERIES_PER_EVENT } from '../deliveries/outbox.ts'
-import { STATES } from '../deliveries/record-store.ts'
+import { deliveryOf } from '../deliveries/service.ts'
 import { rfc3339 } from '../lib/time.ts'
-import type { Delivery, ToldEvent } from './model.ts'
+import type { ToldEvent } from './model.ts'
 
 /** What the page reads that no other room shows: all by primary key or index, and bounded. */
 
-type DeliveryRow = {
-  id: number
-  accountId: number
-  uuid: string
-  event: string
-  callId: string
-  url: string
-  state: number
-  attemptsMade: number
-  dueAt: number | null
-  createdAt: number
-  endedAt: number | null
-}
+type Row = LogRow & { readonly accountId: number }
 
 const DELIVERY = `SELECT d.id, e.account_id AS accountId, e.uuid, e.name AS event, e.call_id AS callId, w.url, d.state,
-    d.attempts_made AS attemptsMade, d.due_at AS dueAt, d.created_at AS createdAt, d.ended_at AS endedAt
+    d.attempts_made AS attemptsMade, d.due_at AS dueUs, d.created_at AS createdUs, d.ended_at AS endedUs
   FROM deliveries d JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT} JOIN webhooks w ON w.id = d.webhook_id`
 
 /** These deliveries as they are now, each with its account. */
 export function readDeliveries(tx: Tx, ids: readonly number[]): { accountId: number; delivery: Delivery }[] {
-  const one = prepared<DeliveryRow, [number]>(tx, `${DELIVERY} WHERE d.id = ?`)
+  const one = prepared<Row, [number]>(tx, `${DELIVERY} WHERE d.id = ?`)
   return ids.flatMap((id) => {
     const row = one.get(id)
-    return row === null ? [] : [{ accountId: row.accountId, delivery: shown(row) }]
+    return row === null ? [] : [{ accountId: row.accountId, delivery: deliveryOf(row) }]
   })
 }
 
@@ -45,17 +35,14 @@ export function readToldEvents(tx: Tx, accountId: number, callId: string): ToldE
     tx,
     'SELECT id, uuid, name, sequence, at, body FROM events WHERE call_id = ? AND account_id = ? ORDER BY sequence LIMIT ?',
   ).all(callId, accountId, MAX_EVENTS)
-  const deliveries = prepared<DeliveryRow, [number, number]>(
-    tx,
-    `${DELIVERY} WHERE d.id >= ? AND d.id < ? ORDER BY d.id`,
-  )
+  const deliveries = prepared<Row, [number, number]>(tx, `${DELIVERY} WHERE d.id >= ? AND d.id < ? ORDER BY d.id`)
   return events.map(({ id, uuid, name, sequence, at, body }) => ({
     id: uuid,
     name,
     sequence,
     at: rfc3339(at),
     transfer: name.endsWith('_transferred') ? (JSON.parse(body).data.transfer ?? null) : null,
-    deliveries: deliveries.all(id * DELIVERIES_PER_EVENT, (id + 1) * DELIVERIES_PER_EVENT).map(shown),
+    deliveries: deliveries.all(id * DELIVERIES_PER_EVENT, (id + 1) * DELIVERIES_PER_EVENT).map(deliveryOf),
   }))
 }
 
@@ -83,20 +70,4 @@ export function readAccountOf(tx: Tx, webhookId: number): number | undefined {
 
 export function readAccountName(tx: Tx, accountId: number): string {
   return prepared<{ name: string }, [number]>(tx, 'SELECT name FROM accounts WHERE id = ?').get(accountId)?.name ?? ''
-}
-
-function shown(row: DeliveryRow): Delivery {
-  const state = STATES[row.state] ?? 'pending'
-  return {
-    id: String(row.id),
-    event_id: row.uuid,
-    event: row.event,
-    call_id: row.callId,
-    url: row.url,
-    state,
-    attempts_made: row.attemptsMade,
-    next_attempt_at: state === 'pending' && row.dueAt !== null ? rfc3339(row.dueAt) : null,
-    created_at: rfc3339(row.createdAt),
-    delivered_at: state === 'delivered' && row.endedAt !== null ? rfc3339(row.endedAt) : null,
-  }
 }

@@ -1,7 +1,9 @@
 import { Elysia } from 'elysia'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
+import type { Call } from '../calls/event.ts'
 import type { Emitter } from '../deliveries/emitter.ts'
+import type { Delivery } from '../deliveries/model.ts'
 import type { Stored } from '../deliveries/outbox.ts'
 import { Fault } from '../lib/fault.ts'
 import { openSink, type Sink } from './sink.ts'
@@ -14,9 +16,9 @@ export type StreamOptions = {
   emitter: Emitter
   auth: AuthService
   /** These deliveries as they are now, each with its account. */
-  deliveries: (ids: readonly number[]) => readonly { accountId: number; delivery: unknown }[]
+  deliveries: (ids: readonly number[]) => readonly { accountId: number; delivery: Delivery }[]
   /** The calls that are up. */
-  liveCalls: (accountId: number) => readonly unknown[]
+  liveCalls: (accountId: number) => readonly { call: Call }[]
   heartbeatMs?: number
 }
 
@@ -79,7 +81,7 @@ export function startStreams(options: StreamOptions): Streams {
       clients.add(client)
       listen()
       client.sink.comment('the stream of this account')
-      for (const call of liveCalls(accountId)) client.sink.message('call', JSON.stringify(call))
+      for (const { call } of liveCalls(accountId)) client.sink.message('call', JSON.stringify(call))
       return new Response(client.sink.body, {
         headers: {
           'content-type': 'text/event-stream',
