@@ -1,0 +1,55 @@
+import { readFileSync } from 'node:fs'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+
+/** Debian's Chromium, or whatever of its kind is there; `undefined`: the browser tests are skipped, by name. */
+export const CHROMIUM = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
+  .map((name) => Bun.which(name))
+  .find((path) => path !== null)
+
+export async function openBrowser(): Promise<Browser> {
+  // As root, which containers of build servers are, Chromium does not start with its sandbox.
+  return chromium.launch({ executablePath: CHROMIUM ?? '', args: ['--no-sandbox', '--disable-dev-shm-usage'] })
+}
+
+export type Visit = {
+  readonly page: Page
+  /** Every address that the page asked for. */
+  readonly asked: readonly string[]
+  /** What went wrong in it: scripts that threw, and what a policy refused. */
+  readonly faults: readonly string[]
+}
+
+export async function visit(browser: Browser, options: BrowserContextOptions = {}): Promise<Visit> {
+  const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options })
+  context.setDefaultTimeout(15_000)
+  const page = await context.newPage()
+  const asked: string[] = []
+  const faults: string[] = []
+  page.on('request', (request) => void asked.push(request.url()))
+  page.on('pageerror', (error) => void faults.push(String(error)))
+  page.on('console', (message) => {
+    const text = message.text()
+    // A status that the page deals with is no fault of it.
+    if (message.type() === 'error' && !text.startsWith('Failed to load resource')) faults.push(text)
+  })
+  return { page, asked, faults }
+}
+
+const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
+
+/** What the accessibility check finds in what is shown, one line each. */
+export async function accessibilityFaults(page: Page): Promise<string[]> {
+  const session = await page.context().newCDPSession(page)
+  // What only fades in has no contrast yet.
+  await page.evaluate(() =>
+    Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {}))),
+  )
+  const { result } = await session.send('Runtime.evaluate', {
+    expression: `${AXE}; axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+      JSON.stringify(violations.flatMap((one) => one.nodes.map((node) => one.id + ': ' + node.target.join(' ')))))`,
+    awaitPromise: true,
+    returnByValue: true,
+  })
+  await session.detach()
+  return JSON.parse(String(result.value))
+}

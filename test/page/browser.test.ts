@@ -1,0 +1,316 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Browser } from 'playwright-core'
+import { type Replay, startReplay } from '../../src/pbx/replay/replay.ts'
+import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
+import { accessibilityFaults, CHROMIUM, openBrowser, type Visit, visit } from '../help/browser.ts'
+import { addUser, ask, logIn, PASSWORD, webhook } from '../help/client.ts'
+import { startGate } from '../help/gate.ts'
+import { fixture } from '../help/pbx.ts'
+import { type Receiver, startReceiver, until } from '../help/receiver.ts'
+
+const EMAIL = 'ada@example.com'
+/** As long as `<unknown>`, which it takes the place of, so that the recording's offsets hold. */
+const HOSTILE_NAME = 'A<b id=x>'
+const NAMELESS = /(CallerIDNum: 15551230001\r\nCallerIDName: )<unknown>/g
+const HOSTILE_ANSWER = '<script>window.taken = 1</script><img src="http://other.example/x.png">'
+const WIDTHS = { desktop: { width: 1_360, height: 850 }, phone: { width: 390, height: 844 } } as const
+
+/** The recorded call, from a caller whose name is markup. */
+function hostileRecording(folder: string): string {
+  const path = join(folder, 'hostile.ami')
+  const source = fixture('k-blind-transfer.ami')
+  writeFileSync(path, readFileSync(source, 'latin1').replaceAll(NAMELESS, `$1${HOSTILE_NAME}`), 'latin1')
+  writeFileSync(path.replace(/ami$/, 'timing'), readFileSync(source.replace(/ami$/, 'timing')))
+  return path
+}
+
+describe.skipIf(CHROMIUM === undefined)('the page, in a browser', () => {
+  const folder = emptyFolder()
+  let app: RunningApp
+  let browser: Browser
+  let seen: Visit
+  let good: Receiver
+  let bad: Receiver
+  let gate: Awaited<ReturnType<typeof startGate>>
+  let replay: Replay
+
+  beforeAll(async () => {
+    good = startReceiver(() => new Response(HOSTILE_ANSWER))
+    bad = startReceiver(() => new Response('not now', { status: 503 }))
+    gate = await startGate()
+    app = await startServe({
+      cwd: folder.path,
+      args: [
+        ...['--allow-net', 'loopback', '--retry-schedule', '1s 1s 1s 1s 1s 1s 1s 1s 1s 1s'.replaceAll(' ', ',')],
+        ...['--pbx', `ami://watcher:secret@127.0.0.1:${gate.port}?name=office`],
+      ],
+    })
+    await addUser(folder.path, EMAIL)
+    browser = await openBrowser()
+    seen = await visit(browser, { viewport: WIDTHS.desktop, colorScheme: 'light' })
+  }, 120_000)
+
+  afterAll(async () => {
+    await browser?.close()
+    gate?.stop()
+    await app?.stop()
+    await replay?.stop()
+    good?.stop()
+    bad?.stop()
+    folder[Symbol.dispose]()
+  })
+
+  const open = (hash: string) => seen.page.goto(`${app.url}/${hash}`)
+
+  test('a wrong password is told, and the right one lets in', async () => {
+    const { page } = seen
+    await page.goto(app.url)
+    await page.getByLabel('E-mail').fill(EMAIL)
+    await page.getByLabel('Password').fill('wrong password')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByRole('alert').filter({ hasText: 'wrong' }).waitFor()
+    await page.getByLabel('Password').fill(PASSWORD)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByRole('heading', { name: 'Live', exact: true }).waitFor()
+    await page.getByText('Connected').waitFor()
+    await page.getByText('No call is up').waitFor()
+  }, 60_000)
+
+  test('the token survives a reload, and no other tab has it', async () => {
+    const { page } = seen
+    await page.reload()
+    await page.getByRole('heading', { name: 'Live', exact: true }).waitFor()
+    const other = await page.context().newPage()
+    await other.goto(app.url)
+    await other.getByLabel('Password').waitFor()
+    await other.close()
+  }, 60_000)
+
+  test('webhooks are added; a fault stands beside its field', async () => {
+    const { page } = seen
+    await page.getByRole('link', { name: 'Webhooks' }).click()
+    await page.getByText('Nobody is told yet').waitFor()
+    for (const url of [`${good.url}/crm`, 'ftp://nowhere.example/']) {
+      await page.getByRole('button', { name: 'Add webhook' }).click()
+      await page.getByPlaceholder('https://').last().fill(url)
+    }
+    await page.getByRole('button', { name: 'Save list' }).click()
+    const faulty = page.getByRole('listitem').filter({ hasText: 'New:' }).last()
+    await faulty.getByRole('alert').waitFor()
+    expect(await faulty.getByRole('textbox').getAttribute('aria-invalid')).toBe('true')
+    await faulty.getByRole('textbox').fill(`${bad.url}/bot`)
+    await faulty.getByRole('switch', { name: 'Phone done' }).click({ force: true })
+    await page.getByRole('button', { name: 'Save list' }).click()
+    await page.getByText('Saved.').waitFor()
+    const token = await logIn(app, EMAIL)
+    const { body } = await ask(app, 'GET', '/integration/webhook', { token })
+    expect(body.result).toEqual([webhook(`${good.url}/crm`), webhook(`${bad.url}/bot`, { dial_ended: false })])
+  }, 60_000)
+
+  test("someone else's change is shown and not overwritten", async () => {
+    const { page } = seen
+    const token = await logIn(app, EMAIL)
+    const theirs = [webhook(`${good.url}/crm`, { dial_started: false }), webhook(`${bad.url}/bot`)]
+    const mine = page.getByRole('group', { name: `${bad.url}/bot` })
+    await mine.getByRole('switch', { name: 'Call saved' }).click({ force: true })
+    await ask(app, 'PUT', '/integration/webhook', { token, body: theirs })
+    await page.getByRole('button', { name: 'Save list' }).click()
+    const conflict = page.getByRole('alert', { name: 'Changed by someone else' })
+    await conflict.getByText('dial started off').waitFor()
+    expect((await ask(app, 'GET', '/integration/webhook', { token })).body.result).toEqual(theirs)
+    expect(await accessibilityFaults(page)).toEqual([])
+    await conflict.getByRole('button', { name: 'Put my changes on top' }).click()
+    await page.getByRole('button', { name: 'Save list' }).click()
+    await page.getByText('Not saved yet').waitFor({ state: 'detached' })
+    expect((await ask(app, 'GET', '/integration/webhook', { token })).body.result).toEqual([
+      theirs[0],
+      webhook(`${bad.url}/bot`, { call_saved: false }),
+    ])
+    await ask(app, 'PUT', '/integration/webhook', {
+      token,
+      body: [webhook(`${good.url}/crm`), webhook(`${bad.url}/bot`)],
+    })
+  }, 60_000)
+
+  test('a test request is sent, and a hostile answer shown as text', async () => {
+    const { page } = seen
+    await open('#/live')
+    await open('#/webhooks')
+    await page.getByRole('button', { name: `Send a test to ${good.url}/crm` }).click()
+    await page.getByText('answered 200').waitFor()
+    await page.getByText(HOSTILE_ANSWER).waitFor()
+    expect(await page.evaluate('window.taken')).toBeUndefined()
+    await page.getByRole('button', { name: 'Done' }).click()
+    expect(JSON.parse(good.received.at(-1)?.body ?? '').data.name).toBe('test')
+  }, 60_000)
+
+  test('the secret is shown, and rotated', async () => {
+    const { page } = seen
+    await page.getByRole('button', { name: `Signing secret of ${good.url}/crm` }).click()
+    const dialog = page.getByRole('dialog', { name: 'Signing secret' })
+    await dialog.getByRole('button', { name: 'Show' }).click()
+    const before = await dialog.locator('output').textContent()
+    expect(before).toStartWith('whsec_')
+    await dialog.getByRole('button', { name: 'Rotate' }).click()
+    await page.getByRole('dialog', { name: 'Rotate this secret?' }).getByRole('button', { name: 'Rotate' }).click()
+    await dialog.getByText('signs too until').waitFor()
+    expect(await dialog.locator('output').textContent()).not.toBe(before)
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+  }, 60_000)
+
+  test('a call shows as it moves, its caller as text, its events with their outcomes', async () => {
+    const { page } = seen
+    await open('#/live')
+    replay = startReplay({ files: [hostileRecording(folder.path)], speed: 1.5 })
+    gate.open(replay.port)
+    const board = page.getByRole('region', { name: 'Calls now' })
+    await board.getByText(HOSTILE_NAME).first().waitFor()
+    expect(await page.locator('#x').count()).toBe(0)
+    await board.getByText('rings 101').waitFor()
+    await board.getByText('talks 101').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await board.getByText('1 transfer').waitFor()
+    await board.getByText('talks 102').waitFor()
+    await board.getByText('No call is up').waitFor({ timeout: 30_000 })
+    const events = page.getByRole('region', { name: 'Events' })
+    await events.getByText('call saved').waitFor()
+    await events.getByText('call blind transferred').waitFor()
+    await until('every event arrived', () => new Set(good.received.slice(1).map((one) => one.id)).size === 10)
+  }, 90_000)
+
+  test('the call is in the records, as a picture, with who was told', async () => {
+    const { page } = seen
+    await open('#/calls')
+    await page.getByRole('link', { name: HOSTILE_NAME }).click()
+    await page.getByRole('img', { name: 'inbound call from' }).waitFor()
+    expect(await page.locator('.bar.ring').count()).toBe(2)
+    expect(await page.locator('.bar.talk').count()).toBe(3)
+    expect(await page.locator('.arrow').count()).toBe(1)
+    await page.getByText('blind transfer', { exact: true }).waitFor()
+    const told = page.getByRole('region', { name: 'Events, and who was told' })
+    expect(await told.locator('.told > li').count()).toBe(10)
+    expect(await told.getByText('told at').count()).toBe(10)
+    expect(await accessibilityFaults(page)).toEqual([])
+  }, 60_000)
+
+  test('a receiver that fails is seen down, and once it is mended everything drains', async () => {
+    const { page } = seen
+    await open('#/webhooks')
+    const row = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: `Remove ${bad.url}/bot` }) })
+    await row.getByText(/down for/).waitFor({ timeout: 30_000 })
+    await row.getByText(/\d+ waits?/).waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await open('#/live')
+    await page.getByText('1 webhook is down.').waitFor()
+    bad.answerWith(() => new Response('ok'))
+    await open('#/webhooks')
+    await row.getByText('up', { exact: true }).waitFor({ timeout: 60_000 })
+    await row.getByText(/\d+ waits?/).waitFor({ state: 'detached', timeout: 60_000 })
+    const token = await logIn(app, EMAIL)
+    const { body } = await ask(app, 'GET', '/integration/delivery?state=pending', { token })
+    expect(body.result).toEqual({ items: [], next_cursor: null })
+  }, 150_000)
+
+  test('a delivery is found, opened and sent again', async () => {
+    const { page } = seen
+    await open('#/deliveries')
+    await page.getByRole('radio', { name: 'Delivered' }).check({ force: true })
+    await page.getByLabel('Event').selectOption('dial_answered')
+    await page.getByLabel('Webhook').selectOption(`${bad.url}/bot`)
+    await page.waitForFunction(() => document.querySelectorAll('table tbody tr').length === 2)
+    await page.locator('tbody tr').last().getByRole('link', { name: 'dial answered' }).click()
+    await page.getByRole('heading', { name: 'dial answered' }).waitFor()
+    await page.getByText('503').first().waitFor()
+    await page.getByRole('region', { name: 'the body' }).getByText(HOSTILE_NAME).waitFor()
+    await page.getByRole('region', { name: 'the curl command' }).getByText('webhook-signature: v1,').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    const before = bad.received.length
+    await page.getByRole('button', { name: 'Send again' }).click()
+    await page.getByText('It is tried again now.').waitFor()
+    await until('it was sent again', () => bad.received.length === before + 1)
+    const ids = bad.received.map((one) => one.id)
+    expect(ids.slice(0, -1)).toContain(ids.at(-1) ?? '')
+  }, 60_000)
+
+  test.each([
+    ['desktop', 'light'],
+    ['desktop', 'dark'],
+    ['phone', 'light'],
+    ['phone', 'dark'],
+  ] as const)(
+    'no view on a %s in the %s theme has an accessibility fault or is too wide',
+    async (width, colorScheme) => {
+      const { page } = seen
+      await page.setViewportSize(WIDTHS[width])
+      await page.emulateMedia({ colorScheme })
+      for (const [hash, landmark] of [
+        ['#/live', '.live-grid'],
+        ['#/webhooks', '.webhook-row'],
+        ['#/deliveries', 'table'],
+        ['#/calls', 'table'],
+      ] as const) {
+        await open(hash)
+        await page.locator(landmark).first().waitFor()
+        expect([hash, await accessibilityFaults(page)]).toEqual([hash, []])
+        const tooWide = await page.evaluate(
+          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+        )
+        expect([hash, tooWide]).toEqual([hash, 0])
+      }
+      await page.getByRole('button', { name: 'Account' }).click()
+      await page.getByRole('dialog', { name: 'Account' }).getByText(EMAIL).waitFor()
+      expect(await accessibilityFaults(page)).toEqual([])
+      await page.keyboard.press('Escape')
+    },
+    90_000,
+  )
+
+  test('the keyboard alone gets everywhere: the skip button, a link, a switch', async () => {
+    const { page } = seen
+    await page.setViewportSize(WIDTHS.desktop)
+    await open('#/webhooks')
+    await page.locator('.webhook-row').first().waitFor()
+    await page.reload()
+    await page.locator('.webhook-row').first().waitFor()
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate('document.activeElement.textContent.trim()')).toBe('Skip to the content')
+    await page.keyboard.press('Enter')
+    for (let tabs = 0; tabs < 3; tabs++) await page.keyboard.press('Tab')
+    expect(await page.evaluate("document.activeElement.getAttribute('role')")).toBe('switch')
+    await page.keyboard.press('Space')
+    await page.getByText('Not saved yet').waitFor()
+    await page.keyboard.press('Space')
+    await page.getByText('Not saved yet').waitFor({ state: 'detached' })
+  }, 60_000)
+
+  test('the password is changed; logging out ends the token and shows the form', async () => {
+    const { page } = seen
+    await page.getByRole('button', { name: 'Account' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Account' })
+    const change = async (old: string) => {
+      await dialog.getByLabel('Current password').fill(old)
+      await dialog.getByLabel('New password', { exact: true }).fill('another one')
+      await dialog.getByLabel('New password again').fill('another one')
+      await dialog.getByRole('button', { name: 'Change password' }).click()
+    }
+    await change('wrong password')
+    await dialog.getByRole('alert').waitFor()
+    await change(PASSWORD)
+    await page.getByText('Password changed.').waitFor()
+    const held = await page.evaluate("sessionStorage.getItem('hookswitch.token')")
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByLabel('Password').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    expect((await ask(app, 'GET', '/auth/me', { token: String(held) })).status).toBe(401)
+    expect(await page.evaluate('sessionStorage.length')).toBe(0)
+  }, 60_000)
+
+  test('nothing came from another host, nothing was refused by the policy, and no script failed', () => {
+    expect(seen.asked.filter((url) => !url.startsWith(`${app.url}/`))).toEqual([])
+    expect(seen.faults).toEqual([])
+  })
+})

@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { openSink } from '../../src/page/sink.ts'
+import { eventStreamDecoder, type ServerMessage } from '../../src/page/web/lib/sse.ts'
+import { startReplay } from '../../src/pbx/replay/replay.ts'
+import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
+import { ask, newToken, webhook } from '../help/client.ts'
+import { fixture } from '../help/pbx.ts'
+import { startReceiver, until } from '../help/receiver.ts'
+
+/** Follows a stream until it ends or is dropped. */
+async function follow(app: { url: string }, token: string) {
+  const over = new AbortController()
+  const messages: ServerMessage[] = []
+  let text = ''
+  const response = await fetch(`${app.url}/stream`, {
+    headers: { authorization: `Bearer ${token}` },
+    signal: over.signal,
+  })
+  const decode = eventStreamDecoder((message) => void messages.push(message))
+  const ended = (async () => {
+    if (response.body === null) return
+    for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+      text += chunk
+      decode(chunk)
+    }
+  })().catch(() => {})
+  const of = (name: string) => messages.filter((message) => message.name === name).map(({ data }) => JSON.parse(data))
+  return { response, messages, of, ended, text: () => text, drop: () => over.abort() }
+}
+
+describe('GET /stream of the compiled file', () => {
+  const folder = emptyFolder()
+  const receiver = startReceiver()
+  const replay = startReplay({ files: [fixture('a-inbound-answered.ami')], speed: 4 })
+  let app: RunningApp
+  let token: string
+  let stranger: string
+
+  beforeAll(async () => {
+    const pbx = `ami://u:s@127.0.0.1:${replay.port}?name=office`
+    const first = await startServe({ cwd: folder.path })
+    token = await newToken(first, 'a@example.com')
+    stranger = await newToken(first, 'b@example.com', 'other')
+    await first.stop()
+    app = await startServe({ cwd: folder.path, args: ['--allow-net', 'loopback', '--pbx', pbx] })
+  }, 60_000)
+  afterAll(async () => {
+    await app.stop()
+    await replay.stop()
+    receiver.stop()
+    folder[Symbol.dispose]()
+  })
+
+  test('needs a token, and says so in the envelope', async () => {
+    const { status, body } = await ask(app, 'GET', '/stream')
+    expect([status, body.status]).toEqual([401, 'error'])
+  })
+
+  test('tells calls, events and deliveries as they move, to the account that they belong to and to no other', async () => {
+    await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(receiver.url)] })
+    const mine = await follow(app, token)
+    const theirs = await follow(app, stranger)
+    expect(mine.response.headers.get('content-type')).toBe('text/event-stream')
+    await until('the call was saved', () => mine.of('event').some((body) => body.data.name === 'call_saved'), 20_000)
+    const ids = new Set(mine.of('event').map((body) => body.data.id))
+    const delivered = () => mine.of('delivery').filter((one) => one.state === 'delivered' && ids.has(one.event_id))
+    await until('its deliveries were told', () => delivered().length >= ids.size)
+    const states = mine.of('call').map((call) => call.state)
+    expect(states.at(-1)).toBe('ended')
+    expect(mine.of('call')[0]).toHaveProperty('pbx_id')
+    const sent = receiver.received.map((one) => one.body)
+    for (const { name, data } of mine.messages) if (name === 'event') expect(sent).toContain(data)
+    expect(theirs.messages).toEqual([])
+    mine.drop()
+    theirs.drop()
+  }, 40_000)
+
+  test('the overview counts what happened, for its account alone', async () => {
+    const own = JSON.stringify((await ask(app, 'GET', '/overview', { token })).body.result)
+    expect(own).toContain('"name":"office"')
+    expect(JSON.parse(own).minutes.reduce((sum: number, one: { events: number }) => sum + one.events, 0)).toBe(6)
+    expect(JSON.parse(own).webhooks).toMatchObject([
+      { url: receiver.url, down_since: null, waiting: 0, last: { status: 200 } },
+    ])
+    const foreign = JSON.stringify((await ask(app, 'GET', '/overview', { token: stranger })).body.result)
+    expect(JSON.parse(foreign)).toMatchObject({ account: 'other', calls: [], pbxs: [], webhooks: [] })
+    expect(foreign).not.toContain('"events":6')
+  })
+
+  test('who was told of a call is for its account alone', async () => {
+    const id: string = JSON.parse(receiver.received[0]?.body ?? '').data.call.id
+    const told = JSON.stringify((await ask(app, 'GET', `/call/${id}/event`, { token })).body.result)
+    expect(JSON.parse(told).map((event: { sequence: number }) => event.sequence)).toEqual([1, 2, 3, 4, 5, 6])
+    expect((await ask(app, 'GET', `/call/${id}/event`, { token: stranger })).body.result).toEqual([])
+  })
+
+  test('a stream ends with the service', async () => {
+    const mine = await follow(app, token)
+    await until('it is open', () => mine.text().includes(':'))
+    await app.stop()
+    await mine.ended
+  }, 20_000)
+})
+
+describe('one reader', () => {
+  test('that falls behind is cut off, and costs no more than what may wait', async () => {
+    let closed = 0
+    const sink = openSink(() => void closed++)
+    for (let sent = 0; sent < 3_000; sent++) sink.message('event', 'x'.repeat(1_000))
+    expect(closed).toBe(1)
+    expect(await new Response(sink.body).text()).toBe('')
+  })
+
+  test('gets together what came while it was away', async () => {
+    const sink = openSink(() => {})
+    sink.comment('hello')
+    sink.message('call', '{"a":1}')
+    const reader = sink.body.getReader()
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe(': hello\n\nevent: call\ndata: {"a":1}\n\n')
+    const next = reader.read()
+    sink.message('call', '2')
+    expect(new TextDecoder().decode((await next).value)).toBe('event: call\ndata: 2\n\n')
+    const last = reader.read()
+    sink.close()
+    expect((await last).done).toBe(true)
+  })
+
+  test('that leaves is forgotten', async () => {
+    let closed = 0
+    const sink = openSink(() => void closed++)
+    await sink.body.cancel()
+    sink.message('call', '1')
+    expect(closed).toBe(1)
+  })
+})
