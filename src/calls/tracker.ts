@@ -2,6 +2,7 @@ import type { NewId } from '../lib/id.ts'
 import type { CallEvent, CallRecord, Call as CallView, Stage as StageView } from './event.ts'
 import type { Signal } from './signal.ts'
 import { apply } from './tracker/apply.ts'
+import { enterBridge, meet } from './tracker/calls.ts'
 import type { Call, Channel, TrackerState } from './tracker/state.ts'
 import { tellDue } from './tracker/tell.ts'
 import { callView, stagesView } from './tracker/view.ts'
@@ -92,10 +93,8 @@ export function restore(state: TrackerState, stored: readonly StoredCall[]): voi
     for (const linkedId of call.linkedIds) state.byLinkedId.set(linkedId, call.id)
     for (const channel of channels) {
       state.channels.set(channel.id, channel)
-      if (channel.bridge === null) continue
-      const members = state.bridges.get(channel.bridge) ?? new Set<string>()
-      members.add(channel.id)
-      state.bridges.set(channel.bridge, members)
+      if (channel.bridge !== null) enterBridge(state, channel, channel.bridge)
+      if (channel.meets !== null) meet(state, channel, channel.meets)
     }
     state.dirty.add(call.id)
   }

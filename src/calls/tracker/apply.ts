@@ -1,5 +1,5 @@
 import type { At, ChannelSignal, Endpoint, Signal } from '../signal.ts'
-import { callOf, channelOf, enterBridge, heardBy, leaveBridge, stageOf, touch } from './calls.ts'
+import { callOf, channelOf, enterBridge, heardBy, leaveBridge, leaveRoom, stageOf, touch } from './calls.ts'
 import { addChannel, dial, hangup, pair, purge } from './channels.ts'
 import { endDial, failDial } from './dials.ts'
 import { beginDirection, destination } from './direction.ts'
@@ -15,6 +15,8 @@ import { attendedTransfer, blindTransfer, join } from './transfers.ts'
 
 export function apply(state: TrackerState, signal: Signal): void {
   if (state.links.length > 0) settleLinks(state)
+  const heard = channelOf(state, 'id' in signal ? signal.id : 'dest' in signal ? signal.dest : null)
+  if (heard !== undefined) heard.missingUs = null
   switch (signal.kind) {
     case 'tick':
       purge(state)
@@ -114,7 +116,7 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       break
     case 'unbridged':
       if (channel.bridge === signal.bridge) leaveBridge(state, channel)
-      state.rooms.get(signal.bridge)?.delete(channel.id)
+      if (channel.meets === signal.bridge) leaveRoom(state, channel)
       break
     case 'held':
       channel.held = signal.held
@@ -183,6 +185,7 @@ function bridged(
   channel: Channel,
   signal: At & Extract<ChannelSignal, { kind: 'bridged' }>,
 ): void {
+  if (!isUp(channel)) return
   enterBridge(state, channel, signal.bridge)
   channel.room = signal.room
   channel.waiting = signal.waiting

@@ -27,7 +27,6 @@ export function stageOf(call: Call, id: string | null): Stage | undefined {
 /** Marks that something happened to a call: it is looked at when the signal is done, and stored again. */
 export function touch(state: TrackerState, call: Call | undefined): void {
   if (call === undefined) return
-  call.heardUs = state.nowUs
   state.dirty.add(call.id)
   state.changed.add(call.id)
 }
@@ -72,7 +71,6 @@ export function openCall(state: TrackerState, pbxId: string, startedUs: number |
     saveDueUs: null,
     saveLatestUs: null,
     ended: false,
-    heardUs: state.nowUs,
   }
   state.calls.set(call.id, call)
   touch(state, call)
@@ -100,14 +98,19 @@ export function callByLinkedId(state: TrackerState, linkedId: string | null): Ca
   return id === undefined ? undefined : state.calls.get(id)
 }
 
+/** Takes a channel out of the tracker, and out of all it was in. */
+export function dropChannel(state: TrackerState, channel: Channel): void {
+  leaveBridge(state, channel)
+  leaveRoom(state, channel)
+  state.channels.delete(channel.id)
+}
+
 /** Takes a call out of the tracker, with its channels. */
 export function forget(state: TrackerState, call: Call): void {
   for (const id of call.channels) {
     const channel = state.channels.get(id)
     if (channel === undefined || channel.callId !== call.id) continue
-    leaveBridge(state, channel)
-    for (const room of state.rooms.values()) room.delete(id)
-    state.channels.delete(id)
+    dropChannel(state, channel)
   }
   for (const linkedId of call.linkedIds) {
     if (state.byLinkedId.get(linkedId) === call.id) state.byLinkedId.delete(linkedId)
@@ -132,6 +135,23 @@ export function leaveBridge(state: TrackerState, channel: Channel): void {
   members?.delete(channel.id)
   if (members?.size === 0) state.bridges.delete(channel.bridge)
   channel.bridge = null
+}
+
+export function meet(state: TrackerState, channel: Channel, room: string): Set<string> {
+  if (channel.meets !== room) leaveRoom(state, channel)
+  channel.meets = room
+  const members = state.rooms.get(room) ?? new Set<string>()
+  members.add(channel.id)
+  state.rooms.set(room, members)
+  return members
+}
+
+export function leaveRoom(state: TrackerState, channel: Channel): void {
+  if (channel.meets === null) return
+  const members = state.rooms.get(channel.meets)
+  members?.delete(channel.id)
+  if (members?.size === 0) state.rooms.delete(channel.meets)
+  channel.meets = null
 }
 
 /**

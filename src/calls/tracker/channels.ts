@@ -1,5 +1,16 @@
 import type { At, ChannelSignal, End, Endpoint } from '../signal.ts'
-import { callByLinkedId, callOf, channelOf, claimLinkedId, leaveBridge, openCall, place, touch } from './calls.ts'
+import {
+  callByLinkedId,
+  callOf,
+  channelOf,
+  claimLinkedId,
+  dropChannel,
+  leaveBridge,
+  leaveRoom,
+  openCall,
+  place,
+  touch,
+} from './calls.ts'
 import { beginDial } from './dials.ts'
 import { beginDirection, destination } from './direction.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
@@ -133,10 +144,10 @@ export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: numbe
   channel.goneArrivedUs = at.arrivedUs
   channel.end = end
   leaveBridge(state, channel)
-  for (const room of state.rooms.values()) room.delete(id)
+  leaveRoom(state, channel)
   const call = callOf(state, channel)
   if (call === undefined) {
-    state.channels.delete(id)
+    dropChannel(state, channel)
     return
   }
   for (const recording of call.recordings) {

@@ -2,7 +2,7 @@ import type { At, Endpoint } from '../signal.ts'
 import type { StageResult } from '../words.ts'
 import { callByLinkedId, callOf, channelOf, channelsOf, heardBy, openCall, place, stageOf, touch } from './calls.ts'
 import { settleDirection } from './direction.ts'
-import type { Call, Channel, Dial, QueueState, Stage, TrackerState } from './state.ts'
+import type { Call, Channel, Dial, Stage, TrackerState } from './state.ts'
 import { isUp, isVirtual, newDial, partyOf, partyOfNumber } from './state.ts'
 
 /**
@@ -192,9 +192,9 @@ export function addStage(
 
 /** The queue that rings this party, or the group: others that the same caller rings at the same time. */
 function findParent(state: TrackerState, call: Call, stage: Stage, party: Channel): void {
-  const queue = call.queues.find((one) => isRinging(call, one) && stageOf(call, one.stageId)?.source === party.id)
+  const queue = openQueue(call, party)
   if (queue !== undefined) {
-    stage.parentId = queue.stageId
+    stage.parentId = queue.id
     return
   }
   const siblings = call.stages.filter(
@@ -206,9 +206,9 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
       legsRinging(state, other),
   )
   if (siblings.length === 0) return
-  const parentId = siblings.find((sibling) => sibling.parentId !== null)?.parentId
+  const groups = siblings.map((sibling) => stageOf(call, sibling.parentId))
   const group =
-    stageOf(call, parentId ?? null) ??
+    groups.find((one) => one !== undefined && !one.ended) ??
     addStage(state, call, {
       kind: 'group',
       target: party.dialled,
@@ -219,9 +219,12 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
   for (const member of [...siblings, stage]) member.parentId = group.id
 }
 
-/** The caller still waits in the queue: who is dialled now is dialled by it. */
-function isRinging(call: Call, queue: QueueState): boolean {
-  return queue.leftUs === null && queue.answeredUs === null && stageOf(call, queue.stageId)?.ended === false
+/** The queue in which this party still waits: who is dialled now is dialled by it. */
+function openQueue(call: Call, party: Channel): Stage | undefined {
+  return call.queues
+    .filter((one) => one.leftUs === null && one.answeredUs === null)
+    .map((one) => stageOf(call, one.stageId))
+    .find((stage) => stage !== undefined && !stage.ended && stage.source === party.id)
 }
 
 function legsRinging(state: TrackerState, stage: Stage): boolean {
@@ -265,11 +268,10 @@ export function failDial(state: TrackerState, at: At, source: Channel, endpoint:
   })
   stage.ended = true
   stage.endedUs = at.atUs
-  stage.result = result
+  stage.result = result === 'answered' ? 'other' : result
   if (party !== undefined) {
-    const queue = call.queues.find((one) => isRinging(call, one))
     const group = call.stages.find((one) => one.kind === 'group' && one.source === party.id && !one.ended)
-    stage.parentId = queue?.stageId ?? group?.id ?? null
+    stage.parentId = openQueue(call, party)?.id ?? group?.id ?? null
     const dest: Channel = { ...source, id: stage.id, endpoint, dial: null }
     settleDirection(state, call, dest, party, false)
   }

@@ -1,5 +1,5 @@
 import type { At } from '../signal.ts'
-import { callByLinkedId, callOf, channelOf, claimLinkedId, touch } from './calls.ts'
+import { callByLinkedId, callOf, channelOf, claimLinkedId, meet, touch } from './calls.ts'
 import type { Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 import { join, merge } from './transfers.ts'
@@ -44,9 +44,8 @@ export function settleLinks(state: TrackerState): void {
 
 /** A conference is answered, by nobody, once two are in it. */
 export function enterRoom(state: TrackerState, at: At, channel: Channel, room: string): void {
-  const members = state.rooms.get(room) ?? new Set<string>()
-  if (isUp(channel)) members.add(channel.id)
-  state.rooms.set(room, members)
+  if (!isUp(channel)) return
+  const members = meet(state, channel, room)
   const parties = [...members].flatMap((id) => channelOf(state, id) ?? []).filter((one) => !isVirtual(one))
   if (parties.length < 2) return
   for (const party of parties) {

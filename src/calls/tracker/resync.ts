@@ -5,6 +5,7 @@ import {
   channelOf,
   channelsOf,
   claimLinkedId,
+  dropChannel,
   enterBridge,
   openCall,
   place,
@@ -19,7 +20,7 @@ import { isUp, isVirtual, newChannel, newDial } from './state.ts'
 /**
  * After a (re)connect: what the PBX lists against what is known. What is up and unknown began unseen; what is known and not listed ended
  * unseen. A list may be older than the last events, so a channel counts as gone only when two lists lack it, `SECOND_LIST_US` apart, and
- * nothing was heard of its call in between; on the first connection of the process, and after a restart of the PBX, at once.
+ * nothing was heard of it in between; on the first connection of the process, and after a restart of the PBX, at once.
  */
 const SECOND_LIST_US = 1_900_000
 
@@ -58,6 +59,8 @@ function catchUp(state: TrackerState, channel: Channel, row: ListedChannel): voi
 }
 
 function addListed(state: TrackerState, at: At, row: ListedChannel, listed: readonly ListedChannel[]): void {
+  // A list that holds it twice.
+  if (state.channels.has(row.id)) return
   const channel = newChannel(row.id, row.endpoint)
   channel.linkedId = row.linkedId
   channel.dialled = row.dialled
@@ -143,22 +146,22 @@ export function closeMissing(state: TrackerState, at: At, listed: readonly Liste
   state.closeAtOnce = false
   for (const call of state.calls.values()) {
     if (call.ended) continue
-    const { heardUs } = call
     for (const channel of channelsOf(state, call)) {
       if (!isUp(channel) || up.has(channel.id)) continue
-      if (atOnce || isConfirmedMissing(heardUs, channel, at)) loseChannel(state, call, channel, at)
+      if (atOnce || isConfirmedMissing(channel, at)) loseChannel(state, call, channel, at)
       else channel.missingUs ??= at.arrivedUs
     }
   }
+  // Plumbing that never became part of a call.
+  for (const channel of state.channels.values()) {
+    if (channel.callId !== null || up.has(channel.id)) continue
+    if (atOnce || isConfirmedMissing(channel, at)) dropChannel(state, channel)
+    else channel.missingUs ??= at.arrivedUs
+  }
 }
 
-function isConfirmedMissing(heardUs: number, channel: Channel, at: At): boolean {
-  if (channel.missingUs === null) return false
-  if (heardUs > channel.missingUs) {
-    channel.missingUs = at.arrivedUs
-    return false
-  }
-  return at.arrivedUs - channel.missingUs >= SECOND_LIST_US
+function isConfirmedMissing(channel: Channel, at: At): boolean {
+  return channel.missingUs !== null && at.arrivedUs - channel.missingUs >= SECOND_LIST_US
 }
 
 function loseChannel(state: TrackerState, call: Call, channel: Channel, at: At): void {

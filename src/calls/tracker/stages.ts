@@ -81,11 +81,16 @@ export function noteAnswer(call: Call, stage: Stage, leg: Channel): void {
 
 function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
+  // Its phones went on to another call, and ended with that.
+  if (legs.length === 0) {
+    close(stage, state.atUs, stage.answered ? 'answered' : 'other')
+    return
+  }
   if (stage.answered) {
-    const talking = legs.filter((leg) => leg.dial?.answeredUs !== null || leg.dial === null)
+    const answered = legs.filter((leg) => leg.dial === null || leg.dial.answeredUs !== null)
+    const talking = answered.length > 0 ? answered : legs
     if (talking.some(isUp)) return
-    const last = talking.reduce((a, b) => ((a.goneUs ?? 0) > (b.goneUs ?? 0) ? a : b), talking[0] as Channel)
-    if (last === undefined) return
+    const last = talking.reduce((a, b) => ((a.goneUs ?? 0) > (b.goneUs ?? 0) ? a : b))
     if (last.end?.mayTransfer === true && awaitsTransfer(state, call, stage, last)) return
     close(stage, last.goneUs, 'answered')
     return
@@ -122,8 +127,11 @@ function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, leg: Chan
 function close(stage: Stage, atUs: number | null, result: StageResult): void {
   stage.ended = true
   stage.endedUs = atUs
-  stage.result = result
+  // A party that did not answer was not answered, whatever the PBX says.
+  stage.result = result === 'answered' && isParty(stage) && !stage.answered ? 'other' : result
 }
+
+const isParty = (stage: Stage): boolean => stage.kind === 'user' || stage.kind === 'external'
 
 /** Why an unanswered stage ended; `null` if that is not clear yet. */
 function explain(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): StageResult | null {

@@ -37,6 +37,8 @@ export type Channel = {
   /** The bridge is a conference or a place to wait. */
   room: boolean
   waiting: boolean
+  /** The conference it is in. */
+  meets: string | null
   held: boolean
   /** It was in a bridge with another party of this call. */
   spoke: boolean
@@ -48,7 +50,7 @@ export type Channel = {
   goneArrivedUs: number | null
   end: End | null
   hungUpItself: boolean
-  /** Not in the last list; when that list came. */
+  /** Not in the last list, and not heard of since; when that list came. */
   missingUs: number | null
 }
 
@@ -155,7 +157,6 @@ export type Call = {
   saveDueUs: number | null
   saveLatestUs: number | null
   ended: boolean
-  heardUs: number
 }
 
 /** A link between two calls that the PBX's ids show, and that an event may still explain. */
@@ -226,6 +227,7 @@ export function newChannel(id: string, endpoint: Endpoint): Channel {
     bridge: null,
     room: false,
     waiting: false,
+    meets: null,
     held: false,
     spoke: false,
     pair: null,

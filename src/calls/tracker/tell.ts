@@ -117,7 +117,6 @@ function tellEnded(state: TrackerState, call: Call, told: Told[], stages: readon
 /** A call is over when the last of its channels is, virtual ones too, and nothing follows for a moment. */
 function noteEnd(state: TrackerState, call: Call): void {
   const channels = channelsOf(state, call)
-  if (channels.length === 0 && call.root === null && call.consultedBy === null) return
   if (channels.some(isUp)) {
     call.endDueUs = null
     return

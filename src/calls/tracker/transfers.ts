@@ -23,7 +23,7 @@ export function blindTransfer(
   const transferee = channelOf(state, transfereeId)
   const transferer = channelOf(state, transfererId) ?? otherParty(state, transferee)
   const call = callOf(state, transferer) ?? callOf(state, transferee)
-  if (call === undefined) return
+  if (call === undefined || call.ended) return
   const transfer = {
     kind: 'blind' as const,
     by: transferer === undefined ? ANONYMOUS : partyOf(transferer.endpoint),
@@ -73,7 +73,7 @@ export function attendedTransfer(
   for (const consulted of state.calls.values()) {
     if (!consulted.ended && transferers.some((one) => one.id === consulted.consultedBy)) calls.push(consulted)
   }
-  const [first, ...rest] = [...new Set(calls)].sort(older)
+  const [first, ...rest] = [...new Set(calls)].filter((call) => !call.ended).sort(older)
   if (first === undefined) return
   const other = rest[0]
   const same = first.transfers.some((one) => one.kind === 'attended' && at.atUs - one.atUs < SAME_TRANSFER_US)
@@ -108,7 +108,7 @@ function targetOf(state: TrackerState, call: Call, transferers: readonly Channel
 
 /** `from` ends inside `into`: its channels and stages go on there. */
 export function merge(state: TrackerState, from: Call, into: Call): void {
-  if (from === into) return
+  if (from === into || from.ended || into.ended) return
   if (from.told) state.merged.push(mergedRecord(state, from, into))
   const openQueues = from.queues.filter((queue) => stageOf(from, queue.stageId)?.ended === false)
   const openStages = from.stages.filter((stage) => !stage.ended || !stage.told.ended)
@@ -119,6 +119,7 @@ export function merge(state: TrackerState, from: Call, into: Call): void {
   into.recorded ||= from.recorded
   into.variables = { ...from.variables, ...into.variables }
   into.mergedFrom.push(...(from.told ? [from.id] : []), ...from.mergedFrom)
+  if (into.direction === null) inheritBeginning(from, into)
   for (const linkedId of from.linkedIds) claimLinkedId(state, into, linkedId)
   for (const stage of openStages) {
     // Who was rung for the transferer is rung for the transferred party from now on.
@@ -144,6 +145,16 @@ function mergedRecord(state: TrackerState, from: Call, into: Call): CallRecord {
   return { call, stages: stagesView(from), recordings: keptRecordings(from) }
 }
 
+/** A call of plumbing alone becomes one by what is merged into it. */
+function inheritBeginning(from: Call, into: Call): void {
+  into.direction = from.direction
+  into.settled = from.settled
+  into.root = from.root
+  into.from = from.from
+  into.to = from.to
+  into.did = from.did
+}
+
 function replaced(state: TrackerState, call: Call, source: string | null): string | null {
   const channel = channelOf(state, source)
   if (channel !== undefined && isUp(channel) && !isVirtual(channel) && channel.id === call.root) return source
@@ -158,7 +169,7 @@ export function join(state: TrackerState, at: At, joiner: Channel, into: Channel
   const source = callerOf(state, into)
   const call = callOf(state, source)
   const own = callOf(state, joiner)
-  if (call === undefined || call === own) return
+  if (call === undefined || call === own || call.ended || own?.ended === true) return
   if (own !== undefined) merge(state, own, call)
   else place(state, joiner, call)
   const stage = addStage(state, call, {
@@ -176,7 +187,8 @@ export function join(state: TrackerState, at: At, joiner: Channel, into: Channel
   stage.answeredUs = at.atUs
   stage.told.started = true
   const rung = stageOf(call, into.dial?.stageId ?? null)
-  if (rung !== undefined && !rung.answered) stage.parentId = rung.parentId
+  const parent = stageOf(call, rung?.parentId ?? null)
+  if (rung?.answered === false && parent?.ended === false) stage.parentId = parent.id
   noteAnswer(call, stage, joiner)
   touch(state, call)
 }

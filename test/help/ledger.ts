@@ -1,0 +1,160 @@
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { BODIES, type CallEvent, type EventName, type Stage } from '../../src/calls/event.ts'
+import type { TrackerState } from '../../src/calls/tracker/state.ts'
+
+/** What events promise of any call, whatever the PBX says. Throws, in words, on the first promise that is broken. */
+export type Ledger = {
+  take(events: readonly CallEvent[]): void
+  /** The PBX said that nothing is up, and time has passed: every call must be over. */
+  finish(): void
+}
+
+type CallAccount = { sequence: number; ended: boolean; saved: boolean; mergedInto: string | null }
+type StageAccount = { kind: string; parentId: string | null; started: boolean; answered: boolean; ended: boolean }
+
+const checks = new Map(Object.entries(BODIES).map(([name, schema]) => [name, TypeCompiler.Compile(schema)] as const))
+
+/** Why a body does not fit its schema, `undefined` if it does. */
+export function misfit(name: EventName, body: unknown): string | undefined {
+  const check = checks.get(name)
+  if (check === undefined) return `there is no schema for ${name}`
+  if (check.Check(body)) return undefined
+  const error = check.Errors(body).First()
+  return `${error?.path}: ${error?.message} (${JSON.stringify(error?.value)})`
+}
+
+export function createLedger(): Ledger {
+  const calls = new Map<string, CallAccount>()
+  const stages = new Map<string, StageAccount>()
+
+  function stageEvent(name: EventName, stage: Stage): string | undefined {
+    const { kind, parent_id: parentId } = stage
+    const account = stages.get(stage.id) ?? { kind, parentId, started: false, answered: false, ended: false }
+    account.parentId = parentId
+    stages.set(stage.id, account)
+    if (account.ended) return `${name} of a stage that has ended`
+    if (parentId !== null && stages.get(parentId)?.ended === true)
+      return `${name} of a member whose group or queue has ended`
+    if (stage.attempt < 1) return 'an attempt below 1'
+    switch (name) {
+      case 'dial_started':
+        if (account.started || account.answered) return 'dial_started twice, or after its answer'
+        account.started = true
+        break
+      case 'dial_answered':
+        if (account.answered) return 'dial_answered twice'
+        account.answered = true
+        break
+      case 'dial_ended':
+        account.ended = true
+        if (stage.result === null) return 'dial_ended without a result'
+        if (stage.kind !== 'group' && stage.kind !== 'queue' && account.answered !== (stage.result === 'answered'))
+          return `dial_ended ${stage.result}, but ${account.answered ? '' : 'not '}answered`
+        break
+    }
+    if (kind !== 'group' && kind !== 'queue') return undefined
+    if (account.started || account.answered) return `${name} of a ${kind}`
+    for (const other of stages.values())
+      if (other.parentId === stage.id && !other.ended) return `a ${kind} ended before its members`
+    return undefined
+  }
+
+  function members(all: readonly Stage[]): string | undefined {
+    for (const stage of all) {
+      const account = stages.get(stage.id)
+      if (account?.ended !== true) return `the call ended before its stage ${stage.kind} ${stage.target}`
+      if (stage.result === null) return `the call ended with an open stage ${stage.kind} ${stage.target}`
+      if (stage.parent_id !== null && !all.some((one) => one.id === stage.parent_id) && !stages.has(stage.parent_id))
+        return 'a stage has a parent that nobody has heard of'
+    }
+    return undefined
+  }
+
+  function callEvent(event: CallEvent): string | undefined {
+    const { data } = event.body
+    const isFirst = !calls.has(event.callId)
+    const account = calls.get(event.callId) ?? { sequence: 0, ended: false, saved: false, mergedInto: null }
+    calls.set(event.callId, account)
+    if (isFirst !== (event.name === 'call_started'))
+      return `${event.name} as ${isFirst ? 'the first' : 'a later'} event`
+    if (event.sequence !== account.sequence + 1 || data.sequence !== event.sequence)
+      return `sequence ${event.sequence} after ${account.sequence}`
+    account.sequence = event.sequence
+    if (data.id !== event.id || data.call.id !== event.callId || data.name !== event.name)
+      return 'ids that do not match'
+    if (account.mergedInto !== null) return 'an event of a call that was merged'
+    if (account.saved) return 'an event after call_saved'
+    if (account.ended && event.name !== 'call_saved') return `${event.name} after call_ended`
+    if ((data.call.state === 'ended') !== (account.ended || event.name === 'call_ended'))
+      return 'a state that is not so'
+    if ((data.call.result === null) !== (data.call.state !== 'ended'))
+      return 'a result before the end, or none after it'
+    for (const id of data.call.merged_from) {
+      const merged = calls.get(id)
+      if (merged?.ended === true) return 'a call that was merged had ended'
+      if (merged !== undefined) merged.mergedInto = event.callId
+    }
+    if ('stage' in data) return stageEvent(event.name, data.stage)
+    if (data.name === 'call_ended') {
+      account.ended = true
+      return members(data.stages)
+    }
+    if (data.name === 'call_saved') {
+      if (!account.ended) return 'call_saved before call_ended'
+      account.saved = true
+    }
+    return undefined
+  }
+
+  return {
+    take(events) {
+      for (const event of events) {
+        const wrong = misfit(event.name, event.body) ?? callEvent(event)
+        if (wrong !== undefined) throw new Error(`${event.name} of call ${event.callId}: ${wrong}`)
+      }
+    },
+    finish() {
+      for (const [id, { saved, mergedInto }] of calls)
+        if (!saved && mergedInto === null) throw new Error(`call ${id} never came to its end`)
+      for (const [id, stage] of stages) if (!stage.ended) throw new Error(`stage ${id} (${stage.kind}) never ended`)
+    },
+  }
+}
+
+/** What is left of a tracker's memory, in words; `undefined` if nothing is. */
+export function leftover(state: TrackerState): string | undefined {
+  const { calls, channels, bridges, rooms, byLinkedId, links, tombstones, dirty } = state
+  const sizes = {
+    calls: calls.size,
+    channels: channels.size,
+    bridges: bridges.size,
+    rooms: rooms.size,
+    byLinkedId: byLinkedId.size,
+    links: links.length,
+    tombstones: tombstones.size,
+    dirty: dirty.size,
+    wakes: state.wakes.earliest() === null ? 0 : 1,
+  }
+  const left = Object.entries(sizes).filter(([, size]) => size > 0)
+  return left.length === 0 ? undefined : left.map(([name, size]) => `${size} ${name}`).join(', ')
+}
+
+/** What in a tracker's memory contradicts itself, in words; `undefined` if nothing does. */
+export function contradiction(state: TrackerState): string | undefined {
+  for (const call of state.calls.values()) {
+    for (const id of call.channels) {
+      const channel = state.channels.get(id)
+      if (channel?.callId !== call.id) return `call ${call.id} counts channel ${id}, which is of ${channel?.callId}`
+    }
+  }
+  for (const channel of state.channels.values()) {
+    if (channel.callId !== null && state.calls.get(channel.callId)?.channels.includes(channel.id) !== true)
+      return `channel ${channel.id} is of call ${channel.callId}, which does not count it`
+    if (channel.bridge !== null && state.bridges.get(channel.bridge)?.has(channel.id) !== true)
+      return `channel ${channel.id} is in bridge ${channel.bridge}, which does not have it`
+  }
+  for (const [bridge, members] of state.bridges)
+    for (const id of members)
+      if (state.channels.get(id)?.bridge !== bridge) return `bridge ${bridge} has channel ${id}, which is not in it`
+  return undefined
+}
