@@ -7,14 +7,16 @@ import { parseDuration } from '../lib/time.ts'
 import { checkPbx } from '../pbx/check.ts'
 import { startRecord } from '../pbx/record.ts'
 import { startReplay } from '../pbx/replay/replay.ts'
+import { explainCommand } from './explain.ts'
 import { jsonOption } from './options.ts'
 
 /** `hookswitch pbx …`. @returns the command, for what others add to it. */
 export function pbxCommand(program: Command, stopped: () => Promise<void>): Command {
-  const pbx = program.command('pbx').description('look at a PBX: check, record, replay')
+  const pbx = program.command('pbx').description('look at a PBX: check, record, replay, explain')
   checkCommand(pbx)
   recordCommand(pbx, stopped)
   replayCommand(pbx, stopped)
+  explainCommand(pbx)
   return pbx
 }
 

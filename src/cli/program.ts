@@ -4,6 +4,7 @@ import { Fault } from '../lib/fault.ts'
 import { deliveryCommand } from './delivery.ts'
 import { demoCommand } from './demo.ts'
 import { healthCommand } from './health.ts'
+import { listenCommand } from './listen.ts'
 import { nameVariables } from './options.ts'
 import { pbxCommand } from './pbx.ts'
 import { serveCommand } from './serve.ts'
@@ -20,6 +21,7 @@ function commandLine(stopped: () => Promise<void>): Command {
     .exitOverride()
   serveCommand(program, stopped)
   demoCommand(program, stopped)
+  listenCommand(program, stopped)
   userCommand(program)
   healthCommand(program)
   pbxCommand(program, stopped)

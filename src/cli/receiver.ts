@@ -14,9 +14,9 @@ export type Receiver = { readonly url: string; stop(): Promise<void> }
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 
-/** Takes what comes to any path, hands it over, and answers 200; a fault of `onRequest` is answered with 500. */
+/** Takes what comes to any path, hands it over, and answers; a fault of `onRequest` is answered with 500. */
 export function startReceiver(
-  { host, port }: { host: string; port: number },
+  { host, port, status = 200 }: { host: string; port: number; status?: number },
   onRequest: (received: Received) => void,
 ): Receiver {
   const server = Bun.serve({
@@ -32,7 +32,7 @@ export function startReceiver(
         body: await request.text(),
         atMs: Date.now(),
       })
-      return new Response('ok\n')
+      return new Response(status < 300 ? 'ok\n' : 'as asked\n', { status })
     },
     error: () => new Response('the receiver failed\n', { status: 500 }),
   })

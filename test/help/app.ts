@@ -60,13 +60,22 @@ export type RunningApp = {
 }
 
 /** Starts `serve` of the compiled file on a port of its own, and waits for the line that says that it is ready. */
-export async function startServe(options: {
+export function startServe(options: {
   cwd: string
   args?: readonly string[]
   env?: Record<string, string>
 }): Promise<RunningApp> {
+  const args = ['serve', '--listen', '127.0.0.1:0', ...(options.args ?? [])]
+  return start(args, { ...options, ready: /^hookswitch ready on (\S+)$/m })
+}
+
+/** Starts a command of the compiled file that serves until it is stopped; `ready` finds the URL in what it prints. */
+export async function start(
+  args: readonly string[],
+  options: { cwd: string; env?: Record<string, string>; ready: RegExp },
+): Promise<RunningApp> {
   await buildOnce()
-  const child = Bun.spawn([EXECUTABLE, 'serve', '--listen', '127.0.0.1:0', ...(options.args ?? [])], {
+  const child = Bun.spawn([EXECUTABLE, ...args], {
     cwd: options.cwd,
     env: options.env ?? {},
     stdin: 'ignore',
@@ -83,7 +92,7 @@ export async function startServe(options: {
   }
   const { promise: ready, resolve: isReady, reject: isNotReady } = Promise.withResolvers<string>()
   const look = () => {
-    const url = /^hookswitch ready on (\S+)$/m.exec(printed)?.[1]
+    const url = options.ready.exec(printed)?.[1]
     if (url !== undefined) isReady(url)
   }
   const collected = Promise.all([collect(child.stdout, look), collect(child.stderr, look)])

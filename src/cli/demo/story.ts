@@ -1,7 +1,8 @@
 import type { EventBody } from '../../calls/event.ts'
 import type { Paint } from '../paint.ts'
 import { faultOf, type Received } from '../receiver.ts'
-import { readEvent, sentenceOf } from '../sentence.ts'
+import { requestLine } from '../request-line.ts'
+import { readEvent } from '../sentence.ts'
 import { nextSteps, ownName } from './next.ts'
 import type { Played } from './recordings.ts'
 
@@ -60,20 +61,9 @@ export function newStory({ paint, bodies, print }: Options): Story {
   function received(request: Received): void {
     const event = readEvent(request.body)
     const fault = faultOfRequest(request, event)
-    const delay = event === undefined ? '' : `${request.atMs - Date.parse(event.time)} ms`
-    const mark = fault === undefined ? paint('green', '✓ signed') : paint('red', `✗ ${fault}`)
     if (fault !== undefined) faults.push(fault)
     if (event !== undefined) arrived.set(event.data.pbx, [...(arrived.get(event.data.pbx) ?? []), event.data.name])
-    const name = event === undefined ? '?' : event.data.name
-    print(
-      [
-        paint('dim', new Date(request.atMs).toISOString().slice(11, 23)),
-        mark,
-        paint('cyan', name.padEnd(24)),
-        event === undefined ? 'no call event' : sentenceOf(event),
-        paint('dim', delay),
-      ].join('  '),
-    )
+    print(requestLine(paint, request, event, fault === undefined ? { kind: 'right' } : { kind: 'wrong', why: fault }))
     if (bodies) print(paint('dim', indented(event === undefined ? request.body : JSON.stringify(event, null, 2))))
     wake()
   }

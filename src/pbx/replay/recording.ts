@@ -6,7 +6,11 @@ export type Recording = {
   readonly bytes: Buffer
   /** When the byte before this offset came, in milliseconds of the recording. */
   readonly cameMs: (endOffset: number) => number
+  /** Where each piece begins that came at once, and when. */
+  readonly pieces: readonly Piece[]
 }
+
+export type Piece = { readonly offset: number; readonly atMs: number }
 
 /** Reads `FILE`, and `FILE`'s `.timing` (a line a chunk: byte offset first, milliseconds last) if there is one. */
 export function readRecording(path: string): Recording {
@@ -18,19 +22,20 @@ export function readRecording(path: string): Recording {
 
 /** A recording from its bytes and the text of its `.timing`, which may be empty: then all came at once. */
 export function recordingOf(kind: Recording['kind'], bytes: Buffer, timing: string): Recording {
-  const chunks = readTiming(timing)
+  const pieces = readTiming(timing)
   return {
     kind,
     bytes,
+    pieces,
     cameMs(endOffset) {
       let low = 0
-      let high = chunks.length
+      let high = pieces.length
       while (low < high) {
         const middle = (low + high) >> 1
-        if ((chunks[middle]?.offset ?? 0) < endOffset) low = middle + 1
+        if ((pieces[middle]?.offset ?? 0) < endOffset) low = middle + 1
         else high = middle
       }
-      return chunks[low - 1]?.atMs ?? 0
+      return pieces[low - 1]?.atMs ?? 0
     },
   }
 }
@@ -41,7 +46,7 @@ function timingPath(path: string): string | undefined {
   )
 }
 
-function readTiming(text: string): { offset: number; atMs: number }[] {
+function readTiming(text: string): Piece[] {
   return text
     .split('\n')
     .filter((line) => /^\d/.test(line))

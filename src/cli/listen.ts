@@ -1,0 +1,96 @@
+import type { Command } from 'commander'
+import { wrongUsage } from '../config.ts'
+import { Fault } from '../lib/fault.ts'
+import { jsonOption } from './options.ts'
+import { harmless, newPaint, type Paint } from './paint.ts'
+import { faultOf, type Received, startReceiver } from './receiver.ts'
+import { requestLine, type Verdict } from './request-line.ts'
+import { readEvent } from './sentence.ts'
+
+type Flags = { port: string; host: string; secret?: string; answer: string; json?: boolean }
+
+/** A secret as `GET /integration/webhook/secret` gives it. */
+const SECRET = /^whsec_[A-Za-z0-9+/]{16,}={0,2}$/
+
+export function listenCommand(program: Command, stopped: () => Promise<void>): void {
+  program
+    .command('listen')
+    .description('be a receiver, for development: print each request, and verify its signature')
+    .option('--port <port>', 'where to listen', '9000')
+    .option('--host <address>', 'at which address', '127.0.0.1')
+    .option('--secret <secret>', "the URL's signing secret (whsec_…), to verify with")
+    .option('--answer <status>', 'the status to answer with', '200')
+    .addOption(jsonOption())
+    .action(async (flags: Flags) => {
+      const { secret, host, json = false } = flags
+      const port = numberOf('--port', flags.port, 0, 65_535)
+      const status = numberOf('--answer', flags.answer, 200, 599)
+      if (secret !== undefined && !SECRET.test(secret))
+        throw wrongUsage('--secret (HOOKSWITCH_SECRET) is no signing secret: give it as whsec_…, from the web page')
+      const paint = newPaint()
+      const receiver = listening({ host, port, status }, (request) => {
+        const verdict = verdictOf(request, secret)
+        if (json) console.log(JSON.stringify({ ...request, signature: verdict }))
+        else for (const line of linesOf(paint, request, verdict)) console.log(line)
+      })
+      const stop = stopped()
+      const ready = `hookswitch listens on ${receiver.url}`
+      if (json) console.error(ready)
+      else for (const line of [ready, ...hints(secret)]) console.log(line)
+      await stop
+      await receiver.stop()
+    })
+}
+
+function hints(secret: string | undefined): string[] {
+  return [
+    'Any path will do. A service on this machine calls it with --allow-net loopback.',
+    ...(secret === undefined ? ['Signatures are not checked: give --secret whsec_…'] : []),
+    '',
+  ]
+}
+
+function verdictOf(request: Received, secret: string | undefined): Verdict {
+  if (secret === undefined) return { kind: 'unchecked' }
+  const why = faultOf(request, secret)
+  return why === undefined ? { kind: 'right' } : { kind: 'wrong', why }
+}
+
+/** What a request tells beside its body; the rest is of HTTP. */
+const SHOWN = ['user-agent', 'content-type', 'authorization', 'webhook-id', 'webhook-timestamp', 'webhook-signature']
+
+function linesOf(paint: Paint, request: Received, verdict: Verdict): string[] {
+  const { method, path, headers, body } = request
+  const shown = SHOWN.flatMap((name) => (headers[name] === undefined ? [] : [`${name}: ${harmless(headers[name])}`]))
+  const details = [`${method} ${harmless(path)}`, ...shown, ...pretty(body)]
+  return [
+    requestLine(paint, request, readEvent(body), verdict),
+    ...details.map((line) => paint('dim', `    ${line}`)),
+    '',
+  ]
+}
+
+function pretty(body: string): string[] {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2).split('\n').map(harmless)
+  } catch {
+    return body.split('\n').map(harmless)
+  }
+}
+
+function numberOf(flag: string, text: string, least: number, most: number): number {
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
+  if (!(number >= least && number <= most))
+    throw wrongUsage(`${flag} is ${JSON.stringify(text)}: give a number from ${least} to ${most}`)
+  return number
+}
+
+function listening(place: Parameters<typeof startReceiver>[0], onRequest: (request: Received) => void) {
+  try {
+    return startReceiver(place, onRequest)
+  } catch (cause) {
+    throw new Fault('unavailable', `cannot listen on ${place.host}:${place.port}: is the port in use? see --port`, {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,27 @@
+import type { EventBody } from '../calls/event.ts'
+import { harmless, type Paint } from './paint.ts'
+import type { Received } from './receiver.ts'
+import { sentenceOf } from './sentence.ts'
+
+/** What is known of a signature: right, wrong and why, or not looked at. */
+export type Verdict = { readonly kind: 'right' | 'unchecked' } | { readonly kind: 'wrong'; readonly why: string }
+
+/** One request in one line: when it came, its signature, which event, what happened, how long after it happened. */
+export function requestLine(paint: Paint, request: Received, event: EventBody | undefined, verdict: Verdict): string {
+  const what = event === undefined ? otherwise(request) : sentenceOf(event)
+  const name = event === undefined ? request.method : event.data.name
+  const delay = event === undefined ? '' : paint('dim', `${request.atMs - Date.parse(event.time)} ms`)
+  const time = paint('dim', new Date(request.atMs).toISOString().slice(11, 23))
+  return [time, markOf(paint, verdict), paint('cyan', name.padEnd(22)), what, delay].join('  ').trimEnd()
+}
+
+function markOf(paint: Paint, verdict: Verdict): string {
+  if (verdict.kind === 'right') return paint('green', '✓ signed')
+  return verdict.kind === 'wrong' ? paint('red', `✗ ${verdict.why}`) : paint('yellow', '? not checked')
+}
+
+/** A test request names itself; anything else is shown by its path. */
+function otherwise({ path, body }: Received): string {
+  const isTest = /"name":\s*"test"/.test(body)
+  return isTest ? 'a test request' : `${harmless(path)}: no call event`
+}

@@ -1,0 +1,179 @@
+import type { CallEvent } from '../calls/event.ts'
+import type { Signal, Translator } from '../calls/signal.ts'
+import { newTracker, track } from '../calls/tracker.ts'
+import { MILLISECOND, SECOND } from '../lib/time.ts'
+import { AmiDecoder, type AmiFrame } from './ami/decoder.ts'
+import { createAmiSignals, isNoise } from './ami/signals.ts'
+import { EslDecoder, type EslFrame } from './esl/decoder.ts'
+import { createEslSignals } from './esl/signals.ts'
+import type { Recording } from './replay/recording.ts'
+
+/** A raw event of a recording: where it is in the file, and which. */
+export type Cause = {
+  readonly offset: number
+  /** Counted from 1. */
+  readonly line: number
+  readonly name: string
+  readonly channel: string
+  /** When it came, in milliseconds of the recording. */
+  readonly atMs: number
+}
+
+/** A call event, when it was told, and the raw event that caused it: that moment's, or the last one of its call if it was waited for more. */
+export type Explained = { readonly event: CallEvent; readonly atMs: number; readonly cause: Cause }
+
+export type Explanation = {
+  readonly kind: Recording['kind']
+  readonly explained: readonly Explained[]
+  /** Events and answers that were read; the ones of no use to a call are passed over unread. */
+  readonly frames: number
+  readonly passedOver: number
+  /** Where frames begin that are not believed, since a caller may have written into them. */
+  readonly tainted: readonly number[]
+  /** Calls that are up where the recording ends. */
+  readonly open: number
+  /** Why the recording cannot be read to its end. */
+  readonly fault: string | undefined
+}
+
+export type ExplainOptions = {
+  readonly pbx: string
+  readonly trunks: readonly string[]
+  readonly extensions: readonly string[]
+  readonly variables: readonly string[]
+}
+
+/** What is waited for at most when the recording is over: the end of a recording's file, then `call_saved`. */
+const REST_US = 10 * SECOND
+/** A tracker that asks for tick after tick without end is a fault of its own. */
+const MAX_TICKS = 100_000
+
+/** Plays a recording through decoder, translator and tracker, without a network. Times count from its beginning. Pure. */
+export function explain(recording: Recording, options: ExplainOptions): Explanation {
+  const { source, state: read } = recording.kind === 'ami' ? amiSource(options) : eslSource(options)
+  const lines = newLineCount(recording.bytes)
+  let ids = 0
+  const tracker = newTracker(options.pbx, 'default', () => `id-${++ids}`)
+  const explained: Explained[] = []
+  const touched = new Map<string, Cause>()
+  let cause: Cause = { offset: 0, line: 1, name: 'connected', channel: '', atMs: 0 }
+  let wakeAtUs: number | null = null
+
+  function feed(signal: Signal, ticking = false): void {
+    const tracked = track(tracker, signal)
+    wakeAtUs = tracked.wakeAtUs
+    for (const event of tracked.events) {
+      const of = ticking ? (touched.get(event.callId) ?? cause) : cause
+      explained.push({ event, atMs: signal.arrivedUs / MILLISECOND, cause: of })
+    }
+    if (!ticking) for (const id of tracker.changed) touched.set(id, cause)
+    tracker.changed.clear()
+    tracker.removed.clear()
+  }
+  function tickUntil(atUs: number): void {
+    for (let ticks = 0; wakeAtUs !== null && wakeAtUs <= atUs && ticks < MAX_TICKS; ticks++)
+      feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs }, true)
+  }
+
+  feed({ kind: 'connected', first: true, boot: null, atUs: 0, arrivedUs: 0 })
+  let lastUs = 0
+  for (const piece of piecesOf(recording)) {
+    lastUs = Math.max(lastUs, Math.round(piece.atMs * MILLISECOND))
+    tickUntil(lastUs)
+    for (const { offset, name, channel, signals } of source(piece.bytes, lastUs)) {
+      cause = { offset, line: lines.at(offset), name, channel, atMs: lastUs / MILLISECOND }
+      for (const signal of signals) feed(signal)
+    }
+  }
+  tickUntil(lastUs + REST_US)
+  return { kind: recording.kind, explained, ...read(), open: tracker.calls.size }
+}
+
+type Raw = { readonly offset: number; readonly name: string; readonly channel: string; readonly signals: Signal[] }
+type ReadSoFar = Pick<Explanation, 'frames' | 'passedOver' | 'tainted' | 'fault'>
+type Source = {
+  readonly source: (bytes: Uint8Array, arrivedUs: number) => Iterable<Raw>
+  readonly state: () => ReadSoFar
+}
+
+function amiSource(options: ExplainOptions): Source {
+  const decoder = new AmiDecoder({ skip: (name, peek) => isNoise(name, peek, options) })
+  const translator = createAmiSignals(options)
+  const lists = new Map<string, AmiFrame[]>()
+  const tainted: number[] = []
+  let frames = 0
+
+  function signalsOf(frame: AmiFrame, arrivedUs: number): Signal[] {
+    const id = frame.get('ActionID')
+    if (id === '') return frame.type === 'event' ? translator.event(frame, arrivedUs) : []
+    const rows = lists.get(id) ?? []
+    lists.set(id, rows)
+    if (frame.name === 'Status' || frame.name === 'CoreShowChannel') rows.push(frame)
+    if (frame.name !== 'StatusComplete' && frame.name !== 'CoreShowChannelsComplete') return []
+    lists.delete(id)
+    return translator.listed(rows, arrivedUs)
+  }
+
+  return {
+    *source(bytes, arrivedUs) {
+      for (const frame of decoder.push(bytes)) {
+        frames += 1
+        if (frame.tainted) tainted.push(frame.offset)
+        const channel = frame.get('Channel') || frame.get('DestChannel')
+        yield { offset: frame.offset, name: frame.name, channel, signals: signalsOf(frame, arrivedUs) }
+      }
+    },
+    state: () => ({ frames, passedOver: decoder.skipped, tainted, fault: decoder.fault }),
+  }
+}
+
+function eslSource(options: ExplainOptions): Source {
+  const decoder = new EslDecoder()
+  const translator: Translator<EslFrame> = createEslSignals(options)
+  /** Channels, then calls: both together are what is up. */
+  let listed: EslFrame[] = []
+  let frames = 0
+
+  function signalsOf(frame: EslFrame, arrivedUs: number): Signal[] {
+    if (frame.contentType !== 'api/response') return translator.event(frame, arrivedUs)
+    if (!frame.body.includes('"row_count"')) return []
+    listed.push(frame)
+    if (listed.length < 2) return []
+    const rows = listed
+    listed = []
+    return translator.listed(rows, arrivedUs)
+  }
+
+  return {
+    *source(bytes, arrivedUs) {
+      for (const frame of decoder.push(bytes)) {
+        frames += 1
+        const { event, offset } = frame
+        const name = event === undefined ? frame.contentType : event.subclass || event.name
+        const channel = event?.get('Channel-Name') ?? ''
+        yield { offset, name, channel, signals: signalsOf(frame, arrivedUs) }
+      }
+    },
+    state: () => ({ frames, passedOver: 0, tainted: [], fault: decoder.fault }),
+  }
+}
+
+function piecesOf({ bytes, pieces }: Recording): { bytes: Buffer; atMs: number }[] {
+  if (pieces.length === 0) return [{ bytes, atMs: 0 }]
+  return pieces.map(({ offset, atMs }, index) => ({ bytes: bytes.subarray(offset, pieces[index + 1]?.offset), atMs }))
+}
+
+/** Counts lines up to offsets that only grow. */
+function newLineCount(bytes: Buffer): { at(offset: number): number } {
+  let line = 1
+  let from = 0
+  return {
+    at(offset) {
+      for (let end = bytes.indexOf(0x0a, from); end >= 0 && end < offset; end = bytes.indexOf(0x0a, from)) {
+        line += 1
+        from = end + 1
+      }
+      return line
+    },
+  }
+}

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { newSecret, signerOf } from '../../src/webhooks/signature.ts'
+import { emptyFolder, type RunningApp, run, start } from '../help/app.ts'
+import { until } from '../help/receiver.ts'
+
+const folder = emptyFolder()
+const cwd = folder.path
+const secret = newSecret()
+const ready = /^hookswitch listens on (\S+)$/m
+afterAll(() => folder[Symbol.dispose]())
+
+const nowS = () => Math.floor(Date.now() / 1_000)
+const body = '{"data":{"name":"test"}}'
+const signed = (timestampS = nowS(), by = secret) => ({
+  'webhook-id': 'msg_1',
+  'webhook-timestamp': String(timestampS),
+  'webhook-signature': signerOf([by])('msg_1', timestampS, body),
+})
+
+describe('hookswitch listen', () => {
+  let app: RunningApp
+  beforeAll(async () => {
+    app = await start(['listen', '--port', '0', '--secret', secret], { cwd, ready })
+  })
+  afterAll(async () => {
+    expect(await app.stop('SIGINT')).toBe(0)
+  })
+
+  test.each<[string, Record<string, string>, RegExp]>([
+    ['a right signature', signed(), /✓ signed .*a test request/],
+    [
+      'one of an old and a new secret',
+      { ...signed(), 'webhook-signature': `v1,x ${signed()['webhook-signature']}` },
+      /✓/,
+    ],
+    ['another secret', signed(nowS(), newSecret()), /✗ no signature matches the secret/],
+    ['an old request', signed(nowS() - 3_600), /✗ webhook-timestamp is more than 5 minutes/],
+    ['no signature', {}, /✗ a webhook-\* header is missing/],
+  ])('says of %s what it is', async (_, headers, line) => {
+    const before = app.output().length
+    const response = await fetch(`${app.url}/any/path`, { method: 'POST', headers, body })
+    expect(response.status).toBe(200)
+    await until('the request is shown', () => app.output().slice(before).includes('    }'))
+    const shown = app.output().slice(before)
+    expect(shown).toMatch(line)
+    expect(shown).toContain('POST /any/path')
+    expect(shown).toContain('"name": "test"')
+  })
+
+  test('shows text of others without what would move the cursor', async () => {
+    const before = app.output().length
+    await fetch(`${app.url}/`, { method: 'POST', body: '\x1b[2Jhello' })
+    await until('the request is shown', () => app.output().slice(before).includes('hello'))
+    expect(app.output()).not.toContain('\x1b')
+  })
+})
+
+test('prints JSON for machines, and answers as it is told', async () => {
+  const app = await start(['listen', '--port', '0', '--json', '--answer', '503'], { cwd, ready })
+  expect((await fetch(`${app.url}/x`, { method: 'POST', body })).status).toBe(503)
+  await until('the request is shown', () => app.output().includes('{'))
+  await app.stop()
+  const line =
+    app
+      .output()
+      .split('\n')
+      .find((one) => one.startsWith('{')) ?? ''
+  expect(JSON.parse(line)).toMatchObject({ method: 'POST', path: '/x', body, signature: { kind: 'unchecked' } })
+}, 20_000)
+
+test.each([
+  [['--secret', 'abc'], /whsec_/],
+  [['--port', 'x'], /--port/],
+  [['--answer', '99'], /--answer/],
+])('%j is wrong usage', async (args, message) => {
+  const { code, stderr } = await run(['listen', ...args], { cwd })
+  expect(code).toBe(2)
+  expect(stderr).toMatch(message)
+})
