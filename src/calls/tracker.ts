@@ -76,7 +76,8 @@ export function track(state: TrackerState, signal: Signal): Tracked {
 export function takeChanges(state: TrackerState): Changes {
   const changed = [...state.changed].flatMap((id) => {
     const call = state.calls.get(id)
-    return call === undefined || !call.told
+    // A call that nobody was told of need not survive a crash, unless one ended inside it.
+    return call === undefined || (!call.told && call.mergedFrom.length === 0)
       ? []
       : { call, channels: call.channels.flatMap((one) => state.channels.get(one) ?? []) }
   })
