@@ -35,7 +35,8 @@ export function createMinutes(): Minutes {
     }
     const place = minute % HOUR
     const held = slots[place]
-    if (held?.minute === minute) return held
+    // After the clock was set back, what happens counts for the newest minute that there was.
+    if (held !== undefined && held.minute >= minute) return held
     const fresh = emptySlot(minute)
     slots[place] = fresh
     return fresh

@@ -25,6 +25,7 @@ export type StreamOptions = {
 /** A comment comes at least this often, so that a broken connection shows; and a token that was revoked ends its stream then. */
 const HEARTBEAT_MS = 15_000
 const MAX_STREAMS = 256
+const READ_AT_ONCE = 256
 
 type Client = { accountId: number; token: string; sink: Sink }
 
@@ -50,8 +51,10 @@ export function startStreams(options: StreamOptions): Streams {
     }
   }
   const moved = (ids: readonly number[]) => {
-    if (clients.size === 0) return
-    for (const { accountId, delivery } of deliveries(ids)) tell(accountId, 'delivery', JSON.stringify(delivery))
+    // In parts: when the last reader was cut off for being slow, the rest need not be read.
+    for (let at = 0; at < ids.length && clients.size > 0; at += READ_AT_ONCE)
+      for (const { accountId, delivery } of deliveries(ids.slice(at, at + READ_AT_ONCE)))
+        tell(accountId, 'delivery', JSON.stringify(delivery))
   }
   emitter.on('stored', stored)
   // Without anybody who watches the dispatcher need not even collect the ids.
@@ -59,11 +62,13 @@ export function startStreams(options: StreamOptions): Streams {
     if (clients.size > 0 && emitter.listenerCount('deliveries', moved) === 0) emitter.on('deliveries', moved)
     if (clients.size === 0) emitter.off('deliveries', moved)
   }
-  const heart = setInterval(async () => {
-    for (const client of [...clients]) {
-      if ((await auth.session(client.token)) === undefined) client.sink.close()
-      else client.sink.comment('still here')
-    }
+  async function beat(client: Client): Promise<void> {
+    if ((await auth.session(client.token)) === undefined) client.sink.close()
+    else client.sink.comment('still here')
+  }
+  const heart = setInterval(() => {
+    // A store that cannot be read now can be read at the next beat.
+    for (const client of [...clients]) beat(client).catch(() => client.sink.comment('still here'))
   }, heartbeatMs)
 
   return {

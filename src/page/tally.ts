@@ -2,7 +2,7 @@ import type { Attempted } from '../deliveries/attempt.ts'
 import type { Emitter } from '../deliveries/emitter.ts'
 import type { Item } from '../deliveries/line.ts'
 import type { Observer } from '../deliveries/observer.ts'
-import { rfc3339 } from '../lib/time.ts'
+import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 import { createMinutes, type Minutes } from './minutes.ts'
 import type { WebhookHealth } from './model.ts'
 
@@ -18,9 +18,9 @@ export type Tally = {
   last(webhookId: number): LastAnswer | null
 }
 
-export type TallyOptions = { emitter: Emitter; accountOf: (webhookId: number) => number | undefined }
+export type TallyOptions = { emitter: Emitter; accountOf: (webhookId: number) => number | undefined; nowUs?: NowUs }
 
-export function createTally({ emitter, accountOf }: TallyOptions): Tally {
+export function createTally({ emitter, accountOf, nowUs = wallUs }: TallyOptions): Tally {
   const minutes = createMinutes()
   const answers = new Map<number, readonly [atUs: number, attempted: Attempted]>()
   const accounts = new Map<number, number>()
@@ -35,7 +35,8 @@ export function createTally({ emitter, accountOf }: TallyOptions): Tally {
   }
 
   emitter.on('stored', (stored) => {
-    for (const { accountId, atUs } of stored) minutes.events(accountId, 1, atUs)
+    const atUs = nowUs()
+    for (const { accountId } of stored) minutes.events(accountId, 1, atUs)
   })
 
   return {

@@ -74,7 +74,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser', () => {
     await page.getByLabel('Password').fill(PASSWORD)
     await page.getByRole('button', { name: 'Log in' }).click()
     await page.getByRole('heading', { name: 'Live', exact: true }).waitFor()
-    await page.getByText('Connected').waitFor()
+    await page.getByText('Connected', { exact: true }).waitFor()
     await page.getByText('No call is up').waitFor()
   }, 60_000)
 
@@ -285,6 +285,52 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser', () => {
     await page.getByText('Not saved yet').waitFor()
     await page.keyboard.press('Space')
     await page.getByText('Not saved yet').waitFor({ state: 'detached' })
+  }, 60_000)
+
+  test('the theme that is chosen holds, whatever the system has', async () => {
+    const { page } = seen
+    await page.emulateMedia({ colorScheme: 'light' })
+    const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+    const light = await ground()
+    await page.getByRole('radio', { name: 'Dark theme' }).check({ force: true })
+    const dark = await ground()
+    expect(dark).not.toBe(light)
+    await page.reload()
+    await page.getByText('Connected', { exact: true }).waitFor()
+    expect(await ground()).toBe(dark)
+    await page.getByRole('radio', { name: 'Theme of the system' }).check({ force: true })
+    expect(await ground()).toBe(light)
+  }, 60_000)
+
+  test('what is being edited outlives a look at another view', async () => {
+    const { page } = seen
+    await open('#/webhooks')
+    await page.getByRole('switch', { name: 'Call saved' }).first().click({ force: true })
+    await open('#/live')
+    await page.locator('.live-grid').waitFor()
+    await open('#/webhooks')
+    await page.getByText('Not saved yet').waitFor()
+    await page.getByRole('button', { name: 'Discard' }).click()
+    await page.getByText('Not saved yet').waitFor({ state: 'detached' })
+  }, 60_000)
+
+  test('after the service was away the page comes back by itself', async () => {
+    const { page } = seen
+    await open('#/live')
+    const port = new URL(app.url).port
+    await app.stop()
+    await page.getByText('Reconnecting…').waitFor()
+    app = await startServe({ cwd: folder.path, args: ['--listen', `127.0.0.1:${port}`] })
+    await page.getByText('Connected', { exact: true }).waitFor({ timeout: 30_000 })
+  }, 90_000)
+
+  test('times are in the zone of the reader', async () => {
+    const { page } = seen
+    await open('#/calls')
+    const started = page.locator('tbody time').first()
+    const at = new Date((await started.getAttribute('datetime')) ?? '')
+    const shown = new Intl.DateTimeFormat('en-GB', { timeStyle: 'medium', timeZone: 'Europe/Berlin' }).format(at)
+    expect(await started.textContent()).toContain(shown)
   }, 60_000)
 
   test('the password is changed; logging out ends the token and shows the form', async () => {

@@ -99,3 +99,10 @@ export function shortUrl(url: string): string {
 export function plural(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString()} ${count === 1 ? one : many}`
 }
+
+/** What waits is counted up to a bound: beyond it, it is only known to be more. */
+const MOST_COUNTED = 10_000
+
+export function waitingCount(count: number): string {
+  return count < MOST_COUNTED ? count.toLocaleString() : `${MOST_COUNTED.toLocaleString()}+`
+}

@@ -1,5 +1,5 @@
 import { live, overview } from '../lib/connection.ts'
-import { plural } from '../lib/format.ts'
+import { plural, waitingCount } from '../lib/format.ts'
 import type { Overview } from '../lib/resources.ts'
 import { placeHref } from '../lib/router.ts'
 import { useCell } from '../lib/state.ts'
@@ -82,7 +82,7 @@ function Numbers({ seen, calls }: { seen: Overview; calls: number }) {
       <Figure label="Events, last hour" value={sum((minute) => minute.events).toLocaleString()} />
       <Figure label="Delivered, last hour" value={sum((minute) => minute.delivered).toLocaleString()} />
       <Figure label="Failed attempts" value={failed.toLocaleString()} tone={failed > 0 ? 'bad' : ''} />
-      <Figure label="Waiting" value={waiting.toLocaleString()} tone={waiting > 0 ? 'ring' : ''} />
+      <Figure label="Waiting" value={waitingCount(waiting)} tone={waiting > 0 ? 'ring' : ''} />
       <Figure
         label="Latency, p50 / p99"
         value={last === undefined ? '–' : `${last.p50_ms ?? '–'} / ${last.p99_ms ?? '–'}`}
@@ -122,8 +122,8 @@ function DownWebhooks({ seen }: { seen: Overview }) {
     <p class="problem" role="alert">
       <Icon name="alert" />
       <span>
-        <strong>{plural(down.length, 'webhook is', 'webhooks are')} down.</strong>{' '}
-        {plural(waiting, 'delivery waits', 'deliveries wait')} and will be sent in order once it answers again.
+        <strong>{plural(down.length, 'webhook is', 'webhooks are')} down.</strong> {waitingCount(waiting)}{' '}
+        {waiting === 1 ? 'delivery waits' : 'deliveries wait'} and will be sent in order once it answers again.
       </span>
       <a class="button" href={placeHref('webhooks')}>
         Look

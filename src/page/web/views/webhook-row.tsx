@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { serverNowMs } from '../lib/clock.ts'
 import { isSwitched, type Row } from '../lib/draft.ts'
-import { milliseconds, plural, span } from '../lib/format.ts'
+import { milliseconds, span, waitingCount } from '../lib/format.ts'
 import { SWITCHES, type Switch, type Webhook, type WebhookHealth } from '../lib/resources.ts'
 import { Icon } from '../parts/icon.tsx'
 
@@ -157,7 +157,9 @@ function Health({ health, state }: { health: WebhookHealth | null; state: 'remov
         <i class="dot" aria-hidden="true" />
         {down === null ? (last === null ? 'ready' : 'up') : `down for ${span(serverNowMs() - Date.parse(down))}`}
       </span>
-      {health.waiting > 0 ? <span class="health-waiting">{plural(health.waiting, 'waits', 'wait')}</span> : null}
+      {health.waiting > 0 ? (
+        <span class="health-waiting">{`${waitingCount(health.waiting)} ${health.waiting === 1 ? 'waits' : 'wait'}`}</span>
+      ) : null}
       {last === null ? null : (
         <span class="soft">
           last answer {last.status ?? last.error ?? 'none'}

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { FieldError } from '../../../lib/fault.ts'
 import { type Answer, request } from '../lib/api.ts'
 import { overview, readOverview } from '../lib/connection.ts'
@@ -15,7 +15,8 @@ import {
 } from '../lib/draft.ts'
 import { mergeLists, sameList } from '../lib/list-change.ts'
 import type { Webhook } from '../lib/resources.ts'
-import { useCell } from '../lib/state.ts'
+import { token } from '../lib/session.ts'
+import { cell, useCell } from '../lib/state.ts'
 import { Icon } from '../parts/icon.tsx'
 import { Empty, Problem, Waiting } from '../parts/shown.tsx'
 import { say } from '../parts/toast.tsx'
@@ -27,8 +28,15 @@ import { TestDialog } from './webhook-test.tsx'
 const LOOK_EVERY_MS = 10_000
 type Theirs = { list: readonly Webhook[]; etag: string | null }
 
+/** What is being edited outlives a look at another view, and ends with the session. */
+const kept = cell<Draft | null>(null)
+token.watch(() => {
+  if (token.get() === null) kept.set(null)
+})
+
 export function WebhooksView() {
-  const [draft, setDraft] = useState<Draft | null>(null)
+  const draft = useCell(kept)
+  const { set: setDraft } = kept
   const [theirs, setTheirs] = useState<Theirs | null>(null)
   const [faults, setFaults] = useState<readonly FieldError[]>([])
   const [problem, setProblem] = useState<string | null>(null)
@@ -37,20 +45,23 @@ export function WebhooksView() {
 
   const take = (answer: Answer<Webhook[]>) => {
     if (!answer.ok) {
-      if (draft === null) setProblem(answer.message)
+      if (kept.get() === null) setProblem(answer.message)
       return
     }
     const { result, etag } = answer
-    setProblem(null)
-    setDraft((held) => {
-      if (held === null) return draftOf(result, etag)
-      if (held.etag === etag || sameList(held.base, result)) return held.etag === etag ? held : { ...held, etag }
-      if (!isChanged(held)) return draftOf(result, etag)
-      setTheirs({ list: result, etag })
-      return held
-    })
+    const held = kept.get()
+    if (held === null) setProblem(null)
+    if (held === null || (held.etag !== etag && !isChanged(held))) setDraft(draftOf(result, etag))
+    else if (held.etag !== etag && sameList(held.base, result)) setDraft({ ...held, etag })
+    else if (held.etag !== etag) setTheirs({ list: result, etag })
   }
-  const load = async () => take(await request<Webhook[]>('GET', '/integration/webhook'))
+  const saves = useRef(0)
+  const load = async () => {
+    const before = saves.current
+    const answer = await request<Webhook[]>('GET', '/integration/webhook')
+    // What was asked for before a save may be what was before it.
+    if (before === saves.current) take(answer)
+  }
   useEffect(() => {
     void load()
     const timer = setInterval(() => document.hidden || void load(), LOOK_EVERY_MS)
@@ -67,6 +78,7 @@ export function WebhooksView() {
 
   const save = async () => {
     if (draft === null) return
+    saves.current += 1
     const sent = listOf(draft)
     const ifMatch: Record<string, string> = draft.etag === null ? {} : { 'if-match': draft.etag }
     const answer = await request<Webhook[]>('PUT', '/integration/webhook', sent, ifMatch)
