@@ -3,17 +3,12 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
 import { createAmiSignals } from '../../src/pbx/ami/signals.ts'
+import { CONTINUES } from '../help/continues.ts'
 import { compare } from '../help/expected.ts'
 import { player } from '../help/play.ts'
 import { FIXTURES, readExpectedFile, readRecording } from '../help/recording.ts'
 
 const START_US = 1_795_213_000_000_000
-/** Recordings of a second connection; they are played behind the first. */
-const CONTINUES: Readonly<Record<string, string>> = {
-  't-reconnect': 't2-reconnect-resync',
-  't4-reconnect-end-in-gap': 't4b-reconnect-end-in-gap',
-  'z-restart': 'z2-after-restart',
-}
 
 function eventsOf(names: readonly string[]) {
   const played = player()

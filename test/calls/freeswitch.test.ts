@@ -3,13 +3,12 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { EslDecoder, type EslFrame } from '../../src/pbx/esl/decoder.ts'
 import { createEslSignals } from '../../src/pbx/esl/signals.ts'
+import { CONTINUES } from '../help/continues.ts'
 import { compare } from '../help/expected.ts'
 import { player } from '../help/play.ts'
 import { FIXTURES, readExpectedFile, readRecording } from '../help/recording.ts'
 
 const START_US = 1_795_213_000_000_000
-/** Recordings of a second connection; they are played behind the first. */
-const CONTINUES: Readonly<Record<string, string>> = { 'reconnect-1': 'reconnect-2' }
 
 function eventsOf(names: readonly string[]) {
   const played = player()

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CallEvent } from '../../src/calls/event.ts'
+import { startReplay } from '../../src/pbx/replay/replay.ts'
+import { emptyFolder } from '../help/app.ts'
+import { CONTINUES } from '../help/continues.ts'
+import { blocksOf, compare } from '../help/expected.ts'
+import { misfit } from '../help/ledger.ts'
+import { fixture } from '../help/pbx.ts'
+import { until } from '../help/receiver.ts'
+import { FIXTURES, readExpectedFile } from '../help/recording.ts'
+import { startWatched } from '../help/watched.ts'
+
+// Every recording at once and in real time, each as a PBX of its own: over TCP, through the compiled file, to a receiver.
+
+type Case = { name: string; folder: string; files: string[]; scheme: string }
+
+const cases: Case[] = (['asterisk', 'freeswitch'] as const).flatMap((folder) => {
+  const extension = folder === 'asterisk' ? 'ami' : 'esl'
+  return readdirSync(join(FIXTURES, folder))
+    .filter((file) => file.endsWith('.expected'))
+    .map((file) => file.replace('.expected', ''))
+    .map((name) => ({
+      name,
+      folder,
+      scheme: extension,
+      files: [name, ...(CONTINUES[name] === undefined ? [] : [CONTINUES[name]])].map((one) =>
+        fixture(`${one}.${extension}`),
+      ),
+    }))
+})
+
+const folder = emptyFolder()
+const byPbx = new Map<string, CallEvent['body'][]>()
+const stops: (() => Promise<void>)[] = []
+let watched: Awaited<ReturnType<typeof startWatched>>
+
+beforeAll(async () => {
+  const replays = cases.map(({ files }) => startReplay({ files }))
+  stops.push(...replays.map((replay) => () => replay.stop()))
+  const urls = cases.map(({ name, scheme }, index) => {
+    const user = scheme === 'ami' ? 'any' : ''
+    return `${scheme}://${user}:any@127.0.0.1:${replays[index]?.port}?name=${name}`
+  })
+  watched = await startWatched(folder.path, urls)
+  stops.unshift(() => watched.stop())
+  await Promise.all(replays.map((replay) => replay.finished))
+  await until('every call comes to its end', () => isOver(watched.bodies()), 15_000).catch(() => {})
+  for (const body of watched.bodies()) byPbx.set(body.data.pbx, [...(byPbx.get(body.data.pbx) ?? []), body])
+}, 90_000)
+
+afterAll(async () => {
+  for (const stop of stops) await stop()
+  folder[Symbol.dispose]()
+}, 30_000)
+
+/** As many calls are over as are expected, and all that began. */
+function isOver(bodies: readonly CallEvent['body'][]): boolean {
+  const saved = new Set(bodies.flatMap(({ data }) => (data.name === 'call_saved' ? data.call.id : [])))
+  const merged = new Set(bodies.flatMap(({ data }) => data.call.merged_from))
+  const began = new Set(bodies.map(({ data }) => data.call.id))
+  return saved.size >= SAVED && [...began].every((id) => saved.has(id) || merged.has(id))
+}
+const SAVED = cases
+  .map((one) => readExpectedFile(`${one.folder}/${one.name}`).split('call_saved').length - 1)
+  .reduce((sum, count) => sum + count, 0)
+
+test.each(cases.map((one) => [one.name, one] as const))('%s reaches the receiver as it happened', (name, one) => {
+  const bodies = byPbx.get(name) ?? []
+  const { got, expected } = compare(bodies, readExpectedFile(`${one.folder}/${name}`))
+  expect(got).toBe(expected)
+})
+
+test('every body fits its schema, is signed, and came in the order of its call', () => {
+  const bodies = watched.bodies()
+  expect(bodies.flatMap((body) => misfit(body.data.name, body) ?? [])).toEqual([])
+  expect(watched.faults()).toEqual([])
+  const sequences = new Map<string, number[]>()
+  for (const { data } of bodies) sequences.set(data.call.id, [...(sequences.get(data.call.id) ?? []), data.sequence])
+  for (const came of sequences.values()) expect(came).toEqual(came.map((_, index) => index + 1))
+  expect(blocksOf(bodies).length).toBeGreaterThan(cases.length)
+})

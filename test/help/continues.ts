@@ -1,0 +1,7 @@
+/** Recordings of a second connection, by those of the first: they are played behind them, and have one `.expected` between them. */
+export const CONTINUES: Readonly<Record<string, string>> = {
+  't-reconnect': 't2-reconnect-resync',
+  't4-reconnect-end-in-gap': 't4b-reconnect-end-in-gap',
+  'z-restart': 'z2-after-restart',
+  'reconnect-1': 'reconnect-2',
+}
