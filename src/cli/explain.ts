@@ -1,10 +1,10 @@
 import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../lib/fault.ts'
+import { harmless, newPaint, type Paint } from '../lib/paint.ts'
 import { type Explained, type Explanation, explain } from '../pbx/explain.ts'
 import { type Recording, readRecording } from '../pbx/replay/recording.ts'
 import { jsonOption, list } from './options.ts'
-import { harmless, newPaint, type Paint } from './paint.ts'
 import { sentenceOf } from './sentence.ts'
 
 type Flags = { trunks: string[]; extensions: string[]; variables: string[]; json?: boolean }

@@ -1,6 +1,8 @@
 import { Command, CommanderError } from 'commander'
 import { settleEnvironment } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
+import { backupCommand } from './backup.ts'
+import { callCommand } from './call.ts'
 import { deliveryCommand } from './delivery.ts'
 import { demoCommand } from './demo.ts'
 import { healthCommand } from './health.ts'
@@ -28,6 +30,8 @@ function commandLine(stopped: () => Promise<void>): Command {
   deliveryCommand(program)
   webhookCommand(program)
   verifyCommand(program)
+  backupCommand(program)
+  callCommand(program)
   versionCommand(program)
   nameVariables(program, process.env)
   return program

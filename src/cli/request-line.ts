@@ -1,5 +1,5 @@
 import type { EventBody } from '../calls/event.ts'
-import { harmless, type Paint } from './paint.ts'
+import { harmless, type Paint } from '../lib/paint.ts'
 import type { Received } from './receiver.ts'
 import { sentenceOf } from './sentence.ts'
 

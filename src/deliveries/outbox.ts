@@ -8,6 +8,9 @@ import { prepared } from '../db/prepared.ts'
 export const DELIVERIES_PER_EVENT = 128
 export const eventOf = (deliveryId: number) => Math.floor(deliveryId / DELIVERIES_PER_EVENT)
 
+/** Of an event: its body was erased. Nothing that is sent begins so. */
+export const IS_ERASED = `(body LIKE '{"erased":%')`
+
 /** An event to be told. `body` is the request's body as it will be sent. */
 export type NewEvent = {
   readonly uuid: string

@@ -1,10 +1,10 @@
 import { mutation, type Tx } from '../db/mutation.ts'
 import { prepared } from '../db/prepared.ts'
 import { type LogFilter, readLog } from './log-store.ts'
-import { DELIVERIES_PER_EVENT } from './outbox.ts'
+import { DELIVERIES_PER_EVENT, IS_ERASED } from './outbox.ts'
 
-/** `left`: its URL is in the list no more. */
-export type Retried = 'unknown' | 'left' | 'queued'
+/** `left`: its URL is in the list no more. `erased`: its body is no more. */
+export type Retried = 'unknown' | 'left' | 'erased' | 'queued'
 
 /** A pending one is only made due; any other gets a new schedule, whose first attempt is due at once. */
 function makeDue(tx: Tx, id: number, nowUs: number): void {
@@ -18,12 +18,16 @@ function makeDue(tx: Tx, id: number, nowUs: number): void {
   ).run(nowUs, nowUs, id)
 }
 
-const isListed = (tx: Tx, id: number): boolean | undefined => {
-  const row = prepared<{ listed: number }, [number]>(
+/** Why a delivery cannot be sent again, if it cannot. */
+function obstacle(tx: Tx, id: number): Exclude<Retried, 'queued'> | undefined {
+  const row = prepared<{ listed: number; erased: number }, [number]>(
     tx,
-    `SELECT w.position IS NOT NULL AS listed FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id WHERE d.id = ?`,
+    `SELECT w.position IS NOT NULL AS listed, ${IS_ERASED} AS erased FROM deliveries d
+     JOIN webhooks w ON w.id = d.webhook_id JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT} WHERE d.id = ?`,
   ).get(id)
-  return row === null ? undefined : row.listed === 1
+  if (row === null) return 'unknown'
+  if (row.listed === 0) return 'left'
+  return row.erased === 1 ? 'erased' : undefined
 }
 
 export const retryOne = mutation(
@@ -33,10 +37,9 @@ export const retryOne = mutation(
       tx,
       'SELECT account_id AS accountId FROM events WHERE id = ?',
     ).get(Math.floor(id / DELIVERIES_PER_EVENT))
-    const listed = isListed(tx, id)
-    if (owner === null || listed === undefined) return 'unknown'
-    if (accountId !== null && owner.accountId !== accountId) return 'unknown'
-    if (!listed) return 'left'
+    if (owner === null || (accountId !== null && owner.accountId !== accountId)) return 'unknown'
+    const problem = obstacle(tx, id)
+    if (problem !== undefined) return problem
     makeDue(tx, id, nowUs)
     return 'queued'
   },
@@ -52,8 +55,8 @@ export const retryStep = mutation(
   'deliveries.retryStep',
   (tx: Tx, { filter, beforeId, nowUs, step }: Step): RetryStep => {
     const rows = readLog(tx, filter, beforeId, step)
-    const listed = rows.filter(({ id }) => isListed(tx, id) === true)
-    for (const { id } of listed) makeDue(tx, id, nowUs)
-    return { queued: listed.length, nextId: rows.length < step ? null : (rows.at(-1)?.id ?? null) }
+    const able = rows.filter(({ id }) => obstacle(tx, id) === undefined)
+    for (const { id } of able) makeDue(tx, id, nowUs)
+    return { queued: able.length, nextId: rows.length < step ? null : (rows.at(-1)?.id ?? null) }
   },
 )

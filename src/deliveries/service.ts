@@ -42,10 +42,14 @@ export function createDeliveryService({ db, onDue = () => {}, nowUs = wallUs }: 
       return { ...deliveryOf(row), body: row.body, attempts: row.attempts.map(attemptOf) }
     },
 
-    /** @throws Fault 404, or 422 when its URL has left the list. */
+    /** @throws Fault 404, or 422 when its URL has left the list, or its body was erased. */
     async retry(accountId: Account, id: string): Promise<Delivery> {
       const retried = await db.commit(retryOne, { accountId, id: idOf(id), nowUs: nowUs() })
       if (retried === 'unknown') throw unknown()
+      if (retried === 'erased')
+        throw new Fault('invalid', 'What this delivery told was erased: it cannot be sent again.', {
+          errors: [{ path: '', message: 'is of an event whose body was erased' }],
+        })
       if (retried === 'left')
         throw new Fault('invalid', 'The URL of this delivery has left the list: put it back to send this again.', {
           errors: [{ path: '', message: 'is for a URL that has left the list' }],

@@ -1,5 +1,5 @@
 import type { EventBody } from '../../calls/event.ts'
-import type { Paint } from '../paint.ts'
+import type { Paint } from '../../lib/paint.ts'
 import { faultOf, type Received } from '../receiver.ts'
 import { requestLine } from '../request-line.ts'
 import { readEvent } from '../sentence.ts'
