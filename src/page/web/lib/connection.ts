@@ -1,8 +1,7 @@
-import type { EventBody } from '../../../calls/event.ts'
 import { authorization, request } from './api.ts'
 import { serverAheadMs, serverNowMs } from './clock.ts'
 import { EMPTY_LIVE, type Live, type LiveMessage, move } from './live.ts'
-import type { Call, Delivery, Overview, Paged } from './resources.ts'
+import type { Delivery, Overview, Paged } from './resources.ts'
 import { eventStreamDecoder } from './sse.ts'
 import { cell } from './state.ts'
 
@@ -77,7 +76,7 @@ async function readStream(signal: AbortSignal): Promise<void> {
   if (history.ok) queue.add({ kind: 'history', deliveries: history.result.items })
   link.set('up')
   const decode = eventStreamDecoder(({ name, data }) => {
-    const message = readMessage(name, JSON.parse(data))
+    const message = readMessage(name, data)
     if (message !== null) queue.add(message)
   })
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
@@ -93,10 +92,11 @@ async function readStream(signal: AbortSignal): Promise<void> {
   }
 }
 
-function readMessage(name: string, data: unknown): LiveMessage | null {
-  if (name === 'call') return { kind: 'call', call: data as Call }
-  if (name === 'event') return { kind: 'event', body: data as EventBody }
-  if (name === 'delivery') return { kind: 'delivery', delivery: data as Delivery }
+/** What the server says is what its schemas promise: the same that these types come from. */
+function readMessage(name: string, data: string): LiveMessage | null {
+  if (name === 'call') return { kind: 'call', call: JSON.parse(data) }
+  if (name === 'event') return { kind: 'event', body: JSON.parse(data) }
+  if (name === 'delivery') return { kind: 'delivery', delivery: JSON.parse(data) }
   return null
 }
 

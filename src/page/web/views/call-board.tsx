@@ -30,7 +30,8 @@ function BoardRow({ held, nowMs }: { held: BoardCall; nowMs: number }) {
   const { call } = held
   const over = held.endedAtMs !== null
   const since = call.state === 'answered' ? call.answered_at : call.started_at
-  const seconds = since === null ? null : ((held.endedAtMs ?? nowMs) - Date.parse(since)) / 1_000
+  const counted = since === null ? null : ((held.endedAtMs ?? nowMs) - Date.parse(since)) / 1_000
+  const seconds = over ? (call.duration ?? counted) : counted
   return (
     <a class="board-row" href={placeHref('calls', call.id)}>
       <span class={`direction ${call.direction}`} title={call.direction}>

@@ -19,7 +19,11 @@ export function LiveView() {
         <h1>Live</h1>
         {seen === null ? null : <p class="view-sub">Account {seen.account}</p>}
       </header>
-      {seen === null ? <Waiting what="the overview" /> : <Numbers seen={seen} calls={calls.size} />}
+      {seen === null ? (
+        <Waiting what="the overview" />
+      ) : (
+        <Numbers seen={seen} calls={[...calls.values()].filter((held) => held.endedAtMs === null).length} />
+      )}
       {seen === null ? null : <DownWebhooks seen={seen} />}
       <div class="live-grid">
         <section class="card calls-card" aria-labelledby="calls-now">
