@@ -126,6 +126,8 @@ export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOpti
 
     /** Takes in what was just stored without reading it again, unless older ones wait on disk. */
     offer({ deliveries, uuid, callId, name, atUs, body }: Stored): void {
+      // As on disk: the schedule begins now, also for what happened hours ago and is only learnt after a reconnect.
+      const sinceUs = nowUs()
       for (const { id, webhookId } of deliveries) {
         const source = sourceOf(webhookId)
         if (id <= source.cursor) continue
@@ -136,7 +138,7 @@ export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOpti
         }
         source.cursor = id
         const fresh = { tries: 0, attemptsMade: 0, dueUs: undefined, unrecorded: 0, leaving: false }
-        hold({ id, webhookId, callId, event: name, uuid, body, atUs, sinceUs: atUs, ...fresh })
+        hold({ id, webhookId, callId, event: name, uuid, body, atUs, sinceUs, ...fresh })
       }
     },
 

@@ -8,7 +8,7 @@ import type { Minute } from './model.ts'
 export type Minutes = {
   events(accountId: number, count: number, atUs: number): void
   failed(accountId: number, atUs: number): void
-  /** A delivery arrived, `latencyUs` after its event. */
+  /** A delivery arrived, `latencyUs` after its event was stored. */
   delivered(accountId: number, latencyUs: number, atUs: number): void
   /** The hour up to `nowUs`, oldest minute first, quiet minutes included. */
   read(accountId: number, nowUs: number): Minute[]

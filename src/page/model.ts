@@ -48,7 +48,7 @@ export const WebhookHealth = t.Object({
 })
 export type WebhookHealth = typeof WebhookHealth.static
 
-/** One minute of the last hour. Latency is from the event to its delivery, of those delivered in that minute. */
+/** One minute of the last hour. Latency is from the stored event to its delivery, of those delivered in that minute. */
 export const Minute = t.Object({
   at: time,
   events: whole,

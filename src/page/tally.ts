@@ -46,7 +46,8 @@ export function createTally({ emitter, accountOf, nowUs = wallUs }: TallyOptions
         answers.set(item.webhookId, [atUs, attempted])
         const accountId = accountIdOf(item)
         if (accountId === undefined) return
-        if (attempted.outcome.kind === 'delivered') minutes.delivered(accountId, Math.max(0, atUs - item.atUs), atUs)
+        // From when it was stored: what is only learnt after a reconnect may have happened hours before.
+        if (attempted.outcome.kind === 'delivered') minutes.delivered(accountId, Math.max(0, atUs - item.sinceUs), atUs)
         else minutes.failed(accountId, atUs)
       },
     },

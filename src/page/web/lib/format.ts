@@ -62,7 +62,7 @@ export function span(ms: number): string {
 export function milliseconds(ms: number | null): string {
   if (ms === null) return '–'
   if (ms < 0.05) return '0 ms'
-  if (ms < 10) return `${ms.toFixed(1)} ms`
+  if (ms < 10) return `${Number(ms.toFixed(1))} ms`
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`
 }
 

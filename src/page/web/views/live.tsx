@@ -1,5 +1,5 @@
 import { live, overview } from '../lib/connection.ts'
-import { plural, waitingCount } from '../lib/format.ts'
+import { milliseconds, plural, waitingCount } from '../lib/format.ts'
 import type { Overview } from '../lib/resources.ts'
 import { placeHref } from '../lib/router.ts'
 import { useCell } from '../lib/state.ts'
@@ -89,31 +89,17 @@ function Numbers({ seen, calls }: { seen: Overview; calls: number }) {
       <Figure label="Waiting" value={waitingCount(waiting)} tone={waiting > 0 ? 'ring' : ''} />
       <Figure
         label="Latency, p50 / p99"
-        value={last === undefined ? '–' : `${last.p50_ms ?? '–'} / ${last.p99_ms ?? '–'}`}
-        unit={last === undefined ? '' : 'ms'}
+        value={last === undefined ? '–' : `${milliseconds(last.p50_ms)} / ${milliseconds(last.p99_ms)}`}
       />
     </dl>
   )
 }
 
-function Figure({
-  label,
-  value,
-  tone = '',
-  unit = '',
-}: {
-  label: string
-  value: string
-  tone?: string
-  unit?: string
-}) {
+function Figure({ label, value, tone = '' }: { label: string; value: string; tone?: string }) {
   return (
     <div class={`figure ${tone}`}>
       <dt>{label}</dt>
-      <dd>
-        {value}
-        {unit === '' ? null : <small> {unit}</small>}
-      </dd>
+      <dd>{value}</dd>
     </div>
   )
 }
