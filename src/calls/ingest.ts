@@ -1,5 +1,5 @@
 import type { Database } from '../db/database.ts'
-import type { NewEvent, Stored } from '../deliveries/outbox.ts'
+import { type NewEvent, type Stored, storedOf } from '../deliveries/outbox.ts'
 import { type NewId, newUuid } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
 import { nowUs as wallUs } from '../lib/time.ts'
@@ -100,7 +100,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     }
     for (let tries = 0; ; tries++) {
       try {
-        options.onStored(await db.commit(storeHappened, happened))
+        options.onStored(storedOf(happened, await db.commit(storeHappened, happened)))
         if (tries > 0) log.info({ pbx, events: batch.length, tries }, 'the store can be written again')
         break
       } catch (error) {

@@ -3,7 +3,7 @@ import type { Database } from '../db/database.ts'
 import { mutation, type Tx } from '../db/mutation.ts'
 import { prepared } from '../db/prepared.ts'
 import { calls, liveCalls } from '../db/schema.ts'
-import { enqueueEvents, type NewEvent, type Stored } from '../deliveries/outbox.ts'
+import { enqueueEvents, type NewEvent, type Placed } from '../deliveries/outbox.ts'
 import type { Direction } from './words.ts'
 
 /** A call whose record is complete. `record` is JSON: `{ call, stages, recordings }`. */
@@ -29,7 +29,7 @@ type Happened = {
 }
 
 /** Stores calls, events and deliveries together: after a crash they agree. */
-export const storeHappened = mutation('calls.happened', (tx: Tx, happened: Happened): Stored[] => {
+export const storeHappened = mutation('calls.happened', (tx: Tx, happened: Happened): Placed[] => {
   const { pbx, accountId, events, live, removed, saved, nowUs } = happened
   const putLive = prepared<never, [string, string, string]>(
     tx,

@@ -28,6 +28,22 @@ export type Stored = NewEvent & {
   readonly deliveries: readonly { readonly id: number; readonly webhookId: number }[]
 }
 
+/** Where an event was stored, and the webhooks it is for, in the order of its deliveries. Bodies do not cross threads twice. */
+export type Placed = { readonly id: number; readonly webhookIds: readonly number[] }
+
+/** Puts together what was asked for and where it was stored. */
+export function storedOf(
+  { accountId, events }: Pick<Enqueue, 'accountId' | 'events'>,
+  placed: readonly Placed[],
+): Stored[] {
+  return placed.flatMap(({ id, webhookIds }, index) => {
+    const event = events[index]
+    if (event === undefined) return []
+    const deliveries = webhookIds.map((webhookId, place) => ({ id: id * DELIVERIES_PER_EVENT + place, webhookId }))
+    return [{ ...event, id, accountId, deliveries }]
+  })
+}
+
 export type Enqueue = {
   readonly accountId: number
   readonly events: readonly NewEvent[]
@@ -46,7 +62,7 @@ type ListedWebhook = { id: number } & Record<string, number>
  * Stores events, each with one delivery for every webhook of the account's list whose switch for it is on, in the order given.
  * Runs inside the caller's mutation, so that call, events and deliveries are committed together.
  */
-export function enqueueEvents(tx: Tx, { accountId, events, nowUs }: Enqueue): Stored[] {
+export function enqueueEvents(tx: Tx, { accountId, events, nowUs }: Enqueue): Placed[] {
   if (events.length === 0) return []
   const webhooks = prepared<ListedWebhook, [number]>(
     tx,
@@ -60,17 +76,14 @@ export function enqueueEvents(tx: Tx, { accountId, events, nowUs }: Enqueue): St
     tx,
     'INSERT INTO deliveries (id, webhook_id, state, since, created_at) VALUES (?, ?, 0, ?, ?)',
   )
-  return events.map((event) => {
-    const { uuid, callId, name, sequence, atUs, body } = event
+  return events.map(({ uuid, callId, name, sequence, atUs, body }) => {
     const id = Number(insertEvent.run(uuid, accountId, callId, name, sequence, atUs, body).lastInsertRowid)
-    const deliveries: { id: number; webhookId: number }[] = []
-    for (const webhook of webhooks) {
-      if (webhook[SWITCH[name] ?? name] !== 1) continue
-      const deliveryId = id * DELIVERIES_PER_EVENT + deliveries.length
-      insertDelivery.run(deliveryId, webhook.id, nowUs, nowUs)
-      deliveries.push({ id: deliveryId, webhookId: webhook.id })
-    }
-    return { ...event, id, accountId, deliveries }
+    const wanted = SWITCH[name] ?? name
+    const webhookIds = webhooks.filter((webhook) => webhook[wanted] === 1).map((webhook) => webhook.id)
+    webhookIds.forEach((webhookId, place) => {
+      insertDelivery.run(id * DELIVERIES_PER_EVENT + place, webhookId, nowUs, nowUs)
+    })
+    return { id, webhookIds }
   })
 }
 

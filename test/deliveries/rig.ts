@@ -5,7 +5,7 @@ import { openDatabase } from '../../src/db/database.ts'
 import { type AttemptOptions, newAttempt } from '../../src/deliveries/attempt.ts'
 import { type DispatcherOptions, startDispatcher } from '../../src/deliveries/dispatcher.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
-import { enqueue } from '../../src/deliveries/outbox.ts'
+import { enqueue, storedOf } from '../../src/deliveries/outbox.ts'
 import { createDeliveryService } from '../../src/deliveries/service.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { parseAllowList } from '../../src/lib/net.ts'
@@ -72,7 +72,8 @@ export function newRig(options: RigOptions = {}) {
         const body = JSON.stringify({ time: '', data: { id: uuid, sequence, call: callId } })
         return { uuid, callId, name: 'call_started', sequence, atUs, body }
       })
-      emitter.emit('stored', await db.commit(enqueue, { accountId: ACCOUNT, events, nowUs: atUs }))
+      const told = { accountId: ACCOUNT, events, nowUs: atUs }
+      emitter.emit('stored', storedOf(told, await db.commit(enqueue, told)))
       return events.map(({ uuid }) => uuid)
     },
     async [Symbol.asyncDispose]() {
