@@ -1,0 +1,133 @@
+import { Database as Sqlite } from 'bun:sqlite'
+import { afterEach, expect, test } from 'bun:test'
+import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createUser } from '../../src/auth/store.ts'
+import { isUnwritable, runBatch } from '../../src/db/batch.ts'
+import { openDatabase } from '../../src/db/database.ts'
+import { mutation, type Tx } from '../../src/db/mutation.ts'
+import { connect, prepareStore } from '../../src/db/open.ts'
+import { prepared } from '../../src/db/prepared.ts'
+import { registryOf } from '../../src/db/writer.ts'
+import { Fault } from '../../src/lib/fault.ts'
+import { until } from '../help/receiver.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'hookswitch-db-'))
+const path = join(folder, 'hookswitch.db')
+afterEach(() => {
+  for (const tail of ['', '-wal', '-shm']) rmSync(path + tail, { force: true })
+})
+
+const addAccount = mutation('test.add', (tx: Tx, name: string): number => {
+  if (name === 'fault') throw new Fault('invalid', 'not this one')
+  const id = prepared<never, [string]>(tx, 'INSERT INTO accounts (name) VALUES (?)').run(name).lastInsertRowid
+  if (name === 'bug') throw new TypeError('a bug')
+  return Number(id)
+})
+const names = (tx: Tx) =>
+  prepared<{ name: string }, []>(tx, 'SELECT name FROM accounts ORDER BY id')
+    .all()
+    .map(({ name }) => name)
+const user = (email: string) => ({ account: 'default', type: 1, name: 'N', email, passwordHash: 'x', atUs: 1 })
+
+test('writes of one turn share a commit; one that throws undoes only itself', async () => {
+  const db = openDatabase(path)
+  const results = await Promise.allSettled(['a', 'fault', 'b', 'bug', 'c'].map((name) => db.commit(addAccount, name)))
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled'])
+  expect(results[1]).toMatchObject({ reason: { code: 'invalid', message: 'not this one' } })
+  expect(results[3]).toMatchObject({ reason: { message: 'a bug' } })
+  expect(names(db.read)).toEqual(['default', 'a', 'b', 'c'])
+  expect(db.commits).toMatchObject({ batches: 1, writes: 5, failed: 2 })
+  await db.stop()
+})
+
+test('the thread writes as this thread would, and faults come back as faults', async () => {
+  const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
+  const db = openDatabase(path, { thread })
+  expect(await db.commit(createUser, user('a@example.com'))).toMatchObject({ id: 1 })
+  expect(await db.commit(createUser, user('a@example.com'))).toBeUndefined()
+  const refused = await db.commit(addAccount, 'x').catch((error) => error)
+  expect(refused.message).toContain('src/writer.ts')
+  await db.stop()
+})
+
+test('a change by another process is noticed within a second, an own one is none', async () => {
+  const db = openDatabase(path)
+  let changes = 0
+  db.onForeignChange(() => {
+    changes += 1
+  })
+  await db.commit(addAccount, 'own')
+  const other = openDatabase(path)
+  await other.commit(addAccount, 'foreign')
+  await until('it is noticed', () => changes > 0, 1_000)
+  expect(changes).toBe(1)
+  expect(names(db.read)).toContain('foreign')
+  await other.stop()
+  await db.stop()
+})
+
+test('a store that is full refuses the whole batch, and takes the next when there is room', () => {
+  prepareStore(path)
+  const connection = connect(path, 'writer')
+  const registry = registryOf([{ addAccount }])
+  const pages = connection.sqlite.query<{ page_count: number }, []>('PRAGMA page_count').get()?.page_count ?? 0
+  connection.sqlite.run(`PRAGMA max_page_count = ${pages}`)
+  const jobs = Array.from({ length: 500 }, (_, n) => ['test.add', `account ${n} ${'x'.repeat(200)}`] as const)
+  const replies = runBatch(connection, registry, jobs)
+  expect(replies.every((reply) => 'fault' in reply && reply.fault.code === 'unavailable')).toBe(true)
+  expect(names(connection.tx)).toEqual(['default'])
+  connection.sqlite.run('PRAGMA max_page_count = 100000')
+  expect(runBatch(connection, registry, jobs).every((reply) => 'value' in reply)).toBe(true)
+  expect(names(connection.tx)).toHaveLength(501)
+  connection.sqlite.close()
+})
+
+test('a reader cannot write', () => {
+  prepareStore(path)
+  const { sqlite } = connect(path, 'reader')
+  let thrown: unknown
+  try {
+    sqlite.run("INSERT INTO accounts (name) VALUES ('x')")
+  } catch (error) {
+    thrown = error
+  }
+  expect(isUnwritable(thrown)).toBe(true)
+  sqlite.close()
+})
+
+function store(): void {
+  prepareStore(path)
+  const sqlite = new Sqlite(path)
+  sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  sqlite.close()
+}
+
+test.each([
+  ['of a newer version', () => sqliteRun('PRAGMA user_version = 99'), 'newer'],
+  ['that is text', () => writeFileSync(path, 'hello world '.repeat(100)), 'damaged'],
+  ['that is shorter than a header', () => writeFileSync(path, 'SQLite format 3\0'), 'damaged'],
+  ['that was cut off', () => truncateSync(path, 9_000), 'damaged'],
+  ['with a page of noise', () => overwrite(4_096 * 3, Buffer.alloc(4_096, 0xa5)), 'damaged'],
+  ['of another program', () => sqliteRun('DROP TABLE deliveries'), 'damaged'],
+])('a file %s is refused, and left as it is', (_, spoil, word) => {
+  store()
+  spoil()
+  const before = readFileSync(path)
+  expect(() => openDatabase(path)).toThrow(word)
+  expect(readFileSync(path).equals(before)).toBe(true)
+})
+
+function sqliteRun(sql: string): void {
+  const sqlite = new Sqlite(path)
+  sqlite.run(sql)
+  sqlite.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  sqlite.close()
+}
+
+function overwrite(offset: number, bytes: Buffer): void {
+  const file = readFileSync(path)
+  bytes.copy(file, offset)
+  writeFileSync(path, file)
+}
