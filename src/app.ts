@@ -1,10 +1,13 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Elysia } from 'elysia'
+import { createAlerts } from './alerts/alerts.ts'
+import { startPbxAlerts } from './alerts/pbxs.ts'
 import { ensureFirstUser } from './auth/first.ts'
 import { authRoutes } from './auth/routes.ts'
 import { createAuthService } from './auth/service.ts'
 import { countUsers, findAccountId } from './auth/store.ts'
+import { startCallRetention } from './calls/retention.ts'
 import { callRoutes } from './calls/routes.ts'
 import { type Config, wrongUsage } from './config.ts'
 import { type Database, openDatabase } from './db/database.ts'
@@ -13,6 +16,7 @@ import { lockFolder } from './db/lock.ts'
 import { newAttempt } from './deliveries/attempt.ts'
 import { startDispatcher } from './deliveries/dispatcher.ts'
 import { newEmitter } from './deliveries/emitter.ts'
+import { newJournal } from './deliveries/journal.ts'
 import type { Stored } from './deliveries/outbox.ts'
 import { startPruner } from './deliveries/pruner.ts'
 import { deliveryRoutes } from './deliveries/routes.ts'
@@ -72,13 +76,16 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
     const tally = createTally({ emitter, accountOf: (webhookId) => readAccountOf(db.read, webhookId) })
     const metrics = createMetrics()
+    const alerts = createAlerts({ url: config.alertUrl, proxy: config.proxy, log })
+    const journal = newJournal(log, db.read)
     const dispatcher = startDispatcher({
       db,
       emitter,
       attempt,
       log,
       scheduleMs: config.retryScheduleMs,
-      observer: observers(tally.observer, metrics.observer),
+      observer: observers(tally.observer, metrics.observer, journal),
+      onOutage: (name, state) => alerts.say({ what: 'webhook', state, name }),
     })
     started.push(dispatcher)
     const onStored = (stored: readonly Stored[]) => emitter.emit('stored', stored)
@@ -87,6 +94,8 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const deliveries = createDeliveryService({ db, onDue: () => emitter.emit('due') })
     const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs } = config
     started.push(startPruner({ db, log, keepDeliveredMs, keepFailedMs }))
+    started.push(startCallRetention({ db, log, keepMs: config.retentionCallsMs }))
+    started.push(startPbxAlerts({ status: watch.status, alerts, log }), alerts)
 
     const disk = startDiskWatch({ folder: config.dataPath, log })
     started.push(disk)

@@ -26,6 +26,8 @@ export const Config = t.Object({
   retentionFailedMs: durationMs,
   retentionCallsMs: durationMs,
   logLevel: t.Union(LOG_LEVELS.map((level) => t.Literal(level))),
+  logMaskNumbers: t.Boolean(),
+  alertUrl: t.Optional(t.String()),
   firstUser: t.Optional(t.Object({ email: t.String(), password: t.String() })),
 })
 export type Config = Readonly<Static<typeof Config>>
@@ -44,6 +46,8 @@ export type ServeFlags = {
   retentionFailed: string
   retentionCalls: string
   logLevel: string
+  logMaskNumbers?: boolean
+  alertUrl?: string
 }
 
 export const DEFAULT_DATA = './data'
@@ -83,7 +87,7 @@ export function readConfig(flags: ServeFlags, env: Environment): Config {
     pbxs: pbxs(flags.pbx),
     allowNets: allowNets(flags.allowNet),
     trustProxies: flags.trustProxy.map(trustedNet),
-    ...(flags.proxy === undefined ? {} : { proxy: proxyUrl(flags.proxy) }),
+    ...(flags.proxy === undefined ? {} : { proxy: httpUrl('--proxy', flags.proxy) }),
     ...(flags.metricsToken === undefined ? {} : { metricsToken: flags.metricsToken }),
     retryScheduleMs: flags.retrySchedule
       .split(/[\s,]+/)
@@ -93,6 +97,8 @@ export function readConfig(flags: ServeFlags, env: Environment): Config {
     retentionFailedMs: duration('--retention-failed', flags.retentionFailed),
     retentionCallsMs: duration('--retention-calls', flags.retentionCalls),
     logLevel: flags.logLevel,
+    logMaskNumbers: flags.logMaskNumbers ?? false,
+    ...(flags.alertUrl === undefined ? {} : { alertUrl: httpUrl('--alert-url', flags.alertUrl) }),
     ...firstUser(env),
   }
   const problem = Value.Errors(Config, config).First()
@@ -144,10 +150,10 @@ function trustedNet(text: string): string {
   throw wrong('--trust-proxy', `has ${JSON.stringify(text)}: give a network like 10.0.0.0/8, or an address`)
 }
 
-function proxyUrl(text: string): string {
+function httpUrl(flag: string, text: string): string {
   const protocol = URL.canParse(text) ? new URL(text).protocol : ''
   if (protocol !== 'http:' && protocol !== 'https:')
-    throw wrong('--proxy', 'must be a URL like http://proxy.example:3128')
+    throw wrong(flag, 'must be a URL that begins with http:// or https://')
   return text
 }
 

@@ -62,6 +62,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
 
   function take(signal: Signal): number | null {
     const tracked = track(state, { ...signal, arrivedUs: clock() })
+    for (const event of tracked.events) log.debug(factsOf(event, signal), 'told')
     events.push(...tracked.events)
     return tracked.wakeAtUs
   }
@@ -150,6 +151,15 @@ function steadyClock(nowUs: () => number): () => number {
   const startUs = nowUs()
   const startMs = performance.now()
   return () => startUs + Math.round((performance.now() - startMs) * 1_000)
+}
+
+/** What the log says of an event: the ids lead to its attempts, and to the PBX's own log. */
+function factsOf({ id, callId, name, sequence, body }: CallEvent, signal: Signal) {
+  const { call, pbx } = body.data
+  const from = call.from.extension ?? call.from.number
+  const to = call.to.extension ?? call.to.number
+  const channel = 'id' in signal ? signal.id : undefined
+  return { pbx, call: callId, event: id, name, sequence, from, to, pbxId: call.pbx_id, by: signal.kind, channel }
 }
 
 function readStored(json: string, log: Log): StoredCall[] {

@@ -21,6 +21,8 @@ export type DispatcherOptions = {
   readonly log: Log
   readonly scheduleMs?: readonly number[]
   readonly observer?: Observer
+  /** Told when a webhook has been down for long, and when it is back after that. */
+  readonly onOutage?: (url: string, state: 'down' | 'up') => void
   readonly nowUs?: NowUs
   /** A clock that never steps, in microseconds from any moment. */
   readonly steadyUs?: NowUs
@@ -48,7 +50,7 @@ const CARE_MS = 5_000
  * Sends what waits. The table is the queue; lanes are an index over it, which `feed` fills; `recorder` writes what came of it.
  */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
-  const { db, emitter, attempt, log, scheduleMs = DEFAULT_SCHEDULE_MS, observer = silent } = options
+  const { db, emitter, attempt, log, scheduleMs = DEFAULT_SCHEDULE_MS, observer = silent, onOutage } = options
   const { nowUs = wallUs, steadyUs = () => performance.now() * MILLISECOND, random = Math.random } = options
   const lanes = createLanes()
   const receivers = createReceivers(db.read, nowUs)
@@ -148,6 +150,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       feed.wentDown(webhookId)
     } else {
       log.info(facts, 'webhook is back: what waited for it drains')
+      if (said.delete(webhookId)) onOutage?.(facts.url ?? '', 'up')
     }
   }
 
@@ -158,7 +161,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       if (health.down === undefined) said.delete(webhookId)
       else if (isLongDown(health, steadyUs()) && !said.has(webhookId)) {
         said.add(webhookId)
-        log.warn({ webhook: webhookId, url: receivers.get(webhookId)?.target.plain }, 'webhook is down for 5 minutes')
+        const url = receivers.get(webhookId)?.target.plain
+        log.warn({ webhook: webhookId, url }, 'webhook is down for 5 minutes')
+        onOutage?.(url ?? '', 'down')
       }
     }
   }

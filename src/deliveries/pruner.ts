@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts'
 import type { Log } from '../lib/log.ts'
+import { startRounds } from '../lib/rounds.ts'
 import { MILLISECOND, type NowUs, nowUs as wallUs } from '../lib/time.ts'
 import { pruneStep } from './prune-store.ts'
 
@@ -20,13 +21,11 @@ const PAUSE_MS = 20
 /** Takes out what has been kept long enough, in small steps. */
 export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
   const { db, log, keepDeliveredMs, keepFailedMs, nowUs = wallUs, everyMs = EVERY_MS } = options
-  let stopped = false
-  let running: Promise<void> | undefined
 
-  async function prune(): Promise<void> {
+  async function prune(stopped: () => boolean): Promise<void> {
     let afterId = 0
     let pruned = 0
-    while (!stopped) {
+    while (!stopped()) {
       const now = nowUs()
       const deliveredBeforeUs = now - keepDeliveredMs * MILLISECOND
       const failedBeforeUs = now - keepFailedMs * MILLISECOND
@@ -38,20 +37,7 @@ export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
     }
     if (pruned > 0) log.info({ pruned }, 'what was kept long enough was taken out')
   }
-  const start = () => {
-    running ??= prune()
-      .catch((error) => log.warn({ err: error }, 'taking out what is old waits for the store'))
-      .finally(() => {
-        running = undefined
-      })
-  }
-  const timer = setInterval(start, everyMs)
-  start()
-  return {
-    async stop() {
-      stopped = true
-      clearInterval(timer)
-      await running
-    },
-  }
+  return startRounds(everyMs, (stopped) =>
+    prune(stopped).catch((error) => log.warn({ err: error }, 'taking out what is old waits for the store')),
+  )
 }

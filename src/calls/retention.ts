@@ -1,0 +1,35 @@
+import type { Database } from '../db/database.ts'
+import type { Log } from '../lib/log.ts'
+import { startRounds } from '../lib/rounds.ts'
+import { MILLISECOND, type NowUs, nowUs as wallUs } from '../lib/time.ts'
+import { pruneCalls } from './store.ts'
+
+export type CallRetentionOptions = {
+  readonly db: Database
+  readonly log: Log
+  readonly keepMs: number
+  readonly nowUs?: NowUs
+  readonly everyMs?: number
+}
+
+const EVERY_MS = 10 * 60_000
+/** A step takes a few milliseconds of the writer; between two of them others have their turn. */
+const STEP = 250
+const PAUSE_MS = 20
+
+/** Takes out call records that were kept long enough, in small steps. */
+export function startCallRetention(options: CallRetentionOptions): { stop(): Promise<void> } {
+  const { db, log, keepMs, nowUs = wallUs, everyMs = EVERY_MS } = options
+  return startRounds(everyMs, async (stopped) => {
+    try {
+      let pruned = 0
+      for (let step = STEP; step === STEP && !stopped(); await Bun.sleep(PAUSE_MS)) {
+        step = await db.commit(pruneCalls, { beforeUs: nowUs() - keepMs * MILLISECOND, limit: STEP })
+        pruned += step
+      }
+      if (pruned > 0) log.info({ pruned }, 'call records that were kept long enough were taken out')
+    } catch (error) {
+      log.warn({ err: error }, 'taking out old call records waits for the store')
+    }
+  })
+}

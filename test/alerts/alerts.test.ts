@@ -1,0 +1,78 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { createAlerts } from '../../src/alerts/alerts.ts'
+import { startPbxAlerts } from '../../src/alerts/pbxs.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { startReceiver, until } from '../help/receiver.ts'
+
+const log = createLog('silent')
+const receiver = startReceiver()
+afterAll(() => receiver.stop())
+const bodies = () => receiver.received.map(({ body }) => JSON.parse(body))
+
+describe('alerts', () => {
+  test('are posted in order, again when the first try fails', async () => {
+    receiver.received.length = 0
+    let answers = 0
+    receiver.answerWith(() => new Response('', { status: answers++ === 0 ? 503 : 200 }))
+    const alerts = createAlerts({ url: receiver.url, log, pausesMs: [1], nowUs: () => 0 })
+    alerts.say({ what: 'webhook', state: 'down', name: 'https://crm.example.com/calls' })
+    alerts.say({ what: 'webhook', state: 'up', name: 'https://crm.example.com/calls' })
+    await until('three requests came', () => receiver.received.length === 3)
+    await alerts.stop()
+    expect(bodies().map(({ alert }) => alert)).toEqual(['webhook_down', 'webhook_down', 'webhook_up'])
+    expect(bodies()[0]).toEqual({
+      time: '1970-01-01T00:00:00.000000Z',
+      alert: 'webhook_down',
+      url: 'https://crm.example.com/calls',
+      text: 'Hookswitch: The webhook https://crm.example.com/calls has been down for 5 minutes.',
+    })
+  })
+
+  test('do not keep a stop waiting', async () => {
+    const alerts = createAlerts({ url: 'http://127.0.0.1:1/', log })
+    alerts.say({ what: 'pbx', state: 'up', name: 'office' })
+    const startedMs = performance.now()
+    await alerts.stop()
+    expect(performance.now() - startedMs).toBeLessThan(2_000)
+  })
+
+  test('without a URL are said nowhere', async () => {
+    const alerts = createAlerts({ log })
+    alerts.say({ what: 'pbx', state: 'down', name: 'office' })
+    await alerts.stop()
+  })
+})
+
+describe('a PBX', () => {
+  test('is told of when it has been away for five minutes, and when it is back after that, once each', async () => {
+    const said: string[] = []
+    let state: 'up' | 'down' | 'connecting' = 'up'
+    let nowUs = 0
+    const pbx = () => [{ name: 'office', state, lastError: 'no such host' }]
+    const alerts = {
+      say: ({ state, reason = '-' }: { state: string; reason?: string | undefined }) =>
+        void said.push(`${state} ${reason}`),
+      async stop() {},
+    }
+    const watch = startPbxAlerts({ status: pbx, alerts, log, steadyUs: () => nowUs, everyMs: 1 })
+    const pass = async (minutes: number) => {
+      nowUs += minutes * 60_000_000
+      await Bun.sleep(10)
+    }
+    for (const [next, minutes] of [
+      ['down', 4],
+      ['up', 1],
+      ['down', 0],
+      ['down', 4.9],
+      ['connecting', 0.2],
+      ['down', 60],
+      ['up', 1],
+      ['up', 10],
+    ] as const) {
+      state = next
+      await pass(minutes)
+    }
+    await watch.stop()
+    expect(said).toEqual(['down no such host', 'up -'])
+  })
+})

@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'bun:test'
+import { createLog, type LogOptions } from '../../src/lib/log.ts'
+import { maskNumber, maskNumbersIn } from '../../src/lib/mask.ts'
+
+function logged(options: LogOptions, fact: object, message: string): string {
+  let written = ''
+  createLog('info', {
+    ...options,
+    write: (line) => {
+      written += line
+    },
+  }).info(fact, message)
+  return written
+}
+
+describe('the log', () => {
+  test('is one JSON line a fact', () => {
+    const line = logged({ readable: false }, { call: 'c-1', from: '15551230001' }, 'told')
+    expect(line.endsWith('\n')).toBe(true)
+    expect(JSON.parse(line)).toMatchObject({ level: 30, msg: 'told', call: 'c-1', from: '15551230001' })
+  })
+
+  test('is a readable line on a terminal, without what would move its cursor', () => {
+    const line = logged({ readable: true }, { pbx: 'office', reason: 'refused by "it"\x1b[2J' }, 'not connected')
+    expect(line).toMatch(/^\d\d:\d\d:\d\d\.\d{3} info {2}not connected pbx=office reason="refused by \\"it\\"/)
+    expect(line).not.toContain('\x1b')
+  })
+
+  test('shows where an error came from', () => {
+    const line = logged({ readable: true }, { err: new Error('disk full') }, 'cannot write')
+    expect(line).toMatch(/cannot write\n {4}Error: disk full\n {4}at /)
+  })
+
+  test('hides numbers on request, and ids never', () => {
+    const id = '01900000-0000-7000-8000-123456789012'
+    const fact = { call: id, from: '15551230001', to: '101', err: new Error('params: 15551230001,2') }
+    const line = logged({ readable: false, maskNumbers: true }, fact, 'told')
+    expect(line).not.toContain('15551230001')
+    expect(JSON.parse(line)).toMatchObject({ call: id, from: '*********01', to: '101' })
+  })
+})
+
+test.each([
+  ['15551230001', '*********01'],
+  ['+4930123456', '*********56'],
+  ['101', '101'],
+  ['', ''],
+])('%p is masked as %p', (number, masked) => expect(maskNumber(number)).toBe(masked))
+
+test('a text is masked where it may hold a number', () => {
+  expect(maskNumbersIn('from +15551230001 to 102')).toBe('from **********01 to 102')
+})
