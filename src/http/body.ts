@@ -44,7 +44,7 @@ export function takesOptional<Body extends TSchema>(schema: Body, rule: Rule = (
 /** For a route that needs no body: one that comes is held to the same rules, and then ignored. */
 export const takesNothing = {
   parse: 'none' as const,
-  async transform({ request }: { request: Request }) {
+  transform: async ({ request }: { request: Request }) => {
     await readJson(request)
   },
 }
@@ -60,7 +60,11 @@ function checked(validator: ReturnType<typeof TypeCompiler.Compile>, rule: Rule,
 
 /** The body as JSON, `undefined` if there is none. @throws Fault 413, 415, 400, in this order. */
 async function readJson(request: Request): Promise<unknown> {
-  const bytes = await readBounded(request)
+  const bytes = await readBounded(request).catch((cause) => {
+    if (cause instanceof Fault) throw cause
+    // Nobody is there to be told; but that a client went away is no fault of the service.
+    throw new Fault('malformed', 'The body broke off.')
+  })
   if (bytes.length === 0) return undefined
   const [type = '', ...parameters] = (request.headers.get('content-type') ?? '').toLowerCase().split(';')
   const charset = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('charset='))

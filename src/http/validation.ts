@@ -6,14 +6,19 @@ type Found = Pick<ValueError, 'type' | 'schema' | 'path'>
 
 export const INVALID = 'The request does not fit; see the errors.'
 
+/** More than a list of 100 webhooks can have, unless fields are made up; 1 MiB of faults would take seconds to tell. */
+const MAX_ERRORS = 1_000
+
 /**
  * One fault for each path (a JSON pointer), of all that TypeBox found. Written from the schema alone: what was submitted, a password
  * perhaps, is never repeated.
  */
 export function errorsOf(found: Iterable<Found>): FieldError[] {
   const byPath = new Map<string, FieldError>()
-  for (const error of found)
+  for (const error of found) {
     if (!byPath.has(error.path)) byPath.set(error.path, { path: error.path, message: messageOf(error) })
+    if (byPath.size === MAX_ERRORS) break
+  }
   return [...byPath.values()]
 }
 

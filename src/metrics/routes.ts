@@ -15,9 +15,7 @@ export function metricsRoutes(token: string | undefined, metrics: Metrics) {
     async ({ request }) => {
       const given = /^bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
       if (given === undefined || !timingSafeEqual(digest(given), wanted))
-        throw new Fault('unauthenticated', 'Send the token of --metrics-token.', {
-          headers: { 'WWW-Authenticate': 'Bearer' },
-        })
+        throw new Fault('unauthenticated', 'Send the token of --metrics-token.')
       return new Response(await metrics.text(), {
         headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
       })

@@ -26,6 +26,12 @@ export type StreamOptions = {
 const HEARTBEAT_MS = 15_000
 const MAX_STREAMS = 256
 const READ_AT_ONCE = 256
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream',
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'x-accel-buffering': 'no',
+}
 
 type Client = { accountId: number; token: string; sink: Sink }
 
@@ -87,14 +93,7 @@ export function startStreams(options: StreamOptions): Streams {
       listen()
       client.sink.comment('the stream of this account')
       for (const { call } of liveCalls(accountId)) client.sink.message('call', JSON.stringify(call))
-      return new Response(client.sink.body, {
-        headers: {
-          'content-type': 'text/event-stream',
-          'cache-control': 'no-store',
-          'x-content-type-options': 'nosniff',
-          'x-accel-buffering': 'no',
-        },
-      })
+      return new Response(client.sink.body, { headers: STREAM_HEADERS })
     },
     async stop() {
       clearInterval(heart)
@@ -108,6 +107,8 @@ export function streamRoutes(auth: AuthService, streams: Streams) {
   return new Elysia({ name: 'stream', normalize: false }).use(guard(auth)).get(
     '/stream',
     ({ accountId, bearer, request, server }) => {
+      // Elysia answers HEAD from what GET gives, to its end: a stream has none.
+      if (request.method === 'HEAD') return new Response(null, { headers: STREAM_HEADERS })
       // The server's idle timeout would cut a quiet stream.
       server?.timeout(request, 0)
       return streams.open(accountId, bearer ?? '')

@@ -60,7 +60,7 @@ export function urlRule(allow: AllowList) {
 export function urlProblem(text: string, allow: AllowList): string | undefined {
   if ([...text].length > MAX_URL_CHARACTERS) return `may have ${MAX_URL_CHARACTERS} characters at most`
   // URL would forgive what a receiver's own configuration would not: white space, backslashes, a missing slash.
-  if (!/^https?:\/\/[^/\\?#\s]/i.test(text) || hasBlanks(text) || !URL.canParse(text))
+  if (!/^https?:\/\/[^/\\?#\s]/i.test(text) || hasBlanks(text) || !text.isWellFormed() || !URL.canParse(text))
     return 'must be an absolute http: or https: URL'
   return literalRefusal(new URL(text), allow)
 }

@@ -75,6 +75,13 @@ const cases: Case[] = [
     200,
   ],
   ['what does not fit is 422', 'PUT', LIST, { auth: true, body: {} }, 422],
+  [
+    'a URL with half of a character is 422',
+    'PUT',
+    LIST,
+    { auth: true, body: [webhook('http://example.com/\ud800')] },
+    422,
+  ],
   ['a refused address is 422', 'PUT', LIST, { auth: true, body: [webhook('http://127.0.0.1/')] }, 422],
   ['a login without a password is 422', 'POST', '/auth/login', { body: { email: 'a@example.com' } }, 422],
   [
@@ -133,6 +140,12 @@ describe('a HEAD request', () => {
     if (status !== 405) expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'))
     expect(await head.text()).toBe('')
   })
+
+  test('of the stream does not wait for its end', async () => {
+    const options = { method: 'HEAD', headers: { authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(5_000) }
+    const { status, headers } = await fetch(`${app.url}/stream`, options)
+    expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+  })
 })
 
 describe('what an answer says', () => {
@@ -162,6 +175,14 @@ describe('what an answer says', () => {
       ]),
     })
     expect(answer.result).toHaveProperty('errors.length', 5)
+  })
+
+  test('a body of nothing but faults is told in a bounded answer, soon', async () => {
+    const raw = `[${'{},'.repeat(300_000)}{}]`
+    const { status, body } = await ask(app, 'PUT', LIST, { token, raw, headers: json })
+    expect(status).toBe(422)
+    expect(body.result).toHaveProperty('errors.length', 1_000)
+    expect((body.result as { errors: { path: string }[] }).errors[0]?.path).toBe('')
   })
 
   test('a fault of the whole body has the path ""', async () => {
