@@ -14,7 +14,7 @@ export function literalAddress(url: URL): string | undefined {
 export function literalRefusal(url: URL, allow: AllowList): string | undefined {
   const literal = literalAddress(url)
   if (literal !== undefined) return addressRefusal(literal, allow)
-  const name = url.hostname.toLowerCase().replace(/\.$/, '')
+  const name = url.hostname.toLowerCase().replace(/\.+$/, '')
   if (name !== 'localhost' && !name.endsWith('.localhost')) return undefined
   const allowed = ['127.0.0.1', '::1'].some((address) => addressRefusal(address, allow) === undefined)
   return allowed ? undefined : `${name} is this machine: --allow-net loopback allows it`

@@ -82,6 +82,13 @@ const cases: Case[] = [
     { auth: true, body: [webhook('http://example.com/\ud800')] },
     422,
   ],
+  [
+    'localhost with dots behind it is a refused address',
+    'PUT',
+    LIST,
+    { auth: true, body: [webhook('http://localhost../')] },
+    422,
+  ],
   ['a refused address is 422', 'PUT', LIST, { auth: true, body: [webhook('http://127.0.0.1/')] }, 422],
   ['a login without a password is 422', 'POST', '/auth/login', { body: { email: 'a@example.com' } }, 422],
   [
@@ -142,7 +149,11 @@ describe('a HEAD request', () => {
   })
 
   test('of the stream does not wait for its end', async () => {
-    const options = { method: 'HEAD', headers: { authorization: `Bearer ${token}` }, signal: AbortSignal.timeout(5_000) }
+    const options = {
+      method: 'HEAD',
+      headers: { authorization: `Bearer ${token}` },
+      signal: AbortSignal.timeout(5_000),
+    }
     const { status, headers } = await fetch(`${app.url}/stream`, options)
     expect([status, headers.get('content-type')]).toEqual([200, 'text/event-stream'])
   })
