@@ -5,6 +5,7 @@ import { backupCommand } from './backup.ts'
 import { callCommand } from './call.ts'
 import { deliveryCommand } from './delivery.ts'
 import { demoCommand } from './demo.ts'
+import { doctorCommand } from './doctor.ts'
 import { healthCommand } from './health.ts'
 import { listenCommand } from './listen.ts'
 import { nameVariables } from './options.ts'
@@ -32,6 +33,7 @@ function commandLine(stopped: () => Promise<void>): Command {
   verifyCommand(program)
   backupCommand(program)
   callCommand(program)
+  doctorCommand(program)
   versionCommand(program)
   nameVariables(program, process.env)
   return program

@@ -178,7 +178,7 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 /** What went wrong, in plain words. */
-function reasonOf(error: unknown, timeoutMs: number): string {
+export function reasonOf(error: unknown, timeoutMs: number): string {
   if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${timeoutMs / 1_000} s`
   const code = codeOf(error)
   const message = error instanceof Error ? error.message : String(error)

@@ -1,0 +1,79 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { countUsers } from '../../auth/store.ts'
+import { openDatabase } from '../../db/database.ts'
+import { fileFaults } from '../../db/faults.ts'
+import { readCondition } from '../../deliveries/condition-store.ts'
+import type { Target } from '../../deliveries/target.ts'
+import { nowUs, SECOND } from '../../lib/time.ts'
+import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
+
+export type StoreFound = {
+  readonly diagnoses: Diagnosis[]
+  readonly webhooks: readonly { readonly account: string; readonly target: Target }[]
+  readonly newestEventMs: number | undefined
+}
+
+const DAY_US = 86_400 * SECOND
+const NOTHING = { webhooks: [], newestEventMs: undefined }
+
+/** Looks into the store beside the service, without changing it. */
+export async function diagnoseStore(folder: string): Promise<StoreFound> {
+  const path = join(folder, 'hookswitch.db')
+  if (!existsSync(path))
+    return {
+      diagnoses: [wrong('store', `there is none at ${path}`, `hookswitch serve --data ${folder}   makes it`)],
+      ...NOTHING,
+    }
+  try {
+    return await look(path)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return { diagnoses: [wrong('store', why, `put a backup in its place: cp BACKUP ${path}`)], ...NOTHING }
+  }
+}
+
+async function look(path: string): Promise<StoreFound> {
+  const db = openDatabase(path)
+  try {
+    const faults = fileFaults(db.read)
+    const now = nowUs()
+    const { webhooks, failed, waiting, oldestWaitingUs, newestEventUs } = readCondition(db.read, now - DAY_US)
+    const users = await countUsers(db)
+    const diagnoses = [
+      faults.length === 0
+        ? ok('store', `${path} is readable throughout`)
+        : wrong(
+            'store',
+            `${path} is damaged: ${faults[0]}`,
+            `stop the service, and put a backup in its place: cp BACKUP ${path}`,
+          ),
+      users > 0
+        ? ok('users', `${users} may log in`)
+        : wrong('users', 'nobody can log in', 'hookswitch user add --email you@example.com --name You'),
+      ...(webhooks.length > 0
+        ? []
+        : [wrong('webhooks', 'no URL is in any list: nobody is told', 'log in to the web page, Webhooks, Add')]),
+      waiting > 0
+        ? advice(
+            'deliveries',
+            `${waiting}${waiting === MAX_SHOWN ? ' or more' : ''} wait, the oldest for ${Math.round((now - (oldestWaitingUs ?? now)) / SECOND)} s`,
+            'hookswitch delivery list --state pending',
+          )
+        : ok('deliveries', 'none waits'),
+      ...(failed > 0
+        ? [
+            advice(
+              'deliveries',
+              `${failed} failed for good within a day`,
+              `hookswitch delivery list --state failed   then: hookswitch delivery retry --failed-since ${new Date(Date.now() - 86_400_000).toISOString()}`,
+            ),
+          ]
+        : []),
+    ]
+    return { diagnoses, webhooks, newestEventMs: newestEventUs === undefined ? undefined : newestEventUs / 1_000 }
+  } finally {
+    await db.stop()
+  }
+}
+const MAX_SHOWN = 10_000

@@ -1,0 +1,42 @@
+import { type AllowList, newJudge } from '../lib/net.ts'
+import { reasonOf, USER_AGENT } from './attempt.ts'
+import { newResolver, type Resolve } from './resolver.ts'
+import type { Target } from './target.ts'
+
+/** Whether a receiver can be reached, without telling it anything. */
+export type Reach =
+  | {
+      readonly kind: 'reached'
+      readonly address: string
+      readonly status: number
+      readonly clockMs: number | undefined
+    }
+  | { readonly kind: 'refused' | 'unreachable'; readonly reason: string }
+
+const TIMEOUT_MS = 10_000
+
+/** Looks the name up, checks every address as an attempt does, and sends a HEAD request to the first that may be called. */
+export async function reach(target: Target, allow: AllowList, resolve: Resolve = newResolver()): Promise<Reach> {
+  const refusalOf = newJudge(allow)
+  try {
+    const found = target.literal === undefined ? await resolve(target.name) : [target.literal]
+    const address = found.find((one) => refusalOf(one) === undefined)
+    if (address === undefined) {
+      const reason = found[0] === undefined ? 'the name has no address' : (refusalOf(found[0]) ?? '')
+      return { kind: 'refused', reason }
+    }
+    const pinned = target.literal === undefined && target.url.protocol === 'https:'
+    const { status, headers } = await fetch(target.at(address), {
+      method: 'HEAD',
+      headers: { host: target.host, 'user-agent': USER_AGENT },
+      redirect: 'manual',
+      proxy: false,
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+      ...(pinned ? { tls: { serverName: target.name } } : {}),
+    })
+    const date = Date.parse(headers.get('date') ?? '')
+    return { kind: 'reached', address, status, clockMs: Number.isNaN(date) ? undefined : date }
+  } catch (error) {
+    return { kind: 'unreachable', reason: reasonOf(error, TIMEOUT_MS) }
+  }
+}

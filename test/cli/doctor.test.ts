@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { diagnoseClock } from '../../src/cli/doctor/machine.ts'
+import { type Replay, startReplay } from '../../src/pbx/replay/replay.ts'
+import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
+import { ask, newToken, webhook } from '../help/client.ts'
+import { fixture } from '../help/pbx.ts'
+import { startReceiver } from '../help/receiver.ts'
+
+const folder = emptyFolder()
+const cwd = folder.path
+const receiver = startReceiver()
+let replay: Replay
+let app: RunningApp
+let token = ''
+beforeAll(async () => {
+  replay = startReplay({ files: [fixture('o-ivr-no-dial.ami')] })
+  app = await startServe({ cwd, args: ['--allow-net', 'loopback'] })
+  token = await newToken(app, 'anna@example.com')
+}, 30_000)
+afterAll(async () => {
+  await app.stop()
+  await replay.stop()
+  await receiver.stop()
+  folder[Symbol.dispose]()
+})
+
+const pbx = () => `ami://u:very-secret@127.0.0.1:${replay.port}?name=office`
+const doctor = (args: string[] = [], env: Record<string, string> = {}) =>
+  run(['doctor', '--listen', app.url.replace('http://', ''), '--allow-net', 'loopback', ...args], { cwd, env })
+const put = (urls: string[]) =>
+  ask(app, 'PUT', '/integration/webhook', { token, body: urls.map((url) => webhook(url)) })
+
+describe('hookswitch doctor', () => {
+  test('finds an installation well, and tells no receiver anything', async () => {
+    await put([`http://u:passw0rd@127.0.0.1:${receiver.port}/crm`])
+    const { code, stdout, stderr } = await doctor([], { HOOKSWITCH_PBX: pbx() })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    for (const line of [
+      /^ok +service: it runs, and is well/m,
+      /^ok +store: .* is readable throughout/m,
+      /^ok +users: 1 may log in/m,
+      /^ok +disk: /m,
+      /^ok +clock: /m,
+      /^ok +PBX: office: the user u may log in/m,
+      /^ok +webhook: http:\/\/127\.0\.0\.1:\d+\/crm is reached at 127\.0\.0\.1/m,
+    ])
+      expect(stdout).toMatch(line)
+    expect(stdout).not.toMatch(/very-secret|passw0rd|^wrong/m)
+    expect(receiver.received.filter(({ body }) => body !== '')).toEqual([])
+  }, 20_000)
+
+  test.each<[string, string[], Record<string, string>, string[], RegExp]>([
+    [
+      'a receiver that is not there',
+      [],
+      {},
+      ['http://127.0.0.1:1/x'],
+      /webhook: http:\/\/127\.0\.0\.1:1\/x: connection refused\n +→ curl -I/,
+    ],
+    ['a list that is empty', [], {}, [], /webhooks: no URL is in any list.*\n +→ /],
+    [
+      'a PBX that is not there',
+      ['--pbx', 'esl://:p@127.0.0.1:1?name=far'],
+      {},
+      [],
+      /PBX: far: cannot connect.*\n +→ hookswitch pbx check/,
+    ],
+    ['a setting', [], { HOOKSWITCH_RETENTION: 'long' }, [], /settings: --retention \(HOOKSWITCH_RETENTION\)/],
+    ['a folder', ['--data', 'none'], {}, [], /disk: none is not there.*\n +→ mkdir/],
+  ])(
+    'says what is wrong, and what mends it: %s',
+    async (_, args, env, urls, line) => {
+      await put(urls)
+      const { code, stdout, stderr } = await doctor(args, env)
+      expect({ code, lines: stderr.trim().split('\n').length }).toEqual({ code: 1, lines: 1 })
+      expect(stdout).toMatch(line)
+    },
+    20_000,
+  )
+
+  test('as JSON', async () => {
+    const { stdout } = await doctor(['--json'])
+    expect(JSON.parse(stdout)).toContainEqual({ level: 'ok', about: 'settings', text: 'they can be read' })
+  }, 20_000)
+})
+
+describe('the clock', () => {
+  const NOW = 1_795_213_000_000
+  test.each<[string, number[], number | undefined, 'ok' | 'wrong']>([
+    ['that nobody knows better', [], undefined, 'ok'],
+    ['as receivers say', [NOW - 900, NOW + 500, NOW - 400], NOW, 'ok'],
+    ['that one receiver of three has otherwise', [NOW, NOW, NOW + 3_600_000], undefined, 'ok'],
+    ['that receivers have otherwise', [NOW + 3_600_000], undefined, 'wrong'],
+    ['that was set back', [], NOW + 3_600_000, 'wrong'],
+  ])('%s', (_, others, newest, level) => {
+    expect(diagnoseClock(NOW, others, newest).map((one) => one.level)).toEqual([level])
+  })
+})
