@@ -81,6 +81,8 @@ export type ChannelSignal =
       readonly dest: string
       readonly result: StageResult
       readonly forwardedTo: string | null
+      /** It happened before, while nobody listened. */
+      readonly unseen?: true
     }
   /** A dial for which the PBX made no channel. */
   | { readonly kind: 'dial_failed'; readonly source: string; readonly endpoint: Endpoint; readonly result: StageResult }

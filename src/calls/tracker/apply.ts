@@ -157,6 +157,11 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
 function dialed(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dialed' }>): void {
   const dest = channelOf(state, signal.dest)
   if (dest === undefined) return
+  if (signal.unseen === true) {
+    const call = callOf(state, dest)
+    if (dest.dial === null || dest.dial.answeredUs !== null || call === undefined) return
+    call.partial = true
+  }
   if (dest.dial !== null) endDial(state, signal, dest, signal.result, signal.forwardedTo)
   else if (signal.result === 'answered' && !isVirtual(dest)) {
     // Answered without having been dialled: it took the call over.
@@ -190,11 +195,20 @@ function bridged(
   channel.room = signal.room
   channel.waiting = signal.waiting
   if (signal.room) enterRoom(state, signal, channel, signal.bridge)
-  for (const other of heardBy(state, channel)) {
+  const others = heardBy(state, channel)
+  if (others.length > 0) answerByBridge(channel, signal.atUs)
+  for (const other of others) {
     other.spoke = true
     if (!isVirtual(channel)) channel.spoke = true
     touch(state, callOf(state, other))
   }
+}
+
+/** A phone that is up and talks has answered, whether its dial was seen to end or not. */
+function answerByBridge(channel: Channel, atUs: number): void {
+  const { dial } = channel
+  if (dial === null || channel.upUs === null || isVirtual(channel)) return
+  if (dial.answeredUs === null && dial.endedUs === null) dial.answeredUs = atUs
 }
 
 function nameMember(state: TrackerState, dest: Channel, name: string): void {

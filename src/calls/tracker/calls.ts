@@ -57,6 +57,7 @@ export function openCall(state: TrackerState, pbxId: string, startedUs: number |
     recordings: [],
     transfers: [],
     transferCount: 0,
+    transferred: [],
     recorded: false,
     voicemail: false,
     pbxAnswered: false,

@@ -30,11 +30,28 @@ export function resync(state: TrackerState, at: At, listed: readonly ListedChann
     if (channel === undefined) continue
     channel.missingUs = null
     if (row.bridge !== null && channel.bridge === null && isUp(channel)) enterBridge(state, channel, row.bridge)
-    catchUp(state, channel, row)
+    if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)
+    else catchUp(state, channel, row)
   }
   const unknown = listed.filter((row) => !state.channels.has(row.id) && !state.tombstones.has(row.id))
   const callers = unknown.filter((row) => !row.callee)
   for (const row of [...callers, ...unknown.filter((one) => one.callee)]) addListed(state, at, row, listed)
+}
+
+/** The channel was seen, and that it was dialled was not. */
+function isUnseenCallee(state: TrackerState, channel: Channel, row: ListedChannel): boolean {
+  const call = callOf(state, channel)
+  if (!row.callee || channel.dial !== null || isVirtual(channel) || !isUp(channel)) return false
+  // Else its dial may be about to be told.
+  if (!row.ringing && !(row.up && row.bridge !== null)) return false
+  return call !== undefined && !call.ended && call.root !== channel.id
+}
+
+function missedDial(state: TrackerState, channel: Channel, row: ListedChannel, listed: readonly ListedChannel[]): void {
+  const call = callOf(state, channel)
+  if (call === undefined) return
+  call.partial = true
+  addUnseenStage(state, call, channel, row, row.source ?? callerRow(row, listed))
 }
 
 /** An answer or a ringing that was not seen. */

@@ -140,6 +140,8 @@ export type Call = {
   recordings: RecordingState[]
   transfers: TransferState[]
   transferCount: number
+  /** The transfers that were told of or are about to be: a PBX tells the same one several times. */
+  transferred: { key: string; atUs: number }[]
   recorded: boolean
   voicemail: boolean
   pbxAnswered: boolean

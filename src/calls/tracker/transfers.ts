@@ -32,12 +32,17 @@ export function blindTransfer(
     otherCallId: null,
     atUs: at.atUs,
   }
-  const twice = call.transfers.some(
-    (one) => one.kind === 'blind' && one.to.number === to && at.atUs - one.atUs < SAME_TRANSFER_US,
-  )
-  if (!twice) call.transfers.push(transfer)
+  if (isNew(call, `blind to ${to}`, at)) call.transfers.push(transfer)
   call.hungUpBy = null
   touch(state, call)
+}
+
+/** Notes a transfer; false if the same was noted within that time. */
+function isNew(call: Call, key: string, at: At, withinUs = SAME_TRANSFER_US): boolean {
+  const before = call.transferred.findLast((one) => one.key === key)
+  if (before !== undefined && at.atUs - before.atUs < withinUs) return false
+  call.transferred.push({ key, atUs: at.atUs })
+  return true
 }
 
 function otherParty(state: TrackerState, channel: Channel | undefined): Channel | undefined {
@@ -76,8 +81,10 @@ export function attendedTransfer(
   const [first, ...rest] = [...new Set(calls)].filter((call) => !call.ended).sort(older)
   if (first === undefined) return
   const other = rest[0]
-  const same = first.transfers.some((one) => one.kind === 'attended' && at.atUs - one.atUs < SAME_TRANSFER_US)
-  if (!same) {
+  // Two parties are joined only once, however much later it is told again.
+  const isPair = transferee !== undefined && target !== undefined
+  const key = isPair ? `${transferee.id} to ${target.id}` : 'attended'
+  if (isNew(first, key, at, isPair ? Number.POSITIVE_INFINITY : SAME_TRANSFER_US)) {
     first.transfers.push({
       kind: 'attended',
       by: by === undefined ? ANONYMOUS : partyOf(by.endpoint),
@@ -116,6 +123,7 @@ export function merge(state: TrackerState, from: Call, into: Call): void {
   into.stages.push(...openStages)
   into.queues.push(...openQueues)
   into.recordings.push(...from.recordings)
+  into.transferred.push(...from.transferred)
   into.recorded ||= from.recorded
   into.variables = { ...from.variables, ...into.variables }
   into.mergedFrom.push(...(from.told ? [from.id] : []), ...from.mergedFrom)

@@ -18,6 +18,7 @@ export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {
   for (const [leg, other] of [[one, two] as const, [two, one] as const]) {
     if (leg === undefined) continue
     leg.bridged = true
+    leg.answered ||= hasAnswered(event, leg)
     leg.left = false
     leg.peer = other?.id ?? null
     if (other !== undefined && !other.virtual) leg.peers.push(other.id)
@@ -30,6 +31,13 @@ export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {
     ...(one === undefined ? [] : answered(one)),
     ...(two === undefined ? [] : answered(two)),
   ]
+}
+
+/** Its CHANNEL_ANSWER may have been missed. */
+function hasAnswered(event: EslEvent, leg: Leg): boolean {
+  const isOwn = event.get('Unique-ID') === leg.id
+  if (!isOwn && event.get('Other-Leg-Unique-ID') !== leg.id) return false
+  return Number(event.get(`${isOwn ? 'Caller' : 'Other-Leg'}-Channel-Answered-Time`)) > 0
 }
 
 export function unbridge(context: EslContext, event: EslEvent): ChannelSignal[] {

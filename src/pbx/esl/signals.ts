@@ -142,14 +142,25 @@ const answer: Handler = (_context, event, leg) => {
   return answered(leg)
 }
 
+/** A leg that was bridged has answered; if nobody was told, it did so while we were not connected. */
+function missedAnswer(event: EslEvent, leg: Leg): ChannelSignal[] {
+  if (leg.told || leg.source === null) return []
+  const isTalk = ['Answered', 'Bridged'].every((what) => Number(event.get(`Caller-Channel-${what}-Time`)) > 0)
+  if (!isTalk) return []
+  leg.told = true
+  return [{ kind: 'dialed', source: leg.source, dest: leg.id, result: 'answered', forwardedTo: null, unseen: true }]
+}
+
 const hangup: Handler = (_context, event, leg) => {
   const id = event.get('Unique-ID')
   if (id === '' || leg?.gone === true) return []
   const cause = event.get('Hangup-Cause')
+  const missed = leg === undefined ? [] : missedAnswer(event, leg)
   if (leg !== undefined) leg.gone = true
   const gaveUp = cause === 'ORIGINATOR_CANCEL' && leg !== undefined && leg.source === null && !leg.hungUpItself
   const result = resultOfCause(cause)
   return [
+    ...missed,
     ...(gaveUp ? [{ kind: 'hangup_requested' as const, id }] : []),
     {
       kind: 'hangup',

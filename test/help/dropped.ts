@@ -1,0 +1,83 @@
+import type { Signal } from '../../src/calls/signal.ts'
+import { AmiDecoder, type AmiFrame } from '../../src/pbx/ami/decoder.ts'
+import { createAmiSignals } from '../../src/pbx/ami/signals.ts'
+import { EslDecoder, type EslFrame } from '../../src/pbx/esl/decoder.ts'
+import { createEslSignals } from '../../src/pbx/esl/signals.ts'
+import { amiSteps, createAmiUp } from '../../src/pbx/replay/asterisk-up.ts'
+import { createEslUp, eslSteps } from '../../src/pbx/replay/freeswitch-up.ts'
+import { readRecording } from '../../src/pbx/replay/recording.ts'
+import { fixture } from './pbx.ts'
+
+/** A recording as a tape: what each event comes to, and what the PBX would list between two events. */
+export type Tape = {
+  readonly steps: number
+  /** The PBX tells the end of a channel more than once. */
+  readonly endsTwice: boolean
+  atUs(step: number): number
+  /** A new connection: its translator knows nothing yet. */
+  connect(): {
+    signals(step: number, arrivedUs: number): Signal[]
+    /** What is up when so many steps have happened. */
+    listed(step: number, arrivedUs: number): Signal[]
+  }
+}
+
+const OPTIONS = { trunks: [], extensions: [], variables: [] }
+
+export const tapeOf = (name: string): Tape => (name.endsWith('.ami') ? amiTape(name) : eslTape(name))
+
+function amiTape(name: string): Tape {
+  const { steps } = amiSteps(readRecording(fixture(name)))
+  const up = createAmiUp()
+  const list = (atMs: number): AmiFrame[] =>
+    new AmiDecoder().push(Buffer.from(up.status('1', atMs))).filter((frame) => frame.name === 'Status')
+  const rows = [list(0)]
+  for (const { frame, atMs } of steps) {
+    up.see(frame, atMs)
+    rows.push(list(atMs))
+  }
+  return {
+    steps: steps.length,
+    endsTwice: false,
+    atUs: (step) => Math.round((steps[step]?.atMs ?? 0) * 1_000),
+    connect() {
+      const translator = createAmiSignals(OPTIONS)
+      return {
+        signals: (step, arrivedUs) =>
+          steps.slice(step, step + 1).flatMap(({ frame }) => translator.event(frame, arrivedUs)),
+        listed: (step, arrivedUs) => translator.listed(rows[step] ?? [], arrivedUs),
+      }
+    },
+  }
+}
+
+function eslTape(name: string): Tape {
+  const recording = readRecording(fixture(name))
+  const { steps } = eslSteps(recording)
+  const frames = steps.flatMap(({ bytes }) => new EslDecoder().push(bytes).slice(0, 1))
+  const up = createEslUp()
+  const list = (): EslFrame[] => {
+    const answers = [up.channels(), up.calls()].map(
+      (body) => `Content-Type: api/response\nContent-Length: ${Buffer.byteLength(body)}\n\n${body}`,
+    )
+    return new EslDecoder().push(Buffer.from(answers.join('')))
+  }
+  const rows = [list()]
+  for (const { event } of steps) {
+    up.see(event)
+    rows.push(list())
+  }
+  return {
+    steps: steps.length,
+    endsTwice: true,
+    atUs: (step) => Math.round((steps[step]?.atMs ?? 0) * 1_000),
+    connect() {
+      const translator = createEslSignals(OPTIONS)
+      return {
+        signals: (step, arrivedUs) =>
+          frames.slice(step, step + 1).flatMap((frame) => translator.event(frame, arrivedUs)),
+        listed: (step, arrivedUs) => translator.listed(rows[step] ?? [], arrivedUs),
+      }
+    },
+  }
+}
