@@ -146,6 +146,9 @@ export type Signal = At & (ChannelSignal | ConnectionSignal)
 /** Turns the frames of one connection into signals. It keeps what the protocol scatters over several frames, and does no I/O. */
 export type Translator<Frame> = {
   event(frame: Frame, arrivedUs: number): Signal[]
-  /** The rows of a complete answer to "what is up?". */
-  listed(rows: readonly Frame[], arrivedUs: number): Signal[]
+  /**
+   * The rows of a complete answer to "what is up?". Channels that were `born` while it was asked are left out: the events that wait
+   * behind the list tell all of them.
+   */
+  listed(rows: readonly Frame[], arrivedUs: number, born?: ReadonlySet<string>): Signal[]
 }

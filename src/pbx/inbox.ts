@@ -11,6 +11,7 @@ export type Inbox<Item> = {
   unshift(item: Item): void
   /** While it is held, nothing is handled. */
   hold(held: boolean): void
+  waiting(): readonly Item[]
   /** Handles all that waits, at once. */
   flush(): void
 }
@@ -82,6 +83,7 @@ export function createInbox<Item>(options: Options<Item>): Inbox<Item> {
       held = now
       schedule()
     },
+    waiting: () => items.slice(next),
     flush() {
       held = false
       const rest = items.slice(next)

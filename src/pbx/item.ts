@@ -1,7 +1,12 @@
 import type { Signal, Translator } from '../calls/signal.ts'
 
 /** A list at the place in the stream that it is of; `rows` are filled in once they are all there. */
-export type Listing<Frame> = { rows: readonly Frame[] | undefined; readonly arrivedUs: number }
+export type Listing<Frame> = {
+  rows: readonly Frame[] | undefined
+  readonly arrivedUs: number
+  /** Channels whose first event waits behind the list: they are no news of it, and nothing of them was missed. */
+  born?: ReadonlySet<string>
+}
 
 /** What waits for the tracker: an event, or a list. */
 export type Item<Frame> = { readonly frame: Frame; readonly arrivedUs: number } | Listing<Frame>
@@ -9,6 +14,14 @@ export type Item<Frame> = { readonly frame: Frame; readonly arrivedUs: number } 
 export function translate<Frame>(items: readonly Item<Frame>[], translator: Translator<Frame>): Signal[] {
   return items.flatMap((item) => {
     if ('frame' in item) return translator.event(item.frame, item.arrivedUs)
-    return item.rows === undefined ? [] : translator.listed(item.rows, item.arrivedUs)
+    return item.rows === undefined ? [] : translator.listed(item.rows, item.arrivedUs, item.born)
   })
+}
+
+/** The channels whose first event waits. */
+export function bornIn<Frame>(
+  items: readonly Item<Frame>[],
+  birthOf: (frame: Frame) => string | undefined,
+): Set<string> {
+  return new Set(items.flatMap((item) => ('frame' in item ? (birthOf(item.frame) ?? []) : [])))
 }

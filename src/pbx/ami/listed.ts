@@ -7,11 +7,16 @@ import type { AmiFrame } from './frame.ts'
 
 const CALLEE_APPLICATIONS: ReadonlySet<string> = new Set(['AppDial', 'AppDial2', 'AppQueue'])
 
-export function listedChannels(context: AmiContext, rows: readonly AmiFrame[], arrivedUs: number): ListedChannel[] {
+export function listedChannels(
+  context: AmiContext,
+  rows: readonly AmiFrame[],
+  arrivedUs: number,
+  born: ReadonlySet<string> = new Set(),
+): ListedChannel[] {
   const byId = new Map<string, AmiFrame[]>()
   for (const row of rows) {
     const id = row.get('Uniqueid')
-    if (id === '' || (row.name !== 'CoreShowChannel' && row.name !== 'Status')) continue
+    if (id === '' || born.has(id) || (row.name !== 'CoreShowChannel' && row.name !== 'Status')) continue
     byId.set(id, [...(byId.get(id) ?? []), row])
   }
   return [...byId].map(([id, same]) => listedChannel(context, id, same, arrivedUs))

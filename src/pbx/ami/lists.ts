@@ -1,6 +1,6 @@
 import type { NowUs } from '../../lib/time.ts'
 import type { Inbox } from '../inbox.ts'
-import type { Item, Listing } from '../item.ts'
+import { bornIn, type Item, type Listing } from '../item.ts'
 import type { AmiFrame } from './decoder.ts'
 import type { Dialogue, ListWatch } from './dialogue.ts'
 
@@ -17,9 +17,11 @@ export function createLists(
   nowUs: NowUs,
 ): { next(): Promise<boolean> } {
   let first = true
+  const born = () =>
+    bornIn(inbox.waiting(), (frame) => (frame.name === 'Newchannel' ? frame.get('Uniqueid') : undefined))
 
   function watchFirst(): ListWatch {
-    return { began() {}, whole: (rows) => inbox.unshift({ rows, arrivedUs: nowUs() }) }
+    return { began() {}, whole: (rows) => inbox.unshift({ rows, arrivedUs: nowUs(), born: born() }) }
   }
   function watchLater(): ListWatch {
     let listing: Listing<AmiFrame> | undefined
@@ -30,7 +32,7 @@ export function createLists(
         inbox.push(listing)
       },
       whole(rows) {
-        if (listing !== undefined) listing.rows = rows
+        if (listing !== undefined) Object.assign(listing, { rows, born: born() })
       },
     }
   }

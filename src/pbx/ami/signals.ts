@@ -42,8 +42,8 @@ export function createAmiSignals(options: AmiOptions): Translator<AmiFrame> {
       const signals = [...refresh(context, frame, id), ...handler(context, frame, id)]
       return signals.map((signal): Signal => ({ ...at, ...signal }))
     },
-    listed: (rows, arrivedUs) => [
-      { kind: 'listed', atUs: arrivedUs, arrivedUs, channels: listedChannels(context, rows, arrivedUs) },
+    listed: (rows, arrivedUs, born) => [
+      { kind: 'listed', atUs: arrivedUs, arrivedUs, channels: listedChannels(context, rows, arrivedUs, born) },
     ],
   }
 }

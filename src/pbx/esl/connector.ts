@@ -1,6 +1,6 @@
 import type { PbxSource } from '../../lib/pbx-url.ts'
 import { createInbox, type Inbox } from '../inbox.ts'
-import { type Item, type Listing, translate } from '../item.ts'
+import { bornIn, type Item, type Listing, translate } from '../item.ts'
 import { openLink } from '../link.ts'
 import { createResync } from '../resync.ts'
 import type { Session, SessionEnd, SessionOptions } from '../session.ts'
@@ -151,7 +151,12 @@ function createLists(dialogue: EslDialogue, inbox: Inbox<Item<EslFrame>>, nowUs:
     ])
     const rows = replies.filter((reply) => reply?.body.trimStart().startsWith('{'))
     const whole = rows.length === replies.length
-    if (whole) listing.rows = rows.filter((row) => row !== undefined)
+    if (whole) {
+      listing.rows = rows.filter((row) => row !== undefined)
+      listing.born = bornIn(inbox.waiting(), ({ event }) =>
+        event?.name === 'CHANNEL_CREATE' ? event.get('Unique-ID') : undefined,
+      )
+    }
     inbox.hold(false)
     return whole
   }

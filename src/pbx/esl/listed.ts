@@ -8,13 +8,17 @@ import type { EslFrame } from './decoder.ts'
  */
 type Row = Readonly<Record<string, string | undefined>>
 
-export function listedChannels(context: EslContext, frames: readonly EslFrame[]): ListedChannel[] {
+export function listedChannels(
+  context: EslContext,
+  frames: readonly EslFrame[],
+  born: ReadonlySet<string> = new Set(),
+): ListedChannel[] {
   const rows = frames.flatMap((frame) => rowsOf(frame.body))
   const legs = new Map<string, Row>()
   const bridged = new Map<string, string>()
   for (const row of rows) {
     const { uuid, b_uuid: other } = row
-    if (uuid === undefined || uuid === '') continue
+    if (uuid === undefined || uuid === '' || born.has(uuid)) continue
     // Only the list of channels says what a leg is busy with.
     if (row.application !== undefined || !legs.has(uuid)) legs.set(uuid, { ...legs.get(uuid), ...row })
     if (other !== undefined && other !== '') {

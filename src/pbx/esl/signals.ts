@@ -40,8 +40,8 @@ export function createEslSignals(options: EslOptions): Translator<EslFrame> {
       const at: At = { atUs: stamps.at(Number.isFinite(stamp) && stamp > 0 ? stamp : null, arrivedUs), arrivedUs }
       return signals.map((signal): Signal => ({ ...at, ...signal }))
     },
-    listed: (rows, arrivedUs) => [
-      { kind: 'listed', atUs: arrivedUs, arrivedUs, channels: listedChannels(context, rows) },
+    listed: (rows, arrivedUs, born) => [
+      { kind: 'listed', atUs: arrivedUs, arrivedUs, channels: listedChannels(context, rows, born) },
     ],
   }
 }
