@@ -1,0 +1,119 @@
+import { openDatabase } from '../../src/db/database.ts'
+import { mutation, type Tx } from '../../src/db/mutation.ts'
+import { prepared } from '../../src/db/prepared.ts'
+import { newAttempt } from '../../src/deliveries/attempt.ts'
+import { startDispatcher } from '../../src/deliveries/dispatcher.ts'
+import { newEmitter } from '../../src/deliveries/emitter.ts'
+import { enqueue, storedOf } from '../../src/deliveries/outbox.ts'
+import { newUuid } from '../../src/lib/id.ts'
+import { nowUs } from '../../src/lib/time.ts'
+import { newSecret } from '../../src/webhooks/signature.ts'
+import { replaceList } from '../../src/webhooks/store.ts'
+import { allowing, LOG, listed } from '../deliveries/rig.ts'
+import { emptyFolder } from '../help/app.ts'
+
+const addAccount = mutation('bench.addAccount', (tx: Tx, id: number): void => {
+  prepared<never, [number, string]>(tx, 'INSERT OR IGNORE INTO accounts (id, name) VALUES (?, ?)').run(
+    id,
+    `account ${id}`,
+  )
+})
+
+/** A body of about so many bytes, with the quotes and short strings of a real one. */
+export function bodyOf(bytes: number): string {
+  const party = { number: '+4930123456', name: 'Anna Beispiel', extension: null }
+  const data: Record<string, unknown> = {
+    name: 'call_started',
+    account: 'default',
+    pbx: 'office',
+    call: { from: party, to: party },
+  }
+  for (let n = 0; JSON.stringify({ data }).length < bytes - 40; n += 1) data[`field_${n}`] = 'some value'
+  return JSON.stringify({ time: '2026-11-20T21:51:36.204118Z', data })
+}
+
+/** A store with the lists of some accounts, and the dispatcher on it, as the service has them. */
+export async function startBenchService(accounts: readonly (readonly string[])[]) {
+  const folder = emptyFolder()
+  const path = `${folder.path}/hookswitch.db`
+  const setup = openDatabase(path)
+  for (const [index, urls] of accounts.entries()) {
+    const accountId = index + 1
+    await setup.commit(addAccount, accountId)
+    const list = urls.map((url) => listed(url))
+    await setup.commit(replaceList, { accountId, list, ifMatch: null, secrets: list.map(newSecret) })
+  }
+  await setup.stop()
+  const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
+  const db = openDatabase(path, { thread })
+  const emitter = newEmitter()
+  const latencies = new Map<number, number[]>()
+  let delivered = 0
+  const observer = {
+    started: () => {},
+    ended(item: { webhookId: number; atUs: number }, _: unknown, state: string, __: boolean, atUs: number) {
+      if (state !== 'delivered') return
+      delivered += 1
+      const own = latencies.get(item.webhookId)
+      if (own === undefined) latencies.set(item.webhookId, [atUs - item.atUs])
+      else own.push(atUs - item.atUs)
+    },
+  }
+  const attempt = newAttempt({ allow: allowing('loopback') })
+  const dispatcher = startDispatcher({ db, emitter, attempt, log: LOG, observer })
+  let sequence = 0
+  return {
+    db,
+    latencies,
+    delivered: () => delivered,
+    /** Stores some events of an account in one mutation, and nudges. */
+    async tell(accountId: number, events: number, body: string): Promise<void> {
+      const atUs = nowUs()
+      const call = newUuid(atUs)
+      const told = {
+        accountId,
+        nowUs: atUs,
+        events: Array.from({ length: events }, (_, n) => {
+          sequence += 1
+          return { uuid: newUuid(atUs), callId: `${call}${n}`, name: 'call_started', sequence, atUs, body }
+        }),
+      }
+      emitter.emit('stored', storedOf(told, await db.commit(enqueue, told)))
+    },
+    async stop() {
+      await dispatcher.stop()
+      await db.stop()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+/** Delivered per second, stored and signed and logged, with no more than 2,048 under way between store and receiver. */
+export async function deliveredRate(
+  accounts: readonly (readonly string[])[],
+  body: string,
+  deliveries: number,
+): Promise<number> {
+  const service = await startBenchService(accounts)
+  const fan = accounts[0]?.length ?? 1
+  const run = async (count: number) => {
+    const before = service.delivered()
+    const startedMs = performance.now()
+    let told = 0
+    const source = async (offset: number) => {
+      for (let turn = offset; told < count; turn += 1) {
+        const events = Math.max(1, Math.round(16 / fan))
+        told += events * fan
+        await service.tell((turn % accounts.length) + 1, events, body)
+        while (told - (service.delivered() - before) > 2_048) await Bun.sleep(1)
+      }
+    }
+    await Promise.all(Array.from({ length: 16 }, (_, offset) => source(offset)))
+    while (service.delivered() - before < told) await Bun.sleep(1)
+    return (told / (performance.now() - startedMs)) * 1_000
+  }
+  await run(Math.min(20_000, deliveries / 2))
+  const rate = await run(deliveries)
+  await service.stop()
+  return rate
+}

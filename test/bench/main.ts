@@ -1,0 +1,38 @@
+import { benchClaims, benchDrain, benchStart } from './backlog.ts'
+import { benchMe } from './me.ts'
+import { atLeast, perSecond, print, type Row } from './table.ts'
+import { benchIsolation, benchThroughput } from './throughput.ts'
+
+const VARIABLE = 'BUN_CONFIG_MAX_HTTP_REQUESTS'
+// As `serve` does: without it `fetch` runs 256 requests at most.
+if (process.env[VARIABLE] === undefined && process.execve !== undefined)
+  process.execve(process.execPath, [process.execPath, ...process.argv.slice(1)], {
+    ...process.env,
+    [VARIABLE]: '65336',
+  })
+
+async function me(): Promise<Row[]> {
+  const { mePerSecond, constantPerSecond, ratio } = await benchMe()
+  const detail = `${perSecond(mePerSecond)} of ${perSecond(constantPerSecond)}`
+  return [atLeast('GET /auth/me ÷ a constant behind the same hooks', 0.6, ratio, detail)]
+}
+
+/** By name, so that one can be run alone: `bun run bench throughput`. */
+const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
+  throughput: benchThroughput,
+  isolation: benchIsolation,
+  claims: benchClaims,
+  drain: benchDrain,
+  start: benchStart,
+  me,
+}
+
+const wanted = process.argv.slice(2)
+const rows: Row[] = []
+for (const [name, bench] of Object.entries(BENCHES)) {
+  if (wanted.length > 0 && !wanted.includes(name)) continue
+  console.error(`${name} …`)
+  rows.push(...(await bench()))
+}
+print(rows)
+process.exit(0)
