@@ -104,7 +104,3 @@ export function settle(reply: Reply): unknown {
   }
   return reply.value
 }
-
-/** How batches cross to the writer's thread and back: what is not JSON is no argument or result of a mutation. */
-export const encode = (value: readonly Job[] | readonly Reply[]): string => JSON.stringify(value)
-export const decode = <T>(text: string): T => JSON.parse(text)

@@ -1,5 +1,5 @@
 import { Fault } from '../lib/fault.ts'
-import { decode, encode, type Job, type Reply, settle } from './batch.ts'
+import { type Job, type Reply, settle } from './batch.ts'
 import type { Mutation, Tx } from './mutation.ts'
 import { connect, prepareStore } from './open.ts'
 import { type FromWriter, startWriter, type ToWriter } from './writer.ts'
@@ -146,7 +146,7 @@ function threaded(path: string, thread: () => Worker, onForeign: () => void): Ba
   worker.addEventListener('message', ({ data }: MessageEvent<FromWriter>) => {
     if (data === 'foreign') onForeign()
     else if (data === 'closed') closed.resolve()
-    else finish(decode<Reply[]>(data.replies))
+    else finish(data.replies)
   })
   worker.addEventListener('error', (event) => {
     broken = new Error(`the writer's thread ended: ${event.message}`)
@@ -158,7 +158,7 @@ function threaded(path: string, thread: () => Worker, onForeign: () => void): Ba
     run(jobs, callback) {
       if (broken !== undefined) return callback([])
       done = callback
-      send(encode(jobs))
+      send({ jobs })
     },
     async stop() {
       if (broken === undefined) send({ close: true })

@@ -96,7 +96,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
     }
 
     async function send(url: string, keepalive = true): Promise<Attempted> {
-      const response = await fetch(url, { ...init(request, signal, proxy), keepalive })
+      const response = await fetch(url, init(request, signal, keepalive, proxy))
       const { status, headers } = response
       const outcome = outcomeOf(status, headers, nowUs())
       const seen = ended(outcome)
@@ -106,7 +106,12 @@ export function newAttempt(options: AttemptOptions): Attempt {
   }
 }
 
-function init({ target, id, timestampS, signature, body }: Request, signal: AbortSignal, proxy?: string) {
+function init(
+  { target, id, timestampS, signature, body }: Request,
+  signal: AbortSignal,
+  keepalive: boolean,
+  proxy?: string,
+) {
   const headers: Record<string, string> = {
     'content-type': 'application/json',
     'user-agent': USER_AGENT,
@@ -123,6 +128,7 @@ function init({ target, id, timestampS, signature, body }: Request, signal: Abor
     headers,
     body,
     signal,
+    keepalive,
     redirect: 'manual' as const,
     // `false` keeps HTTP_PROXY of the environment out, which would undo the pin.
     proxy: proxy ?? false,

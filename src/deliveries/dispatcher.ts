@@ -136,10 +136,8 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const error = outcome.kind === 'unreachable' ? outcome.reason : null
     const dueUs = state === 'pending' ? (item.dueUs ?? null) : null
     const endedUs = state === 'pending' ? null : nowUs()
-    return {
-      delivery: [stateNumber(state), item.tries, item.attemptsMade, dueUs, endedUs, item.id],
-      attempt: [item.id, atUs, probe ? 1 : 0, status, durationMs, error, address, response],
-    }
+    const delivery = [stateNumber(state), item.tries, item.attemptsMade, dueUs, endedUs, item.id] as const
+    return [...delivery, atUs, probe ? 1 : 0, status, durationMs, error, address, response]
   }
 
   function changed(change: 'went down' | 'came back', webhookId: number): void {

@@ -18,7 +18,7 @@ type Class = (typeof CLASSES)[number]
 /** All that are under way. */
 const MAX_TOTAL: Readonly<Record<Class, number>> = { good: 1_024, unsure: 960, hanging: 512 }
 /** Those that began lately: more than 128 active requests halve `fetch`'s throughput, and 64 was the best. */
-const MAX_QUICK: Readonly<Record<Class, number>> = { good: 64, unsure: 48, hanging: 32 }
+const MAX_QUICK: Readonly<Record<Class, number>> = { good: 64, unsure: 32, hanging: 16 }
 /** From then on a request counts as one that hangs, which costs nothing but its place in the total. */
 const SLOW_AFTER_US = 50 * MILLISECOND
 

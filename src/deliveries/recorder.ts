@@ -27,17 +27,17 @@ export function createRecorder({ db, log, recorded }: RecorderOptions) {
       const batch = waiting
       waiting = []
       writing = batch.length
-      await untilTaken(batch.map(({ ended }) => ended))
+      await untilTaken(batch.flatMap(({ ended }) => ended))
       writing = 0
       recorded(batch.map(({ item }) => item))
     }
     idle?.()
   }
 
-  async function untilTaken(batch: readonly Ended[]): Promise<void> {
+  async function untilTaken(flat: readonly Ended[number][]): Promise<void> {
     for (;;) {
       try {
-        await db.commit(recordEnded, batch)
+        await db.commit(recordEnded, flat)
         if (broken) log.info('the store takes outcomes again')
         broken = false
         return
