@@ -6,7 +6,7 @@ export type Tx = BunSQLiteDatabase<typeof schema>
 
 /**
  * A named piece of a transaction. It runs synchronously in the writer, maybe on another thread, together with others in one
- * commit: `args` and the result are plain JSON data. If it throws, only its own writes are undone.
+ * commit: `args` and the result must survive a structured clone. If it throws, only its own writes are undone.
  */
 export type Mutation<Args, Result> = {
   readonly mutation: true

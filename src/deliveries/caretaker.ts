@@ -1,5 +1,6 @@
 import type { Database } from '../db/database.ts'
 import type { NowUs } from '../lib/time.ts'
+import { oldestUs } from './claim-store.ts'
 import type { Feed } from './feed.ts'
 import type { Lanes } from './lanes.ts'
 import type { Receivers } from './receivers.ts'
@@ -34,6 +35,8 @@ export async function failWhatAged({ db, lanes, nowUs, maxAgeUs }: Caretaker): P
   for (const { webhookId, health } of lanes.lines()) {
     if (health.down === undefined) continue
     const now = nowUs()
+    const oldest = oldestUs(db.read, webhookId)
+    if (oldest === undefined || oldest >= now - maxAgeUs) continue
     while ((await db.commit(failAged, { webhookId, nowUs: now, beforeUs: now - maxAgeUs, step: STEP })) === STEP);
   }
 }

@@ -25,7 +25,7 @@ export type Ended = readonly [
   address: string | null,
   response: string | null,
 ]
-const FIELDS = 13
+export const ENDED_FIELDS = 13
 
 /** Takes many `Ended` one after the other in one flat list: it crosses to the writer's thread three times as fast. */
 export const recordEnded = mutation('deliveries.record', (tx: Tx, flat: readonly Ended[number][]): void => {
@@ -38,9 +38,9 @@ export const recordEnded = mutation('deliveries.record', (tx: Tx, flat: readonly
     `INSERT OR REPLACE INTO attempts (delivery_id, at, probe, status, duration_ms, error, address, response)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
   )
-  for (let at = 0; at < flat.length; at += FIELDS) {
+  for (let at = 0; at < flat.length; at += ENDED_FIELDS) {
     update.run(...flat.slice(at, at + 6))
-    insert.run(...flat.slice(at + 5, at + FIELDS))
+    insert.run(...flat.slice(at + 5, at + ENDED_FIELDS))
     if (flat[at + 7] === 1) forgetProbes(tx, Number(flat[at + 5]))
   }
 })

@@ -1,12 +1,13 @@
 import type { Database } from '../db/database.ts'
-import { Fault } from '../lib/fault.ts'
 import type { Log } from '../lib/log.ts'
 import type { Item } from './line.ts'
-import { type Ended, recordEnded } from './record-store.ts'
+import { ENDED_FIELDS, type Ended, recordEnded } from './record-store.ts'
 
 /** Outcomes that are not on disk yet: beyond this no more attempts begin, so that a store that cannot be written bounds memory. */
 const MAX_UNRECORDED = 4_096
 const AGAIN_MS = 250
+/** How long stopping waits for a store that cannot be written. */
+const LAST_TRY_MS = 5_000
 
 export type RecorderOptions = {
   readonly db: Database
@@ -20,6 +21,7 @@ export function createRecorder({ db, log, recorded }: RecorderOptions) {
   let waiting: { item: Item; ended: Ended }[] = []
   let writing = 0
   let broken = false
+  let giveUpAtMs = Number.POSITIVE_INFINITY
   let idle: (() => void) | undefined
 
   async function write(): Promise<void> {
@@ -42,10 +44,16 @@ export function createRecorder({ db, log, recorded }: RecorderOptions) {
         broken = false
         return
       } catch (error) {
-        if (!(error instanceof Fault)) throw error
         if (!broken)
           log.error({ err: error }, 'the store cannot be written: sending waits, outcomes are kept in memory')
         broken = true
+        if (performance.now() > giveUpAtMs) {
+          log.error(
+            { outcomes: flat.length / ENDED_FIELDS },
+            'stopping: outcomes are not on disk, those are sent again',
+          )
+          return
+        }
         await Bun.sleep(AGAIN_MS)
       }
     }
@@ -61,6 +69,7 @@ export function createRecorder({ db, log, recorded }: RecorderOptions) {
     congested: () => broken || waiting.length + writing > MAX_UNRECORDED,
     async stop(): Promise<void> {
       if (writing === 0 && waiting.length === 0) return
+      giveUpAtMs = performance.now() + LAST_TRY_MS
       const { promise, resolve } = Promise.withResolvers<void>()
       idle = resolve
       await promise
