@@ -7,6 +7,7 @@ import { responses, success } from '../http/envelope.ts'
 import { MAX_PAGE_SIZE, PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
 import { asks } from '../http/query.ts'
 import { Fault } from '../lib/fault.ts'
+import { parseTime } from '../lib/time.ts'
 import { Call, CallRecord, DIRECTIONS } from './event.ts'
 import { type CallFilter, readCall, readCalls } from './store.ts'
 
@@ -54,8 +55,8 @@ async function page(db: Database, accountId: number, query: typeof Query.static)
   const filter: CallFilter = {
     ...(query.direction === undefined ? {} : { direction: query.direction }),
     ...(query.number === undefined ? {} : { number: query.number }),
-    ...(query.since === undefined ? {} : { sinceUs: Date.parse(query.since) * 1_000 }),
-    ...(query.until === undefined ? {} : { untilUs: Date.parse(query.until) * 1_000 }),
+    sinceUs: query.since === undefined ? undefined : parseTime(query.since),
+    untilUs: query.until === undefined ? undefined : parseTime(query.until),
   }
   const rows = await readCalls(db, accountId, filter, { limit: limit + 1, after: positionOf(query.cursor) })
   const shown = rows.slice(0, limit)

@@ -58,8 +58,8 @@ export type CallFilter = {
   readonly direction?: Direction
   /** Whom it was from or to. */
   readonly number?: string
-  readonly sinceUs?: number
-  readonly untilUs?: number
+  readonly sinceUs?: number | undefined
+  readonly untilUs?: number | undefined
 }
 
 /** Where the page before ended. */

@@ -1,9 +1,10 @@
 import { type Command, Option } from 'commander'
 import { wrongUsage } from '../config.ts'
-import type { Delivery, DeliveryDetail, DeliveryFilter } from '../deliveries/model.ts'
+import type { Delivery, DeliveryDetail } from '../deliveries/model.ts'
 import { EVENT_NAMES } from '../deliveries/names.ts'
 import { STATES, type State } from '../deliveries/record-store.ts'
 import { createDeliveryService } from '../deliveries/service.ts'
+import { parseTime } from '../lib/time.ts'
 import { dataOption, jsonOption } from './options.ts'
 import { withExistingStore } from './store.ts'
 
@@ -57,13 +58,14 @@ async function list({ data, json, limit, call, ...wanted }: ListFlags): Promise<
   const count = Number(limit)
   if (!Number.isInteger(count) || count < 1 || count > MAX_LISTED)
     throw wrongUsage(`--limit is ${JSON.stringify(limit)}: give a number from 1 to ${MAX_LISTED}`)
-  const { state, event, url } = wanted
+  const { state, event, url, since, until } = wanted
   const filter = {
     ...(state === undefined ? {} : { state }),
     ...(event === undefined ? {} : { event }),
     ...(url === undefined ? {} : { url }),
     ...(call === undefined ? {} : { call_id: call }),
-    ...moments({ since: wanted.since, until: wanted.until }),
+    ...(since === undefined ? {} : { since: momentOf('--since', since) }),
+    ...(until === undefined ? {} : { until: momentOf('--until', until) }),
   }
   const { items } = await withExistingStore(data, (db) => createDeliveryService({ db }).list(null, filter, count))
   if (json) console.log(JSON.stringify(items))
@@ -95,22 +97,17 @@ async function retry(id: string | undefined, flags: Flags & { failedSince?: stri
     throw wrongUsage('say what to send again: delivery retry ID, or delivery retry --failed-since TIME')
   const queued = await withExistingStore(data, async (db) => {
     const service = createDeliveryService({ db })
-    if (id === undefined) return service.retryAll(null, moments({ since: failedSince, until: undefined }))
+    if (id === undefined) return service.retryAll(null, { since: momentOf('--failed-since', failedSince ?? '') })
     await service.retry(null, id)
     return 1
   })
   console.log(json ? JSON.stringify({ queued }) : `${queued} ${queued === 1 ? 'is' : 'are'} sent again.`)
 }
 
-function moments(given: { since: string | undefined; until: string | undefined }): DeliveryFilter {
-  return Object.fromEntries(
-    Object.entries(given).flatMap(([name, text]) => {
-      if (text === undefined) return []
-      const at = Date.parse(text)
-      if (Number.isNaN(at)) throw wrongUsage(`--${name} is ${JSON.stringify(text)}: give it as 2026-11-20T21:42:00Z`)
-      return [[name, new Date(at).toISOString()]]
-    }),
-  )
+function momentOf(flag: string, text: string): string {
+  if (parseTime(text) === undefined)
+    throw wrongUsage(`${flag} is ${JSON.stringify(text)}: give it as 2026-11-20T21:42:00Z`)
+  return text
 }
 
 /** `user:pass@` is never printed. */

@@ -5,6 +5,7 @@ import { accepts } from '../http/accepts.ts'
 import { takes, takesNothing, takesOptional } from '../http/body.ts'
 import { responses, success } from '../http/envelope.ts'
 import { MAX_PAGE_SIZE, PAGE_SIZE } from '../http/paging.ts'
+import { asks } from '../http/query.ts'
 import { UrlOnly } from '../webhooks/model.ts'
 import { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, Queued, Tested } from './model.ts'
 import type { DeliveryService } from './service.ts'
@@ -32,7 +33,7 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
       async ({ accountId, query: { limit, cursor, ...filter } }) =>
         success(await deliveries.list(accountId, filter, limit, cursor), 'These are the deliveries.'),
       {
-        query: Query,
+        ...asks(Query),
         response: responses(DeliveryPage, 'unauthenticated', 'invalid'),
         detail: { summary: 'The log of deliveries, newest first', ...about },
       },

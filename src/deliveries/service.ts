@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts'
 import { PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
 import { Fault } from '../lib/fault.ts'
-import { MILLISECOND, type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
+import { type NowUs, parseTime, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 import { type AttemptRow, type LogFilter, type LogRow, readDelivery, readLog } from './log-store.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, LoggedAttempt } from './model.ts'
 import { STATES } from './record-store.ts'
@@ -85,8 +85,8 @@ function idOf(text: string): number {
 
 export function logFilter(accountId: Account, filter: DeliveryFilter): LogFilter {
   const { state, event, url, call_id: callId, since, until } = filter
-  const sinceUs = since === undefined ? undefined : Date.parse(since) * MILLISECOND
-  const untilUs = until === undefined ? undefined : Date.parse(until) * MILLISECOND
+  const sinceUs = since === undefined ? undefined : parseTime(since)
+  const untilUs = until === undefined ? undefined : parseTime(until)
   return { accountId, state, event, url, callId, sinceUs, untilUs }
 }
 

@@ -36,7 +36,8 @@ export function takesOptional<Body extends TSchema>(schema: Body, rule: Rule = (
     body: schema,
     parse: 'none' as const,
     transform: async (context: Incoming) => {
-      context.body = checked(validator, rule, (await readJson(context.request)) ?? {})
+      const body = await readJson(context.request)
+      context.body = checked(validator, rule, body === undefined ? {} : body)
     },
   }
 }

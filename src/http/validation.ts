@@ -50,6 +50,7 @@ function wanted(schema: TSchema): string {
   if (Array.isArray(schema.enum)) return `one of ${schema.enum.join(', ')}`
   if (TypeGuard.IsUnion(schema)) return [...new Set(schema.anyOf.map(wanted))].join(' or ')
   if (TypeGuard.IsLiteral(schema)) return JSON.stringify(schema.const)
+  if (schema.format === 'date-time') return 'a time like 2026-11-20T21:42:00Z'
   if (typeof schema.description === 'string' && schema.format !== undefined) return schema.description
   return WORDS[String(schema.type)] ?? 'of another kind'
 }

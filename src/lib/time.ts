@@ -21,6 +21,15 @@ export function rfc3339(atUs: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`
 }
 
+/** Reads a date or a time as RFC 3339 has it, all six digits of its fraction; `undefined` if it is none. */
+export function parseTime(text: string): number | undefined {
+  // A leap second is told as the last moment before it: the clocks here have none.
+  const wholeMs = Date.parse(text.replace(/:60(?=\D|$)/, ':59').replace(/\.\d+/, ''))
+  if (Number.isNaN(wholeMs)) return undefined
+  const digits = /\.(\d{1,6})/.exec(text)?.[1] ?? ''
+  return wholeMs * MILLISECOND + Number(digits.padEnd(6, '0'))
+}
+
 /** Whole seconds from one time to another, rounded down, never below 0. */
 export function wholeSeconds(fromUs: number, toUs: number): number {
   return Math.max(0, Math.floor((toUs - fromUs) / SECOND))

@@ -196,6 +196,26 @@ describe('what an answer says', () => {
     expect((body.result as { errors: { path: string }[] }).errors[0]?.path).toBe('')
   })
 
+  test('every fault of a query is listed with its path, and what is unknown is ignored', async () => {
+    const path = '/integration/delivery?state=bogus&limit=0&since=x&unknown=1'
+    const { status, body } = await ask(app, 'GET', path, { token })
+    expect(status).toBe(422)
+    expect(body.result).toEqual({
+      errors: [
+        { path: '/state', message: 'must be one of pending, delivered, failed, cancelled' },
+        { path: '/since', message: 'must be a time like 2026-11-20T21:42:00Z' },
+        { path: '/limit', message: 'must be 1 at least' },
+      ],
+    })
+    expect((await ask(app, 'GET', '/integration/delivery?unknown=1', { token })).status).toBe(200)
+  })
+
+  test('the bulk retry takes an empty body as {}, and no other one', async () => {
+    const retry = (raw: string) => ask(app, 'POST', '/integration/delivery/retry', { token, raw, headers: json })
+    expect((await retry('')).status).toBe(200)
+    expect((await retry('null')).body.result).toEqual({ errors: [{ path: '', message: 'must be an object' }] })
+  })
+
   test('a fault of the whole body has the path ""', async () => {
     const { body } = await ask(app, 'PUT', LIST, { token, body: 5 })
     expect(body.result).toEqual({ errors: [{ path: '', message: 'must be an array' }] })
