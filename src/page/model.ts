@@ -16,6 +16,7 @@ export const ToldEvent = t.Object({
   name: t.String(),
   sequence: whole,
   at: time,
+  stage: t.Union([Stage, t.Null()]),
   transfer: t.Union([Transfer, t.Null()]),
   deliveries: t.Array(Delivery),
 })

@@ -41,9 +41,15 @@ export function readToldEvents(tx: Tx, accountId: number, callId: string): ToldE
     name,
     sequence,
     at: rfc3339(at),
-    transfer: name.endsWith('_transferred') ? (JSON.parse(body).data.transfer ?? null) : null,
+    ...aboutOf(body),
     deliveries: deliveries.all(id * DELIVERIES_PER_EVENT, (id + 1) * DELIVERIES_PER_EVENT).map(deliveryOf),
   }))
+}
+
+/** Of the body that was sent, what an event is about: the rest is the call itself. */
+function aboutOf(body: string): Pick<ToldEvent, 'stage' | 'transfer'> {
+  const { stage = null, transfer = null } = JSON.parse(body).data
+  return { stage, transfer }
 }
 
 /** Beyond this it is only said that there are more: counting millions would hold everything else up. */

@@ -27,7 +27,7 @@ const stage = (target: string, started: number, answered: number | null, ended: 
   ...{ ring_duration: null, talk_duration: null, result: null, forwarded_to: null },
 })
 const told = (sequence: number, seconds: number, name: string, transfer: ToldEvent['transfer'] = null): ToldEvent => ({
-  ...{ id: String(sequence), name, sequence, at: at(seconds), transfer, deliveries: [] },
+  ...{ id: String(sequence), name, sequence, at: at(seconds), stage: null, transfer, deliveries: [] },
 })
 const STAGES = [stage('101', 0, 10, 50), stage('102', 50, 60, 100)]
 const picture = (change: Partial<Parameters<typeof timelineOf>[0]> = {}) =>

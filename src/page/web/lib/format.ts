@@ -1,4 +1,4 @@
-import type { Party, Stage } from '../../../calls/event.ts'
+import type { Party, Stage, Transfer } from '../../../calls/event.ts'
 
 /** Words and numbers as people read them: the reader's own language for times, our words for everything else. */
 
@@ -84,6 +84,12 @@ export function stageTarget(stage: Stage): string {
   if (stage.name !== null) return `${stage.target ?? ''} ${stage.name}`.trim()
   return stage.target ?? 'unknown'
 }
+
+/** `102 Phone 102`, and how it ended once it has. */
+export const stageText = (stage: Stage): string =>
+  stage.result === null ? stageTarget(stage) : `${stageTarget(stage)}: ${words(stage.result)}`
+
+export const transferText = ({ by, to }: Transfer): string => `${partyText(by)} → ${partyText(to)}`
 
 /** The part of a URL that tells receivers apart: host and path. */
 export function shortUrl(url: string): string {

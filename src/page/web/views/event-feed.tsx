@@ -1,5 +1,14 @@
 import type { EventBody } from '../../../calls/event.ts'
-import { clockTimeMs, exactTime, milliseconds, partyText, shortUrl, stageTarget, words } from '../lib/format.ts'
+import {
+  clockTimeMs,
+  exactTime,
+  milliseconds,
+  partyText,
+  shortUrl,
+  stageText,
+  transferText,
+  words,
+} from '../lib/format.ts'
 import type { FeedItem } from '../lib/live.ts'
 import type { Delivery } from '../lib/resources.ts'
 import { placeHref } from '../lib/router.ts'
@@ -58,11 +67,8 @@ export function Outcome({ delivery }: { delivery: Delivery }) {
 
 function told(body: EventBody): string {
   const { data } = body
-  if ('stage' in data)
-    return data.name === 'dial_ended'
-      ? `${stageTarget(data.stage)}: ${words(data.stage.result ?? '')}`
-      : stageTarget(data.stage)
-  if ('transfer' in data) return `${partyText(data.transfer.by)} → ${partyText(data.transfer.to)}`
+  if ('stage' in data) return stageText(data.stage)
+  if ('transfer' in data) return transferText(data.transfer)
   if (data.name === 'call_started') return `${partyText(data.call.from)} → ${partyText(data.call.to)}`
   return words(data.call.result ?? '')
 }

@@ -1,4 +1,4 @@
-import { clockTimeMs, exactTime, milliseconds } from '../lib/format.ts'
+import { clockTimeMs, exactTime, milliseconds, stageText, transferText } from '../lib/format.ts'
 import type { ToldEvent } from '../lib/resources.ts'
 import { EventName } from '../parts/shown.tsx'
 import { Outcome } from './event-feed.tsx'
@@ -25,7 +25,11 @@ export function Told({ told, startedAt }: { told: readonly ToldEvent[]; startedA
                   <small class="soft">+{milliseconds(Math.max(0, Date.parse(event.at) - Date.parse(startedAt)))}</small>
                 )}
               </div>
-              <EventName name={event.name} />
+              <div class="told-what">
+                <EventName name={event.name} />
+                {event.stage === null ? null : <span class="soft">{stageText(event.stage)}</span>}
+                {event.transfer === null ? null : <span class="soft">{transferText(event.transfer)}</span>}
+              </div>
               <ul class="outcomes">
                 {event.deliveries.map((delivery) => (
                   <li key={delivery.id}>
