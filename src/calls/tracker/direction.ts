@@ -41,7 +41,7 @@ function beginClickToCall(call: Call, root: Channel): void {
     call.to = partyOf(root.endpoint)
     return
   }
-  call.direction = shown !== null && looksInternal(shown) ? 'internal' : 'outbound'
+  call.direction = other.number !== null && looksInternal(other.number) ? 'internal' : 'outbound'
   call.from = partyOf(root.endpoint)
   call.to = other
 }

@@ -89,10 +89,10 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   if (stage.answered) {
     const answered = legs.filter((leg) => leg.dial === null || leg.dial.answeredUs !== null)
     const talking = answered.length > 0 ? answered : legs
-    if (talking.some(isUp)) return
-    const last = talking.reduce((a, b) => ((a.goneUs ?? 0) > (b.goneUs ?? 0) ? a : b))
-    if (last.end?.mayTransfer === true && awaitsTransfer(state, call, stage, last)) return
-    close(stage, last.goneUs, 'answered')
+    if (talking.some((leg) => leftUs(leg) === null)) return
+    const last = talking.reduce((a, b) => ((leftUs(a) ?? 0) > (leftUs(b) ?? 0) ? a : b))
+    if (last.end?.mayTransfer === true && last.dial?.leftUs === null && awaitsTransfer(state, call, stage, last)) return
+    close(stage, leftUs(last), 'answered')
     return
   }
   if (!legs.every((leg) => !isUp(leg) || leg.dial?.endedUs !== null)) return
@@ -110,6 +110,9 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   // Declined by the person whose phone rang: that is no answer.
   close(stage, endedUs, reason === 'rejected' && stage.rang ? 'no_answer' : reason)
 }
+
+/** When a party was out of the call: it transferred it away, or hung up. */
+const leftUs = (leg: Channel): number | null => leg.dial?.leftUs ?? leg.goneUs
 
 /** The end of a party that may have transferred the call waits for the transfer while the other party is still there. */
 function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, leg: Channel): boolean {
@@ -166,6 +169,7 @@ function legResult(state: TrackerState, leg: Channel): StageResult | null {
     (SAYS_MORE.has(ended) || (REFUSED.has(ended) && leg.dial?.rangUs === null))
   )
     return ended
+  if (told === 'busy' && ended === 'rejected') return ended
   if (told === 'cancelled') return outerResult(state, leg) ?? told
   return told
 }

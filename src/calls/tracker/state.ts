@@ -21,6 +21,8 @@ export type Dial = {
   forwardedTo: string | null
   /** The stage that tells of it; `null` while its place is not known, and for virtual channels always. */
   stageId: string | null
+  /** It transferred the call away: its party is out of it, though the channel may stay for a while. */
+  leftUs: number | null
 }
 
 export type Channel = {
@@ -254,6 +256,7 @@ export function newDial(source: string | null, beganUs: number | null, beganArri
     result: null,
     forwardedTo: null,
     stageId: null,
+    leftUs: null,
   }
 }
 

@@ -27,14 +27,21 @@ export function blindTransfer(
   const transfer = {
     kind: 'blind' as const,
     by: transferer === undefined ? ANONYMOUS : partyOf(transferer.endpoint),
-    transferee: partyBehind(state, transferee ?? otherParty(state, transferer)),
+    transferee: partyBehind(state, transferee ?? otherParty(state, transferer), transferer),
     to: partyOfNumber(to, state.extensions.has(to)),
     otherCallId: null,
     atUs: at.atUs,
   }
   if (isNew(call, `blind to ${to}`, at)) call.transfers.push(transfer)
+  leave(transferer, at)
   call.hungUpBy = null
   touch(state, call)
+}
+
+/** Who transfers a call away is out of it, however long its channel stays. */
+function leave(transferer: Channel | undefined, at: At): void {
+  if (transferer !== undefined && transferer.dial !== null && transferer.dial.answeredUs !== null)
+    transferer.dial.leftUs ??= at.atUs
 }
 
 /** Notes a transfer; false if the same was noted within that time. */
@@ -49,18 +56,18 @@ function otherParty(state: TrackerState, channel: Channel | undefined): Channel 
   return channel === undefined ? undefined : heardBy(state, channel)[0]
 }
 
-/** The party of a channel; behind a virtual half the phone that it stands for. */
-function partyBehind(state: TrackerState, channel: Channel | undefined): Party | null {
-  const real = realBehind(state, channel)
+/** The party of a channel; behind a virtual half the phone that it stands for, or else who hears it besides the transferer. */
+function partyBehind(state: TrackerState, channel: Channel | undefined, by: Channel | undefined): Party | null {
+  const real = realBehind(state, channel, by)
   return real === undefined ? null : partyOf(real.endpoint)
 }
 
-function realBehind(state: TrackerState, channel: Channel | undefined): Channel | undefined {
+function realBehind(state: TrackerState, channel: Channel | undefined, by: Channel | undefined): Channel | undefined {
   if (channel === undefined || !isVirtual(channel)) return channel
-  const dialled = [...state.channels.values()].find(
-    (one) => one.dial?.source === channel.pair && !isVirtual(one) && isUp(one),
-  )
-  return dialled ?? heardBy(state, channel)[0]
+  const call = callOf(state, channel) ?? callOf(state, channelOf(state, channel.pair))
+  const near = call === undefined ? [] : channelsOf(state, call)
+  const dialled = near.find((one) => one.dial?.source === channel.pair && !isVirtual(one) && isUp(one))
+  return dialled ?? heardBy(state, channel).find((one) => one !== by)
 }
 
 export function attendedTransfer(
@@ -88,12 +95,13 @@ export function attendedTransfer(
     first.transfers.push({
       kind: 'attended',
       by: by === undefined ? ANONYMOUS : partyOf(by.endpoint),
-      transferee: partyBehind(state, transferee),
-      to: partyBehind(state, target) ?? targetOf(state, other ?? first, transferers),
+      transferee: partyBehind(state, transferee, by),
+      to: partyBehind(state, target, by) ?? targetOf(state, other ?? first, transferers),
       otherCallId: other?.id ?? null,
       atUs: at.atUs,
     })
   }
+  for (const one of transferers) leave(one, at)
   for (const call of rest) merge(state, call, first)
   first.hungUpBy = null
   touch(state, first)
@@ -101,14 +109,13 @@ export function attendedTransfer(
 
 const older = (a: Call, b: Call): number => (a.startedUs ?? 0) - (b.startedUs ?? 0) || (a.id < b.id ? -1 : 1)
 
-/** Whom the transferer was calling: what rings, the queue it waits in, or what it dialled. */
+/** Whom the transferer was calling: the phone that rings, or what it dialled (a queue, a group). */
 function targetOf(state: TrackerState, call: Call, transferers: readonly Channel[]): Party {
   const ids = new Set(transferers.map((one) => one.id))
   const open = call.stages.filter((stage) => !stage.ended && stage.source !== null && ids.has(stage.source))
   const stage = open.findLast((one) => one.kind === 'queue' || one.kind === 'group') ?? open.at(-1)
   const leg = channelOf(state, stage?.legs[0] ?? null)
   if (leg !== undefined) return partyOf(leg.endpoint)
-  if (stage !== undefined && stage.target !== null) return { ...partyOfNumber(stage.target), name: stage.name }
   const second = transferers.find((one) => one.dialled !== null && callOf(state, one)?.id === call.id)
   return second?.dialled === null || second === undefined ? call.to : partyOfNumber(second.dialled)
 }

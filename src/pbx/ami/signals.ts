@@ -163,7 +163,8 @@ const success = (frame: AmiFrame): boolean => frame.get('Result') === 'Success'
 const idOrNull = (id: string): string | null => (id === '' ? null : id)
 
 function attendedTransfer(_context: AmiContext, frame: AmiFrame): ChannelSignal[] {
-  if (!success(frame)) return []
+  // Of three that talk nobody has left.
+  if (!success(frame) || frame.get('DestType') === 'Threeway') return []
   return [
     {
       kind: 'attended_transfer',

@@ -1,0 +1,555 @@
+import { expect, test } from 'bun:test'
+import { asteriskScene } from '../help/asterisk-scene.ts'
+import { compare } from '../help/expected.ts'
+import { createLedger, leftover } from '../help/ledger.ts'
+
+// Situations at an Asterisk that no recording has, as the rules of the call events want them told.
+
+type Scene = ReturnType<typeof asteriskScene>
+type Case = [what: string, play: (pbx: Scene) => void, expected: string]
+
+const talk = (pbx: Scene): void => {
+  pbx.inbound('caller', '15551230001', '15550100101')
+  pbx.ring('caller', 'a', '101')
+  pbx.later(2_000)
+  pbx.answer('caller', 'a')
+  pbx.later(3_000)
+}
+const TALK = `call_started inbound 15551230001 15550100101
+dial_started user 101
+dial_answered user 101`
+
+const cases: Case[] = [
+  [
+    'a blind transfer by a feature code',
+    (pbx) => {
+      talk(pbx)
+      pbx.blindTransfer('a', 'caller', '102')
+      pbx.leave('a')
+      pbx.leave('caller')
+      pbx.exten('caller', '102')
+      pbx.ring('caller', 'b', '102')
+      pbx.hangup('a')
+      pbx.later(2_000)
+      pbx.answer('caller', 'b')
+      pbx.later(2_000)
+      pbx.end('caller', 'b')
+    },
+    `${TALK}
+call_blind_transferred by 101 15551230001 to 102
+~dial_ended user 101 answered
+~dial_started user 102
+dial_answered user 102
+dial_ended user 102 answered
+call_ended answered owner 102
+call_saved recordings 0`,
+  ],
+  [
+    'a blind transfer by a phone behind a Local channel',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100101')
+      pbx.local('one', 'two', '101', 'caller')
+      pbx.dialBegin('caller', 'one', '101@any/n')
+      pbx.ring('two', 'a', '101')
+      pbx.later(2_000)
+      pbx.answer('two', 'a')
+      pbx.answer('caller', 'one')
+      pbx.later(2_000)
+      pbx.blindTransfer('a', 'two', '102', 'Yes')
+      pbx.leave('a')
+      pbx.leave('two')
+      pbx.exten('two', '102')
+      pbx.hangup('a')
+      pbx.ring('two', 'b', '102')
+      pbx.later(2_000)
+      pbx.answer('two', 'b')
+      pbx.later(2_000)
+      pbx.end('caller', 'one', 'two', 'b')
+    },
+    `${TALK}
+call_blind_transferred by 101 15551230001 to 102
+dial_ended user 101 answered
+dial_started user 102
+dial_answered user 102
+dial_ended user 102 answered
+call_ended answered owner 102
+call_saved recordings 0`,
+  ],
+  [
+    'a blind transfer to an outside number: who transferred keeps the call',
+    (pbx) => {
+      talk(pbx)
+      pbx.blindTransfer('a', 'caller', '915557654321')
+      pbx.leave('a')
+      pbx.leave('caller')
+      pbx.exten('caller', '915557654321')
+      pbx.ringOutside('caller', 'b', '15557654321')
+      pbx.hangup('a')
+      pbx.later(2_000)
+      pbx.answer('caller', 'b')
+      pbx.later(2_000)
+      pbx.end('b', 'caller')
+    },
+    `${TALK}
+call_blind_transferred by 101 15551230001 to 915557654321
+~dial_ended user 101 answered
+~dial_started external 15557654321
+dial_answered external 15557654321
+dial_ended external 15557654321 answered
+call_ended answered owner 101
+call_saved recordings 0`,
+  ],
+  [
+    'an attended transfer by Atxfer that is finished while it rings: who transferred leaves at once, though its channel stays',
+    (pbx) => {
+      talk(pbx)
+      pbx.local('one', 'two', '102', 'caller')
+      pbx.enter('one', 'second')
+      pbx.leave('a')
+      pbx.enter('a', 'second')
+      pbx.ring('two', 'b', '102')
+      pbx.state('one', 5)
+      pbx.later(2_000)
+      pbx.request('a')
+      pbx.attendedTransfer('a', 'a', 'caller', {
+        DestType: 'Bridge',
+        DestBridgeUniqueid: 'bridge-1',
+        ...pbx.snapshot('one', 'TransferTarget'),
+      })
+      pbx.later(2_000)
+      pbx.state('b', 6)
+      pbx.dialEnd('two', 'b', 'ANSWER')
+      pbx.state('two', 6)
+      pbx.enter('b', 'inner')
+      pbx.state('one', 6)
+      pbx.dialEnd(null, 'one', 'ANSWER')
+      pbx.enter('two', 'inner')
+      pbx.leave('one')
+      pbx.enter('one', 'bridge-1')
+      pbx.hangup('a')
+      pbx.later(200)
+      pbx.leave('caller')
+      pbx.leave('two')
+      pbx.enter('caller', 'inner')
+      pbx.hangup('one')
+      pbx.hangup('two')
+      pbx.later(3_000)
+      pbx.end('caller', 'b')
+    },
+    `${TALK}
+call_attended_transferred by 101 15551230001 to 102
+dial_ended user 101 answered
+dial_answered user 102
+dial_ended user 102 answered
+call_ended answered owner 102
+call_saved recordings 0
+
+call_started internal 101 102
+dial_started user 102`,
+  ],
+  [
+    'an attended transfer into a queue',
+    (pbx) => {
+      talk(pbx)
+      pbx.emit('Hold', pbx.snapshot('a'))
+      pbx.call('second', '101', '7000')
+      pbx.state('second', 6)
+      pbx.emit('QueueCallerJoin', pbx.snapshot('second'), { Queue: 'support', Position: 1, Count: 1 })
+      pbx.channel('b', 'PJSIP/102', { linked: 'second', num: '102' })
+      pbx.emit('AgentCalled', pbx.snapshot('second'), pbx.snapshot('b', 'Dest'), {
+        Queue: 'support',
+        MemberName: 'Agent 102',
+      })
+      pbx.dialBegin('second', 'b', 'PJSIP/102')
+      pbx.ringing('second', 'b')
+      pbx.later(2_000)
+      pbx.attendedTransfer('a', 'second', 'caller', { DestType: 'App', DestApp: 'Queue' })
+      pbx.leave('a')
+      pbx.leave('caller')
+      pbx.hangup('a')
+      pbx.linked('b', 'caller')
+      pbx.exten('caller', '7000')
+      pbx.hangup('second')
+      pbx.later(2_000)
+      pbx.state('b', 6)
+      pbx.dialEnd('caller', 'b', 'ANSWER')
+      pbx.emit('QueueCallerLeave', pbx.snapshot('caller'), { Queue: 'support', Position: 1, Count: 0 })
+      pbx.enter('b', 'queue')
+      pbx.enter('caller', 'queue')
+      pbx.later(2_000)
+      pbx.end('caller', 'b')
+    },
+    `${TALK}
+call_attended_transferred by 101 15551230001 to 7000
+dial_ended user 101 answered
+dial_answered user 102
+dial_ended user 102 answered
+dial_ended queue support answered
+call_ended answered owner 102
+call_saved recordings 0
+
+call_started internal 101 7000
+dial_started user 102`,
+  ],
+  [
+    'a parked call that nobody fetches rings the one who parked it again',
+    (pbx) => {
+      talk(pbx)
+      pbx.blindTransfer('a', 'caller', '700', 'Yes')
+      pbx.leave('a')
+      pbx.leave('caller')
+      pbx.enter('caller', 'lot', { BridgeType: 'parking', BridgeTechnology: 'holding_bridge' })
+      pbx.later(400)
+      pbx.hangup('a')
+      pbx.later(20_000)
+      pbx.leave('caller')
+      pbx.ring('caller', 'again', '101')
+      pbx.later(2_000)
+      pbx.answer('caller', 'again')
+      pbx.later(2_000)
+      pbx.end('again', 'caller')
+    },
+    `${TALK}
+call_blind_transferred by 101 15551230001 to 700
+dial_ended user 101 answered
+dial_started user 101
+dial_answered user 101
+dial_ended user 101 answered
+call_ended answered owner 101
+call_saved recordings 0`,
+  ],
+  [
+    'an extension with two phones rings once',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100101')
+      pbx.ring('caller', 'a', '101', '101/sip:101@192.0.2.1:5060')
+      pbx.ring('caller', 'b', '101', '101/sip:101@192.0.2.2:5060')
+      pbx.later(2_000)
+      pbx.dialEnd('caller', 'a', 'CANCEL')
+      pbx.answer('caller', 'b')
+      pbx.hangup('a', 26)
+      pbx.later(2_000)
+      pbx.end('b', 'caller')
+    },
+    `${TALK}
+dial_ended user 101 answered
+call_ended answered owner 101
+call_saved recordings 0`,
+  ],
+  [
+    'a group of one phone of one extension and two of another is a group of two',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100103')
+      pbx.ring('caller', 'a', '101')
+      pbx.ring('caller', 'b', '102')
+      pbx.ring('caller', 'c', '102')
+      pbx.later(2_000)
+      for (const one of ['a', 'b', 'c']) pbx.dialEnd('caller', one, 'NOANSWER')
+      for (const one of ['a', 'b', 'c']) pbx.hangup(one, 0)
+      pbx.hangup('caller')
+    },
+    `call_started inbound 15551230001 15550100103
+dial_started user 101
+dial_started user 102
+~dial_ended user 101 no_answer
+~dial_ended user 102 no_answer
+dial_ended group 15550100103 no_answer
+call_ended no_answer owner -
+call_saved recordings 0`,
+  ],
+  [
+    'one who declines while it rings has not answered',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100101')
+      pbx.ring('caller', 'a', '101')
+      pbx.later(2_000)
+      pbx.dialEnd('caller', 'a', 'BUSY')
+      pbx.hangup('a', 21)
+      pbx.hangup('caller', 21)
+    },
+    `call_started inbound 15551230001 15550100101
+dial_started user 101
+dial_ended user 101 no_answer
+call_ended no_answer owner -
+call_saved recordings 0`,
+  ],
+  [
+    'FollowMe: a number that does not answer has no DialEnd',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100111')
+      pbx.state('caller', 6)
+      pbx.local('one', 'two', '104', 'caller')
+      pbx.dialBegin('caller', 'one', '104@any')
+      pbx.ring('two', 'a', '104')
+      pbx.later(4_000)
+      pbx.hangup('one')
+      pbx.hangup('two', 0)
+      pbx.dialEnd('two', 'a', 'CANCEL')
+      pbx.hangup('a')
+      pbx.local('one2', 'two2', '102', 'caller')
+      pbx.dialBegin('caller', 'one2', '102@any')
+      pbx.ring('two2', 'b', '102')
+      pbx.later(2_000)
+      pbx.state('b', 6)
+      pbx.dialEnd('two2', 'b', 'ANSWER')
+      pbx.enter('b', 'inner')
+      pbx.state('two2', 6)
+      pbx.enter('two2', 'inner')
+      pbx.state('one2', 6)
+      pbx.dialEnd('caller', 'one2', 'ANSWER')
+      pbx.enter('one2', 'outer')
+      pbx.enter('caller', 'outer')
+      pbx.later(2_000)
+      pbx.end('caller', 'one2', 'two2', 'b')
+    },
+    `call_started inbound 15551230001 15550100111
+dial_started user 104
+dial_ended user 104 no_answer
+dial_started user 102
+dial_answered user 102
+dial_ended user 102 answered
+call_ended answered owner 102
+call_saved recordings 0`,
+  ],
+  [
+    'click-to-call through a Local channel',
+    (pbx) => {
+      pbx.local('one', 'two', '101')
+      pbx.dialBegin(null, 'one', '101@any')
+      pbx.ring('two', 'a', '101')
+      pbx.state('one', 5)
+      pbx.later(2_000)
+      pbx.state('a', 6)
+      pbx.dialEnd('two', 'a', 'ANSWER')
+      pbx.state('two', 6)
+      pbx.enter('a', 'agent')
+      pbx.enter('two', 'agent')
+      pbx.state('one', 6)
+      pbx.dialEnd(null, 'one', 'ANSWER')
+      pbx.exten('one', '915557654321')
+      pbx.ringOutside('one', 'b', '15557654321')
+      pbx.later(2_000)
+      pbx.state('b', 6)
+      pbx.dialEnd('one', 'b', 'ANSWER')
+      pbx.enter('b', 'out')
+      pbx.enter('one', 'out')
+      pbx.later(3_000)
+      pbx.end('b', 'one', 'two', 'a')
+    },
+    `call_started outbound 101 -
+dial_started user 101
+dial_answered user 101
+dial_started external 15557654321
+dial_answered external 15557654321
+~dial_ended user 101 answered
+~dial_ended external 15557654321 answered
+call_ended answered owner 101
+call_saved recordings 0`,
+  ],
+  [
+    'click-to-call to an extension',
+    (pbx) => {
+      pbx.channel('a', 'PJSIP/101', { num: '102' })
+      pbx.dialBegin(null, 'a', '101')
+      pbx.ringing(null, 'a')
+      pbx.later(2_000)
+      pbx.state('a', 6)
+      pbx.dialEnd(null, 'a', 'ANSWER')
+      pbx.exten('a', '102')
+      pbx.ring('a', 'b', '102')
+      pbx.later(2_000)
+      pbx.answer('a', 'b')
+      pbx.later(2_000)
+      pbx.end('a', 'b')
+    },
+    `call_started internal 101 102
+dial_started user 101
+dial_answered user 101
+dial_started user 102
+dial_answered user 102
+~dial_ended user 101 answered
+~dial_ended user 102 answered
+call_ended answered owner 102
+call_saved recordings 0`,
+  ],
+  [
+    'a queue that rings all, and the caller who gives up',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100124')
+      pbx.state('caller', 6)
+      pbx.emit('QueueCallerJoin', pbx.snapshot('caller'), { Queue: 'everyone', Position: 1, Count: 1 })
+      for (const extension of ['101', '102']) {
+        pbx.local(`one${extension}`, `two${extension}`, extension, 'caller')
+        pbx.dialBegin('caller', `one${extension}`, `Local/${extension}@any/n`)
+        pbx.ring(`two${extension}`, extension, extension)
+      }
+      pbx.later(3_000)
+      pbx.request('caller')
+      pbx.emit('QueueCallerAbandon', pbx.snapshot('caller'), { Queue: 'everyone', Position: 1, HoldTime: 3 })
+      for (const extension of ['101', '102']) {
+        pbx.dialEnd('caller', `one${extension}`, 'CANCEL')
+        pbx.hangup(`one${extension}`, 0)
+        pbx.hangup(`two${extension}`, 0)
+        pbx.dialEnd(`two${extension}`, extension, 'CANCEL')
+        pbx.hangup(extension, 0)
+      }
+      pbx.emit('QueueCallerLeave', pbx.snapshot('caller'), { Queue: 'everyone', Position: 1, Count: 0 })
+      pbx.hangup('caller', 0)
+    },
+    `call_started inbound 15551230001 15550100124
+dial_started user 101
+dial_started user 102
+~dial_ended user 101 cancelled
+~dial_ended user 102 cancelled
+dial_ended queue everyone abandoned
+call_ended cancelled owner -
+call_saved recordings 0`,
+  ],
+  [
+    'voicemail that the caller leaves before the tone',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100108')
+      pbx.ring('caller', 'a', '101')
+      pbx.later(5_000)
+      pbx.dialEnd('caller', 'a', 'NOANSWER')
+      pbx.hangup('a', 0)
+      pbx.emit('Newexten', pbx.snapshot('caller'), { Application: 'VoiceMail', AppData: '101@default,u' })
+      pbx.state('caller', 6)
+      pbx.later(500)
+      pbx.end('caller')
+    },
+    `call_started inbound 15551230001 15550100108
+dial_started user 101
+dial_ended user 101 no_answer
+call_ended voicemail owner -
+call_saved recordings 0`,
+  ],
+  [
+    'recordings that start and stop, and one that lasts to the end',
+    (pbx) => {
+      talk(pbx)
+      for (const channel of ['caller', 'a']) {
+        pbx.emit('VarSet', pbx.snapshot(channel), { Variable: 'MIXMONITOR_FILENAME', Value: `/r/${channel}.wav` })
+        pbx.emit('MixMonitorStart', pbx.snapshot(channel))
+        pbx.later(1_000)
+      }
+      pbx.emit('MixMonitorStop', pbx.snapshot('a'))
+      pbx.later(1_000)
+      pbx.end('a', 'caller')
+    },
+    `${TALK}
+dial_ended user 101 answered
+call_ended answered owner 101
+call_saved recordings 2`,
+  ],
+  [
+    'an attended transfer by Replaces after which the second line lives on as the caller',
+    (pbx) => {
+      talk(pbx)
+      pbx.emit('Hold', pbx.snapshot('a'))
+      pbx.call('second', '101', '915557654321')
+      pbx.ringOutside('second', 'b', '15557654321')
+      pbx.later(1_000)
+      pbx.answer('second', 'b')
+      pbx.later(2_000)
+      pbx.attendedTransfer('a', 'second', 'caller', { DestType: 'Bridge', ...pbx.snapshot('b', 'TransferTarget') })
+      pbx.leave('second')
+      pbx.hangup('second')
+      pbx.leave('caller')
+      pbx.linked('b', 'caller')
+      pbx.enter('caller', 'bridge-2')
+      pbx.leave('a')
+      pbx.hangup('a')
+      pbx.later(3_000)
+      pbx.end('caller', 'b')
+    },
+    `${TALK}
+call_attended_transferred by 101 15551230001 to 15557654321
+dial_ended user 101 answered
+dial_ended external 15557654321 answered
+call_ended answered owner 101
+call_saved recordings 0
+
+call_started outbound 101 15557654321
+dial_started external 15557654321
+dial_answered external 15557654321`,
+  ],
+  [
+    'a phone that loses its connection is hung up by the PBX',
+    (pbx) => {
+      talk(pbx)
+      pbx.hangup('a', 38)
+      pbx.hangup('caller', 16)
+    },
+    `${TALK}
+dial_ended user 101 answered
+call_ended answered owner 101
+call_saved recordings 0`,
+  ],
+  [
+    'a conference of three: three calls, answered by nobody',
+    (pbx) => {
+      for (const [index, number] of ['15551230001', '15551230002', '15551230003'].entries()) {
+        const key = `c${index}`
+        pbx.inbound(key, number, '15550100112')
+        pbx.state(key, 6)
+        pbx.enter(key, 'room', { BridgeCreator: 'ConfBridge', BridgeTechnology: 'softmix' })
+        pbx.later(1_000)
+      }
+      for (const key of ['c0', 'c1', 'c2']) {
+        pbx.end(key)
+        pbx.later(500)
+      }
+    },
+    ['15551230001', '15551230002', '15551230003']
+      .map(
+        (number) => `call_started inbound ${number} 15550100112
+call_ended answered owner -
+call_saved recordings 0`,
+      )
+      .join('\n\n'),
+  ],
+  [
+    'a caller who hides, with a name of 10 KB and marks that turn the text around',
+    (pbx) => {
+      pbx.channel('caller', 'PJSIP/trunk', {
+        ringsUs: true,
+        exten: '15550100101',
+        num: 'anonymous',
+        display: `\u202e${'x'.repeat(10_000)}`,
+      })
+      pbx.ring('caller', 'a', '101')
+      pbx.later(1_000)
+      pbx.end('caller')
+      pbx.dialEnd('caller', 'a', 'CANCEL')
+      pbx.hangup('a', 127)
+    },
+    `call_started inbound - 15550100101
+dial_started user 101
+dial_ended user 101 cancelled
+call_ended cancelled owner -
+call_saved recordings 0`,
+  ],
+]
+
+test.each(cases)('%s', (_, play, expectedText) => {
+  const pbx = asteriskScene()
+  play(pbx)
+  const { bodies, state } = pbx.over()
+  const { got, expected } = compare(bodies, expectedText)
+  expect(got).toBe(expected)
+  const ledger = createLedger()
+  ledger.take(
+    bodies.map((body) => ({
+      id: body.data.id,
+      name: body.data.name,
+      callId: body.data.call.id,
+      sequence: body.data.sequence,
+      atUs: 0,
+      body,
+    })),
+  )
+  ledger.finish()
+  expect(leftover(state)).toBeUndefined()
+  expect(JSON.stringify(bodies)).not.toContain('Local/')
+})
