@@ -16,7 +16,7 @@ import { verifyCommand } from './verify.ts'
 import { VERSION, versionCommand } from './version.ts'
 import { webhookCommand } from './webhook.ts'
 
-function commandLine(stopped: () => Promise<void>): Command {
+export function commandLine(stopped: () => Promise<void>): Command {
   const program = new Command('hookswitch')
     .description('Tells your systems of every call on your PBX, by signed webhooks.')
     .version(VERSION, '-V, --version')
