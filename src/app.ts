@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { Elysia } from 'elysia'
 import { createAlerts } from './alerts/alerts.ts'
@@ -12,6 +11,7 @@ import { callRoutes } from './calls/routes.ts'
 import { type Config, wrongUsage } from './config.ts'
 import { type Database, openDatabase } from './db/database.ts'
 import { startDiskWatch } from './db/disk.ts'
+import { makeFolder } from './db/folder.ts'
 import { lockFolder } from './db/lock.ts'
 import { newAttempt } from './deliveries/attempt.ts'
 import { startDispatcher } from './deliveries/dispatcher.ts'
@@ -50,7 +50,7 @@ export type App = {
 
 /** Opens, wires and starts the whole service; `stop` undoes it in reverse, and waits for what is in flight. */
 export async function startApp(config: Config, { log, version }: { log: Log; version: string }): Promise<App> {
-  mkdirSync(config.dataPath, { recursive: true })
+  makeFolder(config.dataPath)
   const lock = lockFolder(join(config.dataPath, 'lock'))
   const db = openStore(join(config.dataPath, 'hookswitch.db'), lock)
   let draining = false

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { accessSync, constants, readFileSync } from 'node:fs'
 import { type Static, Type as t } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { CommanderError } from 'commander'
@@ -80,11 +80,13 @@ function contentOf(name: string, path: string, readFile: (path: string) => strin
 }
 
 /** @throws CommanderError with exit code 2, naming the first setting that is wrong and what to do. */
-export function readConfig(flags: ServeFlags, env: Environment): Config {
+export function readConfig(flags: ServeFlags, env: Environment, canRead = isReadable): Config {
+  if (flags.metricsToken === '') throw wrong('--metrics-token', 'is empty: give a token, or leave it out')
+  if (/^[\s,]*$/.test(flags.retrySchedule)) throw wrong('--retry-schedule', 'is empty: give durations like 5s,30s,2m')
   const config = {
     listen: listenAddress(flags.listen),
     dataPath: flags.data,
-    pbxs: pbxs(flags.pbx),
+    pbxs: pbxs(flags.pbx, canRead),
     allowNets: allowNets(flags.allowNet),
     trustProxies: flags.trustProxy.map(trustedNet),
     ...(flags.proxy === undefined ? {} : { proxy: httpUrl('--proxy', flags.proxy) }),
@@ -96,7 +98,7 @@ export function readConfig(flags: ServeFlags, env: Environment): Config {
     retentionMs: duration('--retention', flags.retention),
     retentionFailedMs: duration('--retention-failed', flags.retentionFailed),
     retentionCallsMs: duration('--retention-calls', flags.retentionCalls),
-    logLevel: flags.logLevel,
+    logLevel: logLevel(flags.logLevel),
     logMaskNumbers: flags.logMaskNumbers ?? false,
     ...(flags.alertUrl === undefined ? {} : { alertUrl: httpUrl('--alert-url', flags.alertUrl) }),
     ...firstUser(env),
@@ -104,6 +106,15 @@ export function readConfig(flags: ServeFlags, env: Environment): Config {
   const problem = Value.Errors(Config, config).First()
   if (problem !== undefined) throw wrong(flagOf(problem.path), problem.message.toLowerCase())
   return frozen(Value.Parse(Config, config))
+}
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Names a setting by its flag and its variable. */
@@ -116,6 +127,13 @@ function wrong(flag: string, problem: string): CommanderError {
 function flagOf(path: string): string {
   const key = path.split('/')[1] ?? ''
   return `--${key.replace(/Ms$/, '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+}
+
+function logLevel(text: string) {
+  const found = LOG_LEVELS.find((level) => level === text)
+  if (found === undefined)
+    throw wrong('--log-level', `is ${JSON.stringify(text)}: give one of ${LOG_LEVELS.join(', ')}`)
+  return found
 }
 
 function duration(flag: string, text: string): number {
@@ -157,12 +175,14 @@ function httpUrl(flag: string, text: string): string {
   return text
 }
 
-function pbxs(urls: readonly string[]): PbxSource[] {
+function pbxs(urls: readonly string[], canRead: (path: string) => boolean): PbxSource[] {
   const named = new Map<string, PbxSource>()
   urls.forEach((url, index) => {
     const parsed = parsePbxUrl(url)
     if ('wrong' in parsed) throw wrong('--pbx', `number ${index + 1} ${parsed.wrong}`)
-    const { name } = parsed.pbx
+    const { name, caFile } = parsed.pbx
+    if (caFile !== undefined && !canRead(caFile))
+      throw wrong('--pbx', `number ${index + 1} has ca=${caFile}, which cannot be read: name a file of certificates`)
     if (named.has(name))
       throw wrong('--pbx', `number ${index + 1} is named ${name} like another one: add ?name= to tell them apart`)
     named.set(name, parsed.pbx)

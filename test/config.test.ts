@@ -76,7 +76,7 @@ test.each<[string, Partial<ServeFlags>, Partial<Config>]>([
     },
   ],
 ])('%s is read', (_, given, expected) => {
-  const config = readConfig({ ...flags, ...given }, {})
+  const config = readConfig({ ...flags, ...given }, {}, () => true)
   expect(config).toMatchObject(expected)
   expect(Object.isFrozen(config) && Object.isFrozen(config.listen)).toBe(true)
 })
@@ -87,11 +87,13 @@ describe('a wrong setting is named, with what to do', () => {
     ['a port too high', { listen: '127.0.0.1:65536' }, /--listen/],
     ['no duration', { retention: 'soon' }, /--retention \(HOOKSWITCH_RETENTION\).*"soon".*30d/],
     ['a duration of nothing', { retentionCalls: '0s' }, /--retention-calls/],
-    ['an empty schedule', { retrySchedule: ' , ' }, /--retry-schedule/],
+    ['an empty schedule', { retrySchedule: ' , ' }, /--retry-schedule.*durations like/],
     ['no network', { allowNet: ['10.0.0.0/33'] }, /--allow-net \(HOOKSWITCH_ALLOW_NET\).*private/],
     ['no network to trust', { trustProxy: ['proxy.example'] }, /--trust-proxy/],
     ['no URL of a proxy', { proxy: 'proxy:3128' }, /--proxy/],
-    ['an unknown level', { logLevel: 'loud' }, /--log-level/],
+    ['an unknown level', { logLevel: 'loud' }, /--log-level.*one of trace, .*info/],
+    ['an empty token', { metricsToken: '' }, /--metrics-token.*is empty/],
+    ['certificates that cannot be read', { pbx: ['amis://u:s@h?ca=/no/such.pem'] }, /number 1.*ca=\/no\/such.pem/],
     ['another scheme', { pbx: ['http://u:s@h'] }, /--pbx.*number 1.*ami:\/\//],
     ['no user', { pbx: ['ami://:s@h'] }, /names no user/],
     ['no secret', { pbx: ['esl://h'] }, /no secret/],

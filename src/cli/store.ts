@@ -1,11 +1,12 @@
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Database, openDatabase } from '../db/database.ts'
+import { makeFolder } from '../db/folder.ts'
 import { Fault } from '../lib/fault.ts'
 
 /** Opens the store, beside a running service or alone, for one piece of work; makes it when there is none. */
 export async function withStore<Result>(dataPath: string, work: (db: Database) => Promise<Result>): Promise<Result> {
-  mkdirSync(dataPath, { recursive: true })
+  makeFolder(dataPath)
   const db = openDatabase(join(dataPath, 'hookswitch.db'))
   try {
     return await work(db)

@@ -1,6 +1,7 @@
 import { Database as Sqlite } from 'bun:sqlite'
 import { hostname } from 'node:os'
 import { Fault } from '../lib/fault.ts'
+import { makeFile } from './folder.ts'
 
 /**
  * Holds a data folder for one process, until it is released or the process ends, however it ends: the lock is the operating
@@ -8,6 +9,7 @@ import { Fault } from '../lib/fault.ts'
  * @throws Fault `unavailable`, naming who has it.
  */
 export function lockFolder(path: string): { release(): void } {
+  makeFile(path)
   const connection = new Sqlite(path, { create: true, strict: true })
   connection.run('PRAGMA busy_timeout = 0')
   try {

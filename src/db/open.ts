@@ -2,6 +2,7 @@ import { Database as Sqlite } from 'bun:sqlite'
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { Fault } from '../lib/fault.ts'
+import { makeFile } from './folder.ts'
 import initial from './migrations/001.sql' with { type: 'text' }
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
@@ -33,6 +34,7 @@ export function connect(path: string, role: 'reader' | 'writer'): Connection {
  * @throws Fault when the file is damaged or of a newer version: then nothing of it was changed.
  */
 export function prepareStore(path: string): void {
+  makeFile(path)
   const version = versionOf(path)
   if (version > MIGRATIONS.length)
     throw new Fault(
@@ -42,6 +44,7 @@ export function prepareStore(path: string): void {
   const sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true })
   try {
     if (version > 0) proveWhole(path, sqlite)
+    else proveOurs(path, sqlite)
     sqlite.run('PRAGMA busy_timeout = 5000')
     sqlite.run('PRAGMA journal_mode = WAL')
     sqlite.run('PRAGMA synchronous = FULL')
@@ -93,6 +96,14 @@ function proveWhole(path: string, sqlite: Sqlite): void {
   } catch (cause) {
     throw damaged(path, cause instanceof Error ? cause.message : String(cause), cause)
   }
+}
+
+/** A store of version 0 has nothing in it yet, or is the database of another program. */
+function proveOurs(path: string, sqlite: Sqlite): void {
+  const { tables = 0 } =
+    sqlite.query<{ tables: number }, []>('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {}
+  if (tables > 0)
+    throw new Fault('unavailable', `${path} is the database of another program: give another folder with --data`)
 }
 
 const damaged = (path: string, why: string, cause?: unknown) =>

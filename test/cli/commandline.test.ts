@@ -124,6 +124,18 @@ describe('serve', () => {
     await app.stop()
   }, 60_000)
 
+  test.each([
+    ['that is a file', 'taken', /^hookswitch: the data folder taken cannot be made .*--data\n$/],
+    ['whose store is a folder', 'odd', /^hookswitch: odd\/hookswitch\.db cannot be written .*--data\n$/],
+  ])('refuses a data folder %s in one line', async (_, data, message) => {
+    using other = emptyFolder()
+    await Bun.write(`${other.path}/taken`, '')
+    await Bun.write(`${other.path}/odd/hookswitch.db/x`, '')
+    const { code, stderr } = await run(['serve', '--listen', '127.0.0.1:0', '--data', data], { cwd: other.path })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(message)
+  })
+
   test('refuses a damaged store, and leaves it as it is', async () => {
     using other = emptyFolder()
     const path = `${other.path}/data/hookswitch.db`

@@ -1,6 +1,6 @@
 import { Database as Sqlite } from 'bun:sqlite'
 import { afterEach, expect, test } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createUser } from '../../src/auth/store.ts'
@@ -104,12 +104,18 @@ function store(): void {
   sqlite.close()
 }
 
+test('a store is for its own user alone', () => {
+  store()
+  expect(statSync(path).mode & 0o777).toBe(0o600)
+})
+
 test.each([
   ['of a newer version', () => sqliteRun('PRAGMA user_version = 99'), 'newer'],
   ['that is text', () => writeFileSync(path, 'hello world '.repeat(100)), 'damaged'],
   ['that is shorter than a header', () => writeFileSync(path, 'SQLite format 3\0'), 'damaged'],
   ['that was cut off', () => truncateSync(path, 9_000), 'damaged'],
   ['with a page of noise', () => overwrite(4_096 * 3, Buffer.alloc(4_096, 0xa5)), 'damaged'],
+  ['of another program from the start', () => sqliteRun('PRAGMA user_version = 0'), 'another program'],
   ['of another program', () => sqliteRun('DROP TABLE deliveries'), 'damaged'],
 ])('a file %s is refused, and left as it is', (_, spoil, word) => {
   store()
