@@ -2,13 +2,16 @@
 
 export {}
 
-/** Resolves at the first SIGTERM or SIGINT; a second one ends the process at once. */
+/** One Ctrl-C comes twice where a script runner (`bun run`) passes on what the terminal has sent to all. */
+const SAME_SIGNAL_MS = 500
+
+/** Resolves at the first SIGTERM or SIGINT; another one later ends the process at once. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
-    let asked = false
+    let askedMs: number | undefined
     const onSignal = () => {
-      if (asked) process.exit(1)
-      asked = true
+      if (askedMs !== undefined && performance.now() - askedMs > SAME_SIGNAL_MS) process.exit(1)
+      askedMs ??= performance.now()
       resolve()
     }
     process.on('SIGTERM', onSignal)

@@ -18,6 +18,8 @@ const EMAIL = 'demo@hookswitch.test'
 const PASSWORD = 'hookswitch-demo'
 /** After the last event of a recording: what is held back by a settle window, and the second before `call_saved`. */
 const ARRIVE_WITHIN_MS = 15_000
+/** The recordings take 8 and 12 seconds: later than this the service did not connect to one. */
+const PLAYED_WITHIN_MS = 60_000
 
 type Flags = { listen: string; once?: boolean; bodies?: boolean }
 
@@ -37,22 +39,24 @@ async function demo({ listen, once = false, bodies = false }: Flags, stop: Promi
   const folder = mkdtempSync(join(tmpdir(), 'hookswitch-demo-'))
   const story = newStory({ paint: newPaint(), bodies, print: (line) => console.log(line) })
   const receiver = startReceiver({ host: '127.0.0.1', port: 0 }, story.received)
-  const turns = PLAYED.map(() => Promise.withResolvers<void>())
-  const pbxs = PLAYED.map((played, index) => ({
-    ...played,
-    replay: startReplay({ files: [played.recording], ...(turns[index] && { after: turns[index].promise }) }),
-  }))
+  const pbxs = PLAYED.map((played) => {
+    const turn = Promise.withResolvers<void>()
+    return { played, turn, replay: startReplay({ files: [played.recording], after: turn.promise }) }
+  })
   let app: App | undefined
   try {
-    const urls = pbxs.map(({ pbx, replay }) => urlOf(pbx, replay))
+    const urls = pbxs.map(({ played, replay }) => urlOf(played.pbx, replay))
     app = await startApp(demoConfig(listen, folder, urls), { log: createLog('error'), version: VERSION })
     const webhook = `${receiver.url}/crm`
     story.verifyWith(await configureWebhook(app.url, { email: EMAIL, password: PASSWORD, webhook }))
     story.open({ url: app.url, webhook, email: EMAIL, password: PASSWORD })
-    for (const [index, { replay, ...played }] of pbxs.entries()) {
+    for (const { played, turn, replay } of pbxs) {
       story.begin(played)
-      turns[index]?.resolve()
-      await Promise.race([stop, replay.finished.then(() => story.complete(played, ARRIVE_WITHIN_MS))])
+      turn.resolve()
+      const told = replay.finished.then(() => story.complete(played, ARRIVE_WITHIN_MS))
+      const late = Bun.sleep(PLAYED_WITHIN_MS)
+      const stopped = await Promise.race([told, late, stop.then(() => 'stopped' as const)])
+      if (stopped && !once) return
     }
     const missing = PLAYED.flatMap(story.missing)
     if (missing.length > 0 && once) throw new Fault('unavailable', `the demo is incomplete: ${missing.join('; ')}`)

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ownName } from '../../src/cli/demo/next.ts'
 import { PLAYED } from '../../src/cli/demo/recordings.ts'
 import { newStory } from '../../src/cli/demo/story.ts'
 import { emptyFolder, run } from '../help/app.ts'
@@ -34,6 +35,12 @@ describe('hookswitch demo', () => {
     expect(PLAYED[index]?.recording.bytes).toEqual(readFileSync(join(FIXTURES, name)))
   })
 })
+
+test.each([
+  [['bun', '/$bunfs/root/hookswitch'], '/usr/local/bin/hookswitch', 'hookswitch'],
+  [['bun', '/clone/src/main.ts'], '/usr/local/bin/bun', 'bun src/main.ts'],
+  [['bun', '/clone/src/main.ts'], '/root/.npm/_npx/1/node_modules/bun/bin/bun.exe', 'npx -y bun@1.4.5 src/main.ts'],
+])('%j is called as it was', (argv, execPath, name) => expect(ownName(argv, execPath)).toBe(name))
 
 test('a story says what is missing, and what is no event of ours', () => {
   const lines: string[] = []

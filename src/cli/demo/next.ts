@@ -1,10 +1,7 @@
 /** How this program was started, for the lines that a reader is to type. */
-export function ownName(
-  argv: readonly string[] = process.argv,
-  env: Record<string, string | undefined> = process.env,
-): string {
+export function ownName(argv: readonly string[] = process.argv, execPath = process.execPath): string {
   if (argv[1]?.startsWith('/$bunfs/') || argv[1] === undefined) return 'hookswitch'
-  return env.npm_command === 'exec' ? 'npx -y bun@1.4.5 src/main.ts' : 'bun src/main.ts'
+  return execPath.includes('/_npx/') ? 'npx -y bun@1.4.5 src/main.ts' : 'bun src/main.ts'
 }
 
 /** What to do next: the own PBX. */
