@@ -2,7 +2,7 @@ import type { NewId } from '../lib/id.ts'
 import type { CallEvent, CallRecord, Call as CallView, Stage as StageView } from './event.ts'
 import type { Signal } from './signal.ts'
 import { apply } from './tracker/apply.ts'
-import { enterBridge, meet } from './tracker/calls.ts'
+import { consult, enterBridge, meet } from './tracker/calls.ts'
 import type { Call, Channel, TrackerState } from './tracker/state.ts'
 import { tellDue } from './tracker/tell.ts'
 import { callView, stagesView } from './tracker/view.ts'
@@ -47,6 +47,8 @@ export function newTracker(pbx: string, account: string, newId: NewId): TrackerS
     extensions: new Set(),
     tombstones: new Map(),
     links: [],
+    held: new Set(),
+    consultations: new Map(),
     dirty: new Set(),
     wakes: newWakes(),
     changed: new Set(),
@@ -92,9 +94,11 @@ export function restore(state: TrackerState, stored: readonly StoredCall[]): voi
   for (const { call, channels } of stored) {
     state.calls.set(call.id, call)
     for (const linkedId of call.linkedIds) state.byLinkedId.set(linkedId, call.id)
+    if (call.consultedBy !== null) consult(state, call, call.consultedBy)
     for (const channel of channels) {
       state.channels.set(channel.id, channel)
       if (channel.bridge !== null) enterBridge(state, channel, channel.bridge)
+      if (channel.held && channel.goneUs === null) state.held.add(channel.id)
       if (channel.meets !== null) meet(state, channel, channel.meets)
     }
     state.dirty.add(call.id)

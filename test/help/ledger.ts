@@ -123,7 +123,7 @@ export function createLedger(): Ledger {
 
 /** What is left of a tracker's memory, in words; `undefined` if nothing is. */
 export function leftover(state: TrackerState): string | undefined {
-  const { calls, channels, bridges, rooms, byLinkedId, links, tombstones, dirty } = state
+  const { calls, channels, bridges, rooms, byLinkedId, links, tombstones, dirty, held, consultations } = state
   const sizes = {
     calls: calls.size,
     channels: channels.size,
@@ -133,6 +133,8 @@ export function leftover(state: TrackerState): string | undefined {
     links: links.length,
     tombstones: tombstones.size,
     dirty: dirty.size,
+    held: held.size,
+    consultations: consultations.size,
     wakes: state.wakes.earliest() === null ? 0 : 1,
   }
   const left = Object.entries(sizes).filter(([, size]) => size > 0)

@@ -120,6 +120,8 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       break
     case 'held':
       channel.held = signal.held
+      if (signal.held && isUp(channel)) state.held.add(channel.id)
+      else state.held.delete(channel.id)
       break
     case 'queue_joined':
       joinQueue(state, channel, signal)

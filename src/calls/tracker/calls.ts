@@ -78,6 +78,30 @@ export function openCall(state: TrackerState, pbxId: string, startedUs: number |
   return call
 }
 
+/** A channel of another call asks somebody in this one. */
+export function consult(state: TrackerState, call: Call, channelId: string): void {
+  call.consultedBy = channelId
+  const calls = state.consultations.get(channelId) ?? new Set<string>()
+  calls.add(call.id)
+  state.consultations.set(channelId, calls)
+}
+
+export function consultationsOf(state: TrackerState, channelId: string): Call[] {
+  return [...(state.consultations.get(channelId) ?? [])].flatMap((id) => state.calls.get(id) ?? [])
+}
+
+/** Takes a call out of the tracker, without what it holds. */
+export function dropCall(state: TrackerState, call: Call): void {
+  state.calls.delete(call.id)
+  state.wakes.delete(call.id)
+  state.changed.delete(call.id)
+  state.removed.add(call.id)
+  if (call.consultedBy === null) return
+  const calls = state.consultations.get(call.consultedBy)
+  calls?.delete(call.id)
+  if (calls?.size === 0) state.consultations.delete(call.consultedBy)
+}
+
 /** Puts a channel into a call, out of the one it was in. */
 export function place(state: TrackerState, channel: Channel, call: Call): void {
   if (channel.callId === call.id) return
@@ -103,6 +127,7 @@ export function callByLinkedId(state: TrackerState, linkedId: string | null): Ca
 export function dropChannel(state: TrackerState, channel: Channel): void {
   leaveBridge(state, channel)
   leaveRoom(state, channel)
+  state.held.delete(channel.id)
   state.channels.delete(channel.id)
 }
 
@@ -116,10 +141,7 @@ export function forget(state: TrackerState, call: Call): void {
   for (const linkedId of call.linkedIds) {
     if (state.byLinkedId.get(linkedId) === call.id) state.byLinkedId.delete(linkedId)
   }
-  state.calls.delete(call.id)
-  state.wakes.delete(call.id)
-  state.changed.delete(call.id)
-  state.removed.add(call.id)
+  dropCall(state, call)
 }
 
 export function enterBridge(state: TrackerState, channel: Channel, bridge: string): void {

@@ -4,6 +4,7 @@ import {
   callOf,
   channelOf,
   claimLinkedId,
+  consultationsOf,
   dropChannel,
   leaveBridge,
   leaveRoom,
@@ -65,8 +66,9 @@ function begin(state: TrackerState, at: At, channel: Channel, linkedId: string):
 /** A party that has another call on hold makes this one for it. */
 function parentOf(state: TrackerState, call: Call, channel: Channel): void {
   if (channel.endpoint.kind !== 'extension' || channel.originated) return
-  for (const other of state.channels.values()) {
-    if (!other.held || !isUp(other) || other.id === channel.id) continue
+  for (const id of state.held) {
+    const other = channelOf(state, id)
+    if (other === undefined || other.id === channel.id) continue
     if (other.endpoint.kind === 'extension' && other.endpoint.number === channel.endpoint.number)
       call.parentId = other.callId
   }
@@ -136,6 +138,7 @@ export function pair(state: TrackerState, oneId: string, twoId: string): void {
 export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: number }, id: string, end: End): void {
   const channel = channelOf(state, id)
   if (channel === undefined) {
+    purge(state)
     state.tombstones.set(id, { atUs: at.atUs, arrivedUs: at.arrivedUs, end })
     return
   }
@@ -145,6 +148,7 @@ export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: numbe
   channel.end = end
   leaveBridge(state, channel)
   leaveRoom(state, channel)
+  state.held.delete(id)
   const call = callOf(state, channel)
   if (call === undefined) {
     dropChannel(state, channel)
@@ -154,5 +158,5 @@ export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: numbe
     if (recording.channel === id) recording.endedUs ??= at.atUs
   }
   touch(state, call)
-  for (const other of state.calls.values()) if (other.consultedBy === id) touch(state, other)
+  for (const other of consultationsOf(state, id)) touch(state, other)
 }

@@ -1,6 +1,18 @@
 import type { At, Endpoint } from '../signal.ts'
 import type { StageResult } from '../words.ts'
-import { callByLinkedId, callOf, channelOf, channelsOf, heardBy, openCall, place, stageOf, touch } from './calls.ts'
+import {
+  callByLinkedId,
+  callOf,
+  channelOf,
+  channelsOf,
+  consult,
+  consultationsOf,
+  heardBy,
+  openCall,
+  place,
+  stageOf,
+  touch,
+} from './calls.ts'
 import { settleDirection } from './direction.ts'
 import type { Call, Channel, Dial, Stage, TrackerState } from './state.ts'
 import { isUp, isVirtual, newDial, partyOf, partyOfNumber } from './state.ts'
@@ -105,12 +117,11 @@ export function placeDial(state: TrackerState, dest: Channel): void {
 
 /** The call of its own in which a party of `first` asks somebody else. */
 function consultation(state: TrackerState, party: Channel, first: Call, through: Channel | null, dest: Channel): Call {
-  for (const call of state.calls.values()) {
-    if (call.consultedBy === party.id && !call.ended && call.endDueUs === null) return call
-  }
+  const asking = consultationsOf(state, party.id).find((call) => !call.ended && call.endDueUs === null)
+  if (asking !== undefined) return asking
   const dial = dest.dial
   const call = openCall(state, first.pbxId, dial?.beganUs ?? null, dial?.beganUs ?? state.nowUs)
-  call.consultedBy = party.id
+  consult(state, call, party.id)
   call.parentId = first.id
   call.from = partyOf(party.endpoint)
   call.root = null

@@ -1,5 +1,5 @@
 import type { StageResult } from '../words.ts'
-import { channelOf, channelsOf, heardBy, stageOf } from './calls.ts'
+import { channelOf, channelsOf, consultationsOf, heardBy, stageOf } from './calls.ts'
 import { placeDial } from './dials.ts'
 import type { Call, Channel, QueueState, Stage, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
@@ -120,9 +120,7 @@ function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, leg: Chan
   const others = channelsOf(state, call).filter((one) => isUp(one) && !isVirtual(one) && one.id !== leg.id)
   if (others.length === 0) return false
   const told = call.transfers.length > 0 || call.transferCount > 0
-  const asking = [...state.calls.values()].some(
-    (other) => other.consultedBy === leg.id && !other.ended && other.endDueUs === null,
-  )
+  const asking = consultationsOf(state, leg.id).some((other) => !other.ended && other.endDueUs === null)
   if (asking) return true
   return !told && state.nowUs - stage.holdUs < EXPLANATION_US
 }

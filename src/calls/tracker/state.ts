@@ -181,6 +181,9 @@ export type TrackerState = {
   /** Ends of channels that were not known (yet), and when they came. */
   readonly tombstones: Map<string, { atUs: number; arrivedUs: number; end: End }>
   readonly links: PendingLink[]
+  /** Channels that hold, and the calls in which a channel of another call asks somebody (`consultedBy`). */
+  readonly held: Set<string>
+  readonly consultations: Map<string, Set<string>>
   /** Calls that something happened to since they were last looked at. */
   readonly dirty: Set<string>
   /** When each call wants to be looked at again, by arrival time; `queue` is a heap over it that may hold stale entries. */

@@ -1,7 +1,18 @@
 import { rfc3339 } from '../../lib/time.ts'
 import type { CallRecord, Party } from '../event.ts'
 import type { At } from '../signal.ts'
-import { callOf, channelOf, channelsOf, claimLinkedId, heardBy, place, stageOf, touch } from './calls.ts'
+import {
+  callOf,
+  channelOf,
+  channelsOf,
+  claimLinkedId,
+  consultationsOf,
+  dropCall,
+  heardBy,
+  place,
+  stageOf,
+  touch,
+} from './calls.ts'
 import { addStage, originOf } from './dials.ts'
 import { noteAnswer } from './stages.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
@@ -82,9 +93,7 @@ export function attendedTransfer(
   const transferee = channelOf(state, transfereeId)
   const target = channelOf(state, targetId)
   const calls = [transferee, target, ...transferers].flatMap((one) => callOf(state, one) ?? [])
-  for (const consulted of state.calls.values()) {
-    if (!consulted.ended && transferers.some((one) => one.id === consulted.consultedBy)) calls.push(consulted)
-  }
+  for (const one of transferers) calls.push(...consultationsOf(state, one.id))
   const [first, ...rest] = [...new Set(calls)].filter((call) => !call.ended).sort(older)
   if (first === undefined) return
   const other = rest[0]
@@ -140,11 +149,8 @@ export function merge(state: TrackerState, from: Call, into: Call): void {
     // Who was rung for the transferer is rung for the transferred party from now on.
     stage.source = replaced(state, into, stage.source)
   }
-  state.calls.delete(from.id)
-  state.wakes.delete(from.id)
-  state.changed.delete(from.id)
+  dropCall(state, from)
   state.dirty.delete(from.id)
-  state.removed.add(from.id)
   into.endDueUs = null
   touch(state, into)
 }

@@ -1,0 +1,137 @@
+import { readFileSync } from 'node:fs'
+import type { Signal } from '../../src/calls/signal.ts'
+import { newTracker, takeChanges, track } from '../../src/calls/tracker.ts'
+import { newUuid } from '../../src/lib/id.ts'
+import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
+import { createAmiSignals, isNoise } from '../../src/pbx/ami/signals.ts'
+import { EslDecoder } from '../../src/pbx/esl/decoder.ts'
+import { createEslSignals } from '../../src/pbx/esl/signals.ts'
+import { fixture } from '../help/pbx.ts'
+
+/** What the tracker does in a second, and what its calls weigh. */
+
+const OPTIONS = { trunks: [], extensions: [], variables: [] }
+const START_US = 1_795_213_000_000_000
+const CHUNK = 65_536
+
+export type EventRates = { eventsPerSecond: number; callEventsPerSecond: number; bytesPerSecond: number }
+
+/**
+ * PBX events decoded, translated and tracked, per second of one core: a recording of many calls at once, again and again with ids of its
+ * own each time, in chunks as a socket gives them. The clock goes by 15 s a round, as it did at the PBX.
+ */
+export function benchAmi(seconds = 3): EventRates {
+  const decoder = new AmiDecoder({ skip: (name, peek) => isNoise(name, peek, OPTIONS) })
+  const translator = createAmiSignals(OPTIONS)
+  return rate(seconds, readFileSync(fixture('s-load.ami')), amiIds, (chunk, atUs) => {
+    const signals: Signal[] = []
+    for (const frame of decoder.push(chunk)) signals.push(...translator.event(frame, atUs))
+    return signals
+  })
+}
+
+export function benchEsl(seconds = 3): EventRates {
+  const decoder = new EslDecoder()
+  const translator = createEslSignals(OPTIONS)
+  return rate(seconds, readFileSync(fixture('concurrent.esl')), eslIds, (chunk, atUs) => {
+    const signals: Signal[] = []
+    for (const frame of decoder.push(chunk)) signals.push(...translator.event(frame, atUs))
+    return signals
+  })
+}
+
+/** Uniqueids (`1795213000.12`) and the ids of bridges. */
+const amiIds = (text: string, round: number): string =>
+  text
+    .replace(/\b1795\d{6}(?=\.\d)/g, (epoch) => String(Number(epoch) + round * 1_000))
+    .replace(/\b[0-9a-f]{8}(?=-[0-9a-f]{4}-)/g, (head) =>
+      ((Number.parseInt(head, 16) + round) >>> 0).toString(16).padStart(8, '0'),
+    )
+const eslIds = (text: string, round: number): string =>
+  text.replace(/\b[0-9a-f]{8}(?=-[0-9a-f]{4}-)/g, (head) =>
+    ((Number.parseInt(head, 16) + round) >>> 0).toString(16).padStart(8, '0'),
+  )
+
+function rate(
+  seconds: number,
+  recording: Buffer,
+  renamed: (text: string, round: number) => string,
+  read: (chunk: Buffer, atUs: number) => Signal[],
+): EventRates {
+  const text = recording.toString('latin1')
+  const perRound = text.match(/^(Event-Name|Event): /gm)?.length ?? 0
+  const state = newTracker('bench', 'default', newUuid)
+  const spent = { ms: 0, events: 0, bytes: 0, told: 0 }
+  for (let round = 0; spent.ms < seconds * 1_000; round++) {
+    const bytes = Buffer.from(renamed(text, round), 'latin1')
+    const chunks = Array.from({ length: Math.ceil(bytes.length / CHUNK) }, (_, at) =>
+      bytes.subarray(at * CHUNK, (at + 1) * CHUNK),
+    )
+    const startMs = performance.now()
+    chunks.forEach((chunk, index) => {
+      const atUs = START_US + round * 15_000_000 + Math.round((index / chunks.length) * 15_000_000)
+      for (const signal of read(chunk, atUs)) spent.told += track(state, signal).events.length
+      spent.told += track(state, { kind: 'tick', atUs, arrivedUs: atUs }).events.length
+      takeChanges(state)
+    })
+    spent.ms += performance.now() - startMs
+    spent.events += perRound
+    spent.bytes += bytes.length
+  }
+  const perSecond = (count: number): number => Math.round((count / spent.ms) * 1_000)
+  return {
+    eventsPerSecond: perSecond(spent.events),
+    callEventsPerSecond: perSecond(spent.told),
+    bytesPerSecond: perSecond(spent.bytes),
+  }
+}
+
+export type Weight = { calls: number; bytesPerCall: number; megabytes: number; eventsPerSecond: number }
+
+/** So many calls at a time, each of a caller and the phone that answered: what they weigh, and how fast more come and go among them. */
+export function benchManyCalls(calls = 10_000): Weight {
+  const state = newTracker('bench', 'default', newUuid)
+  Bun.gc(true)
+  const before = process.memoryUsage()
+  let told = 0
+  const startMs = performance.now()
+  const feed = (signal: Signal): void => {
+    told += track(state, signal).events.length
+    takeChanges(state)
+  }
+  const at = (call: number) => ({ atUs: START_US + call * 1_000, arrivedUs: START_US + call * 1_000 })
+  for (let call = 0; call < calls; call++) for (const signal of callSignals(call)) feed({ ...signal, ...at(call) })
+  const spentMs = performance.now() - startMs
+  Bun.gc(true)
+  const after = process.memoryUsage()
+  const bytes = after.heapUsed - before.heapUsed
+  return {
+    calls: state.calls.size,
+    bytesPerCall: Math.round(bytes / calls),
+    megabytes: Math.round(after.rss / 1e6),
+    eventsPerSecond: Math.round((told / spentMs) * 1_000),
+  }
+}
+
+function callSignals(call: number) {
+  const [a, b, bridge] = [`a${call}`, `b${call}`, `bridge ${call}`]
+  const caller = { kind: 'external', number: `1555${call}`, name: null } as const
+  const phone = { kind: 'extension', number: `${100 + (call % 900)}`, name: null } as const
+  const place = { bridge, room: false, waiting: false }
+  return [
+    { kind: 'channel', id: a, linkedId: a, endpoint: caller, dialled: '15550100101', originated: false, shown: null },
+    { kind: 'channel', id: b, linkedId: a, endpoint: phone, dialled: null, originated: false, shown: null },
+    { kind: 'dial', source: a, dest: b, endpoint: phone, shown: null },
+    { kind: 'ringing', id: b },
+    { kind: 'dialed', source: a, dest: b, result: 'answered', forwardedTo: null },
+    { kind: 'bridged', id: a, ...place },
+    { kind: 'bridged', id: b, ...place },
+    { kind: 'held', id: b, held: call % 10 === 0 },
+  ] as const
+}
+
+if (import.meta.main) {
+  console.log('AMI', benchAmi())
+  console.log('ESL', benchEsl())
+  console.log('10,000 calls', benchManyCalls())
+}
