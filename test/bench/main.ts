@@ -2,6 +2,7 @@ import { benchClaims, benchDrain, benchStart } from './backlog.ts'
 import { benchMe } from './me.ts'
 import { atLeast, perSecond, print, type Row } from './table.ts'
 import { benchIsolation, benchThroughput } from './throughput.ts'
+import { benchTracker } from './tracker.ts'
 
 const VARIABLE = 'BUN_CONFIG_MAX_HTTP_REQUESTS'
 // As `serve` does: without it `fetch` runs 256 requests at most.
@@ -24,6 +25,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   claims: benchClaims,
   drain: benchDrain,
   start: benchStart,
+  tracker: benchTracker,
   me,
 }
 

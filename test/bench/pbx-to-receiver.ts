@@ -133,4 +133,4 @@ const event = (name: string, fields: Readonly<Record<string, string | number>>):
     .map(([key, value]) => `${key}: ${value}\r\n`)
     .join('')}\r\n`
 
-if (import.meta.main) console.log(await benchLatency())
+if (import.meta.main) console.log(JSON.stringify(await benchLatency()))

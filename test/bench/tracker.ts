@@ -7,6 +7,8 @@ import { createAmiSignals, isNoise } from '../../src/pbx/ami/signals.ts'
 import { EslDecoder } from '../../src/pbx/esl/decoder.ts'
 import { createEslSignals } from '../../src/pbx/esl/signals.ts'
 import { fixture } from '../help/pbx.ts'
+import type { Latency } from './pbx-to-receiver.ts'
+import { atLeast, atMost, figure, perSecond, type Row } from './table.ts'
 
 /** What the tracker does in a second, and what its calls weigh. */
 
@@ -78,11 +80,11 @@ function rate(
     spent.events += perRound
     spent.bytes += bytes.length
   }
-  const perSecond = (count: number): number => Math.round((count / spent.ms) * 1_000)
+  const rateOf = (count: number): number => Math.round((count / spent.ms) * 1_000)
   return {
-    eventsPerSecond: perSecond(spent.events),
-    callEventsPerSecond: perSecond(spent.told),
-    bytesPerSecond: perSecond(spent.bytes),
+    eventsPerSecond: rateOf(spent.events),
+    callEventsPerSecond: rateOf(spent.told),
+    bytesPerSecond: rateOf(spent.bytes),
   }
 }
 
@@ -130,8 +132,26 @@ function callSignals(call: number) {
   ] as const
 }
 
-if (import.meta.main) {
-  console.log('AMI', benchAmi())
-  console.log('ESL', benchEsl())
-  console.log('10,000 calls', benchManyCalls())
+/** The rows of the table. What calls weigh, and how long they take, is measured in processes of their own: the others leave garbage behind. */
+export async function benchTracker(): Promise<Row[]> {
+  const ami = benchAmi()
+  const esl = benchEsl()
+  const many: Weight = await Bun.$`bun ${import.meta.path} many`.json()
+  const latency: Latency = await Bun.$`bun ${new URL('./pbx-to-receiver.ts', import.meta.url).pathname}`.json()
+  const told = (rates: EventRates): string => `${perSecond(rates.callEventsPerSecond)} call events`
+  return [
+    atLeast('AMI events decoded and tracked per second ÷ 100,000', 1, ami.eventsPerSecond / 100_000, told(ami)),
+    figure('ESL events decoded and tracked per second', esl.eventsPerSecond, '/s', told(esl)),
+    atMost('memory with 10,000 calls at a time', 150, many.megabytes, ' MB', `${many.bytesPerCall} bytes a call`),
+    atMost('PBX to receiver at 200 calls/s, p99', 20, latency.p99Ms, ' ms', `${latency.events} events`),
+    atMost(
+      'PBX to receiver at 200 calls/s, p99 ÷ p50',
+      5,
+      latency.p99Ms / latency.p50Ms,
+      '',
+      `p50 ${latency.p50Ms.toFixed(1)} ms`,
+    ),
+  ]
 }
+
+if (import.meta.main) console.log(JSON.stringify(benchManyCalls()))
