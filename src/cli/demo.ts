@@ -9,6 +9,7 @@ import { createLog } from '../lib/log.ts'
 import { newPaint } from '../lib/paint.ts'
 import { startReplay } from '../pbx/replay/replay.ts'
 import { configureWebhook } from './demo/client.ts'
+import { newLedger } from './demo/ledger.ts'
 import { PLAYED, type Played } from './demo/recordings.ts'
 import { newStory } from './demo/story.ts'
 import { startReceiver } from './receiver.ts'
@@ -38,7 +39,11 @@ async function demo({ listen, once = false, bodies = false }: Flags, stop: Promi
   listenAddress(listen)
   const folder = mkdtempSync(join(tmpdir(), 'hookswitch-demo-'))
   const story = newStory({ paint: newPaint(), bodies, print: (line) => console.log(line) })
-  const receiver = startReceiver({ host: '127.0.0.1', port: 0 }, story.received)
+  const ledger = newLedger()
+  let secret = ''
+  const receiver = startReceiver({ host: '127.0.0.1', port: 0 }, (request) =>
+    story.received(request, ledger.enter(request, secret)),
+  )
   const pbxs = PLAYED.map((played) => {
     const turn = Promise.withResolvers<void>()
     return { played, turn, replay: startReplay({ files: [played.recording], after: turn.promise }) }
@@ -48,20 +53,22 @@ async function demo({ listen, once = false, bodies = false }: Flags, stop: Promi
     const urls = pbxs.map(({ played, replay }) => urlOf(played.pbx, replay))
     app = await startApp(demoConfig(listen, folder, urls), { log: createLog('error'), version: VERSION })
     const webhook = `${receiver.url}/crm`
-    story.verifyWith(await configureWebhook(app.url, { email: EMAIL, password: PASSWORD, webhook }))
+    secret = await configureWebhook(app.url, { email: EMAIL, password: PASSWORD, webhook })
     story.open({ url: app.url, webhook, email: EMAIL, password: PASSWORD })
     for (const { played, turn, replay } of pbxs) {
       story.begin(played)
       turn.resolve()
-      const told = replay.finished.then(() => story.complete(played, ARRIVE_WITHIN_MS))
+      const told = replay.finished.then(() => ledger.complete(played, ARRIVE_WITHIN_MS))
       const late = Bun.sleep(PLAYED_WITHIN_MS)
       const stopped = await Promise.race([told, late, stop.then(() => 'stopped' as const)])
       if (stopped && !once) return
     }
-    const missing = PLAYED.flatMap(story.missing)
+    const missing = ledger.missing(PLAYED)
     if (missing.length > 0 && once) throw new Fault('unavailable', `the demo is incomplete: ${missing.join('; ')}`)
-    story.close(missing, once)
-    if (!once) await stop
+    story.close(missing)
+    if (once) return
+    story.goOn(app.url)
+    await stop
   } finally {
     await app?.stop()
     for (const { replay } of pbxs) await replay.stop()

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { newLedger } from '../../src/cli/demo/ledger.ts'
 import { ownName } from '../../src/cli/demo/next.ts'
 import { PLAYED } from '../../src/cli/demo/recordings.ts'
-import { newStory } from '../../src/cli/demo/story.ts'
+import { EXAMPLES } from '../../src/openapi/examples.ts'
+import { newSecret, signerOf } from '../../src/webhooks/signature.ts'
 import { emptyFolder, run } from '../help/app.ts'
 import { FIXTURES } from '../help/recording.ts'
 
@@ -42,14 +44,36 @@ test.each([
   [['bun', '/clone/src/main.ts'], '/root/.npm/_npx/1/node_modules/bun/bin/bun.exe', 'npx -y bun@1.4.5 src/main.ts'],
 ])('%j is called as it was', (argv, execPath, name) => expect(ownName(argv, execPath)).toBe(name))
 
-test('a story says what is missing, and what is no event of ours', () => {
-  const lines: string[] = []
-  const story = newStory({ paint: (_, text) => text, bodies: false, print: (line) => lines.push(line) })
-  story.received({ method: 'POST', path: '/crm', headers: {}, body: '{}', atMs: 0 })
-  expect(lines.join()).toContain('no call event')
-  const [first] = PLAYED
-  if (first === undefined) throw new Error('no recording')
-  const missing = story.missing(first)
-  expect(missing).toHaveLength(first.expected.length + 1)
-  expect(missing).toContain('call_saved of office did not arrive')
+describe('the ledger', () => {
+  const secret = newSecret()
+  const request = (body: string, by = secret) => {
+    const timestampS = Math.floor(Date.now() / 1_000)
+    const headers = {
+      'webhook-id': 'msg_1',
+      'webhook-timestamp': String(timestampS),
+      'webhook-signature': signerOf([by])('msg_1', timestampS, body),
+    }
+    return { method: 'POST', path: '/crm', headers, body, atMs: Date.now() }
+  }
+  const [first] = EXAMPLES.map((example) => JSON.stringify(example))
+
+  test.each<[string, ReturnType<typeof request>[], string | undefined]>([
+    ['takes what is right', [request(first ?? '')], undefined],
+    ['sees what comes twice', [request(first ?? ''), request(first ?? '')], 'sequence is 1, expected 2'],
+    ['sees another signature', [request(first ?? '', newSecret())], 'no signature matches the secret'],
+    ['sees what is no event', [request('{}')], 'the body is no call event'],
+  ])('%s', (_, requests, fault) => {
+    const ledger = newLedger()
+    expect(requests.map((one) => ledger.enter(one, secret)).at(-1)?.fault).toBe(fault)
+    expect(ledger.missing([])).toEqual(fault === undefined ? [] : [fault])
+  })
+
+  test('says what has not arrived, and waits no longer than it is to', async () => {
+    const ledger = newLedger()
+    for (const played of PLAYED) {
+      await ledger.complete(played, 1)
+      expect(ledger.missing([played])).toHaveLength(played.expected.length)
+      expect(ledger.missing([played])).toContain(`call_saved of ${played.pbx} did not arrive`)
+    }
+  })
 })

@@ -1,0 +1,62 @@
+import type { EventBody } from '../../calls/event.ts'
+import { faultOf, type Received } from '../receiver.ts'
+import { readEvent } from '../sentence.ts'
+import type { Played } from './recordings.ts'
+
+/** A request, read; and what is wrong with it, if anything: its signature, its body, its place in the order of its call. */
+export type Entry = { readonly event: EventBody | undefined; readonly fault: string | undefined }
+
+/** Keeps count of what arrives, and of what has to. */
+export type Ledger = {
+  enter(request: Received, secret: string): Entry
+  /** What has not come of the recordings, and what came wrong, in words. */
+  missing(played: readonly Played[]): string[]
+  /** Waits until all that a recording gives has come, or until it is too late. */
+  complete(played: Played, withinMs: number): Promise<void>
+}
+
+export function newLedger(): Ledger {
+  const arrived = new Map<string, string[]>()
+  /** The last sequence of each call. */
+  const sequences = new Map<string, number>()
+  const faults: string[] = []
+  let wake = (): void => {}
+
+  function faultOfEvent({ data }: EventBody): string | undefined {
+    const expected = (sequences.get(data.call.id) ?? 0) + 1
+    sequences.set(data.call.id, data.sequence)
+    return data.sequence === expected ? undefined : `sequence is ${data.sequence}, expected ${expected}`
+  }
+
+  function absent({ pbx, expected }: Played): string[] {
+    const open = [...(arrived.get(pbx) ?? [])]
+    return expected.flatMap((name) => {
+      const at = open.indexOf(name)
+      if (at < 0) return [`${name} of ${pbx} did not arrive`]
+      open.splice(at, 1)
+      return []
+    })
+  }
+
+  return {
+    enter(request, secret) {
+      const event = readEvent(request.body)
+      const fault =
+        faultOf(request, secret) ?? (event === undefined ? 'the body is no call event' : faultOfEvent(event))
+      if (fault !== undefined) faults.push(fault)
+      if (event !== undefined) arrived.set(event.data.pbx, [...(arrived.get(event.data.pbx) ?? []), event.data.name])
+      wake()
+      return { event, fault }
+    },
+    missing: (played) => [...played.flatMap(absent), ...faults],
+    async complete(played, withinMs) {
+      const late = Bun.sleep(withinMs).then(() => 'late' as const)
+      while (absent(played).length > 0) {
+        const next = new Promise<void>((resolve) => {
+          wake = resolve
+        })
+        if ((await Promise.race([next, late])) === 'late') return
+      }
+    },
+  }
+}

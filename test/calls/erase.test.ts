@@ -1,0 +1,64 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { eraseCalls, eraseLive, findCallsOf } from '../../src/calls/erase-store.ts'
+import { readLiveCalls, storeHappened } from '../../src/calls/store.ts'
+import { findWrong } from '../../src/calls/verify-store.ts'
+import { openDatabase } from '../../src/db/database.ts'
+import { emptyFolder } from '../help/app.ts'
+
+const NUMBER = '15551230001'
+const LONGER = '155512300011'
+
+test('a number is erased where it stands as a whole, and nothing else is', async () => {
+  using folder = emptyFolder()
+  const db = openDatabase(join(folder.path, 'hookswitch.db'))
+  const event = (callId: string, name: string, sequence: number, data: object) => ({
+    uuid: `${callId}-${sequence}`,
+    callId,
+    name,
+    sequence,
+    atUs: 0,
+    body: JSON.stringify({ data: { name, ...data } }),
+  })
+  const saved = (id: string, number: string) => ({
+    id,
+    savedUs: 0,
+    direction: 'inbound' as const,
+    fromNumber: number,
+    toNumber: null,
+    record: JSON.stringify({ call: { from: { number } } }),
+  })
+  const party = { number: NUMBER, name: null }
+  await db.commit(storeHappened, {
+    pbx: 'office',
+    accountId: 1,
+    events: [
+      event('one', 'call_attended_transferred', 1, { transfer: { transferee: party, other_call_id: 'merged' } }),
+      event('one', 'call_saved', 2, { call: { from: party } }),
+      event('merged', 'call_started', 1, { call: { to: party } }),
+      event('other', 'call_saved', 1, { call: { from: { number: LONGER } } }),
+    ],
+    live: [
+      { id: 'up', state: JSON.stringify({ call: { id: 'up', from: party, variables: { A: NUMBER, B: LONGER } } }) },
+      { id: 'else', state: JSON.stringify({ call: { id: 'else', from: { number: LONGER } } }) },
+    ],
+    removed: [],
+    saved: [saved('one', NUMBER), saved('other', LONGER)],
+    nowUs: 0,
+  })
+  const ids = findCallsOf(db.read, NUMBER)
+  expect(ids.toSorted()).toEqual(['merged', 'one'])
+  expect(await db.commit(eraseCalls, { ids })).toEqual({ calls: 1, events: 3, waiting: 0 })
+  expect(await db.commit(eraseCalls, { ids })).toEqual({ calls: 0, events: 0, waiting: 0 })
+  expect(await db.commit(eraseLive, { number: NUMBER })).toBe(1)
+  expect(findCallsOf(db.read, NUMBER)).toEqual([])
+  expect(findCallsOf(db.read, LONGER)).toEqual(['other'])
+  const live = (await readLiveCalls(db, 'office')).map((json) => JSON.parse(json))
+  expect(live.map(({ call }) => call)).toEqual([
+    { id: 'else', from: { number: LONGER } },
+    { id: 'up', from: { number: null, name: null }, variables: { A: '', B: LONGER } },
+  ])
+  // Where the merged call went is still known, or it would seem to have no end.
+  expect(findWrong(db.read, 0)).toEqual([])
+  await db.stop()
+})
