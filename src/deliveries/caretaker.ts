@@ -14,16 +14,22 @@ export type Caretaker = {
   readonly receivers: Receivers
   readonly nowUs: NowUs
   readonly maxAgeUs: number
+  /** Told of deliveries that ended so. */
+  readonly ended: (ids: readonly number[], state: 'failed' | 'cancelled') => void
 }
 
 const STEP = 500
 
 /** Cancels what waited for URLs that left the list. What is under way ends first, and is seen to the next time. */
-export async function cancelWhatLeft({ db, feed, receivers, nowUs }: Caretaker): Promise<void> {
+export async function cancelWhatLeft({ db, feed, receivers, nowUs, ended }: Caretaker): Promise<void> {
   for (const webhookId of feed.webhookIds()) {
     const cancelledTo = receivers.get(webhookId)?.cancelledTo ?? 0
     if (cancelledTo === 0) continue
-    while ((await db.commit(cancelLeft, { webhookId, nowUs: nowUs(), step: STEP })) > 0);
+    for (;;) {
+      const ids = await db.commit(cancelLeft, { webhookId, nowUs: nowUs(), step: STEP })
+      if (ids.length === 0) break
+      ended(ids, 'cancelled')
+    }
     if (feed.holds(webhookId, cancelledTo)) continue
     await db.commit(finishCancel, { webhookId, cancelledTo })
     receivers.drop()
@@ -31,12 +37,16 @@ export async function cancelWhatLeft({ db, feed, receivers, nowUs }: Caretaker):
 }
 
 /** While a webhook is down, its deliveries fail by age alone. */
-export async function failWhatAged({ db, lanes, nowUs, maxAgeUs }: Caretaker): Promise<void> {
+export async function failWhatAged({ db, lanes, nowUs, maxAgeUs, ended }: Caretaker): Promise<void> {
   for (const { webhookId, health } of lanes.lines()) {
     if (health.down === undefined) continue
     const now = nowUs()
     const oldest = oldestUs(db.read, webhookId)
     if (oldest === undefined || oldest >= now - maxAgeUs) continue
-    while ((await db.commit(failAged, { webhookId, nowUs: now, beforeUs: now - maxAgeUs, step: STEP })) === STEP);
+    for (;;) {
+      const ids = await db.commit(failAged, { webhookId, nowUs: now, beforeUs: now - maxAgeUs, step: STEP })
+      if (ids.length > 0) ended(ids, 'failed')
+      if (ids.length < STEP) break
+    }
   }
 }

@@ -56,7 +56,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const receivers = createReceivers(db.read, nowUs)
   const feed = createFeed({ read: db.read, lanes, receivers, nowUs, steadyUs })
   const recorder = createRecorder({ db, log, recorded })
-  const caretaker = { db, lanes, feed, receivers, nowUs, maxAgeUs: wholeScheduleUs(scheduleMs) }
+  const caretaker = { db, lanes, feed, receivers, nowUs, maxAgeUs: wholeScheduleUs(scheduleMs), ended: endedUntried }
   let stopping = false
   let pumping = false
   let idle: (() => void) | undefined
@@ -69,6 +69,11 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
         items.map(({ id }) => id),
       )
     pump()
+  }
+
+  function endedUntried(ids: readonly number[], state: 'failed' | 'cancelled'): void {
+    observer.dropped(ids.length, state)
+    emitter.emit('deliveries', ids)
   }
 
   function pump(): void {

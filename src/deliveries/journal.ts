@@ -31,5 +31,6 @@ export function newJournal(log: Log, read: Tx): Observer {
         'attempt',
       )
     },
+    dropped() {},
   }
 }

@@ -6,6 +6,8 @@ import type { State } from './record-store.ts'
 export type Observer = {
   started(item: Item, atUs: number): void
   ended(item: Item, attempted: Attempted, state: State, probe: boolean, atUs: number): void
+  /** So many ended without an attempt: by age while their webhook was down, or because its URL left the list. */
+  dropped(count: number, state: 'failed' | 'cancelled'): void
 }
 
-export const silent: Observer = { started: () => {}, ended: () => {} }
+export const silent: Observer = { started: () => {}, ended: () => {}, dropped: () => {} }

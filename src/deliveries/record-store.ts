@@ -62,14 +62,16 @@ export const WAITING = `
 
 type Step = { readonly webhookId: number; readonly nowUs: number; readonly step: number }
 
-/** Cancels a step of what waited for a webhook when its URL left the list. @returns how many; 0: none is left. */
-export const cancelLeft = mutation('deliveries.cancelLeft', (tx: Tx, { webhookId, nowUs, step }: Step): number => {
-  return prepared<never, [number, number, number, number, number, number]>(
+/** Cancels a step of what waited for a webhook when its URL left the list. @returns which; none: none is left. */
+export const cancelLeft = mutation('deliveries.cancelLeft', (tx: Tx, { webhookId, nowUs, step }: Step): number[] =>
+  prepared<{ id: number }, [number, number, number, number, number, number]>(
     tx,
     `UPDATE deliveries SET state = 3, due_at = NULL, ended_at = ?
-     WHERE id <= (SELECT cancelled_to FROM webhooks WHERE id = ?) AND id IN (${WAITING})`,
-  ).run(nowUs, webhookId, webhookId, step, webhookId, step).changes
-})
+     WHERE id <= (SELECT cancelled_to FROM webhooks WHERE id = ?) AND id IN (${WAITING}) RETURNING id`,
+  )
+    .all(nowUs, webhookId, webhookId, step, webhookId, step)
+    .map(({ id }) => id),
+)
 
 /** All that waited is cancelled: a delivery of then that is retried later is sent. */
 export const finishCancel = mutation(
@@ -82,12 +84,14 @@ export const finishCancel = mutation(
   },
 )
 
-/** Fails a step of what waits for a webhook since before a time. @returns how many. */
+/** Fails a step of what waits for a webhook since before a time. @returns which. */
 export const failAged = mutation(
   'deliveries.failAged',
-  (tx: Tx, { webhookId, beforeUs, nowUs, step }: Step & { readonly beforeUs: number }): number =>
-    prepared<never, [number, number, number, number, number, number]>(
+  (tx: Tx, { webhookId, beforeUs, nowUs, step }: Step & { readonly beforeUs: number }): number[] =>
+    prepared<{ id: number }, [number, number, number, number, number, number]>(
       tx,
-      `UPDATE deliveries SET state = 2, due_at = NULL, ended_at = ? WHERE since < ? AND id IN (${WAITING})`,
-    ).run(nowUs, beforeUs, webhookId, step, webhookId, step).changes,
+      `UPDATE deliveries SET state = 2, due_at = NULL, ended_at = ? WHERE since < ? AND id IN (${WAITING}) RETURNING id`,
+    )
+      .all(nowUs, beforeUs, webhookId, step, webhookId, step)
+      .map(({ id }) => id),
 )

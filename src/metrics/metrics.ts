@@ -56,6 +56,7 @@ export function createMetrics(nowUs = wallUs): Metrics {
         if (state !== 'pending') ended.inc({ state })
         if (state === 'delivered') delivered.observe((atUs - item.atUs) / SECOND)
       },
+      dropped: (count, state) => ended.inc({ state }, count),
     },
     watch: (watched) => addGauges(registry, watched, nowUs),
     text: () => registry.metrics(),

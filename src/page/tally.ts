@@ -50,6 +50,7 @@ export function createTally({ emitter, accountOf, nowUs = wallUs }: TallyOptions
         if (attempted.outcome.kind === 'delivered') minutes.delivered(accountId, Math.max(0, atUs - item.sinceUs), atUs)
         else minutes.failed(accountId, atUs)
       },
+      dropped() {},
     },
     minutes: minutes.read,
     last(webhookId) {
@@ -77,6 +78,9 @@ export function observers(...all: readonly Observer[]): Observer {
     },
     ended(item, attempted, state, probe, atUs) {
       for (const one of all) one.ended(item, attempted, state, probe, atUs)
+    },
+    dropped(count, state) {
+      for (const one of all) one.dropped(count, state)
     },
   }
 }

@@ -109,6 +109,7 @@ export async function benchDrain(): Promise<Row[]> {
     ended: () => {
       delivered += 1
     },
+    dropped: () => {},
   }
   const startedMs = performance.now()
   const attempt = newAttempt({ allow: allowing('loopback') })

@@ -51,6 +51,7 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
   let delivered = 0
   const observer = {
     started: () => {},
+    dropped: () => {},
     ended(item: { webhookId: number; atUs: number }, _: unknown, state: string, __: boolean, atUs: number) {
       if (state !== 'delivered') return
       delivered += 1

@@ -126,7 +126,12 @@ test('what waits for a URL that leaves the list is cancelled; one that comes bac
   await rig.setUrls(receiver.url)
   await rig.tell('a', 'b', 'c')
   await until('each was tried', () => receiver.received.length === 3)
+  const changed = new Set<number>()
+  rig.emitter.on('deliveries', (ids) => {
+    for (const id of ids) changed.add(id)
+  })
   await rig.setUrls()
+  await until('each is told to have changed', () => changed.size === 3)
   await until('all are cancelled', async () => (await states(rig)).every((state) => state === 'cancelled'))
   const [item] = (await rig.deliveries.list(ACCOUNT, { state: 'cancelled' })).items
   const refused = await rig.deliveries.retry(ACCOUNT, item?.id ?? '').catch((error) => error)
