@@ -108,7 +108,29 @@ function attended(context: EslContext, transferers: string[], transferee: string
 
 /** What a leg's variables tell of transfers, in whatever event of it they are seen first. */
 export function transfersOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
-  return [...referred(context, event, leg), ...replaced(context, event, leg), ...moved(context, event, leg)]
+  return [
+    ...referred(context, event, leg),
+    ...replaced(context, event, leg),
+    ...arranged(context, event, leg),
+    ...moved(context, event, leg),
+  ]
+}
+
+/** REFER with Replaces while the target still rings: the other party waits, and says for whom; the phone's second line rang it. */
+function arranged(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
+  if (leg.peers.length === 0) return []
+  const number = variableOf(event, 'att_xfer_destination_number')
+  const peer = leg.peer ?? leg.peers.at(-1) ?? null
+  if (number === '' || peer === null) return []
+  // The first line may be gone by now.
+  const extension = context.legs.get(peer)?.extension ?? null
+  const legs = [...context.legs.values()]
+  const second = legs.findLast(
+    (one) => one.source === null && one.dialled === number && (extension === null || one.extension === extension),
+  )
+  const target = legs.findLast((one) => second !== undefined && one.source === second.id && !one.gone)
+  if (second === undefined || target === undefined) return []
+  return attended(context, [peer, second.id], leg.id, target.id)
 }
 
 /** REFER: the leg's own phone sent the other party away. */

@@ -1,6 +1,6 @@
 import type { ChannelSignal, Endpoint } from '../../calls/signal.ts'
 import { cleanText } from '../text.ts'
-import { addLeg, type EslContext, userOf, variableOf } from './context.ts'
+import { addLeg, type EslContext, type Leg, userOf, variableOf } from './context.ts'
 import type { EslEvent } from './event.ts'
 
 /** CHANNEL_CREATE: first sight of a leg, whom it is, and for whom it is made. */
@@ -52,7 +52,18 @@ function sourceMoved(context: EslContext, event: EslEvent, source: string | null
   const where = event.get('Other-Type') === 'originator' ? event.get('Other-Leg-Destination-Number') : ''
   if (where === '' || where === leg.dialled) return []
   leg.dialled = where
-  return [{ kind: 'dialled', id: source, dialled: where }]
+  return [...sentAway(context, leg, where), { kind: 'dialled', id: source, dialled: where }]
+}
+
+/** A leg that was itself dialled, and is not bridged any more, dials: the other party sent it there, which its own events will tell late. */
+function sentAway(context: EslContext, leg: Leg, where: string): ChannelSignal[] {
+  const transferer = leg.peers.at(-1)
+  const talks = leg.peer !== null && context.legs.get(leg.peer)?.gone === false
+  const to = cleanText(where)
+  if (leg.source === null || leg.virtual || talks || transferer === undefined || to === null || leg.expected === to)
+    return []
+  leg.expected = to
+  return [{ kind: 'blind_transfer', transferer, transferee: leg.id, to }]
 }
 
 /** Who has this leg dialled: the order of the tests matters (a queue's legs name no other leg). */

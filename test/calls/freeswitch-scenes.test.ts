@@ -1,0 +1,278 @@
+import { expect, test } from 'bun:test'
+import { compare } from '../help/expected.ts'
+import { freeswitchScene } from '../help/freeswitch-scene.ts'
+import { createLedger, leftover } from '../help/ledger.ts'
+
+// Situations at a FreeSWITCH that no recording has, as the rules of the call events want them told.
+
+type Scene = ReturnType<typeof freeswitchScene>
+type Case = [what: string, play: (pbx: Scene) => void, expected: string]
+
+const talk = (pbx: Scene): void => {
+  pbx.inbound('A', '79161234567', '74950001001')
+  pbx.dial('A', 'B', '1001')
+  pbx.later(2_000)
+  pbx.answer('B')
+  pbx.answer('A')
+  pbx.bridge('A', 'B')
+  pbx.later(3_000)
+}
+const TALK = `call_started inbound 79161234567 74950001001
+dial_started user 1001
+dial_answered user 1001`
+
+const cases: Case[] = [
+  [
+    'a user with two phones rings once',
+    (pbx) => {
+      pbx.inbound('A', '79161234567', '74950001001')
+      pbx.dial('A', 'B', '1001')
+      pbx.dial('A', 'C', '1001')
+      pbx.later(2_000)
+      pbx.answer('C')
+      pbx.answer('A')
+      pbx.hangup('B', 'LOSE_RACE')
+      pbx.bridge('A', 'C')
+      pbx.later(2_000)
+      pbx.end('C', 'A')
+    },
+    `${TALK}
+dial_ended user 1001 answered
+call_ended answered owner 1001
+call_saved recordings 0`,
+  ],
+  [
+    'an attended transfer that is finished while it rings',
+    (pbx) => {
+      talk(pbx)
+      pbx.emit('CHANNEL_HOLD', 'B')
+      pbx.call('C', '1001', '1002')
+      pbx.dial('C', 'D', '1002')
+      pbx.later(2_000)
+      pbx.emit('CHANNEL_HANGUP', 'C', { 'Hangup-Cause': 'NORMAL_CLEARING' })
+      pbx.set('A', {
+        att_xfer_destination_number: '1002',
+        transfer_source: '1795213000:x:bl_xfer:m:":endless_playback:any":park/default/inline',
+      })
+      pbx.hangup('B')
+      pbx.unbridge('A', 'B')
+      pbx.later(3_000)
+      pbx.answer('D')
+      pbx.bridge('A', 'D')
+      pbx.emit('CHANNEL_HANGUP_COMPLETE', 'C', { 'Hangup-Cause': 'NORMAL_CLEARING' })
+      pbx.emit('CHANNEL_DESTROY', 'C')
+      pbx.later(2_000)
+      pbx.end('A', 'D')
+    },
+    `${TALK}
+call_attended_transferred by 1001 79161234567 to 1002
+dial_ended user 1001 answered
+dial_answered user 1002
+dial_ended user 1002 answered
+call_ended answered owner 1002
+call_saved recordings 0
+
+call_started internal 1001 1002
+dial_started user 1002`,
+  ],
+  [
+    'two talks that the API makes one',
+    (pbx) => {
+      talk(pbx)
+      pbx.emit('CHANNEL_HOLD', 'B')
+      pbx.call('C', '1001', '1002')
+      pbx.dial('C', 'D', '1002')
+      pbx.later(2_000)
+      pbx.answer('D')
+      pbx.answer('C')
+      pbx.bridge('C', 'D')
+      pbx.later(2_000)
+      pbx.unbridge('A', 'B')
+      pbx.unbridge('C', 'D')
+      pbx.bridge('A', 'D')
+      pbx.hangup('B')
+      pbx.hangup('C')
+      pbx.later(2_000)
+      pbx.end('D', 'A')
+    },
+    `${TALK}
+call_attended_transferred by 1001 79161234567 to 1002
+dial_ended user 1001 answered
+dial_ended user 1002 answered
+call_ended answered owner 1002
+call_saved recordings 0
+
+call_started internal 1001 1002
+dial_started user 1002
+dial_answered user 1002`,
+  ],
+  [
+    'the API sends the called party of an internal call elsewhere',
+    (pbx) => {
+      pbx.call('A', '1003', '1001')
+      pbx.dial('A', 'B', '1001')
+      pbx.later(1_000)
+      pbx.answer('B')
+      pbx.answer('A')
+      pbx.bridge('A', 'B')
+      pbx.later(2_000)
+      pbx.set('B', { transfer_source: '1795213009:x:bl_xfer:1002/default/XML' })
+      pbx.unbridge('A', 'B')
+      pbx.hangup('A')
+      pbx.dial('B', 'D', '1002', { where: '1002' })
+      pbx.later(1_000)
+      pbx.answer('D')
+      pbx.bridge('B', 'D')
+      pbx.later(1_000)
+      pbx.end('D', 'B')
+    },
+    `call_started internal 1003 1001
+dial_started user 1001
+dial_answered user 1001
+call_blind_transferred by 1003 1001 to 1002
+dial_started user 1002
+dial_answered user 1002
+~dial_ended user 1002 answered
+~dial_ended user 1001 answered
+call_ended answered owner 1002
+call_saved recordings 0`,
+  ],
+  [
+    'click-to-call to an extension',
+    (pbx) => {
+      pbx.dial(null, 'A', '1001')
+      pbx.later(1_000)
+      pbx.answer('A')
+      pbx.dial('A', 'B', '1002')
+      pbx.later(1_000)
+      pbx.answer('B')
+      pbx.bridge('A', 'B')
+      pbx.later(1_000)
+      pbx.end('B', 'A')
+    },
+    `call_started outbound 1001 -
+dial_started user 1001
+dial_answered user 1001
+dial_started user 1002
+dial_answered user 1002
+~dial_ended user 1001 answered
+~dial_ended user 1002 answered
+call_ended answered owner 1002
+call_saved recordings 0`,
+  ],
+  [
+    'one originate for several groups (:_:)',
+    (pbx) => {
+      pbx.inbound('A', '79161234567', '74950001001')
+      pbx.dial('A', 'B', '1001', { ent_originate_aleg_uuid: 'A' })
+      pbx.dial('A', 'C', '1002', { ent_originate_aleg_uuid: 'A' })
+      pbx.later(1_000)
+      pbx.answer('B')
+      pbx.answer('A')
+      pbx.bridge('A', 'B')
+      pbx.hangup('C', 'LOSE_RACE')
+      pbx.later(1_000)
+      pbx.end('A', 'B')
+    },
+    `call_started inbound 79161234567 74950001001
+dial_started user 1001
+dial_started user 1002
+dial_answered user 1001
+dial_ended user 1002 answered_elsewhere
+dial_ended user 1001 answered
+dial_ended group 74950001001 answered
+call_ended answered owner 1001
+call_saved recordings 0`,
+  ],
+  [
+    'a phone that declines while it rings, and the caller who is told so',
+    (pbx) => {
+      pbx.inbound('A', '79161234567', '74950001001')
+      pbx.dial('A', 'B', '1001')
+      pbx.later(1_000)
+      pbx.hangup('B', 'CALL_REJECTED')
+      pbx.hangup('A', 'CALL_REJECTED')
+    },
+    `call_started inbound 79161234567 74950001001
+dial_started user 1001
+dial_ended user 1001 no_answer
+call_ended no_answer owner -
+call_saved recordings 0`,
+  ],
+  [
+    'a leg that the API kills',
+    (pbx) => {
+      talk(pbx)
+      pbx.set('A', { sip_hangup_disposition: 'send_bye' })
+      pbx.hangup('A')
+      pbx.set('B', { sip_hangup_disposition: 'send_bye' })
+      pbx.hangup('B')
+    },
+    `${TALK}
+dial_ended user 1001 answered
+call_ended answered owner 1001
+call_saved recordings 0`,
+  ],
+  [
+    'a blind transfer to an outside number: who transferred keeps the call',
+    (pbx) => {
+      talk(pbx)
+      pbx.set('B', { endpoint_disposition: 'BLIND_TRANSFER', transfer_destination: 'blind:979031112233' })
+      pbx.hangup('B')
+      pbx.unbridge('A', 'B')
+      pbx.dialOutside('A', 'D', '79031112233')
+      pbx.later(1_000)
+      pbx.answer('D')
+      pbx.bridge('A', 'D')
+      pbx.later(1_000)
+      pbx.end('A', 'D')
+    },
+    `${TALK}
+call_blind_transferred by 1001 79161234567 to 979031112233
+dial_ended user 1001 answered
+dial_started external 79031112233
+dial_answered external 79031112233
+dial_ended external 79031112233 answered
+call_ended answered owner 1001
+call_saved recordings 0`,
+  ],
+  [
+    'recordings that start, stop and are empty',
+    (pbx) => {
+      talk(pbx)
+      for (const path of ['/r/1.wav', '/r/2.wav']) {
+        pbx.emit('RECORD_START', 'A', { 'Record-File-Path': path })
+        pbx.later(1_000)
+        pbx.emit('RECORD_STOP', 'A', { 'Record-File-Path': path, variable_record_ms: '1000' })
+      }
+      pbx.emit('RECORD_START', 'B', { 'Record-File-Path': '/r/3.wav' })
+      pbx.emit('RECORD_STOP', 'B', { 'Record-File-Path': '/r/3.wav', 'Record-Completion-Cause': 'empty-file' })
+      pbx.end('A', 'B')
+    },
+    `${TALK}
+dial_ended user 1001 answered
+call_ended answered owner 1001
+call_saved recordings 2`,
+  ],
+]
+
+test.each(cases)('%s', (_, play, expectedText) => {
+  const pbx = freeswitchScene()
+  play(pbx)
+  const { bodies, state } = pbx.over()
+  const { got, expected } = compare(bodies, expectedText)
+  expect(got).toBe(expected)
+  const ledger = createLedger()
+  ledger.take(
+    bodies.map((body) => ({
+      id: body.data.id,
+      name: body.data.name,
+      callId: body.data.call.id,
+      sequence: body.data.sequence,
+      atUs: 0,
+      body,
+    })),
+  )
+  ledger.finish()
+  expect(leftover(state)).toBeUndefined()
+})

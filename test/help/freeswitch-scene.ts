@@ -1,0 +1,153 @@
+import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
+import { createEslSignals } from '../../src/pbx/esl/signals.ts'
+import { player } from './play.ts'
+
+/** A scene at a FreeSWITCH, told in the events it would send; for situations that no recording has. */
+
+type Fields = Readonly<Record<string, string>>
+type Leg = {
+  direction: 'inbound' | 'outbound'
+  fixed: Fields
+  answeredUs: number
+  bridgedUs: number
+  variables: Record<string, string>
+}
+
+const START_US = 1_795_213_000_000_000
+
+export function freeswitchScene() {
+  const signals = createEslSignals({ trunks: [], extensions: [], variables: [] })
+  const played = player()
+  const legs = new Map<string, Leg>()
+  let atMs = 0
+
+  played.play([{ kind: 'connected', first: true, boot: 'one', atUs: START_US, arrivedUs: START_US }])
+
+  const leg = (id: string): Leg => {
+    const found = legs.get(id)
+    if (found === undefined) throw new Error(`no leg ${id}`)
+    return found
+  }
+  function emit(name: string, id: string, extra: Fields = {}): void {
+    const { direction, fixed, answeredUs, bridgedUs, variables } = leg(id)
+    const nowUs = START_US + atMs * 1_000
+    const fields: Fields = {
+      'Event-Name': name,
+      'Event-Date-Timestamp': String(nowUs),
+      'Unique-ID': id,
+      'Call-Direction': direction,
+      'Caller-Channel-Answered-Time': String(answeredUs),
+      'Caller-Channel-Bridged-Time': String(bridgedUs),
+      ...fixed,
+      ...Object.fromEntries(Object.entries(variables).map(([key, value]) => [`variable_${key}`, value])),
+      ...extra,
+    }
+    const event = {
+      name,
+      subclass: '',
+      body: '',
+      get: (key: string) => fields[key] ?? '',
+      has: (key: string) => key in fields,
+      all: (key: string) => (fields[key] === undefined ? [] : [fields[key]]),
+    }
+    const frame: EslFrame = { offset: 0, contentType: 'text/event-plain', get: () => '', body: '', event }
+    played.play(signals.event(frame, nowUs))
+  }
+
+  const scene = {
+    emit,
+    later(ms: number): void {
+      atMs += ms
+    },
+    /** What later events of a leg show. */
+    set(id: string, variables: Record<string, string>): void {
+      Object.assign(leg(id).variables, variables)
+    },
+    create(id: string, direction: Leg['direction'], fixed: Fields, variables: Record<string, string> = {}): void {
+      legs.set(id, { direction, fixed, answeredUs: 0, bridgedUs: 0, variables })
+      emit('CHANNEL_CREATE', id)
+    },
+    inbound(id: string, from: string, did: string): void {
+      scene.create(
+        id,
+        'inbound',
+        {
+          'Channel-Name': `sofia/external/${from}@trunk`,
+          'Caller-Caller-ID-Number': from,
+          'Caller-Destination-Number': did,
+        },
+        { sofia_profile_name: 'external' },
+      )
+    },
+    call(id: string, user: string, dialled: string): void {
+      scene.create(
+        id,
+        'inbound',
+        {
+          'Channel-Name': `sofia/internal/${user}@pbx`,
+          'Caller-Caller-ID-Number': user,
+          'Caller-Destination-Number': dialled,
+        },
+        { sofia_profile_name: 'internal', user_name: user },
+      )
+    },
+    /** A user is dialled; `source` null: originated. */
+    dial(source: string | null, id: string, user: string, extra: Record<string, string> = {}): void {
+      const other =
+        source === null || extra.ent_originate_aleg_uuid
+          ? {}
+          : {
+              'Other-Type': 'originator',
+              'Other-Leg-Unique-ID': source,
+              'Other-Leg-Destination-Number': extra.where ?? '',
+            }
+      scene.create(
+        id,
+        'outbound',
+        { 'Channel-Name': `sofia/internal/${user}@pbx`, 'Caller-Destination-Number': user, ...other },
+        { dialed_user: user, sofia_profile_name: 'internal', ...extra },
+      )
+      emit('CHANNEL_PROGRESS', id)
+    },
+    dialOutside(source: string, id: string, number: string): void {
+      scene.create(
+        id,
+        'outbound',
+        {
+          'Channel-Name': `sofia/external/${number}`,
+          'Caller-Destination-Number': number,
+          'Other-Type': 'originator',
+          'Other-Leg-Unique-ID': source,
+        },
+        { sip_gateway_name: 'trunk', sofia_profile_name: 'external' },
+      )
+      emit('CHANNEL_PROGRESS', id)
+    },
+    answer(id: string): void {
+      leg(id).answeredUs = START_US + atMs * 1_000
+      emit('CHANNEL_ANSWER', id)
+    },
+    bridge(a: string, b: string): void {
+      for (const id of [a, b]) leg(id).bridgedUs = START_US + atMs * 1_000
+      emit('CHANNEL_BRIDGE', a, { 'Bridge-A-Unique-ID': a, 'Bridge-B-Unique-ID': b, 'Other-Leg-Unique-ID': b })
+    },
+    unbridge(a: string, b: string, of = a): void {
+      emit('CHANNEL_UNBRIDGE', of, { 'Bridge-A-Unique-ID': a, 'Bridge-B-Unique-ID': b })
+    },
+    hangup(id: string, cause = 'NORMAL_CLEARING'): void {
+      emit('CHANNEL_HANGUP', id, { 'Hangup-Cause': cause })
+      emit('CHANNEL_HANGUP_COMPLETE', id, { 'Hangup-Cause': cause })
+      emit('CHANNEL_DESTROY', id, { 'Hangup-Cause': cause })
+    },
+    /** The party hangs up, and the PBX the others. */
+    end(id: string, ...others: string[]): void {
+      scene.set(id, { sip_hangup_disposition: 'recv_bye' })
+      for (const one of [id, ...others]) scene.hangup(one)
+    },
+    over() {
+      played.rest(10_000_000)
+      return { bodies: played.events.map(({ body }) => body), state: played.state }
+    },
+  }
+  return scene
+}
