@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { access, constants, statfs } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
 import { lockFolder } from '../../db/lock.ts'
@@ -51,6 +52,8 @@ export async function diagnoseService({ listen, dataPath }: Config): Promise<Dia
 }
 
 function isHeld(path: string): boolean {
+  // One that was never taken is not made: it would be the operator's, not the service's.
+  if (!existsSync(path)) return false
   try {
     lockFolder(path).release()
     return false

@@ -17,7 +17,7 @@ export type StoreFound = {
 const DAY_US = 86_400 * SECOND
 const NOTHING = { webhooks: [], newestEventMs: undefined }
 
-/** Looks into the store beside the service, without changing it. */
+/** Looks into the store, beside the service or alone. */
 export async function diagnoseStore(folder: string): Promise<StoreFound> {
   const path = join(folder, 'hookswitch.db')
   if (!existsSync(path))
