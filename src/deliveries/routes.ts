@@ -62,7 +62,11 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
       {
         ...takesOptional(DeliveryFilter),
         response: responses(Queued, ...BODY_FAULTS),
-        detail: { summary: 'Send all again that match, failed ones by default', ...about },
+        detail: {
+          summary: 'Send all again that match, failed ones by default',
+          requestBody: { required: false, content: {} },
+          ...about,
+        },
       },
     )
     .post(

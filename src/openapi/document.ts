@@ -83,13 +83,18 @@ function operation({ method, hooks }: DocumentedRoute, path: string): Json {
     operationId: `${method.toLowerCase()}${path.replace(/[^a-z0-9]+(.)?/gi, (_, next = '') => next.toUpperCase())}`,
     ...own,
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(isSchema(body) ? { requestBody: { required: true, content: json(plain(body)) } } : {}),
-    responses: Object.fromEntries(
-      (isObject(response) ? Object.entries(response) : []).map(([status, schema]) => [
-        status,
-        { description: MEANING[status] ?? 'As the envelope says', content: json(plain(schema)) },
-      ]),
-    ),
+    ...(isSchema(body)
+      ? { requestBody: { required: true, ...objectOf(own.requestBody), content: json(plain(body)) } }
+      : {}),
+    responses: {
+      ...Object.fromEntries(
+        Object.entries(objectOf(response)).map(([status, schema]) => [
+          status,
+          { description: MEANING[status] ?? 'As the envelope says', content: json(plain(schema)) },
+        ]),
+      ),
+      ...objectOf(own.responses),
+    },
   }
 }
 
@@ -122,16 +127,13 @@ const parameter = (where: string, name: string, schema: unknown, required: boole
 
 const json = (schema: unknown) => ({ 'application/json': { schema } })
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
+const objectOf = (value: unknown): Json => (isObject(value) ? value : {})
 const isSchema = (value: unknown): value is Json => isObject(value) && ('type' in value || 'anyOf' in value)
 
 function fields(schema: unknown): [name: string, schema: unknown, required: boolean][] {
   if (!isObject(schema) || !isObject(schema.properties)) return []
   const required = Array.isArray(schema.required) ? schema.required : []
-  return Object.entries(schema.properties).map(([name, field]) => [
-    name,
-    isObject(field) ? asMeant(field as TSchema) : field,
-    required.includes(name),
-  ])
+  return Object.entries(schema.properties).map(([name, field]) => [name, field, required.includes(name)])
 }
 
 const property = (schema: unknown, name: string) => fields(schema).find(([field]) => field === name)?.[1]
@@ -142,5 +144,5 @@ function plain(schema: unknown, itself = false): unknown {
   if (!isObject(schema)) return schema
   const name = itself ? undefined : Object.keys(NAMED).find((key) => NAMED[key] === schema)
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
-  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, plain(value)]))
+  return Object.fromEntries(Object.entries(asMeant(schema as TSchema)).map(([key, value]) => [key, plain(value)]))
 }

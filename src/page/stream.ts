@@ -103,6 +103,11 @@ export function startStreams(options: StreamOptions): Streams {
   }
 }
 
+const failed = (description: string) => ({
+  description,
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
+})
+
 export function streamRoutes(auth: AuthService, streams: Streams) {
   return new Elysia({ name: 'stream', normalize: false }).use(guard(auth)).get(
     '/stream',
@@ -120,6 +125,12 @@ export function streamRoutes(auth: AuthService, streams: Streams) {
           'Messages: `call` (a Call that changed), `event` (a body as sent), `delivery` (a Delivery that changed). Each live call is told first.',
         tags: ['Calls'],
         security: [{ bearer: [] }],
+        responses: {
+          200: { description: 'The stream', content: { 'text/event-stream': { schema: { type: 'string' } } } },
+          401: failed('The token is missing, unknown or revoked'),
+          429: failed('Too many streams are open'),
+          503: failed('The service is stopping'),
+        },
       },
     },
   )

@@ -43,6 +43,22 @@ describe('the API document', () => {
     expect(Object.keys(document.paths).filter((path) => path.startsWith('/docs'))).toEqual([])
   })
 
+  test('documents the stream, an answer of every operation, and which body may be left out', () => {
+    const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
+    for (const operation of operations) expect(Object.keys(operation.responses)).toContain('200')
+    expect(document.paths['/stream']?.get?.responses['200']).toHaveProperty(['content', 'text/event-stream'])
+    expect(document.paths['/integration/delivery/retry']?.post?.requestBody).toMatchObject({ required: false })
+    expect(document.paths['/auth/login']?.post?.requestBody).toMatchObject({ required: true })
+  })
+
+  test('says of a number that it is one, never that it may be text', () => {
+    expect(JSON.stringify(document)).not.toMatch(/"format":"(integer|numeric|boolean)"/)
+    expect(document.webhooks.call_started?.post.requestBody?.content['application/json']?.schema).toHaveProperty(
+      'properties.data.properties.sequence',
+      { type: 'integer', minimum: 1 },
+    )
+  })
+
   test('gives every status that a route may answer', () => {
     const statuses = (path: string, method: string) => Object.keys(document.paths[path]?.[method]?.responses ?? {})
     expect(statuses('/integration/webhook', 'put')).toEqual([
