@@ -18,7 +18,11 @@ export function createClientAddress(trustProxies: readonly string[]) {
 }
 
 function parsed(text: string) {
-  const bare = text.replace(/%.*$/, '').replace(/^\[(.*)\](:\d+)?$/, '$1')
+  // Some proxies add the port: `1.2.3.4:5678`, `[2001:db8::1]:5678`.
+  const bare = text
+    .replace(/%.*$/, '')
+    .replace(/^\[(.*)\](:\d+)?$/, '$1')
+    .replace(/^([\d.]+):\d+$/, '$1')
   return ipaddr.isValid(bare) ? ipaddr.process(bare) : undefined
 }
 

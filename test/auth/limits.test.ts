@@ -76,6 +76,7 @@ test.each<[string, string, string | null, string]>([
   ['the proxy, where what it says is no address', '10.1.2.3', 'unknown', '10.1.2.3'],
   ['IPv4 inside IPv6', '::ffff:10.1.2.3', '::ffff:198.51.100.2', '198.51.100.2'],
   ['the /64 of IPv6', '2001:db8:1:2:3:4:5:6', null, '2001:db8:1:2::/64'],
+  ['the last hop without the port that some proxies add', '10.0.0.1', '203.0.113.9:5678', '203.0.113.9'],
 ])('the address is %s', (_, socket, forwarded, expected) => {
   expect(createClientAddress(['10.0.0.0/8'])(socket, forwarded)).toBe(expected)
 })
