@@ -48,6 +48,9 @@ export type App = {
   stop(): Promise<void>
 }
 
+/** Log levels at which each attempt is told. */
+const FOLLOWING: ReadonlySet<string> = new Set(['trace', 'debug'])
+
 /** Opens, wires and starts the whole service; `stop` undoes it in reverse, and waits for what is in flight. */
 export async function startApp(config: Config, { log, version }: { log: Log; version: string }): Promise<App> {
   makeFolder(config.dataPath)
@@ -77,14 +80,15 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const tally = createTally({ emitter, accountOf: (webhookId) => readAccountOf(db.read, webhookId) })
     const metrics = createMetrics()
     const alerts = createAlerts({ url: config.alertUrl, proxy: config.proxy, log })
-    const journal = newJournal(log, db.read)
+    // Only where it is read: it would cost every attempt.
+    const journal = FOLLOWING.has(config.logLevel) ? [newJournal(log, db.read)] : []
     const dispatcher = startDispatcher({
       db,
       emitter,
       attempt,
       log,
       scheduleMs: config.retryScheduleMs,
-      observer: observers(tally.observer, metrics.observer, journal),
+      observer: observers(tally.observer, metrics.observer, ...journal),
       onOutage: (name, state) => alerts.say({ what: 'webhook', state, name }),
     })
     started.push(dispatcher)
