@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { CallEvent } from '../../src/calls/event.ts'
+import { startReplay } from '../../src/pbx/replay/replay.ts'
+import { emptyFolder } from '../help/app.ts'
+import { createLedger } from '../help/ledger.ts'
+import { fixture } from '../help/pbx.ts'
+import { until } from '../help/receiver.ts'
+import { startWatched } from '../help/watched.ts'
+
+// The service is killed in mid-call and started again: the calls go on under their ids, and come to one end each.
+
+const NAMES = [
+  'b-inbound-callee-hangup.ami',
+  'l2-attended-transfer-refer.ami',
+  'i-queue.ami',
+  'queue.esl',
+  'attended-transfer.esl',
+]
+
+const folder = emptyFolder()
+const stops: (() => Promise<void>)[] = []
+let watched: Awaited<ReturnType<typeof startWatched>>
+let before: CallEvent['body'][] = []
+
+const saved = (): Set<string> =>
+  new Set(watched.bodies().flatMap(({ data }) => (data.name === 'call_saved' ? data.call.id : [])))
+const merged = (): Set<string> => new Set(watched.bodies().flatMap(({ data }) => data.call.merged_from))
+
+beforeAll(async () => {
+  const replays = NAMES.map((name) => startReplay({ files: [fixture(name)] }))
+  stops.push(...replays.map((replay) => () => replay.stop()))
+  const urls = NAMES.map((name, index) => {
+    const scheme = name.endsWith('.ami') ? 'ami' : 'esl'
+    return `${scheme}://${scheme === 'ami' ? 'any' : ''}:any@127.0.0.1:${replays[index]?.port}?name=${name}`
+  })
+  watched = await startWatched(folder.path, urls)
+  stops.unshift(() => watched.stop())
+  const answered = () =>
+    new Set(watched.bodies().flatMap(({ data }) => (data.name === 'dial_answered' ? data.pbx : [])))
+  await until('somebody answers at three PBXs', () => answered().size >= 3, 20_000)
+  before = watched.bodies()
+  await watched.kill()
+  await Promise.all(replays.map((replay) => replay.finished))
+  const all = () => [...new Set(watched.bodies().map(({ data }) => data.call.id))]
+  await until('every call comes to its end', () => all().every((id) => saved().has(id) || merged().has(id)), 15_000)
+}, 60_000)
+
+afterAll(async () => {
+  for (const stop of stops) await stop()
+  folder[Symbol.dispose]()
+}, 30_000)
+
+test('no call lives on, none ends twice, and no stage does', () => {
+  const ledger = createLedger()
+  const calls = Object.values(Object.groupBy(watched.bodies(), ({ data }) => data.call.id))
+  // What came of different calls may have changed places on its way; a call that was merged is over before the other goes on.
+  const isMerged = (bodies: CallEvent['body'][]): boolean => merged().has(bodies[0]?.data.call.id ?? '')
+  const ordered = calls.flatMap((one = []) => [one.toSorted((x, y) => x.data.sequence - y.data.sequence)])
+  for (const body of [...ordered.filter(isMerged), ...ordered.filter((one) => !isMerged(one))].flat()) {
+    const { id, name, sequence, call } = body.data
+    ledger.take([{ id, name, callId: call.id, sequence, atUs: 0, body }])
+  }
+  ledger.finish()
+  expect(watched.faults()).toEqual([])
+})
+
+test('the calls that were up keep their ids', () => {
+  const open = new Set(before.map(({ data }) => data.call.id))
+  for (const { data } of before) if (data.name === 'call_saved') open.delete(data.call.id)
+  for (const id of merged()) open.delete(id)
+  expect(open.size).toBeGreaterThan(1)
+  expect([...open].filter((id) => !saved().has(id))).toEqual([])
+})
