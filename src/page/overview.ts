@@ -1,10 +1,12 @@
 import { Elysia, t } from 'elysia'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
+import { readCall } from '../calls/store.ts'
 import type { Database } from '../db/database.ts'
 import type { WebhookHealth as DispatcherHealth } from '../deliveries/dispatcher.ts'
 import { accepts } from '../http/accepts.ts'
 import { responses, success } from '../http/envelope.ts'
+import { Fault } from '../lib/fault.ts'
 import { MILLISECOND, type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 import { type LiveCall, Overview, type PbxStatus, ToldEvent, type WebhookHealth } from './model.ts'
 import { readAccountName, readListed, readToldEvents } from './store.ts'
@@ -55,11 +57,16 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
     )
     .get(
       '/call/:id/event',
-      ({ accountId, params }) =>
-        success(readToldEvents(db.read, accountId, params.id), 'These are the events of the call.'),
+      async ({ accountId, params }) => {
+        const events = readToldEvents(db.read, accountId, params.id)
+        // Of a call that is older than the deliveries which are kept, the record alone is left.
+        if (events.length === 0 && (await readCall(db, accountId, params.id)) === undefined)
+          throw new Fault('not_found', 'There is no call with this id.')
+        return success(events, 'These are the events of the call.')
+      },
       {
         params: t.Object({ id: t.String() }),
-        response: responses(t.Array(ToldEvent), 'unauthenticated'),
+        response: responses(t.Array(ToldEvent), 'unauthenticated', 'not_found'),
         detail: { summary: 'The events of a call in their order, and who was told of each', ...about },
       },
     )
