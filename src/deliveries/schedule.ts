@@ -68,7 +68,7 @@ export const isTrouble = (outcome: Outcome): boolean =>
 /** Reads `Retry-After`: seconds or a date (RFC 9110, 10.2.3). */
 export function parseRetryAfter(value: string | null, nowUs: number): number | undefined {
   if (value === null) return undefined
-  if (/^\d{1,9}$/.test(value.trim())) return Number(value) * 1_000
+  if (/^\d+$/.test(value.trim())) return Number(value) * 1_000
   const atMs = Date.parse(value)
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowUs / MILLISECOND)
 }

@@ -38,6 +38,7 @@ function range(cidr: string): Range {
 }
 const loopback = LOOPBACK.map(range)
 const privateNets = PRIVATE.map(range)
+const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96')
 const special = [...SPECIAL_V4, ...SPECIAL_V6].map(range)
 
 const within = (address: Address, ranges: readonly Range[]) =>
@@ -65,8 +66,10 @@ function innermost(address: Address): Address {
   const bytes = address.toByteArray()
   switch (address.range()) {
     case 'ipv4Mapped':
-    case 'rfc6052':
       return new ipaddr.IPv4(bytes.slice(12))
+    case 'rfc6052':
+      // Of a network's own 64:ff9b:1::/48 (RFC 8215) nobody outside knows where in it the IPv4 address is.
+      return address.match(NAT64) ? new ipaddr.IPv4(bytes.slice(12)) : address
     case '6to4':
       return new ipaddr.IPv4(bytes.slice(2, 6))
     default:

@@ -44,6 +44,7 @@ test.each([
 
 test.each([
   ['seconds', '120', 120_000],
+  ['more seconds than anybody waits', '99999999999', 99_999_999_999_000],
   ['a date', 'Fri, 20 Nov 2026 00:00:30 GMT', 30_000],
   ['a date that has gone by', 'Thu, 19 Nov 2026 00:00:00 GMT', 0],
   ['nonsense', 'soon', undefined],

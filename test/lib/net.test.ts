@@ -31,6 +31,7 @@ const SPECIAL: readonly (readonly [string, string, string])[] = [
   ['IPv4-compatible', '::2', '::ffff:ffff'],
   ['IPv4-translated', '::ffff:0:0:0', '::ffff:0:ffff:ffff'],
   ['local-use NAT64', '64:ff9b:1::', '64:ff9b:1:ffff:ffff:ffff:ffff:ffff'],
+  ['local-use NAT64 that ends in a global address', '64:ff9b:1:a00:0:100:808:808', '64:ff9b:1::808:808'],
   ['discard-only', '100::', '100::ffff:ffff:ffff:ffff'],
   ['dummy prefix', '100:0:0:1::', '100:0:0:1:ffff:ffff:ffff:ffff'],
   ['Teredo', '2001::', '2001:0:ffff:ffff:ffff:ffff:ffff:ffff'],
