@@ -148,6 +148,47 @@ call_started internal 101 102
 dial_started user 102`,
   ],
   [
+    'an attended transfer that nobody answers, and that comes back to who transferred',
+    (pbx) => {
+      talk(pbx)
+      pbx.local('one', 'two', '102', 'caller')
+      pbx.enter('one', 'second')
+      pbx.leave('a')
+      pbx.enter('a', 'second')
+      pbx.ring('two', 'b', '102')
+      pbx.later(2_000)
+      pbx.request('a')
+      pbx.attendedTransfer('a', 'a', 'caller', { DestType: 'Bridge', ...pbx.snapshot('one', 'TransferTarget') })
+      pbx.hangup('a')
+      pbx.later(5_000)
+      pbx.dialEnd('two', 'b', 'NOANSWER')
+      pbx.hangup('b', 0)
+      pbx.hangup('one')
+      pbx.hangup('two')
+      pbx.channel('again', 'PJSIP/101', { linked: 'caller', num: '101' })
+      pbx.dialBegin(null, 'again', '101')
+      pbx.ringing(null, 'again')
+      pbx.later(2_000)
+      pbx.state('again', 6)
+      pbx.dialEnd(null, 'again', 'ANSWER')
+      pbx.enter('again', 'bridge-1')
+      pbx.later(2_000)
+      pbx.end('caller', 'again')
+    },
+    `${TALK}
+call_attended_transferred by 101 15551230001 to 102
+dial_ended user 101 answered
+dial_ended user 102 no_answer
+dial_started user 101
+dial_answered user 101
+dial_ended user 101 answered
+call_ended answered owner 101
+call_saved recordings 0
+
+call_started internal 101 102
+dial_started user 102`,
+  ],
+  [
     'an attended transfer into a queue',
     (pbx) => {
       talk(pbx)

@@ -100,6 +100,12 @@ export function placeDial(state: TrackerState, dest: Channel): void {
     const call = callOf(state, dest) ?? callByLinkedId(state, dest.linkedId)
     if (call === undefined) return
     place(state, dest, call)
+    const root = channelOf(state, call.root)
+    if (root !== undefined && root !== dest) {
+      // The PBX rings somebody for a call that there is already: who transferred it, since nobody answered.
+      assignStage(state, call, dest, root, false)
+      return
+    }
     call.clickToCall = true
     call.root ??= dest.id
     assignStage(state, call, dest, null, true)

@@ -236,6 +236,7 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
   const callerGone = caller === undefined || !isUp(caller)
   const members = membersOf(call, stage.id)
   const answered = members.find((member) => member.answered)
+  stage.rangUs = firstRing(members)
   if (answered !== undefined) {
     if (!members.every((member) => member.ended)) return
     stage.answeredUs = answered.answeredUs

@@ -138,6 +138,8 @@ function hangupOf(state: TrackerState, call: Call): Hangup {
   const unallocated = leg?.end?.code === UNALLOCATED || code === UNALLOCATED
   if (unallocated && last?.result === 'unavailable') return { cause: 'invalid_number', code: UNALLOCATED, by }
   const top = call.stages.findLast((stage) => stage.parentId === null)
+  // Declined: the stage says that nobody answered, the cause says why.
+  if (top?.result === 'no_answer' && leg?.end?.result === 'rejected') return { cause: 'rejected', code, by: 'callee' }
   if (top?.result) return { cause: HANGUP_CAUSE_OF[top.result], code, by }
   return { cause: unallocated ? 'invalid_number' : 'normal', code, by }
 }
