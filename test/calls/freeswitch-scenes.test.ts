@@ -161,6 +161,97 @@ call_ended answered owner 1002
 call_saved recordings 0`,
   ],
   [
+    'click-to-call through a loopback channel that bows out',
+    (pbx) => {
+      pbx.create(
+        'LA',
+        'outbound',
+        { 'Channel-Name': 'loopback/1001-a', 'Caller-Destination-Number': '1001' },
+        { loopback_leg: 'A' },
+      )
+      pbx.create(
+        'LB',
+        'inbound',
+        { 'Channel-Name': 'loopback/1001-b', 'Caller-Destination-Number': '1001' },
+        { loopback_leg: 'B', other_loopback_leg_uuid: 'LA' },
+      )
+      pbx.dial('LB', 'X', '1001')
+      pbx.later(1_000)
+      pbx.answer('X')
+      pbx.answer('LB')
+      pbx.bridge('LB', 'X')
+      pbx.answer('LA')
+      pbx.dialOutside('LA', 'T', '79031112233')
+      pbx.later(1_000)
+      pbx.answer('T')
+      pbx.bridge('LA', 'T')
+      pbx.later(2_000)
+      pbx.unbridge('LB', 'X')
+      pbx.unbridge('LA', 'T')
+      pbx.bridge('X', 'T')
+      pbx.hangup('LA')
+      pbx.hangup('LB')
+      pbx.later(2_000)
+      pbx.end('T', 'X')
+    },
+    `call_started outbound 1001 -
+dial_started user 1001
+dial_answered user 1001
+dial_started external 79031112233
+dial_answered external 79031112233
+~dial_ended user 1001 answered
+~dial_ended external 79031112233 answered
+call_ended answered owner 1001
+call_saved recordings 0`,
+  ],
+  [
+    'a leg that ended before it began',
+    (pbx) => {
+      pbx.inbound('A', '79161234567', '74950001001')
+      pbx.later(100)
+      pbx.unknown('B')
+      pbx.emit('CHANNEL_HANGUP', 'B', { 'Hangup-Cause': 'DESTINATION_OUT_OF_ORDER' })
+      pbx.create(
+        'B',
+        'outbound',
+        { 'Caller-Destination-Number': '1001', 'Other-Type': 'originator', 'Other-Leg-Unique-ID': 'A' },
+        { dialed_user: '1001' },
+      )
+      pbx.emit('CHANNEL_DESTROY', 'B')
+      pbx.later(100)
+      pbx.hangup('A', 'DESTINATION_OUT_OF_ORDER')
+    },
+    `call_started inbound 79161234567 74950001001
+dial_ended user 1001 unavailable
+call_ended failed owner -
+call_saved recordings 0`,
+  ],
+  [
+    'early media that is bridged before its answer, and one that never answers',
+    (pbx) => {
+      pbx.call('A', '1001', '979031112233')
+      pbx.dialOutside('A', 'T', '79031112233')
+      pbx.bridge('A', 'T')
+      pbx.later(2_000)
+      pbx.hangup('T', 'USER_BUSY')
+      pbx.dialOutside('A', 'U', '79031112244')
+      pbx.bridge('A', 'U')
+      pbx.later(2_000)
+      pbx.answer('U')
+      pbx.answer('A')
+      pbx.later(2_000)
+      pbx.end('U', 'A')
+    },
+    `call_started outbound 1001 79031112233
+dial_started external 79031112233
+dial_ended external 79031112233 busy
+dial_started external 79031112244
+dial_answered external 79031112244
+dial_ended external 79031112244 answered
+call_ended answered owner 1001
+call_saved recordings 0`,
+  ],
+  [
     'one originate for several groups (:_:)',
     (pbx) => {
       pbx.inbound('A', '79161234567', '74950001001')

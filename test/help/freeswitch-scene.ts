@@ -67,6 +67,10 @@ export function freeswitchScene() {
       legs.set(id, { direction, fixed, answeredUs: 0, bridgedUs: 0, variables })
       emit('CHANNEL_CREATE', id)
     },
+    /** A leg whose creation is told after other things of it. */
+    unknown(id: string): void {
+      legs.set(id, { direction: 'outbound', fixed: {}, answeredUs: 0, bridgedUs: 0, variables: {} })
+    },
     inbound(id: string, from: string, did: string): void {
       scene.create(
         id,

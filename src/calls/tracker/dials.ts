@@ -4,7 +4,6 @@ import {
   callByLinkedId,
   callOf,
   channelOf,
-  channelsOf,
   consult,
   consultationsOf,
   heardBy,
@@ -14,7 +13,8 @@ import {
   touch,
 } from './calls.ts'
 import { settleDirection } from './direction.ts'
-import type { Call, Channel, Dial, Stage, TrackerState } from './state.ts'
+import { originOf } from './origin.ts'
+import type { Call, Channel, Stage, TrackerState } from './state.ts'
 import { isUp, isVirtual, newDial, partyOf, partyOfNumber } from './state.ts'
 
 /**
@@ -24,49 +24,6 @@ import { isUp, isVirtual, newDial, partyOf, partyOfNumber } from './state.ts'
 
 /** A dial from a channel that talks to somebody is a consultation, unless the talk turns out to be over: as long we wait to see. */
 export const CONSULTATION_SETTLE_US = 60_000
-
-/** Who is behind a dial: a party, nobody (the PBX originates it), or not known yet. */
-type Origin =
-  | { kind: 'party'; channel: Channel; consulting: boolean; through: Channel | null }
-  | { kind: 'nobody' }
-  | { kind: 'unknown' }
-
-const MAX_NESTING = 16
-
-export function originOf(state: TrackerState, dial: Dial): Origin {
-  if (dial.source === null) return { kind: 'nobody' }
-  let source = channelOf(state, dial.source)
-  let through: Channel | null = null
-  for (let depth = 0; depth < MAX_NESTING && source !== undefined; depth++) {
-    if (!isVirtual(source)) return { kind: 'party', channel: source, consulting: false, through }
-    through ??= source
-    if (source.half === 1) {
-      // Click-to-call through a virtual channel: its first half goes on as the agent who answered behind the second.
-      const agent = answeredBehind(state, source)
-      return agent === undefined ? { kind: 'unknown' } : { kind: 'party', channel: agent, consulting: false, through }
-    }
-    const one = channelOf(state, source.pair)
-    if (one === undefined) return { kind: 'unknown' }
-    if (one.dial !== null) {
-      if (one.dial.source === null) return { kind: 'nobody' }
-      source = channelOf(state, one.dial.source)
-      continue
-    }
-    const talker = heardBy(state, one).find((party) => callOf(state, party) !== undefined)
-    return talker === undefined
-      ? { kind: 'unknown' }
-      : { kind: 'party', channel: talker, consulting: true, through: source }
-  }
-  return { kind: 'unknown' }
-}
-
-function answeredBehind(state: TrackerState, one: Channel): Channel | undefined {
-  const call = callOf(state, one)
-  if (call === undefined) return undefined
-  return channelsOf(state, call).find(
-    (channel) => channel.dial?.source === one.pair && channel.dial?.answeredUs !== null && channel.dial !== null,
-  )
-}
 
 export function beginDial(
   state: TrackerState,

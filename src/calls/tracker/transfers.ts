@@ -13,7 +13,8 @@ import {
   stageOf,
   touch,
 } from './calls.ts'
-import { addStage, originOf } from './dials.ts'
+import { addStage } from './dials.ts'
+import { originOf } from './origin.ts'
 import { noteAnswer } from './stages.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { ANONYMOUS, isUp, isVirtual, newDial, partyOf, partyOfNumber } from './state.ts'

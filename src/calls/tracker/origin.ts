@@ -1,0 +1,48 @@
+import { callOf, channelOf, channelsOf, heardBy } from './calls.ts'
+import type { Channel, Dial, TrackerState } from './state.ts'
+import { isVirtual } from './state.ts'
+
+/** For whom a dial is made, through whatever virtual halves stand between. */
+
+/** Who is behind a dial: a party, nobody (the PBX originates it), or not known yet. */
+type Origin =
+  | { kind: 'party'; channel: Channel; consulting: boolean; through: Channel | null }
+  | { kind: 'nobody' }
+  | { kind: 'unknown' }
+
+const MAX_NESTING = 16
+
+export function originOf(state: TrackerState, dial: Dial): Origin {
+  if (dial.source === null) return { kind: 'nobody' }
+  let source = channelOf(state, dial.source)
+  let through: Channel | null = null
+  for (let depth = 0; depth < MAX_NESTING && source !== undefined; depth++) {
+    if (!isVirtual(source)) return { kind: 'party', channel: source, consulting: false, through }
+    through ??= source
+    if (source.half === 1) {
+      // Click-to-call through a virtual channel: its first half goes on as the agent who answered behind the second.
+      const agent = answeredBehind(state, source)
+      return agent === undefined ? { kind: 'unknown' } : { kind: 'party', channel: agent, consulting: false, through }
+    }
+    const one = channelOf(state, source.pair)
+    if (one === undefined) return { kind: 'unknown' }
+    if (one.dial !== null) {
+      if (one.dial.source === null) return { kind: 'nobody' }
+      source = channelOf(state, one.dial.source)
+      continue
+    }
+    const talker = heardBy(state, one).find((party) => callOf(state, party) !== undefined)
+    return talker === undefined
+      ? { kind: 'unknown' }
+      : { kind: 'party', channel: talker, consulting: true, through: source }
+  }
+  return { kind: 'unknown' }
+}
+
+function answeredBehind(state: TrackerState, one: Channel): Channel | undefined {
+  const call = callOf(state, one)
+  if (call === undefined) return undefined
+  return channelsOf(state, call).find(
+    (channel) => channel.dial?.source === one.pair && channel.dial?.answeredUs !== null && channel.dial !== null,
+  )
+}
