@@ -181,6 +181,17 @@ const WORDS: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
   CERT_HAS_EXPIRED: 'the certificate has expired',
   ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is of an unknown authority, or its chain is not whole',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate is of an unknown authority, or its chain is not whole',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is of an unknown authority',
+  EPROTO: 'the TLS handshake failed: does the receiver speak TLS on this port?',
+  EHOSTUNREACH: 'there is no way to this address',
+  ENETUNREACH: 'there is no way to this address',
+  ETIMEDOUT: 'the connection timed out',
+  ENOTFOUND: 'the name is unknown',
+  ERR_PROXY_TUNNEL: 'the proxy refused the connection',
+  Malformed_HTTP_Response: 'the answer is not HTTP',
+  UnrequestedUpgrade: 'the answer wants another protocol',
 }
 
 /** What went wrong, in plain words. */
@@ -188,5 +199,7 @@ export function reasonOf(error: unknown, timeoutMs: number): string {
   if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${timeoutMs / 1_000} s`
   const code = codeOf(error)
   const message = error instanceof Error ? error.message : String(error)
-  return WORDS[code] ?? (code === '' ? message : `${message} (${code})`)
+  // What fetch adds for developers, the URL too, is none of the log's business.
+  const told = message.replace(/ (fetching "|For more information, ).*$/s, '')
+  return WORDS[code] ?? (code === '' ? told : `${told} (${code})`)
 }

@@ -53,6 +53,16 @@ function flood(socket: Socket, piece: string): void {
 }
 
 const HOSTILE: readonly (readonly [string, (socket: Socket, connection: number) => void, object])[] = [
+  [
+    'an upgrade that nobody asked for: said in plain words',
+    (socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
+    { outcome: { kind: 'unreachable', reason: 'the answer wants another protocol' } },
+  ],
+  [
+    'headers without end: said in plain words',
+    (socket) => socket.write(`HTTP/1.1 200 OK\r\n${`x: ${'y'.repeat(1_000)}\r\n`.repeat(10_000)}\r\n`),
+    { outcome: { kind: 'unreachable', reason: 'the answer is not HTTP' } },
+  ],
   ['an answer', (socket) => socket.write(OK), { outcome: { kind: 'delivered', status: 200 }, response: 'ok' }],
   [
     'no answer: given up in time',
