@@ -119,7 +119,11 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     options.onMissed()
   }
 
-  if (stored.length > 0) log.info({ pbx, calls: stored.length }, 'live calls were read back')
+  if (stored.length > 0) {
+    log.info({ pbx, calls: stored.length }, 'live calls were read back')
+    // What was due while nobody ran must not wait for the PBX to be heard of.
+    tick()
+  }
   return {
     feed(signals) {
       if (events.length >= MAX_WAITING) {
