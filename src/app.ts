@@ -8,7 +8,7 @@ import { createAuthService } from './auth/service.ts'
 import { countUsers, findAccountId } from './auth/store.ts'
 import { startCallRetention } from './calls/retention.ts'
 import { callRoutes } from './calls/routes.ts'
-import { type Config, wrongUsage } from './config.ts'
+import { allowListOf, type Config, wrongUsage } from './config.ts'
 import { type Database, openDatabase } from './db/database.ts'
 import { startDiskWatch } from './db/disk.ts'
 import { makeFolder } from './db/folder.ts'
@@ -26,7 +26,6 @@ import { faults } from './http/faults.ts'
 import { healthRoutes } from './http/health.ts'
 import { startServer } from './http/server.ts'
 import type { Log } from './lib/log.ts'
-import { parseAllowList } from './lib/net.ts'
 import { rfc3339 } from './lib/time.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { metricsRoutes } from './metrics/routes.ts'
@@ -70,7 +69,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     if (config.firstUser !== undefined) await ensureFirstUser(db, config.firstUser)
 
     const emitter = newEmitter()
-    const allow = allowList(config)
+    const allow = allowListOf(config.allowNets)
     const auth = createAuthService({ db })
     const webhooks = createWebhookService({ db, onChanged: () => emitter.emit('webhooks') })
     db.onForeignChange(() => emitter.emit('foreign'))
@@ -176,10 +175,4 @@ async function accountsOf(db: Database, config: Config): Promise<Map<string, num
     ids.set(account, id)
   }
   return ids
-}
-
-function allowList({ allowNets }: Config) {
-  const parsed = parseAllowList(allowNets)
-  if ('wrong' in parsed) throw wrongUsage(`--allow-net has ${parsed.wrong}, which is no network`)
-  return parsed.allow
 }

@@ -4,7 +4,7 @@ import { Value } from '@sinclair/typebox/value'
 import { CommanderError } from 'commander'
 import ipaddr from 'ipaddr.js'
 import { LOG_LEVELS } from './lib/log.ts'
-import { parseAllowList } from './lib/net.ts'
+import { type AllowList, parseAllowList } from './lib/net.ts'
 import { PbxSource, parsePbxUrl } from './lib/pbx-url.ts'
 import { parseDuration } from './lib/time.ts'
 
@@ -154,8 +154,14 @@ export function listenAddress(text: string): { host: string; port: number } {
 }
 
 function allowNets(nets: string[]): string[] {
+  allowListOf(nets)
+  return nets
+}
+
+/** The networks of `--allow-net`. @throws CommanderError naming the one that is none. */
+export function allowListOf(nets: readonly string[]): AllowList {
   const parsed = parseAllowList(nets)
-  if ('allow' in parsed) return nets
+  if ('allow' in parsed) return parsed.allow
   throw wrong(
     '--allow-net',
     `has ${JSON.stringify(parsed.wrong)}: give private, loopback, or a network like 10.0.0.0/8`,
@@ -168,7 +174,7 @@ function trustedNet(text: string): string {
   throw wrong('--trust-proxy', `has ${JSON.stringify(text)}: give a network like 10.0.0.0/8, or an address`)
 }
 
-function httpUrl(flag: string, text: string): string {
+export function httpUrl(flag: string, text: string): string {
   const protocol = URL.canParse(text) ? new URL(text).protocol : ''
   if (protocol !== 'http:' && protocol !== 'https:')
     throw wrong(flag, 'must be a URL that begins with http:// or https://')

@@ -4,6 +4,7 @@ import type { Delivery, DeliveryDetail } from '../deliveries/model.ts'
 import { EVENT_NAMES } from '../deliveries/names.ts'
 import { STATES, type State } from '../deliveries/record-store.ts'
 import { createDeliveryService } from '../deliveries/service.ts'
+import { harmless } from '../lib/paint.ts'
 import { parseTime } from '../lib/time.ts'
 import { dataOption, jsonOption } from './options.ts'
 import { withExistingStore } from './store.ts'
@@ -73,7 +74,9 @@ async function list({ data, json, limit, call, ...wanted }: ListFlags): Promise<
 }
 
 const line = (item: Delivery) =>
-  [item.id, item.created_at, item.state, item.event, `${item.attempts_made} tried`, masked(item.url)].join('\t')
+  [item.id, item.created_at, item.state, item.event, `${item.attempts_made} tried`, harmless(masked(item.url))].join(
+    '\t',
+  )
 
 async function show(id: string, { data, json }: Flags): Promise<void> {
   const detail = await withExistingStore(data, (db) => createDeliveryService({ db }).show(null, id))
@@ -83,11 +86,11 @@ async function show(id: string, { data, json }: Flags): Promise<void> {
 
 function lines({ body, attempts, url, ...rest }: DeliveryDetail): string[] {
   return [
-    ...Object.entries({ ...rest, url: masked(url) }).map(([name, value]) => `${name}\t${value ?? '-'}`),
+    ...Object.entries({ ...rest, url: harmless(masked(url)) }).map(([name, value]) => `${name}\t${value ?? '-'}`),
     ...attempts.map(({ at, status, error, duration_ms, address }) =>
-      ['attempt', at, status ?? error ?? '-', `${duration_ms} ms`, address ?? '-'].join('\t'),
+      ['attempt', at, status ?? harmless(error ?? '-'), `${duration_ms} ms`, address ?? '-'].join('\t'),
     ),
-    body,
+    harmless(body),
   ]
 }
 

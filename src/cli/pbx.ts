@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import type { Command } from 'commander'
 import { listenAddress, wrongUsage } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
+import { harmless } from '../lib/paint.ts'
 import { type PbxSource, parsePbxUrl } from '../lib/pbx-url.ts'
 import { parseDuration } from '../lib/time.ts'
 import { checkPbx } from '../pbx/check.ts'
@@ -31,7 +32,7 @@ function checkCommand(pbx: Command): void {
       if (listenMs === undefined) throw wrongUsage(`--listen-for is ${JSON.stringify(listenFor)}: give it as 5s`)
       const findings = await checkPbx(source(url), listenMs)
       if (json) console.log(JSON.stringify(findings))
-      else for (const { level, text } of findings) console.log(`${level.padEnd(8)} ${text}`)
+      else for (const { level, text } of findings) console.log(`${level.padEnd(8)} ${harmless(text)}`)
       if (findings.some(({ level }) => level === 'missing'))
         throw new Fault('unavailable', 'the PBX cannot be watched as it should be: see what is missing')
     })

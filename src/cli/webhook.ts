@@ -1,10 +1,10 @@
 import type { Command } from 'commander'
 import { findAccountId } from '../auth/store.ts'
-import { wrongUsage } from '../config.ts'
+import { allowListOf, httpUrl } from '../config.ts'
 import { newAttempt } from '../deliveries/attempt.ts'
 import { sendSample } from '../deliveries/sample.ts'
 import { Fault } from '../lib/fault.ts'
-import { parseAllowList } from '../lib/net.ts'
+import { harmless } from '../lib/paint.ts'
 import { dataOption, jsonOption, list } from './options.ts'
 import { withExistingStore } from './store.ts'
 
@@ -26,9 +26,8 @@ export function webhookCommand(program: Command): void {
 }
 
 async function sendTest(url: string, { data, json, account, allowNet, proxy }: Flags): Promise<void> {
-  const parsed = parseAllowList(allowNet)
-  if ('wrong' in parsed) throw wrongUsage(`--allow-net has ${parsed.wrong}: give private, loopback or a network`)
-  const attempt = newAttempt({ allow: parsed.allow, ...(proxy === undefined ? {} : { proxy }) })
+  const allow = allowListOf(allowNet)
+  const attempt = newAttempt({ allow, ...(proxy === undefined ? {} : { proxy: httpUrl('--proxy', proxy) }) })
   const { status, error, duration_ms, response } = await withExistingStore(data, async (db) => {
     const accountId = await findAccountId(db, account)
     if (accountId === undefined)
@@ -36,7 +35,7 @@ async function sendTest(url: string, { data, json, account, allowNet, proxy }: F
     return sendSample({ db, attempt }, accountId, url)
   })
   if (json) console.log(JSON.stringify({ status, duration_ms, error, response }))
-  else console.log([status ?? error, `${duration_ms} ms`, response ?? ''].join('\t').trimEnd())
+  else console.log([status ?? error, `${duration_ms} ms`, harmless(response ?? '')].join('\t').trimEnd())
   if (status === null || status < 200 || status >= 300)
     throw new Fault('unavailable', `the receiver did not take it: ${error ?? `it answered ${status}`}`)
 }
