@@ -9,11 +9,12 @@ const BODY_WAIT_MS = 1_000
  * A short one is read to its end, so that the connection can be used again.
  */
 export async function keptOf(response: Response, leftMs: number): Promise<string | null> {
-  const { body, headers } = response
-  if (body === null) return null
-  const length = Number(headers.get('content-length') ?? Number.NaN)
-  // Short and announced: the common case, read at once. What never comes is given up with the attempt's own 10 s.
+  const length = Number(response.headers.get('content-length') ?? Number.NaN)
+  // Short and announced: the common case, read at once. What never comes is given up with the attempt's own 10 s. Only to look at
+  // `body` would make a stream of it.
   if (length <= KEPT_BYTES) return response.text().catch(() => '')
+  const { body } = response
+  if (body === null) return null
   const deadline = Promise.withResolvers<'late'>()
   const timer = setTimeout(() => deadline.resolve('late'), Math.max(0, Math.min(leftMs, BODY_WAIT_MS)))
   const reader = body.getReader()

@@ -1,6 +1,7 @@
 import { type AllowList, newJudge } from '../lib/net.ts'
 import { type NowUs, nowUs as wallUs } from '../lib/time.ts'
 import { keptOf } from './answer.ts'
+import { createDeadlines } from './deadlines.ts'
 import { newResolver, type Resolve } from './resolver.ts'
 import { type Outcome, parseRetryAfter } from './schedule.ts'
 import type { Target } from './target.ts'
@@ -48,9 +49,11 @@ export function newAttempt(options: AttemptOptions): Attempt {
   const refusalOf = newJudge(allow)
   /** URLs that answered: there may be a kept connection. */
   const answered = new Set<string>()
+  const deadlines = createDeadlines(timeoutMs)
   return async (request) => {
     const startedMs = performance.now()
-    const signal = AbortSignal.timeout(timeoutMs)
+    const deadline = deadlines.begin()
+    const { signal } = deadline
     let address: string | null = null
     const ended = (outcome: Outcome, response: string | null = null): Attempted => ({
       outcome,
@@ -75,6 +78,8 @@ export function newAttempt(options: AttemptOptions): Attempt {
       throw new Error('no address is left')
     } catch (error) {
       return ended({ kind: 'unreachable', reason: reasonOf(error, timeoutMs) })
+    } finally {
+      deadline.over = true
     }
 
     /**

@@ -23,8 +23,8 @@ type Source = {
   later: Item[]
 }
 
-/** In memory for one webhook: enough to keep 16 requests going while the next are read. */
-const MAX_WAITING = 256
+/** In memory for one webhook: a burst of a second, so that what is stored is hardly ever read again before it is sent. */
+const MAX_WAITING = 1_024
 /** Of a webhook that is down: heads enough of different calls for its probes. */
 const MAX_WAITING_WHEN_DOWN = 64
 const MAX_LATER = 64
