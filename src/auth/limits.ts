@@ -1,5 +1,5 @@
 import { Fault } from '../lib/fault.ts'
-import { type NowUs, nowUs, SECOND } from '../lib/time.ts'
+import { type NowUs, SECOND, steadyUs } from '../lib/time.ts'
 
 const WINDOW_US = 300 * SECOND
 /** Memory stays bounded whatever comes: the keys that failed longest ago are forgotten first. */
@@ -20,8 +20,8 @@ export type AttemptLimits = {
   ): Promise<Result | undefined>
 }
 
-/** Counts failed password checks, in memory. */
-export function createAttemptLimits(now: NowUs = nowUs): AttemptLimits {
+/** Counts failed password checks, in memory. Its clock must not step: one set back a day would lock people out for it. */
+export function createAttemptLimits(now: NowUs = steadyUs): AttemptLimits {
   const tallies = new Map<string, Tally>()
 
   function tallyOf(key: string): Tally {

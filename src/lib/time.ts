@@ -14,6 +14,9 @@ export const nowUs: NowUs = () => {
   return wholeMs * MILLISECOND + Math.floor(withinMs * MILLISECOND)
 }
 
+/** A clock that never steps, in microseconds from any moment: for what is measured, not told. */
+export const steadyUs: NowUs = () => Math.floor(performance.now() * MILLISECOND)
+
 /** RFC 3339 in UTC with microseconds: `2026-11-20T21:42:00.123456Z`. */
 export function rfc3339(atUs: number): string {
   const ms = Math.floor(atUs / MILLISECOND)

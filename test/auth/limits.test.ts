@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, setSystemTime, test } from 'bun:test'
 import { createClientAddress } from '../../src/auth/client.ts'
 import { createAttemptLimits } from '../../src/auth/limits.ts'
 import { Fault } from '../../src/lib/fault.ts'
@@ -19,6 +19,15 @@ const tooMany = (seconds: number) =>
 const caught = (promise: Promise<unknown>) => promise.catch((error: unknown) => error)
 
 describe('failures in five minutes', () => {
+  test('are five minutes, whatever is done to the clock of the machine', async () => {
+    const limits = createAttemptLimits()
+    const attempt = () => caught(limits.attempt([{ key: 'a', limit: 1 }], async () => undefined))
+    setSystemTime(new Date(Date.now() + 86_400_000))
+    await attempt()
+    setSystemTime()
+    expect(await attempt()).toEqual(tooMany(300))
+  })
+
   test('are counted up to the limit, and free again when they are old', async () => {
     const { attempt, pass } = limited()
     for (let n = 0; n < 3; n += 1) {
