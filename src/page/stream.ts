@@ -25,6 +25,8 @@ export type StreamOptions = {
 /** A comment comes at least this often, so that a broken connection shows; and a token that was revoked ends its stream then. */
 const HEARTBEAT_MS = 15_000
 const MAX_STREAMS = 256
+/** So that one account cannot take all of them. */
+const MAX_STREAMS_OF_ACCOUNT = 64
 const READ_AT_ONCE = 256
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
@@ -79,7 +81,8 @@ export function startStreams(options: StreamOptions): Streams {
 
   return {
     open(accountId, token) {
-      if (clients.size >= MAX_STREAMS)
+      const own = [...clients].filter((client) => client.accountId === accountId).length
+      if (clients.size >= MAX_STREAMS || own >= MAX_STREAMS_OF_ACCOUNT)
         throw new Fault('too_many_requests', 'Too many streams are open.', { headers: { 'retry-after': '30' } })
       const client: Client = {
         accountId,

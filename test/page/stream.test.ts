@@ -94,6 +94,21 @@ describe('GET /stream of the compiled file', () => {
     expect((await ask(app, 'GET', `/call/${id}/event`, { token: stranger })).body.result).toEqual([])
   })
 
+  test('one account cannot take the streams of another', async () => {
+    const open = await Promise.all(Array.from({ length: 65 }, () => follow(app, token)))
+    const statuses = open.map(({ response }) => response.status)
+    expect(statuses.filter((status) => status === 429)).toHaveLength(1)
+    const theirs = await follow(app, stranger)
+    expect(theirs.response.status).toBe(200)
+    for (const stream of [...open, theirs]) stream.drop()
+    await Promise.all(open.map(({ ended }) => ended))
+    await until('a place is free again', async () => {
+      const again = await follow(app, token)
+      again.drop()
+      return again.response.status === 200
+    })
+  })
+
   test('a stream ends with the service', async () => {
     const mine = await follow(app, token)
     await until('it is open', () => mine.text().includes(':'))
