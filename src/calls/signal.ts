@@ -108,6 +108,8 @@ export type ChannelSignal =
       readonly transferers: readonly string[]
       readonly transferee: string | null
       readonly target: string | null
+      /** A three-way call: who brought the others together stays in it. */
+      readonly stays?: boolean
     }
   /** The channel took over a call that was not its own: pick-up, parking retrieved, intercept. */
   | { readonly kind: 'joined'; readonly id: string; readonly into: string }

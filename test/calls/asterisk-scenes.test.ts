@@ -148,6 +148,48 @@ call_started internal 101 102
 dial_started user 102`,
   ],
   [
+    'an attended transfer that becomes a call of three: who transferred talks on, until it hangs up',
+    (pbx) => {
+      talk(pbx)
+      pbx.local('one', 'two', '102', 'caller')
+      pbx.enter('one', 'second')
+      pbx.leave('a')
+      pbx.enter('a', 'second')
+      pbx.ring('two', 'b', '102')
+      pbx.state('one', 5)
+      pbx.later(2_000)
+      pbx.state('b', 6)
+      pbx.dialEnd('two', 'b', 'ANSWER')
+      pbx.enter('b', 'inner')
+      pbx.enter('two', 'inner')
+      pbx.dialEnd(null, 'one', 'ANSWER')
+      pbx.later(2_000)
+      pbx.attendedTransfer('a', 'a', 'caller', {
+        DestType: 'Threeway',
+        ...pbx.snapshot('one', 'TransferTarget'),
+      })
+      pbx.leave('a')
+      pbx.enter('a', 'bridge-1')
+      pbx.leave('one')
+      pbx.enter('one', 'bridge-1')
+      pbx.later(3_000)
+      pbx.request('a')
+      pbx.hangup('a')
+      pbx.later(2_000)
+      pbx.end('caller', 'one', 'two', 'b')
+    },
+    `${TALK}
+call_attended_transferred by 101 15551230001 to 102
+dial_ended user 101 answered
+dial_ended user 102 answered
+call_ended answered owner 102
+call_saved recordings 0
+
+call_started internal 101 102
+dial_started user 102
+dial_answered user 102`,
+  ],
+  [
     'an attended transfer that nobody answers, and that comes back to who transferred',
     (pbx) => {
       talk(pbx)

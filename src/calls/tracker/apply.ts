@@ -61,7 +61,7 @@ function applyToChannel(state: TrackerState, signal: At & Exclude<ChannelSignal,
       blindTransfer(state, signal, signal.transferer, signal.transferee, signal.to)
       return
     case 'attended_transfer':
-      attendedTransfer(state, signal, signal.transferers, signal.transferee, signal.target)
+      attendedTransfer(state, signal, signal)
       return
     case 'joined': {
       const joiner = channelOf(state, signal.id)

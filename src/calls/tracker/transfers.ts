@@ -1,6 +1,6 @@
 import { rfc3339 } from '../../lib/time.ts'
 import type { CallRecord, Party } from '../event.ts'
-import type { At } from '../signal.ts'
+import type { At, ChannelSignal } from '../signal.ts'
 import {
   callOf,
   channelOf,
@@ -82,17 +82,13 @@ function realBehind(state: TrackerState, channel: Channel | undefined, by: Chann
   return dialled ?? heardBy(state, channel).find((one) => one !== by)
 }
 
-export function attendedTransfer(
-  state: TrackerState,
-  at: At,
-  transfererIds: readonly string[],
-  transfereeId: string | null,
-  targetId: string | null,
-): void {
-  const transferers = transfererIds.flatMap((id) => channelOf(state, id) ?? [])
+type Attended = Extract<ChannelSignal, { kind: 'attended_transfer' }>
+
+export function attendedTransfer(state: TrackerState, at: At, told: Attended): void {
+  const transferers = told.transferers.flatMap((id) => channelOf(state, id) ?? [])
   const by = transferers[0]
-  const transferee = channelOf(state, transfereeId)
-  const target = channelOf(state, targetId)
+  const transferee = channelOf(state, told.transferee)
+  const target = channelOf(state, told.target)
   const calls = [transferee, target, ...transferers].flatMap((one) => callOf(state, one) ?? [])
   for (const one of transferers) calls.push(...consultationsOf(state, one.id))
   const [first, ...rest] = [...new Set(calls)].filter((call) => !call.ended).sort(older)
@@ -111,7 +107,7 @@ export function attendedTransfer(
       atUs: at.atUs,
     })
   }
-  for (const one of transferers) leave(one, at)
+  if (told.stays !== true) for (const one of transferers) leave(one, at)
   for (const call of rest) merge(state, call, first)
   first.hungUpBy = null
   touch(state, first)

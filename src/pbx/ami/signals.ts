@@ -163,14 +163,14 @@ const success = (frame: AmiFrame): boolean => frame.get('Result') === 'Success'
 const idOrNull = (id: string): string | null => (id === '' ? null : id)
 
 function attendedTransfer(_context: AmiContext, frame: AmiFrame): ChannelSignal[] {
-  // Of three that talk nobody has left.
-  if (!success(frame) || frame.get('DestType') === 'Threeway') return []
+  if (!success(frame)) return []
   return [
     {
       kind: 'attended_transfer',
       transferers: [frame.get('OrigTransfererUniqueid'), frame.get('SecondTransfererUniqueid')],
       transferee: idOrNull(frame.get('TransfereeUniqueid')),
       target: idOrNull(frame.get('TransferTargetUniqueid')),
+      stays: frame.get('DestType') === 'Threeway',
     },
   ]
 }
