@@ -15,6 +15,8 @@ export type Ingest = {
   /** Events that are told but not on disk yet. */
   readonly waiting: () => number
   readonly liveCalls: () => LiveCall[]
+  /** Calls that are not saved yet. */
+  readonly open: () => number
   /** Stores what is left and stops. */
   stop(): Promise<void>
 }
@@ -140,6 +142,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     },
     waiting: () => events.length,
     liveCalls: () => liveCalls(state),
+    open: () => state.calls.size,
     async stop() {
       stopped = true
       clearTimeout(wake)

@@ -54,6 +54,18 @@ export async function readLiveCalls(db: Database, pbx: string): Promise<string[]
   return rows.map((row) => row.state)
 }
 
+export type Orphaned = { readonly pbx: string; readonly accountId: number; readonly account: string }
+
+/** PBXs that left calls open and are none of these, with the account that was told of them. */
+export async function readOrphaned(db: Database, watched: readonly string[]): Promise<Orphaned[]> {
+  return prepared<Orphaned, [string]>(
+    db.read,
+    `SELECT DISTINCT l.pbx, e.account_id AS accountId, a.name AS account
+     FROM live_calls l JOIN events e ON e.call_id = l.id JOIN accounts a ON a.id = e.account_id
+     WHERE l.pbx NOT IN (SELECT value FROM json_each(?))`,
+  ).all(JSON.stringify(watched))
+}
+
 export type CallFilter = {
   readonly direction?: Direction
   /** Whom it was from or to. */

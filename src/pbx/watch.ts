@@ -1,9 +1,11 @@
 import { type Ingest, startIngest } from '../calls/ingest.ts'
+import { readOrphaned } from '../calls/store.ts'
 import type { LiveCall } from '../calls/tracker.ts'
 import type { Database } from '../db/database.ts'
 import type { Stored } from '../deliveries/outbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'
+import { nowUs } from '../lib/time.ts'
 import { createAmiSignals } from './ami/signals.ts'
 import { createEslSignals } from './esl/signals.ts'
 import { type PbxStatus, type Supervisor, startSupervisor, type Translators } from './supervisor.ts'
@@ -49,13 +51,46 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
     supervisor = startSupervisor({ source, translators: TRANSLATORS, feed: ingest.feed, log })
     watched.push({ accountId, supervisor, ingest })
   }
+  const closing = await closeOrphaned(options)
   return {
     status: () => watched.map(({ supervisor }) => supervisor.status()),
     liveCalls: (accountId) => watched.flatMap((one) => (one.accountId === accountId ? one.ingest.liveCalls() : [])),
     waiting: () => watched.reduce((sum, { ingest }) => sum + ingest.waiting(), 0),
     async stop() {
       await Promise.all(watched.map(({ supervisor }) => supervisor.stop()))
-      await Promise.all(watched.map(({ ingest }) => ingest.stop()))
+      await Promise.all([...watched.map(({ ingest }) => ingest.stop()), closing.stop()])
+    },
+  }
+}
+
+const LOOK_AGAIN_MS = 250
+
+/** Ends the calls that a PBX left open which is watched no more: nobody will tell of their end. */
+async function closeOrphaned({ db, pbxs, onStored, log }: WatchOptions): Promise<{ stop(): Promise<void> }> {
+  const open = new Set<Ingest>()
+  const names = pbxs.map(({ name }) => name)
+  for (const { pbx, account, accountId } of await readOrphaned(db, names)) {
+    log.warn({ pbx }, 'this PBX is watched no more: the calls that it left open are ended')
+    const ingest = await startIngest({ db, pbx, account, accountId, onStored, onMissed: () => {}, log })
+    const at = { atUs: nowUs(), arrivedUs: nowUs() }
+    ingest.feed([
+      { ...at, kind: 'connected', first: true, boot: null },
+      { ...at, kind: 'listed', channels: [] },
+    ])
+    open.add(ingest)
+  }
+  const timer = setInterval(() => {
+    for (const ingest of open) {
+      if (ingest.open() > 0) continue
+      open.delete(ingest)
+      void ingest.stop()
+    }
+    if (open.size === 0) clearInterval(timer)
+  }, LOOK_AGAIN_MS)
+  return {
+    async stop() {
+      clearInterval(timer)
+      await Promise.all([...open].map((ingest) => ingest.stop()))
     },
   }
 }

@@ -1,0 +1,37 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { startIngest } from '../../src/calls/ingest.ts'
+import { readLiveCalls } from '../../src/calls/store.ts'
+import { openDatabase } from '../../src/db/database.ts'
+import type { Stored } from '../../src/deliveries/outbox.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { startWatch } from '../../src/pbx/watch.ts'
+import { emptyFolder } from '../help/app.ts'
+import { until } from '../help/receiver.ts'
+
+const log = createLog('silent')
+
+test('calls that a PBX left open which is watched no more are ended', async () => {
+  using folder = emptyFolder()
+  const db = openDatabase(join(folder.path, 'hookswitch.db'))
+  const stored: Stored[] = []
+  const onStored = (more: readonly Stored[]) => void stored.push(...more)
+  const before = await startIngest({ db, pbx: 'old', account: 'default', accountId: 1, onStored, onMissed() {}, log })
+  const endpoint = { kind: 'external', number: '15551230001', name: null } as const
+  const channel = { linkedId: 'a', endpoint, dialled: '200', originated: false, shown: null } as const
+  before.feed([{ kind: 'channel', id: 'a', ...channel, atUs: Date.now() * 1_000, arrivedUs: 0 }])
+  await until('the call is told', () => stored.length === 1)
+  await before.stop()
+  const watch = await startWatch({ db, pbxs: [], accounts: new Map([['default', 1]]), onStored, log })
+  await until('it is over', () => stored.length === 3)
+  await watch.stop()
+  const bodies = stored.map(({ body }) => JSON.parse(body).data)
+  expect(bodies.map((data) => [data.name, data.sequence, data.pbx])).toEqual([
+    ['call_started', 1, 'old'],
+    ['call_ended', 2, 'old'],
+    ['call_saved', 3, 'old'],
+  ])
+  expect(bodies[1].call).toMatchObject({ partial: true, hangup: { cause: 'unknown', by: 'unknown' } })
+  expect(await readLiveCalls(db, 'old')).toEqual([])
+  await db.stop()
+})
