@@ -25,7 +25,7 @@ test.skipIf(CHROMIUM === undefined)(
       await block.locator('.opblock-summary-control').first().click()
       if (body !== undefined) await block.locator('textarea').first().fill(JSON.stringify(body))
       await block.locator('.execute').click()
-      return await block.locator('.live-responses-table').first().innerText()
+      return (await block.locator('.live-responses-table').first().textContent()) ?? ''
     }
     await page.goto(`${app.url}/docs`)
     const answer = await tried('postAuthLogin', { email: 'docs@example.com', password: PASSWORD })
