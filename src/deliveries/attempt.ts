@@ -103,7 +103,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
     async function send(url: string, keepalive = true): Promise<Attempted> {
       const response = await fetch(url, init(request, signal, keepalive, proxy))
       const { status, headers } = response
-      const outcome = outcomeOf(status, headers, nowUs())
+      const outcome = outcomeOf(status, headers, nowUs)
       const seen = ended(outcome)
       const kept = await keptOf(response, timeoutMs - seen.durationMs)
       return { ...seen, response: kept }
@@ -141,9 +141,10 @@ function init(
   }
 }
 
-function outcomeOf(status: number, headers: Headers, nowUs: number): Outcome {
+function outcomeOf(status: number, headers: Headers, nowUs: NowUs): Outcome {
   if (status >= 200 && status < 300) return { kind: 'delivered', status }
-  const retryAfterMs = status === 429 || status === 503 ? parseRetryAfter(headers.get('retry-after'), nowUs) : undefined
+  const retryAfterMs =
+    status === 429 || status === 503 ? parseRetryAfter(headers.get('retry-after'), nowUs()) : undefined
   return { kind: 'refused', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 

@@ -81,7 +81,8 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     pumping = true
     try {
       if (feed.refill() === 'more') setImmediate(pump)
-      for (let flight = lanes.take(steadyUs()); flight !== undefined; flight = lanes.take(steadyUs())) launch(flight)
+      const atUs = steadyUs()
+      for (let flight = lanes.take(atUs); flight !== undefined; flight = lanes.take(atUs)) launch(flight)
     } finally {
       pumping = false
     }
@@ -105,27 +106,29 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   function land(flight: Flight, atUs: number, attempted: Attempted): void {
     const { item, line, probe } = flight
     const { outcome } = attempted
-    const change = lanes.ended(flight, outcome, steadyUs())
+    // Clocks are read once for all that follows from one answer.
+    const [endedUs, landedUs] = [nowUs(), steadyUs()]
+    const change = lanes.ended(flight, outcome, landedUs)
     const stillDown = probe && line.health.down !== undefined
-    const ended = stillDown ? probed(item) : attemptedOnce(item, attempted)
-    recorder.add(item, record(item, ended, atUs, attempted, stillDown))
-    observer.ended(item, attempted, ended.state, stillDown, nowUs())
+    const ended = stillDown ? probed(item, endedUs) : attemptedOnce(item, attempted, endedUs)
+    recorder.add(item, record(item, ended, atUs, endedUs, attempted, stillDown))
+    observer.ended(item, attempted, ended.state, stillDown, endedUs)
     feed.landed(item, ended.state === 'pending')
-    lanes.release(flight, steadyUs())
+    lanes.release(flight, landedUs)
     if (change !== undefined) changed(change, item.webhookId)
     if (stopping && lanes.inFlight === 0) idle?.()
   }
 
   /** A probe that failed counts against nothing: only age ends its delivery. */
-  function probed(item: Item): Verdict {
-    const aged = nowUs() - item.sinceUs > caretaker.maxAgeUs
+  function probed(item: Item, endedUs: number): Verdict {
+    const aged = endedUs - item.sinceUs > caretaker.maxAgeUs
     return { state: verdict(item, aged ? 'failed' : 'pending') }
   }
 
-  function attemptedOnce(item: Item, { outcome }: Attempted): Verdict {
+  function attemptedOnce(item: Item, { outcome }: Attempted, endedUs: number): Verdict {
     item.tries += 1
     item.attemptsMade += 1
-    const then = next(item.tries, outcome, nowUs(), random(), scheduleMs)
+    const then = next(item.tries, outcome, endedUs, random(), scheduleMs)
     if (then.state !== 'retry') return { state: then.state }
     item.dueUs = then.atUs
     return { state: verdict(item, 'pending') }
@@ -135,12 +138,19 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const verdict = (item: Item, otherwise: 'pending' | 'failed') =>
     item.id <= (receivers.get(item.webhookId)?.cancelledTo ?? 0) ? 'cancelled' : otherwise
 
-  function record(item: Item, { state }: Verdict, atUs: number, attempted: Attempted, probe: boolean): Ended {
+  function record(
+    item: Item,
+    { state }: Verdict,
+    atUs: number,
+    landedUs: number,
+    attempted: Attempted,
+    probe: boolean,
+  ): Ended {
     const { outcome, durationMs, address, response } = attempted
     const status = outcome.kind === 'unreachable' ? null : outcome.status
     const error = outcome.kind === 'unreachable' ? outcome.reason : null
     const dueUs = state === 'pending' ? (item.dueUs ?? null) : null
-    const endedUs = state === 'pending' ? null : nowUs()
+    const endedUs = state === 'pending' ? null : landedUs
     const delivery = [stateNumber(state), item.tries, item.attemptsMade, dueUs, endedUs, item.id] as const
     return [...delivery, atUs, probe ? 1 : 0, status, durationMs, error, address, response]
   }

@@ -8,7 +8,8 @@ export function createReceivers(read: Tx, nowUs: NowUs) {
   return {
     get(webhookId: number): Receiver | undefined {
       const found = known.get(webhookId)
-      if (found !== undefined && nowUs() < found.signUntilUs) return found
+      if (found !== undefined && (found.signUntilUs === Number.POSITIVE_INFINITY || nowUs() < found.signUntilUs))
+        return found
       const receiver = readReceiver(read, webhookId, nowUs())
       if (receiver !== undefined) known.set(webhookId, receiver)
       return receiver
