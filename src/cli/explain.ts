@@ -20,6 +20,12 @@ export function explainCommand(pbx: Command): void {
     .addOption(jsonOption())
     .action((file: string, { json = false, ...options }: Flags) => {
       const explanation = explain(read(file), { pbx: basename(file), ...options })
+      const { frames, tainted } = explanation
+      if (frames > 0 && tainted.length === frames)
+        throw new Fault(
+          'invalid',
+          `${file} holds no event that a PBX sent: name a recording (.ami or .esl, see pbx record)`,
+        )
       const lines = json ? explanation.explained.map(jsonOf) : report(file, explanation, newPaint())
       for (const line of lines) console.log(line)
       if (explanation.fault !== undefined)

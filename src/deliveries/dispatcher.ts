@@ -116,6 +116,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     feed.landed(item, ended.state === 'pending')
     lanes.release(flight, landedUs)
     if (change !== undefined) changed(change, item.webhookId)
+    if (ended.state === 'failed') sayFailed(item, attempted)
     if (stopping && lanes.inFlight === 0) idle?.()
   }
 
@@ -153,6 +154,13 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const endedUs = state === 'pending' ? null : landedUs
     const delivery = [stateNumber(state), item.tries, item.attemptsMade, dueUs, endedUs, item.id] as const
     return [...delivery, atUs, probe ? 1 : 0, status, durationMs, error, address, response]
+  }
+
+  function sayFailed(item: Item, { outcome }: Attempted): void {
+    const answer = outcome.kind === 'unreachable' ? outcome.reason : outcome.status
+    const url = receivers.get(item.webhookId)?.target.plain
+    const facts = { webhook: item.webhookId, url, delivery: item.id, event: item.uuid, call: item.callId, answer }
+    log.warn(facts, 'a delivery has failed for good: hookswitch delivery retry sends it again')
   }
 
   function changed(change: 'went down' | 'came back', webhookId: number): void {

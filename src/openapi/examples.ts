@@ -77,9 +77,13 @@ const stageAnswered: Stage = {
   ...stageRinging,
   answered_at: '2026-11-20T21:51:42.104118Z',
   ring_duration: 5,
+}
+const stageEnded: Stage = {
+  ...stageAnswered,
+  ended_at: '2026-11-20T21:52:10.004118Z',
+  talk_duration: 27,
   result: 'answered',
 }
-const stageEnded: Stage = { ...stageAnswered, ended_at: '2026-11-20T21:52:10.004118Z', talk_duration: 27 }
 const stages: Stage[] = [
   stageEnded,
   {

@@ -1,4 +1,5 @@
-import { createWriteStream } from 'node:fs'
+import { createWriteStream, openSync, rmSync } from 'node:fs'
+import { Fault } from '../lib/fault.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'
 import { AmiDecoder } from './ami/decoder.ts'
 import { createDialogue } from './ami/dialogue.ts'
@@ -19,11 +20,26 @@ export type Recorder = {
   stop(): void
 }
 
-/** Records what a PBX sends: the bytes in `path`, and in `path`.timing a line `byte-offset milliseconds` for each piece. */
+/** A recording is not overwritten: it may be the only one of what happened. @throws Fault when it is there, or cannot be made. */
+function createFile(path: string) {
+  try {
+    return createWriteStream(path, { fd: openSync(path, 'wx', 0o600) })
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    if (code === 'EEXIST') throw new Fault('unavailable', `${path} is there already: name another file`)
+    throw new Fault('unavailable', `${path} cannot be made (${code}): name a file in a folder that is there`)
+  }
+}
+
+/**
+ * Records what a PBX sends: the bytes in `path`, and in `path`.timing a line `byte-offset milliseconds` for each piece. Where nothing
+ * came there are no files.
+ * @throws Fault when a file is there already or cannot be made: then nothing was connected.
+ */
 export function startRecord(source: PbxSource, path: string, { masked = false } = {}): Recorder {
   const { promise: ended, resolve } = Promise.withResolvers<string | undefined>()
-  const file = createWriteStream(path)
-  const timing = createWriteStream(`${path}.timing`)
+  const file = createFile(path)
+  const timing = createFile(`${path}.timing`)
   const startMs = performance.now()
   const mask: Mask | undefined = masked ? createMask(crypto.randomUUID()) : undefined
   let offset = 0
@@ -39,7 +55,12 @@ export function startRecord(source: PbxSource, path: string, { masked = false } 
     over = true
     talk.stop()
     link.close()
-    file.end(() => timing.end(() => resolve(reason)))
+    file.end(() =>
+      timing.end(() => {
+        if (offset === 0) for (const one of [path, `${path}.timing`]) rmSync(one, { force: true })
+        resolve(reason)
+      }),
+    )
   }
   const link = openLink(
     { host: source.host, port: source.port, tls: source.protocol === 'amis' ? { caFile: source.caFile } : undefined },

@@ -87,6 +87,9 @@ export function createLedger(): Ledger {
     if (account.ended && event.name !== 'call_saved') return `${event.name} after call_ended`
     if ((data.call.state === 'ended') !== (account.ended || event.name === 'call_ended'))
       return 'a state that is not so'
+    const isLive = data.call.state !== 'ended'
+    if (isLive && (data.call.ended_at !== null || data.call.duration !== null || data.call.talk_duration !== null))
+      return 'the end of a call is known before it is told'
     if ((data.call.result === null) !== (data.call.state !== 'ended'))
       return 'a result before the end, or none after it'
     for (const id of data.call.merged_from) {

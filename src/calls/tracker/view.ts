@@ -14,6 +14,8 @@ const between = (fromUs: number | null, toUs: number | null): number | null =>
 
 export function callView(state: TrackerState, call: Call): CallView {
   const answered = call.answeredUs !== null || call.answeredBy !== null
+  // Until its end is told a call may go on: what is known of its end is not said before.
+  const endedUs = call.ended ? call.endedUs : null
   return {
     id: call.id,
     pbx_id: call.pbxId,
@@ -27,10 +29,10 @@ export function callView(state: TrackerState, call: Call): CallView {
     did: call.did,
     started_at: time(call.startedUs),
     answered_at: time(call.answeredUs),
-    ended_at: time(call.endedUs),
-    duration: between(call.startedUs, call.endedUs),
-    wait_duration: answered ? between(call.startedUs, call.answeredUs) : between(call.startedUs, call.endedUs),
-    talk_duration: between(call.answeredUs, call.endedUs),
+    ended_at: time(endedUs),
+    duration: between(call.startedUs, endedUs),
+    wait_duration: answered ? between(call.startedUs, call.answeredUs) : between(call.startedUs, endedUs),
+    talk_duration: between(call.answeredUs, endedUs),
     result: call.ended ? resultOf(state, call) : null,
     answered_by: call.answeredBy,
     handled_by: handledBy(state, call),

@@ -29,7 +29,10 @@ export async function diagnoseStore(folder: string): Promise<StoreFound> {
     return await look(path)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    return { diagnoses: [wrong('store', why, `put a backup in its place: cp BACKUP ${path}`)], ...NOTHING }
+    return {
+      diagnoses: [wrong('store', why, `put a backup in its place: rm -f ${path}-wal ${path}-shm; cp BACKUP ${path}`)],
+      ...NOTHING,
+    }
   }
 }
 
@@ -46,7 +49,7 @@ async function look(path: string): Promise<StoreFound> {
         : wrong(
             'store',
             `${path} is damaged: ${faults[0]}`,
-            `stop the service, and put a backup in its place: cp BACKUP ${path}`,
+            `stop the service, and put a backup in its place: rm -f ${path}-wal ${path}-shm; cp BACKUP ${path}`,
           ),
       users > 0
         ? ok('users', `${users} may log in`)
