@@ -155,7 +155,7 @@ export function contradiction(state: TrackerState): string | undefined {
   for (const channel of state.channels.values()) {
     if (channel.callId !== null && state.calls.get(channel.callId)?.channels.includes(channel.id) !== true)
       return `channel ${channel.id} is of call ${channel.callId}, which does not count it`
-    if (channel.bridge !== null && state.bridges.get(channel.bridge)?.has(channel.id) !== true)
+    if (channel.bridge !== null && state.bridges.get(channel.bridge)?.includes(channel.id) !== true)
       return `channel ${channel.id} is in bridge ${channel.bridge}, which does not have it`
   }
   for (const [bridge, members] of state.bridges)

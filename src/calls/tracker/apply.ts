@@ -145,7 +145,7 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       setRecordingPath(state, channel, signal.path)
       break
     case 'variable':
-      if (call !== undefined) call.variables[signal.name] = signal.value
+      if (call !== undefined) call.variables = { ...call.variables, [signal.name]: signal.value }
       break
     case 'hangup_requested':
       hungUp(state, channel)

@@ -31,6 +31,8 @@ export function touch(state: TrackerState, call: Call | undefined): void {
   state.changed.add(call.id)
 }
 
+const NONE: Readonly<Record<string, string>> = {}
+
 export function openCall(state: TrackerState, pbxId: string, startedUs: number | null, atUs: number): Call {
   const call: Call = {
     id: state.newId(atUs),
@@ -61,7 +63,7 @@ export function openCall(state: TrackerState, pbxId: string, startedUs: number |
     recorded: false,
     voicemail: false,
     pbxAnswered: false,
-    variables: {},
+    variables: NONE,
     partial: false,
     lost: null,
     hungUpBy: null,
@@ -147,16 +149,17 @@ export function forget(state: TrackerState, call: Call): void {
 export function enterBridge(state: TrackerState, channel: Channel, bridge: string): void {
   leaveBridge(state, channel)
   channel.bridge = bridge
-  const members = state.bridges.get(bridge) ?? new Set<string>()
-  members.add(channel.id)
-  state.bridges.set(bridge, members)
+  const members = state.bridges.get(bridge)
+  if (members === undefined) state.bridges.set(bridge, [channel.id])
+  else members.push(channel.id)
 }
 
 export function leaveBridge(state: TrackerState, channel: Channel): void {
   if (channel.bridge === null) return
-  const members = state.bridges.get(channel.bridge)
-  members?.delete(channel.id)
-  if (members?.size === 0) state.bridges.delete(channel.bridge)
+  const members = state.bridges.get(channel.bridge) ?? []
+  const place = members.indexOf(channel.id)
+  if (place >= 0) members.splice(place, 1)
+  if (members.length === 0) state.bridges.delete(channel.bridge)
   channel.bridge = null
 }
 
@@ -199,6 +202,6 @@ export function heardBy(state: TrackerState, start: Channel): Channel[] {
   return parties
 }
 
-function bridgeMembers(state: TrackerState, channel: Channel): Set<string> | undefined {
+function bridgeMembers(state: TrackerState, channel: Channel): readonly string[] | undefined {
   return channel.bridge === null ? undefined : state.bridges.get(channel.bridge)
 }

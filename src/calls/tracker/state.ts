@@ -147,7 +147,8 @@ export type Call = {
   recorded: boolean
   voicemail: boolean
   pbxAnswered: boolean
-  variables: Record<string, string>
+  /** Never changed in place: most calls share the empty one. */
+  variables: Readonly<Record<string, string>>
   partial: boolean
   /** The end was not seen: why it is over. */
   lost: HangupCause | null
@@ -173,7 +174,7 @@ export type TrackerState = {
   readonly channels: Map<string, Channel>
   readonly byLinkedId: Map<string, string>
   /** Channels in each bridge. */
-  readonly bridges: Map<string, Set<string>>
+  readonly bridges: Map<string, string[]>
   /** Conference rooms by name, and who is in them. */
   readonly rooms: Map<string, Set<string>>
   /** Numbers that turned out to be extensions. */
