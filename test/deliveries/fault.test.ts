@@ -7,6 +7,7 @@ import { newUuid } from '../../src/lib/id.ts'
 import { nowUs } from '../../src/lib/time.ts'
 import { buildOnce, emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
 import { ask, newToken } from '../help/client.ts'
+import { canMount, mountSmallDisk } from '../help/disk.ts'
 import { type Receiver, startReceiver, until } from '../help/receiver.ts'
 import { listed } from './rig.ts'
 
@@ -180,18 +181,12 @@ describe('a store under load', () => {
   }, 120_000)
 })
 
-const canMount = process.getuid?.() === 0
-
 describe('a full disk', () => {
   test.skipIf(!canMount)(
     'stops nothing for good, and loses nothing that was acknowledged',
     async () => {
       using folder = emptyFolder()
-      const mounted = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', folder.path])
-      if (mounted.exitCode !== 0) {
-        console.log('skipped: a tmpfs cannot be mounted here')
-        return
-      }
+      using _disk = mountSmallDisk(folder.path, '24m')
       const receiver = startReceiver()
       const app = await startServe({ cwd: folder.path, args: SERVE })
       try {
@@ -221,7 +216,6 @@ describe('a full disk', () => {
       } finally {
         await app.stop()
         await receiver.stop()
-        Bun.spawnSync(['umount', '-l', folder.path])
       }
     },
     120_000,

@@ -1,6 +1,6 @@
 import type { FieldError } from '../../../lib/fault.ts'
 import { sameList } from './list-change.ts'
-import { SWITCHES, type Switch, type Webhook } from './resources.ts'
+import type { Switch, Webhook } from './resources.ts'
 
 /**
  * The webhook list as it is being edited. `base` is what the server had, under `etag`; rows are shown in order, a removed one stays
@@ -95,8 +95,4 @@ export function faultsByRow(
     else rows.set(row.key, [rows.get(row.key), fault.message].filter(Boolean).join(' '))
   }
   return { rows, other }
-}
-
-export function allOn(webhook: Webhook): boolean {
-  return SWITCHES.every((name) => webhook[name])
 }
