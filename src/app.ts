@@ -94,7 +94,11 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const onStored = (stored: readonly Stored[]) => emitter.emit('stored', stored)
     const watch = await startWatch({ db, pbxs: config.pbxs, accounts, onStored, log })
     started.unshift(watch)
-    const deliveries = createDeliveryService({ db, onDue: () => emitter.emit('due') })
+    const deliveries = createDeliveryService({
+      db,
+      onDue: () => emitter.emit('due'),
+      onCancelled: (ids) => emitter.emit('deliveries', ids),
+    })
     const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs } = config
     started.push(startPruner({ db, log, keepDeliveredMs, keepFailedMs }))
     started.push(startCallRetention({ db, log, keepMs: config.retentionCallsMs }))

@@ -4,7 +4,7 @@ import { oldestUs } from './claim-store.ts'
 import type { Feed } from './feed.ts'
 import type { Lanes } from './lanes.ts'
 import type { Receivers } from './receivers.ts'
-import { cancelLeft, failAged, finishCancel } from './record-store.ts'
+import { cancelLeft, failAged } from './record-store.ts'
 
 /** What has to end without an attempt, in steps small enough that nothing waits for them. */
 export type Caretaker = {
@@ -20,19 +20,26 @@ export type Caretaker = {
 
 const STEP = 500
 
-/** Cancels what waited for URLs that left the list. What is under way ends first, and is seen to the next time. */
+/** Cancels what waited for URLs that left the list; what is under way is still delivered if it succeeds. */
 export async function cancelWhatLeft({ db, feed, receivers, nowUs, ended }: Caretaker): Promise<void> {
   for (const webhookId of feed.webhookIds()) {
-    const cancelledTo = receivers.get(webhookId)?.cancelledTo ?? 0
-    if (cancelledTo === 0) continue
-    for (;;) {
-      const ids = await db.commit(cancelLeft, { webhookId, nowUs: nowUs(), step: STEP })
-      if (ids.length === 0) break
-      ended(ids, 'cancelled')
-    }
-    if (feed.holds(webhookId, cancelledTo)) continue
-    await db.commit(finishCancel, { webhookId, cancelledTo })
+    if ((receivers.get(webhookId)?.cancelledTo ?? 0) === 0) continue
+    await cancelWaiting(db, webhookId, nowUs, (ids) => ended(ids, 'cancelled'))
     receivers.drop()
+  }
+}
+
+/** Cancels what waited for a webhook when its URL left the list. `told` of each step. */
+export async function cancelWaiting(
+  db: Database,
+  webhookId: number,
+  nowUs: NowUs,
+  told: (ids: readonly number[]) => void,
+): Promise<void> {
+  for (;;) {
+    const ids = await db.commit(cancelLeft, { webhookId, nowUs: nowUs(), step: STEP })
+    if (ids.length === 0) return
+    told(ids)
   }
 }
 

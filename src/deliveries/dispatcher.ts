@@ -61,8 +61,8 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   let pumping = false
   let idle: (() => void) | undefined
 
-  function recorded(items: readonly Item[]): void {
-    for (const item of items) feed.settled(item)
+  function recorded(items: readonly Item[], overtaken: readonly number[]): void {
+    for (const item of items) feed.settled(item, overtaken.length > 0 && overtaken.includes(item.id))
     if (emitter.listenerCount('deliveries') > 0)
       emitter.emit(
         'deliveries',
@@ -123,7 +123,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   /** A probe that failed counts against nothing: only age ends its delivery. */
   function probed(item: Item, endedUs: number): Verdict {
     const aged = endedUs - item.sinceUs > caretaker.maxAgeUs
-    return { state: verdict(item, aged ? 'failed' : 'pending') }
+    return { state: aged ? 'failed' : 'pending' }
   }
 
   function attemptedOnce(item: Item, { outcome }: Attempted, endedUs: number): Verdict {
@@ -132,12 +132,8 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const then = next(item.tries, outcome, endedUs, random(), scheduleMs)
     if (then.state !== 'retry') return { state: then.state }
     item.dueUs = then.atUs
-    return { state: verdict(item, 'pending') }
+    return { state: 'pending' }
   }
-
-  /** What waited for a URL that left the list is cancelled, unless it was delivered. */
-  const verdict = (item: Item, otherwise: 'pending' | 'failed') =>
-    item.id <= (receivers.get(item.webhookId)?.cancelledTo ?? 0) ? 'cancelled' : otherwise
 
   function record(
     item: Item,
@@ -152,7 +148,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const error = outcome.kind === 'unreachable' ? outcome.reason : null
     const dueUs = state === 'pending' ? (item.dueUs ?? null) : null
     const endedUs = state === 'pending' ? null : landedUs
-    const delivery = [stateNumber(state), item.tries, item.attemptsMade, dueUs, endedUs, item.id] as const
+    const delivery = [stateNumber(state), item.tries, item.attemptsMade, dueUs, endedUs, item.sinceUs, item.id] as const
     return [...delivery, atUs, probe ? 1 : 0, status, durationMs, error, address, response]
   }
 
@@ -191,19 +187,19 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const cancel = () => {
     cancelWhatLeft(caretaker).catch((error) => log.warn({ err: error }, 'cancelling waits for the store'))
   }
-  const look = () => {
+  const look = (by: 'us' | 'others') => {
     receivers.drop()
-    feed.look()
+    feed.look(by)
     cancel()
     pump()
   }
+  const own = () => look('us')
+  const foreign = () => look('others')
   emitter.on('stored', (stored) => {
     for (const event of stored) feed.offer(event)
     pump()
   })
-  emitter.on('webhooks', look)
-  emitter.on('foreign', look)
-  emitter.on('due', look)
+  emitter.on('webhooks', own).on('due', own).on('foreign', foreign)
   const ticker = setInterval(() => {
     lanes.tick(steadyUs())
     feed.tick()
@@ -215,7 +211,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     sayLongDown()
     failWhatAged(caretaker).catch((error) => log.warn({ err: error }, 'ageing waits for the store'))
   }, CARE_MS)
-  look()
+  look('us')
 
   return {
     health(webhookId) {
@@ -234,7 +230,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     async stop() {
       stopping = true
       clearInterval(carer)
-      emitter.off('webhooks', look).off('foreign', look).off('due', look)
+      emitter.off('webhooks', own).off('due', own).off('foreign', foreign)
       const { promise, resolve } = Promise.withResolvers<void>()
       idle = resolve
       if (lanes.inFlight > 0) await promise
@@ -244,4 +240,4 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
 }
 
-type Verdict = { readonly state: 'pending' | 'delivered' | 'failed' | 'cancelled' }
+type Verdict = { readonly state: 'pending' | 'delivered' | 'failed' }

@@ -77,7 +77,8 @@ export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOpti
   }
   /** Leaves an item to the disk, where it is found again if it still waits. */
   const letGo = (item: Item) => {
-    if (!held.delete(item.id)) return
+    if (held.get(item.id) !== item) return
+    held.delete(item.id)
     bytes -= item.body.length
     const source = sourceOf(item.webhookId)
     if (item.dueUs !== undefined) source.retryUs = Math.min(source.retryUs ?? item.dueUs, item.dueUs)
@@ -89,6 +90,15 @@ export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOpti
   const leave = (item: Item) => {
     item.leaving = true
     if (item.unrecorded === 0) letGo(item)
+  }
+  /** On disk it stands otherwise than here: whatever it is there is read anew. */
+  const forget = (item: Item) => {
+    const source = sourceOf(item.webhookId)
+    source.later = source.later.filter((one) => one !== item)
+    lanes.line(item.webhookId).drop((one) => one === item)
+    leave(item)
+    source.retryUs = 0
+    hungry.add(source)
   }
   const isDue = ({ retryUs }: Source) => retryUs !== undefined && retryUs <= nowUs()
 
@@ -121,13 +131,9 @@ export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOpti
 
   return {
     webhookIds: () => [...sources.keys()],
-    holds: (webhookId: number, upToId: number): boolean =>
-      held.values().some((item) => item.webhookId === webhookId && item.id <= upToId),
 
     /** Takes in what was just stored without reading it again, unless older ones wait on disk. */
-    offer({ deliveries, uuid, callId, name, atUs, body }: Stored): void {
-      // As on disk: the schedule begins now, also for what happened hours ago and is only learnt after a reconnect.
-      const sinceUs = nowUs()
+    offer({ deliveries, uuid, callId, name, atUs, sinceUs, body }: Stored): void {
       for (const { id, webhookId } of deliveries) {
         const source = sourceOf(webhookId)
         if (id <= source.cursor) continue
@@ -160,16 +166,16 @@ export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOpti
     landed(item: Item, pending: boolean): void {
       item.unrecorded += 1
       const source = sourceOf(item.webhookId)
-      if (!pending) {
-        item.dueUs = undefined
-        leave(item)
-      } else if (lanes.line(item.webhookId).health.down !== undefined) lanes.add(item, steadyUs())
+      if (!pending) item.dueUs = undefined
+      if (!pending || item.leaving) leave(item)
+      else if (lanes.line(item.webhookId).health.down !== undefined) lanes.add(item, steadyUs())
       else if (source.later.length < MAX_LATER) source.later.push(item)
       else leave(item)
     },
-    settled(item: Item): void {
+    settled(item: Item, overtaken: boolean): void {
       item.unrecorded -= 1
-      if (item.leaving && item.unrecorded === 0) letGo(item)
+      if (overtaken) forget(item)
+      else if (item.leaving && item.unrecorded === 0) letGo(item)
       const source = sourceOf(item.webhookId)
       if (source.more) hungry.add(source)
     },
@@ -183,13 +189,18 @@ export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOpti
       for (const item of line.drop(({ id, unrecorded }) => id > lastKept && unrecorded === 0)) letGo(item)
     },
 
-    /** Reads everything anew: the table or the list changed in a way that no nudge tells. */
-    look(): void {
+    /**
+     * Reads anew what may be on disk: the table or the list changed in a way that no nudge tells. When it was another process that
+     * changed it, nothing that waits in memory is believed.
+     */
+    look(by: 'us' | 'others'): void {
       for (const webhookId of webhookIds(read)) sourceOf(webhookId)
       for (const source of sources.values()) {
         for (const item of source.later.splice(0)) leave(item)
         const gone = cancelledTo(source)
-        for (const item of lanes.line(source.webhookId).drop(({ id }) => id <= gone)) leave(item)
+        const line = lanes.line(source.webhookId)
+        for (const item of line.drop(({ id }) => id <= gone)) leave(item)
+        if (by === 'others') for (const item of line.drop(({ unrecorded }) => unrecorded === 0)) letGo(item)
         source.more = true
         source.retryUs = nextRetryUs(read, source.webhookId, 0)
         hungry.add(source)

@@ -25,6 +25,8 @@ export type NewEvent = {
 export type Stored = NewEvent & {
   readonly id: number
   readonly accountId: number
+  /** When the schedule of its deliveries began. */
+  readonly sinceUs: number
   readonly deliveries: readonly { readonly id: number; readonly webhookId: number }[]
 }
 
@@ -33,14 +35,14 @@ export type Placed = { readonly id: number; readonly webhookIds: readonly number
 
 /** Puts together what was asked for and where it was stored. */
 export function storedOf(
-  { accountId, events }: Pick<Enqueue, 'accountId' | 'events'>,
+  { accountId, events, nowUs: sinceUs }: Pick<Enqueue, 'accountId' | 'events' | 'nowUs'>,
   placed: readonly Placed[],
 ): Stored[] {
   return placed.flatMap(({ id, webhookIds }, index) => {
     const event = events[index]
     if (event === undefined) return []
     const deliveries = webhookIds.map((webhookId, place) => ({ id: id * DELIVERIES_PER_EVENT + place, webhookId }))
-    return [{ ...event, id, accountId, deliveries }]
+    return [{ ...event, id, accountId, sinceUs, deliveries }]
   })
 }
 

@@ -12,8 +12,8 @@ const LAST_TRY_MS = 5_000
 export type RecorderOptions = {
   readonly db: Database
   readonly log: Log
-  /** These are on disk now. */
-  readonly recorded: (items: readonly Item[]) => void
+  /** These are on disk now; of those `overtaken` something else was asked for meanwhile. */
+  readonly recorded: (items: readonly Item[], overtaken: readonly number[]) => void
 }
 
 /** Writes what came of attempts, as one mutation for all that came while the last commit ran, and until the store takes it. */
@@ -29,20 +29,23 @@ export function createRecorder({ db, log, recorded }: RecorderOptions) {
       const batch = waiting
       waiting = []
       writing = batch.length
-      await untilTaken(batch.flatMap(({ ended }) => ended))
+      const overtaken = await untilTaken(batch.flatMap(({ ended }) => ended))
       writing = 0
-      recorded(batch.map(({ item }) => item))
+      recorded(
+        batch.map(({ item }) => item),
+        overtaken,
+      )
     }
     idle?.()
   }
 
-  async function untilTaken(flat: readonly Ended[number][]): Promise<void> {
+  async function untilTaken(flat: readonly Ended[number][]): Promise<readonly number[]> {
     for (;;) {
       try {
-        await db.commit(recordEnded, flat)
+        const overtaken = await db.commit(recordEnded, flat)
         if (broken) log.info('the store takes outcomes again')
         broken = false
-        return
+        return overtaken
       } catch (error) {
         if (!broken)
           log.error({ err: error }, 'the store cannot be written: sending waits, outcomes are kept in memory')
@@ -52,7 +55,7 @@ export function createRecorder({ db, log, recorded }: RecorderOptions) {
             { outcomes: flat.length / ENDED_FIELDS },
             'stopping: outcomes are not on disk, those are sent again',
           )
-          return
+          return []
         }
         await Bun.sleep(AGAIN_MS)
       }

@@ -3,10 +3,16 @@ import { prepared } from '../db/prepared.ts'
 import { type LogFilter, readLog } from './log-store.ts'
 import { DELIVERIES_PER_EVENT, IS_ERASED } from './outbox.ts'
 
-/** `left`: its URL is in the list no more. `erased`: its body is no more. */
-export type Retried = 'unknown' | 'left' | 'erased' | 'queued'
+/**
+ * `left`: its URL is in the list no more. `erased`: its body is no more. A number: its URL came back, but what waited for that
+ * webhook when it left is not all cancelled yet; that has to be done first, since it would be cancelled with it.
+ */
+export type Retried = 'unknown' | 'left' | 'erased' | 'queued' | number
 
-/** A pending one is only made due; any other gets a new schedule, whose first attempt is due at once. */
+/**
+ * A pending one is only made due; any other gets a new schedule, whose first attempt is due at once. No two schedules of a delivery
+ * have the same `since`: it tells an attempt of the one before from those of the new one.
+ */
 function makeDue(tx: Tx, id: number, nowUs: number): void {
   prepared<never, [number, number]>(
     tx,
@@ -14,20 +20,25 @@ function makeDue(tx: Tx, id: number, nowUs: number): void {
   ).run(nowUs, id)
   prepared<never, [number, number, number]>(
     tx,
-    'UPDATE deliveries SET state = 0, tries = 0, due_at = ?, since = ?, ended_at = NULL WHERE id = ? AND state <> 0',
+    `UPDATE deliveries SET state = 0, tries = 0, due_at = ?, since = max(?, since + 1), ended_at = NULL
+     WHERE id = ? AND state <> 0`,
   ).run(nowUs, nowUs, id)
 }
 
-/** Why a delivery cannot be sent again, if it cannot. */
+type Row = { webhookId: number; listed: number; leaving: number; erased: number }
+
+/** Why a delivery cannot be sent again now, if it cannot. */
 function obstacle(tx: Tx, id: number): Exclude<Retried, 'queued'> | undefined {
-  const row = prepared<{ listed: number; erased: number }, [number]>(
+  const row = prepared<Row, [number]>(
     tx,
-    `SELECT w.position IS NOT NULL AS listed, ${IS_ERASED} AS erased FROM deliveries d
-     JOIN webhooks w ON w.id = d.webhook_id JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT} WHERE d.id = ?`,
+    `SELECT w.id AS webhookId, w.position IS NOT NULL AS listed, d.id <= w.cancelled_to AS leaving, ${IS_ERASED} AS erased
+     FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
+     WHERE d.id = ?`,
   ).get(id)
   if (row === null) return 'unknown'
   if (row.listed === 0) return 'left'
-  return row.erased === 1 ? 'erased' : undefined
+  if (row.erased === 1) return 'erased'
+  return row.leaving === 1 ? row.webhookId : undefined
 }
 
 export const retryOne = mutation(
@@ -48,14 +59,16 @@ export const retryOne = mutation(
 type Step = { readonly filter: LogFilter; readonly beforeId: number; readonly nowUs: number; readonly step: number }
 
 /** How many were made due, and where the next step begins (`null`: there is none). */
-export type RetryStep = { queued: number; nextId: number | null }
+export type RetryStep = { readonly queued: number; readonly nextId: number | null }
 
-/** Retries a step of what matches, newest first. */
+/** Retries a step of what matches, newest first; or none of it, when a webhook has to finish its leaving first: its id. */
 export const retryStep = mutation(
   'deliveries.retryStep',
-  (tx: Tx, { filter, beforeId, nowUs, step }: Step): RetryStep => {
-    const rows = readLog(tx, filter, beforeId, step)
-    const able = rows.filter(({ id }) => obstacle(tx, id) === undefined)
+  (tx: Tx, { filter, beforeId, nowUs, step }: Step): RetryStep | number => {
+    const rows = readLog(tx, filter, beforeId, step).map(({ id }) => ({ id, problem: obstacle(tx, id) }))
+    const leaving = rows.map(({ problem }) => problem).find((problem) => typeof problem === 'number')
+    if (leaving !== undefined) return leaving
+    const able = rows.filter(({ problem }) => problem === undefined)
     for (const { id } of able) makeDue(tx, id, nowUs)
     return { queued: able.length, nextId: rows.length < step ? null : (rows.at(-1)?.id ?? null) }
   },

@@ -2,10 +2,11 @@ import type { Database } from '../db/database.ts'
 import { PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, parseTime, rfc3339, nowUs as wallUs } from '../lib/time.ts'
+import { cancelWaiting } from './caretaker.ts'
 import { type AttemptRow, type LogFilter, type LogRow, readDelivery, readLog } from './log-store.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, LoggedAttempt } from './model.ts'
 import { STATES } from './record-store.ts'
-import { type RetryStep, retryOne, retryStep } from './retry-store.ts'
+import { retryOne, retryStep } from './retry-store.ts'
 
 export type DeliveryService = ReturnType<typeof createDeliveryService>
 
@@ -13,6 +14,8 @@ type Dependencies = {
   readonly db: Database
   /** Told after deliveries were made due. */
   readonly onDue?: () => void
+  /** Told of deliveries that were cancelled before others could be retried. */
+  readonly onCancelled?: (ids: readonly number[]) => void
   readonly nowUs?: NowUs
 }
 
@@ -25,7 +28,18 @@ const STEP = 500
 const NEWEST = Number.MAX_SAFE_INTEGER
 
 /** The log of deliveries, and what can be sent again. */
-export function createDeliveryService({ db, onDue = () => {}, nowUs = wallUs }: Dependencies) {
+export function createDeliveryService(deps: Dependencies) {
+  const { db, onDue = () => {}, onCancelled = () => {}, nowUs = wallUs } = deps
+
+  /** Asks until no webhook has to finish its leaving first. */
+  async function unlessLeaving<T>(ask: () => Promise<T | number>): Promise<T> {
+    for (;;) {
+      const answer = await ask()
+      if (typeof answer !== 'number') return answer
+      await cancelWaiting(db, answer, nowUs, onCancelled)
+    }
+  }
+
   return {
     async list(accountId: Account, filter: DeliveryFilter, limit = PAGE_SIZE, cursor?: string): Promise<DeliveryPage> {
       const [before] = cursor === undefined ? [NEWEST] : readCursor(cursor, ['number'])
@@ -44,7 +58,8 @@ export function createDeliveryService({ db, onDue = () => {}, nowUs = wallUs }: 
 
     /** @throws Fault 404, or 422 when its URL has left the list, or its body was erased. */
     async retry(accountId: Account, id: string): Promise<Delivery> {
-      const retried = await db.commit(retryOne, { accountId, id: idOf(id), nowUs: nowUs() })
+      const meant = { accountId, id: idOf(id) }
+      const retried = await unlessLeaving(() => db.commit(retryOne, { ...meant, nowUs: nowUs() }))
       if (retried === 'unknown') throw unknown()
       if (retried === 'erased')
         throw new Fault('invalid', 'What this delivery told was erased: it cannot be sent again.', {
@@ -62,8 +77,8 @@ export function createDeliveryService({ db, onDue = () => {}, nowUs = wallUs }: 
     async retryAll(accountId: Account, filter: DeliveryFilter): Promise<number> {
       const meant = logFilter(accountId, filter)
       const wanted: LogFilter = { ...meant, state: meant.state ?? 'failed', untilUs: meant.untilUs ?? nowUs() }
-      const next = (beforeId: number): Promise<RetryStep> =>
-        db.commit(retryStep, { filter: wanted, beforeId, nowUs: nowUs(), step: STEP })
+      const next = (beforeId: number) =>
+        unlessLeaving(() => db.commit(retryStep, { filter: wanted, beforeId, nowUs: nowUs(), step: STEP }))
       let all = 0
       for (let step = await next(NEWEST); ; step = await next(step.nextId)) {
         all += step.queued
