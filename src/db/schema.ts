@@ -41,6 +41,7 @@ export const webhooks = sqliteTable(
     callTransferred: flag('call_transferred'),
     callSaved: flag('call_saved'),
     cancelledTo: integer('cancelled_to').notNull().default(0),
+    leftTo: integer('left_to').notNull().default(0),
   },
   (table) => [unique().on(table.accountId, table.url, table.occurrence)],
 )

@@ -53,8 +53,9 @@ export function nextRetryUs(tx: Tx, webhookId: number, fromUs: number): number |
   return row?.dueUs ?? undefined
 }
 
+/** The webhooks for which something may wait: those in a list, and those that have not finished leaving it. */
 export function webhookIds(tx: Tx): number[] {
-  return prepared<{ id: number }, []>(tx, 'SELECT id FROM webhooks')
+  return prepared<{ id: number }, []>(tx, 'SELECT id FROM webhooks WHERE position IS NOT NULL OR cancelled_to > 0')
     .all()
     .map(({ id }) => id)
 }

@@ -68,7 +68,15 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
         'deliveries',
         items.map(({ id }) => id),
       )
+    if (overtaken.length > 0) forgetLeft()
     pump()
+  }
+
+  function forgetLeft(): void {
+    for (const webhookId of feed.forgetLeft()) {
+      said.delete(webhookId)
+      observer.left(webhookId)
+    }
   }
 
   function endedUntried(ids: readonly number[], state: 'failed' | 'cancelled'): void {
@@ -185,7 +193,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     }
   }
   const cancel = () => {
-    cancelWhatLeft(caretaker).catch((error) => log.warn({ err: error }, 'cancelling waits for the store'))
+    cancelWhatLeft(caretaker).then(forgetLeft, (error) => log.warn({ err: error }, 'cancelling waits for the store'))
   }
   const look = (by: 'us' | 'others') => {
     receivers.drop()

@@ -21,6 +21,8 @@ type Source = {
   retryUs: number | undefined
   /** Retries in memory that are not due yet. */
   later: Item[]
+  /** Its items in memory: those that wait, and those under way. */
+  held: number
 }
 
 /** In memory for one webhook: a burst of a second, so that what is stored is hardly ever read again before it is sent. */
@@ -57,7 +59,7 @@ export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOpti
   const sourceOf = (webhookId: number): Source => {
     const known = sources.get(webhookId)
     if (known !== undefined) return known
-    const source: Source = { webhookId, cursor: 0, more: true, retryUs: 0, later: [] }
+    const source: Source = { webhookId, cursor: 0, more: true, retryUs: 0, later: [], held: 0 }
     sources.set(webhookId, source)
     hungry.add(source)
     return source
@@ -72,6 +74,7 @@ export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOpti
 
   const hold = (item: Item) => {
     held.set(item.id, item)
+    sourceOf(item.webhookId).held += 1
     bytes += item.body.length
     lanes.add(item, steadyUs())
   }
@@ -81,6 +84,7 @@ export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOpti
     held.delete(item.id)
     bytes -= item.body.length
     const source = sourceOf(item.webhookId)
+    source.held -= 1
     if (item.dueUs !== undefined) source.retryUs = Math.min(source.retryUs ?? item.dueUs, item.dueUs)
     else if (!item.leaving) {
       source.cursor = Math.min(source.cursor, item.id - 1)
@@ -205,6 +209,20 @@ export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOpti
         source.retryUs = nextRetryUs(read, source.webhookId, 0)
         hungry.add(source)
       }
+    },
+
+    /** Forgets the webhooks that have left the list and of which nothing is here any more. @returns which. */
+    forgetLeft(): number[] {
+      const left = [...sources.values()].filter(({ webhookId, held }) => {
+        const receiver = receivers.get(webhookId)
+        return held === 0 && receiver?.listed !== true && (receiver?.cancelledTo ?? 0) === 0
+      })
+      for (const source of left) {
+        sources.delete(source.webhookId)
+        hungry.delete(source)
+        lanes.forget(source.webhookId)
+      }
+      return left.map(({ webhookId }) => webhookId)
     },
 
     /** Looks at the clock: what is due is taken in. */

@@ -32,5 +32,6 @@ export function newJournal(log: Log, read: Tx): Observer {
       )
     },
     dropped() {},
+    left: (webhookId) => void urls.delete(webhookId),
   }
 }

@@ -83,6 +83,8 @@ export function createLanes() {
     },
     lines: () => lines.values(),
     known: (webhookId: number) => lines.get(webhookId),
+    /** A webhook of which nothing waits nor is under way. */
+    forget: (webhookId: number) => void lines.delete(webhookId),
 
     add(item: Item, nowUs: number): void {
       const line = this.line(item.webhookId)

@@ -8,6 +8,8 @@ export type Observer = {
   ended(item: Item, attempted: Attempted, state: State, probe: boolean, atUs: number): void
   /** So many ended without an attempt: by age while their webhook was down, or because its URL left the list. */
   dropped(count: number, state: 'failed' | 'cancelled'): void
+  /** Its URL has left the list and nothing of it is under way: what is known of it can be forgotten. */
+  left(webhookId: number): void
 }
 
-export const silent: Observer = { started: () => {}, ended: () => {}, dropped: () => {} }
+export const silent: Observer = { started: () => {}, ended: () => {}, dropped: () => {}, left: () => {} }

@@ -43,3 +43,19 @@ export const pruneStep = mutation(
     return { lastId: old.length === step ? last.id : null, pruned: gone.length + alone.changes }
   },
 )
+
+/**
+ * Takes out a step of the webhooks whose URL has left the list and to which no delivery refers any more: all that is left is newer than
+ * their leaving. The newest webhook stays, so that no id is given twice: what is known of one by its id is never taken for another's.
+ * @returns how many.
+ */
+export const pruneWebhooks = mutation(
+  'deliveries.pruneWebhooks',
+  (tx: Tx, { step }: { readonly step: number }): number =>
+    prepared<never, [number]>(
+      tx,
+      `DELETE FROM webhooks WHERE id IN (SELECT id FROM webhooks WHERE position IS NULL AND cancelled_to = 0
+         AND NOT EXISTS (SELECT 1 FROM deliveries WHERE id <= left_to)
+         AND id < (SELECT max(id) FROM webhooks) LIMIT ?)`,
+    ).run(step).changes,
+)

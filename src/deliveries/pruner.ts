@@ -2,7 +2,7 @@ import type { Database } from '../db/database.ts'
 import type { Log } from '../lib/log.ts'
 import { startRounds } from '../lib/rounds.ts'
 import { MILLISECOND, type NowUs, nowUs as wallUs } from '../lib/time.ts'
-import { pruneStep } from './prune-store.ts'
+import { pruneStep, pruneWebhooks } from './prune-store.ts'
 
 export type PrunerOptions = {
   readonly db: Database
@@ -34,6 +34,10 @@ export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
       if (step.lastId === null) break
       afterId = step.lastId
       await Bun.sleep(PAUSE_MS)
+    }
+    for (let step = STEP; step > 0 && !stopped(); await Bun.sleep(PAUSE_MS)) {
+      step = await db.commit(pruneWebhooks, { step: STEP })
+      pruned += step
     }
     if (pruned > 0) log.info({ pruned }, 'what was kept long enough was taken out')
   }

@@ -57,6 +57,7 @@ export function createMetrics(nowUs = wallUs): Metrics {
         if (state === 'delivered') delivered.observe((atUs - item.atUs) / SECOND)
       },
       dropped: (count, state) => ended.inc({ state }, count),
+      left() {},
     },
     watch: (watched) => addGauges(registry, watched, nowUs),
     text: () => registry.metrics(),

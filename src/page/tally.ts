@@ -51,6 +51,10 @@ export function createTally({ emitter, accountOf, nowUs = wallUs }: TallyOptions
         else minutes.failed(accountId, atUs)
       },
       dropped() {},
+      left(webhookId) {
+        answers.delete(webhookId)
+        accounts.delete(webhookId)
+      },
     },
     minutes: minutes.read,
     last(webhookId) {
@@ -81,6 +85,9 @@ export function observers(...all: readonly Observer[]): Observer {
     },
     dropped(count, state) {
       for (const one of all) one.dropped(count, state)
+    },
+    left(webhookId) {
+      for (const one of all) one.left(webhookId)
     },
   }
 }

@@ -20,7 +20,7 @@ type Replacement = {
 
 /**
  * Replaces the whole list, or nothing of it (`false`: it is not the one that `ifMatch` names). A webhook that stays keeps its row;
- * what waits for one that leaves is cancelled by its `cancelled_to`; one that comes back comes back to its row.
+ * what waits for one that leaves is cancelled by its `cancelled_to`; one that comes back comes back to its row, as long as there is one.
  */
 export const replaceList = mutation('webhooks.replaceList', (tx: Tx, change: Replacement): boolean => {
   const { accountId, list, ifMatch } = change
@@ -45,12 +45,12 @@ export const replaceList = mutation('webhooks.replaceList', (tx: Tx, change: Rep
   })
   const left = [...known.values()].filter((row) => row.position !== null).map((row) => row.id)
   if (left.length > 0) {
-    const cancelledTo =
+    const leftTo =
       tx
         .select({ id: max(deliveries.id) })
         .from(deliveries)
         .get()?.id ?? 0
-    tx.update(webhooks).set({ position: null, cancelledTo }).where(inArray(webhooks.id, left)).run()
+    tx.update(webhooks).set({ position: null, cancelledTo: leftTo, leftTo }).where(inArray(webhooks.id, left)).run()
   }
   return true
 })

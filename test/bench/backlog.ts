@@ -110,6 +110,7 @@ export async function benchDrain(): Promise<Row[]> {
       delivered += 1
     },
     dropped: () => {},
+    left: () => {},
   }
   const startedMs = performance.now()
   const attempt = newAttempt({ allow: allowing('loopback') })

@@ -52,6 +52,7 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
   const observer = {
     started: () => {},
     dropped: () => {},
+    left: () => {},
     ended(item: { webhookId: number; atUs: number }, _: unknown, state: string, __: boolean, atUs: number) {
       if (state !== 'delivered') return
       delivered += 1

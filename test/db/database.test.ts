@@ -104,6 +104,20 @@ function store(): void {
   sqlite.close()
 }
 
+test('a store of the version before is brought up: what has left keeps its place until all of then is gone', async () => {
+  const old = new Sqlite(path, { create: true })
+  old.run(readFileSync(new URL('../../src/db/migrations/001.sql', import.meta.url), 'utf8'))
+  old.run(`INSERT INTO webhooks SELECT value, 1, 'http://' || value, 0, iif(value = 1, NULL, 0), 1, 1, 1, 1, 1, 1, 1, 0
+    FROM json_each('[1, 2]')`)
+  old.run('INSERT INTO deliveries (id, webhook_id, state, since, created_at) VALUES (128, 1, 3, 1, 1)')
+  old.run('PRAGMA user_version = 1')
+  old.close()
+  const db = openDatabase(path)
+  const rows = prepared<{ left: number }, []>(db.read, 'SELECT left_to AS left FROM webhooks ORDER BY id').all()
+  expect(rows.map(({ left }) => left)).toEqual([128, 0])
+  await db.stop()
+})
+
 test('a store is for its own user alone', () => {
   store()
   expect(statSync(path).mode & 0o777).toBe(0o600)

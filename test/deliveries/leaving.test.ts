@@ -4,6 +4,7 @@ import { openDatabase } from '../../src/db/database.ts'
 import { mutation, type Tx } from '../../src/db/mutation.ts'
 import { cancelWaiting } from '../../src/deliveries/caretaker.ts'
 import { readLog } from '../../src/deliveries/log-store.ts'
+import { silent } from '../../src/deliveries/observer.ts'
 import { DELIVERIES_PER_EVENT, enqueue } from '../../src/deliveries/outbox.ts'
 import { readReceiver } from '../../src/deliveries/receiver-store.ts'
 import { createDeliveryService } from '../../src/deliveries/service.ts'
@@ -148,6 +149,36 @@ test('what another process cancelled and retried is not believed to wait as befo
   await isIn(rig, 'call 19', 'delivered')
   await until('none waits', async () => (await rig.deliveries.list(ACCOUNT, { state: 'pending' })).items.length === 0)
   expect(receiver.received.map(({ body }) => callOf(body))).toEqual([...calls.slice(0, sent), 'call 19'])
+  await receiver.stop()
+})
+
+test('a webhook that left is forgotten when nothing of it is under way, and begins anew when it comes back', async () => {
+  const left: number[] = []
+  const { answer, state, release } = holding('slow')
+  const receiver = startReceiver(answer)
+  await using rig = newRig({ observer: { ...silent, left: (webhookId) => void left.push(webhookId) } })
+  await rig.setUrls(receiver.url)
+  state.rest = take
+  await rig.tell(...Array.from({ length: 12 }, (_, n) => `before ${n}`))
+  await until(
+    'as many as can are sent at a time',
+    () => rig.dispatcher.health(1).state === 'up' && receiver.received.length === 12,
+  )
+  state.rest = () => new Response('', { status: 500 })
+  await rig.tell('slow', 'a', 'b', 'c', 'd', 'e', 'f')
+  await until('it is down', () => rig.dispatcher.down().now === 1)
+  await rig.setUrls()
+  await isIn(rig, 'slow', 'cancelled')
+  await rig.setUrls('http://127.0.0.1:9/')
+  expect(left).toEqual([])
+  release(500)
+  await until('it is forgotten', () => left.length === 1)
+  expect(rig.dispatcher.down().now).toBe(0)
+  state.rest = take
+  await rig.setUrls(receiver.url)
+  await rig.tell('g')
+  await isIn(rig, 'g', 'delivered')
+  expect(left).toEqual([1, 2])
   await receiver.stop()
 })
 
