@@ -1,0 +1,37 @@
+import { type Attempted, newAttempt } from '../../src/deliveries/attempt.ts'
+import { targetOf } from '../../src/deliveries/target.ts'
+import { parseAllowList } from '../../src/lib/net.ts'
+
+/**
+ * A process of its own that makes attempts: which authorities are trusted is read when a process starts. Every name is at 127.0.0.1.
+ * In: rounds of URLs as JSON on standard input, those of a round at the same time. Out: what came of each, in the same shape.
+ */
+async function main(): Promise<void> {
+  const rounds: string[][] = JSON.parse(await Bun.stdin.text())
+  const parsed = parseAllowList(['loopback'])
+  if ('wrong' in parsed) throw new Error(parsed.wrong)
+  const attempt = newAttempt({ allow: parsed.allow, timeoutMs: 2_000, resolve: async () => ['127.0.0.1'] })
+  const came: Attempted[][] = []
+  for (const urls of rounds)
+    came.push(
+      await Promise.all(
+        urls.map((url) => attempt({ target: targetOf(url), id: 'x', timestampS: 1, signature: 'v1,x', body: '{}' })),
+      ),
+    )
+  process.stdout.write(JSON.stringify(came))
+}
+
+/** Makes attempts in a process that trusts these authorities besides the usual ones. */
+export async function attemptTrusting(caFile: string, rounds: readonly (readonly string[])[]): Promise<Attempted[][]> {
+  const child = Bun.spawn([process.execPath, import.meta.path], {
+    env: { ...process.env, NODE_EXTRA_CA_CERTS: caFile },
+    stdin: new Blob([JSON.stringify(rounds)]),
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const came = await new Response(child.stdout).text()
+  if ((await child.exited) !== 0) throw new Error('the process that makes attempts has failed')
+  return JSON.parse(came)
+}
+
+if (import.meta.main) await main()

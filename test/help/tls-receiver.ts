@@ -1,0 +1,55 @@
+import { createSecureContext, createServer, type TLSSocket } from 'node:tls'
+import type { Certified } from './certificate.ts'
+
+/** A request as it came over TLS: on which connection, for which name the handshake was, and which name the request gives. */
+export type Secured = {
+  readonly connection: number
+  readonly sni: string | undefined
+  readonly host: string | undefined
+}
+
+/** A receiver that speaks HTTPS and shows each name its own certificate; to none, and to an unknown one, that of `''`. */
+export async function startTlsReceiver(certificates: Readonly<Record<string, Certified>>) {
+  const requests: Secured[] = []
+  const sockets = new Set<TLSSocket>()
+  let connections = 0
+  const contexts = new Map(Object.entries(certificates).map(([name, made]) => [name, createSecureContext(made)]))
+  const server = createServer(
+    { ...certificates[''], SNICallback: (name, answer) => answer(null, contexts.get(name) ?? contexts.get('')) },
+    (socket) => {
+      connections += 1
+      const connection = connections
+      const { servername } = socket as TLSSocket & { servername?: string | false }
+      sockets.add(socket)
+      let text = ''
+      socket.on('error', () => {})
+      socket.on('data', (bytes) => {
+        text += bytes.toString()
+        for (let end = endOf(text); end <= text.length; end = endOf(text)) {
+          const host = /^host: (\S+)\r$/im.exec(text)?.[1]
+          requests.push({ connection, sni: servername === false ? undefined : servername, host })
+          text = text.slice(end)
+          socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')
+        }
+      })
+    },
+  )
+  server.on('tlsClientError', () => {})
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    requests,
+    [Symbol.dispose](): void {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+/** Where the first request ends. */
+function endOf(text: string): number {
+  const head = text.indexOf('\r\n\r\n')
+  if (head < 0) return Number.POSITIVE_INFINITY
+  return head + 4 + Number(/^content-length: (\d+)\r$/im.exec(text.slice(0, head + 2))?.[1] ?? 0)
+}
