@@ -14,6 +14,7 @@ import { startDiskWatch } from './db/disk.ts'
 import { makeFolder } from './db/folder.ts'
 import { lockFolder } from './db/lock.ts'
 import { newAttempt } from './deliveries/attempt.ts'
+import { createClock } from './deliveries/clock.ts'
 import { startDispatcher } from './deliveries/dispatcher.ts'
 import { newEmitter } from './deliveries/emitter.ts'
 import { newJournal } from './deliveries/journal.ts'
@@ -69,6 +70,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     if (config.firstUser !== undefined) await ensureFirstUser(db, config.firstUser)
 
     const emitter = newEmitter()
+    const clock = createClock({ db, log })
     const allow = allowListOf(config.allowNets)
     const auth = createAuthService({ db })
     const webhooks = createWebhookService({ db, onChanged: () => emitter.emit('webhooks') })
@@ -86,13 +88,14 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       emitter,
       attempt,
       log,
+      clock,
       scheduleMs: config.retryScheduleMs,
       observer: observers(tally.observer, metrics.observer, ...journal),
       onOutage: (name, state) => alerts.say({ what: 'webhook', state, name }),
     })
     started.push(dispatcher)
     const onStored = (stored: readonly Stored[]) => emitter.emit('stored', stored)
-    const watch = await startWatch({ db, pbxs: config.pbxs, accounts, onStored, log })
+    const watch = await startWatch({ db, pbxs: config.pbxs, accounts, onStored, clock, log })
     started.unshift(watch)
     const deliveries = createDeliveryService({
       db,
@@ -100,13 +103,13 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       onCancelled: (ids) => emitter.emit('deliveries', ids),
     })
     const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs } = config
-    started.push(startPruner({ db, log, keepDeliveredMs, keepFailedMs }))
-    started.push(startCallRetention({ db, log, keepMs: config.retentionCallsMs }))
+    started.push(startPruner({ db, log, keepDeliveredMs, keepFailedMs, mayPrune: clock.mayPrune }))
+    started.push(startCallRetention({ db, log, keepMs: config.retentionCallsMs, mayPrune: clock.mayPrune }))
     started.push(startPbxAlerts({ status: watch.status, alerts, log }), alerts)
 
     const disk = startDiskWatch({ folder: config.dataPath, log })
     started.push(disk)
-    metrics.watch({ db, dispatcher, disk, pbxs: watch.status, unstored: watch.waiting })
+    metrics.watch({ db, dispatcher, disk, pbxs: watch.status, unstored: watch.waiting, steadyUs: clock.steadyUs })
 
     const streams = startStreams({
       emitter,

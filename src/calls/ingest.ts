@@ -1,4 +1,5 @@
 import type { Database } from '../db/database.ts'
+import { type Clock, createClock } from '../deliveries/clock.ts'
 import { type NewEvent, type Stored, storedOf } from '../deliveries/outbox.ts'
 import { type NewId, newUuid } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
@@ -32,6 +33,8 @@ export type IngestOptions = {
   readonly log: Log
   readonly newId?: NewId
   readonly nowUs?: () => number
+  /** The clock on which calls and deliveries wait: settle windows must not stretch when the wall clock is set. */
+  readonly clock?: Clock
 }
 
 /** Some 6 KB each: while the store cannot be written this much waits in memory, then signals are turned away and asked for later. */
@@ -44,6 +47,7 @@ const LAST_TRY_MS = 5_000
 
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const { db, pbx, log, newId = newUuid, nowUs = wallUs } = options
+  const { steadyUs } = options.clock ?? createClock({ db, log, nowUs })
   const state = newTracker(pbx, options.account, newId)
   const stored = await readLiveCalls(db, pbx)
   restore(
@@ -51,7 +55,6 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     stored.flatMap((json) => readStored(json, log)),
   )
 
-  const clock = steadyClock(nowUs)
   let events: CallEvent[] = []
   let writing: Promise<void> | undefined
   let wake: Timer | undefined
@@ -63,7 +66,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   }, QUIET_MS)
 
   function take(signal: Signal): number | null {
-    const tracked = track(state, { ...signal, arrivedUs: clock() })
+    const tracked = track(state, { ...signal, arrivedUs: steadyUs() })
     for (const event of tracked.events) log.debug(factsOf(event, signal), 'told')
     events.push(...tracked.events)
     return tracked.wakeAtUs
@@ -72,7 +75,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   function schedule(wakeAtUs: number | null): void {
     clearTimeout(wake)
     if (wakeAtUs === null || stopped) return
-    wake = setTimeout(tick, Math.max(1, Math.ceil((wakeAtUs - clock()) / 1_000)))
+    wake = setTimeout(tick, Math.max(1, Math.ceil((wakeAtUs - steadyUs()) / 1_000)))
   }
 
   function tick(): void {
@@ -99,7 +102,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       live,
       removed,
       saved: [...merged.map((record) => savedRecord(record, nowUs())), ...batch.flatMap(savedCall)],
-      nowUs: nowUs(),
+      nowUs: steadyUs(),
     }
     for (let tries = 0; ; tries++) {
       try {
@@ -151,13 +154,6 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       if (events.length > 0 || state.changed.size > 0 || state.removed.size > 0) await write()
     },
   }
-}
-
-/** Counts on where the wall clock stood at the start, whatever is done to that clock since: settle windows must not stretch. */
-function steadyClock(nowUs: () => number): () => number {
-  const startUs = nowUs()
-  const startMs = performance.now()
-  return () => startUs + Math.round((performance.now() - startMs) * 1_000)
 }
 
 /** What the log says of an event: the ids lead to its attempts, and to the PBX's own log. */

@@ -8,6 +8,8 @@ export type CallRetentionOptions = {
   readonly db: Database
   readonly log: Log
   readonly keepMs: number
+  /** Whether the wall clock can be believed. */
+  readonly mayPrune?: () => boolean
   readonly nowUs?: NowUs
   readonly everyMs?: number
 }
@@ -19,11 +21,11 @@ const PAUSE_MS = 20
 
 /** Takes out call records that were kept long enough, in small steps. */
 export function startCallRetention(options: CallRetentionOptions): { stop(): Promise<void> } {
-  const { db, log, keepMs, nowUs = wallUs, everyMs = EVERY_MS } = options
+  const { db, log, keepMs, mayPrune = () => true, nowUs = wallUs, everyMs = EVERY_MS } = options
   return startRounds(everyMs, async (stopped) => {
     try {
       let pruned = 0
-      for (let step = STEP; step === STEP && !stopped(); await Bun.sleep(PAUSE_MS)) {
+      for (let step = STEP; step === STEP && !stopped() && mayPrune(); await Bun.sleep(PAUSE_MS)) {
         step = await db.commit(pruneCalls, { beforeUs: nowUs() - keepMs * MILLISECOND, limit: STEP })
         pruned += step
       }

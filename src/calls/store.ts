@@ -25,6 +25,7 @@ type Happened = {
   readonly live: readonly { readonly id: string; readonly state: string }[]
   readonly removed: readonly string[]
   readonly saved: readonly SavedCall[]
+  /** In steady time (deliveries/clock). */
   readonly nowUs: number
 }
 

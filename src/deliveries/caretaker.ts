@@ -13,6 +13,7 @@ export type Caretaker = {
   readonly feed: Feed
   readonly receivers: Receivers
   readonly nowUs: NowUs
+  readonly steadyUs: NowUs
   readonly maxAgeUs: number
   /** Told of deliveries that ended so. */
   readonly ended: (ids: readonly number[], state: 'failed' | 'cancelled') => void
@@ -44,14 +45,14 @@ export async function cancelWaiting(
 }
 
 /** While a webhook is down, its deliveries fail by age alone. */
-export async function failWhatAged({ db, lanes, nowUs, maxAgeUs, ended }: Caretaker): Promise<void> {
+export async function failWhatAged({ db, lanes, nowUs, steadyUs, maxAgeUs, ended }: Caretaker): Promise<void> {
   for (const { webhookId, health } of lanes.lines()) {
     if (health.down === undefined) continue
-    const now = nowUs()
+    const beforeUs = steadyUs() - maxAgeUs
     const oldest = oldestUs(db.read, webhookId)
-    if (oldest === undefined || oldest >= now - maxAgeUs) continue
+    if (oldest === undefined || oldest >= beforeUs) continue
     for (;;) {
-      const ids = await db.commit(failAged, { webhookId, nowUs: now, beforeUs: now - maxAgeUs, step: STEP })
+      const ids = await db.commit(failAged, { webhookId, nowUs: nowUs(), beforeUs, step: STEP })
       if (ids.length > 0) ended(ids, 'failed')
       if (ids.length < STEP) break
     }

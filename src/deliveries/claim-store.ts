@@ -32,14 +32,14 @@ export function claimFresh(tx: Tx, webhookId: number, afterId: number, limit: nu
     .map(item)
 }
 
-/** The retries of a webhook that are due, the longest due first. */
-export function claimRetries(tx: Tx, webhookId: number, nowUs: number, limit: number): Item[] {
+/** The retries of a webhook that are due at a steady time, the longest due first. */
+export function claimRetries(tx: Tx, webhookId: number, steadyUs: number, limit: number): Item[] {
   return prepared<Row, [number, number, number]>(
     tx,
     `SELECT ${COLUMNS} FROM deliveries d INDEXED BY deliveries_retry JOIN events e ON e.id = d.id / 128
      WHERE d.webhook_id = ? AND d.state = 0 AND d.due_at IS NOT NULL AND d.due_at <= ? ORDER BY d.due_at LIMIT ?`,
   )
-    .all(webhookId, nowUs, limit)
+    .all(webhookId, steadyUs, limit)
     .map(item)
 }
 
@@ -74,11 +74,11 @@ export function countWaiting(tx: Tx): number {
   return row?.waiting ?? 0
 }
 
-/** Since when the longest waiting delivery of a webhook waits, of those never tried and the retry that is due first. */
+/** Since when (steady time) the longest waiting delivery of a webhook waits, of those never tried and the retry that is due first. */
 export function oldestUs(tx: Tx, webhookId: number): number | undefined {
-  const fresh = `SELECT created_at AS at FROM deliveries INDEXED BY deliveries_fresh
+  const fresh = `SELECT since AS at FROM deliveries INDEXED BY deliveries_fresh
     WHERE webhook_id = ? AND state = 0 AND due_at IS NULL ORDER BY id LIMIT 1`
-  const retry = `SELECT created_at AS at FROM deliveries INDEXED BY deliveries_retry
+  const retry = `SELECT since AS at FROM deliveries INDEXED BY deliveries_retry
     WHERE webhook_id = ? AND state = 0 AND due_at IS NOT NULL ORDER BY due_at LIMIT 1`
   const row = prepared<{ oldest: number | null }, [number, number]>(
     tx,

@@ -3,6 +3,7 @@ import type { Log } from '../lib/log.ts'
 import { MILLISECOND, type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
 import type { Attempt, Attempted } from './attempt.ts'
 import { cancelWhatLeft, failWhatAged } from './caretaker.ts'
+import { type Clock, createClock } from './clock.ts'
 import type { Emitter } from './emitter.ts'
 import { createFeed } from './feed.ts'
 import { isLongDown } from './health.ts'
@@ -23,9 +24,8 @@ export type DispatcherOptions = {
   readonly observer?: Observer
   /** Told when a webhook has been down for long, and when it is back after that. */
   readonly onOutage?: (url: string, state: 'down' | 'up') => void
+  readonly clock?: Clock
   readonly nowUs?: NowUs
-  /** A clock that never steps, in microseconds from any moment. */
-  readonly steadyUs?: NowUs
   readonly random?: () => number
 }
 
@@ -51,12 +51,14 @@ const CARE_MS = 5_000
  */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const { db, emitter, attempt, log, scheduleMs = DEFAULT_SCHEDULE_MS, observer = silent, onOutage } = options
-  const { nowUs = wallUs, steadyUs = () => performance.now() * MILLISECOND, random = Math.random } = options
+  const { nowUs = wallUs, clock = createClock({ db, log, nowUs }), random = Math.random } = options
+  const { steadyUs } = clock
   const lanes = createLanes()
   const receivers = createReceivers(db.read, nowUs)
-  const feed = createFeed({ read: db.read, lanes, receivers, nowUs, steadyUs })
+  const feed = createFeed({ read: db.read, lanes, receivers, steadyUs })
   const recorder = createRecorder({ db, log, recorded })
-  const caretaker = { db, lanes, feed, receivers, nowUs, maxAgeUs: wholeScheduleUs(scheduleMs), ended: endedUntried }
+  const maxAgeUs = wholeScheduleUs(scheduleMs)
+  const caretaker = { db, lanes, feed, receivers, nowUs, steadyUs, maxAgeUs, ended: endedUntried }
   let stopping = false
   let pumping = false
   let idle: (() => void) | undefined
@@ -104,7 +106,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const atUs = nowUs()
     const timestampS = Math.floor(atUs / SECOND)
     const signature = receiver.sign(item.uuid, timestampS, item.body)
-    observer.started(item, atUs)
+    observer.started(item, flight.startedUs - item.sinceUs)
     attempt({ target: receiver.target, id: item.uuid, timestampS, signature, body: item.body }).then((attempted) => {
       land(flight, atUs, attempted)
       pump()
@@ -118,9 +120,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const [endedUs, landedUs] = [nowUs(), steadyUs()]
     const change = lanes.ended(flight, outcome, landedUs)
     const stillDown = probe && line.health.down !== undefined
-    const ended = stillDown ? probed(item, endedUs) : attemptedOnce(item, attempted, endedUs)
+    const ended = stillDown ? probed(item, landedUs) : attemptedOnce(item, attempted, landedUs)
     recorder.add(item, record(item, ended, atUs, endedUs, attempted, stillDown))
-    observer.ended(item, attempted, ended.state, stillDown, endedUs)
+    observer.ended(item, attempted, ended.state, stillDown, endedUs, landedUs - item.sinceUs)
     feed.landed(item, ended.state === 'pending')
     lanes.release(flight, landedUs)
     if (change !== undefined) changed(change, item.webhookId)
@@ -129,15 +131,15 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   /** A probe that failed counts against nothing: only age ends its delivery. */
-  function probed(item: Item, endedUs: number): Verdict {
-    const aged = endedUs - item.sinceUs > caretaker.maxAgeUs
+  function probed(item: Item, landedUs: number): Verdict {
+    const aged = landedUs - item.sinceUs > maxAgeUs
     return { state: aged ? 'failed' : 'pending' }
   }
 
-  function attemptedOnce(item: Item, { outcome }: Attempted, endedUs: number): Verdict {
+  function attemptedOnce(item: Item, { outcome }: Attempted, landedUs: number): Verdict {
     item.tries += 1
     item.attemptsMade += 1
-    const then = next(item.tries, outcome, endedUs, random(), scheduleMs)
+    const then = next(item.tries, outcome, landedUs, random(), scheduleMs)
     if (then.state !== 'retry') return { state: then.state }
     item.dueUs = then.atUs
     return { state: 'pending' }
@@ -209,6 +211,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   })
   emitter.on('webhooks', own).on('due', own).on('foreign', foreign)
   const ticker = setInterval(() => {
+    clock.look()
     lanes.tick(steadyUs())
     feed.tick()
     lanes.wake(steadyUs())

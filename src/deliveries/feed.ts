@@ -17,7 +17,7 @@ type Source = {
   readonly webhookId: number
   cursor: number
   more: boolean
-  /** In wall time; `undefined`: none waits on disk alone. */
+  /** In steady time; `undefined`: none waits on disk alone. */
   retryUs: number | undefined
   /** Retries in memory that are not due yet. */
   later: Item[]
@@ -43,13 +43,12 @@ export type FeedOptions = {
   readonly read: Tx
   readonly lanes: Lanes
   readonly receivers: Receivers
-  readonly nowUs: NowUs
   readonly steadyUs: NowUs
 }
 
 export type Feed = ReturnType<typeof createFeed>
 
-export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOptions) {
+export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
   const sources = new Map<number, Source>()
   const held = new Map<number, Item>()
   /** Those that may have something on disk to read now. */
@@ -104,7 +103,7 @@ export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOpti
     source.retryUs = 0
     hungry.add(source)
   }
-  const isDue = ({ retryUs }: Source) => retryUs !== undefined && retryUs <= nowUs()
+  const isDue = ({ retryUs }: Source) => retryUs !== undefined && retryUs <= steadyUs()
 
   /** Reads a claim's worth. @returns whether there may be more to read. */
   function claim(source: Source): boolean {
@@ -116,7 +115,7 @@ export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOpti
       for (const item of items) if (item.id > afterId && !held.has(item.id)) hold(item)
     }
     if (isDue(source)) {
-      const now = nowUs()
+      const now = steadyUs()
       const due = claimRetries(read, webhookId, now, RETRY_CLAIM)
       const wanted = due.filter(({ id }) => id > afterId && !held.has(id))
       takeIn(wanted.slice(0, free))
@@ -227,7 +226,7 @@ export function createFeed({ read, lanes, receivers, nowUs, steadyUs }: FeedOpti
 
     /** Looks at the clock: what is due is taken in. */
     tick(): void {
-      const now = nowUs()
+      const now = steadyUs()
       for (const source of sources.values()) {
         if (source.later.length > 0) {
           const due = source.later.filter(({ dueUs = 0 }) => dueUs <= now)

@@ -11,11 +11,11 @@ export type Item = {
   readonly body: string
   /** When the event happened. */
   readonly atUs: number
-  /** When the present schedule began. */
+  /** When the present schedule began, in steady time. */
   readonly sinceUs: number
   tries: number
   attemptsMade: number
-  /** Of a retry, in wall time; `undefined`: never tried. */
+  /** Of a retry, in steady time; `undefined`: never tried. */
   dueUs: number | undefined
   /** Attempts whose outcome is not on disk yet. */
   unrecorded: number

@@ -1,6 +1,7 @@
 import type { Tx } from '../db/mutation.ts'
 import { prepared } from '../db/prepared.ts'
 import { SECOND } from '../lib/time.ts'
+import { STEPPED } from './clock-store.ts'
 import { DELIVERIES_PER_EVENT } from './outbox.ts'
 import { type State, stateNumber } from './record-store.ts'
 
@@ -42,7 +43,7 @@ type Bindings = (string | number)[]
 type Condition = { readonly sql: string; readonly values: Bindings }
 
 const COLUMNS = `d.id, e.uuid, e.name AS event, e.call_id AS callId, w.url, d.state, d.attempts_made AS attemptsMade,
-  d.due_at AS dueUs, d.created_at AS createdUs, d.ended_at AS endedUs`
+  d.due_at + ${STEPPED} AS dueUs, d.created_at AS createdUs, d.ended_at AS endedUs`
 
 /** By events, whose ids are in the order of the deliveries' ids. */
 const BY_ACCOUNT = `FROM events e CROSS JOIN deliveries d

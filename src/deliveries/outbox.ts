@@ -1,5 +1,6 @@
 import { mutation, type Tx } from '../db/mutation.ts'
 import { prepared } from '../db/prepared.ts'
+import { readStepped } from './clock-store.ts'
 
 /**
  * A delivery's id is its event's id × 128 + its place among that event's deliveries: the highest place is 99, since a list holds
@@ -49,6 +50,7 @@ export function storedOf(
 export type Enqueue = {
   readonly accountId: number
   readonly events: readonly NewEvent[]
+  /** In steady time (clock). */
   readonly nowUs: number
 }
 
@@ -78,12 +80,13 @@ export function enqueueEvents(tx: Tx, { accountId, events, nowUs }: Enqueue): Pl
     tx,
     'INSERT INTO deliveries (id, webhook_id, state, since, created_at) VALUES (?, ?, 0, ?, ?)',
   )
+  const createdUs = nowUs + readStepped(tx).steppedUs
   return events.map(({ uuid, callId, name, sequence, atUs, body }) => {
     const id = Number(insertEvent.run(uuid, accountId, callId, name, sequence, atUs, body).lastInsertRowid)
     const wanted = SWITCH[name] ?? name
     const webhookIds = webhooks.filter((webhook) => webhook[wanted] === 1).map((webhook) => webhook.id)
     webhookIds.forEach((webhookId, place) => {
-      insertDelivery.run(id * DELIVERIES_PER_EVENT + place, webhookId, nowUs, nowUs)
+      insertDelivery.run(id * DELIVERIES_PER_EVENT + place, webhookId, nowUs, createdUs)
     })
     return { id, webhookIds }
   })

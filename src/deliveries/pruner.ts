@@ -9,6 +9,8 @@ export type PrunerOptions = {
   readonly log: Log
   readonly keepDeliveredMs: number
   readonly keepFailedMs: number
+  /** Whether the wall clock can be believed. */
+  readonly mayPrune?: () => boolean
   readonly nowUs?: NowUs
   readonly everyMs?: number
 }
@@ -20,12 +22,13 @@ const PAUSE_MS = 20
 
 /** Takes out what has been kept long enough, in small steps. */
 export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
-  const { db, log, keepDeliveredMs, keepFailedMs, nowUs = wallUs, everyMs = EVERY_MS } = options
+  const { db, log, keepDeliveredMs, keepFailedMs, mayPrune = () => true } = options
+  const { nowUs = wallUs, everyMs = EVERY_MS } = options
 
   async function prune(stopped: () => boolean): Promise<void> {
     let afterId = 0
     let pruned = 0
-    while (!stopped()) {
+    while (!stopped() && mayPrune()) {
       const now = nowUs()
       const deliveredBeforeUs = now - keepDeliveredMs * MILLISECOND
       const failedBeforeUs = now - keepFailedMs * MILLISECOND

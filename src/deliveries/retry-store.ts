@@ -1,5 +1,6 @@
 import { mutation, type Tx } from '../db/mutation.ts'
 import { prepared } from '../db/prepared.ts'
+import { readStepped } from './clock-store.ts'
 import { type LogFilter, readLog } from './log-store.ts'
 import { DELIVERIES_PER_EVENT, IS_ERASED } from './outbox.ts'
 
@@ -14,15 +15,16 @@ export type Retried = 'unknown' | 'left' | 'erased' | 'queued' | number
  * have the same `since`: it tells an attempt of the one before from those of the new one.
  */
 function makeDue(tx: Tx, id: number, nowUs: number): void {
+  const steadyUs = nowUs - readStepped(tx).steppedUs
   prepared<never, [number, number]>(
     tx,
     'UPDATE deliveries SET due_at = ? WHERE id = ? AND state = 0 AND due_at IS NOT NULL',
-  ).run(nowUs, id)
+  ).run(steadyUs, id)
   prepared<never, [number, number, number]>(
     tx,
     `UPDATE deliveries SET state = 0, tries = 0, due_at = ?, since = max(?, since + 1), ended_at = NULL
      WHERE id = ? AND state <> 0`,
-  ).run(nowUs, nowUs, id)
+  ).run(steadyUs, steadyUs, id)
 }
 
 type Row = { webhookId: number; listed: number; leaving: number; erased: number }

@@ -4,7 +4,7 @@ import type { DiskWatch } from '../db/disk.ts'
 import { countWaiting, oldestUs, webhookIds } from '../deliveries/claim-store.ts'
 import type { Dispatcher } from '../deliveries/dispatcher.ts'
 import type { Observer } from '../deliveries/observer.ts'
-import { SECOND, nowUs as wallUs } from '../lib/time.ts'
+import { type NowUs, SECOND } from '../lib/time.ts'
 import type { PbxStatus } from '../pbx/supervisor.ts'
 
 /** What is asked when somebody scrapes. */
@@ -15,6 +15,8 @@ export type Watched = {
   readonly pbxs: () => readonly PbxStatus[]
   /** Events that are told but not on disk yet. */
   readonly unstored: () => number
+  /** The clock on which deliveries wait. */
+  readonly steadyUs: NowUs
 }
 
 export type Metrics = { readonly observer: Observer; watch(watched: Watched): void; text(): Promise<string> }
@@ -25,7 +27,7 @@ const PBX_STATES = ['connecting', 'up', 'down', 'refused'] as const
 const BACKLOG_FRESH_US = 5 * SECOND
 
 /** The metrics of one process. No label is made of what clients choose: the only names in them are those of the configured PBXs. */
-export function createMetrics(nowUs = wallUs): Metrics {
+export function createMetrics(): Metrics {
   const registry = new Registry()
   const registers = [registry]
   const attempts = new Counter({
@@ -41,30 +43,33 @@ export function createMetrics(nowUs = wallUs): Metrics {
     registers,
   })
   const latency = (name: string, help: string) => new Histogram({ name, help, buckets: LATENCY_S, registers })
-  const first = latency('hookswitch_first_attempt_seconds', 'From the event to its first attempt')
-  const delivered = latency('hookswitch_delivered_seconds', 'From the event to the answer that took it')
+  const first = latency('hookswitch_first_attempt_seconds', 'From when an event was stored to its first attempt')
+  const delivered = latency(
+    'hookswitch_delivered_seconds',
+    'From when an event was stored, or sent again by hand, to the answer that took it',
+  )
   const duration = latency('hookswitch_attempt_seconds', 'How long attempts took')
 
   return {
     observer: {
-      started(item, atUs) {
-        if (item.attemptsMade === 0 && item.dueUs === undefined) first.observe((atUs - item.atUs) / SECOND)
+      started(item, waitedUs) {
+        if (item.attemptsMade === 0 && item.dueUs === undefined) first.observe(waitedUs / SECOND)
       },
-      ended(item, { outcome, durationMs }, state, probe, atUs) {
+      ended(_item, { outcome, durationMs }, state, probe, _atUs, waitedUs) {
         attempts.inc({ outcome: outcome.kind, probe: String(probe) })
         duration.observe(durationMs / 1_000)
         if (state !== 'pending') ended.inc({ state })
-        if (state === 'delivered') delivered.observe((atUs - item.atUs) / SECOND)
+        if (state === 'delivered') delivered.observe(waitedUs / SECOND)
       },
       dropped: (count, state) => ended.inc({ state }, count),
       left() {},
     },
-    watch: (watched) => addGauges(registry, watched, nowUs),
+    watch: (watched) => addGauges(registry, watched),
     text: () => registry.metrics(),
   }
 }
 
-function addGauges(registry: Registry, { db, dispatcher, disk, pbxs, unstored }: Watched, nowUs: () => number): void {
+function addGauges(registry: Registry, { db, dispatcher, disk, pbxs, unstored, steadyUs }: Watched): void {
   const registers = [registry]
   const gauge = (name: string, help: string, read: () => number | undefined) =>
     new Gauge({
@@ -87,7 +92,7 @@ function addGauges(registry: Registry, { db, dispatcher, disk, pbxs, unstored }:
         this.inc(read())
       },
     })
-  const backlog = backlogOf(db, nowUs)
+  const backlog = backlogOf(db, steadyUs)
   gauge('deliveries_waiting', 'Deliveries that wait, counted up to a million of each kind', () => backlog().waiting)
   gauge('oldest_waiting_seconds', 'How long the oldest delivery waits', () => backlog().oldestS)
   gauge('attempts_in_flight', 'Requests under way', () => dispatcher.inFlight)
@@ -129,12 +134,12 @@ function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
   })
 }
 
-function backlogOf(db: Database, nowUs: () => number) {
+function backlogOf(db: Database, steadyUs: NowUs) {
   let askedUs = Number.NEGATIVE_INFINITY
   let last = { waiting: 0, oldestS: 0 }
   return () => {
-    const now = nowUs()
-    if (Math.abs(now - askedUs) < BACKLOG_FRESH_US) return last
+    const now = steadyUs()
+    if (now - askedUs < BACKLOG_FRESH_US) return last
     askedUs = now
     const oldest = webhookIds(db.read).flatMap((id) => oldestUs(db.read, id) ?? [])
     const oldestS = oldest.length === 0 ? 0 : Math.max(0, now - Math.min(...oldest)) / SECOND

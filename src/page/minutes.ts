@@ -35,8 +35,7 @@ export function createMinutes(): Minutes {
     }
     const place = minute % HOUR
     const held = slots[place]
-    // After the clock was set back, what happens counts for the newest minute that there was.
-    if (held !== undefined && held.minute >= minute) return held
+    if (held?.minute === minute) return held
     const fresh = emptySlot(minute)
     slots[place] = fresh
     return fresh

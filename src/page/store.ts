@@ -1,5 +1,6 @@
 import type { Tx } from '../db/mutation.ts'
 import { prepared } from '../db/prepared.ts'
+import { STEPPED } from '../deliveries/clock-store.ts'
 import type { LogRow } from '../deliveries/log-store.ts'
 import type { Delivery } from '../deliveries/model.ts'
 import { DELIVERIES_PER_EVENT } from '../deliveries/outbox.ts'
@@ -12,7 +13,7 @@ import type { ToldEvent } from './model.ts'
 type Row = LogRow & { readonly accountId: number }
 
 const DELIVERY = `SELECT d.id, e.account_id AS accountId, e.uuid, e.name AS event, e.call_id AS callId, w.url, d.state,
-    d.attempts_made AS attemptsMade, d.due_at AS dueUs, d.created_at AS createdUs, d.ended_at AS endedUs
+    d.attempts_made AS attemptsMade, d.due_at + ${STEPPED} AS dueUs, d.created_at AS createdUs, d.ended_at AS endedUs
   FROM deliveries d JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT} JOIN webhooks w ON w.id = d.webhook_id`
 
 /** These deliveries as they are now, each with its account. */

@@ -42,12 +42,11 @@ export function createTally({ emitter, accountOf, nowUs = wallUs }: TallyOptions
   return {
     observer: {
       started() {},
-      ended(item, attempted, _state, _probe, atUs) {
+      ended(item, attempted, _state, _probe, atUs, waitedUs) {
         answers.set(item.webhookId, [atUs, attempted])
         const accountId = accountIdOf(item)
         if (accountId === undefined) return
-        // From when it was stored: what is only learnt after a reconnect may have happened hours before.
-        if (attempted.outcome.kind === 'delivered') minutes.delivered(accountId, Math.max(0, atUs - item.sinceUs), atUs)
+        if (attempted.outcome.kind === 'delivered') minutes.delivered(accountId, waitedUs, atUs)
         else minutes.failed(accountId, atUs)
       },
       dropped() {},
@@ -77,11 +76,11 @@ function shown(atUs: number, { outcome, durationMs }: Attempted): LastAnswer {
 /** Several watchers of the dispatcher as one. */
 export function observers(...all: readonly Observer[]): Observer {
   return {
-    started(item, atUs) {
-      for (const one of all) one.started(item, atUs)
+    started(item, waitedUs) {
+      for (const one of all) one.started(item, waitedUs)
     },
-    ended(item, attempted, state, probe, atUs) {
-      for (const one of all) one.ended(item, attempted, state, probe, atUs)
+    ended(...ended) {
+      for (const one of all) one.ended(...ended)
     },
     dropped(count, state) {
       for (const one of all) one.dropped(count, state)

@@ -2,6 +2,7 @@ import { type Ingest, startIngest } from '../calls/ingest.ts'
 import { readOrphaned } from '../calls/store.ts'
 import type { LiveCall } from '../calls/tracker.ts'
 import type { Database } from '../db/database.ts'
+import { type Clock, createClock } from '../deliveries/clock.ts'
 import type { Stored } from '../deliveries/outbox.ts'
 import type { Log } from '../lib/log.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'
@@ -28,12 +29,14 @@ export type WatchOptions = {
   /** The id of each account by name. */
   readonly accounts: ReadonlyMap<string, number>
   readonly onStored: (stored: readonly Stored[]) => void
+  /** The clock on which calls and deliveries wait. */
+  readonly clock?: Clock
   readonly log: Log
 }
 
 /** Watches every PBX: connection → signals → tracker → store. */
 export async function startWatch(options: WatchOptions): Promise<Watch> {
-  const { db, accounts, onStored, log } = options
+  const { db, accounts, onStored, log, clock = createClock({ db, log }) } = options
   const watched: { accountId: number; supervisor: Supervisor; ingest: Ingest }[] = []
   for (const source of options.pbxs) {
     const accountId = accounts.get(source.account)
@@ -46,12 +49,13 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
       accountId,
       onStored,
       onMissed: () => supervisor?.reconnect(),
+      clock,
       log,
     })
     supervisor = startSupervisor({ source, translators: TRANSLATORS, feed: ingest.feed, log })
     watched.push({ accountId, supervisor, ingest })
   }
-  const closing = await closeOrphaned(options)
+  const closing = await closeOrphaned(options, clock)
   return {
     status: () => watched.map(({ supervisor }) => supervisor.status()),
     liveCalls: (accountId) => watched.flatMap((one) => (one.accountId === accountId ? one.ingest.liveCalls() : [])),
@@ -66,12 +70,15 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
 const LOOK_AGAIN_MS = 250
 
 /** Ends the calls that a PBX left open which is watched no more: nobody will tell of their end. */
-async function closeOrphaned({ db, pbxs, onStored, log }: WatchOptions): Promise<{ stop(): Promise<void> }> {
+async function closeOrphaned(
+  { db, pbxs, onStored, log }: WatchOptions,
+  clock: Clock,
+): Promise<{ stop(): Promise<void> }> {
   const open = new Set<Ingest>()
   const names = pbxs.map(({ name }) => name)
   for (const { pbx, account, accountId } of await readOrphaned(db, names)) {
     log.warn({ pbx }, 'this PBX is watched no more: the calls that it left open are ended')
-    const ingest = await startIngest({ db, pbx, account, accountId, onStored, onMissed: () => {}, log })
+    const ingest = await startIngest({ db, pbx, account, accountId, onStored, onMissed: () => {}, clock, log })
     const at = { atUs: nowUs(), arrivedUs: nowUs() }
     ingest.feed([
       { ...at, kind: 'connected', first: true, boot: null },

@@ -6,7 +6,10 @@ import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { Stored } from '../../src/deliveries/outbox.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { nowUs } from '../../src/lib/time.ts'
+import { createWebhookService } from '../../src/webhooks/service.ts'
 import { emptyFolder } from '../help/app.ts'
+import { webhook } from '../help/client.ts'
 
 const log = createLog('silent')
 const undo: (() => Promise<void> | void)[] = []
@@ -44,7 +47,7 @@ const FINISH: readonly ChannelSignal[] = [
 const ALL = ['call_started', 'dial_started', 'dial_answered', 'dial_ended', 'call_ended', 'call_saved']
 
 /** Starts an ingest; `stored` is what was told to be on disk, in order. */
-async function start(db: Database, options: { onMissed?: () => void } = {}) {
+async function start(db: Database, options: { onMissed?: () => void; nowUs?: () => number } = {}) {
   const stored: Stored[] = []
   const waiting: { count: number; resolve: () => void }[] = []
   const onStored = (more: readonly Stored[]) => {
@@ -57,7 +60,8 @@ async function start(db: Database, options: { onMissed?: () => void } = {}) {
     account: 'default',
     accountId: 1,
     onStored,
-    onMissed: options.onMissed ?? (() => {}),
+    onMissed: () => {},
+    ...options,
     log,
   })
   const has = (count: number) => {
@@ -96,6 +100,20 @@ test('a call goes on under its id after a restart, and counts on', async () => {
   expect([...first.names(), ...second.names()]).toEqual(ALL)
   expect(new Set([...first.stored, ...second.stored].map((event) => event.callId)).size).toBe(1)
   expect([...first.stored, ...second.stored].map((event) => event.sequence)).toEqual([1, 2, 3, 4, 5, 6])
+})
+
+test('a call comes to its end in time when the clock is set back before a restart', async () => {
+  const db = openStore()
+  await createWebhookService({ db }).replace(1, [webhook('http://127.0.0.1:9/')], null)
+  const first = await start(db)
+  first.feed([...BEGIN, ...FINISH].map(at))
+  await first.has(2)
+  await first.stop()
+  expect(first.names()).not.toContain('call_saved')
+  const second = await start(db, { nowUs: () => nowUs() - 86_400_000_000 })
+  undo.push(second.stop)
+  await second.has(ALL.length - first.stored.length)
+  expect([...first.names(), ...second.names()]).toEqual(ALL)
 })
 
 test('a call that an earlier process left open is closed by the first list that lacks it', async () => {

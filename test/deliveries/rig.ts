@@ -3,13 +3,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openDatabase } from '../../src/db/database.ts'
 import { type AttemptOptions, newAttempt } from '../../src/deliveries/attempt.ts'
+import { createClock } from '../../src/deliveries/clock.ts'
 import { type DispatcherOptions, startDispatcher } from '../../src/deliveries/dispatcher.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
 import { enqueue, storedOf } from '../../src/deliveries/outbox.ts'
 import { createDeliveryService } from '../../src/deliveries/service.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { parseAllowList } from '../../src/lib/net.ts'
-import { nowUs } from '../../src/lib/time.ts'
+import { type NowUs, nowUs as wallUs } from '../../src/lib/time.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
 
 export const ACCOUNT = 1
@@ -33,7 +34,12 @@ export const listed = (url: string) => ({
   call_saved: true,
 })
 
-type RigOptions = Partial<DispatcherOptions> & { attemptOptions?: Partial<AttemptOptions>; asleep?: boolean }
+type RigOptions = Partial<DispatcherOptions> & {
+  attemptOptions?: Partial<AttemptOptions>
+  asleep?: boolean
+  /** What the clock counts by: never steps. */
+  steadyUs?: NowUs
+}
 
 /** A real store in a folder of its own, with the real dispatcher on it. */
 export function newRig(options: RigOptions = {}) {
@@ -44,15 +50,18 @@ export function newRig(options: RigOptions = {}) {
   const emitter = newEmitter()
   db.onForeignChange(() => emitter.emit('foreign'))
   const webhooks = createWebhookService({ db, onChanged: () => emitter.emit('webhooks') })
-  const deliveries = createDeliveryService({ db, onDue: () => emitter.emit('due') })
+  const { nowUs = wallUs } = options
+  const deliveries = createDeliveryService({ db, onDue: () => emitter.emit('due'), nowUs })
   const attempt = options.attempt ?? newAttempt({ allow: allowing('loopback'), ...options.attemptOptions })
-  const start = () => startDispatcher({ log: LOG, ...options, db, emitter, attempt })
+  const clock = createClock({ log: LOG, ...options, db })
+  const start = () => startDispatcher({ log: LOG, ...options, db, emitter, attempt, clock })
   let dispatcher = options.asleep ? undefined : start()
   let sequence = 0
   return {
     db,
     path,
     emitter,
+    clock,
     webhooks,
     deliveries,
     wake() {
@@ -72,7 +81,7 @@ export function newRig(options: RigOptions = {}) {
         const body = JSON.stringify({ time: '', data: { id: uuid, sequence, call: callId } })
         return { uuid, callId, name: 'call_started', sequence, atUs, body }
       })
-      const told = { accountId: ACCOUNT, events, nowUs: atUs }
+      const told = { accountId: ACCOUNT, events, nowUs: clock.steadyUs() }
       emitter.emit('stored', storedOf(told, await db.commit(enqueue, told)))
       return events.map(({ uuid }) => uuid)
     },

@@ -83,7 +83,7 @@ function consultation(state: TrackerState, party: Channel, first: Call, through:
   const asking = consultationsOf(state, party.id).find((call) => !call.ended && call.endDueUs === null)
   if (asking !== undefined) return asking
   const dial = dest.dial
-  const call = openCall(state, first.pbxId, dial?.beganUs ?? null, dial?.beganUs ?? state.nowUs)
+  const call = openCall(state, first.pbxId, dial?.beganUs ?? null, dial?.beganUs ?? state.atUs)
   consult(state, call, party.id)
   call.parentId = first.id
   call.from = partyOf(party.endpoint)
@@ -139,7 +139,7 @@ export function addStage(
 ): Stage {
   const before = call.stages.filter((stage) => stage.kind === of.kind && stage.target === of.target).length
   const stage: Stage = {
-    id: state.newId(of.startedUs ?? state.nowUs),
+    id: state.newId(of.startedUs ?? state.atUs),
     parentId: null,
     kind: of.kind,
     target: of.target,

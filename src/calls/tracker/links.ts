@@ -37,7 +37,7 @@ export function settleLinks(state: TrackerState): void {
     const into = channelOf(state, other.root)
     const [first, second] = (own.startedUs ?? 0) < (other.startedUs ?? 0) ? [own, other] : [other, own]
     if (first === other && into !== undefined && own.root === channel.id && own.stages.length === 0 && isUp(channel)) {
-      join(state, { atUs: state.nowUs, arrivedUs: state.nowUs }, channel, into)
+      join(state, { atUs: state.atUs, arrivedUs: state.nowUs }, channel, into)
     } else merge(state, second, first)
   }
 }

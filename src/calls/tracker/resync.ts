@@ -64,13 +64,13 @@ function catchUp(state: TrackerState, channel: Channel, row: ListedChannel): voi
   if (row.up && row.bridge !== null) {
     stage.rang = true
     stage.answered = true
-    dial.answeredUs = state.nowUs
+    dial.answeredUs = state.atUs
     noteAnswer(call, stage, channel)
     call.partial = true
     touch(state, call)
   } else if (row.ringing && !stage.rang) {
     stage.rang = true
-    dial.rangUs ??= state.nowUs
+    dial.rangUs ??= state.atUs
     touch(state, call)
   }
 }
@@ -137,7 +137,7 @@ function addUnseenStage(
   if (call.root === null && party === null) beginUnseen(call, channel)
   settleDirection(state, call, channel, party, false)
   if (row.up && row.bridge !== null) {
-    channel.dial.answeredUs = state.nowUs
+    channel.dial.answeredUs = state.atUs
     stage.answered = true
     noteAnswer(call, stage, channel)
     call.answeredBy ??= null

@@ -1,0 +1,83 @@
+import type { Database } from '../db/database.ts'
+import type { Log } from '../lib/log.ts'
+import { steadyUs as elapsedUs, type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
+import { lastSteadyUs, readStepped, saveStepped } from './clock-store.ts'
+
+/**
+ * The clock on which everything that waits is reckoned: retries, ages, probes, in memory and on disk, over restarts. It was the wall
+ * clock's time once, and never steps: a wall clock that is set back delays no retry, one that is set forward lets nothing fail by age.
+ *
+ * Invariant: steady time + `stepped` is wall time, to a second. `look` keeps it so: it says how far the wall clock was set, and
+ * stores the sum, by which other processes, the log of deliveries and the next start find their way.
+ */
+export type Clock = {
+  readonly steadyUs: NowUs
+  look(): void
+  /** False for a day after the wall clock was set forward far: a time that was wrong must not cost the log. */
+  mayPrune(): boolean
+}
+
+export type ClockOptions = {
+  readonly db: Database
+  readonly log: Log
+  readonly nowUs?: NowUs
+  /** Never steps, in microseconds from any moment. */
+  readonly steadyUs?: NowUs
+}
+
+/** Less is no step: clocks are read one after the other. */
+const LEAST_STEP_US = SECOND
+const DAY_US = 86_400 * SECOND
+/** Between two tries to store a step. */
+const AGAIN_MS = 250
+
+export function createClock({ db, log, nowUs = wallUs, steadyUs: elapsed = elapsedUs }: ClockOptions): Clock {
+  let { steppedUs, pruneFromUs } = readStepped(db.read)
+  // If the wall clock was set back while nobody ran, time goes on from where it stood.
+  const startUs = Math.max(nowUs() - steppedUs, lastSteadyUs(db.read)) - Math.floor(elapsed())
+  const steadyUs = () => startUs + Math.floor(elapsed())
+  let unsaved = false
+  let saving = false
+
+  function stepped(byUs: number): void {
+    const seconds = Math.round(Math.abs(byUs) / SECOND)
+    steppedUs += byUs
+    unsaved = true
+    log.warn(
+      { seconds },
+      `the clock was set ${byUs > 0 ? 'forward' : 'back'} by ${seconds} s: what waits is not moved by it`,
+    )
+    if (byUs < DAY_US) return
+    pruneFromUs = steadyUs() + DAY_US
+    log.warn('nothing is taken out for its age for a day: set the clock back if it is wrong')
+  }
+
+  async function save(): Promise<void> {
+    saving = true
+    unsaved = false
+    try {
+      await db.commit(saveStepped, { steppedUs, pruneFromUs })
+    } catch (error) {
+      unsaved = true
+      log.warn({ err: error }, 'storing how far the clock was set waits for the store')
+      await Bun.sleep(AGAIN_MS)
+    } finally {
+      saving = false
+    }
+  }
+
+  function look(): void {
+    const byUs = nowUs() - steadyUs() - steppedUs
+    if (Math.abs(byUs) > LEAST_STEP_US) stepped(byUs)
+    if (unsaved && !saving) void save()
+  }
+
+  return {
+    steadyUs,
+    look,
+    mayPrune() {
+      look()
+      return steadyUs() >= pruneFromUs
+    },
+  }
+}

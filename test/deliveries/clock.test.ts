@@ -1,0 +1,236 @@
+import { expect, test } from 'bun:test'
+import { failWhatAged } from '../../src/deliveries/caretaker.ts'
+import { createClock } from '../../src/deliveries/clock.ts'
+import { lastSteadyUs, readStepped } from '../../src/deliveries/clock-store.ts'
+import { createFeed } from '../../src/deliveries/feed.ts'
+import { createLanes } from '../../src/deliveries/lanes.ts'
+import { startPruner } from '../../src/deliveries/pruner.ts'
+import { createReceivers } from '../../src/deliveries/receivers.ts'
+import { Fault } from '../../src/lib/fault.ts'
+import { nowUs as realUs, SECOND } from '../../src/lib/time.ts'
+import { startReceiver, until } from '../help/receiver.ts'
+import { ACCOUNT, LOG, newRig } from './rig.ts'
+
+const HOUR = 3_600 * SECOND
+const DAY = 24 * HOUR
+const STEPS = [
+  ['back by five hours', -5 * HOUR],
+  ['back by a year', -365 * DAY],
+  ['forward by two days', 2 * DAY],
+] as const
+
+/** A wall clock that can be set, and a log that is kept. */
+function newWorld() {
+  const logged: string[] = []
+  const world = {
+    setUs: 0,
+    leapUs: 0,
+    logged,
+    nowUs: () => realUs() + world.leapUs + world.setUs,
+    steadyUs: () => performance.now() * 1_000 + world.leapUs,
+    log: { ...LOG, warn: (...said: unknown[]) => void logged.push(String(said.at(-1))) },
+  }
+  return world
+}
+
+const refusing = () => new Response('', { status: 418 })
+const failing = () => new Response('', { status: 500 })
+const first = async (rig: ReturnType<typeof newRig>) => {
+  const [item] = (await rig.deliveries.list(ACCOUNT, {})).items
+  if (item === undefined) throw new Error('there is no delivery')
+  return item
+}
+
+test.each(STEPS)('a retry comes at its time when the clock is set %s', async (_, byUs) => {
+  const world = newWorld()
+  const receiver = startReceiver(refusing)
+  await using rig = newRig({ ...world, scheduleMs: [600, 600] })
+  await rig.setUrls(receiver.url)
+  await rig.tell('a')
+  await until('it was tried', async () => (await first(rig)).attempts_made === 1)
+  receiver.answerWith(() => new Response())
+  world.setUs += byUs
+  await until('it is tried again', () => receiver.received.length === 2, 3_000)
+  const [one, two] = receiver.received.map(({ atMs }) => atMs)
+  expect((two ?? 0) - (one ?? 0)).toBeWithin(500, 900)
+  await receiver.stop()
+})
+
+test.each(STEPS)('a retry that is on disk alone comes at its time when the clock is set %s', async (_, byUs) => {
+  const world = newWorld()
+  const receiver = startReceiver(refusing)
+  await using rig = newRig({ ...world, scheduleMs: [1_000, 600] })
+  await rig.setUrls(receiver.url)
+  const calls = Array.from({ length: 100 }, (_, n) => `call ${n}`)
+  await rig.tell(...calls)
+  const waiting = async () => (await rig.deliveries.list(ACCOUNT, { state: 'pending' }, 200)).items
+  await until('all were tried', async () => (await waiting()).every(({ attempts_made: made }) => made === 1))
+  receiver.answerWith(() => new Response())
+  receiver.received.length = 0
+  world.setUs += byUs
+  const setMs = performance.now()
+  await until('all have come', async () => (await waiting()).length === 0, 4_000)
+  expect(Math.min(...receiver.received.map(({ atMs }) => atMs)) - setMs).toBeGreaterThan(500)
+  expect(receiver.received.length).toBe(100)
+  await receiver.stop()
+})
+
+test.each(STEPS)('what waits for a webhook that is down does not fail when the clock is set %s', async (_, byUs) => {
+  const world = newWorld()
+  const receiver = startReceiver(failing)
+  await using rig = newRig({ ...world, scheduleMs: [20_000] })
+  await rig.setUrls(receiver.url)
+  await rig.tell('a', 'b', 'c', 'd', 'e', 'f')
+  await until('it is down', () => rig.dispatcher.health(1).state === 'down')
+  world.setUs += byUs
+  const before = receiver.received.length
+  await rig.tell('g')
+  world.leapUs += 2 * SECOND
+  await until('it is probed', () => receiver.received.length > before)
+  await failWhatAged(caretakerOf(rig, world.nowUs))
+  expect((await rig.deliveries.list(ACCOUNT, {})).items.map(({ state }) => state)).toEqual(Array(7).fill('pending'))
+  receiver.answerWith(() => new Response())
+  world.leapUs += 4 * SECOND
+  const delivered = async () => (await rig.deliveries.list(ACCOUNT, { state: 'delivered' })).items.length
+  await until('all have come', async () => (await delivered()) === 7)
+  await receiver.stop()
+})
+
+test('what waits for a webhook that is down fails by its age, whatever the clock says', async () => {
+  const world = newWorld()
+  await using rig = newRig({ ...world, asleep: true })
+  await rig.setUrls('http://127.0.0.1:9/')
+  await rig.tell('a')
+  world.leapUs += 10 * SECOND
+  await rig.tell('b')
+  world.setUs -= DAY
+  world.leapUs += 11 * SECOND
+  await failWhatAged(caretakerOf(rig, world.nowUs))
+  expect((await rig.deliveries.list(ACCOUNT, {})).items.map(({ state }) => state)).toEqual(['pending', 'failed'])
+})
+
+/** Of a webhook that is down, and a schedule of 20 seconds. */
+function caretakerOf(rig: ReturnType<typeof newRig>, nowUs: () => number): Parameters<typeof failWhatAged>[0] {
+  const { db, clock } = rig
+  const { steadyUs } = clock
+  const lanes = createLanes()
+  const receivers = createReceivers(db.read, nowUs)
+  const feed = createFeed({ read: db.read, lanes, receivers, steadyUs })
+  lanes.line(1).health.down = { sinceUs: 0, probeAtUs: 0, waitUs: 0 }
+  return { db, lanes, feed, receivers, nowUs, steadyUs, maxAgeUs: 20 * SECOND, ended: () => {} }
+}
+
+test('times are told on the wall clock, and what is sent again by hand is due at once', async () => {
+  const world = newWorld()
+  const receiver = startReceiver(refusing)
+  await using rig = newRig({ ...world, scheduleMs: [60_000] })
+  await rig.setUrls(receiver.url)
+  await rig.tell('a')
+  await until('it was tried', async () => (await first(rig)).attempts_made === 1)
+  const secondsTo = (time: string | null) => Math.round(Date.parse(time ?? '') / 1_000 - world.nowUs() / SECOND)
+  expect(secondsTo((await first(rig)).next_attempt_at)).toBeWithin(50, 68)
+  world.setUs -= DAY
+  await until('it is noticed', () => readStepped(rig.db.read).steppedUs < -DAY + SECOND)
+  expect(secondsTo((await first(rig)).next_attempt_at)).toBeWithin(50, 68)
+  await rig.deliveries.retry(ACCOUNT, (await first(rig)).id)
+  await until('it is tried again', () => receiver.received.length === 2)
+  await rig.tell('b')
+  expect(secondsTo((await first(rig)).created_at)).toBeWithin(-2, 1)
+  await receiver.stop()
+})
+
+test('a step is said once, how far and which way, and time goes on after a restart', async () => {
+  const world = newWorld()
+  await using rig = newRig({ ...world, asleep: true })
+  const clock = createClock({ db: rig.db, ...world })
+  const beforeUs = clock.steadyUs()
+  world.setUs += 700_000
+  clock.look()
+  expect(world.logged).toEqual([])
+  world.setUs += 2 * HOUR
+  clock.look()
+  clock.look()
+  world.setUs -= 3 * HOUR
+  clock.look()
+  expect(world.logged).toEqual([
+    'the clock was set forward by 7201 s: what waits is not moved by it',
+    'the clock was set back by 10800 s: what waits is not moved by it',
+  ])
+  await until('it is stored', () => {
+    clock.look()
+    return readStepped(rig.db.read).steppedUs < -SECOND
+  })
+  const again = createClock({ db: rig.db, ...world })
+  expect(again.steadyUs() - beforeUs).toBeWithin(0, SECOND)
+  again.look()
+  expect(world.logged).toHaveLength(2)
+})
+
+test('a clock that was set back while nobody ran goes on from where it stood', async () => {
+  const world = newWorld()
+  await using rig = newRig({ ...world, asleep: true })
+  await rig.setUrls('http://127.0.0.1:9/')
+  await rig.tell('a')
+  world.setUs -= DAY
+  const clock = createClock({ db: rig.db, ...world })
+  expect(clock.steadyUs() - lastSteadyUs(rig.db.read)).toBeWithin(0, SECOND)
+  clock.look()
+  expect(world.logged).toEqual(['the clock was set back by 86400 s: what waits is not moved by it'])
+})
+
+test('a step that cannot be stored is stored later', async () => {
+  const world = newWorld()
+  await using rig = newRig({ ...world, asleep: true })
+  let broken = true
+  const commit: typeof rig.db.commit = (mutation, args) =>
+    broken ? Promise.reject(new Fault('unavailable', 'the disk is full')) : rig.db.commit(mutation, args)
+  const clock = createClock({ ...world, db: { ...rig.db, commit } })
+  world.setUs += HOUR
+  clock.look()
+  await until('it failed', () => world.logged.length === 2)
+  broken = false
+  await until('it is stored', () => {
+    clock.look()
+    return readStepped(rig.db.read).steppedUs > HOUR - SECOND
+  })
+  expect(world.logged).toHaveLength(2)
+})
+
+test('set forward by a year, nothing is taken out for a day, over a restart too', async () => {
+  const world = newWorld()
+  const receiver = startReceiver()
+  await using rig = newRig(world)
+  await rig.setUrls(receiver.url)
+  await rig.tell('a', 'b')
+  await until(
+    'they are delivered',
+    async () => (await rig.deliveries.list(ACCOUNT, { state: 'delivered' })).items.length === 2,
+  )
+  const kept = async () => (await rig.deliveries.list(ACCOUNT, {})).items.length
+  const prune = async () => {
+    const { mayPrune } = createClock({ db: rig.db, ...world })
+    const keepMs = (30 * DAY) / 1_000
+    const options = {
+      db: rig.db,
+      log: LOG,
+      keepDeliveredMs: keepMs,
+      keepFailedMs: keepMs,
+      nowUs: world.nowUs,
+      mayPrune,
+    }
+    await startPruner(options).stop()
+  }
+  world.setUs += 365 * DAY
+  rig.clock.look()
+  await until('it is stored', () => readStepped(rig.db.read).pruneFromUs > 0)
+  await prune()
+  expect(await kept()).toBe(2)
+  world.leapUs += 23 * HOUR
+  await prune()
+  expect(await kept()).toBe(2)
+  world.leapUs += HOUR
+  await prune()
+  // The newest event stays, so that no id is given twice.
+  expect(await kept()).toBe(1)
+  await receiver.stop()
+})
