@@ -180,7 +180,8 @@ const WORDS: Readonly<Record<string, string>> = {
   ConnectionClosed: 'connection closed before an answer',
   ECONNRESET: 'connection reset before an answer',
   ECONNREFUSED: 'connection refused',
-  DNS_ENOTFOUND: 'the name is unknown',
+  // c-ares does not tell these two apart.
+  DNS_ENOTFOUND: 'the name is unknown, or has no address',
   DNS_ENODATA: 'the name has no address',
   DNS_ESERVFAIL: 'the name server failed',
   DNS_ETIMEOUT: 'the name server did not answer',
