@@ -43,6 +43,9 @@ const MAX_ADDRESSES = 3
 const STALE_WITHIN_MS = 1_000
 const ADDRESSES_KEPT = 4_096
 
+/** Where a request may go. `address` is `null` behind a proxy; `index` is its place among those that may be tried. */
+type Place = { readonly url: string; readonly address: string | null; readonly index: number; readonly keepalive: boolean }
+
 /** Makes the one function that calls receivers. It never throws: what goes wrong is an outcome. */
 export function newAttempt(options: AttemptOptions): Attempt {
   const { allow, proxy, timeoutMs = TIMEOUT_MS, resolve = newResolver(), nowUs = wallUs } = options
@@ -50,66 +53,75 @@ export function newAttempt(options: AttemptOptions): Attempt {
   /** URLs that answered: there may be a kept connection. */
   const answered = new Set<string>()
   const deadlines = createDeadlines(timeoutMs)
+
+  // One function for the whole way, since each promise more is felt at 20,000 attempts a second.
   return async (request) => {
     const startedMs = performance.now()
     const deadline = deadlines.begin()
-    const { signal } = deadline
+    const { target } = request
     let address: string | null = null
-    const ended = (outcome: Outcome, response: string | null = null): Attempted => ({
-      outcome,
-      durationMs: Math.round(performance.now() - startedMs),
-      address,
-      response,
-    })
     try {
-      const { target } = request
-      if (proxy !== undefined) return await send(target.plain)
-      const found = target.literal === undefined ? await within(resolve(target.name), signal) : [target.literal]
-      const allowed = found.filter((one) => refusalOf(one) === undefined).slice(0, MAX_ADDRESSES)
-      if (allowed.length === 0) return ended({ kind: 'unreachable', reason: refusal(target, found[0], refusalOf) })
-      for (const [index, one] of allowed.entries()) {
-        address = one
+      const found = proxy === undefined ? addressesOf(target) : []
+      const places = placesOf(target, found instanceof Promise ? await within(found, deadline.signal) : found)
+      if (typeof places === 'string') return unreachable(places, null, startedMs)
+      let place = places[0]
+      while (place !== undefined) {
+        address = place.address
+        const sentMs = performance.now()
         try {
-          return await sendAgainIfStale(target.at(one))
+          const response = await fetch(place.url, init(request, deadline.signal, place.keepalive, proxy))
+          const durationMs = Math.round(performance.now() - startedMs)
+          if (place.keepalive) remember(place.url)
+          const outcome = outcomeOf(response, nowUs)
+          return { outcome, durationMs, address, response: await keptOf(response, timeoutMs - durationMs) }
         } catch (error) {
-          if (index === allowed.length - 1 || !wasNotConnected(error)) throw error
+          place = nextPlace(places, place, error, sentMs)
+          if (place === undefined) throw error
         }
       }
       throw new Error('no address is left')
     } catch (error) {
-      return ended({ kind: 'unreachable', reason: reasonOf(error, timeoutMs) })
+      return unreachable(reasonOf(error, timeoutMs), address, startedMs)
     } finally {
       deadline.over = true
     }
+  }
 
-    /**
-     * A kept connection may be closed by its other end just as the request goes out. That is no failure of the receiver: it is sent
-     * again at once, on a new connection. Its webhook-id lets a receiver that had got it all the same tell.
-     */
-    async function sendAgainIfStale(url: string): Promise<Attempted> {
-      const sentMs = performance.now()
-      try {
-        const attempted = await send(url)
-        if (answered.size >= ADDRESSES_KEPT) answered.clear()
-        answered.add(url)
-        return attempted
-      } catch (error) {
-        const stale = answered.delete(url) && performance.now() - sentMs < STALE_WITHIN_MS && wasClosed(error)
-        if (!stale) throw error
-        return await send(url, false)
-      }
-    }
+  function addressesOf({ literal, name }: Target): readonly string[] | Promise<readonly string[]> {
+    return literal === undefined ? resolve(name) : [literal]
+  }
 
-    async function send(url: string, keepalive = true): Promise<Attempted> {
-      const response = await fetch(url, init(request, signal, keepalive, proxy))
-      const { status, headers } = response
-      const outcome = outcomeOf(status, headers, nowUs)
-      const seen = ended(outcome)
-      const kept = await keptOf(response, timeoutMs - seen.durationMs)
-      return { ...seen, response: kept }
-    }
+  /** Those of the addresses that may be called, or why none may. */
+  function placesOf(target: Target, found: readonly string[]): readonly Place[] | string {
+    if (proxy !== undefined) return [{ url: target.plain, address: null, index: 0, keepalive: true }]
+    const allowed = found.filter((one) => refusalOf(one) === undefined).slice(0, MAX_ADDRESSES)
+    if (allowed.length === 0) return refusal(target, found[0], refusalOf)
+    return allowed.map((one, index) => ({ url: target.at(one), address: one, index, keepalive: true }))
+  }
+
+  /**
+   * Where a request that failed may go at once. A kept connection may be closed by its other end just as the request goes out: that
+   * is no failure of the receiver, and it is sent again on a new one. Its webhook-id lets a receiver that had got it all the same
+   * tell. From an address that cannot be connected to it goes to the next.
+   */
+  function nextPlace(places: readonly Place[], place: Place, error: unknown, sentMs: number): Place | undefined {
+    const kept = place.keepalive && answered.delete(place.url)
+    if (kept && performance.now() - sentMs < STALE_WITHIN_MS && wasClosed(error)) return { ...place, keepalive: false }
+    return wasNotConnected(error) ? places[place.index + 1] : undefined
+  }
+
+  function remember(url: string): void {
+    if (answered.size >= ADDRESSES_KEPT) answered.clear()
+    answered.add(url)
   }
 }
+
+const unreachable = (reason: string, address: string | null, startedMs: number): Attempted => ({
+  outcome: { kind: 'unreachable', reason },
+  durationMs: Math.round(performance.now() - startedMs),
+  address,
+  response: null,
+})
 
 function init(
   { target, id, timestampS, signature, body }: Request,
@@ -121,30 +133,25 @@ function init(
     'content-type': 'application/json',
     'user-agent': USER_AGENT,
     'accept-encoding': 'identity',
-    host: target.host,
     'webhook-id': id,
     'webhook-timestamp': String(timestampS),
     'webhook-signature': signature,
   }
+  // The URL says the address: the name goes where it would have gone.
+  if (target.literal === undefined) headers.host = target.host
   if (target.authorization !== undefined) headers.authorization = target.authorization
+  // `false` keeps HTTP_PROXY of the environment out, which would undo the pin.
+  const through = proxy ?? false
+  const request = { method: 'POST', headers, body, signal, keepalive, redirect: 'manual' as const, proxy: through }
   const pinned = proxy === undefined && target.literal === undefined && target.url.protocol === 'https:'
-  return {
-    method: 'POST',
-    headers,
-    body,
-    signal,
-    keepalive,
-    redirect: 'manual' as const,
-    // `false` keeps HTTP_PROXY of the environment out, which would undo the pin.
-    proxy: proxy ?? false,
-    ...(pinned ? { tls: { serverName: target.name } } : {}),
-  }
+  return pinned ? { ...request, tls: { serverName: target.name } } : request
 }
 
-function outcomeOf(status: number, headers: Headers, nowUs: NowUs): Outcome {
+function outcomeOf(response: Response, nowUs: NowUs): Outcome {
+  const { status } = response
   if (status >= 200 && status < 300) return { kind: 'delivered', status }
   const retryAfterMs =
-    status === 429 || status === 503 ? parseRetryAfter(headers.get('retry-after'), nowUs()) : undefined
+    status === 429 || status === 503 ? parseRetryAfter(response.headers.get('retry-after'), nowUs()) : undefined
   return { kind: 'refused', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 

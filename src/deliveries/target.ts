@@ -19,6 +19,8 @@ export function targetOf(text: string): Target {
   const url = new URL(text)
   const { protocol, port, pathname, search, username, password } = url
   const tail = `${port === '' ? '' : `:${port}`}${pathname}${search}`
+  // Asked at each attempt, for the same address nearly always.
+  let last = { address: '', url: '' }
   return {
     url,
     literal: literalAddress(url),
@@ -27,7 +29,11 @@ export function targetOf(text: string): Target {
     authorization:
       username === '' && password === '' ? undefined : `Basic ${base64(`${decode(username)}:${decode(password)}`)}`,
     plain: `${protocol}//${url.hostname}${tail}`,
-    at: (address) => `${protocol}//${address.includes(':') ? `[${address}]` : address}${tail}`,
+    at(address) {
+      if (address !== last.address)
+        last = { address, url: `${protocol}//${address.includes(':') ? `[${address}]` : address}${tail}` }
+      return last.url
+    },
   }
 }
 
