@@ -44,7 +44,12 @@ const STALE_WITHIN_MS = 1_000
 const ADDRESSES_KEPT = 4_096
 
 /** Where a request may go. `address` is `null` behind a proxy; `index` is its place among those that may be tried. */
-type Place = { readonly url: string; readonly address: string | null; readonly index: number; readonly keepalive: boolean }
+type Place = {
+  readonly url: string
+  readonly address: string | null
+  readonly index: number
+  readonly keepalive: boolean
+}
 
 /** Makes the one function that calls receivers. It never throws: what goes wrong is an outcome. */
 export function newAttempt(options: AttemptOptions): Attempt {
