@@ -39,13 +39,16 @@ type RigOptions = Partial<DispatcherOptions> & {
   asleep?: boolean
   /** What the clock counts by: never steps. */
   steadyUs?: NowUs
+  /** The file of the writer's thread. */
+  writer?: URL
 }
 
 /** A real store in a folder of its own, with the real dispatcher on it. */
 export function newRig(options: RigOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'hookswitch-rig-'))
   const path = join(folder, 'hookswitch.db')
-  const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
+  const writer = options.writer ?? new URL('../../src/writer.ts', import.meta.url)
+  const thread = () => new Worker(writer.href)
   const db = openDatabase(path, { thread })
   const emitter = newEmitter()
   db.onForeignChange(() => emitter.emit('foreign'))
