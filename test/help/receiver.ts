@@ -48,6 +48,18 @@ export function startReceiver(answer: Answer = () => new Response('ok'), port = 
 
 export type Receiver = ReturnType<typeof startReceiver>
 
+/** A receiver that notes which ids it took, apart from what it was sent; `take` is its answer until another is given. */
+export function startTaking() {
+  const taken: string[] = []
+  const take: Answer = ({ id }) => {
+    taken.push(id)
+    return new Response('ok')
+  }
+  return { ...startReceiver(take), taken, take }
+}
+
+export type Taking = ReturnType<typeof startTaking>
+
 /** Waits for a condition, and fails with `what` when it does not come true in time. */
 export async function until(what: string, isTrue: () => boolean | Promise<boolean>, withinMs = 10_000): Promise<void> {
   const deadline = performance.now() + withinMs

@@ -1,0 +1,90 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { openDatabase } from '../../src/db/database.ts'
+import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
+import { ask, newToken, webhook } from '../help/client.ts'
+import { canFakeTime, wallClock } from '../help/faketime.ts'
+import { allArrived, idsOf, judge, report, SERVE, startLoad, verified } from '../help/load.ts'
+import { type Answer, startReceiver, startTaking, until } from '../help/receiver.ts'
+
+const HOUR_S = 3_600
+const DAY_S = 24 * HOUR_S
+/** From the true time, one after the other: hours and days, forward and back. */
+const SET_TO_S = [5 * HOUR_S, -3 * HOUR_S, 3 * DAY_S, 2 * DAY_S, -10 * DAY_S, 0]
+/** What is refused once is due again after 500 ms, less or more a tenth. */
+const EARLY_MS = 440
+const LATE_MS = 2_500
+
+/** Takes what is sent to it, but one in so many only the second time. */
+function startPicky(oneIn: number) {
+  const refusedMs = new Map<string, number>()
+  const waitedMs: number[] = []
+  const taken: string[] = []
+  let count = 0
+  const answer: Answer = ({ id, atMs }) => {
+    const refused = refusedMs.get(id)
+    if (refused === undefined && ++count % oneIn === 0) {
+      refusedMs.set(id, atMs)
+      return new Response('', { status: 404 })
+    }
+    if (refused !== undefined) waitedMs.push(atMs - refused)
+    taken.push(id)
+    return new Response('ok')
+  }
+  return { ...startReceiver(answer), taken, waitedMs }
+}
+
+/** Where the service says that its clock was set, and which way. */
+const waysSaid = (app: RunningApp): string[] =>
+  [...app.output().matchAll(/the clock was set (forward|back)/g)].map(([, way = '']) => way)
+
+test.skipIf(!canFakeTime)(
+  'a clock that is set forward and back by hours and days, under load, loses, delays and fails nothing',
+  async () => {
+    using folder = emptyFolder()
+    const clock = wallClock(folder.path)
+    const picky = startPicky(7)
+    const down = startTaking()
+    down.answerWith(() => new Response('', { status: 503 }))
+    const app = await startServe({ cwd: folder.path, args: SERVE, env: clock.env })
+    try {
+      const token = await newToken(app, 'clock@example.com')
+      const body = [webhook(picky.url), webhook(down.url)]
+      await ask(app, 'PUT', '/integration/webhook', { token, body })
+      const db = openDatabase(join(folder.path, 'data/hookswitch.db'))
+      // The clock of this process is not set: it goes on as time in the service does.
+      const load = startLoad(db, 20)
+      const startedMs = performance.now()
+      await until('a webhook is down', () => app.output().includes('webhook is down'))
+      for (const [index, seconds] of SET_TO_S.entries()) {
+        await Bun.sleep(600)
+        clock.set(seconds)
+        await until('it is said', () => waysSaid(app).length === index + 1)
+      }
+      // What is aged is looked for every five seconds.
+      await Bun.sleep(Math.max(0, 6_000 - (performance.now() - startedMs)))
+      down.answerWith(down.take)
+      await load.stop()
+      const all = () => [picky, down].every(({ taken }) => allArrived(load.committed, taken))
+      await until('all have arrived', all, 30_000)
+      for (const [what, { taken, received }] of [
+        ['refuses some', picky],
+        ['is down', down],
+      ] as const) {
+        const verdict = judge(load.committed, taken, idsOf(received))
+        report(`a clock that is set, and a receiver that ${what}`, verdict)
+        expect(verdict).toMatchObject({ lost: 0, duplicated: 0, reordered: 0 })
+      }
+      expect(waysSaid(app)).toEqual(['forward', 'back', 'forward', 'back', 'back', 'forward'])
+      expect(Math.min(...picky.waitedMs)).toBeGreaterThan(EARLY_MS)
+      expect(Math.max(...picky.waitedMs)).toBeLessThan(LATE_MS)
+      await until('the store is whole', async () => (await verified(folder.path)) === 'The store is whole.')
+      await db.stop()
+    } finally {
+      await app.stop()
+      clock.clear(app.pid)
+      await Promise.all([picky.stop(), down.stop()])
+    }
+  },
+  60_000,
+)

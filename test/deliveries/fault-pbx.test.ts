@@ -1,0 +1,70 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { prepared } from '../../src/db/prepared.ts'
+import { startReplay } from '../../src/pbx/replay/replay.ts'
+import { emptyFolder } from '../help/app.ts'
+import { allArrived, idsOf, judge, report, type Told, verified } from '../help/load.ts'
+import { fixture } from '../help/pbx.ts'
+import { until } from '../help/receiver.ts'
+import { startWatched } from '../help/watched.ts'
+
+/** PBXs with many calls at a time, and how much faster than it was each recording is played. */
+const PLAYED = [
+  ...Array.from({ length: 6 }, () => ['s-load.ami', 3] as const),
+  ['l-attended-transfer.ami', 4],
+  ['concurrent.esl', 6],
+  ['queue-json.esl', 4],
+] as const
+const KILLS = 8
+
+const stored = (db: Database): Told[] =>
+  prepared<Told, []>(db.read, 'SELECT uuid, call_id AS call, sequence FROM events ORDER BY id').all()
+const callsUp = (db: Database): number =>
+  prepared<{ up: number }, []>(db.read, 'SELECT count(*) AS up FROM live_calls').get()?.up ?? 0
+
+/** The sequences of each call that are not 1, 2, 3 and so on. */
+function gaps(told: readonly Told[]): string[] {
+  const calls = [...Map.groupBy(told, ({ call }) => call).entries()]
+  return calls.flatMap(([call, events]) => {
+    const sequences = events.map(({ sequence }) => sequence)
+    return sequences.every((one, at) => one === at + 1) ? [] : `${call}: ${sequences.join(' ')}`
+  })
+}
+
+test('kill -9 under the load of PBXs loses and reorders nothing that was stored', async () => {
+  using folder = emptyFolder()
+  const replays = PLAYED.map(([name, speed]) => startReplay({ files: [fixture(name)], speed }))
+  const urls = replays.map(({ kind, port }, index) => {
+    const user = kind === 'ami' ? 'any' : ''
+    return `${kind}://${user}:any@127.0.0.1:${port}?name=${index}`
+  })
+  const watched = await startWatched(folder.path, urls)
+  const { receiver } = watched
+  const db = openDatabase(join(folder.path, 'data/hookswitch.db'))
+  try {
+    for (let kill = 0; kill < KILLS; kill += 1) {
+      const before = receiver.received.length
+      await until('events come', () => receiver.received.length > before)
+      await Bun.sleep(Math.random() * 300)
+      await watched.kill()
+    }
+    const playing = replays.filter(({ played, events }) => played() < events).length
+    await Promise.all(replays.map(({ finished }) => finished))
+    await until('every call is over', () => callsUp(db) === 0, 20_000)
+    await until('all have arrived', () => allArrived(stored(db), idsOf(receiver.received)))
+    const told = stored(db)
+    const verdict = judge(told, idsOf(receiver.received))
+    report(`kill -9, ${KILLS} times, under the load of PBXs`, verdict)
+    expect(verdict).toMatchObject({ lost: 0, reordered: 0 })
+    expect(gaps(told)).toEqual([])
+    expect(receiver.received.filter(({ id }) => !told.some(({ uuid }) => uuid === id))).toEqual([])
+    expect(await verified(folder.path)).toBe('The store is whole.')
+    expect(playing).toBeGreaterThan(0)
+    expect(watched.faults()).toEqual([])
+  } finally {
+    await watched.stop()
+    await db.stop()
+    await Promise.all(replays.map((replay) => replay.stop()))
+  }
+}, 60_000)

@@ -1,0 +1,86 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { openDatabase } from '../../src/db/database.ts'
+import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
+import { ask, newToken, webhook } from '../help/client.ts'
+import { allArrived, idsOf, judge, report, SERVE, startLoad, type Told, verified } from '../help/load.ts'
+import { type Answer, startTaking, type Taking, until } from '../help/receiver.ts'
+import { startResetting } from '../help/resetting.ts'
+
+const REFUSALS: readonly Answer[] = [
+  () => new Response('', { status: 500 }),
+  () => new Response('', { status: 429, headers: { 'retry-after': '1' } }),
+  () => new Response('', { status: 404 }),
+  () => Response.redirect('http://127.0.0.1:1/'),
+]
+
+async function refuse({ answerWith, take }: Taking): Promise<void> {
+  for (const refusal of REFUSALS) {
+    answerWith(refusal)
+    await Bun.sleep(700)
+    answerWith(take)
+    await Bun.sleep(500)
+  }
+}
+
+/** Never answers, until it was given up. */
+async function hang({ url, answerWith, take }: Taking, app: RunningApp): Promise<void> {
+  answerWith(() => new Promise<Response>(() => {}))
+  await until('it is down', () => isDown(app, url), 20_000)
+  answerWith(take)
+}
+
+const isDown = (app: RunningApp, url: string): boolean =>
+  app
+    .output()
+    .split('\n')
+    .some((line) => line.includes('webhook is down') && line.includes(url))
+
+async function reset({ reset: end, resets }: Awaited<ReturnType<typeof startResetting>>): Promise<void> {
+  for (const how of ['request', 'answer', 'request', 'answer'] as const) {
+    const before = resets()
+    end(how)
+    await until('connections are reset', () => resets() > before)
+    await Bun.sleep(300)
+    end('never')
+    await Bun.sleep(1_200)
+  }
+}
+
+test('receivers that refuse, hang or reset, and come back, get all', async () => {
+  using folder = emptyFolder()
+  const [refusing, hanging, behind] = [startTaking(), startTaking(), startTaking()]
+  const resetting = await startResetting(behind.port)
+  const app = await startServe({ cwd: folder.path, args: SERVE })
+  try {
+    const token = await newToken(app, 'bad@example.com')
+    const body = [refusing, hanging, resetting].map(({ url }) => webhook(url))
+    await ask(app, 'PUT', '/integration/webhook', { token, body })
+    const db = openDatabase(join(folder.path, 'data/hookswitch.db'))
+    const load = startLoad(db, 20)
+    await until('all is well', () => [refusing, hanging, behind].every(({ taken }) => taken.length > 50))
+    await Promise.all([refuse(refusing), hang(hanging, app), reset(resetting)])
+    await load.stop()
+    const told: readonly Told[] = load.committed
+    const all = () => [refusing, hanging, behind].every(({ taken }) => allArrived(told, taken))
+    await until('all were taken', all, 30_000)
+    const verdicts = {
+      refuses: judge(told, refusing.taken, idsOf(refusing.received)),
+      hangs: judge(told, hanging.taken, idsOf(hanging.received)),
+      resets: judge(told, behind.taken, resetting.tried),
+    }
+    for (const [how, verdict] of Object.entries(verdicts)) report(`a receiver that ${how}`, verdict)
+    expect(verdicts).toMatchObject({
+      refuses: { lost: 0, reordered: 0, duplicated: 0 },
+      hangs: { lost: 0, reordered: 0, duplicated: 0 },
+      // Whoever resets in mid-answer has taken what comes again.
+      resets: { lost: 0, reordered: 0 },
+    })
+    expect(await verified(folder.path)).toBe('The store is whole.')
+    await db.stop()
+  } finally {
+    await app.stop()
+    resetting.stop()
+    await Promise.all([refusing, hanging, behind].map((receiver) => receiver.stop()))
+  }
+}, 60_000)
