@@ -1,0 +1,157 @@
+import { afterEach, expect, test } from 'bun:test'
+import { Elysia } from 'elysia'
+import { createMetrics } from '../../src/metrics/metrics.ts'
+import { metricsRoutes } from '../../src/metrics/routes.ts'
+import type { PbxStatus } from '../../src/pbx/supervisor.ts'
+import { newRig } from '../deliveries/rig.ts'
+import { startApi } from '../help/api.ts'
+import { readScrape, type Sample, sumOf } from '../help/prometheus.ts'
+import { startReceiver, until } from '../help/receiver.ts'
+
+/** The metrics of a store, a dispatcher and receivers that are real. The receiver answers by path: /200, /418, /500, or not at all. */
+
+const receiver = startReceiver(({ path }) =>
+  path === '/hang' ? new Promise<Response>(() => {}) : new Response('', { status: Number(path.slice(1)) }),
+)
+const url = (path: string) => `${receiver.url}/${path}`
+afterEach(() => {
+  receiver.received.length = 0
+})
+
+const PBX: PbxStatus = {
+  name: 'of"fice',
+  account: 'default',
+  kind: 'asterisk',
+  state: 'up',
+  sinceUs: 0,
+  lastError: null,
+  eventsPerSecond: 0,
+  events: 7,
+  taints: 0,
+  overruns: 0,
+}
+
+/** A rig that is measured. */
+function measured(options: Parameters<typeof newRig>[0] = {}) {
+  const metrics = createMetrics()
+  const rig = newRig({ scheduleMs: [], observer: metrics.observer, ...options })
+  const disk = { freeBytes: () => 1e9, nearlyFull: () => false, stop: async () => {} }
+  const { db, dispatcher } = rig
+  metrics.watch({ db, dispatcher, disk, pbxs: () => [PBX], unstored: () => 3, steadyUs: rig.clock.steadyUs })
+  const scrape = async () => readScrape(await metrics.text())
+  return {
+    rig,
+    metrics,
+    scrape,
+    /** Waits until a sample has a value. */
+    async reaches(name: string, value: number, labels: Record<string, string> = {}): Promise<Sample[]> {
+      await until(`${name} is ${value}`, async () => sumOf(await scrape(), name, labels) === value)
+      return scrape()
+    },
+    [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose](),
+  }
+}
+
+test('attempts are counted by outcome, deliveries by state, and each is timed once', async () => {
+  await using all = measured()
+  await all.rig.setUrls(url('200'), url('418'), 'http://127.0.0.1:1/')
+  await all.rig.tell('a', 'b')
+  const samples = await all.reaches('hookswitch_attempts_total', 6)
+  const attempts = (outcome: string) => sumOf(samples, 'hookswitch_attempts_total', { outcome, probe: 'false' })
+  expect(['delivered', 'refused', 'unreachable'].map(attempts)).toEqual([2, 2, 2])
+  const ended = (state: string) => sumOf(samples, 'hookswitch_deliveries_total', { state })
+  expect(['delivered', 'failed', 'cancelled'].map(ended)).toEqual([2, 4, undefined])
+  const counts = ['first_attempt', 'delivered', 'attempt'].map((of) => sumOf(samples, `hookswitch_${of}_seconds_count`))
+  expect(counts).toEqual([6, 2, 6])
+})
+
+test('a retry is no first attempt', async () => {
+  await using all = measured({ scheduleMs: [20] })
+  await all.rig.setUrls(url('418'))
+  await all.rig.tell('a')
+  const samples = await all.reaches('hookswitch_deliveries_total', 1, { state: 'failed' })
+  expect(sumOf(samples, 'hookswitch_attempts_total')).toBe(2)
+  expect(sumOf(samples, 'hookswitch_first_attempt_seconds_count')).toBe(1)
+})
+
+test('the buckets of a latency grow to its count, and reach from a millisecond to an hour', async () => {
+  await using all = measured()
+  await all.rig.setUrls(url('200'))
+  await all.rig.tell(...Array.from({ length: 50 }, (_, n) => `call ${n}`))
+  const samples = await all.reaches('hookswitch_delivered_seconds_count', 50)
+  const buckets = samples.filter(({ name }) => name === 'hookswitch_delivered_seconds_bucket')
+  expect(buckets.map(({ labels }) => labels.le)).toEqual(
+    expect.arrayContaining(['0.001', '0.02', '10', '3600', '+Inf']),
+  )
+  const counts = buckets.map(({ value }) => value)
+  expect(counts).toEqual(counts.toSorted((one, other) => one - other))
+  expect(counts.at(-1)).toBe(50)
+  expect(sumOf(samples, 'hookswitch_delivered_seconds_sum')).toBeGreaterThan(0)
+})
+
+test('what is down is counted, its probes apart, and what waits for it with its age', async () => {
+  await using all = measured({ scheduleMs: [60_000] })
+  await all.rig.setUrls(url('500'))
+  await all.rig.tell(...Array.from({ length: 8 }, (_, n) => `call ${n}`))
+  const samples = await all.reaches('hookswitch_webhooks_down', 1)
+  expect(sumOf(samples, 'hookswitch_webhooks_down_long')).toBe(0)
+  expect(sumOf(samples, 'hookswitch_deliveries_waiting')).toBe(8)
+  expect(sumOf(samples, 'hookswitch_oldest_waiting_seconds')).toBeGreaterThan(0)
+  await all.reaches('hookswitch_attempts_total', 1, { probe: 'true' })
+  await all.rig.setUrls()
+  const after = await all.reaches('hookswitch_deliveries_total', 8, { state: 'cancelled' })
+  expect(sumOf(after, 'hookswitch_webhooks_down')).toBe(0)
+})
+
+test('what is under way, the commits, the disk and the PBXs are told as they are', async () => {
+  await using all = measured({ attemptOptions: { timeoutMs: 500 } })
+  await all.rig.setUrls(url('hang'))
+  await all.rig.tell('a', 'b')
+  const samples = await all.reaches('hookswitch_attempts_in_flight', 2)
+  expect(sumOf(samples, 'hookswitch_commits_total')).toBe(all.rig.db.commits.batches)
+  expect(sumOf(samples, 'hookswitch_commit_writes_total')).toBeGreaterThanOrEqual(2)
+  expect(sumOf(samples, 'hookswitch_commit_failures_total')).toBe(0)
+  expect(sumOf(samples, 'hookswitch_events_unstored')).toBe(3)
+  expect(sumOf(samples, 'hookswitch_disk_free_bytes')).toBe(1e9)
+  expect(sumOf(samples, 'hookswitch_memory_bytes')).toBeGreaterThan(1e6)
+  expect(sumOf(samples, 'hookswitch_pbx_events_total', { pbx: 'of\\"fice' })).toBe(7)
+  const states = samples.filter(({ name }) => name === 'hookswitch_pbx_state')
+  expect(states.map(({ labels, value }) => [labels.state, value])).toEqual([
+    ['connecting', 0],
+    ['up', 1],
+    ['down', 0],
+    ['refused', 0],
+  ])
+})
+
+test('no label is made of what clients choose: a hundred URLs make no more samples than one', async () => {
+  await using all = measured()
+  await all.rig.setUrls(url('200'))
+  await all.rig.tell('a')
+  const few = await all.reaches('hookswitch_deliveries_total', 1)
+  await all.rig.setUrls(...Array.from({ length: 100 }, (_, n) => url(`200?customer=${n}`)))
+  await all.rig.tell('a', 'b')
+  const many = await all.reaches('hookswitch_deliveries_total', 201)
+  expect(many.map(({ name, labels }) => [name, labels])).toEqual(few.map(({ name, labels }) => [name, labels]))
+  const labels = new Set(many.flatMap((sample) => Object.keys(sample.labels)))
+  expect(labels).toEqual(new Set(['outcome', 'probe', 'state', 'le', 'pbx']))
+})
+
+test.each([
+  ['with the token of the setting', 'right', { authorization: 'Bearer right' }, 200],
+  ['the scheme in any case', 'right', { authorization: 'bearer right' }, 200],
+  ['with another token', 'right', { authorization: 'Bearer wrong' }, 401],
+  ['with a token that begins so', 'right', { authorization: 'Bearer righteous' }, 401],
+  ['without a token', 'right', {}, 401],
+  ['without the setting there is none', undefined, { authorization: 'Bearer undefined' }, 404],
+])('scraping, %s', async (_, setting, headers, status) => {
+  await using all = measured()
+  const api = await startApi(all.rig.db, () => new Elysia().use(metricsRoutes(setting, all.metrics)))
+  const response = await fetch(`${api.url}/metrics`, { headers: { accept: 'text/plain', ...headers } })
+  expect(response.status).toBe(status)
+  if (status === 200) {
+    expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+    expect(readScrape(await response.text()).length).toBeGreaterThan(10)
+  } else expect(await response.json()).toMatchObject({ code: status, result: [] })
+  await api.stop()
+})
