@@ -62,7 +62,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
   // One function for the whole way, since each promise more is felt at 20,000 attempts a second.
   return async (request) => {
     const startedMs = performance.now()
-    const deadline = deadlines.begin()
+    const deadline = deadlines.begin(startedMs)
     const { target } = request
     let address: string | null = null
     try {
@@ -88,7 +88,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
     } catch (error) {
       return unreachable(reasonOf(error, timeoutMs), address, startedMs)
     } finally {
-      deadline.over = true
+      deadline.end()
     }
   }
 

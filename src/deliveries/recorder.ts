@@ -18,7 +18,9 @@ export type RecorderOptions = {
 
 /** Writes what came of attempts, as one mutation for all that came while the last commit ran, and until the store takes it. */
 export function createRecorder({ db, log, recorded }: RecorderOptions) {
-  let waiting: { item: Item; ended: Ended }[] = []
+  let waiting: Item[] = []
+  /** What came of each of `waiting`, one after the other. */
+  let outcomes: Ended[number][] = []
   let writing = 0
   let broken = false
   let giveUpAtMs = Number.POSITIVE_INFINITY
@@ -26,15 +28,13 @@ export function createRecorder({ db, log, recorded }: RecorderOptions) {
 
   async function write(): Promise<void> {
     while (waiting.length > 0) {
-      const batch = waiting
+      const [items, flat] = [waiting, outcomes]
       waiting = []
-      writing = batch.length
-      const overtaken = await untilTaken(batch.flatMap(({ ended }) => ended))
+      outcomes = []
+      writing = items.length
+      const overtaken = await untilTaken(flat)
       writing = 0
-      recorded(
-        batch.map(({ item }) => item),
-        overtaken,
-      )
+      recorded(items, overtaken)
     }
     idle?.()
   }
@@ -64,7 +64,8 @@ export function createRecorder({ db, log, recorded }: RecorderOptions) {
 
   return {
     add(item: Item, ended: Ended): void {
-      waiting.push({ item, ended })
+      waiting.push(item)
+      outcomes.push(...ended)
       if (writing > 0 || waiting.length > 1) return
       queueMicrotask(() => void write())
     },
