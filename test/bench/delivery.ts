@@ -32,8 +32,8 @@ export function bodyOf(bytes: number): string {
   return JSON.stringify({ time: '2026-11-20T21:51:36.204118Z', data })
 }
 
-/** A store with the lists of some accounts, and the dispatcher on it, as the service has them. */
-export async function startBenchService(accounts: readonly (readonly string[])[]) {
+/** A store with the lists of some accounts. */
+export async function newStore(accounts: readonly (readonly string[])[]) {
   const folder = emptyFolder()
   const path = `${folder.path}/hookswitch.db`
   const setup = openDatabase(path)
@@ -44,8 +44,14 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
     await setup.commit(replaceList, { accountId, list, ifMatch: null, secrets: list.map(newSecret) })
   }
   await setup.stop()
+  return { path, [Symbol.dispose]: () => folder[Symbol.dispose]() }
+}
+
+/** Such a store with the dispatcher on it, as the service has them. */
+export async function startBenchService(accounts: readonly (readonly string[])[]) {
+  const store = await newStore(accounts)
   const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
-  const db = openDatabase(path, { thread })
+  const db = openDatabase(store.path, { thread })
   const emitter = newEmitter()
   const latencies = new Map<number, number[]>()
   let delivered = 0
@@ -85,7 +91,7 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
     async stop() {
       await dispatcher.stop()
       await db.stop()
-      folder[Symbol.dispose]()
+      store[Symbol.dispose]()
     },
   }
 }

@@ -1,7 +1,8 @@
 import { benchClaims, benchDrain, benchStart } from './backlog.ts'
+import { benchIsolation } from './isolation.ts'
 import { benchMe } from './me.ts'
 import { atLeast, perSecond, print, type Row } from './table.ts'
-import { benchIsolation, benchThroughput } from './throughput.ts'
+import { benchThroughput } from './throughput.ts'
 import { benchTracker } from './tracker.ts'
 
 const VARIABLE = 'BUN_CONFIG_MAX_HTTP_REQUESTS'
