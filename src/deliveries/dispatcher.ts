@@ -149,7 +149,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     item: Item,
     { state }: Verdict,
     atUs: number,
-    landedUs: number,
+    answeredUs: number,
     attempted: Attempted,
     probe: boolean,
   ): Ended {
@@ -157,7 +157,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const status = outcome.kind === 'unreachable' ? null : outcome.status
     const error = outcome.kind === 'unreachable' ? outcome.reason : null
     const dueUs = state === 'pending' ? (item.dueUs ?? null) : null
-    const endedUs = state === 'pending' ? null : landedUs
+    const endedUs = state === 'pending' ? null : answeredUs
     const delivery = [stateNumber(state), item.tries, item.attemptsMade, dueUs, endedUs, item.sinceUs, item.id] as const
     return [...delivery, atUs, probe ? 1 : 0, status, durationMs, error, address, response]
   }
