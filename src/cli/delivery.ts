@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import { wrongUsage } from '../config.ts'
+import type { Database } from '../db/database.ts'
 import type { Delivery, DeliveryDetail } from '../deliveries/model.ts'
 import { EVENT_NAMES } from '../deliveries/names.ts'
 import { STATES, type State } from '../deliveries/record-store.ts'
@@ -21,6 +22,8 @@ type ListFlags = Flags & {
 }
 
 const MAX_LISTED = 200
+/** Nobody else waits for this process: a page is looked for to the end. */
+const serviceOf = (db: Database) => createDeliveryService({ db, patienceMs: Number.POSITIVE_INFINITY })
 
 /** What was sent, and sending it again: of every account, since the operator asks. */
 export function deliveryCommand(program: Command): void {
@@ -68,7 +71,7 @@ async function list({ data, json, limit, call, ...wanted }: ListFlags): Promise<
     ...(since === undefined ? {} : { since: momentOf('--since', since) }),
     ...(until === undefined ? {} : { until: momentOf('--until', until) }),
   }
-  const { items } = await withExistingStore(data, (db) => createDeliveryService({ db }).list(null, filter, count))
+  const { items } = await withExistingStore(data, (db) => serviceOf(db).list(null, filter, count))
   if (json) console.log(JSON.stringify(items))
   else for (const item of items) console.log(line(item))
 }
@@ -79,7 +82,7 @@ const line = (item: Delivery) =>
   )
 
 async function show(id: string, { data, json }: Flags): Promise<void> {
-  const detail = await withExistingStore(data, (db) => createDeliveryService({ db }).show(null, id))
+  const detail = await withExistingStore(data, (db) => serviceOf(db).show(null, id))
   if (json) console.log(JSON.stringify(detail))
   else for (const text of lines(detail)) console.log(text)
 }
@@ -99,7 +102,7 @@ async function retry(id: string | undefined, flags: Flags & { failedSince?: stri
   if ((id === undefined) === (failedSince === undefined))
     throw wrongUsage('say what to send again: delivery retry ID, or delivery retry --failed-since TIME')
   const queued = await withExistingStore(data, async (db) => {
-    const service = createDeliveryService({ db })
+    const service = serviceOf(db)
     if (id === undefined) return service.retryAll(null, { since: momentOf('--failed-since', failedSince ?? '') })
     await service.retry(null, id)
     return 1

@@ -2,7 +2,7 @@ import type { Tx } from '../db/mutation.ts'
 import { prepared } from '../db/prepared.ts'
 import { SECOND } from '../lib/time.ts'
 import { STEPPED } from './clock-store.ts'
-import { DELIVERIES_PER_EVENT } from './outbox.ts'
+import { DELIVERIES_PER_EVENT, eventOf } from './outbox.ts'
 import { type State, stateNumber } from './record-store.ts'
 
 /** Which deliveries of an account are meant; what is absent does not matter. */
@@ -45,46 +45,118 @@ type Condition = { readonly sql: string; readonly values: Bindings }
 const COLUMNS = `d.id, e.uuid, e.name AS event, e.call_id AS callId, w.url, d.state, d.attempts_made AS attemptsMade,
   d.due_at + ${STEPPED} AS dueUs, d.created_at AS createdUs, d.ended_at AS endedUs`
 
-/** By events, whose ids are in the order of the deliveries' ids. */
-const BY_ACCOUNT = `FROM events e CROSS JOIN deliveries d
-    ON d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) * ${DELIVERIES_PER_EVENT}
+/** What was found of a part of the log, and below which id the rest begins; `null`: that was all. */
+export type LogPart = { readonly rows: readonly LogRow[]; readonly nextId: number | null }
+
+/** Of so many events, or deliveries in an index, a part is made: it takes a few milliseconds, whatever the filter leaves out. */
+const SPAN = 1_000
+/** Retries are in the order in which they are due: beyond so many of a webhook it is quicker to go by events than to sort them. */
+const MANY_RETRIES = 5_000
+
+/**
+ * By events, whose ids are in the order of the deliveries' ids. The plus signs keep the planner from any bounds but these: with
+ * another it would go from each event through all deliveries behind it.
+ */
+const byEvents = (index = '') => `FROM events e ${index}
+  CROSS JOIN deliveries d ON d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) * ${DELIVERIES_PER_EVENT}
   CROSS JOIN webhooks w ON w.id = d.webhook_id`
 /** By one of the small indexes, for one webhook. */
-const byIndex = (index: string) => `FROM deliveries d INDEXED BY ${index}
+const byIndex = (index: Index) => `FROM deliveries d INDEXED BY deliveries_${index}
   CROSS JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT} CROSS JOIN webhooks w ON w.id = d.webhook_id`
 
-const IN_INDEX: Readonly<Record<'fresh' | 'retry' | 'lost', string>> = {
+type Index = 'fresh' | 'retry' | 'lost'
+const IN_INDEX: Readonly<Record<Index, string>> = {
   fresh: 'd.state = 0 AND d.due_at IS NULL',
   retry: 'd.state = 0 AND d.due_at IS NOT NULL',
   lost: 'd.state > 1',
 }
 /** Where the deliveries of a state are found without going through all that was delivered. */
-const INDEXES: Readonly<Record<State, readonly (keyof typeof IN_INDEX)[]>> = {
+const INDEXES: Readonly<Record<State, readonly Index[]>> = {
   pending: ['fresh', 'retry'],
   delivered: [],
   failed: ['lost'],
   cancelled: ['lost'],
 }
 
-/** Deliveries that match, newest first, from below an id on. */
-export function readLog(tx: Tx, filter: LogFilter, beforeId: number, limit: number): LogRow[] {
-  const conditions = conditionsOf(tx, filter, beforeId)
-  const indexes = filter.state === undefined ? [] : INDEXES[filter.state]
-  if (indexes.length === 0) return select(tx, BY_ACCOUNT, conditions, 'e.id DESC, d.id DESC', limit)
-  const webhooks = prepared<{ id: number }, [number | null]>(
+/** Deliveries that match, newest first, from below an id on: of a part of the log, so many at most. */
+export function readLog(tx: Tx, filter: LogFilter, beforeId: number, limit: number): LogPart {
+  const { state, url, callId, untilUs } = filter
+  const before = untilUs === undefined ? beforeId : Math.min(beforeId, firstFrom(tx, untilUs + CLOCK_SLACK_US))
+  if (callId !== undefined) return ofCall(tx, filter, before, limit)
+  const indexes = state === undefined ? [] : INDEXES[state]
+  const webhooks = indexes.length === 0 && url === undefined ? undefined : webhooksOf(tx, filter)
+  if (webhooks?.length === 0) return { rows: [], nextId: null }
+  if (webhooks === undefined || indexes.length === 0) return ofEvents(tx, filter, before, limit)
+  if (state === 'pending' && webhooks.some((id) => hasManyRetries(tx, id))) return ofEvents(tx, filter, before, limit)
+  const places = webhooks.flatMap((webhookId) => indexes.map((index) => ({ webhookId, index })))
+  return ofIndexes(tx, filter, before, limit, places)
+}
+
+/** A call has few events: they are one part. */
+function ofCall(tx: Tx, filter: LogFilter, beforeId: number, limit: number): LogPart {
+  const conditions = conditionsOf(filter, beforeId)
+  const rows = select(tx, byEvents('INDEXED BY events_by_call'), conditions, 'e.id DESC, d.id DESC', limit)
+  return partOf(rows, limit, null)
+}
+
+function ofEvents(tx: Tx, filter: LogFilter, beforeId: number, limit: number): LogPart {
+  const before = eventOf(beforeId)
+  const first = eventOf(since(tx, filter))
+  const mine = filter.accountId === null ? '? IS NOT NULL' : 'account_id = ?'
+  const last = prepared<{ id: number }, number[]>(
     tx,
-    'SELECT id FROM webhooks WHERE account_id = ifnull(?, account_id)',
-  )
-  return webhooks
-    .all(filter.accountId)
-    .flatMap(({ id }) =>
-      indexes.flatMap((index) => {
-        const own = [{ sql: `d.webhook_id = ? AND ${IN_INDEX[index]}`, values: [id] }, ...conditions]
-        return select(tx, byIndex(`deliveries_${index}`), own, 'd.id DESC', limit)
-      }),
-    )
+    `SELECT id FROM events WHERE ${mine} AND id <= ? AND id >= ? ORDER BY id DESC LIMIT 1 OFFSET ?`,
+  ).get(filter.accountId ?? 0, before, first, SPAN - 1)
+  const lowest = last?.id ?? first
+  const part = { sql: 'e.id <= ? AND e.id >= ?', values: [before, lowest] }
+  const rows = select(tx, byEvents(), [part, ...conditionsOf(filter, beforeId)], 'e.id DESC, d.id DESC', limit)
+  return partOf(rows, limit, last === null ? null : lowest * DELIVERIES_PER_EVENT)
+}
+
+type Place = { readonly webhookId: number; readonly index: Index }
+
+function ofIndexes(tx: Tx, filter: LogFilter, beforeId: number, limit: number, places: readonly Place[]): LogPart {
+  const first = since(tx, filter)
+  const within = ({ index }: Place) => `d.webhook_id = ? AND ${IN_INDEX[index]} AND d.id < ? AND d.id >= ?`
+  const lasts = places.flatMap((place) => {
+    const sql = `SELECT d.id FROM deliveries d INDEXED BY deliveries_${place.index} WHERE ${within(place)}`
+    const last = prepared<{ id: number }, number[]>(tx, `${sql} ORDER BY d.id DESC LIMIT 1 OFFSET ?`)
+    return last.get(place.webhookId, beforeId, first, SPAN - 1) ?? []
+  })
+  // Below the highest of them something of another webhook would be missing.
+  const lowest = Math.max(first, ...lasts.map(({ id }) => id))
+  const rows = places
+    .flatMap((place) => {
+      const part = { sql: within(place), values: [place.webhookId, beforeId, lowest] }
+      return select(tx, byIndex(place.index), [part, ...conditionsOf(filter, beforeId)], 'd.id DESC', limit)
+    })
     .sort((one, other) => other.id - one.id)
     .slice(0, limit)
+  return partOf(rows, limit, lasts.length === 0 ? null : lowest)
+}
+
+/** If it was cut off at the limit, the rest begins where it ends. */
+const partOf = (rows: readonly LogRow[], limit: number, nextId: number | null): LogPart => ({
+  rows,
+  nextId: rows.length === limit ? (rows.at(-1)?.id ?? nextId) : nextId,
+})
+
+function webhooksOf(tx: Tx, { accountId, url }: LogFilter): number[] {
+  return prepared<{ id: number }, [number | null, string | null]>(
+    tx,
+    'SELECT id FROM webhooks WHERE account_id = ifnull(?, account_id) AND url = ifnull(?, url)',
+  )
+    .all(accountId, url ?? null)
+    .map(({ id }) => id)
+}
+
+function hasManyRetries(tx: Tx, webhookId: number): boolean {
+  const row = prepared<{ count: number }, [number, number]>(
+    tx,
+    `SELECT count(*) AS count FROM (SELECT 1 FROM deliveries d INDEXED BY deliveries_retry
+       WHERE d.webhook_id = ? AND ${IN_INDEX.retry} LIMIT ?)`,
+  ).get(webhookId, MANY_RETRIES)
+  return row?.count === MANY_RETRIES
 }
 
 function select(tx: Tx, from: string, conditions: readonly Condition[], order: string, limit: number): LogRow[] {
@@ -93,21 +165,16 @@ function select(tx: Tx, from: string, conditions: readonly Condition[], order: s
   return prepared<LogRow, Bindings>(tx, sql).all(...conditions.flatMap(({ values }) => values), limit)
 }
 
-function conditionsOf(tx: Tx, filter: LogFilter, beforeId: number): Condition[] {
+function conditionsOf(filter: LogFilter, beforeId: number): Condition[] {
   const { accountId, state, event, url, callId, sinceUs, untilUs } = filter
-  const conditions: Condition[] = [
-    { sql: 'e.id <= ? AND d.id < ?', values: [Math.floor(beforeId / DELIVERIES_PER_EVENT), beforeId] },
-  ]
+  const conditions: Condition[] = [{ sql: '+d.id < ?', values: [beforeId] }]
   const add = (sql: string, ...values: Bindings) => void conditions.push({ sql, values })
   if (accountId !== null) add('e.account_id = ?', accountId)
   if (state !== undefined) add('d.state = ?', stateNumber(state))
   if (event !== undefined) add('e.name = ?', event)
   if (url !== undefined) add('w.url = ?', url)
   if (callId !== undefined) add('e.call_id = ?', callId)
-  if (sinceUs !== undefined) {
-    const firstId = idBefore(tx, sinceUs)
-    add('d.created_at >= ? AND d.id >= ? AND e.id >= ?', sinceUs, firstId, Math.floor(firstId / DELIVERIES_PER_EVENT))
-  }
+  if (sinceUs !== undefined) add('d.created_at >= ?', sinceUs)
   if (untilUs !== undefined) add('d.created_at < ?', untilUs)
   return conditions
 }
@@ -115,19 +182,22 @@ function conditionsOf(tx: Tx, filter: LogFilter, beforeId: number): Condition[] 
 /** A clock that was set back leaves times that do not grow with the ids: so much is looked through besides. */
 const CLOCK_SLACK_US = 3_600 * SECOND
 
-/** An id that no delivery of that time or later is below: ids grow with time, so halving finds it without an index. */
-function idBefore(tx: Tx, atUs: number): number {
+/** Below which id no delivery is of that time or later, but for the slack. */
+const since = (tx: Tx, { sinceUs }: LogFilter) => (sinceUs === undefined ? 0 : firstFrom(tx, sinceUs - CLOCK_SLACK_US))
+
+/** The first id of that time or later: ids grow with time, so halving finds it without an index. */
+function firstFrom(tx: Tx, atUs: number): number {
   const nextOf = prepared<{ id: number; createdUs: number }, [number]>(
     tx,
     'SELECT id, created_at AS createdUs FROM deliveries WHERE id >= ? ORDER BY id LIMIT 1',
   )
   const { last } = prepared<{ last: number | null }, []>(tx, 'SELECT max(id) AS last FROM deliveries').get() ?? {}
   let low = 0
-  let high = last ?? 0
+  let high = (last ?? 0) + 1
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const found = nextOf.get(middle)
-    if (found === null || found.createdUs >= atUs - CLOCK_SLACK_US) high = middle
+    if (found === null || found.createdUs >= atUs) high = middle
     else low = found.id + 1
   }
   return low

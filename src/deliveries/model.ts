@@ -38,7 +38,13 @@ export const DeliveryDetail = t.Composite([
 ])
 export type DeliveryDetail = typeof DeliveryDetail.static
 
-export const DeliveryPage = t.Object({ items: t.Array(Delivery), next_cursor: text })
+export const DeliveryPage = t.Object({
+  items: t.Array(Delivery),
+  next_cursor: t.Union([t.String(), t.Null()], {
+    description:
+      'null: that was all. A page of a rare thing in a large log may be short of its limit, and yet not the last',
+  }),
+})
 export type DeliveryPage = typeof DeliveryPage.static
 
 /** Which deliveries are meant. */

@@ -63,15 +63,16 @@ type Step = { readonly filter: LogFilter; readonly beforeId: number; readonly no
 /** How many were made due, and where the next step begins (`null`: there is none). */
 export type RetryStep = { readonly queued: number; readonly nextId: number | null }
 
-/** Retries a step of what matches, newest first; or none of it, when a webhook has to finish its leaving first: its id. */
+/** Retries what matches of a part of the log, newest first; or none of it, when a webhook has to finish its leaving first: its id. */
 export const retryStep = mutation(
   'deliveries.retryStep',
   (tx: Tx, { filter, beforeId, nowUs, step }: Step): RetryStep | number => {
-    const rows = readLog(tx, filter, beforeId, step).map(({ id }) => ({ id, problem: obstacle(tx, id) }))
+    const { rows: found, nextId } = readLog(tx, filter, beforeId, step)
+    const rows = found.map(({ id }) => ({ id, problem: obstacle(tx, id) }))
     const leaving = rows.map(({ problem }) => problem).find((problem) => typeof problem === 'number')
     if (leaving !== undefined) return leaving
     const able = rows.filter(({ problem }) => problem === undefined)
     for (const { id } of able) makeDue(tx, id, nowUs)
-    return { queued: able.length, nextId: rows.length < step ? null : (rows.at(-1)?.id ?? null) }
+    return { queued: able.length, nextId }
   },
 )

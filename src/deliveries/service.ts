@@ -1,9 +1,10 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Database } from '../db/database.ts'
 import { PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, parseTime, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 import { cancelWaiting } from './caretaker.ts'
-import { type AttemptRow, type LogFilter, type LogRow, readDelivery, readLog } from './log-store.ts'
+import { type AttemptRow, type LogFilter, type LogPart, type LogRow, readDelivery, readLog } from './log-store.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, LoggedAttempt } from './model.ts'
 import { STATES } from './record-store.ts'
 import { retryOne, retryStep } from './retry-store.ts'
@@ -16,12 +17,16 @@ type Dependencies = {
   readonly onDue?: () => void
   /** Told of deliveries that were cancelled before others could be retried. */
   readonly onCancelled?: (ids: readonly number[]) => void
+  /** How long a page may be looked for: what a filter leaves out may be millions. */
+  readonly patienceMs?: number
   readonly nowUs?: NowUs
 }
 
 /** Whose; `null`: everybody's, for the operator. */
 type Account = number | null
 
+/** A client waits so long for a page, and gets what was found. */
+const PATIENCE_MS = 2_000
 /** One step of retrying many: small enough that nobody waits for it. */
 const STEP = 500
 /** Above every id. */
@@ -29,7 +34,7 @@ const NEWEST = Number.MAX_SAFE_INTEGER
 
 /** The log of deliveries, and what can be sent again. */
 export function createDeliveryService(deps: Dependencies) {
-  const { db, onDue = () => {}, onCancelled = () => {}, nowUs = wallUs } = deps
+  const { db, onDue = () => {}, onCancelled = () => {}, patienceMs = PATIENCE_MS, nowUs = wallUs } = deps
 
   /** Asks until no webhook has to finish its leaving first. */
   async function unlessLeaving<T>(ask: () => Promise<T | number>): Promise<T> {
@@ -40,13 +45,29 @@ export function createDeliveryService(deps: Dependencies) {
     }
   }
 
+  /** Rows from below an id on until there are enough, and where the rest begins. Between two parts others have their turn. */
+  async function look(filter: LogFilter, beforeId: number, enough: number) {
+    const rows: LogRow[] = []
+    const endMs = performance.now() + patienceMs
+    let nextId: number | null = beforeId
+    while (nextId !== null && rows.length < enough) {
+      const part: LogPart = readLog(db.read, filter, nextId, enough - rows.length)
+      rows.push(...part.rows)
+      nextId = part.nextId
+      if (performance.now() > endMs) break
+      if (nextId !== null && rows.length < enough) await setImmediate()
+    }
+    return { rows, nextId }
+  }
+
   return {
+    /** A page may be shorter than its limit though it is not the last: when finding its rows took too long. */
     async list(accountId: Account, filter: DeliveryFilter, limit = PAGE_SIZE, cursor?: string): Promise<DeliveryPage> {
       const [before] = cursor === undefined ? [NEWEST] : readCursor(cursor, ['number'])
-      const rows = readLog(db.read, logFilter(accountId, filter), Number(before), limit + 1)
+      const { rows, nextId } = await look(logFilter(accountId, filter), Number(before), limit + 1)
       const shown = rows.slice(0, limit)
-      const last = rows.length > limit ? shown.at(-1) : undefined
-      return { items: shown.map(deliveryOf), next_cursor: last === undefined ? null : writeCursor([last.id]) }
+      const rest = rows.length > limit ? (shown.at(-1)?.id ?? null) : nextId
+      return { items: shown.map(deliveryOf), next_cursor: rest === null ? null : writeCursor([rest]) }
     },
 
     /** @throws Fault 404 when there is none of this id. */

@@ -237,7 +237,7 @@ test('an old retry that is due after many new ones is cancelled all the same', a
     () => 2,
     () => {},
   )
-  const pending = readLog(db.read, { accountId: ACCOUNT, state: 'pending' }, Number.MAX_SAFE_INTEGER, 1_000)
+  const { rows: pending } = readLog(db.read, { accountId: ACCOUNT, state: 'pending' }, Number.MAX_SAFE_INTEGER, 1_000)
   expect(pending).toHaveLength(600)
   expect(pending.some(({ uuid, id }) => uuid === '0' && id === (old?.id ?? 0) * DELIVERIES_PER_EVENT)).toBe(false)
   expect(readReceiver(db.read, 1, 2)?.cancelledTo).toBe(0)

@@ -33,6 +33,8 @@ export function usePages<T>(path: string, query: Query): Pages<T> {
     if (!answer.ok) return
     setItems((before) => (from === null ? answer.result.items : [...(before ?? []), ...answer.result.items]))
     setCursor(answer.result.next_cursor)
+    // Nothing in so much of the list: the rest is looked through, too.
+    if (answer.result.items.length === 0 && answer.result.next_cursor !== null) void read(answer.result.next_cursor)
   }
   useEffect(() => {
     setCursor(null)

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { mutation, type Tx } from '../../src/db/mutation.ts'
+import { prepared } from '../../src/db/prepared.ts'
+import type { Delivery, DeliveryFilter } from '../../src/deliveries/model.ts'
+import { EVENT_NAMES } from '../../src/deliveries/names.ts'
+import { DELIVERIES_PER_EVENT } from '../../src/deliveries/outbox.ts'
+import { STATES } from '../../src/deliveries/record-store.ts'
+import { createDeliveryService } from '../../src/deliveries/service.ts'
+import { rfc3339, SECOND } from '../../src/lib/time.ts'
+import { createWebhookService } from '../../src/webhooks/service.ts'
+import { emptyFolder } from '../help/app.ts'
+import { createRandom } from '../help/random.ts'
+import { ACCOUNT, listed } from './rig.ts'
+
+/** A log that is longer than what is looked at in one go, with gaps as pruning leaves them, against a filter in plain code. */
+
+const EVENTS = 6_000
+const START_US = 1_795_213_000 * SECOND
+const URLS = ['http://often.example/', 'http://seldom.example/', 'http://never.example/']
+type Row = { id: number; event: string; callId: string; url: string; state: number; atUs: number; dueUs: number | null }
+
+const fill = mutation('test.fill', (tx: Tx, { rows, webhookIds }: { rows: Row[]; webhookIds: number[] }): void => {
+  const event = prepared<never, (string | number)[]>(
+    tx,
+    "INSERT OR IGNORE INTO events (id, uuid, account_id, call_id, name, sequence, at, body) VALUES (?, ?, 1, ?, ?, 1, ?, '{}')",
+  )
+  const delivery = prepared<never, (number | null)[]>(
+    tx,
+    'INSERT INTO deliveries (id, webhook_id, state, due_at, since, created_at, ended_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  )
+  for (const { id, event: name, callId, url, state, atUs, dueUs } of rows) {
+    event.run(Math.floor(id / DELIVERIES_PER_EVENT), `${id}`, callId, name, atUs)
+    delivery.run(id, webhookIds[URLS.indexOf(url)] ?? 0, state, dueUs, atUs, atUs, state === 0 ? null : atUs)
+  }
+})
+
+const folder = emptyFolder()
+const random = createRandom(7)
+let db: Database
+let rows: Row[]
+
+beforeAll(async () => {
+  db = openDatabase(join(folder.path, 'hookswitch.db'))
+  await createWebhookService({ db }).replace(ACCOUNT, URLS.map(listed), null)
+  rows = Array.from({ length: EVENTS }, (_, index) => index + 1)
+    // A time of which hardly anything is left.
+    .filter((id) => id > 4_000 || id < 1_500 || id % 400 === 0)
+    .flatMap((id) => {
+      const atUs = START_US + id * SECOND
+      const [event, callId] = [random.pick(EVENT_NAMES), `call ${Math.floor(id / 6)}`]
+      return URLS.slice(0, random.chance(0.02) ? 2 : 1).map((url, place) => {
+        const state = random.chance(0.4) ? 1 : random.pick([0, 2, 3])
+        const dueUs = state === 0 && random.chance(0.5) ? atUs + SECOND : null
+        return { id: id * DELIVERIES_PER_EVENT + place, event, callId, url, state, atUs, dueUs }
+      })
+    })
+    .toReversed()
+  await db.commit(fill, { rows, webhookIds: [1, 2, 3] })
+})
+afterAll(async () => {
+  await db.stop()
+  folder[Symbol.dispose]()
+})
+
+const wanted = (filter: DeliveryFilter): string[] =>
+  rows
+    .filter(
+      ({ event, callId, url, state, atUs }) =>
+        (filter.state === undefined || STATES[state] === filter.state) &&
+        (filter.event === undefined || filter.event === event) &&
+        (filter.url === undefined || filter.url === url) &&
+        (filter.call_id === undefined || filter.call_id === callId) &&
+        (filter.since === undefined || rfc3339(atUs) >= filter.since) &&
+        (filter.until === undefined || rfc3339(atUs) < filter.until),
+    )
+    .map(({ id }) => String(id))
+
+/** All pages, one after the other. */
+async function all(filter: DeliveryFilter, limit: number, patienceMs?: number) {
+  const service = createDeliveryService({ db, ...(patienceMs === undefined ? {} : { patienceMs }) })
+  const pages: Delivery[][] = []
+  for (let cursor: string | null | undefined; cursor !== null; ) {
+    const page = await service.list(ACCOUNT, filter, limit, cursor)
+    pages.push(page.items)
+    cursor = page.next_cursor
+  }
+  return pages
+}
+
+const FILTERS: readonly DeliveryFilter[] = [
+  {},
+  ...STATES.map((state) => ({ state })),
+  ...URLS.map((url) => ({ url })),
+  { url: 'http://unknown.example/' },
+  { call_id: 'call 100' },
+  { call_id: 'call 100', state: 'delivered' },
+  { event: 'call_saved' },
+  { event: 'call_saved', state: 'failed' },
+  { url: 'http://seldom.example/', state: 'delivered' },
+  { url: 'http://seldom.example/', state: 'cancelled', event: 'call_ended' },
+  { since: rfc3339(START_US + 4_500 * SECOND) },
+  { until: rfc3339(START_US + 1_000 * SECOND), state: 'pending' },
+  { since: rfc3339(START_US + 500 * SECOND), until: rfc3339(START_US + 4_100 * SECOND) },
+  { since: rfc3339(START_US + 500 * SECOND), until: rfc3339(START_US + 4_100 * SECOND), state: 'failed' },
+  { since: rfc3339(START_US + 10_000 * SECOND) },
+]
+
+test.each(FILTERS)('%j: every page is full but the last, and together they are what matches', async (filter) => {
+  const pages = await all(filter, 200)
+  expect(pages.flat().map(({ id }) => id)).toEqual(wanted(filter))
+  for (const page of pages.slice(0, -1)) expect(page).toHaveLength(200)
+})
+
+test.each(FILTERS)('%j: without any patience pages are shorter, and together the same', async (filter) => {
+  const pages = await all(filter, random.pick([1, 7, 50]), 0)
+  expect(pages.flat().map(({ id }) => id)).toEqual(wanted(filter))
+})
+
+test('a look for what is nowhere leaves the event loop to others', async () => {
+  let turns = 0
+  let looking = true
+  const others = async () => {
+    for (; looking; turns += 1) await new Promise(setImmediate)
+  }
+  const running = others()
+  expect(await all({ url: 'http://never.example/' }, 50)).toEqual([[]])
+  looking = false
+  await running
+  expect(turns).toBeGreaterThanOrEqual(3)
+})
+
+test('more retries than can be put in order at once are read by their events', async () => {
+  const more = Array.from({ length: 5_500 }, (_, index): Row => {
+    const [id, atUs] = [EVENTS + 1 + index, START_US + (EVENTS + 1 + index) * SECOND]
+    const about = { event: 'call_ended', callId: `late ${id}`, url: 'http://never.example/', state: 0 }
+    return { ...about, id: id * DELIVERIES_PER_EVENT, atUs, dueUs: atUs + random.int(1_000) * SECOND }
+  }).toReversed()
+  await db.commit(fill, { rows: more, webhookIds: [1, 2, 3] })
+  rows = [...more, ...rows]
+  for (const filter of [{ state: 'pending' }, { state: 'pending', url: 'http://never.example/' }] as const)
+    expect((await all(filter, 200)).flat().map(({ id }) => id)).toEqual(wanted(filter))
+})
+
+test('retrying what is rare goes through the log in parts, each a commit of its own', async () => {
+  const filter: DeliveryFilter = { state: 'delivered', url: 'http://seldom.example/' }
+  const before = db.commits.writes
+  expect(await createDeliveryService({ db }).retryAll(ACCOUNT, filter)).toBe(wanted(filter).length)
+  expect(db.commits.writes - before).toBeGreaterThanOrEqual(3)
+})
