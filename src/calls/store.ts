@@ -30,9 +30,7 @@ type Happened = {
 }
 
 /** Stores calls, events and deliveries together: after a crash they agree. */
-export const storeHappened = mutation('calls.happened', store, ({ events, live }) => events.length + live.length)
-
-function store(tx: Tx, happened: Happened): Placed[] {
+export const storeHappened = mutation('calls.happened', (tx: Tx, happened: Happened): Placed[] => {
   const { pbx, accountId, events, live, removed, saved, nowUs } = happened
   const putLive = prepared<never, [string, string, string]>(
     tx,
@@ -49,7 +47,7 @@ function store(tx: Tx, happened: Happened): Placed[] {
     putCall.run(call.id, accountId, call.savedUs, call.direction, call.fromNumber, call.toNumber, call.record)
   }
   return enqueueEvents(tx, { accountId, events, nowUs })
-}
+})
 
 /** The live calls of a PBX as they were stored last (JSON of a StoredCall each). */
 export async function readLiveCalls(db: Database, pbx: string): Promise<string[]> {

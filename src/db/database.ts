@@ -28,13 +28,8 @@ export type DatabaseOptions = {
 
 /** A batch larger than this would make the first write in it wait for the last. */
 const MAX_BATCH = 4_096
-/** From the beginning of one commit to the next, for each row of the first, and at most; 200 calls a second come to less than 1 ms. */
-const PAUSE_FOR_EACH_MS = 0.06
-const MAX_PAUSE_MS = 12
-/** With so many rows the next commit is worth its while. */
-const ENOUGH = 512
 
-type Waiting = { job: Job; weight: number; resolve: (value: unknown) => void; reject: (error: unknown) => void }
+type Waiting = { job: Job; resolve: (value: unknown) => void; reject: (error: unknown) => void }
 type Backend = { run(jobs: readonly Job[], done: (replies: readonly Reply[]) => void): void; stop(): Promise<void> }
 
 /** @throws Fault when the file is damaged or of a newer version: it is left as it is. */
@@ -56,8 +51,7 @@ export function openDatabase(path: string, { thread }: DatabaseOptions = {}): Da
       const { promise, resolve, reject } = Promise.withResolvers<Result>()
       if (thread === undefined) mutations.set(mutation.name, mutation)
       // What comes back crossed a thread: that it is the mutation's own result is the registry's promise.
-      const weight = mutation.weigh(args)
-      queue.push({ job: [mutation.name, args], weight, resolve: (value) => resolve(value as Result), reject })
+      queue.push({ job: [mutation.name, args], resolve: (value) => resolve(value as Result), reject })
       return promise
     },
     async stop() {
@@ -68,24 +62,17 @@ export function openDatabase(path: string, { thread }: DatabaseOptions = {}): Da
   }
 }
 
-/**
- * Collects writes while a commit runs. Under a heavy load it waits a moment longer after it, so that more of them share the next:
- * to wake the writer for each handful costs both threads a tenth of what they do. A light load is never made to wait.
- */
+/** Collects writes while a commit runs; there is no other wait. */
 function groupCommit(backend: Backend) {
   const counts: CommitCounts = { batches: 0, writes: 0, failed: 0, lastMs: 0, waiting: 0 }
   let waiting: Waiting[] = []
-  let weight = 0
   let running = false
   let scheduled = false
-  let pause: Timer | undefined
   let whenIdle: (() => void)[] = []
 
   const next = () => {
     scheduled = false
     if (running) return
-    clearTimeout(pause)
-    pause = undefined
     if (waiting.length === 0) {
       for (const callback of whenIdle.splice(0)) callback()
       return
@@ -93,8 +80,6 @@ function groupCommit(backend: Backend) {
     const batch = waiting.length > MAX_BATCH ? waiting.splice(0, MAX_BATCH) : waiting
     if (batch === waiting) waiting = []
     counts.waiting = waiting.length
-    const batchWeight = weight
-    weight = 0
     running = true
     const startedMs = performance.now()
     backend.run(
@@ -107,9 +92,7 @@ function groupCommit(backend: Backend) {
         batch.forEach((one, index) => {
           answer(one, replies[index], counts)
         })
-        const pauseMs = Math.min(batchWeight * PAUSE_FOR_EACH_MS, MAX_PAUSE_MS) - counts.lastMs
-        if (pauseMs < 1 || weight >= ENOUGH || whenIdle.length > 0) next()
-        else pause = setTimeout(next, pauseMs)
+        next()
       },
     )
   }
@@ -117,9 +100,8 @@ function groupCommit(backend: Backend) {
     counts,
     push(one: Waiting) {
       waiting.push(one)
-      weight += one.weight
       counts.waiting = waiting.length
-      if (running || scheduled || (pause !== undefined && weight < ENOUGH)) return
+      if (running || scheduled) return
       scheduled = true
       // At the end of this turn of the event loop: all that one turn writes shares a commit.
       setImmediate(next)

@@ -12,14 +12,8 @@ export type Mutation<Args, Result> = {
   readonly mutation: true
   readonly name: string
   run(tx: Tx, args: Args): Result
-  /** How much it writes, about: in rows. By it the group commit tells a heavy load from a light one. */
-  weigh(args: Args): number
 }
 
-export function mutation<Args, Result>(
-  name: string,
-  run: (tx: Tx, args: Args) => Result,
-  weigh: (args: Args) => number = () => 1,
-): Mutation<Args, Result> {
-  return { mutation: true, name, run, weigh }
+export function mutation<Args, Result>(name: string, run: (tx: Tx, args: Args) => Result): Mutation<Args, Result> {
+  return { mutation: true, name, run }
 }

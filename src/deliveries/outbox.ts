@@ -93,4 +93,4 @@ export function enqueueEvents(tx: Tx, { accountId, events, nowUs }: Enqueue): Pl
 }
 
 /** Events with nothing else to store beside them. */
-export const enqueue = mutation('deliveries.enqueue', enqueueEvents, ({ events }) => events.length)
+export const enqueue = mutation('deliveries.enqueue', enqueueEvents)

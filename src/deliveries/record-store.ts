@@ -34,9 +34,7 @@ export const ENDED_FIELDS = 14
  * A failure counts only against the schedule in which it was tried, which `since` names: what was cancelled meanwhile, or sent again
  * by hand after that, stays as it was asked for. @returns the ids of those: what is in memory of them holds no more.
  */
-export const recordEnded = mutation('deliveries.record', record, (flat) => flat.length / ENDED_FIELDS)
-
-function record(tx: Tx, flat: readonly Ended[number][]): number[] {
+export const recordEnded = mutation('deliveries.record', (tx: Tx, flat: readonly Ended[number][]): number[] => {
   const update = prepared<never, Ended[number][]>(
     tx,
     `UPDATE deliveries SET state = ?1, tries = ?2, attempts_made = ?3, due_at = ?4, ended_at = ?5
@@ -62,7 +60,7 @@ function record(tx: Tx, flat: readonly Ended[number][]): number[] {
     if (flat[at + 8] === 1) forgetProbes(tx, id)
   }
   return overtaken
-}
+})
 
 function forgetProbes(tx: Tx, id: number): void {
   prepared<never, [number, number, number]>(

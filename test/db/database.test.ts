@@ -42,29 +42,6 @@ test('writes of one turn share a commit; one that throws undoes only itself', as
   await db.stop()
 })
 
-const weigh = mutation(
-  'test.weigh',
-  (_: Tx, weight: number): number => weight,
-  (weight) => weight,
-)
-
-test.each([
-  ['after a heavy commit the writes of several turns share the next', 200, 2],
-  ['after a light one none is made to wait', 1, 6],
-  ['what is heavy enough by itself does not wait either', 512, 6],
-])('%s', async (_, weight, batches) => {
-  const db = openDatabase(path)
-  const written = []
-  for (let turn = 0; turn < 6; turn += 1) {
-    written.push(db.commit(weigh, weight === 200 && turn > 0 ? 1 : weight))
-    await new Promise((resolve) => setImmediate(resolve))
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  await Promise.all(written)
-  expect(db.commits).toMatchObject({ batches, writes: 6 })
-  await db.stop()
-})
-
 test('the thread writes as this thread would, and faults come back as faults', async () => {
   const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
   const db = openDatabase(path, { thread })
