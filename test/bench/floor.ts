@@ -22,13 +22,13 @@ export async function floorRate(urls: readonly string[], body: string, deliverie
   using store = await newStore([urls])
   const db = openDatabase(store.path)
   const sign = signerOf([newSecret()])
-  const [url = ''] = urls
   const ready = newFifo<{ id: number; uuid: string; sinceUs: number }>()
   let ended: Ended[number][] = []
   let running = 0
   let told = 0
 
   const send = async (id: number, uuid: string, sinceUs: number) => {
+    const url = urls[id % urls.length] ?? ''
     const atUs = nowUs()
     const timestampS = Math.floor(atUs / 1e6)
     const headers = {
