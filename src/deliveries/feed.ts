@@ -71,11 +71,11 @@ export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
   const room = (source: Source): number => most(source) - lanes.line(source.webhookId).waiting
   const cancelledTo = (source: Source): number => receivers.get(source.webhookId)?.cancelledTo ?? 0
 
-  const hold = (item: Item) => {
+  const hold = (item: Item, source: Source, atUs: number) => {
     held.set(item.id, item)
-    sourceOf(item.webhookId).held += 1
+    source.held += 1
     bytes += item.body.length
-    lanes.add(item, steadyUs())
+    lanes.add(item, atUs)
   }
   /** Leaves an item to the disk, where it is found again if it still waits. */
   const letGo = (item: Item) => {
@@ -111,11 +111,11 @@ export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
     if (free < most(source) / 2) return false
     const { webhookId } = source
     const afterId = cancelledTo(source)
+    const now = steadyUs()
     const takeIn = (items: readonly Item[]) => {
-      for (const item of items) if (item.id > afterId && !held.has(item.id)) hold(item)
+      for (const item of items) if (item.id > afterId && !held.has(item.id)) hold(item, source, now)
     }
     if (isDue(source)) {
-      const now = steadyUs()
       const due = claimRetries(read, webhookId, now, RETRY_CLAIM)
       const wanted = due.filter(({ id }) => id > afterId && !held.has(id))
       takeIn(wanted.slice(0, free))
@@ -137,6 +137,7 @@ export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
 
     /** Takes in what was just stored without reading it again, unless older ones wait on disk. */
     offer({ deliveries, uuid, callId, name, atUs, sinceUs, body }: Stored): void {
+      const now = steadyUs()
       for (const { id, webhookId } of deliveries) {
         const source = sourceOf(webhookId)
         if (id <= source.cursor) continue
@@ -147,7 +148,7 @@ export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
         }
         source.cursor = id
         const fresh = { tries: 0, attemptsMade: 0, dueUs: undefined, unrecorded: 0, leaving: false }
-        hold({ id, webhookId, callId, event: name, uuid, body, atUs, sinceUs, ...fresh })
+        hold({ id, webhookId, callId, event: name, uuid, body, atUs, sinceUs, ...fresh }, source, now)
       }
     },
 

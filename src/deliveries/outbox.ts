@@ -1,6 +1,7 @@
 import { mutation, type Tx } from '../db/mutation.ts'
 import { prepared } from '../db/prepared.ts'
 import { readStepped } from './clock-store.ts'
+import { EVENT_NAMES } from './names.ts'
 
 /**
  * A delivery's id is its event's id × 128 + its place among that event's deliveries: the highest place is 99, since a list holds
@@ -54,13 +55,22 @@ export type Enqueue = {
   readonly nowUs: number
 }
 
-/** Which switch of a webhook rules an event. Both transfers obey one. */
-const SWITCH: Readonly<Record<string, string>> = {
-  call_blind_transferred: 'call_transferred',
-  call_attended_transferred: 'call_transferred',
-}
+/** The column of the switch that rules an event. Both transfers obey one. */
+const SWITCHES: ReadonlyMap<string, string> = new Map(
+  EVENT_NAMES.map((name) => [name, /_transferred$/.test(name) ? 'call_transferred' : name]),
+)
 
-type ListedWebhook = { id: number } & Record<string, number>
+/** The webhooks of an account's list that are told of an event of this name, in the order of the list. */
+function toldOf(tx: Tx, accountId: number, name: string): number[] {
+  const column = SWITCHES.get(name)
+  if (column === undefined) throw new Error(`no event is called ${name}`)
+  return prepared<{ id: number }, [number]>(
+    tx,
+    `SELECT id FROM webhooks WHERE account_id = ? AND position IS NOT NULL AND ${column} = 1 ORDER BY position`,
+  )
+    .all(accountId)
+    .map(({ id }) => id)
+}
 
 /**
  * Stores events, each with one delivery for every webhook of the account's list whose switch for it is on, in the order given.
@@ -68,10 +78,8 @@ type ListedWebhook = { id: number } & Record<string, number>
  */
 export function enqueueEvents(tx: Tx, { accountId, events, nowUs }: Enqueue): Placed[] {
   if (events.length === 0) return []
-  const webhooks = prepared<ListedWebhook, [number]>(
-    tx,
-    'SELECT * FROM webhooks WHERE account_id = ? AND position IS NOT NULL ORDER BY position',
-  ).all(accountId)
+  /** By the event's name: read once for all events of a commit. */
+  const told = new Map<string, readonly number[]>()
   const insertEvent = prepared<never, [string, number, string, string, number, number, string]>(
     tx,
     'INSERT INTO events (uuid, account_id, call_id, name, sequence, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)',
@@ -83,8 +91,8 @@ export function enqueueEvents(tx: Tx, { accountId, events, nowUs }: Enqueue): Pl
   const createdUs = nowUs + readStepped(tx).steppedUs
   return events.map(({ uuid, callId, name, sequence, atUs, body }) => {
     const id = Number(insertEvent.run(uuid, accountId, callId, name, sequence, atUs, body).lastInsertRowid)
-    const wanted = SWITCH[name] ?? name
-    const webhookIds = webhooks.filter((webhook) => webhook[wanted] === 1).map((webhook) => webhook.id)
+    const webhookIds = told.get(name) ?? toldOf(tx, accountId, name)
+    told.set(name, webhookIds)
     webhookIds.forEach((webhookId, place) => {
       insertDelivery.run(id * DELIVERIES_PER_EVENT + place, webhookId, nowUs, createdUs)
     })
