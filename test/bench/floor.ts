@@ -1,4 +1,6 @@
 import { openDatabase } from '../../src/db/database.ts'
+import { TIMEOUT_MS, USER_AGENT } from '../../src/deliveries/attempt.ts'
+import { createDeadlines } from '../../src/deliveries/deadlines.ts'
 import { enqueue, storedOf } from '../../src/deliveries/outbox.ts'
 import { type Ended, recordEnded } from '../../src/deliveries/record-store.ts'
 import { newFifo } from '../../src/lib/fifo.ts'
@@ -7,6 +9,7 @@ import { nowUs } from '../../src/lib/time.ts'
 import { newSecret, signerOf } from '../../src/webhooks/signature.ts'
 import { newStore } from './delivery.ts'
 
+const HOW = { method: 'POST', redirect: 'manual', proxy: false } as const
 const AT_A_TIME = 64
 const EVENTS_A_COMMIT = 32
 /** So many that wait are always on disk, and so many outcomes go into a commit at least while there is more to do. */
@@ -15,13 +18,14 @@ const OUTCOMES_A_COMMIT = 64
 
 /**
  * The least that stores, signs, sends and logs, per second, to tell what the service adds: our tables, statements and group commits, but on
- * the same thread, and a plain `fetch`. There is no order, no limit in time or for a webhook, no address guard and nobody who may
- * ask; on a slow disk all of it stands still.
+ * the same thread, and a `fetch` with the headers and the limit in time that receivers are promised. There is no order, no limit for a
+ * webhook, no address guard and nobody who may ask; on a slow disk all of it stands still.
  */
 export async function floorRate(urls: readonly string[], body: string, deliveries: number): Promise<number> {
   using store = await newStore([urls])
   const db = openDatabase(store.path)
   const sign = signerOf([newSecret()])
+  const deadlines = createDeadlines(TIMEOUT_MS)
   const ready = newFifo<{ id: number; uuid: string; sinceUs: number }>()
   let ended: Ended[number][] = []
   let running = 0
@@ -33,12 +37,16 @@ export async function floorRate(urls: readonly string[], body: string, deliverie
     const timestampS = Math.floor(atUs / 1e6)
     const headers = {
       'content-type': 'application/json',
+      'user-agent': USER_AGENT,
+      'accept-encoding': 'identity',
       'webhook-id': uuid,
       'webhook-timestamp': String(timestampS),
       'webhook-signature': sign(uuid, timestampS, body),
     }
-    const response = await fetch(url, { method: 'POST', body, headers })
+    const deadline = deadlines.begin(performance.now())
+    const response = await fetch(url, { ...HOW, body, headers, signal: deadline.signal })
     const text = await response.text()
+    deadline.end()
     ended.push(1, 1, 1, null, nowUs(), sinceUs, id, atUs, 0, response.status, 1, null, '127.0.0.1', text)
     running -= 1
     begin()
