@@ -1,4 +1,5 @@
 import { t } from 'elysia'
+import { CALL_RESULTS, CALL_STATES, DIRECTIONS, HANGUP_BY, HANGUP_CAUSES, STAGE_KINDS, STAGE_RESULTS } from './words.ts'
 
 /**
  * The bodies of the eight call events, as receivers get them. Keys never disappear: what is unknown is `null`, lists may be
@@ -9,39 +10,6 @@ const closed = { additionalProperties: false } as const
 const text = t.Union([t.String(), t.Null()])
 const time = t.Union([t.String({ format: 'date-time' }), t.Null()])
 const seconds = t.Union([t.Integer({ minimum: 0 }), t.Null()])
-
-export const DIRECTIONS = ['inbound', 'outbound', 'internal'] as const
-export const CALL_STATES = ['ringing', 'waiting', 'answered', 'ended'] as const
-export const CALL_RESULTS = ['answered', 'no_answer', 'busy', 'cancelled', 'failed', 'voicemail'] as const
-export const HANGUP_CAUSES = [
-  'normal',
-  'busy',
-  'no_answer',
-  'rejected',
-  'cancelled',
-  'unavailable',
-  'congestion',
-  'invalid_number',
-  'pbx_restart',
-  'other',
-  'unknown',
-] as const
-export const HANGUP_BY = ['caller', 'callee', 'system', 'unknown'] as const
-export const STAGE_KINDS = ['user', 'external', 'group', 'queue'] as const
-export const STAGE_RESULTS = [
-  'answered',
-  'no_answer',
-  'busy',
-  'rejected',
-  'cancelled',
-  'answered_elsewhere',
-  'unavailable',
-  'congestion',
-  'forwarded',
-  'abandoned',
-  'timeout',
-  'other',
-] as const
 
 /** A closed set of words. Elysia's UnionEnum would name the first one as default, which none of ours has. */
 const words = <const T extends readonly [string, ...string[]]>(values: T) => t.UnionEnum(values, { default: undefined })

@@ -8,8 +8,9 @@ import { MAX_PAGE_SIZE, PAGE_SIZE, readCursor, writeCursor } from '../http/pagin
 import { asks } from '../http/query.ts'
 import { Fault } from '../lib/fault.ts'
 import { parseTime } from '../lib/time.ts'
-import { Call, CallRecord, DIRECTIONS } from './event.ts'
+import { Call, CallRecord } from './event.ts'
 import { type CallFilter, readCall, readCalls } from './store.ts'
+import { DIRECTIONS } from './words.ts'
 
 const about = { tags: ['Calls'], security: [{ bearer: [] }] }
 

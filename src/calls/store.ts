@@ -1,10 +1,10 @@
-import { and, desc, eq, gte, lt, or, type SQL } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import type { Database } from '../db/database.ts'
 import { mutation, type Tx } from '../db/mutation.ts'
 import { prepared } from '../db/prepared.ts'
 import { calls, liveCalls } from '../db/schema.ts'
 import { enqueueEvents, type NewEvent, type Placed } from '../deliveries/outbox.ts'
-import type { Direction } from './words.ts'
+import { DIRECTIONS, type Direction } from './words.ts'
 
 /** A call whose record is complete. `record` is JSON: `{ call, stages, recordings }`. */
 export type SavedCall = {
@@ -80,32 +80,46 @@ export type CallPosition = { readonly savedUs: number; readonly id: string }
 
 export type CallRow = { readonly id: string; readonly savedUs: number; readonly record: string }
 
-/** Saved calls of an account, newest first. */
+const NEWEST: CallPosition = { savedUs: Number.MAX_SAFE_INTEGER, id: '' }
+
+/** Saved calls of an account, newest first. Of each range that may hold some as many are read as a page shows, from its index alone. */
 export async function readCalls(
   db: Database,
   accountId: number,
   filter: CallFilter,
-  page: { limit: number; after: CallPosition | undefined },
+  { limit, after }: { limit: number; after: CallPosition | undefined },
 ): Promise<CallRow[]> {
-  const { after } = page
-  const wanted: (SQL | undefined)[] = [
-    eq(calls.accountId, accountId),
-    filter.direction && eq(calls.direction, filter.direction),
-    filter.number === undefined
-      ? undefined
-      : or(eq(calls.fromNumber, filter.number), eq(calls.toNumber, filter.number)),
-    filter.sinceUs === undefined ? undefined : gte(calls.savedAt, filter.sinceUs),
-    filter.untilUs === undefined ? undefined : lt(calls.savedAt, filter.untilUs),
-    after && or(lt(calls.savedAt, after.savedUs), and(eq(calls.savedAt, after.savedUs), lt(calls.id, after.id))),
-  ]
-  return db.read
-    .select({ id: calls.id, savedUs: calls.savedAt, record: calls.record })
-    .from(calls)
-    .where(and(...wanted))
-    .orderBy(desc(calls.savedAt), desc(calls.id))
-    .limit(page.limit)
-    .all()
+  const until: CallPosition = filter.untilUs === undefined ? NEWEST : { savedUs: filter.untilUs, id: '' }
+  const before = after !== undefined && after.savedUs < until.savedUs ? after : until
+  const found = rangesOf(filter).flatMap(({ index, numbered, values }) =>
+    prepared<CallPosition, (string | number)[]>(
+      db.read,
+      `SELECT id, saved_at AS savedUs FROM calls INDEXED BY ${index} WHERE account_id = ? ${numbered} AND direction = ?
+         AND saved_at >= ? AND (saved_at, id) < (?, ?) ORDER BY saved_at DESC, id DESC LIMIT ?`,
+    ).all(accountId, ...values, filter.sinceUs ?? 0, before.savedUs, before.id, limit),
+  )
+  // A call from a number to the same is found twice.
+  const ids = new Set(found.toSorted(newestFirst).map(({ id }) => id))
+  const recordOf = prepared<CallRow, [string]>(
+    db.read,
+    'SELECT id, saved_at AS savedUs, record FROM calls WHERE id = ?',
+  )
+  return [...ids].slice(0, limit).flatMap((id) => recordOf.get(id) ?? [])
 }
+
+/** Where a filter's calls are: without a number or a direction, with each that there is. */
+function rangesOf({ direction, number }: CallFilter) {
+  const directions = direction === undefined ? DIRECTIONS : [direction]
+  if (number === undefined)
+    return directions.map((one) => ({ index: 'calls_by_direction', numbered: '', values: [one] }))
+  return directions.flatMap((one) => [
+    { index: 'calls_by_from', numbered: 'AND from_number = ?', values: [number, one] },
+    { index: 'calls_by_to', numbered: 'AND to_number = ?', values: [number, one] },
+  ])
+}
+
+const newestFirst = (one: CallPosition, other: CallPosition): number =>
+  other.savedUs - one.savedUs || Number(other.id > one.id) - Number(other.id < one.id)
 
 export async function readCall(db: Database, accountId: number, id: string): Promise<string | undefined> {
   const found = and(eq(calls.accountId, accountId), eq(calls.id, id))
@@ -116,11 +130,13 @@ export async function readCall(db: Database, accountId: number, id: string): Pro
 export const pruneCalls = mutation(
   'calls.prune',
   (tx: Tx, { beforeUs, limit }: { beforeUs: number; limit: number }): number => {
-    return prepared<never, [number, number]>(
+    return prepared<never, [string, number, number]>(
       tx,
-      // Account by account, as the index has them.
+      // Account by account and direction by direction, as the index has them.
       `DELETE FROM calls WHERE id IN
-         (SELECT c.id FROM accounts a CROSS JOIN calls c ON c.account_id = a.id WHERE c.saved_at < ? LIMIT ?)`,
-    ).run(beforeUs, limit).changes
+         (SELECT c.id FROM accounts a CROSS JOIN json_each(?) d
+          CROSS JOIN calls c INDEXED BY calls_by_direction ON c.account_id = a.id AND c.direction = d.value
+          WHERE c.saved_at < ? LIMIT ?)`,
+    ).run(JSON.stringify(DIRECTIONS), beforeUs, limit).changes
   },
 )

@@ -121,5 +121,9 @@ export const calls = sqliteTable(
     toNumber: text('to_number'),
     record: text('record').notNull(),
   },
-  (table) => [index('calls_by_time').on(table.accountId, table.savedAt, table.id)],
+  (table) => [
+    index('calls_by_direction').on(table.accountId, table.direction, table.savedAt, table.id),
+    index('calls_by_from').on(table.accountId, table.fromNumber, table.direction, table.savedAt, table.id),
+    index('calls_by_to').on(table.accountId, table.toNumber, table.direction, table.savedAt, table.id),
+  ],
 )
