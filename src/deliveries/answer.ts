@@ -9,7 +9,9 @@ const BODY_WAIT_MS = 1_000
  * A short one is read to its end, so that the connection can be used again.
  */
 export async function keptOf(response: Response, leftMs: number): Promise<string | null> {
-  const length = Number(response.headers.get('content-length') ?? Number.NaN)
+  const { headers } = response
+  // A body in chunks is as long as it is, whatever else is announced.
+  const length = Number((headers.has('transfer-encoding') ? null : headers.get('content-length')) ?? Number.NaN)
   // Short and announced: the common case, read at once. What never comes is given up with the attempt's own 10 s. Only to look at
   // `body` would make a stream of it.
   if (length <= KEPT_BYTES) return response.text().catch(() => '')

@@ -147,7 +147,9 @@ function init(
   if (target.authorization !== undefined) headers.authorization = target.authorization
   // `false` keeps HTTP_PROXY of the environment out, which would undo the pin.
   const through = proxy ?? false
-  const request = { method: 'POST', headers, body, signal, keepalive, redirect: 'manual' as const, proxy: through }
+  // Compressed all the same, an answer is kept as it came: 631 bytes of it could be 400 MB.
+  const plainly = { redirect: 'manual' as const, decompress: false, proxy: through }
+  const request = { method: 'POST', headers, body, signal, keepalive, ...plainly }
   const pinned = proxy === undefined && target.literal === undefined && target.url.protocol === 'https:'
   return pinned ? { ...request, tls: { serverName: target.name } } : request
 }

@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import { createServer, type Socket } from 'node:net'
+import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { newAttempt } from '../../src/deliveries/attempt.ts'
 import { targetOf } from '../../src/deliveries/target.ts'
 import { allowing } from './rig.ts'
@@ -52,7 +53,8 @@ function flood(socket: Socket, piece: string): void {
   more()
 }
 
-const HOSTILE: readonly (readonly [string, (socket: Socket, connection: number) => void, object])[] = [
+type Hostile = readonly [string, (socket: Socket, connection: number) => void, object]
+const HOSTILE: readonly Hostile[] = [
   [
     'an upgrade that nobody asked for: said in plain words',
     (socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
@@ -129,6 +131,23 @@ const HOSTILE: readonly (readonly [string, (socket: Socket, connection: number) 
     'a flood of 1xx',
     (socket) => flood(socket, 'HTTP/1.1 102 Processing\r\n\r\n'.repeat(1_000)),
     { outcome: { kind: 'unreachable' } },
+  ],
+  ...[brotliCompressSync, gzipSync, zstdCompressSync].map((compress, at): Hostile => {
+    const bomb = compress(Buffer.alloc(at === 1 ? 3_500_000 : 64_000_000))
+    const head = `HTTP/1.1 200 OK\r\ncontent-encoding: ${['br', 'gzip', 'zstd'][at]}\r\ncontent-length: ${bomb.length}\r\n\r\n`
+    return [
+      `an answer that is ${['Brotli', 'gzip', 'Zstandard'][at]} though none was asked for: kept as it came`,
+      (socket) => socket.write(Buffer.concat([Buffer.from(head), bomb])),
+      { outcome: { kind: 'delivered', status: 200 }, response: bomb.toString() },
+    ]
+  }),
+  [
+    'a body in chunks without end that says that it is short',
+    (socket) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n')
+      flood(socket, `10000\r\n${'x'.repeat(65_536)}\r\n`)
+    },
+    { outcome: { kind: 'delivered', status: 200 }, response: 'x'.repeat(4_096) },
   ],
   ['what is not HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.9\r\n'), { outcome: { kind: 'unreachable' } }],
 ]
