@@ -19,6 +19,8 @@ type Class = (typeof CLASSES)[number]
 const MAX_TOTAL: Readonly<Record<Class, number>> = { good: 1_024, unsure: 960, hanging: 512 }
 /** Those that began lately: more than 128 active requests halve `fetch`'s throughput, and 64 was the best. */
 const MAX_QUICK: Readonly<Record<Class, number>> = { good: 64, unsure: 32, hanging: 16 }
+/** Of those, what each has in any case: a few good ones with a backlog take all there is, and would shut out who is new, or is probed. */
+const LEAST_QUICK: Readonly<Record<Class, number>> = { good: 0, unsure: 8, hanging: 4 }
 /** From then on a request counts as one that hangs, which costs nothing but its place in the total. */
 const SLOW_AFTER_US = 50 * MILLISECOND
 
@@ -28,6 +30,8 @@ export type Flight = {
   readonly line: Line
   readonly startedUs: number
   readonly probe: boolean
+  /** The queue that it came from. */
+  readonly from: Class
   slow: boolean
   over: boolean
 }
@@ -41,6 +45,7 @@ export function createLanes() {
   const flights = newFifo<Flight>()
   let total = 0
   let quick = 0
+  const quickFrom: Record<Class, number> = { good: 0, unsure: 0, hanging: 0 }
   let turn = 0
 
   const classOf = ({ health, slow }: Line): Class =>
@@ -55,17 +60,29 @@ export function createLanes() {
     queued.add(line)
     queues[classOf(line)].push(line)
   }
-  const nextLine = (): Line | undefined => {
+  const mayBegin = (name: Class): boolean =>
+    total < MAX_TOTAL[name] && (quick < MAX_QUICK[name] || quickFrom[name] < LEAST_QUICK[name])
+  const nextLine = (): { line: Line; from: Class } | undefined => {
     for (let step = 0; step < CLASSES.length; step += 1) {
-      const name = CLASSES[(turn + step) % CLASSES.length] ?? 'good'
-      if (total >= MAX_TOTAL[name] || quick >= MAX_QUICK[name]) continue
-      const line = queues[name].shift()
+      const from = CLASSES[(turn + step) % CLASSES.length] ?? 'good'
+      if (!mayBegin(from)) continue
+      const line = queues[from].shift()
       if (line === undefined) continue
       turn += 1
       queued.delete(line)
-      return line
+      return { line, from }
     }
     return undefined
+  }
+  const began = ({ line, from }: Flight) => {
+    line.running += 1
+    total += 1
+    quick += 1
+    quickFrom[from] += 1
+  }
+  const noLongerQuick = ({ from }: Flight) => {
+    quick -= 1
+    quickFrom[from] -= 1
   }
 
   return {
@@ -94,15 +111,14 @@ export function createLanes() {
 
     /** The next attempt to begin, if any may. */
     take(nowUs: number): Flight | undefined {
-      for (let line = nextLine(); line !== undefined; line = nextLine()) {
+      for (let next = nextLine(); next !== undefined; next = nextLine()) {
+        const { line, from } = next
         if (!maySend(line, nowUs)) continue
         const item = line.take()
         if (item === undefined) continue
-        line.running += 1
-        total += 1
-        quick += 1
         const probe = line.health.down !== undefined
-        const flight = { item, line, startedUs: nowUs, probe, slow: false, over: false }
+        const flight = { item, line, startedUs: nowUs, probe, from, slow: false, over: false }
+        began(flight)
         flights.push(flight)
         queue(line, nowUs)
         return flight
@@ -117,7 +133,7 @@ export function createLanes() {
       line.running -= 1
       total -= 1
       if (flight.slow) line.slow -= 1
-      else quick -= 1
+      else noLongerQuick(flight)
       return judge(line.health, outcome, flight.probe, nowUs)
     },
     release({ item, line }: Flight, nowUs: number): void {
@@ -133,7 +149,7 @@ export function createLanes() {
         if (flight.over) continue
         flight.slow = true
         flight.line.slow += 1
-        quick -= 1
+        noLongerQuick(flight)
       }
     },
     wake(nowUs: number): void {

@@ -174,3 +174,22 @@ test('no more than 1,024 are under way, and no more than 64 of them began lately
   expect(game.lanes.inFlight).toBeLessThanOrEqual(1_024)
   expect(game.lanes.inFlight).toBeGreaterThan(900)
 })
+
+test('a webhook that is new is sent, however much waits for those that answer', () => {
+  let nextId = 1
+  const game = play()
+  const fill = () => {
+    for (let webhookId = 1; webhookId <= 6; webhookId += 1)
+      while (game.lanes.line(webhookId).waiting < 20) game.add(item(nextId++, `call ${nextId}`, webhookId))
+  }
+  fill()
+  const flights = game.takeAll()
+  for (let round = 0; round < 300; round += 1) {
+    if (round === 200) game.add(item(nextId++, 'new', 7))
+    game.end(flights.shift())
+    fill()
+    flights.push(...game.takeAll())
+  }
+  expect(flights.length).toBeGreaterThanOrEqual(64)
+  expect(game.lanes.line(7).waiting).toBe(0)
+})
