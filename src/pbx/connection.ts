@@ -1,0 +1,141 @@
+import { createInbox, type Inbox } from './inbox.ts'
+import { type Item, translate } from './item.ts'
+import { type LinkAddress, openLink } from './link.ts'
+import { createResync } from './resync.ts'
+import type { SessionEnd, SessionOptions } from './session.ts'
+
+/** What a protocol adds to a connection. */
+export type Protocol<Frame> = {
+  readonly address: LinkAddress
+  readonly decoder: { push(chunk: Uint8Array): Iterable<Frame>; readonly fault: string | undefined }
+  readonly opened: () => void
+  /** Takes a frame as it arrives: it must not wait. */
+  readonly take: (frame: Frame, arrivedUs: number) => void
+  /** Frequent, and what a call is told without: the first to go when too much comes. */
+  readonly mayShed: (frame: Frame) => boolean
+  /** Asks what is up and puts it into the inbox; `false` if no whole list came. */
+  readonly list: () => Promise<boolean>
+  /** It is over: what the protocol started ends. The link still takes a last word. */
+  readonly leave: (kind: SessionEnd['kind']) => void
+}
+
+/** A connection to one PBX, whatever it speaks. Its flags only ever turn true. */
+export type Connection<Frame> = {
+  readonly ended: Promise<SessionEnd>
+  readonly inbox: Inbox<Item<Frame>>
+  write(text: string): void
+  /** Since when nothing has come. */
+  silentMs(): number
+  /** The login succeeded: from here on its end is told. */
+  loggedIn(): void
+  /** Tells that it is up, asks what is, and lets go of what has waited; `hint`: what a user lacks that may not ask. */
+  begin(boot: string | null, hint: string): Promise<void>
+  isUp(): boolean
+  /** There is a reason to doubt what is known. `false` if lists were to follow anyway. */
+  doubt(): boolean
+  /** The PBX says that it shuts down: that is what an end is then. */
+  shutsDown(): void
+  /** Only the first end counts. */
+  end(kind: SessionEnd['kind'], reason: string): void
+  isOver(): boolean
+}
+
+/**
+ * connecting → logged in → up → over
+ *
+ * - The socket is always read: its callback decodes and queues, and nothing else.
+ * - The inbox is held from the beginning to the end of the first list: events wait, and are handled after it.
+ * - What is up is asked for after the login, whenever there is doubt and after an overrun.
+ * - Who was logged in is told `connected` once, then `disconnected` once, and nothing after that.
+ */
+export function openConnection<Frame>(
+  name: string,
+  options: SessionOptions<Frame>,
+  protocol: Protocol<Frame>,
+): Connection<Frame> {
+  const { translator, feed, counts, nowUs, patience, log } = options
+  const { decoder } = protocol
+  const { promise: ended, resolve } = Promise.withResolvers<SessionEnd>()
+  let loggedIn = false
+  let up = false
+  let over = false
+  let shutdown = false
+  let heardMs = performance.now()
+
+  const resync = createResync({ list: protocol.list, ...patience })
+  const inbox = createInbox<Item<Frame>>({
+    matters: (item) => !('frame' in item && protocol.mayShed(item.frame)),
+    handle(items) {
+      const signals = translate(items, translator)
+      if (signals.length > 0) feed(signals)
+    },
+    overrun(shed) {
+      counts.overruns += 1
+      log.warn({ pbx: name, shed }, 'the PBX tells events faster than they are handled: what is up is asked for')
+      resync.ask()
+    },
+  })
+  inbox.hold(true)
+
+  const connect = (boot: string | null): void => {
+    if (up) return
+    up = true
+    const atUs = nowUs()
+    feed([{ kind: 'connected', first: options.first, boot, atUs, arrivedUs: atUs }])
+    options.up(boot)
+  }
+  const disconnect = (): void => {
+    connect(null)
+    inbox.flush()
+    const atUs = nowUs()
+    feed([{ kind: 'disconnected', atUs, arrivedUs: atUs }])
+  }
+  const end = (kind: SessionEnd['kind'], reason: string): void => {
+    if (over) return
+    over = true
+    resync.stop()
+    protocol.leave(kind)
+    link.close()
+    if (loggedIn) disconnect()
+    resolve({ kind: kind === 'lost' && shutdown ? 'shutdown' : kind, reason })
+  }
+
+  const link = openLink(
+    protocol.address,
+    {
+      open: protocol.opened,
+      data(chunk) {
+        heardMs = performance.now()
+        const arrivedUs = nowUs()
+        for (const frame of decoder.push(chunk)) if (!over) protocol.take(frame, arrivedUs)
+        if (decoder.fault !== undefined) end('lost', decoder.fault)
+      },
+      close: (reason) => end('lost', reason),
+    },
+    patience.connectMs,
+  )
+
+  return {
+    ended,
+    inbox,
+    write: link.write,
+    silentMs: () => performance.now() - heardMs,
+    loggedIn() {
+      loggedIn = true
+    },
+    async begin(boot, hint) {
+      connect(boot)
+      const whole = await resync.first()
+      if (over) return
+      if (!whole) log.warn({ pbx: name }, `the PBX does not say what is up: ${hint}`)
+      inbox.hold(false)
+    },
+    isUp: () => up,
+    doubt: resync.ask,
+    shutsDown() {
+      shutdown = true
+    },
+    end,
+    isOver: () => over,
+  }
+}
