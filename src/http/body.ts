@@ -16,28 +16,23 @@ type Incoming = { request: Request; body: unknown }
  * of the checks is given (after 401: 413, 415, 400, 422) and since every fault has to be listed. Arrow functions: what Elysia reads of
  * a minified method's text makes it warn on standard output.
  */
-export function takes<Body extends TSchema>(schema: Body, rule: Rule = () => []) {
-  const validator = TypeCompiler.Compile(schema)
-  return {
-    body: schema,
-    parse: 'none' as const,
-    transform: async (context: Incoming) => {
-      const body = await readJson(context.request)
-      if (body === undefined) throw new Fault('malformed', 'The body is empty; JSON is wanted.')
-      context.body = checked(validator, rule, body)
-    },
-  }
+export function takes<Body extends TSchema>(schema: Body, rule?: Rule) {
+  return reading(schema, rule, () => {
+    throw new Fault('malformed', 'The body is empty; JSON is wanted.')
+  })
 }
 
 /** As `takes`, for a body that may be left out: an empty one is `{}`. */
-export function takesOptional<Body extends TSchema>(schema: Body, rule: Rule = () => []) {
+export const takesOptional = <Body extends TSchema>(schema: Body, rule?: Rule) => reading(schema, rule, () => ({}))
+
+function reading<Body extends TSchema>(schema: Body, rule: Rule = () => [], whenEmpty: () => unknown) {
   const validator = TypeCompiler.Compile(schema)
   return {
     body: schema,
     parse: 'none' as const,
     transform: async (context: Incoming) => {
       const body = await readJson(context.request)
-      context.body = checked(validator, rule, body === undefined ? {} : body)
+      context.body = checked(validator, rule, body === undefined ? whenEmpty() : body)
     },
   }
 }

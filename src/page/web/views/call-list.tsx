@@ -5,9 +5,10 @@ import type { Call } from '../lib/resources.ts'
 import { go, place, placeHref, settle } from '../lib/router.ts'
 import { useCell } from '../lib/state.ts'
 import { Icon } from '../parts/icon.tsx'
-import { Badge, Empty, Problem, Waiting, When } from '../parts/shown.tsx'
+import { Badge, Empty, Waiting, When } from '../parts/shown.tsx'
 import { PartyName } from './call-board.tsx'
-import { MoreFilters, Search, Segments } from './filter-bar.tsx'
+import { MoreFilters, Search, Segments, TimeFilters } from './filter-bar.tsx'
+import { Paged } from './paged.tsx'
 
 const FILTERS = ['direction', 'number', 'since', 'until'] as const
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>
@@ -39,38 +40,14 @@ export function CallList() {
           options={DIRECTIONS}
           onPick={(value) => pick('direction', value)}
         />
-        <MoreFilters open={filtered}>
+        <MoreFilters filtered={filtered} onClear={() => settle(placeHref('calls'))}>
           <Search label="Number" value={filters.number ?? ''} onPick={(value) => pick('number', value)} />
-          <Search
-            label="Since"
-            type="datetime-local"
-            value={filters.since ?? ''}
-            onPick={(value) => pick('since', value)}
-          />
-          <Search
-            label="Until"
-            type="datetime-local"
-            value={filters.until ?? ''}
-            onPick={(value) => pick('until', value)}
-          />
-          {filtered ? (
-            <button type="button" class="ghost" onClick={() => settle(placeHref('calls'))}>
-              Clear
-            </button>
-          ) : null}
+          <TimeFilters times={filters} onPick={pick} />
         </MoreFilters>
       </search>
-      {pages.problem === null ? null : <Problem text={pages.problem} again={pages.again} />}
-      <section class="card" aria-label="Calls" aria-busy={pages.busy}>
+      <Paged label="Calls" pages={pages}>
         <Rows items={pages.items} filtered={filtered} />
-        {pages.hasMore ? (
-          <p class="more">
-            <button type="button" onClick={pages.more} disabled={pages.busy}>
-              {pages.busy ? 'Loading…' : 'Show older'}
-            </button>
-          </p>
-        ) : null}
-      </section>
+      </Paged>
     </div>
   )
 }

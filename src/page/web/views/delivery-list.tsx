@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { EVENT_NAMES } from '../../../deliveries/names.ts'
 import { request } from '../lib/api.ts'
 import { serverNowMs } from '../lib/clock.ts'
 import { overview } from '../lib/connection.ts'
@@ -10,9 +11,10 @@ import { go, place, placeHref, settle } from '../lib/router.ts'
 import { useCell } from '../lib/state.ts'
 import { Confirm } from '../parts/dialog.tsx'
 import { Icon } from '../parts/icon.tsx'
-import { DeliveryBadge, Empty, EventName, Problem, Until, Waiting, When } from '../parts/shown.tsx'
+import { DeliveryBadge, Empty, EventName, Until, Waiting, When } from '../parts/shown.tsx'
 import { say } from '../parts/toast.tsx'
-import { Choice, MoreFilters, Search, Segments } from './filter-bar.tsx'
+import { Choice, MoreFilters, Search, Segments, TimeFilters } from './filter-bar.tsx'
+import { Paged } from './paged.tsx'
 
 const FILTERS = ['state', 'event', 'url', 'call_id', 'since', 'until'] as const
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>
@@ -23,17 +25,6 @@ const STATES = [
   ['delivered', 'Delivered'],
   ['failed', 'Failed'],
   ['cancelled', 'Cancelled'],
-] as const
-
-const EVENTS = [
-  'call_started',
-  'dial_started',
-  'dial_answered',
-  'dial_ended',
-  'call_blind_transferred',
-  'call_attended_transferred',
-  'call_ended',
-  'call_saved',
 ] as const
 
 export function DeliveryList() {
@@ -69,45 +60,21 @@ export function DeliveryList() {
       </header>
       <search class="filters" aria-label="Filter the deliveries">
         <Segments label="State" value={filters.state ?? ''} options={STATES} onPick={(value) => pick('state', value)} />
-        <MoreFilters open={filtered}>
+        <MoreFilters filtered={filtered} onClear={() => settle(placeHref('deliveries'))}>
           <Choice
             label="Event"
             value={filters.event ?? ''}
-            options={[['', 'Any'], ...EVENTS.map((name) => [name, words(name)] as const)]}
+            options={[['', 'Any'], ...EVENT_NAMES.map((name) => [name, words(name)] as const)]}
             onPick={(value) => pick('event', value)}
           />
           <UrlChoice value={filters.url ?? ''} onPick={(value) => pick('url', value)} />
           <Search label="Call id" value={filters.call_id ?? ''} onPick={(value) => pick('call_id', value)} />
-          <Search
-            label="Since"
-            type="datetime-local"
-            value={filters.since ?? ''}
-            onPick={(value) => pick('since', value)}
-          />
-          <Search
-            label="Until"
-            type="datetime-local"
-            value={filters.until ?? ''}
-            onPick={(value) => pick('until', value)}
-          />
-          {filtered ? (
-            <button type="button" class="ghost" onClick={() => settle(placeHref('deliveries'))}>
-              Clear
-            </button>
-          ) : null}
+          <TimeFilters times={filters} onPick={pick} />
         </MoreFilters>
       </search>
-      {pages.problem === null ? null : <Problem text={pages.problem} again={pages.again} />}
-      <section class="card" aria-label="Deliveries" aria-busy={pages.busy}>
+      <Paged label="Deliveries" pages={pages}>
         <Rows items={pages.items} filtered={filtered} />
-        {pages.hasMore ? (
-          <p class="more">
-            <button type="button" onClick={pages.more} disabled={pages.busy}>
-              {pages.busy ? 'Loading…' : 'Show older'}
-            </button>
-          </p>
-        ) : null}
-      </section>
+      </Paged>
       {asking ? (
         <Confirm
           title={`Retry all ${what} deliveries?`}

@@ -1,19 +1,14 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 
-type Option = readonly [value: string, word: string]
+type OneOf = {
+  readonly label: string
+  readonly value: string
+  readonly options: readonly (readonly [value: string, word: string])[]
+  readonly onPick: (value: string) => void
+}
 
-export function Choice({
-  label,
-  value,
-  options,
-  onPick,
-}: {
-  label: string
-  value: string
-  options: readonly Option[]
-  onPick: (value: string) => void
-}) {
+export function Choice({ label, value, options, onPick }: OneOf) {
   const id = useId()
   return (
     <div class="filter">
@@ -70,17 +65,7 @@ export function Search({
   )
 }
 
-export function Segments({
-  label,
-  value,
-  options,
-  onPick,
-}: {
-  label: string
-  value: string
-  options: readonly Option[]
-  onPick: (value: string) => void
-}) {
+export function Segments({ label, value, options, onPick }: OneOf) {
   const name = useId()
   return (
     <fieldset class="segmented" aria-label={label}>
@@ -95,12 +80,49 @@ export function Segments({
 }
 
 /** The filters beyond the first: in sight on a wide screen, behind one line on a phone unless one of them is set. */
-export function MoreFilters({ open, children }: { open: boolean; children: ComponentChildren }) {
+export function MoreFilters({
+  filtered,
+  onClear,
+  children,
+}: {
+  filtered: boolean
+  onClear: () => void
+  children: ComponentChildren
+}) {
   const [wide] = useState(() => matchMedia('(min-width: 821px)').matches)
   return (
-    <details class="more-filters" open={wide || open}>
+    <details class="more-filters" open={wide || filtered}>
       <summary>More filters</summary>
-      <div class="filter-fields">{children}</div>
+      <div class="filter-fields">
+        {children}
+        {filtered ? (
+          <button type="button" class="ghost" onClick={onClear}>
+            Clear
+          </button>
+        ) : null}
+      </div>
     </details>
+  )
+}
+
+type Times = { readonly since?: string | undefined; readonly until?: string | undefined }
+
+/** What every list can be narrowed to. */
+export function TimeFilters({ times, onPick }: { times: Times; onPick: (name: keyof Times, value: string) => void }) {
+  return (
+    <>
+      <Search
+        label="Since"
+        type="datetime-local"
+        value={times.since ?? ''}
+        onPick={(value) => onPick('since', value)}
+      />
+      <Search
+        label="Until"
+        type="datetime-local"
+        value={times.until ?? ''}
+        onPick={(value) => onPick('until', value)}
+      />
+    </>
   )
 }
