@@ -41,9 +41,10 @@ async function demo({ listen, once = false, bodies = false }: Flags, stop: Promi
   const story = newStory({ paint: newPaint(), bodies, print: (line) => console.log(line) })
   const ledger = newLedger()
   let secret = ''
-  const receiver = startReceiver({ host: '127.0.0.1', port: 0 }, (request) =>
-    story.received(request, ledger.enter(request, secret)),
-  )
+  const receiver = startReceiver({ host: '127.0.0.1', port: 0 }, (request) => {
+    story.received(request, ledger.enter(request, secret))
+    return undefined
+  })
   const pbxs = PLAYED.map((played) => {
     const turn = Promise.withResolvers<void>()
     return { played, turn, replay: startReplay({ files: [played.recording], after: turn.promise }) }

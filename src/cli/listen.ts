@@ -3,11 +3,11 @@ import { wrongUsage } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
 import { harmless, newPaint, type Paint } from '../lib/paint.ts'
 import { jsonOption } from './options.ts'
-import { faultOf, type Received, startReceiver } from './receiver.ts'
+import { type Answer, faultOf, type Received, startReceiver } from './receiver.ts'
 import { requestLine, type Verdict } from './request-line.ts'
 import { readEvent } from './sentence.ts'
 
-type Flags = { port: string; host: string; secret?: string; answer: string; json?: boolean }
+type Flags = { port: string; host: string; secret?: string; answer?: string; json?: boolean }
 
 /** A secret as `GET /integration/webhook/secret` gives it. */
 const SECRET = /^whsec_[A-Za-z0-9+/]{16,}={0,2}$/
@@ -18,20 +18,21 @@ export function listenCommand(program: Command, stopped: () => Promise<void>): v
     .description('be a receiver, for development: print each request, and verify its signature')
     .option('--port <port>', 'where to listen', '9000')
     .option('--host <address>', 'at which address', '127.0.0.1')
-    .option('--secret <secret>', "the URL's signing secret (whsec_…), to verify with")
-    .option('--answer <status>', 'the status to answer with', '200')
+    .option('--secret <secret>', "the URL's signing secret (whsec_…): what it does not verify is answered with 401")
+    .option('--answer <status>', 'the status to answer with, whatever the signature is')
     .addOption(jsonOption())
     .action(async (flags: Flags) => {
       const { secret, host, json = false } = flags
       const port = numberOf('--port', flags.port, 0, 65_535)
-      const status = numberOf('--answer', flags.answer, 200, 599)
+      const asked = flags.answer === undefined ? undefined : numberOf('--answer', flags.answer, 200, 599)
       if (secret !== undefined && !SECRET.test(secret))
         throw wrongUsage('--secret (HOOKSWITCH_SECRET) is no signing secret: give it as whsec_…, from the web page')
       const paint = newPaint()
-      const receiver = listening({ host, port, status }, (request) => {
+      const receiver = listening({ host, port }, (request) => {
         const verdict = verdictOf(request, secret)
         if (json) console.log(JSON.stringify({ ...request, signature: verdict }))
         else for (const line of linesOf(paint, request, verdict)) console.log(line)
+        return answerOf(asked, verdict)
       })
       const stop = stopped()
       const ready = `hookswitch listens on ${receiver.url}`
@@ -48,6 +49,12 @@ function hints(secret: string | undefined): string[] {
     ...(secret === undefined ? ['Signatures are not checked: give --secret whsec_…'] : []),
     '',
   ]
+}
+
+/** What a receiver should: it turns away what is not signed right, so that one sees the sender try again. */
+function answerOf(asked: number | undefined, verdict: Verdict): Answer | undefined {
+  if (asked !== undefined) return { status: asked, text: 'as asked' }
+  return verdict.kind === 'wrong' ? { status: 401, text: verdict.why } : undefined
 }
 
 function verdictOf(request: Received, secret: string | undefined): Verdict {
@@ -85,7 +92,7 @@ function numberOf(flag: string, text: string, least: number, most: number): numb
   return number
 }
 
-function listening(place: Parameters<typeof startReceiver>[0], onRequest: (request: Received) => void) {
+function listening(place: Parameters<typeof startReceiver>[0], onRequest: Parameters<typeof startReceiver>[1]) {
   try {
     return startReceiver(place, onRequest)
   } catch (cause) {

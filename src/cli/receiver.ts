@@ -10,14 +10,17 @@ export type Received = {
   readonly atMs: number
 }
 
+export type Answer = { readonly status: number; readonly text: string }
+const TAKEN: Answer = { status: 200, text: 'ok' }
+
 export type Receiver = { readonly url: string; stop(): Promise<void> }
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 
-/** Takes what comes to any path, hands it over, and answers; a fault of `onRequest` is answered with 500. */
+/** Takes what comes to any path, hands it over, and answers as `onRequest` says, with 200 if it says nothing; its fault is a 500. */
 export function startReceiver(
-  { host, port, status = 200 }: { host: string; port: number; status?: number },
-  onRequest: (received: Received) => void,
+  { host, port }: { host: string; port: number },
+  onRequest: (received: Received) => Answer | undefined,
 ): Receiver {
   const server = Bun.serve({
     hostname: host,
@@ -25,14 +28,15 @@ export function startReceiver(
     maxRequestBodySize: MAX_BODY_BYTES,
     async fetch(request) {
       const { pathname, search } = new URL(request.url)
-      onRequest({
-        method: request.method,
-        path: pathname + search,
-        headers: Object.fromEntries(request.headers),
-        body: await request.text(),
-        atMs: Date.now(),
-      })
-      return new Response(status < 300 ? 'ok\n' : 'as asked\n', { status })
+      const { status, text } =
+        onRequest({
+          method: request.method,
+          path: pathname + search,
+          headers: Object.fromEntries(request.headers),
+          body: await request.text(),
+          atMs: Date.now(),
+        }) ?? TAKEN
+      return new Response(`${text}\n`, { status })
     },
     error: () => new Response('the receiver failed\n', { status: 500 }),
   })

@@ -8,8 +8,7 @@ export type Verdict = { readonly kind: 'right' | 'unchecked' } | { readonly kind
 
 /** One request in one line: when it came, its signature, which event, what happened, how long after it happened. */
 export function requestLine(paint: Paint, request: Received, event: EventBody | undefined, verdict: Verdict): string {
-  const what = event === undefined ? otherwise(request) : sentenceOf(event)
-  const name = event === undefined ? request.method : event.data.name
+  const { name, what } = event === undefined ? otherwise(request) : { name: event.data.name, what: sentenceOf(event) }
   const delay = event === undefined ? '' : paint('dim', `${request.atMs - Date.parse(event.time)} ms`)
   const time = paint('dim', new Date(request.atMs).toISOString().slice(11, 23))
   return [time, markOf(paint, verdict), paint('cyan', name.padEnd(22)), what, delay].join('  ').trimEnd()
@@ -21,7 +20,7 @@ function markOf(paint: Paint, verdict: Verdict): string {
 }
 
 /** A test request names itself; anything else is shown by its path. */
-function otherwise({ path, body }: Received): string {
+function otherwise({ method, path, body }: Received): { name: string; what: string } {
   const isTest = /"name":\s*"test"/.test(body)
-  return isTest ? 'a test request' : `${harmless(path)}: no call event`
+  return isTest ? { name: 'test', what: 'a test request' } : { name: method, what: `${harmless(path)}: no call event` }
 }

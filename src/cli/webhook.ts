@@ -35,7 +35,9 @@ async function sendTest(url: string, { data, json, account, allowNet, proxy }: F
     return sendSample({ db, attempt }, accountId, url)
   })
   if (json) console.log(JSON.stringify({ status, duration_ms, error, response }))
-  else console.log([status ?? error, `${duration_ms} ms`, harmless(response ?? '')].join('\t').trimEnd())
+  else console.log([status ?? error, `${duration_ms} ms`, harmless(oneLine(response ?? ''))].join('\t').trimEnd())
   if (status === null || status < 200 || status >= 300)
     throw new Fault('unavailable', `the receiver did not take it: ${error ?? `it answered ${status}`}`)
 }
+
+const oneLine = (text: string) => text.trim().replace(/\s+/g, ' ')

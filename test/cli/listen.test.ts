@@ -26,20 +26,21 @@ describe('hookswitch listen', () => {
     expect(await app.stop('SIGINT')).toBe(0)
   })
 
-  test.each<[string, Record<string, string>, RegExp]>([
-    ['a right signature', signed(), /✓ signed .*a test request/],
+  test.each<[string, Record<string, string>, number, RegExp]>([
+    ['a right signature', signed(), 200, /✓ signed +test +a test request/],
     [
       'one of an old and a new secret',
       { ...signed(), 'webhook-signature': `v1,x ${signed()['webhook-signature']}` },
+      200,
       /✓/,
     ],
-    ['another secret', signed(nowS(), newSecret()), /✗ no signature matches the secret/],
-    ['an old request', signed(nowS() - 3_600), /✗ webhook-timestamp is more than 5 minutes/],
-    ['no signature', {}, /✗ a webhook-\* header is missing/],
-  ])('says of %s what it is', async (_, headers, line) => {
+    ['another secret', signed(nowS(), newSecret()), 401, /✗ no signature matches the secret/],
+    ['an old request', signed(nowS() - 3_600), 401, /✗ webhook-timestamp is more than 5 minutes/],
+    ['no signature', {}, 401, /✗ a webhook-\* header is missing/],
+  ])('says of %s what it is, and answers as a receiver should', async (_, headers, status, line) => {
     const before = app.output().length
     const response = await fetch(`${app.url}/any/path`, { method: 'POST', headers, body })
-    expect(response.status).toBe(200)
+    expect(response.status).toBe(status)
     await until('the request is shown', () => app.output().slice(before).includes('    }'))
     const shown = app.output().slice(before)
     expect(shown).toMatch(line)
@@ -54,6 +55,12 @@ describe('hookswitch listen', () => {
     expect(app.output()).not.toContain('\x1b')
   })
 })
+
+test('answers as it is told, whatever the signature is', async () => {
+  const app = await start(['listen', '--port', '0', '--secret', secret, '--answer', '202'], { cwd, ready })
+  expect((await fetch(app.url, { method: 'POST', body })).status).toBe(202)
+  await app.stop()
+}, 20_000)
 
 test('prints JSON for machines, and answers as it is told', async () => {
   const app = await start(['listen', '--port', '0', '--json', '--answer', '503'], { cwd, ready })

@@ -27,10 +27,10 @@ test('one signed request is sent beside a running service, marked as a test', as
   expect(JSON.parse(receiver.received[0]?.body ?? '')).toMatchObject({ data: { name: 'test', account: 'default' } })
 })
 
-test("a receiver's answer cannot move the reader's cursor", async () => {
-  receiver.answerWith(() => new Response('\u001b[2Jgone\n\u202e'))
+test("a receiver's answer is shown in one line, and cannot move the reader's cursor", async () => {
+  receiver.answerWith(() => new Response('\u001b[2Jgone\n\u202e\n'))
   const { stdout } = await send('--allow-net', 'loopback')
-  expect(stdout).toMatch(/^200\t\d+ ms\t\?\[2Jgone\?\?\n$/)
+  expect(stdout).toMatch(/^200\t\d+ ms\t\?\[2Jgone \?\n$/)
 })
 
 test.each([
