@@ -5,7 +5,8 @@ import type { Delivery, DeliveryDetail } from '../deliveries/model.ts'
 import { EVENT_NAMES } from '../deliveries/names.ts'
 import { STATES, type State } from '../deliveries/record-store.ts'
 import { createDeliveryService } from '../deliveries/service.ts'
-import { harmless } from '../lib/paint.ts'
+import { Fault } from '../lib/fault.ts'
+import { harmless, oneLine } from '../lib/paint.ts'
 import { parseTime } from '../lib/time.ts'
 import { dataOption, jsonOption } from './options.ts'
 import { withExistingStore } from './store.ts'
@@ -30,7 +31,7 @@ export function deliveryCommand(program: Command): void {
   const delivery = program.command('delivery').description('what was sent, and sending it again')
   delivery
     .command('list')
-    .description('list deliveries, newest first')
+    .description('list deliveries, newest first: id, created, state, event, attempts, call, URL')
     .addOption(new Option('--state <state>', 'only those').choices(STATES))
     .addOption(new Option('--event <name>', 'only of this event').choices(EVENT_NAMES))
     .option('--url <url>', 'only to this URL')
@@ -44,7 +45,7 @@ export function deliveryCommand(program: Command): void {
   delivery
     .command('show')
     .argument('<id>', "the delivery's id")
-    .description('show one delivery with its body and every attempt')
+    .description('show one delivery: every attempt with what was answered, and the body')
     .addOption(dataOption())
     .addOption(jsonOption())
     .action(show)
@@ -77,12 +78,18 @@ async function list({ data, json, limit, call, ...wanted }: ListFlags): Promise<
 }
 
 const line = (item: Delivery) =>
-  [item.id, item.created_at, item.state, item.event, `${item.attempts_made} tried`, harmless(masked(item.url))].join(
-    '\t',
-  )
+  [
+    item.id,
+    item.created_at,
+    item.state,
+    item.event,
+    `${item.attempts_made} tried`,
+    item.call_id,
+    harmless(masked(item.url)),
+  ].join('\t')
 
 async function show(id: string, { data, json }: Flags): Promise<void> {
-  const detail = await withExistingStore(data, (db) => serviceOf(db).show(null, id))
+  const detail = await withExistingStore(data, (db) => known(id, serviceOf(db).show(null, id)))
   if (json) console.log(JSON.stringify(detail))
   else for (const text of lines(detail)) console.log(text)
 }
@@ -90,8 +97,10 @@ async function show(id: string, { data, json }: Flags): Promise<void> {
 function lines({ body, attempts, url, ...rest }: DeliveryDetail): string[] {
   return [
     ...Object.entries({ ...rest, url: harmless(masked(url)) }).map(([name, value]) => `${name}\t${value ?? '-'}`),
-    ...attempts.map(({ at, status, error, duration_ms, address }) =>
-      ['attempt', at, status ?? harmless(error ?? '-'), `${duration_ms} ms`, address ?? '-'].join('\t'),
+    ...attempts.map(({ at, status, error, duration_ms, address, response }) =>
+      ['attempt', at, status ?? harmless(error ?? '-'), `${duration_ms} ms`, address ?? '-', oneLine(response ?? '')]
+        .join('\t')
+        .trimEnd(),
     ),
     harmless(body),
   ]
@@ -104,7 +113,7 @@ async function retry(id: string | undefined, flags: Flags & { failedSince?: stri
   const queued = await withExistingStore(data, async (db) => {
     const service = serviceOf(db)
     if (id === undefined) return service.retryAll(null, { since: momentOf('--failed-since', failedSince ?? '') })
-    await service.retry(null, id)
+    await known(id, service.retry(null, id))
     return 1
   })
   console.log(json ? JSON.stringify({ queued }) : `${queued} ${queued === 1 ? 'is' : 'are'} sent again.`)
@@ -115,6 +124,14 @@ function momentOf(flag: string, text: string): string {
     throw wrongUsage(`${flag} is ${JSON.stringify(text)}: give it as 2026-11-20T21:42:00Z`)
   return text
 }
+
+/** Says of which id there is nothing, and where the ids are. */
+const known = <Found>(id: string, found: Promise<Found>): Promise<Found> =>
+  found.catch((cause) => {
+    throw cause instanceof Fault && cause.code === 'not_found'
+      ? new Fault('not_found', `there is no delivery ${harmless(id)}: hookswitch delivery list shows their ids`)
+      : cause
+  })
 
 /** `user:pass@` is never printed. */
 const masked = (url: string) => url.replace(/^(\w+:\/\/)[^/?#]*@/, '$1***@')

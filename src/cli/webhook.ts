@@ -4,7 +4,7 @@ import { allowListOf, httpUrl } from '../config.ts'
 import { newAttempt } from '../deliveries/attempt.ts'
 import { sendSample } from '../deliveries/sample.ts'
 import { Fault } from '../lib/fault.ts'
-import { harmless } from '../lib/paint.ts'
+import { oneLine } from '../lib/paint.ts'
 import { dataOption, jsonOption, list } from './options.ts'
 import { withExistingStore } from './store.ts'
 
@@ -32,12 +32,15 @@ async function sendTest(url: string, { data, json, account, allowNet, proxy }: F
     const accountId = await findAccountId(db, account)
     if (accountId === undefined)
       throw new Fault('not_found', `there is no account ${account}: hookswitch user list shows them`)
-    return sendSample({ db, attempt }, accountId, url)
+    return sendSample({ db, attempt }, accountId, url).catch((cause) => {
+      throw cause instanceof Fault && cause.code === 'invalid' ? notInList(url, account) : cause
+    })
   })
   if (json) console.log(JSON.stringify({ status, duration_ms, error, response }))
-  else console.log([status ?? error, `${duration_ms} ms`, harmless(oneLine(response ?? ''))].join('\t').trimEnd())
+  else console.log([status ?? error, `${duration_ms} ms`, oneLine(response ?? '')].join('\t').trimEnd())
   if (status === null || status < 200 || status >= 300)
     throw new Fault('unavailable', `the receiver did not take it: ${error ?? `it answered ${status}`}`)
 }
 
-const oneLine = (text: string) => text.trim().replace(/\s+/g, ' ')
+const notInList = (url: string, account: string) =>
+  new Fault('invalid', `${url} is not in the list of account ${account}: add it on the web page, or name its --account`)

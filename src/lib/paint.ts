@@ -17,3 +17,6 @@ const UNSHOWN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u20
 
 /** Text of others (caller ids, answers) for a terminal: what would move its cursor or turn its direction is shown as `?`. */
 export const harmless = (text: string): string => text.replace(UNSHOWN, '?')
+
+/** The same on one line, whatever white space is in it. */
+export const oneLine = (text: string): string => harmless(text.trim().replace(/\s+/g, ' '))

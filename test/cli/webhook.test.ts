@@ -11,6 +11,7 @@ let app: RunningApp
 beforeAll(async () => {
   app = await startServe({ cwd, args: ['--allow-net', 'loopback'] })
   const token = await newToken(app, 'a@example.com')
+  await run(['user', 'add', '--email', 'o@example.com', '--name', 'O', '--account', 'other'], { cwd, stdin: '123456' })
   await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(receiver.url)] })
 }, 60_000)
 afterAll(async () => {
@@ -38,6 +39,7 @@ test.each([
   ['a network that is none is exit code 2', ['--allow-net', 'x'], 2, /--allow-net \(HOOKSWITCH_ALLOW_NET\) has "x"/],
   ['a proxy that is none is exit code 2', ['--proxy', 'x:1'], 2, /--proxy \(HOOKSWITCH_PROXY\)/],
   ['an unknown account is exit code 1', ['--account', 'x'], 1, /no account x/],
+  ['a URL of another list is exit code 1', ['--account', 'other'], 1, /is not in the list of account other/],
 ] as const)('%s', async (_, more, code, message) => {
   const ran = await send(...more)
   expect(ran.code).toBe(code)

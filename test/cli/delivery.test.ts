@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { startReplay } from '../../src/pbx/replay/replay.ts'
+import { emptyFolder, run, startServe } from '../help/app.ts'
+import { ask, newToken, webhook } from '../help/client.ts'
+import { fixture } from '../help/pbx.ts'
+import { startReceiver } from '../help/receiver.ts'
+
+const folder = emptyFolder()
+const cwd = folder.path
+const receiver = startReceiver(() => new Response('taken,\n\u001b[2Jthanks\n'))
+const delivery = (...args: string[]) => run(['delivery', ...args], { cwd })
+
+/** One call of six events, all of them delivered. */
+beforeAll(async () => {
+  const replay = startReplay({ files: [fixture('a-inbound-answered.ami')], speed: 50 })
+  const pbx = `ami://u:s@127.0.0.1:${replay.port}?name=office`
+  const app = await startServe({ cwd, args: ['--allow-net', 'loopback', '--pbx', pbx] })
+  const token = await newToken(app, 'a@example.com')
+  await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(receiver.url)] })
+  const deadlineMs = performance.now() + 20_000
+  const saved = async () =>
+    JSON.stringify((await ask(app, 'GET', '/integration/delivery?event=call_saved&state=delivered', { token })).body)
+  while (!(await saved()).includes('"call_saved"') && performance.now() < deadlineMs) await Bun.sleep(50)
+  await app.stop()
+  await replay.stop()
+}, 60_000)
+afterAll(async () => {
+  await receiver.stop()
+  folder[Symbol.dispose]()
+})
+
+test('list shows of each the id, when, state, event, attempts, call and URL', async () => {
+  const [newest = ''] = (await delivery('list')).stdout.split('\n')
+  const [id, created, ...rest] = newest.split('\t')
+  expect(id).toMatch(/^\d+$/)
+  expect(created).toMatch(/^\d{4}-.*Z$/)
+  expect(rest).toEqual(['delivered', 'call_saved', '1 tried', expect.stringMatching(/^[0-9a-f-]{36}$/), receiver.url])
+})
+
+test('the call that list shows finds all of its own', async () => {
+  const call = (await delivery('list', '--limit', '1')).stdout.split('\t')[5] ?? ''
+  const { stdout } = await delivery('list', '--call', call)
+  expect(stdout.trim().split('\n').length).toBeGreaterThan(1)
+  expect(
+    stdout
+      .trim()
+      .split('\n')
+      .every((line) => line.includes(call)),
+  ).toBe(true)
+})
+
+test('show says of every attempt what was answered, in one line that moves no cursor', async () => {
+  const id = (await delivery('list', '--limit', '1')).stdout.split('\t')[0] ?? ''
+  const { stdout } = await delivery('show', id)
+  expect(stdout).toMatch(/^attempt\t\S+Z\t200\t\d+ ms\t127\.0\.0\.1\ttaken, \?\[2Jthanks$/m)
+  expect(stdout).toContain('"name":"call_saved"')
+})
+
+test.each([
+  ['an unknown id', ['show', '99999999'], 1, /there is no delivery 99999999: hookswitch delivery list/],
+  ['what is no id', ['show', 'abc'], 1, /there is no delivery abc: hookswitch delivery list/],
+  ['an unknown id to retry', ['retry', '99999999'], 1, /there is no delivery 99999999: hookswitch delivery list/],
+  ['nothing to retry', ['retry'], 2, /delivery retry ID/],
+  ['no time', ['retry', '--failed-since', 'yesterday'], 2, /--failed-since is "yesterday": give it as 2026-/],
+] as const)('%s is said in one line with what to do', async (_, args, code, message) => {
+  const ran = await delivery(...args)
+  expect([ran.code, ran.stderr.trim().split('\n').length]).toEqual([code, 1])
+  expect(ran.stderr).toMatch(message)
+})
