@@ -613,6 +613,92 @@ dial_ended user 101 cancelled
 call_ended cancelled owner -
 call_saved recordings 0`,
   ],
+  [
+    'a ring group of which one phone is not registered is a group all the same',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100103')
+      pbx.dial('caller', 'PJSIP/106&PJSIP/101')
+      pbx.ringTogether('caller', { a: '101' })
+      pbx.later(2_000)
+      pbx.dialStatus('caller', 'ANSWER')
+      pbx.answer('caller', 'a')
+      pbx.later(2_000)
+      pbx.end('caller', 'a')
+    },
+    `call_started inbound 15551230001 15550100103
+dial_ended user 106 unavailable
+dial_started user 101
+dial_answered user 101
+dial_ended user 101 answered
+dial_ended group 15550100103 answered
+call_ended answered owner 101
+call_saved recordings 0`,
+  ],
+  [
+    'a ring group whose one reachable phone is busy',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100103')
+      pbx.dial('caller', 'PJSIP/101&PJSIP/106')
+      pbx.channel('a', 'PJSIP/101', { linked: 'caller', num: '101' })
+      pbx.dialBegin('caller', 'a', '101')
+      pbx.later(100)
+      pbx.dialEnd('caller', 'a', 'BUSY')
+      pbx.hangup('a', 17)
+      pbx.dialStatus('caller', 'BUSY')
+      pbx.later(10)
+      pbx.hangup('caller', 17)
+    },
+    `call_started inbound 15551230001 15550100103
+dial_ended user 106 unavailable
+dial_ended user 101 busy
+dial_ended group 15550100103 busy
+call_ended busy owner -
+call_saved recordings 0`,
+  ],
+  [
+    'a ring group of three of which one phone is not registered, given up by the caller',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100103')
+      pbx.dial('caller', 'PJSIP/101&PJSIP/106&PJSIP/102')
+      pbx.ringTogether('caller', { a: '101', b: '102' })
+      pbx.later(2_000)
+      pbx.request('caller')
+      pbx.dialEnd('caller', 'a', 'CANCEL')
+      pbx.dialEnd('caller', 'b', 'CANCEL')
+      pbx.dialStatus('caller', 'CANCEL')
+      for (const one of ['a', 'b', 'caller']) pbx.hangup(one, 127)
+    },
+    `call_started inbound 15551230001 15550100103
+dial_ended user 106 unavailable
+dial_started user 101
+dial_started user 102
+~dial_ended user 101 cancelled
+~dial_ended user 102 cancelled
+dial_ended group 15550100103 cancelled
+call_ended cancelled owner -
+call_saved recordings 0`,
+  ],
+  [
+    'two contacts of one phone are no group',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100101')
+      pbx.dial('caller', 'PJSIP/101/sip:101@192.0.2.1&PJSIP/101/sip:101@192.0.2.2')
+      pbx.ringTogether('caller', { a: '101', b: '101' })
+      pbx.later(2_000)
+      pbx.dialEnd('caller', 'b', 'CANCEL')
+      pbx.dialStatus('caller', 'ANSWER')
+      pbx.answer('caller', 'a')
+      pbx.hangup('b', 26)
+      pbx.later(2_000)
+      pbx.end('caller', 'a')
+    },
+    `call_started inbound 15551230001 15550100101
+dial_started user 101
+dial_answered user 101
+dial_ended user 101 answered
+call_ended answered owner 101
+call_saved recordings 0`,
+  ],
 ]
 
 test.each(cases)('%s', (_, play, expectedText) => {
