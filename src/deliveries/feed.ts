@@ -204,6 +204,9 @@ export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
         const gone = cancelledTo(source)
         const line = lanes.line(source.webhookId)
         for (const item of line.drop(({ id }) => id <= gone)) leave(item)
+        // What is under way is cancelled on disk now: if it fails it is not tried again, however long writing that down takes.
+        for (const item of gone > 0 ? held.values() : [])
+          if (item.webhookId === source.webhookId && item.id <= gone) item.leaving = true
         if (by === 'others') for (const item of line.drop(({ unrecorded }) => unrecorded === 0)) letGo(item)
         source.more = true
         source.retryUs = nextRetryUs(read, source.webhookId, 0)

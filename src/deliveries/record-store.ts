@@ -53,8 +53,9 @@ export const recordEnded = mutation('deliveries.record', (tx: Tx, flat: readonly
   for (let at = 0; at < flat.length; at += ENDED_FIELDS) {
     const id = Number(flat[at + 6])
     if (update.run(...flat.slice(at, at + 7)).changes === 0) {
-      count.run(flat[at + 2] ?? 0, id)
       overtaken.push(id)
+      // It was cancelled, and taken out for its age, where nothing is kept for long.
+      if (count.run(flat[at + 2] ?? 0, id).changes === 0) continue
     }
     insert.run(...flat.slice(at + 6, at + ENDED_FIELDS))
     if (flat[at + 8] === 1) forgetProbes(tx, id)

@@ -1,13 +1,16 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { findWrong } from '../../src/calls/verify-store.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { mutation, type Tx } from '../../src/db/mutation.ts'
 import { cancelWaiting } from '../../src/deliveries/caretaker.ts'
 import { readLog } from '../../src/deliveries/log-store.ts'
 import { silent } from '../../src/deliveries/observer.ts'
 import { DELIVERIES_PER_EVENT, enqueue } from '../../src/deliveries/outbox.ts'
+import { pruneStep } from '../../src/deliveries/prune-store.ts'
 import { readReceiver } from '../../src/deliveries/receiver-store.ts'
 import { createDeliveryService } from '../../src/deliveries/service.ts'
+import { nowUs, SECOND } from '../../src/lib/time.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
 import { emptyFolder } from '../help/app.ts'
 import { type Answer, startReceiver, until } from '../help/receiver.ts'
@@ -86,6 +89,41 @@ test.each([
   await isIn(rig, 'slow', 'delivered')
   expect(await attemptsOf(rig, 'slow')).toEqual(attempts)
   expect(receiver.received).toHaveLength(attempts.length)
+  await receiver.stop()
+})
+
+test('what fails while its URL leaves is not tried again, though writing that down takes longer than its wait', async () => {
+  const { answer, release } = holding('slow')
+  const receiver = startReceiver(answer)
+  await using rig = newRig({ scheduleMs: [1, 1, 1], writer: new URL('../help/slow-writer.ts', import.meta.url) })
+  await rig.setUrls(receiver.url)
+  await rig.tell('slow')
+  await until('it is tried', () => receiver.received.length === 1)
+  await rig.setUrls()
+  await isIn(rig, 'slow', 'cancelled')
+  release(500)
+  await until('it has ended', async () => (await attemptsOf(rig, 'slow')).length === 1)
+  await until('nothing is under way', () => rig.dispatcher.inFlight === 0)
+  expect(receiver.received).toHaveLength(1)
+  await receiver.stop()
+})
+
+test('what was cancelled and taken out while an attempt was under way leaves nothing behind', async () => {
+  const { answer, release } = holding('slow')
+  const receiver = startReceiver(answer)
+  await using rig = newRig()
+  await rig.setUrls(receiver.url)
+  await rig.tell('slow')
+  await until('it is tried', () => receiver.received.length === 1)
+  await rig.setUrls()
+  await isIn(rig, 'slow', 'cancelled')
+  await rig.tell('the newest event stays')
+  const endUs = nowUs() + SECOND
+  await rig.db.commit(pruneStep, { afterId: 0, deliveredBeforeUs: endUs, failedBeforeUs: endUs, step: 10 })
+  release(500)
+  await until('the attempt is over', () => rig.dispatcher.inFlight === 0)
+  await rig.dispatcher.stop()
+  expect(findWrong(rig.db.read, endUs).filter((text) => text.includes('attempt'))).toEqual([])
   await receiver.stop()
 })
 
