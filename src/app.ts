@@ -101,6 +101,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       db,
       onDue: () => emitter.emit('due'),
       onCancelled: (ids) => emitter.emit('deliveries', ids),
+      steadyUs: clock.steadyUs,
     })
     const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs } = config
     started.push(startPruner({ db, log, keepDeliveredMs, keepFailedMs, mayPrune: clock.mayPrune }))

@@ -1,6 +1,5 @@
 import { mutation, type Tx } from '../db/mutation.ts'
 import { prepared } from '../db/prepared.ts'
-import { readStepped } from './clock-store.ts'
 import { type LogFilter, readLog } from './log-store.ts'
 import { DELIVERIES_PER_EVENT, IS_ERASED } from './outbox.ts'
 
@@ -14,8 +13,7 @@ export type Retried = 'unknown' | 'left' | 'erased' | 'queued' | number
  * A pending one is only made due; any other gets a new schedule, whose first attempt is due at once. No two schedules of a delivery
  * have the same `since`: it tells an attempt of the one before from those of the new one.
  */
-function makeDue(tx: Tx, id: number, nowUs: number): void {
-  const steadyUs = nowUs - readStepped(tx).steppedUs
+function makeDue(tx: Tx, id: number, steadyUs: number): void {
   prepared<never, [number, number]>(
     tx,
     'UPDATE deliveries SET due_at = ? WHERE id = ? AND state = 0 AND due_at IS NOT NULL',
@@ -45,7 +43,7 @@ function obstacle(tx: Tx, id: number): Exclude<Retried, 'queued'> | undefined {
 
 export const retryOne = mutation(
   'deliveries.retryOne',
-  (tx: Tx, { accountId, id, nowUs }: { accountId: number | null; id: number; nowUs: number }): Retried => {
+  (tx: Tx, { accountId, id, steadyUs }: { accountId: number | null; id: number; steadyUs: number }): Retried => {
     const owner = prepared<{ accountId: number }, [number]>(
       tx,
       'SELECT account_id AS accountId FROM events WHERE id = ?',
@@ -53,12 +51,12 @@ export const retryOne = mutation(
     if (owner === null || (accountId !== null && owner.accountId !== accountId)) return 'unknown'
     const problem = obstacle(tx, id)
     if (problem !== undefined) return problem
-    makeDue(tx, id, nowUs)
+    makeDue(tx, id, steadyUs)
     return 'queued'
   },
 )
 
-type Step = { readonly filter: LogFilter; readonly beforeId: number; readonly nowUs: number; readonly step: number }
+type Step = { readonly filter: LogFilter; readonly beforeId: number; readonly steadyUs: number; readonly step: number }
 
 /** How many were made due, and where the next step begins (`null`: there is none). */
 export type RetryStep = { readonly queued: number; readonly nextId: number | null }
@@ -66,13 +64,13 @@ export type RetryStep = { readonly queued: number; readonly nextId: number | nul
 /** Retries what matches of a part of the log, newest first; or none of it, when a webhook has to finish its leaving first: its id. */
 export const retryStep = mutation(
   'deliveries.retryStep',
-  (tx: Tx, { filter, beforeId, nowUs, step }: Step): RetryStep | number => {
+  (tx: Tx, { filter, beforeId, steadyUs, step }: Step): RetryStep | number => {
     const { rows: found, nextId } = readLog(tx, filter, beforeId, step)
     const rows = found.map(({ id }) => ({ id, problem: obstacle(tx, id) }))
     const leaving = rows.map(({ problem }) => problem).find((problem) => typeof problem === 'number')
     if (leaving !== undefined) return leaving
     const able = rows.filter(({ problem }) => problem === undefined)
-    for (const { id } of able) makeDue(tx, id, nowUs)
+    for (const { id } of able) makeDue(tx, id, steadyUs)
     return { queued: able.length, nextId }
   },
 )

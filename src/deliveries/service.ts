@@ -4,6 +4,7 @@ import { PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, parseTime, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 import { cancelWaiting } from './caretaker.ts'
+import { readStepped } from './clock-store.ts'
 import { type AttemptRow, type LogFilter, type LogPart, type LogRow, readDelivery, readLog } from './log-store.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, LoggedAttempt } from './model.ts'
 import { STATES } from './record-store.ts'
@@ -20,6 +21,8 @@ type Dependencies = {
   /** How long a page may be looked for: what a filter leaves out may be millions. */
   readonly patienceMs?: number
   readonly nowUs?: NowUs
+  /** The dispatcher's, where there is one; else it is reckoned from the wall clock and what the store says of it. */
+  readonly steadyUs?: NowUs
 }
 
 /** Whose; `null`: everybody's, for the operator. */
@@ -35,6 +38,7 @@ const NEWEST = Number.MAX_SAFE_INTEGER
 /** The log of deliveries, and what can be sent again. */
 export function createDeliveryService(deps: Dependencies) {
   const { db, onDue = () => {}, onCancelled = () => {}, patienceMs = PATIENCE_MS, nowUs = wallUs } = deps
+  const { steadyUs = () => nowUs() - readStepped(db.read).steppedUs } = deps
 
   /** Asks until no webhook has to finish its leaving first. */
   async function unlessLeaving<T>(ask: () => Promise<T | number>): Promise<T> {
@@ -80,7 +84,7 @@ export function createDeliveryService(deps: Dependencies) {
     /** @throws Fault 404, or 422 when its URL has left the list, or its body was erased. */
     async retry(accountId: Account, id: string): Promise<Delivery> {
       const meant = { accountId, id: idOf(id) }
-      const retried = await unlessLeaving(() => db.commit(retryOne, { ...meant, nowUs: nowUs() }))
+      const retried = await unlessLeaving(() => db.commit(retryOne, { ...meant, steadyUs: steadyUs() }))
       if (retried === 'unknown') throw unknown()
       if (retried === 'erased')
         throw new Fault('invalid', 'What this delivery told was erased: it cannot be sent again.', {
@@ -99,7 +103,7 @@ export function createDeliveryService(deps: Dependencies) {
       const meant = logFilter(accountId, filter)
       const wanted: LogFilter = { ...meant, state: meant.state ?? 'failed', untilUs: meant.untilUs ?? nowUs() }
       const next = (beforeId: number) =>
-        unlessLeaving(() => db.commit(retryStep, { filter: wanted, beforeId, nowUs: nowUs(), step: STEP }))
+        unlessLeaving(() => db.commit(retryStep, { filter: wanted, beforeId, steadyUs: steadyUs(), step: STEP }))
       let all = 0
       for (let step = await next(NEWEST); ; step = await next(step.nextId)) {
         all += step.queued

@@ -139,6 +139,21 @@ test('times are told on the wall clock, and what is sent again by hand is due at
   await receiver.stop()
 })
 
+test('what is sent again by hand just when the clock was set is due at once', async () => {
+  const world = newWorld()
+  const receiver = startReceiver()
+  await using rig = newRig({ ...world, asleep: true })
+  await rig.setUrls(receiver.url)
+  await rig.tell('a')
+  await rig.setUrls()
+  await rig.setUrls(receiver.url)
+  world.setUs += HOUR
+  await rig.deliveries.retry(ACCOUNT, (await first(rig)).id)
+  rig.wake()
+  await until('it is sent', () => receiver.received.length === 1)
+  await receiver.stop()
+})
+
 test('a step is said once, how far and which way, and time goes on after a restart', async () => {
   const world = newWorld()
   await using rig = newRig({ ...world, asleep: true })

@@ -54,9 +54,10 @@ export function newRig(options: RigOptions = {}) {
   db.onForeignChange(() => emitter.emit('foreign'))
   const webhooks = createWebhookService({ db, onChanged: () => emitter.emit('webhooks') })
   const { nowUs = wallUs } = options
-  const deliveries = createDeliveryService({ db, onDue: () => emitter.emit('due'), nowUs })
   const attempt = options.attempt ?? newAttempt({ allow: allowing('loopback'), ...options.attemptOptions })
   const clock = createClock({ log: LOG, ...options, db })
+  const { steadyUs } = clock
+  const deliveries = createDeliveryService({ db, onDue: () => emitter.emit('due'), nowUs, steadyUs })
   const start = () => startDispatcher({ log: LOG, ...options, db, emitter, attempt, clock })
   let dispatcher = options.asleep ? undefined : start()
   let sequence = 0
