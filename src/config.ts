@@ -144,12 +144,12 @@ function duration(flag: string, text: string): number {
 }
 
 /** `127.0.0.1:8080`, `[::1]:8080`, `localhost:0`. */
-export function listenAddress(text: string): { host: string; port: number } {
+export function listenAddress(text: string, setting = '--listen (HOOKSWITCH_LISTEN)'): { host: string; port: number } {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/i.exec(text)
   const host = match?.[1] ?? match?.[2]
   const port = Number(match?.[3])
   if (host === undefined || !(port <= 65535))
-    throw wrong('--listen', `is ${JSON.stringify(text)}: give it as 127.0.0.1:8080 or [::1]:8080`)
+    throw wrongUsage(`${setting} is ${JSON.stringify(text)}: give it as 127.0.0.1:8080 or [::1]:8080`)
   return { host, port }
 }
 

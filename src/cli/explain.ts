@@ -12,7 +12,8 @@ type Flags = { trunks: string[]; extensions: string[]; variables: string[]; json
 /** `hookswitch pbx explain FILE`: what a bug report needs first. */
 export function explainCommand(pbx: Command): void {
   pbx
-    .command('explain <file>')
+    .command('explain')
+    .argument('<file>', 'a recording (.ami or .esl, see pbx record)')
     .description('play a recording through the tracker, and print each call event with the raw event that caused it')
     .option('--trunks <pattern>', 'as in the PBX URL (repeatable)', list, [])
     .option('--extensions <pattern>', 'as in the PBX URL (repeatable)', list, [])
@@ -20,8 +21,8 @@ export function explainCommand(pbx: Command): void {
     .addOption(jsonOption())
     .action((file: string, { json = false, ...options }: Flags) => {
       const explanation = explain(read(file), { pbx: basename(file), ...options })
-      const { frames, tainted } = explanation
-      if (frames > 0 && tainted.length === frames)
+      const { frames, passedOver, tainted } = explanation
+      if (tainted.length === frames && (frames > 0 || passedOver === 0))
         throw new Fault(
           'invalid',
           `${file} holds no event that a PBX sent: name a recording (.ami or .esl, see pbx record)`,

@@ -14,12 +14,12 @@ export const dataOption = () =>
 /** `--json`, on every command that prints a result. */
 export const jsonOption = () => new Option('--json', 'print the result as JSON, for machines')
 
-/** Gives every flag of every command its variable: `--allow-net` is `HOOKSWITCH_ALLOW_NET`. Flags win. */
+/** Gives every flag of every command its variable, unless it has its own: `--allow-net` is `HOOKSWITCH_ALLOW_NET`. Flags win. */
 export function nameVariables(command: Command, env: Record<string, string | undefined>): void {
   for (const option of command.options) {
     const variable = `HOOKSWITCH_${(option.long ?? '').replace(/^--/, '').replaceAll('-', '_').toUpperCase()}`
     const off = option.isBoolean() && /^(0|false|no|off)$/i.test(env[variable] ?? '')
-    if (off || option.long === '--version') continue
+    if (off || option.long === '--version' || option.envVar !== undefined) continue
     option.env(variable)
     // Commander listens for a variable only if the option had one when it was added.
     command.on(`optionEnv:${option.name()}`, (text?: string) => {

@@ -1,5 +1,5 @@
 import { accessSync, constants } from 'node:fs'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { listenAddress, wrongUsage } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
 import { harmless } from '../lib/paint.ts'
@@ -21,9 +21,12 @@ export function pbxCommand(program: Command, stopped: () => Promise<void>): Comm
   return pbx
 }
 
+const PBX_URL = 'ami://user:secret@host, amis://user:secret@host or esl://:password@host'
+
 function checkCommand(pbx: Command): void {
   pbx
-    .command('check <url>')
+    .command('check')
+    .argument('<url>', PBX_URL)
     .description('connect, log in, and say what can be seen and what right is missing')
     .option('--listen-for <duration>', 'how long to look at the events', '5s')
     .addOption(jsonOption())
@@ -40,7 +43,9 @@ function checkCommand(pbx: Command): void {
 
 function recordCommand(pbx: Command, stopped: () => Promise<void>): void {
   pbx
-    .command('record <url> <file>')
+    .command('record')
+    .argument('<url>', PBX_URL)
+    .argument('<file>', 'a file that is not there yet')
     .description("record a PBX's events, until Ctrl-C: the bytes in FILE, when they came in FILE.timing")
     .option('--mask', 'hide numbers and names (the same one always by the same other)')
     .action(async (url: string, file: string, { mask = false }: { mask?: boolean }) => {
@@ -52,18 +57,28 @@ function recordCommand(pbx: Command, stopped: () => Promise<void>): void {
     })
 }
 
+/** Not the service's own variable: whoever sets that one does not mean what plays a PBX beside it. */
+const REPLAY_LISTEN = 'HOOKSWITCH_REPLAY_LISTEN'
+
 function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
   pbx
-    .command('replay <file...>')
+    .command('replay')
+    .argument('<file...>', 'recordings (.ami or .esl, see pbx record)')
     .description('play recordings as a PBX, until Ctrl-C; each further file on the next connection')
-    .option('--listen <address>', 'where to listen', '127.0.0.1:0')
+    .addOption(new Option('--listen <address>', 'where to be a PBX').default('127.0.0.1:0').env(REPLAY_LISTEN))
     .option('--speed <n>', 'how many times as fast as it was', '1')
     .action(async (files: string[], flags: { listen: string; speed: string }) => {
       const speed = Number(flags.speed)
       if (!(speed > 0)) throw wrongUsage(`--speed is ${JSON.stringify(flags.speed)}: give a number above 0`)
       for (const file of files) readable(file)
-      const { host, port } = listenAddress(flags.listen)
+      const { host, port } = listenAddress(flags.listen, `--listen (${REPLAY_LISTEN})`)
       const replay = listening(() => startReplay({ files, hostname: host, port, speed }), flags.listen)
+      if (replay.events === 0) {
+        await replay.stop()
+        throw wrongUsage(
+          `${files.join(', ')}: no event that a PBX sent: name a recording (.ami or .esl, see pbx record)`,
+        )
+      }
       // Before the line that says it is ready: whoever reads it may stop us at once.
       const stop = stopped()
       const url = replay.kind === 'ami' ? `ami://any:any@${host}` : `esl://:any@${host}`
@@ -84,7 +99,7 @@ function readable(file: string): void {
   try {
     accessSync(file, constants.R_OK)
   } catch {
-    throw wrongUsage(`cannot read ${file}: name a recording (.ami or .esl)`)
+    throw wrongUsage(`cannot read ${file}: name a recording (.ami or .esl, see pbx record)`)
   }
 }
 
@@ -92,6 +107,8 @@ function listening<Started>(start: () => Started, address: string): Started {
   try {
     return start()
   } catch (cause) {
-    throw new Fault('unavailable', `cannot listen on ${address}: is the port in use?`, { cause })
+    throw new Fault('unavailable', `cannot listen on ${address}: choose another with --listen 127.0.0.1:PORT`, {
+      cause,
+    })
   }
 }

@@ -35,24 +35,41 @@ export function commandLine(stopped: () => Promise<void>): Command {
   callCommand(program)
   doctorCommand(program)
   versionCommand(program)
-  nameVariables(program, process.env)
   return program
 }
 
 /** Runs a command line; what serves does so until `stopped`. @returns the exit code: 0 done, 1 failed, 2 wrong usage. */
 export async function run(args: readonly string[], stopped: () => Promise<void>): Promise<number> {
+  const program = commandLine(stopped)
   try {
     settleEnvironment(process.env)
-    await commandLine(stopped).parseAsync(args, { from: 'user' })
+    nameVariables(program, process.env)
+    await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0
     // No command: the help was shown in place of an error.
     if (error instanceof CommanderError && error.code === 'commander.help') return 2
     const message = error instanceof Error ? error.message : String(error)
-    console.error(`hookswitch: ${message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')}`)
+    const said = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
+    console.error(`hookswitch: ${isParsers(error) ? `${said.replace(/\.$/, '')}: see ${helpOf(program, args)}` : said}`)
     if (error instanceof CommanderError) return 2
     if (!(error instanceof Fault) && error instanceof Error) console.error(error.stack)
     return 1
   }
+}
+
+/** Ours say what to do; the parser's say only what is wrong. */
+const isParsers = (error: unknown): boolean => error instanceof CommanderError && error.code.startsWith('commander.')
+
+/** The help of the command that was meant: `hookswitch pbx check --help`. */
+function helpOf(program: Command, args: readonly string[]): string {
+  const names = ['hookswitch']
+  let command: Command | undefined = program
+  for (const arg of args) {
+    command = command.commands.find((one) => one.name() === arg)
+    if (command === undefined) break
+    names.push(arg)
+  }
+  return `${names.join(' ')} --help`
 }

@@ -8,9 +8,9 @@ afterAll(() => folder[Symbol.dispose]())
 
 describe('wrong usage is exit code 2 and one line on standard error', () => {
   test.each<[string, string[], Record<string, string>, RegExp]>([
-    ['an unknown command', ['sevre'], {}, /unknown command 'sevre'.*serve/],
-    ['an unknown flag', ['serve', '--listne', 'x'], {}, /--listne.*--listen/],
-    ['a missing flag', ['user', 'add'], {}, /--email/],
+    ['an unknown command', ['sevre'], {}, /unknown command 'sevre'.*serve.*: see hookswitch --help/],
+    ['an unknown flag', ['serve', '--listne', 'x'], {}, /--listne.*--listen.*: see hookswitch serve --help/],
+    ['a missing flag', ['user', 'add'], {}, /--email.*: see hookswitch user add --help/],
     ['a wrong flag', ['serve', '--listen', 'x'], {}, /--listen \(HOOKSWITCH_LISTEN\)/],
     ['a wrong variable', ['serve'], { HOOKSWITCH_RETENTION: 'x' }, /--retention \(HOOKSWITCH_RETENTION\)/],
     ['a file that is not there', ['serve'], { HOOKSWITCH_PBX_FILE: '/none' }, /HOOKSWITCH_PBX_FILE/],

@@ -6,7 +6,9 @@ import { fixture } from '../help/pbx.ts'
 const MAIN = join(import.meta.dir, '../../src/main.ts')
 
 function start(...args: string[]) {
-  return Bun.spawn([process.execPath, MAIN, 'pbx', ...args], { stdout: 'pipe', stderr: 'pipe', stdin: 'ignore' })
+  // The service's own variable is not of a command beside it.
+  const env = { ...process.env, HOOKSWITCH_LISTEN: '127.0.0.1:1' }
+  return Bun.spawn([process.execPath, MAIN, 'pbx', ...args], { env, stdout: 'pipe', stderr: 'pipe', stdin: 'ignore' })
 }
 async function run(...args: string[]) {
   const child = start(...args)
@@ -35,6 +37,8 @@ describe('hookswitch pbx', () => {
     [['replay', 'no-such-file'], 'cannot read no-such-file'],
     [['replay', fixture('o-ivr-no-dial.ami'), '--speed', '0'], '--speed'],
     [['replay', fixture('o-ivr-no-dial.ami'), '--listen', 'nowhere'], '--listen'],
+    [['replay', fixture('o-ivr-no-dial.timing')], 'no event that a PBX sent'],
+    [['check'], 'see hookswitch pbx check --help'],
     [['check', 'http://x'], 'ami://'],
     [['record', 'ami://u@h', 'file'], 'secret'],
   ])('%j is wrong usage', async (args, message) => {
@@ -46,7 +50,7 @@ describe('hookswitch pbx', () => {
   test('replay says where it is a PBX, and ends at SIGTERM', async () => {
     const child = start('replay', fixture('o-ivr-no-dial.ami'))
     const line = new TextDecoder().decode((await child.stdout.getReader().read()).value)
-    expect(line).toMatch(/^hookswitch replays \d+ events on ami:\/\/any:any@127\.0\.0\.1:\d+\n$/)
+    expect(line).toMatch(/^hookswitch replays \d+ events on ami:\/\/any:any@127\.0\.0\.1:\d{2,}\n$/)
     child.kill('SIGTERM')
     expect(await child.exited).toBe(0)
   })
