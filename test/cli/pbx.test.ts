@@ -37,7 +37,7 @@ describe('hookswitch pbx', () => {
     [['replay', 'no-such-file'], 'cannot read no-such-file'],
     [['replay', fixture('o-ivr-no-dial.ami'), '--speed', '0'], '--speed'],
     [['replay', fixture('o-ivr-no-dial.ami'), '--listen', 'nowhere'], '--listen'],
-    [['replay', fixture('o-ivr-no-dial.timing')], 'no event that a PBX sent'],
+    [['replay', fixture('o-ivr-no-dial.ami').replace('.ami', '.timing')], 'no event that a PBX sent'],
     [['check'], 'see hookswitch pbx check --help'],
     [['check', 'http://x'], 'ami://'],
     [['record', 'ami://u@h', 'file'], 'secret'],
