@@ -178,7 +178,7 @@ async function accountsOf(db: Database, config: Config): Promise<Map<string, num
     const id = await findAccountId(db, account)
     if (id === undefined)
       throw wrongUsage(
-        `--pbx (HOOKSWITCH_PBX) ${name}: there is no account ${account}: hookswitch user add --account ${account} makes it`,
+        `--pbx (HOOKSWITCH_PBX) ${name}: there is no account ${account}: hookswitch user add --account ${account} with --email and --name makes it`,
       )
     ids.set(account, id)
   }

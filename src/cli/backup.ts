@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { backupStore } from '../db/backup.ts'
 import { Fault } from '../lib/fault.ts'
@@ -16,6 +16,9 @@ export function backupCommand(program: Command): void {
     .action((file: string, { data, json = false }: Flags) => {
       const store = join(data, 'hookswitch.db')
       if (!existsSync(store)) throw new Fault('not_found', `there is no store at ${store}: name its folder with --data`)
+      const folder = dirname(resolve(file))
+      if (!existsSync(folder))
+        throw new Fault('not_found', `cannot write the backup ${file}: there is no folder ${folder}: make it first`)
       const bytes = backupStore(store, resolve(file))
       console.log(json ? JSON.stringify({ file: resolve(file), bytes }) : `${bytes} bytes are in ${file}.`)
     })

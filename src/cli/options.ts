@@ -11,6 +11,15 @@ export const list = (value: string, before: readonly string[]): string[] => [
 export const dataOption = () =>
   new Option('--data <folder>', 'the folder that holds hookswitch.db').default(DEFAULT_DATA)
 
+/** What a line that one may paste needs to reach the same store; nothing for the default one. */
+export const dataFlag = (dataPath: string): string =>
+  dataPath === DEFAULT_DATA
+    ? ''
+    : ` --data ${/^[\w./-]+$/.test(dataPath) ? dataPath : `'${dataPath.replaceAll("'", `'\\''`)}'`}`
+
+export const addUserLine = (dataPath: string): string =>
+  `hookswitch user add --email you@example.com --name You${dataFlag(dataPath)}`
+
 /** `--json`, on every command that prints a result. */
 export const jsonOption = () => new Option('--json', 'print the result as JSON, for machines')
 

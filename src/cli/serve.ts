@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { startApp } from '../app.ts'
 import { readConfig, type ServeFlags } from '../config.ts'
 import { createLog } from '../lib/log.ts'
+import { addUserLine } from './options.ts'
 import { settings } from './settings.ts'
 import { VERSION } from './version.ts'
 
@@ -12,8 +13,7 @@ export function serveCommand(program: Command, stopped: () => Promise<void>): vo
       log: createLog(config.logLevel, { maskNumbers: config.logMaskNumbers }),
       version: VERSION,
     })
-    if (app.hasNoUser)
-      console.error('hookswitch: nobody can log in yet: hookswitch user add --email you@example.com --name You')
+    if (app.hasNoUser) console.error(`hookswitch: nobody can log in yet: ${addUserLine(config.dataPath)}`)
     // Before the line that says it is ready: whoever reads it may stop us at once.
     const stop = stopped()
     console.log(`hookswitch ready on ${app.url}`)

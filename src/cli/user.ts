@@ -7,7 +7,7 @@ import { Fault } from '../lib/fault.ts'
 import { nowUs, rfc3339 } from '../lib/time.ts'
 import { dataOption, jsonOption } from './options.ts'
 import { readPassword } from './password.ts'
-import { withStore } from './store.ts'
+import { withExistingStore, withStore } from './store.ts'
 
 type Flags = { data: string; json?: boolean; email: string; name: string; account: string }
 
@@ -67,7 +67,7 @@ async function addUser({ data, json, email, name, account }: Flags): Promise<voi
 }
 
 async function showUsers({ data, json }: Flags): Promise<void> {
-  const rows = (await withStore(data, listUsers)).map((row) => ({
+  const rows = (await withExistingStore(data, listUsers)).map((row) => ({
     id: row.id,
     email: row.email,
     name: row.name,
@@ -81,18 +81,20 @@ async function showUsers({ data, json }: Flags): Promise<void> {
 
 async function changePassword({ data, email, json }: Flags): Promise<void> {
   const passwordHash = await hashed(await readPassword())
-  const found = await withStore(data, (db) => db.commit(setPassword, { email: normalEmail(email), passwordHash }))
+  const found = await withExistingStore(data, (db) =>
+    db.commit(setPassword, { email: normalEmail(email), passwordHash }),
+  )
   if (!found) throw unknownUser(email)
   console.log(json ? '{}' : 'The password was changed. Tokens stay valid; hookswitch user logout ends them.')
 }
 
 async function dropUser({ data, email, json }: Flags): Promise<void> {
-  if (!(await withStore(data, (db) => db.commit(removeUser, normalEmail(email))))) throw unknownUser(email)
+  if (!(await withExistingStore(data, (db) => db.commit(removeUser, normalEmail(email))))) throw unknownUser(email)
   console.log(json ? '{}' : 'The user was removed.')
 }
 
 async function logOut({ data, email, json }: Flags): Promise<void> {
-  const ended = await withStore(data, (db) => db.commit(removeTokens, normalEmail(email)))
+  const ended = await withExistingStore(data, (db) => db.commit(removeTokens, normalEmail(email)))
   if (ended === undefined) throw unknownUser(email)
   console.log(
     json ? JSON.stringify({ revoked: ended }) : `${ended} ${ended === 1 ? 'token was' : 'tokens were'} revoked.`,

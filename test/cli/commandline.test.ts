@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { emptyFolder, run, startServe } from '../help/app.ts'
 import { ask, logIn } from '../help/client.ts'
 
@@ -90,6 +91,15 @@ describe('users', () => {
   }, 60_000)
 })
 
+test.each(['list', 'passwd --email a@b.c', 'remove --email a@b.c', 'logout --email a@b.c'])(
+  'user %s makes no store where there is none',
+  async (line) => {
+    const { code, stderr } = await run(['user', ...line.split(' '), '--data', 'mistyped'], { cwd, stdin: '123456\n' })
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/no store at mistyped.*--data\n$/)])
+    expect(existsSync(`${cwd}/mistyped`)).toBe(false)
+  },
+)
+
 describe('serve', () => {
   test('makes the first user from the environment, once', async () => {
     using other = emptyFolder()
@@ -113,6 +123,13 @@ describe('serve', () => {
     await app.stop('SIGKILL')
     const third = await startServe({ cwd })
     expect(await third.stop()).toBe(0)
+  }, 60_000)
+
+  test('says how to add a user to the very store that has none', async () => {
+    using other = emptyFolder()
+    const app = await startServe({ cwd: other.path, args: ['--data', "an odd one's"] })
+    await app.stop()
+    expect(app.output()).toContain(`--name You --data 'an odd one'\\''s'\n`)
   }, 60_000)
 
   test('says which port is in use', async () => {

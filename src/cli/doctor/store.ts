@@ -6,6 +6,7 @@ import { fileFaults } from '../../db/faults.ts'
 import { readCondition } from '../../deliveries/condition-store.ts'
 import type { Target } from '../../deliveries/target.ts'
 import { nowUs, SECOND } from '../../lib/time.ts'
+import { addUserLine, dataFlag } from '../options.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 
 export type StoreFound = {
@@ -26,7 +27,7 @@ export async function diagnoseStore(folder: string): Promise<StoreFound> {
       ...NOTHING,
     }
   try {
-    return await look(path)
+    return await look(folder, path)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     return {
@@ -36,7 +37,7 @@ export async function diagnoseStore(folder: string): Promise<StoreFound> {
   }
 }
 
-async function look(path: string): Promise<StoreFound> {
+async function look(folder: string, path: string): Promise<StoreFound> {
   const db = openDatabase(path)
   try {
     const faults = fileFaults(db.read)
@@ -51,9 +52,7 @@ async function look(path: string): Promise<StoreFound> {
             `${path} is damaged: ${faults[0]}`,
             `stop the service, and put a backup in its place: rm -f ${path}-wal ${path}-shm; cp BACKUP ${path}`,
           ),
-      users > 0
-        ? ok('users', `${users} may log in`)
-        : wrong('users', 'nobody can log in', 'hookswitch user add --email you@example.com --name You'),
+      users > 0 ? ok('users', `${users} may log in`) : wrong('users', 'nobody can log in', addUserLine(folder)),
       ...(webhooks.length > 0
         ? []
         : [wrong('webhooks', 'no URL is in any list: nobody is told', 'log in to the web page, Webhooks, Add')]),
@@ -61,7 +60,7 @@ async function look(path: string): Promise<StoreFound> {
         ? advice(
             'deliveries',
             `${waiting}${waiting === MAX_SHOWN ? ' or more' : ''} wait, the oldest for ${Math.round((now - (oldestWaitingUs ?? now)) / SECOND)} s`,
-            'hookswitch delivery list --state pending',
+            `hookswitch delivery list --state pending${dataFlag(folder)}`,
           )
         : ok('deliveries', 'none waits'),
       ...(failed > 0
@@ -69,7 +68,7 @@ async function look(path: string): Promise<StoreFound> {
             advice(
               'deliveries',
               `${failed} failed for good within a day`,
-              `hookswitch delivery list --state failed   then: hookswitch delivery retry --failed-since ${new Date(Date.now() - 86_400_000).toISOString()}`,
+              `hookswitch delivery list --state failed${dataFlag(folder)}   then: hookswitch delivery retry --failed-since ${new Date(Date.now() - 86_400_000).toISOString()}${dataFlag(folder)}`,
             ),
           ]
         : []),
