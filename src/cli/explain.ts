@@ -9,29 +9,44 @@ import { sentenceOf } from './sentence.ts'
 
 type Flags = { trunks: string[]; extensions: string[]; variables: string[]; json?: boolean }
 
-/** `hookswitch pbx explain FILE`: what a bug report needs first. */
+/** `hookswitch pbx explain FILE...`: what a bug report needs first. */
 export function explainCommand(pbx: Command): void {
   pbx
     .command('explain')
-    .argument('<file>', 'a recording (.ami or .esl, see pbx record)')
-    .description('play a recording through the tracker, and print each call event with the raw event that caused it')
+    .argument('<file...>', 'a recording (.ami or .esl, see pbx record), and those of the connections after it')
+    .description('play recordings through the tracker, and print each call event with the raw event that caused it')
     .option('--trunks <pattern>', 'as in the PBX URL (repeatable)', list, [])
     .option('--extensions <pattern>', 'as in the PBX URL (repeatable)', list, [])
     .option('--variables <name>', 'as in the PBX URL (repeatable)', list, [])
     .addOption(jsonOption())
-    .action((file: string, { json = false, ...options }: Flags) => {
-      const explanation = explain(read(file), { pbx: basename(file), ...options })
-      const { frames, passedOver, tainted } = explanation
-      if (tainted.length === frames && (frames > 0 || passedOver === 0))
+    .action((paths: string[], { json = false, ...options }: Flags) => {
+      const recordings = paths.map(read)
+      const kind = recordings[0]?.kind ?? 'ami'
+      const other = recordings.findIndex((recording) => recording.kind !== kind)
+      if (other > 0)
+        throw new Fault('invalid', `${paths[other]} is of another kind of PBX than ${paths[0]}: name recordings of one`)
+      const names = namesOf(paths)
+      const explanation = explain(recordings, { pbx: names[0] ?? '', ...options })
+      const { explained, files } = explanation
+      const empty = files.findIndex(
+        ({ frames, passedOver, tainted }) => tainted.length === frames && (frames > 0 || passedOver === 0),
+      )
+      if (empty >= 0)
         throw new Fault(
           'invalid',
-          `${file} holds no event that a PBX sent: name a recording (.ami or .esl, see pbx record)`,
+          `${paths[empty]} holds no event that a PBX sent: name a recording (.ami or .esl, see pbx record)`,
         )
-      const lines = json ? explanation.explained.map(jsonOf) : report(file, explanation, newPaint())
+      const lines = json ? explained.map((one) => jsonOf(one, names)) : report(names, explanation, kind, newPaint())
       for (const line of lines) console.log(line)
-      if (explanation.fault !== undefined)
-        throw new Fault('invalid', `${file} cannot be read to its end: ${explanation.fault}`)
+      const broken = files.findIndex(({ fault }) => fault !== undefined)
+      if (broken >= 0) throw new Fault('invalid', `${paths[broken]} cannot be read to its end: ${files[broken]?.fault}`)
     })
+}
+
+/** Without the folders, where that tells them apart. */
+function namesOf(paths: readonly string[]): readonly string[] {
+  const names = paths.map((path) => basename(path))
+  return new Set(names).size === names.length ? names : paths
 }
 
 function read(file: string): Recording {
@@ -42,44 +57,57 @@ function read(file: string): Recording {
   }
 }
 
-function report(file: string, explanation: Explanation, paint: Paint): string[] {
+function report(names: readonly string[], explanation: Explanation, kind: Recording['kind'], paint: Paint): string[] {
   const calls = Map.groupBy(explanation.explained, ({ event }) => event.callId)
   return [
     ...[...calls.values()].flatMap((events, index) => [
       paint('bold', `call ${index + 1}`),
-      ...events.flatMap((one) => explainedLines(basename(file), one, paint)),
+      ...events.flatMap((one) => explainedLines(names, one, paint)),
       '',
     ]),
-    ...summary(explanation, calls.size),
+    ...summary(names, explanation, kind, calls.size),
   ]
 }
 
-function explainedLines(file: string, { event, atMs, cause }: Explained, paint: Paint): string[] {
+function explainedLines(names: readonly string[], { event, atMs, cause }: Explained, paint: Paint): string[] {
   const waitedMs = Math.round(atMs - cause.atMs)
   const why = waitedMs > 0 ? `${waitedMs} ms after` : 'by'
   const raw = [cause.name, harmless(cause.channel)].filter(Boolean).join(' ')
   const time = `${(atMs / 1_000).toFixed(3).padStart(9)} s`
   return [
     `${time}  ${paint('cyan', event.name.padEnd(22))}  ${sentenceOf(event.body)}`,
-    paint('dim', `${' '.repeat(37)}${why} ${raw} at ${file}:${cause.line} (byte ${cause.offset})`),
+    paint('dim', `${' '.repeat(37)}${why} ${raw} at ${names[cause.file]}:${cause.line} (byte ${cause.offset})`),
   ]
 }
 
-const jsonOf = ({ event, atMs, cause }: Explained): string =>
-  JSON.stringify({
+function jsonOf({ event, atMs, cause }: Explained, names: readonly string[]): string {
+  const { name, channel, file, line, offset } = cause
+  return JSON.stringify({
     at_ms: atMs,
     event: event.body,
-    cause: { name: cause.name, channel: cause.channel, line: cause.line, offset: cause.offset, at_ms: cause.atMs },
+    cause: { name, channel, file: names[file], line, offset, at_ms: cause.atMs },
   })
+}
 
-function summary({ kind, frames, passedOver, tainted, open, explained }: Explanation, calls: number): string[] {
+function summary(
+  names: readonly string[],
+  { explained, files, open }: Explanation,
+  kind: Recording['kind'],
+  calls: number,
+): string[] {
   const pbx = kind === 'ami' ? 'Asterisk (AMI)' : 'FreeSWITCH (ESL)'
-  const doubtful = tainted.slice(0, 5).map((offset) => `byte ${offset}`)
+  const frames = files.reduce((sum, file) => sum + file.frames, 0)
+  const passedOver = files.reduce((sum, file) => sum + file.passedOver, 0)
+  const tainted = files.flatMap((file, index) =>
+    file.tainted.map((offset) => (files.length === 1 ? `byte ${offset}` : `byte ${offset} of ${names[index]}`)),
+  )
   return [
     `${pbx}: ${explained.length} events of ${calls} ${calls === 1 ? 'call' : 'calls'} from ${frames} raw events; ${passedOver} more say nothing of a call.`,
     ...(open === 0 ? [] : [`${open} of the calls ${open === 1 ? 'is' : 'are'} still up where the recording ends.`]),
     ...(tainted.length === 0
       ? []
-      : [`${tainted.length} are not believed: a caller may have written into them (${doubtful.join(', ')}).`]),
+      : [
+          `${tainted.length} are not believed: a caller may have written into them (${tainted.slice(0, 5).join(', ')}).`,
+        ]),
   ]
 }

@@ -8,32 +8,38 @@ import { EslDecoder, type EslFrame } from './esl/decoder.ts'
 import { createEslSignals } from './esl/signals.ts'
 import type { Recording } from './replay/recording.ts'
 
-/** A raw event of a recording: where it is in the file, and which. */
+/** A raw event of a recording: where it is, and which. */
 export type Cause = {
+  /** Which of the recordings, counted from 0. */
+  readonly file: number
   readonly offset: number
   /** Counted from 1. */
   readonly line: number
   readonly name: string
   readonly channel: string
-  /** When it came, in milliseconds of the recording. */
+  /** When it came, in milliseconds of the recordings. */
   readonly atMs: number
 }
 
 /** A call event, when it was told, and the raw event that caused it: that moment's, or the last one of its call if it was waited for more. */
 export type Explained = { readonly event: CallEvent; readonly atMs: number; readonly cause: Cause }
 
-export type Explanation = {
-  readonly kind: Recording['kind']
-  readonly explained: readonly Explained[]
+/** What was read of one recording. */
+export type FileRead = {
   /** Events and answers that were read; the ones of no use to a call are passed over unread. */
   readonly frames: number
   readonly passedOver: number
   /** Where frames begin that are not believed, since a caller may have written into them. */
   readonly tainted: readonly number[]
-  /** Calls that are up where the recording ends. */
-  readonly open: number
   /** Why the recording cannot be read to its end. */
   readonly fault: string | undefined
+}
+
+export type Explanation = {
+  readonly explained: readonly Explained[]
+  readonly files: readonly FileRead[]
+  /** Calls that are up where the last recording ends. */
+  readonly open: number
 }
 
 export type ExplainOptions = {
@@ -48,16 +54,18 @@ const REST_US = 10 * SECOND
 /** A tracker that asks for tick after tick without end is a fault of its own. */
 const MAX_TICKS = 100_000
 
-/** Plays a recording through decoder, translator and tracker, without a network. Times count from its beginning. Pure. */
-export function explain(recording: Recording, options: ExplainOptions): Explanation {
-  const { source, state: read } = recording.kind === 'ami' ? amiSource(options) : eslSource(options)
-  const lines = newLineCount(recording.bytes)
+/**
+ * Plays recordings through decoder, translator and tracker, without a network: each further one is the next connection to the same
+ * PBX, which comes as soon as the one before is lost. Times count from the beginning of the first. Pure.
+ */
+export function explain(recordings: readonly Recording[], options: ExplainOptions): Explanation {
   let ids = 0
   const tracker = newTracker(options.pbx, 'default', () => `id-${++ids}`)
   const explained: Explained[] = []
   const touched = new Map<string, Cause>()
-  let cause: Cause = { offset: 0, line: 1, name: 'connected', channel: '', atMs: 0 }
+  let cause: Cause = { file: 0, offset: 0, line: 1, name: 'connected', channel: '', atMs: 0 }
   let wakeAtUs: number | null = null
+  let lastUs = 0
 
   function feed(signal: Signal, ticking = false): void {
     const tracked = track(tracker, signal)
@@ -74,26 +82,41 @@ export function explain(recording: Recording, options: ExplainOptions): Explanat
     for (let ticks = 0; wakeAtUs !== null && wakeAtUs <= atUs && ticks < MAX_TICKS; ticks++)
       feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs }, true)
   }
-
-  feed({ kind: 'connected', first: true, boot: null, atUs: 0, arrivedUs: 0 })
-  let lastUs = 0
-  for (const piece of piecesOf(recording)) {
-    lastUs = Math.max(lastUs, Math.round(piece.atMs * MILLISECOND))
-    tickUntil(lastUs)
-    for (const { offset, name, channel, signals } of source(piece.bytes, lastUs)) {
-      cause = { offset, line: lines.at(offset), name, channel, atMs: lastUs / MILLISECOND }
-      for (const signal of signals) feed(signal)
+  function connection(recording: Recording, file: number): FileRead {
+    const { source, state: read } = recording.kind === 'ami' ? amiSource(options) : eslSource(options)
+    const lines = newLineCount(recording.bytes)
+    const beganUs = lastUs
+    cause = { file, offset: 0, line: 1, name: 'connected', channel: '', atMs: lastUs / MILLISECOND }
+    // As if for the first time: what the list lacks is closed at once, since a recording need not hold the second list.
+    feed({ kind: 'connected', first: true, boot: bootOf(recording), atUs: lastUs, arrivedUs: lastUs })
+    for (const piece of piecesOf(recording)) {
+      lastUs = Math.max(lastUs, beganUs + Math.round(piece.atMs * MILLISECOND))
+      tickUntil(lastUs)
+      for (const { offset, name, channel, signals } of source(piece.bytes, lastUs)) {
+        cause = { file, offset, line: lines.at(offset), name, channel, atMs: lastUs / MILLISECOND }
+        for (const signal of signals) feed(signal)
+      }
     }
+    feed({ kind: 'disconnected', atUs: lastUs, arrivedUs: lastUs })
+    return read()
   }
+
+  const files = recordings.map(connection)
   tickUntil(lastUs + REST_US)
-  return { kind: recording.kind, explained, ...read(), open: tracker.calls.size }
+  return { explained, files, open: tracker.calls.size }
+}
+
+/** Names the run of the PBX, if the recording tells it. */
+function bootOf({ kind, bytes }: Recording): string | null {
+  const told = kind === 'ami' ? /^CoreStartupDate: .*\r\nCoreStartupTime: .*$/m : /Core-UUID"?: ?"?([0-9a-f-]{36})/
+  const found = told.exec(bytes.toString('latin1'))
+  return found?.[1] ?? found?.[0] ?? null
 }
 
 type Raw = { readonly offset: number; readonly name: string; readonly channel: string; readonly signals: Signal[] }
-type ReadSoFar = Pick<Explanation, 'frames' | 'passedOver' | 'tainted' | 'fault'>
 type Source = {
   readonly source: (bytes: Uint8Array, arrivedUs: number) => Iterable<Raw>
-  readonly state: () => ReadSoFar
+  readonly state: () => FileRead
 }
 
 function amiSource(options: ExplainOptions): Source {

@@ -30,6 +30,25 @@ describe('hookswitch pbx explain', () => {
     })
   })
 
+  test('goes on with the recording of the next connection, and names the file of each raw event', async () => {
+    const files = ['reconnect-1.esl', 'reconnect-2.esl'].map(fixture)
+    const { code, stdout, stderr } = await run(['pbx', 'explain', ...files], { cwd })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/call_started .*\n.* by CHANNEL_CREATE .* at reconnect-1\.esl:/)
+    expect(stdout).toMatch(/call_ended .*\n.* api\/response at reconnect-2\.esl:/)
+    expect(stdout).toMatch(/of 3 calls from/)
+    const { stdout: json } = await run(['pbx', 'explain', '--json', ...files], { cwd })
+    const named = json.match(/"file":"[^"]+"/g)
+    expect(new Set(named)).toEqual(new Set(['"file":"reconnect-1.esl"', '"file":"reconnect-2.esl"']))
+  })
+
+  test('recordings of two kinds of PBX are exit code 1, in one line that names the odd one', async () => {
+    const files = ['h-ring-group.ami', 'queue.esl'].map(fixture)
+    const { code, stderr } = await run(['pbx', 'explain', ...files], { cwd })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^.*queue\.esl is of another kind of PBX.*\n$/)
+  })
+
   test.each([
     ['a file that is not there', 'none.ami', /cannot read none\.ami/],
     ['a folder', '.', /cannot read \./],

@@ -3,47 +3,69 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { explain } from '../../src/pbx/explain.ts'
 import { readRecording, recordingOf } from '../../src/pbx/replay/recording.ts'
+import { CONTINUES } from '../help/continues.ts'
 import { compare } from '../help/expected.ts'
 import { FIXTURES, readExpectedFile } from '../help/recording.ts'
 
 const OPTIONS = { pbx: 'pbx', trunks: [], extensions: [], variables: [] }
-/** What such a recording's file gives is told with that of a second connection. */
-const GO_ON = /reconnect|restart/
-
 const names = ['asterisk', 'freeswitch'].flatMap((folder) =>
   readdirSync(join(FIXTURES, folder))
-    .filter((file) => file.endsWith('.expected') && !GO_ON.test(file))
+    .filter((file) => file.endsWith('.expected'))
     .map((file) => `${folder}/${file.replace('.expected', '')}`),
 )
 const pathOf = (name: string) => join(FIXTURES, `${name}.${name.startsWith('asterisk') ? 'ami' : 'esl'}`)
+/** A recording, and that of the second connection. */
+function pathsOf(name: string): string[] {
+  const [folder = '', file = ''] = name.split('/')
+  const second = CONTINUES[file]
+  return [name, ...(second === undefined ? [] : [`${folder}/${second}`])].map(pathOf)
+}
 
 describe('a recording is explained', () => {
   test.each(names)('%s', (name) => {
-    const path = pathOf(name)
-    const { explained, open, fault } = explain(readRecording(path), OPTIONS)
+    const paths = pathsOf(name)
+    const { explained, files, open } = explain(paths.map(readRecording), OPTIONS)
     const { got, expected } = compare(
       explained.map(({ event }) => event.body),
       readExpectedFile(name),
     )
     expect(got).toBe(expected)
-    expect({ open, fault }).toEqual({ open: 0, fault: undefined })
+    expect(open).toBe(0)
+    expect(files.map(({ fault }) => fault)).toEqual(paths.map(() => undefined))
 
-    const text = readFileSync(path, 'latin1')
+    const texts = paths.map((path) => readFileSync(path, 'latin1'))
     for (const { atMs, cause } of explained) {
-      expect(text.slice(cause.offset, cause.offset + 400)).toMatch(/^\r?\n?(Event|Content-\w+): /)
+      const text = texts[cause.file] ?? ''
+      expect(text.slice(cause.offset, cause.offset + 400)).toMatch(/^\r?\n?(Event|Response|Content-\w+): /)
       expect(text.slice(0, cause.offset).split('\n').length).toBe(cause.line)
       expect(cause.atMs).toBeLessThanOrEqual(atMs)
     }
   })
 
+  test('a call that ended while nobody listened ends with the list of the second connection', () => {
+    const { explained } = explain(pathsOf('freeswitch/reconnect-1').map(readRecording), OPTIONS)
+    const ended = explained.find(({ event }) => event.name === 'call_ended')
+    expect(ended?.cause).toMatchObject({ file: 1, name: 'api/response' })
+    expect(ended?.event.body.data.call).toMatchObject({ partial: true, hangup: { cause: 'unknown' } })
+  })
+
+  test('of a PBX that was started again in between: its calls end with that', () => {
+    const first = readRecording(pathOf('freeswitch/reconnect-1'))
+    const text = readFileSync(pathOf('freeswitch/reconnect-2'), 'latin1')
+    const second = text.replaceAll('501b98a2-de76-440b-a390-7d2f7fdd0505', '601b98a2-de76-440b-a390-7d2f7fdd0505')
+    const { explained } = explain([first, recordingOf('esl', Buffer.from(second, 'latin1'), '')], OPTIONS)
+    const causes = explained.map(({ event }) => event.body.data.call.hangup?.cause)
+    expect(causes).toContain('pbx_restart')
+  })
+
   test('that has no timing, all at once', () => {
     const bytes = readFileSync(pathOf('asterisk/a-inbound-answered'))
-    const { explained } = explain(recordingOf('ami', bytes, ''), OPTIONS)
+    const { explained } = explain([recordingOf('ami', bytes, '')], OPTIONS)
     expect(explained.map(({ event }) => event.name)).toContain('call_saved')
   })
 
   test('that is cut off: the calls that are up are counted', () => {
     const bytes = readFileSync(pathOf('asterisk/a-inbound-answered')).subarray(0, 20_000)
-    expect(explain(recordingOf('ami', bytes, ''), OPTIONS).open).toBe(1)
+    expect(explain([recordingOf('ami', bytes, '')], OPTIONS).open).toBe(1)
   })
 })
