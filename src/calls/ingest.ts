@@ -1,12 +1,12 @@
 import type { Database } from '../db/database.ts'
 import { type Clock, createClock } from '../deliveries/clock.ts'
-import { type NewEvent, type Stored, storedOf } from '../deliveries/outbox.ts'
+import { type NewEvent, type Placed, type Stored, storedOf } from '../deliveries/outbox.ts'
 import { type NewId, newUuid } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
 import { nowUs as wallUs } from '../lib/time.ts'
 import type { CallEvent, CallRecord } from './event.ts'
 import type { Signal } from './signal.ts'
-import { readLiveCalls, type SavedCall, storeHappened } from './store.ts'
+import { type Happened, readLiveCalls, type SavedCall, storeHappened } from './store.ts'
 import { type LiveCall, liveCalls, newTracker, restore, type StoredCall, takeChanges, track } from './tracker.ts'
 
 /** The tracker of one PBX, and what it tells on its way to the store. */
@@ -104,24 +104,36 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       saved: [...merged.map((record) => savedRecord(record, nowUs())), ...batch.flatMap(savedCall)],
       nowUs: steadyUs(),
     }
-    for (let tries = 0; ; tries++) {
-      try {
-        options.onStored(storedOf(happened, await db.commit(storeHappened, happened)))
-        if (tries > 0) log.info({ pbx, events: batch.length, tries }, 'the store can be written again')
-        break
-      } catch (error) {
-        if (tries === 0)
-          log.error({ pbx, events: batch.length, err: error }, 'the store cannot be written: events wait in memory')
-        if (stopped && tries * RETRY_MS >= LAST_TRY_MS) {
-          log.error({ pbx, events: batch.length }, 'stopping: events that could not be stored are lost')
-          return
-        }
-        await Bun.sleep(RETRY_MS)
-      }
+    const placed = await untilStored(happened)
+    if (placed === undefined) return
+    try {
+      options.onStored(storedOf(happened, placed))
+    } catch (error) {
+      // They are on disk: to store them again would tell all of them twice.
+      log.error({ pbx, events: batch.length, err: error }, 'events are stored, but who listens for them has failed')
     }
     if (!missed || events.length >= MAX_WAITING) return
     missed = false
     options.onMissed()
+  }
+
+  /** @returns where the events were placed; `undefined`: it was given up, to stop. */
+  async function untilStored(happened: Happened): Promise<Placed[] | undefined> {
+    const facts = { pbx, events: happened.events.length }
+    for (let tries = 0; ; tries++) {
+      try {
+        const placed = await db.commit(storeHappened, happened)
+        if (tries > 0) log.info({ ...facts, tries }, 'the store can be written again')
+        return placed
+      } catch (error) {
+        if (tries === 0) log.error({ ...facts, err: error }, 'the store cannot be written: events wait in memory')
+        if (stopped && tries * RETRY_MS >= LAST_TRY_MS) {
+          log.error(facts, 'stopping: events that could not be stored are lost')
+          return undefined
+        }
+        await Bun.sleep(RETRY_MS)
+      }
+    }
   }
 
   if (stored.length > 0) {

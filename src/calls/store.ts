@@ -17,7 +17,7 @@ export type SavedCall = {
 }
 
 /** All that happened at one PBX since the last commit. */
-type Happened = {
+export type Happened = {
   readonly pbx: string
   readonly accountId: number
   readonly events: readonly NewEvent[]

@@ -1,7 +1,8 @@
 import { afterEach, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { startIngest } from '../../src/calls/ingest.ts'
+import { type IngestOptions, startIngest } from '../../src/calls/ingest.ts'
 import type { ChannelSignal, Signal } from '../../src/calls/signal.ts'
+import { findWrong } from '../../src/calls/verify-store.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import type { Stored } from '../../src/deliveries/outbox.ts'
 import { Fault } from '../../src/lib/fault.ts'
@@ -10,6 +11,7 @@ import { nowUs } from '../../src/lib/time.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
 import { emptyFolder } from '../help/app.ts'
 import { webhook } from '../help/client.ts'
+import { until } from '../help/receiver.ts'
 
 const log = createLog('silent')
 const undo: (() => Promise<void> | void)[] = []
@@ -47,7 +49,7 @@ const FINISH: readonly ChannelSignal[] = [
 const ALL = ['call_started', 'dial_started', 'dial_answered', 'dial_ended', 'call_ended', 'call_saved']
 
 /** Starts an ingest; `stored` is what was told to be on disk, in order. */
-async function start(db: Database, options: { onMissed?: () => void; nowUs?: () => number } = {}) {
+async function start(db: Database, options: Partial<IngestOptions> = {}) {
   const stored: Stored[] = []
   const waiting: { count: number; resolve: () => void }[] = []
   const onStored = (more: readonly Stored[]) => {
@@ -85,6 +87,19 @@ test('a call is stored with its events, and its record once it is saved', async 
   const [saved] = await readCalls(db, 1, { number: '15551230001' }, { limit: 10, after: undefined })
   expect(saved?.id).toBe(ingest.stored[0]?.callId ?? '')
   expect(await readLiveCalls(db, 'office')).toEqual([])
+})
+
+test('events are stored once, also when who is told of it fails', async () => {
+  const db = openStore()
+  const failing = () => {
+    throw new Error('a listener is broken')
+  }
+  const ingest = await start(db, { onStored: failing })
+  undo.push(ingest.stop)
+  ingest.feed([...BEGIN, ...FINISH].map(at))
+  await until('it is saved', () => ingest.open() === 0 && ingest.waiting() === 0)
+  await ingest.stop()
+  expect(findWrong(db.read, nowUs())).toEqual([])
 })
 
 test('a call goes on under its id after a restart, and counts on', async () => {
