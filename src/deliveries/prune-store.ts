@@ -6,6 +6,7 @@ type Step = {
   readonly afterId: number
   readonly deliveredBeforeUs: number
   readonly failedBeforeUs: number
+  readonly nowUs: number
   readonly step: number
 }
 
@@ -16,13 +17,17 @@ type Step = {
  */
 export const pruneStep = mutation(
   'deliveries.prune',
-  (tx: Tx, { afterId, deliveredBeforeUs, failedBeforeUs, step }: Step): { lastId: number | null; pruned: number } => {
+  (
+    tx: Tx,
+    { afterId, deliveredBeforeUs, failedBeforeUs, nowUs, step }: Step,
+  ): { lastId: number | null; pruned: number } => {
     const latestUs = Math.max(deliveredBeforeUs, failedBeforeUs)
     const events = prepared<{ id: number; atUs: number }, [number, number]>(
       tx,
       'SELECT id, at AS atUs FROM events WHERE id > ? AND id < (SELECT max(id) FROM events) ORDER BY id LIMIT ?',
     ).all(afterId, step)
-    const old = events.filter(({ atUs }) => atUs < latestUs)
+    // What was stored while the wall clock was ahead is passed by: behind it there is more that is old.
+    const old = events.filter(({ atUs }) => atUs < latestUs || atUs > nowUs)
     const last = old.at(-1)
     if (last === undefined) return { lastId: null, pruned: 0 }
     const firstDelivery = (afterId + 1) * DELIVERIES_PER_EVENT

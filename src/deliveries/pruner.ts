@@ -32,7 +32,7 @@ export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
       const now = nowUs()
       const deliveredBeforeUs = now - keepDeliveredMs * MILLISECOND
       const failedBeforeUs = now - keepFailedMs * MILLISECOND
-      const step = await db.commit(pruneStep, { afterId, deliveredBeforeUs, failedBeforeUs, step: STEP })
+      const step = await db.commit(pruneStep, { afterId, deliveredBeforeUs, failedBeforeUs, nowUs: now, step: STEP })
       pruned += step.pruned
       if (step.lastId === null) break
       afterId = step.lastId

@@ -119,7 +119,13 @@ test('what was cancelled and taken out while an attempt was under way leaves not
   await isIn(rig, 'slow', 'cancelled')
   await rig.tell('the newest event stays')
   const endUs = nowUs() + SECOND
-  await rig.db.commit(pruneStep, { afterId: 0, deliveredBeforeUs: endUs, failedBeforeUs: endUs, step: 10 })
+  await rig.db.commit(pruneStep, {
+    afterId: 0,
+    deliveredBeforeUs: endUs,
+    failedBeforeUs: endUs,
+    nowUs: endUs,
+    step: 10,
+  })
   release(500)
   await until('the attempt is over', () => rig.dispatcher.inFlight === 0)
   await rig.dispatcher.stop()

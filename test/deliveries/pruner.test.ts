@@ -122,6 +122,18 @@ test('an old event that ended late is kept by its end', async () => {
   expect(idsIn(store.db, 'deliveries')).toContain(firstOf(event))
 })
 
+test('what was stored while the clock was ahead is kept, and holds up nothing', async () => {
+  await using store = newStore()
+  await store.setUrls('http://receiver.example/')
+  const ahead = await store.tell(-300, 600)
+  await store.end('delivered', -300, ...ahead.map(firstOf))
+  const [old = 0] = await store.tell(40)
+  await store.end('delivered', 40, firstOf(old))
+  const [newest = 0] = await store.tell(0)
+  await store.prune()
+  expect(idsIn(store.db, 'deliveries')).toEqual([...ahead, newest].map(firstOf))
+})
+
 test('of an event with several deliveries those go whose time has come, and it goes with the last', async () => {
   await using store = newStore()
   await store.setUrls('http://one.example/', 'http://two.example/')
