@@ -65,12 +65,12 @@ export function When({ at, day = false }: { at: string | null; day?: boolean }) 
   )
 }
 
-/** `in 12 s` or `now`. */
+/** `in 12 s`, or `due`: its turn comes after an earlier event of its call, or when its webhook is up. */
 export function Until({ at, nowMs }: { at: string; nowMs: number }) {
   const ms = Date.parse(at) - nowMs
   return (
     <time dateTime={at} title={exactTime(at)}>
-      {ms <= 0 ? 'now' : `in ${span(ms)}`}
+      {ms <= 0 ? 'due' : `in ${span(ms)}`}
     </time>
   )
 }

@@ -12,7 +12,7 @@ export function Attempts({ attempts, waiting }: { attempts: readonly Attempt[]; 
       <Empty icon="clock" title="No attempt yet">
         <p>
           {waiting
-            ? 'It is due, or waits behind an earlier event of its call.'
+            ? 'It is due: it waits for an earlier event of its call, or until its webhook is up again.'
             : 'It was cancelled before it was sent.'}
         </p>
       </Empty>

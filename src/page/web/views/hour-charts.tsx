@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import { milliseconds } from '../lib/format.ts'
+import { lone } from '../lib/lone.ts'
 import type { Minute } from '../lib/resources.ts'
 import { useCell } from '../lib/state.ts'
 import { theme, themeColour } from '../lib/theme.ts'
@@ -177,7 +178,8 @@ function series(kind: string): uPlot.Series {
   return {
     stroke,
     width: 2,
-    points: { show: false },
+    // A minute between minutes without a value is no line: it would not be seen.
+    points: { show: false, filter: (plot, index) => lone(plot.data[index] ?? []), size: 5, width: 0, fill: stroke },
     spanGaps: false,
     ...(how === 'area' ? { fill: themeColour(`${tone}-soft`) } : {}),
   }

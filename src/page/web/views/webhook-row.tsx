@@ -162,7 +162,7 @@ function Health({ health, state }: { health: WebhookHealth | null; state: 'remov
       ) : null}
       {last === null ? null : (
         <span class="soft">
-          last answer {last.status ?? last.error ?? 'none'}
+          {last.status === null ? `last attempt: ${last.error ?? 'no answer'}` : `last answer ${last.status}`}
           {last.duration_ms === null ? '' : ` in ${milliseconds(last.duration_ms)}`},{' '}
           {span(serverNowMs() - Date.parse(last.at))} ago
         </span>
