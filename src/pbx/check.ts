@@ -17,8 +17,23 @@ export async function checkPbx(source: PbxSource, listenMs: number): Promise<Fin
   const findings: Finding[] = []
   const find = (level: Finding['level'], text: string): void => void findings.push({ level, text })
   const problem = await (source.protocol === 'esl' ? checkEsl(source, find) : checkAmi(source, listenMs, find))
-  if (problem !== undefined) find('missing', problem)
+  if (problem !== undefined) find('missing', `${problem}${mendOf(problem, source.protocol)}`)
   return findings
+}
+
+const WHERE = {
+  ami: 'is Asterisk running there, with enabled = yes, this port and a bindaddr that we reach in [general] of manager.conf?',
+  amis: 'is Asterisk running there, with tlsenable = yes and this port as tlsbindaddr in [general] of manager.conf?',
+  esl: 'is FreeSWITCH running there, with mod_event_socket loaded, and this listen-port and a listen-ip that we reach in event_socket.conf.xml?',
+} as const
+
+/** What to look at when no more could be found out; empty where the problem says it itself. */
+function mendOf(problem: string, protocol: PbxSource['protocol']): string {
+  if (problem.startsWith('it refuses the user'))
+    return ': look at its section of manager.conf (secret, deny, permit), then: asterisk -rx "manager reload"'
+  if (problem === 'it refuses the password') return ': look at <param name="password"> in event_socket.conf.xml'
+  if (problem.endsWith('no such host')) return ': look at the name in the URL'
+  return /^cannot connect|closed|says nothing/.test(problem) ? `: ${WHERE[protocol]}` : ''
 }
 
 type Find = (level: Finding['level'], text: string) => void

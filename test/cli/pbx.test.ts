@@ -25,6 +25,38 @@ describe('hookswitch pbx', () => {
     expect(JSON.parse(out)).toContainEqual({ level: 'ok', text: 'the user u may log in' })
   })
 
+  test.each([
+    ['esl://:x@127.0.0.1:1', /refused: is FreeSWITCH running .*event_socket\.conf\.xml/],
+    ['ami://u:x@127.0.0.1:1', /refused: is Asterisk running .*enabled = yes/],
+    ['amis://u:x@127.0.0.1:1', /refused: is Asterisk running .*tlsenable/],
+    ['ami://u:x@none.invalid', /no such host: look at the name/],
+  ])('check of %s says what to look at', async (url, message) => {
+    const { code, out } = await run('check', url)
+    expect([code, out]).toEqual([1, expect.stringMatching(message)])
+  })
+
+  test('check of a PBX that refuses the login says where it is set', async () => {
+    const asterisk = Bun.listen({
+      hostname: '127.0.0.1',
+      port: 0,
+      socket: {
+        open: (socket) => void socket.write('Asterisk Call Manager/9.0.0\r\n'),
+        data(socket, bytes) {
+          const id = /ActionID: (\S+)/i.exec(bytes.toString())?.[1]
+          const challenge = /Action: Challenge/i.test(bytes.toString())
+          const said = challenge ? 'Success\r\nChallenge: 1' : 'Error\r\nMessage: Authentication failed'
+          socket.write(`Response: ${said}\r\nActionID: ${id}\r\n\r\n`)
+        },
+      },
+    })
+    const { code, out } = await run('check', `ami://u:x@127.0.0.1:${asterisk.port}`)
+    asterisk.stop(true)
+    expect([code, out]).toEqual([
+      1,
+      expect.stringMatching(/refuses the user u: Authentication failed: .*manager\.conf/),
+    ])
+  })
+
   test('check of a PBX that is not there ends with 1, in one line on standard error', async () => {
     const { code, out, err } = await run('check', 'esl://:very-secret@127.0.0.1:1')
     expect(code).toBe(1)

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { access, constants, statfs } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
 import { lockFolder } from '../../db/lock.ts'
+import { dataFlag } from '../options.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 
 const MIB = 1024 * 1024
@@ -36,7 +37,8 @@ const ANSWER_WITHIN_MS = 3_000
 
 /** Whether a service has the folder, and answers where the settings say. */
 export async function diagnoseService({ listen, dataPath }: Config): Promise<Diagnosis[]> {
-  if (!isHeld(`${dataPath}/lock`)) return [advice('service', 'no service runs on this folder', 'hookswitch serve')]
+  if (!isHeld(`${dataPath}/lock`))
+    return [advice('service', 'no service runs on this folder', `hookswitch serve${dataFlag(dataPath)}`)]
   const host = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }[listen.host] ?? listen.host
   const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${listen.port}/health`
   const status = await fetch(url, { proxy: false, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) }).then(
