@@ -96,8 +96,12 @@ function listening(place: Parameters<typeof startReceiver>[0], onRequest: Parame
   try {
     return startReceiver(place, onRequest)
   } catch (cause) {
-    throw new Fault('unavailable', `cannot listen on ${place.host}:${place.port}: is the port in use? see --port`, {
-      cause,
-    })
+    throw new Fault(
+      'unavailable',
+      `cannot listen on ${place.host}:${place.port}: choose another with --port or --host`,
+      {
+        cause,
+      },
+    )
   }
 }

@@ -26,6 +26,8 @@ export const jsonOption = () => new Option('--json', 'print the result as JSON, 
 /** Gives every flag of every command its variable, unless it has its own: `--allow-net` is `HOOKSWITCH_ALLOW_NET`. Flags win. */
 export function nameVariables(command: Command, env: Record<string, string | undefined>): void {
   for (const option of command.options) {
+    // `[]` says less to whoever reads the help.
+    if (Array.isArray(option.defaultValue)) option.defaultValueDescription = 'none'
     const variable = `HOOKSWITCH_${(option.long ?? '').replace(/^--/, '').replaceAll('-', '_').toUpperCase()}`
     const off = option.isBoolean() && /^(0|false|no|off)$/i.test(env[variable] ?? '')
     if (off || option.long === '--version' || option.envVar !== undefined) continue

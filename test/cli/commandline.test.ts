@@ -44,6 +44,11 @@ test.each(['--help', 'serve --help', 'user --help', 'user add --help', 'version'
   },
 )
 
+test('the help of a flag that may be repeated says that there is none, and its variable', async () => {
+  const { stdout } = await run(['serve', '--help'], { cwd })
+  expect(stdout.replace(/\s+/g, ' ')).toContain('(repeatable) (default: none, env: HOOKSWITCH_PBX)')
+})
+
 test('no command shows the help', async () => {
   const { code, stderr } = await run([], { cwd })
   expect(code).toBe(2)

@@ -79,6 +79,7 @@ test.each([
   [['--secret', 'abc'], /whsec_/],
   [['--port', 'x'], /--port/],
   [['--answer', '99'], /--answer/],
+  [['--json', 'x'], /see hookswitch listen --help/],
 ])('%j is wrong usage', async (args, message) => {
   const { code, stderr } = await run(['listen', ...args], { cwd })
   expect(code).toBe(2)
