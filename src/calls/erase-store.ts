@@ -32,8 +32,6 @@ type Step = { readonly ids: readonly string[] }
 
 /** Erases calls by id, a few at a time, so that no commit waits long. */
 export const eraseCalls = mutation('calls.erase', (tx: Tx, { ids }: Step): ErasedCalls => {
-  // What is freed is overwritten too, not only forgotten.
-  prepared<never, []>(tx, 'PRAGMA secure_delete = ON').all()
   const dropCall = prepared<never, [string]>(tx, 'DELETE FROM calls WHERE id = ?')
   const eventsOf = prepared<{ id: number; pending: number }, [string]>(
     tx,

@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { type ErasedCalls, eraseCalls, eraseLive, findCallsOf } from '../calls/erase-store.ts'
 import { wrongUsage } from '../config.ts'
+import { emptyLog } from '../db/checkpoint.ts'
 import type { Database } from '../db/database.ts'
 import { Fault } from '../lib/fault.ts'
 import { dataOption, jsonOption, list } from './options.ts'
@@ -31,6 +33,7 @@ async function eraseNumbers({ data, json = false, number: numbers }: Flags): Pro
   if (json) console.log(JSON.stringify(erased))
   else console.log(`${erased.calls} call records and the bodies of ${erased.events} events were erased.`)
   const left = [
+    ...(emptyLog(join(data, 'hookswitch.db')) ? [] : ['the log of the store was in use, and may hold it']),
     ...(erased.waiting > 0 ? [`${erased.waiting} events still wait for a receiver`] : []),
     ...(erased.live > 0 ? [`${erased.live} calls with it were up`] : []),
   ]

@@ -26,7 +26,8 @@ export function connect(path: string, role: 'reader' | 'writer'): Connection {
   sqlite.run('PRAGMA synchronous = FULL')
   sqlite.run('PRAGMA foreign_keys = ON')
   sqlite.run('PRAGMA cache_size = -16384')
-  if (role === 'reader') sqlite.run('PRAGMA query_only = ON')
+  // What is deleted or written over is gone from the file, not only free: a number that is erased stood in rows that went before.
+  sqlite.run(role === 'reader' ? 'PRAGMA query_only = ON' : 'PRAGMA secure_delete = ON')
   const tx = drizzle(sqlite, { schema })
   bindConnection(tx, sqlite)
   return { sqlite, tx }

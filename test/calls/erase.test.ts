@@ -1,10 +1,14 @@
 import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { eraseCalls, eraseLive, findCallsOf } from '../../src/calls/erase-store.ts'
 import { readLiveCalls, storeHappened } from '../../src/calls/store.ts'
 import { findWrong } from '../../src/calls/verify-store.ts'
+import { emptyLog } from '../../src/db/checkpoint.ts'
 import { openDatabase } from '../../src/db/database.ts'
+import { EVENT_NAMES } from '../../src/deliveries/names.ts'
 import { emptyFolder } from '../help/app.ts'
+import { createRandom } from '../help/random.ts'
 
 const NUMBER = '15551230001'
 const LONGER = '155512300011'
@@ -60,5 +64,48 @@ test('a number is erased where it stands as a whole, and nothing else is', async
   ])
   // Where the merged call went is still known, or it would seem to have no end.
   expect(findWrong(db.read, 0)).toEqual([])
+  await db.stop()
+})
+
+test('what is erased is in no byte of the store, though rows with it came, grew and went before', async () => {
+  using folder = emptyFolder()
+  const path = join(folder.path, 'hookswitch.db')
+  const db = openDatabase(path)
+  const random = createRandom(5)
+  const text = (mine: boolean) =>
+    JSON.stringify({ from: { number: mine ? NUMBER : LONGER.replace('1', '2') }, pad: 'x'.repeat(random.int(3_000)) })
+  const steps = (id: string, mine: boolean) =>
+    EVENT_NAMES.map((name, index) => ({
+      events: [{ uuid: `${id}-${index}`, callId: id, name, sequence: index + 1, atUs: 0, body: text(mine) }],
+      live: name === 'call_saved' ? [] : [{ id, state: text(mine) }],
+      removed: name === 'call_saved' ? [id] : [],
+      saved:
+        name === 'call_saved'
+          ? [
+              {
+                id,
+                savedUs: 0,
+                direction: 'inbound' as const,
+                fromNumber: mine ? NUMBER : null,
+                toNumber: null,
+                record: text(mine),
+              },
+            ]
+          : [],
+    }))
+  // Twenty calls at a time, each step in a commit of its own.
+  const waiting = Array.from({ length: 100 }, (_, index) => steps(`call-${index}`, index % 4 === 0))
+  while (waiting.length > 0) {
+    const at = random.int(Math.min(20, waiting.length))
+    const step = waiting[at]?.shift()
+    if (step === undefined) waiting.splice(at, 1)
+    else await db.commit(storeHappened, { pbx: 'office', accountId: 1, nowUs: 0, ...step })
+  }
+  const holds = () => ['', '-wal'].filter((end) => readFileSync(path + end).includes(NUMBER))
+  expect(emptyLog(path)).toBe(true)
+  expect(holds()).toEqual([''])
+  await db.commit(eraseCalls, { ids: findCallsOf(db.read, NUMBER) })
+  expect(emptyLog(path)).toBe(true)
+  expect(holds()).toEqual([])
   await db.stop()
 })

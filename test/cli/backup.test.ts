@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { rmSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { startReplay } from '../../src/pbx/replay/replay.ts'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
 import { ask, logIn, newToken, webhook } from '../help/client.ts'
@@ -77,6 +77,10 @@ describe('backup and restore', () => {
   })
 })
 
+/** Files of the data folder in whose bytes a text stands. */
+const filesHolding = (text: string) =>
+  readdirSync(`${cwd}/data`).filter((file) => readFileSync(`${cwd}/data/${file}`).includes(text))
+
 describe('call erase', () => {
   test('leaves nothing of a number but the ledger', async () => {
     const app = await playCall()
@@ -84,6 +88,8 @@ describe('call erase', () => {
     const { code, stdout } = await run(['call', 'erase', '--number', NUMBER, '--json'], { cwd })
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toEqual({ calls: 2, events: 2 * EVENTS_OF_A_CALL, waiting: 0, live: 0 })
+    // The service runs on, and has the store open.
+    expect(filesHolding(NUMBER)).toEqual([])
     expect(await callsOf(app, token)).not.toContain(NUMBER)
     const list = await run(['delivery', 'list', '--json'], { cwd })
     expect(JSON.parse(list.stdout)).toHaveLength(2 * EVENTS_OF_A_CALL)
@@ -93,7 +99,6 @@ describe('call erase', () => {
     expect([retried.status, retried.body.message]).toEqual([422, expect.stringContaining('erased')])
     await app.stop()
     expect(await verify()).toBe('The store is whole.\n')
-    // Pages of the store that are free may hold it until they are written over; a copy has none.
     expect((await run(['backup', 'erased.db'], { cwd })).code).toBe(0)
     expect(Buffer.from(await Bun.file(`${cwd}/erased.db`).bytes()).includes(NUMBER)).toBe(false)
     expect((await run(['call', 'erase', '--number', NUMBER, '--json'], { cwd })).stdout).toContain('"calls":0')
