@@ -70,8 +70,6 @@ export type ChannelSignal =
       readonly dest: string
       readonly endpoint: Endpoint
       readonly shown: string | null
-      /** Others are dialled at the same time, and the PBX made no channels for them: a `dial_failed` of each follows. */
-      readonly amongOthers?: boolean
     }
   | { readonly kind: 'ringing'; readonly id: string }
   /** The channel is up. For a caller's channel that is the PBX's answer, not a person's. */

@@ -115,14 +115,6 @@ export function asteriskScene(options: { variables?: string[] } = {}) {
     dialBegin(source: string | null, dest: string, dialString: string): void {
       emit('DialBegin', source === null ? {} : snapshot(source), snapshot(dest, 'Dest'), { DialString: dialString })
     },
-    /** The dialplan runs Dial. */
-    dial(source: string, targets: string): void {
-      emit('Newexten', snapshot(source), { Application: 'Dial', AppData: `${targets},20,tT` })
-      scene.dialStatus(source, '')
-    },
-    dialStatus(source: string, status: string): void {
-      emit('VarSet', snapshot(source), { Variable: 'DIALSTATUS', Value: status })
-    },
     dialEnd(source: string | null, dest: string, status: string, extra: Fields = {}): void {
       emit('DialEnd', source === null ? {} : snapshot(source), snapshot(dest, 'Dest'), { DialStatus: status }, extra)
     },
@@ -135,13 +127,6 @@ export function asteriskScene(options: { variables?: string[] } = {}) {
       scene.channel(dest, `PJSIP/${extension}`, { linked: source, num: extension })
       scene.dialBegin(source, dest, dialString)
       scene.ringing(source, dest)
-    },
-    /** Phones that are rung at the same time: all channels are made first. */
-    ringTogether(source: string, phones: Readonly<Record<string, string>>): void {
-      const rung = Object.entries(phones)
-      for (const [dest, phone] of rung) scene.channel(dest, `PJSIP/${phone}`, { linked: source, num: phone })
-      for (const [dest, phone] of rung) scene.dialBegin(source, dest, phone)
-      for (const [dest] of rung) scene.ringing(source, dest)
     },
     /** An outside number is dialled. */
     ringOutside(source: string, dest: string, number: string): void {

@@ -109,7 +109,7 @@ export function dial(state: TrackerState, signal: At & Extract<ChannelSignal, { 
       originated: signal.source === null,
     })
   noteExtension(state, signal.endpoint)
-  beginDial(state, signal, signal.source, dest, signal.endpoint, signal.shown, signal.amongOthers)
+  beginDial(state, signal, signal.source, dest, signal.endpoint, signal.shown)
   if (dest.callId === null && !isVirtual(dest)) beginUnseen(state, signal, dest)
   bury(state, dest)
 }

@@ -32,13 +32,11 @@ export function beginDial(
   dest: Channel,
   endpoint: Endpoint,
   shown: string | null,
-  amongOthers = false,
 ): void {
   if (dest.dial !== null && dest.dial.beganUs !== null) return
   if (endpoint.kind !== 'virtual') dest.endpoint = { ...endpoint, name: endpoint.name ?? dest.endpoint.name }
   dest.shown = shown
   dest.dial = newDial(source, at.atUs, at.arrivedUs)
-  if (amongOthers) dest.dial.amongOthers = true
   const call = callOf(state, dest) ?? callOf(state, channelOf(state, source))
   if (call !== undefined && dest.callId === null) place(state, dest, call)
   touch(state, call)
@@ -121,7 +119,7 @@ function assignStage(
   if (!stage.legs.includes(dest.id)) stage.legs.push(dest.id)
   dial.stageId = stage.id
   call.hungUpBy = null
-  if (same === undefined && party !== null) findParent(state, call, stage, party, dial.amongOthers === true)
+  if (same === undefined && party !== null) findParent(state, call, stage, party)
   settleDirection(state, call, dest, party, own)
   touch(state, call)
 }
@@ -166,8 +164,8 @@ export function addStage(
   return stage
 }
 
-/** The queue that rings this party, or the group: others that the same caller dials at the same time. */
-function findParent(state: TrackerState, call: Call, stage: Stage, party: Channel, amongOthers: boolean): void {
+/** The queue that rings this party, or the group: others that the same caller rings at the same time. */
+function findParent(state: TrackerState, call: Call, stage: Stage, party: Channel): void {
   const queue = openQueue(call, party)
   if (queue !== undefined) {
     stage.parentId = queue.id
@@ -181,7 +179,7 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
       !other.answered &&
       legsRinging(state, other),
   )
-  if (siblings.length === 0 && !amongOthers) return
+  if (siblings.length === 0) return
   const groups = siblings.map((sibling) => stageOf(call, sibling.parentId))
   const group =
     groups.find((one) => one !== undefined && !one.ended) ??

@@ -21,8 +21,6 @@ export type Dial = {
   forwardedTo: string | null
   /** The stage that tells of it; `null` while its place is not known, and for virtual channels always. */
   stageId: string | null
-  /** Others are dialled at the same time, whether or not they can be rung. */
-  amongOthers?: boolean
   /** It transferred the call away: its party is out of it, though the channel may stay for a while. */
   leftUs: number | null
 }

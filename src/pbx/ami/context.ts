@@ -16,8 +16,6 @@ export type Known = {
   next: string[]
   targets: string[]
   begun: Set<string>
-  /** Endpoints that got a channel since the Dial that runs began. */
-  made: Set<string>
   path: string | null
 }
 
@@ -25,8 +23,6 @@ export type AmiContext = {
   readonly channels: Map<string, Known>
   /** First halves of Local channels whose second is awaited, by their common name. */
   readonly halves: Map<string, string>
-  /** Channels whose Dial has several targets and rings none of them yet. */
-  readonly dialling: Set<Known>
   readonly naming: Naming
   readonly variables: ReadonlySet<string>
   /** What was passed on of a channel's variables. */

@@ -47,7 +47,6 @@ function listedChannel(context: AmiContext, id: string, rows: readonly AmiFrame[
       next: [],
       targets: [],
       begun: new Set(),
-      made: new Set(),
       path: null,
     })
   }

@@ -22,12 +22,9 @@ export function newchannel(context: AmiContext, frame: AmiFrame, id: string): Ch
     next: [],
     targets: [],
     begun: new Set(),
-    made: new Set(),
     path: null,
   }
   context.channels.set(id, known)
-  for (const dialling of context.dialling)
-    if (!local && dialling.linkedId === known.linkedId) dialling.made.add(endpointOf(name).name)
   const endpoint = local
     ? ({ kind: 'virtual', number: null, name: null } as const)
     : context.naming.caller(endpointOf(name).name, known.number, known.display)

@@ -4,7 +4,7 @@ import { createStamps } from '../stamps.ts'
 import { cleanText } from '../text.ts'
 import { endOf } from './causes.ts'
 import { type AmiContext, moved, variable } from './context.ts'
-import { dialBegin, dialEnd, dialState, startDial, unreached } from './dials.ts'
+import { dialBegin, dialEnd, dialState, unreached } from './dials.ts'
 import { readDialTargets } from './dialstring.ts'
 import type { AmiFrame } from './frame.ts'
 import { listedChannels } from './listed.ts'
@@ -28,7 +28,6 @@ export function createAmiSignals(options: AmiOptions): Translator<AmiFrame> {
   const context: AmiContext = {
     channels: new Map(),
     halves: new Map(),
-    dialling: new Set(),
     naming: createNaming(options),
     variables: new Set(options.variables),
     told: new Map(),
@@ -133,7 +132,9 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
       if (known === undefined) return []
       if (value !== '') return unreached(context, known, id, value)
       // Dial empties it when it starts; a Newexten alone may only repeat where the channel is.
-      startDial(context, known)
+      known.targets = known.next
+      known.next = []
+      known.begun = new Set()
       return []
     case 'QUEUESTATUS':
       return value === '' ? [] : [{ kind: 'queue_left', id, result: value === 'TIMEOUT' ? 'timeout' : 'other' }]
@@ -206,7 +207,6 @@ function cdr(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] 
 function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
   context.channels.delete(id)
-  if (known !== undefined) context.dialling.delete(known)
   if (known?.local === true) context.halves.delete(known.name.slice(0, -2))
   for (const name of context.variables) context.told.delete(`${id} ${name}`)
   return [{ kind: 'hangup', id, end: endOf(frame.get('Cause')) }]
