@@ -1,0 +1,180 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { eraseCalls } from '../../src/calls/erase-store.ts'
+import { findWrong } from '../../src/calls/verify-store.ts'
+import type { Delivery } from '../../src/deliveries/model.ts'
+import { pruneStep, pruneWebhooks } from '../../src/deliveries/prune-store.ts'
+import { createDeliveryService } from '../../src/deliveries/service.ts'
+import { SECOND } from '../../src/lib/time.ts'
+import { emptyFolder } from '../help/app.ts'
+import { createRandom, type Random } from '../help/random.ts'
+import { until } from '../help/receiver.ts'
+import { MODES, type Model, startModel } from './model.ts'
+import { ACCOUNT } from './rig.ts'
+
+/**
+ * Whatever happens in whatever order, by chance: events, lists, retries by hand here and in another process, rotations, erasures, clocks
+ * that are set, receivers that fail and hang, restarts, kills. Each seed plays one game; `SEEDS` and `FROM` play others.
+ */
+const PATHS = ['/a', '/b', '/c'] as const
+const TURNS = 150
+const HOUR = 3_600 * SECOND
+
+type Rules = { readonly kills: boolean; readonly prunes: boolean; readonly twice: boolean }
+type Move = (model: Model, random: Random, rules: Rules) => Promise<unknown>
+
+async function someDelivery({ process, byHand }: Model, random: Random): Promise<Delivery | undefined> {
+  const { items } = await process.deliveries.list(ACCOUNT, {}, 200)
+  if (items.length === 0) return undefined
+  const one = random.pick(items)
+  byHand.add(one.event_id)
+  return one
+}
+
+const calls = (random: Random, count: number, of: number) =>
+  Array.from({ length: count }, () => `call ${random.int(of)}`)
+
+/** What may happen, and how often beside the others. */
+const MOVES: readonly (readonly [weight: number, Move, when?: keyof Rules])[] = [
+  [12, (model, random) => model.tell(calls(random, 1 + random.int(8), 10))],
+  [1, (model, random) => model.tell(calls(random, 150, 60))],
+  [
+    3,
+    ({ urls, setUrls }, random, { twice }) =>
+      setUrls(urls.flatMap((url) => (random.chance(0.7) ? (twice && random.chance(0.2) ? [url, url] : [url]) : []))),
+  ],
+  [
+    2,
+    async ({ list, setUrls }) => {
+      const before = await list()
+      await setUrls([])
+      await setUrls(before)
+    },
+  ],
+  [5, async ({ modes }, random) => modes.set(random.pick(PATHS), random.pick(MODES))],
+  [
+    5,
+    async (model, random) => {
+      const one = await someDelivery(model, random)
+      // Refused where its URL has left, or its body was erased.
+      if (one !== undefined) await model.process.deliveries.retry(ACCOUNT, one.id).catch(() => {})
+    },
+  ],
+  [
+    1,
+    async (model, random) => {
+      const one = await someDelivery(model, random)
+      const { nowUs } = model.world
+      if (one !== undefined)
+        await model.elsewhere((db) =>
+          createDeliveryService({ db, nowUs })
+            .retry(ACCOUNT, one.id)
+            .catch(() => {}),
+        )
+    },
+  ],
+  [
+    1,
+    ({ process, told, byHand }, random) => {
+      for (const uuid of told.keys()) byHand.add(uuid)
+      return process.deliveries.retryAll(ACCOUNT, { state: random.pick(['failed', 'cancelled', 'pending']) })
+    },
+    'prunes',
+  ],
+  [
+    2,
+    async ({ list, rotate }, random) => {
+      const urls = await list()
+      if (urls.length > 0) await rotate(random.pick(urls))
+    },
+  ],
+  [1, (model, random) => model.elsewhere((db) => db.commit(eraseCalls, { ids: calls(random, 1, 10) }))],
+  [1, async ({ world }, random) => (world.setUs += random.pick([-HOUR, HOUR, -100 * HOUR, 100 * HOUR]))],
+  [3, async ({ world }, random) => (world.leapUs += random.int(4 * SECOND))],
+  // Time for what is under way.
+  [10, (_, random) => Bun.sleep(random.int(60))],
+  [1, (model) => model.kill(), 'kills'],
+  [1, (model) => model.restart(), 'kills'],
+  [
+    2,
+    async ({ process: { db }, world: { nowUs } }, random) => {
+      const beforeUs = nowUs() - random.int(5 * SECOND)
+      const before = { deliveredBeforeUs: beforeUs, failedBeforeUs: beforeUs, nowUs: nowUs() }
+      await db.commit(pruneStep, { afterId: 0, ...before, step: 250 })
+      await db.commit(pruneWebhooks, { step: 250 })
+    },
+    'prunes',
+  ],
+]
+
+/** All receivers are well: what waits has to come to its end. */
+async function settle({ modes, process, world }: Model): Promise<void> {
+  for (const path of PATHS) modes.set(path, 'ok')
+  await until(
+    'nothing waits',
+    async () => {
+      world.leapUs += SECOND / 10
+      const { items } = await process.deliveries.list(ACCOUNT, { state: 'pending' }, 1)
+      return items.length === 0 && process.dispatcher.inFlight === 0
+    },
+    20_000,
+  )
+}
+
+const keyOf = ({ event_id, url }: Delivery): string => event_id + new URL(url).pathname
+
+/** What is wrong with the store, and with what the receiver got. */
+async function faultsOf(model: Model, rules: Rules): Promise<string[]> {
+  const { process, world, taken, told, byHand, left, wrong } = model
+  // The calls here have no end, and no sequences of their own; what is young and taken out is no fault of the store.
+  const store = findWrong(process.db.read, world.nowUs()).filter((text) => !/^\d+ (calls|events that lack)/.test(text))
+  const deliveries = await model.deliveries()
+  const counts = Map.groupBy(deliveries, keyOf)
+  const single = deliveries.flatMap((one) => {
+    if (one.state === 'delivered' && !taken.has(keyOf(one))) return [`delivered, but never taken: ${one.id}`]
+    const leftTurn = left.get(one.url) ?? 0
+    if (rules.twice || one.state !== 'cancelled' || leftTurn >= (told.get(one.event_id)?.turn ?? 0)) return []
+    return [`cancelled, but its URL stayed: ${one.id}`]
+  })
+  const double = [...taken].flatMap(([key, count]) => {
+    const [uuid = ''] = key.split('/')
+    const allowed = rules.kills || rules.prunes || byHand.has(uuid)
+    return allowed || count <= (counts.get(key)?.length ?? 0) ? [] : [`taken ${count} times: ${key}`]
+  })
+  return [...wrong, ...store, ...single, ...double, ...(rules.twice ? [] : reordered(model))]
+}
+
+/** First attempts of one call to one URL that came before one that was told earlier. */
+function reordered({ launched, told, byHand }: Model): string[] {
+  const known = new Set<string>()
+  const last = new Map<string, number>()
+  return launched.flatMap(({ uuid, path }) => {
+    const event = told.get(uuid)
+    if (event === undefined || known.has(uuid + path) || byHand.has(uuid)) return []
+    known.add(uuid + path)
+    const before = last.get(event.call + path) ?? 0
+    last.set(event.call + path, event.sequence)
+    return event.sequence < before ? [`${event.sequence} of ${event.call} to ${path} came after ${before}`] : []
+  })
+}
+
+const { SEEDS = '4', FROM = '1' } = Bun.env
+
+test.each(Array.from({ length: Number(SEEDS) }, (_, n) => n + Number(FROM)))(
+  'whatever happens, nothing is lost, reordered, sent twice or to whom it is not for (seed %i)',
+  async (seed) => {
+    const random = createRandom(seed)
+    const rules: Rules = { kills: seed % 2 === 1, prunes: seed % 4 >= 2, twice: seed % 8 >= 4 }
+    const bag = MOVES.flatMap(([weight, move, when]) =>
+      when === undefined || rules[when] ? Array.from({ length: weight }, () => move) : [],
+    )
+    using folder = emptyFolder()
+    const model = startModel(join(folder.path, 'hookswitch.db'), PATHS)
+    await model.setUrls(model.urls)
+    for (model.turn = 1; model.turn <= TURNS; model.turn += 1) await random.pick(bag)(model, random, rules)
+    await settle(model)
+    expect(await faultsOf(model, rules)).toEqual([])
+    await model.stop()
+  },
+  30_000,
+)

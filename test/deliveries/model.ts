@@ -1,0 +1,189 @@
+import { openDatabase } from '../../src/db/database.ts'
+import { type Attempt, newAttempt } from '../../src/deliveries/attempt.ts'
+import { createClock } from '../../src/deliveries/clock.ts'
+import { readStepped } from '../../src/deliveries/clock-store.ts'
+import { startDispatcher } from '../../src/deliveries/dispatcher.ts'
+import { newEmitter } from '../../src/deliveries/emitter.ts'
+import type { Delivery } from '../../src/deliveries/model.ts'
+import { enqueue, storedOf } from '../../src/deliveries/outbox.ts'
+import { createDeliveryService } from '../../src/deliveries/service.ts'
+import { newUuid } from '../../src/lib/id.ts'
+import { SECOND } from '../../src/lib/time.ts'
+import { createWebhookService } from '../../src/webhooks/service.ts'
+import { faultOfSigned } from '../../src/webhooks/signature.ts'
+import { startReceiver, until } from '../help/receiver.ts'
+import { ACCOUNT, allowing, LOG, listed } from './rig.ts'
+
+/** So many times as fast as ours goes the time of the schedule, of probes and of ages. */
+const SPEED = 20
+const SCHEDULE_MS = [1_000, 2_000, 4_000, 8_000]
+const TIMEOUT_MS = 80
+
+/** How a path of the receiver answers. */
+export const MODES = ['ok', 'ok', 'ok', '500', '400', '410', '429', 'hang'] as const
+export type Mode = (typeof MODES)[number]
+
+export type Told = { readonly uuid: string; readonly call: string; readonly sequence: number; readonly turn: number }
+
+/** A wall clock that can be set, and time that can leap. */
+export function newWorld() {
+  const world = { setUs: 0, leapUs: 0 }
+  const elapsed = () => Math.floor(performance.now() * 1_000 * SPEED) + world.leapUs
+  const startUs = Date.now() * 1_000 - elapsed()
+  return Object.assign(world, { steadyUs: elapsed, nowUs: () => startUs + elapsed() + world.setUs })
+}
+export type World = ReturnType<typeof newWorld>
+
+/** One process on a store. */
+export function startProcess(path: string, { nowUs, steadyUs }: World, watch: (attempt: Attempt) => Attempt) {
+  let dead = false
+  const never = new Promise<never>(() => {})
+  const real = openDatabase(path, { thread: () => new Worker(new URL('../../src/writer.ts', import.meta.url).href) })
+  const db: typeof real = { ...real, commit: (mutation, args) => (dead ? never : real.commit(mutation, args)) }
+  const emitter = newEmitter()
+  db.onForeignChange(() => !dead && emitter.emit('foreign'))
+  const clock = createClock({ db, log: LOG, nowUs, steadyUs })
+  const webhooks = createWebhookService({ db, onChanged: () => emitter.emit('webhooks'), now: nowUs })
+  const onDue = () => emitter.emit('due')
+  const deliveries = createDeliveryService({ db, onDue, nowUs, steadyUs: clock.steadyUs })
+  const send = watch(newAttempt({ allow: allowing('loopback'), timeoutMs: TIMEOUT_MS }))
+  const attempt: Attempt = async (request) => {
+    const attempted = dead ? never : await send(request)
+    return dead ? never : attempted
+  }
+  const dispatcher = startDispatcher({ log: LOG, db, emitter, attempt, clock, nowUs, scheduleMs: SCHEDULE_MS })
+  return {
+    db,
+    clock,
+    webhooks,
+    deliveries,
+    dispatcher,
+    async tell(events: Parameters<typeof enqueue.run>[1]['events']): Promise<void> {
+      const told = { accountId: ACCOUNT, events, nowUs: clock.steadyUs() }
+      emitter.emit('stored', storedOf(told, await db.commit(enqueue, told)))
+    },
+    async stop(): Promise<void> {
+      await dispatcher.stop()
+      await db.stop()
+    },
+    /** Leaves all as a kill -9 would: what comes of the attempts under way is known to nobody. */
+    async kill(): Promise<void> {
+      dead = true
+      void dispatcher.stop()
+      await real.stop()
+    },
+  }
+}
+
+/**
+ * A service that lives through whatever a test does to it, and a book of what it should do. `wrong` is what was seen to be wrong at
+ * once: a signature that does not hold, an attempt for a URL that has left the list.
+ */
+export function startModel(path: string, paths: readonly string[]) {
+  const world = newWorld()
+  const modes = new Map<string, Mode>()
+  const taken = new Map<string, number>()
+  const receiver = startReceiver(({ path: to, id }) => {
+    const mode = modes.get(to) ?? 'ok'
+    if (mode === 'ok') taken.set(id + to, (taken.get(id + to) ?? 0) + 1)
+    if (mode === 'hang') return Bun.sleep(4 * TIMEOUT_MS).then(() => new Response('', { status: 500 }))
+    return new Response('', { status: mode === 'ok' ? 200 : Number(mode) })
+  })
+  const told = new Map<string, Told>()
+  const byHand = new Set<string>()
+  const left = new Map<string, number>()
+  const secrets = new Map<string, string>()
+  const launched: { uuid: string; path: string }[] = []
+  const wrong: string[] = []
+  const watch =
+    (send: Attempt): Attempt =>
+    (request) => {
+      const { target, id, timestampS, signature, body } = request
+      const headers = { 'webhook-id': id, 'webhook-timestamp': `${timestampS}`, 'webhook-signature': signature }
+      const fault = faultOfSigned(secrets.get(target.plain) ?? '', headers, body, timestampS)
+      if (fault !== undefined) wrong.push(`to ${target.plain}: ${fault}`)
+      const event = told.get(id)
+      const leftTurn = left.get(target.plain) ?? 0
+      if (event !== undefined && event.turn < leftTurn && !byHand.has(id))
+        wrong.push(`sent in turn ${model.turn}, told in ${event.turn}: its URL ${target.plain} left in ${leftTurn}`)
+      launched.push({ uuid: id, path: target.url.pathname })
+      return send(request)
+    }
+  let process = startProcess(path, world, watch)
+  let sequence = 0
+
+  const model = {
+    turn: 0,
+    world,
+    path,
+    urls: paths.map((one) => receiver.url + one),
+    modes,
+    taken,
+    told,
+    byHand,
+    left,
+    launched,
+    wrong,
+    get process() {
+      return process
+    },
+    async list(): Promise<string[]> {
+      return (await process.webhooks.list(ACCOUNT)).list.map(({ url }) => url)
+    },
+    async setUrls(urls: readonly string[]): Promise<void> {
+      const before = await model.list()
+      await process.webhooks.replace(ACCOUNT, urls.map(listed), null)
+      for (const url of before) if (!urls.includes(url)) left.set(url, model.turn)
+      for (const { url, secret } of await process.webhooks.secrets(ACCOUNT)) secrets.set(url, secret)
+    },
+    async rotate(url: string): Promise<void> {
+      secrets.set(url, (await process.webhooks.rotate(ACCOUNT, url)).secret)
+    },
+    async tell(calls: readonly string[]): Promise<void> {
+      const atUs = world.nowUs()
+      const events = calls.map((callId) => {
+        sequence += 1
+        const uuid = newUuid(atUs)
+        return { uuid, callId, name: 'call_started', sequence, atUs, body: JSON.stringify({ data: { id: uuid } }) }
+      })
+      await process.tell(events)
+      for (const one of events)
+        told.set(one.uuid, { uuid: one.uuid, call: one.callId, sequence: one.sequence, turn: model.turn })
+    },
+    async kill(): Promise<void> {
+      await process.kill()
+      process = startProcess(path, world, watch)
+    },
+    async restart(): Promise<void> {
+      await process.stop()
+      process = startProcess(path, world, watch)
+    },
+    /** Does something as another process on the same store, which cannot know that the wall clock was set until that is stored. */
+    async elsewhere(what: (db: ReturnType<typeof openDatabase>) => Promise<unknown>): Promise<void> {
+      await until('a step of the clock is stored', () => {
+        process.clock.look()
+        const stepped = world.nowUs() - process.clock.steadyUs()
+        return Math.abs(stepped - readStepped(process.db.read).steppedUs) < SECOND
+      })
+      const db = openDatabase(path)
+      await what(db).finally(() => db.stop())
+    },
+    /** Every delivery that there is. */
+    async deliveries(): Promise<Delivery[]> {
+      const all: Delivery[] = []
+      for (let cursor: string | null | undefined; cursor !== null; ) {
+        const page = await process.deliveries.list(ACCOUNT, {}, 200, cursor)
+        all.push(...page.items)
+        cursor = page.next_cursor
+      }
+      return all
+    },
+    async stop(): Promise<void> {
+      await process.stop()
+      await receiver.stop()
+    },
+  }
+  return model
+}
+
+export type Model = ReturnType<typeof startModel>
