@@ -169,7 +169,7 @@ test.each(Array.from({ length: Number(SEEDS) }, (_, n) => n + Number(FROM)))(
       when === undefined || rules[when] ? Array.from({ length: weight }, () => move) : [],
     )
     using folder = emptyFolder()
-    const model = startModel(join(folder.path, 'hookswitch.db'), PATHS)
+    const model = startModel(join(folder.path, 'hookswitch.db'), PATHS, rules.twice)
     await model.setUrls(model.urls)
     for (model.turn = 1; model.turn <= TURNS; model.turn += 1) await random.pick(bag)(model, random, rules)
     await settle(model)

@@ -79,7 +79,7 @@ export function startProcess(path: string, { nowUs, steadyUs }: World, watch: (a
  * A service that lives through whatever a test does to it, and a book of what it should do. `wrong` is what was seen to be wrong at
  * once: a signature that does not hold, an attempt for a URL that has left the list.
  */
-export function startModel(path: string, paths: readonly string[]) {
+export function startModel(path: string, paths: readonly string[], twice: boolean) {
   const world = newWorld()
   const modes = new Map<string, Mode>()
   const taken = new Map<string, number>()
@@ -94,6 +94,8 @@ export function startModel(path: string, paths: readonly string[]) {
   const left = new Map<string, number>()
   const secrets = new Map<string, string>()
   const launched: { uuid: string; path: string }[] = []
+  /** Calls and paths. Where a URL stands twice in the list there may be two. */
+  let underWay = new Set<string>()
   const wrong: string[] = []
   const watch =
     (send: Attempt): Attempt =>
@@ -107,7 +109,10 @@ export function startModel(path: string, paths: readonly string[]) {
       if (event !== undefined && event.turn < leftTurn && !byHand.has(id))
         wrong.push(`sent in turn ${model.turn}, told in ${event.turn}: its URL ${target.plain} left in ${leftTurn}`)
       launched.push({ uuid: id, path: target.url.pathname })
-      return send(request)
+      const lane = `${event?.call} to ${target.url.pathname}`
+      if (!twice && underWay.has(lane)) wrong.push(`${lane}: two at a time`)
+      const mine = underWay.add(lane)
+      return send(request).finally(() => mine.delete(lane))
     }
   let process = startProcess(path, world, watch)
   let sequence = 0
@@ -146,12 +151,14 @@ export function startModel(path: string, paths: readonly string[]) {
         const uuid = newUuid(atUs)
         return { uuid, callId, name: 'call_started', sequence, atUs, body: JSON.stringify({ data: { id: uuid } }) }
       })
-      await process.tell(events)
       for (const one of events)
         told.set(one.uuid, { uuid: one.uuid, call: one.callId, sequence: one.sequence, turn: model.turn })
+      await process.tell(events)
     },
     async kill(): Promise<void> {
       await process.kill()
+      // Of a new process: what comes of the attempts before is nobody's business.
+      underWay = new Set()
       process = startProcess(path, world, watch)
     },
     async restart(): Promise<void> {
