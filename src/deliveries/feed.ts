@@ -198,20 +198,22 @@ export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
      * changed it, nothing that waits in memory is believed.
      */
     look(by: 'us' | 'others'): void {
+      let leaving = false
       for (const webhookId of webhookIds(read)) sourceOf(webhookId)
       for (const source of sources.values()) {
         for (const item of source.later.splice(0)) leave(item)
         const gone = cancelledTo(source)
         const line = lanes.line(source.webhookId)
         for (const item of line.drop(({ id }) => id <= gone)) leave(item)
-        // What is under way is cancelled on disk now: if it fails it is not tried again, however long writing that down takes.
-        for (const item of gone > 0 ? held.values() : [])
-          if (item.webhookId === source.webhookId && item.id <= gone) item.leaving = true
+        if (gone > 0) leaving = true
         if (by === 'others') for (const item of line.drop(({ unrecorded }) => unrecorded === 0)) letGo(item)
         source.more = true
         source.retryUs = nextRetryUs(read, source.webhookId, 0)
         hungry.add(source)
       }
+      // What is under way is cancelled on disk now: if it fails it is not tried again, however long writing that down takes.
+      for (const item of leaving ? held.values() : [])
+        if (item.id <= cancelledTo(sourceOf(item.webhookId))) item.leaving = true
     },
 
     /** Forgets the webhooks that have left the list and of which nothing is here any more. @returns which. */

@@ -2,10 +2,10 @@ import { openDatabase } from '../../src/db/database.ts'
 import { TIMEOUT_MS, USER_AGENT } from '../../src/deliveries/attempt.ts'
 import { createDeadlines } from '../../src/deliveries/deadlines.ts'
 import { enqueue, storedOf } from '../../src/deliveries/outbox.ts'
-import { type Ended, recordEnded } from '../../src/deliveries/record-store.ts'
+import { ENDED_FIELDS, type Ended, recordEnded } from '../../src/deliveries/record-store.ts'
 import { newFifo } from '../../src/lib/fifo.ts'
 import { newUuid } from '../../src/lib/id.ts'
-import { nowUs } from '../../src/lib/time.ts'
+import { nowUs, SECOND } from '../../src/lib/time.ts'
 import { newSecret, signerOf } from '../../src/webhooks/signature.ts'
 import { newStore } from './delivery.ts'
 
@@ -34,7 +34,7 @@ export async function floorRate(urls: readonly string[], body: string, deliverie
   const send = async (id: number, uuid: string, sinceUs: number) => {
     const url = urls[id % urls.length] ?? ''
     const atUs = nowUs()
-    const timestampS = Math.floor(atUs / 1e6)
+    const timestampS = Math.floor(atUs / SECOND)
     const headers = {
       'content-type': 'application/json',
       'user-agent': USER_AGENT,
@@ -70,13 +70,17 @@ export async function floorRate(urls: readonly string[], body: string, deliverie
     const outcomes = ended
     ended = []
     const [placed] = await Promise.all([db.commit(enqueue, event), db.commit(recordEnded, outcomes)])
-    done += outcomes.length / 14
+    done += outcomes.length / ENDED_FIELDS
     for (const { uuid, sinceUs, deliveries: all } of storedOf(event, placed)) {
       for (const { id } of all) ready.push({ id, uuid, sinceUs })
       told += all.length
     }
     begin()
-    while (ended.length < OUTCOMES_A_COMMIT * 14 && running > 0 && (ready.size >= READY || told >= deliveries))
+    while (
+      ended.length < OUTCOMES_A_COMMIT * ENDED_FIELDS &&
+      running > 0 &&
+      (ready.size >= READY || told >= deliveries)
+    )
       await new Promise((resolve) => setImmediate(resolve))
   }
   const rate = (told / (performance.now() - startedMs)) * 1_000
