@@ -11,7 +11,7 @@ const ROOMS = [
   ['main'],
   ['cli'],
   ['app', 'writer'],
-  ['page', 'stream', 'metrics', 'openapi', 'alerts'],
+  ['web', 'metrics', 'openapi', 'alerts'],
   ['pbx'],
   ['calls'],
   ['deliveries'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { Call, Stage } from '../../src/calls/event.ts'
-import type { ToldEvent } from '../../src/page/model.ts'
-import { timelineOf } from '../../src/page/web/lib/timeline.ts'
+import { timelineOf } from '../../src/web/browser/lib/timeline.ts'
+import type { ToldEvent } from '../../src/web/model.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 21, 42)
 const at = (seconds: number) => new Date(NOW + seconds * 1_000).toISOString()

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { Webhook } from 'standardwebhooks'
-import { curlCommand, requestHeaders, shellQuoted } from '../../src/page/web/lib/curl.ts'
+import { curlCommand, requestHeaders, shellQuoted } from '../../src/web/browser/lib/curl.ts'
 
 const SECRET = `whsec_${btoa('a secret of thirty-two bytes....')}`
 

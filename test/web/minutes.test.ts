@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { SECOND } from '../../src/lib/time.ts'
-import { createMinutes } from '../../src/page/minutes.ts'
+import { createMinutes } from '../../src/web/minutes.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 21, 42, 30) * 1_000
 const MINUTE = 60 * SECOND

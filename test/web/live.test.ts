@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import type { Call, EventBody, Stage } from '../../src/calls/event.ts'
 import type { Delivery } from '../../src/deliveries/model.ts'
-import { EMPTY_LIVE, type Live, type LiveMessage, move } from '../../src/page/web/lib/live.ts'
+import { EMPTY_LIVE, type Live, type LiveMessage, move } from '../../src/web/browser/lib/live.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 21, 42)
 const at = (seconds: number) => new Date(NOW + seconds * 1_000).toISOString()

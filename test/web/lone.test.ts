@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { lone } from '../../src/page/web/lib/lone.ts'
+import { lone } from '../../src/web/browser/lib/lone.ts'
 
 test.each([
   ['a value between two that are missing is alone', [null, 5, null], [1]],

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { eventStreamDecoder, type ServerMessage } from '../../src/page/web/lib/sse.ts'
+import { eventStreamDecoder, type ServerMessage } from '../../src/web/browser/lib/sse.ts'
 
 const decode = (...chunks: string[]): ServerMessage[] => {
   const messages: ServerMessage[] = []

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import bundle from './web/page.html'
+import bundle from './browser/page.html'
 
 /** One file of the page, ready to be sent. `html` is the page itself; every other name holds a hash of its content. */
 export type Asset = { name: string; type: string; bytes: Uint8Array<ArrayBuffer>; isHtml: boolean }
@@ -18,7 +18,7 @@ async function fromExecutable({ path, headers }: { path: string; headers: Record
 }
 
 async function fromSource(): Promise<Asset[]> {
-  const entry = new URL('./web/page.html', import.meta.url).pathname
+  const entry = new URL('./browser/page.html', import.meta.url).pathname
   const built = await Bun.build({ entrypoints: [entry], target: 'browser', publicPath: '/', minify: true })
   return await Promise.all(
     built.outputs.map(async (file) => asset(file.path, file.type, new Uint8Array(await file.arrayBuffer()))),

@@ -8,9 +8,9 @@ import {
   withEdit,
   withRemoved,
   withRow,
-} from '../../src/page/web/lib/draft.ts'
-import { listChanges, mergeLists } from '../../src/page/web/lib/list-change.ts'
-import type { Webhook } from '../../src/page/web/lib/resources.ts'
+} from '../../src/web/browser/lib/draft.ts'
+import { listChanges, mergeLists } from '../../src/web/browser/lib/list-change.ts'
+import type { Webhook } from '../../src/web/browser/lib/resources.ts'
 
 const hook = (url: string, change: Partial<Webhook> = {}): Webhook => ({ ...BLANK_WEBHOOK, url, ...change })
 const A = hook('https://a.example/')
