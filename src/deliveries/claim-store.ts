@@ -32,12 +32,12 @@ export function claimFresh(tx: Tx, webhookId: number, afterId: number, limit: nu
     .map(item)
 }
 
-/** The retries of a webhook that are due at a steady time, the longest due first. */
+/** Returns the retries of a webhook that are due at a steady time, the longest due first; those made due together in their order. */
 export function claimRetries(tx: Tx, webhookId: number, steadyUs: number, limit: number): Item[] {
   return prepared<Row, [number, number, number]>(
     tx,
     `SELECT ${COLUMNS} FROM deliveries d INDEXED BY deliveries_retry JOIN events e ON e.id = d.id / 128
-     WHERE d.webhook_id = ? AND d.state = 0 AND d.due_at IS NOT NULL AND d.due_at <= ? ORDER BY d.due_at LIMIT ?`,
+     WHERE d.webhook_id = ? AND d.state = 0 AND d.due_at IS NOT NULL AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`,
   )
     .all(webhookId, steadyUs, limit)
     .map(item)

@@ -45,8 +45,15 @@ type Condition = { readonly sql: string; readonly values: Bindings }
 const COLUMNS = `d.id, e.uuid, e.name AS event, e.call_id AS callId, w.url, d.state, d.attempts_made AS attemptsMade,
   d.due_at + ${STEPPED} AS dueUs, d.created_at AS createdUs, d.ended_at AS endedUs`
 
-/** What was found of a part of the log, and below which id the rest begins; `null`: that was all. */
+/** What was found of a part of the log, and from which id the rest is read; `null`: that was all. */
 export type LogPart = { readonly rows: readonly LogRow[]; readonly nextId: number | null }
+
+/** Which end of the log is read first: `newest` goes on below an id, `oldest` from an id on. */
+export type LogOrder = 'newest' | 'oldest'
+
+/** Ids that are looked at, `lowId` included and `highId` not, and the end of them that comes first. */
+type Range = { readonly lowId: number; readonly highId: number; readonly order: LogOrder }
+const SORTED: Readonly<Record<LogOrder, 'DESC' | 'ASC'>> = { newest: 'DESC', oldest: 'ASC' }
 
 /** Of so many events, or deliveries in an index, a part is made: it takes a few milliseconds, whatever the filter leaves out. */
 const SPAN = 1_000
@@ -78,68 +85,87 @@ const INDEXES: Readonly<Record<State, readonly Index[]>> = {
   cancelled: ['lost'],
 }
 
-/** Deliveries that match, newest first, from below an id on: of a part of the log, so many at most. */
-export function readLog(tx: Tx, filter: LogFilter, beforeId: number, limit: number): LogPart {
-  const { state, url, callId, untilUs } = filter
-  const before = untilUs === undefined ? beforeId : Math.min(beforeId, firstFrom(tx, untilUs + CLOCK_SLACK_US))
-  if (callId !== undefined) return ofCall(tx, filter, before, limit)
+/**
+ * Reads the deliveries that match of a part of the log, at most `limit`: below `fromId` and the newest first, or from it on and the
+ * oldest first.
+ */
+export function readLog(tx: Tx, filter: LogFilter, fromId: number, limit: number, order: LogOrder = 'newest'): LogPart {
+  const { state, url, callId } = filter
+  const range = rangeOf(tx, filter, fromId, order)
+  if (callId !== undefined) return ofCall(tx, filter, range, limit)
   const indexes = state === undefined ? [] : INDEXES[state]
   const webhooks = indexes.length === 0 && url === undefined ? undefined : webhooksOf(tx, filter)
   if (webhooks?.length === 0) return { rows: [], nextId: null }
-  if (webhooks === undefined || indexes.length === 0) return ofEvents(tx, filter, before, limit)
-  if (state === 'pending' && webhooks.some((id) => hasManyRetries(tx, id))) return ofEvents(tx, filter, before, limit)
+  if (webhooks === undefined || indexes.length === 0) return ofEvents(tx, filter, range, limit)
+  if (state === 'pending' && webhooks.some((id) => hasManyRetries(tx, id))) return ofEvents(tx, filter, range, limit)
   const places = webhooks.flatMap((webhookId) => indexes.map((index) => ({ webhookId, index })))
-  return ofIndexes(tx, filter, before, limit, places)
+  return ofIndexes(tx, filter, range, limit, places)
+}
+
+function rangeOf(tx: Tx, { sinceUs, untilUs }: LogFilter, fromId: number, order: LogOrder): Range {
+  const sinceId = sinceUs === undefined ? 0 : firstFrom(tx, sinceUs - CLOCK_SLACK_US)
+  const untilId = untilUs === undefined ? Number.MAX_SAFE_INTEGER : firstFrom(tx, untilUs + CLOCK_SLACK_US)
+  return order === 'newest'
+    ? { lowId: sinceId, highId: Math.min(fromId, untilId), order }
+    : { lowId: Math.max(fromId, sinceId), highId: untilId, order }
 }
 
 /** A call has few events: they are one part. */
-function ofCall(tx: Tx, filter: LogFilter, beforeId: number, limit: number): LogPart {
-  const conditions = conditionsOf(filter, beforeId)
-  const rows = select(tx, byEvents('INDEXED BY events_by_call'), conditions, 'e.id DESC, d.id DESC', limit)
-  return partOf(rows, limit, null)
+function ofCall(tx: Tx, filter: LogFilter, range: Range, limit: number): LogPart {
+  const conditions = [within(range), ...conditionsOf(filter)]
+  const rows = select(tx, byEvents('INDEXED BY events_by_call'), conditions, eventOrder(range), limit)
+  return partOf(rows, limit, range, null)
 }
 
-function ofEvents(tx: Tx, filter: LogFilter, beforeId: number, limit: number): LogPart {
-  const before = eventOf(beforeId)
-  const first = eventOf(since(tx, filter))
+function ofEvents(tx: Tx, filter: LogFilter, range: Range, limit: number): LogPart {
+  const { lowId, highId, order } = range
+  const [first, last] = [eventOf(lowId), eventOf(highId)]
   const mine = filter.accountId === null ? '? IS NOT NULL' : 'account_id = ?'
-  const last = prepared<{ id: number }, number[]>(
+  const end = prepared<{ id: number }, number[]>(
     tx,
-    `SELECT id FROM events WHERE ${mine} AND id <= ? AND id >= ? ORDER BY id DESC LIMIT 1 OFFSET ?`,
-  ).get(filter.accountId ?? 0, before, first, SPAN - 1)
-  const lowest = last?.id ?? first
-  const part = { sql: 'e.id <= ? AND e.id >= ?', values: [before, lowest] }
-  const rows = select(tx, byEvents(), [part, ...conditionsOf(filter, beforeId)], 'e.id DESC, d.id DESC', limit)
-  return partOf(rows, limit, last === null ? null : lowest * DELIVERIES_PER_EVENT)
+    `SELECT id FROM events WHERE ${mine} AND id <= ? AND id >= ? ORDER BY id ${SORTED[order]} LIMIT 1 OFFSET ?`,
+  ).get(filter.accountId ?? 0, last, first, SPAN - 1)?.id
+  const bounds = order === 'newest' ? [end ?? first, last] : [first, end ?? last]
+  const part = { sql: 'e.id >= ? AND e.id <= ?', values: bounds }
+  const conditions = [part, within(range), ...conditionsOf(filter)]
+  const rows = select(tx, byEvents(), conditions, eventOrder(range), limit)
+  if (end === undefined) return partOf(rows, limit, range, null)
+  return partOf(rows, limit, range, (order === 'newest' ? end : end + 1) * DELIVERIES_PER_EVENT)
 }
 
 type Place = { readonly webhookId: number; readonly index: Index }
 
-function ofIndexes(tx: Tx, filter: LogFilter, beforeId: number, limit: number, places: readonly Place[]): LogPart {
-  const first = since(tx, filter)
-  const within = ({ index }: Place) => `d.webhook_id = ? AND ${IN_INDEX[index]} AND d.id < ? AND d.id >= ?`
-  const lasts = places.flatMap((place) => {
-    const sql = `SELECT d.id FROM deliveries d INDEXED BY deliveries_${place.index} WHERE ${within(place)}`
-    const last = prepared<{ id: number }, number[]>(tx, `${sql} ORDER BY d.id DESC LIMIT 1 OFFSET ?`)
-    return last.get(place.webhookId, beforeId, first, SPAN - 1) ?? []
+function ofIndexes(tx: Tx, filter: LogFilter, range: Range, limit: number, places: readonly Place[]): LogPart {
+  const { lowId, highId, order } = range
+  const sorted = SORTED[order]
+  const inside = ({ index }: Place) => `d.webhook_id = ? AND ${IN_INDEX[index]} AND d.id < ? AND d.id >= ?`
+  const ends = places.flatMap((place) => {
+    const sql = `SELECT d.id FROM deliveries d INDEXED BY deliveries_${place.index} WHERE ${inside(place)}`
+    const end = prepared<{ id: number }, number[]>(tx, `${sql} ORDER BY d.id ${sorted} LIMIT 1 OFFSET ?`)
+    return end.get(place.webhookId, highId, lowId, SPAN - 1)?.id ?? []
   })
-  // Below the highest of them something of another webhook would be missing.
-  const lowest = Math.max(first, ...lasts.map(({ id }) => id))
+  // Beyond the nearest of these ends something of another webhook would be missing.
+  const low = order === 'newest' ? Math.max(lowId, ...ends) : lowId
+  const high = order === 'newest' ? highId : Math.min(highId, ...ends.map((id) => id + 1))
   const rows = places
     .flatMap((place) => {
-      const part = { sql: within(place), values: [place.webhookId, beforeId, lowest] }
-      return select(tx, byIndex(place.index), [part, ...conditionsOf(filter, beforeId)], 'd.id DESC', limit)
+      const part = { sql: inside(place), values: [place.webhookId, high, low] }
+      return select(tx, byIndex(place.index), [part, ...conditionsOf(filter)], `d.id ${sorted}`, limit)
     })
-    .sort((one, other) => other.id - one.id)
+    .sort((one, other) => (order === 'newest' ? other.id - one.id : one.id - other.id))
     .slice(0, limit)
-  return partOf(rows, limit, lasts.length === 0 ? null : lowest)
+  return partOf(rows, limit, range, ends.length === 0 ? null : order === 'newest' ? low : high)
 }
 
 /** If it was cut off at the limit, the rest begins where it ends. */
-const partOf = (rows: readonly LogRow[], limit: number, nextId: number | null): LogPart => ({
-  rows,
-  nextId: rows.length === limit ? (rows.at(-1)?.id ?? nextId) : nextId,
-})
+function partOf(rows: readonly LogRow[], limit: number, { order }: Range, nextId: number | null): LogPart {
+  const last = rows.length === limit ? rows.at(-1)?.id : undefined
+  if (last === undefined) return { rows, nextId }
+  return { rows, nextId: order === 'newest' ? last : last + 1 }
+}
+
+const eventOrder = ({ order }: Range) => `e.id ${SORTED[order]}, d.id ${SORTED[order]}`
+const within = ({ lowId, highId }: Range): Condition => ({ sql: '+d.id < ? AND +d.id >= ?', values: [highId, lowId] })
 
 function webhooksOf(tx: Tx, { accountId, url }: LogFilter): number[] {
   return prepared<{ id: number }, [number | null, string | null]>(
@@ -165,9 +191,9 @@ function select(tx: Tx, from: string, conditions: readonly Condition[], order: s
   return prepared<LogRow, Bindings>(tx, sql).all(...conditions.flatMap(({ values }) => values), limit)
 }
 
-function conditionsOf(filter: LogFilter, beforeId: number): Condition[] {
+function conditionsOf(filter: LogFilter): Condition[] {
   const { accountId, state, event, url, callId, sinceUs, untilUs } = filter
-  const conditions: Condition[] = [{ sql: '+d.id < ?', values: [beforeId] }]
+  const conditions: Condition[] = []
   const add = (sql: string, ...values: Bindings) => void conditions.push({ sql, values })
   if (accountId !== null) add('e.account_id = ?', accountId)
   if (state !== undefined) add('d.state = ?', stateNumber(state))
@@ -181,9 +207,6 @@ function conditionsOf(filter: LogFilter, beforeId: number): Condition[] {
 
 /** A clock that was set back leaves times that do not grow with the ids: so much is looked through besides. */
 const CLOCK_SLACK_US = 3_600 * SECOND
-
-/** Below which id no delivery is of that time or later, but for the slack. */
-const since = (tx: Tx, { sinceUs }: LogFilter) => (sinceUs === undefined ? 0 : firstFrom(tx, sinceUs - CLOCK_SLACK_US))
 
 /** The first id of that time or later: ids grow with time, so halving finds it without an index. */
 function firstFrom(tx: Tx, atUs: number): number {

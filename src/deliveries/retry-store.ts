@@ -56,16 +56,19 @@ export const retryOne = mutation(
   },
 )
 
-type Step = { readonly filter: LogFilter; readonly beforeId: number; readonly steadyUs: number; readonly step: number }
+type Step = { readonly filter: LogFilter; readonly fromId: number; readonly steadyUs: number; readonly step: number }
 
 /** How many were made due, and where the next step begins (`null`: there is none). */
 export type RetryStep = { readonly queued: number; readonly nextId: number | null }
 
-/** Retries what matches of a part of the log, newest first; or none of it, when a webhook has to finish its leaving first: its id. */
+/**
+ * Retries what matches of a part of the log, the oldest first, so that a call whose events lie in several parts is sent in their order;
+ * or none of it, when a webhook has to finish its leaving first: its id.
+ */
 export const retryStep = mutation(
   'deliveries.retryStep',
-  (tx: Tx, { filter, beforeId, steadyUs, step }: Step): RetryStep | number => {
-    const { rows: found, nextId } = readLog(tx, filter, beforeId, step)
+  (tx: Tx, { filter, fromId, steadyUs, step }: Step): RetryStep | number => {
+    const { rows: found, nextId } = readLog(tx, filter, fromId, step, 'oldest')
     const rows = found.map(({ id }) => ({ id, problem: obstacle(tx, id) }))
     const leaving = rows.map(({ problem }) => problem).find((problem) => typeof problem === 'number')
     if (leaving !== undefined) return leaving

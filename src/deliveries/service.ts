@@ -102,10 +102,10 @@ export function createDeliveryService(deps: Dependencies) {
     async retryAll(accountId: Account, filter: DeliveryFilter): Promise<number> {
       const meant = logFilter(accountId, filter)
       const wanted: LogFilter = { ...meant, state: meant.state ?? 'failed', untilUs: meant.untilUs ?? nowUs() }
-      const next = (beforeId: number) =>
-        unlessLeaving(() => db.commit(retryStep, { filter: wanted, beforeId, steadyUs: steadyUs(), step: STEP }))
+      const next = (fromId: number) =>
+        unlessLeaving(() => db.commit(retryStep, { filter: wanted, fromId, steadyUs: steadyUs(), step: STEP }))
       let all = 0
-      for (let step = await next(NEWEST); ; step = await next(step.nextId)) {
+      for (let step = await next(0); ; step = await next(step.nextId)) {
         all += step.queued
         if (step.queued > 0) onDue()
         if (step.nextId === null) break

@@ -3,11 +3,12 @@ import { join } from 'node:path'
 import { type Database, openDatabase } from '../../src/db/database.ts'
 import { mutation, type Tx } from '../../src/db/mutation.ts'
 import { prepared } from '../../src/db/prepared.ts'
+import { type LogPart, readLog } from '../../src/deliveries/log-store.ts'
 import type { Delivery, DeliveryFilter } from '../../src/deliveries/model.ts'
 import { EVENT_NAMES } from '../../src/deliveries/names.ts'
 import { DELIVERIES_PER_EVENT } from '../../src/deliveries/outbox.ts'
 import { STATES } from '../../src/deliveries/record-store.ts'
-import { createDeliveryService } from '../../src/deliveries/service.ts'
+import { createDeliveryService, logFilter } from '../../src/deliveries/service.ts'
 import { rfc3339, SECOND } from '../../src/lib/time.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
 import { emptyFolder } from '../help/app.ts'
@@ -116,6 +117,17 @@ test.each(FILTERS)('%j: every page is full but the last, and together they are w
 test.each(FILTERS)('%j: without any patience pages are shorter, and together the same', async (filter) => {
   const pages = await all(filter, random.pick([1, 7, 50]), 0)
   expect(pages.flat().map(({ id }) => id)).toEqual(wanted(filter))
+})
+
+test.each(FILTERS)('%j: read from the oldest on, in parts, it is the same the other way round', (filter) => {
+  const ids: number[] = []
+  const limit = random.pick([7, 200, 1_500])
+  for (let from: number | null = 0; from !== null; ) {
+    const part: LogPart = readLog(db.read, logFilter(ACCOUNT, filter), from, limit, 'oldest')
+    ids.push(...part.rows.map(({ id }) => id))
+    from = part.nextId
+  }
+  expect(ids.map(String)).toEqual(wanted(filter).toReversed())
 })
 
 test('a look for what is nowhere leaves the event loop to others', async () => {
