@@ -5,11 +5,21 @@ import { rfc3339 } from '../lib/time.ts'
 export const USER_TYPES = { 1: 'USER' } as const
 export const DEFAULT_USER_TYPE = 1
 
-export const Login = t.Object({ email: t.String(), password: t.String() })
+/** The longest address that there is (RFC 5321). */
+export const MAX_EMAIL_CHARACTERS = 254
+export const MAX_PASSWORD_BYTES = 1_024
+
+/** Of a password that is checked: what is longer can be nobody's. */
+const presentedPassword = t.String({
+  maxLength: MAX_PASSWORD_BYTES,
+  description: `${MAX_PASSWORD_BYTES.toLocaleString('en')} bytes at most`,
+})
+
+export const Login = t.Object({ email: t.String({ maxLength: MAX_EMAIL_CHARACTERS }), password: presentedPassword })
 export type Login = Static<typeof Login>
 
 export const ChangePassword = t.Object({
-  old_password: t.String(),
+  old_password: presentedPassword,
   password: t.String({ description: '6 characters at least, 1,024 bytes at most' }),
   password_confirmation: t.String({ description: 'the same as password' }),
   revoke_other_tokens: t.Optional(

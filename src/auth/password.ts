@@ -1,11 +1,13 @@
 import { Fault, type FieldError } from '../lib/fault.ts'
+import { MAX_PASSWORD_BYTES } from './model.ts'
 
 const MIN_CHARACTERS = 6
-const MAX_BYTES = 1_024
 /** Each hash takes 64 MiB and a core for some 85 ms. */
 const MAX_AT_ONCE = 4
 /** Whoever comes when so many wait would be answered after 10 s: better to say so at once. */
 const MAX_WAITING = 500
+
+const TOO_LONG = `may have ${MAX_PASSWORD_BYTES.toLocaleString('en')} bytes at most`
 
 const ARGON2ID = { algorithm: 'argon2id', memoryCost: 65_536, timeCost: 2 } as const
 /** Of a random password that nobody knows: verified for an unknown user, so that it takes the same time. */
@@ -15,15 +17,25 @@ const NOBODY =
 /** What is wrong with a new password, in words; `undefined` if nothing is. */
 export function passwordProblem(password: string): string | undefined {
   if ([...password].length < MIN_CHARACTERS) return `must have ${MIN_CHARACTERS} characters at least`
-  if (Buffer.byteLength(password) > MAX_BYTES) return `may have ${MAX_BYTES} bytes at most`
+  if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) return TOO_LONG
   return undefined
 }
 
-/** What the schema of a change cannot say: the length in characters, and that both are the same. */
+/** What the schema of a login cannot say: how many bytes the password has. */
+export const loginRule = (body: unknown): FieldError[] => tooLong(body, 'password')
+
+function tooLong(body: unknown, field: string): FieldError[] {
+  const text: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, field) : undefined
+  return typeof text === 'string' && Buffer.byteLength(text) > MAX_PASSWORD_BYTES
+    ? [{ path: `/${field}`, message: TOO_LONG }]
+    : []
+}
+
+/** What the schema of a change cannot say: the length in characters and bytes, and that both are the same. */
 export function passwordRule(body: unknown): FieldError[] {
   if (typeof body !== 'object' || body === null) return []
   const { password, password_confirmation } = body as Record<string, unknown>
-  const errors: FieldError[] = []
+  const errors = tooLong(body, 'old_password')
   const problem = typeof password === 'string' ? passwordProblem(password) : undefined
   if (problem !== undefined) errors.push({ path: '/password', message: problem })
   if (typeof password_confirmation === 'string' && password_confirmation !== password)
@@ -63,7 +75,7 @@ export function createPasswords(): Passwords {
   return {
     hash: (password) => inTurn(() => Bun.password.hash(password, ARGON2ID)),
     async verify(password, hash) {
-      const usable = password !== '' && Buffer.byteLength(password) <= MAX_BYTES
+      const usable = password !== '' && Buffer.byteLength(password) <= MAX_PASSWORD_BYTES
       const same = await inTurn(() => Bun.password.verify(usable ? password : 'none', hash ?? NOBODY))
       return same && usable && hash !== undefined
     },

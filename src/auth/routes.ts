@@ -5,7 +5,7 @@ import { Nothing, responses, success } from '../http/envelope.ts'
 import { createClientAddress } from './client.ts'
 import { guard } from './guard.ts'
 import { AuthUser, authUser, ChangePassword, Login, TokenResult } from './model.ts'
-import { passwordRule } from './password.ts'
+import { loginRule, passwordRule } from './password.ts'
 import type { AuthService } from './service.ts'
 
 const BODY_FAULTS = ['malformed', 'too_large', 'unsupported_media_type', 'invalid', 'too_many_requests'] as const
@@ -22,7 +22,7 @@ export function authRoutes(auth: AuthService, trustProxies: readonly string[]) {
       return success({ access_token: token }, 'The user was authenticated.')
     },
     {
-      ...takes(Login),
+      ...takes(Login, loginRule),
       response: responses(TokenResult, 'unauthenticated', ...BODY_FAULTS),
       detail: { summary: 'Log in', tags },
     },

@@ -58,8 +58,8 @@ export function createAuthService({
     async login({ email, password }: Login, address: string): Promise<string> {
       const wanted = normalEmail(email)
       const keys = [
-        { key: `login ${address} ${wanted}`, limit: PAIR_LIMIT },
         { key: `login ${address}`, limit: ADDRESS_LIMIT },
+        { key: `login ${address} ${wanted}`, limit: PAIR_LIMIT },
       ]
       const token = await limits.attempt(keys, async () => {
         const found = await findPasswordHash(db, wanted)

@@ -43,12 +43,58 @@ describe('failures in five minutes', () => {
 
   test('are cleared by a success, of the pair but not of the address', async () => {
     const { attempt } = limited()
-    await attempt(undefined, ['pair', 'address'])
-    await attempt(undefined, ['pair', 'address'])
-    expect(await attempt('right', ['pair', 'address'])).toBe('right')
-    await attempt(undefined, ['pair', 'address'])
-    expect(await caught(attempt('right', ['other pair', 'address']))).toBeInstanceOf(Fault)
-    expect(await attempt('right', ['pair', 'other address'])).toBe('right')
+    await attempt(undefined, ['address', 'pair'])
+    await attempt(undefined, ['address', 'pair'])
+    expect(await attempt('right', ['address', 'pair'])).toBe('right')
+    await attempt(undefined, ['address', 'pair'])
+    expect(await caught(attempt('right', ['address', 'other pair']))).toBeInstanceOf(Fault)
+    expect(await attempt('right', ['other address', 'pair'])).toBe('right')
+  })
+
+  test('leave nothing behind when an attempt is refused, succeeds, or breaks off', async () => {
+    const { attempt, limits } = limited()
+    for (let n = 0; n < 3; n += 1) await attempt(undefined, ['address', 'pair'])
+    expect(limits.size()).toBe(2)
+    for (let n = 0; n < 100; n += 1) expect(await caught(attempt('x', ['address', `pair ${n}`]))).toEqual(tooMany(300))
+    await attempt('right', ['new address', 'new pair'])
+    await caught(limits.attempt([{ key: 'broken', limit: 3 }], () => Promise.reject(new Error('no store'))))
+    expect(limits.size()).toBe(2)
+  })
+
+  test('are forgotten when they are old, and the oldest first when there are too many', async () => {
+    let atUs = 1_000 * SECOND
+    const limits = createAttemptLimits(() => atUs, { maxKeys: 10 })
+    const fail = (key: string) => caught(limits.attempt([{ key, limit: 1 }], async () => undefined))
+    for (let n = 0; n < 100; n += 1) {
+      await fail(`key ${n}`)
+      expect(limits.size()).toBeLessThanOrEqual(10)
+    }
+    expect(await fail('key 99')).toBeInstanceOf(Fault)
+    expect(await fail('key 89')).toBeUndefined()
+    atUs += 301 * SECOND
+    await fail('another')
+    expect(limits.size()).toBe(1)
+  })
+
+  test('remember keys of one size, whatever their length', async () => {
+    const { attempt, limits } = limited()
+    const before = process.memoryUsage().heapUsed
+    for (let n = 0; n < 200; n += 1) await attempt(undefined, [`${n}${'x'.repeat(1_000_000)}`])
+    Bun.gc(true)
+    expect(limits.size()).toBe(200)
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(50_000_000)
+  })
+
+  test('let no more wait than are answered in time', async () => {
+    const { limits } = limited()
+    const release = Promise.withResolvers<undefined>()
+    const attempts = Array.from({ length: 600 }, () =>
+      caught(limits.attempt([{ key: 'a', limit: 3 }], () => release.promise)),
+    )
+    const refused = (await Promise.all(attempts.slice(503))) as Fault[]
+    expect(refused.map(({ code }) => code)).toEqual(Array(97).fill('too_many_requests'))
+    release.resolve(undefined)
+    await Promise.all(attempts)
   })
 
   test('are no more for many at a time than for many in a row', async () => {

@@ -78,6 +78,7 @@ describe('a changed password', () => {
 
   test.each<[string, object, string[]]>([
     ['a wrong old password', { old_password: 'wrong' }, ['/old_password']],
+    ['an old password of 1,026 bytes', { old_password: 'é'.repeat(513) }, ['/old_password']],
     ['another confirmation', { password_confirmation: 'New one' }, ['/password_confirmation']],
     [
       'five characters, of two code units each',
@@ -107,6 +108,17 @@ describe('a changed password', () => {
       expect((await change(token, { old_password: old, password, password_confirmation: password })).status).toBe(200)
     await logIn(app, 'long@example.com', 'é'.repeat(512))
   })
+})
+
+test.each<[string, object, string]>([
+  ['an e-mail address of 255 characters', { email: `${'a'.repeat(245)}@b.example` }, '/email'],
+  ['an e-mail address of 1 MiB less what is around it', { email: 'a'.repeat(1_048_500) }, '/email'],
+  ['a password of 1,025 characters', { password: 'x'.repeat(1_025) }, '/password'],
+  ['a password of 1,026 bytes', { password: 'é'.repeat(513) }, '/password'],
+])('nobody logs in with %s', async (_, wrong, path) => {
+  const body = { email: 'me@example.com', password: PASSWORD, ...wrong }
+  const answer = await ask(app, 'POST', '/auth/login', { body })
+  expect([answer.status, errorsOf(answer).map((error) => error.path)]).toEqual([422, [path]])
 })
 
 test('failures are counted for each address, behind the proxy that is trusted', async () => {
