@@ -6,7 +6,7 @@ let app: RunningApp
 
 beforeAll(async () => {
   app = await startServe({ cwd: folder.path })
-}, 60_000)
+})
 afterAll(async () => {
   expect(await app.stop()).toBe(0)
   folder[Symbol.dispose]()

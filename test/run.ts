@@ -1,42 +1,64 @@
-export {}
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
-// What `bun run test` runs: the checks, the build, all tests. Its very last line is `N passed, N failed`.
+// What `bun run test` runs: the checks, the build, all tests, in a temporary folder in which nothing may be left. Its very last line is
+// `N passed, N failed`, with what was skipped behind it. Arguments go to `bun test`: `bun run test test/cli`.
 
-const STEPS = [
+const CHECKS = [
   ['the code is clean', ['bun', 'run', 'check']],
   ['the executable is built', ['bun', 'run', 'build']],
 ] as const
 
-let passed = 0
-let failed = 0
+const counts = { pass: 0, fail: 0, skip: 0 }
 
-for (const [what, command] of STEPS) {
-  const code = await Bun.spawn([...command], { stdio: ['ignore', 'inherit', 'inherit'] }).exited
-  if (code === 0) passed += 1
-  else {
-    failed += 1
-    console.error(`failed: ${what} (exit code ${code})`)
-  }
+function note(what: string, passed: boolean): void {
+  counts[passed ? 'pass' : 'fail'] += 1
+  console.error(`(${passed ? 'pass' : 'fail'}) ${what}`)
 }
 
-if (failed === 0) {
+for (const [what, command] of CHECKS) {
+  const code = await Bun.spawn([...command], { stdio: ['ignore', 'inherit', 'inherit'] }).exited
+  note(what, code === 0)
+}
+
+if (counts.fail === 0) {
+  const folder = mkdtempSync(join(tmpdir(), 'hookswitch-tests-'))
+  await runTests(folder)
+  const left = readdirSync(folder)
+  note(['nothing is left in the temporary folder', ...left].join(' '), left.length === 0)
+  rmSync(folder, { recursive: true, force: true })
+}
+
+process.exitCode = counts.fail === 0 ? 0 : 1
+const skipped = counts.skip === 0 ? '' : `, ${counts.skip} skipped`
+console.log(`${counts.pass} passed, ${counts.fail} failed${skipped}`)
+
+async function runTests(folder: string): Promise<void> {
   const tests = Bun.spawn(['bun', 'test', ...process.argv.slice(2)], {
     stdio: ['ignore', 'inherit', 'pipe'],
-    env: { ...process.env, HOOKSWITCH_TEST_BUILT: '1' },
+    env: { ...process.env, TMPDIR: folder, HOOKSWITCH_TEST_BUILT: '1' },
   })
-  let summary = ''
-  const decoder = new TextDecoder()
-  for await (const chunk of tests.stderr) {
-    process.stderr.write(chunk)
-    // The counts are at the end: no more than that is kept.
-    summary = (summary + decoder.decode(chunk, { stream: true })).slice(-4_096)
+  const before = counts.fail
+  for await (const line of linesOf(tests.stderr)) {
+    const [, count, what] = /^ *(\d+) (pass|fail|skip|errors?)$/.exec(line) ?? []
+    if (what === 'pass' || what === 'skip') counts[what] += Number(count)
+    // Errors are what was thrown outside of a test.
+    else if (what !== undefined) counts.fail += Number(count)
+    // Bun's count and ours, which has the checks, would be two that differ.
+    else if (!/^ *\d+ expect\(\) calls$|^Ran \d+ tests? across /.test(line)) console.error(line)
   }
-  const code = await tests.exited
-  const count = (word: string) => Number(new RegExp(`^ *(\\d+) ${word}$`, 'm').exec(summary)?.[1] ?? 0)
-  passed += count('pass')
   // A run that broke off without a count of failures has failed all the same.
-  failed += code === 0 ? count('fail') : Math.max(1, count('fail'))
+  if ((await tests.exited) !== 0 && counts.fail === before) counts.fail += 1
 }
 
-process.exitCode = failed === 0 ? 0 : 1
-console.log(`${passed} passed, ${failed} failed`)
+async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  for await (const chunk of stream) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  if (rest !== '') yield rest
+}

@@ -152,4 +152,4 @@ test("a PBX's socket is read, and its calls are tracked, while the disk is at wo
   await watch.stop()
   pbx.stop()
   await receiver.stop()
-}, 20_000)
+})

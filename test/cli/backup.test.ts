@@ -65,7 +65,7 @@ describe('backup and restore', () => {
     expect((await ask(restored, 'GET', '/auth/me', { token })).status).toBe(200)
     expect(await callsOf(restored, token)).toContain(NUMBER)
     expect(await restored.stop()).toBe(0)
-  }, 60_000)
+  })
 
   test.each([
     ['no store', ['backup', 'x.db', '--data', 'none'], /no store at none/],
@@ -102,7 +102,7 @@ describe('call erase', () => {
     expect((await run(['backup', 'erased.db'], { cwd })).code).toBe(0)
     expect(Buffer.from(await Bun.file(`${cwd}/erased.db`).bytes()).includes(NUMBER)).toBe(false)
     expect((await run(['call', 'erase', '--number', NUMBER, '--json'], { cwd })).stdout).toContain('"calls":0')
-  }, 60_000)
+  })
 
   test('says what it could not erase yet: an event that waits for a receiver', async () => {
     receiver.answerWith(() => new Response('not now', { status: 500 }))
@@ -113,5 +113,5 @@ describe('call erase', () => {
     expect(code).toBe(1)
     expect(stderr).toMatch(/\d events still wait for a receiver: erase again when that is over/)
     expect(await verify()).toBe('The store is whole.\n')
-  }, 60_000)
+  })
 })

@@ -24,15 +24,11 @@ describe('wrong usage is exit code 2 and one line on standard error', () => {
     ],
     ['no password', ['user', 'add', '--email', 'a@b.c', '--name', 'A'], {}, /standard input/],
     ['no e-mail address', ['user', 'add', '--email', 'a', '--name', 'A'], {}, /--email/],
-  ])(
-    '%s',
-    async (_, args, env, message) => {
-      const { code, stdout, stderr } = await run(args, { cwd, env })
-      expect({ code, stdout, lines: stderr.trimEnd().split('\n').length }).toEqual({ code: 2, stdout: '', lines: 1 })
-      expect(stderr).toMatch(message)
-    },
-    60_000,
-  )
+  ])('%s', async (_, args, env, message) => {
+    const { code, stdout, stderr } = await run(args, { cwd, env })
+    expect({ code, stdout, lines: stderr.trimEnd().split('\n').length }).toEqual({ code: 2, stdout: '', lines: 1 })
+    expect(stderr).toMatch(message)
+  })
 })
 
 test.each(['--help', 'serve --help', 'user --help', 'user add --help', 'version'])(
@@ -93,7 +89,7 @@ describe('users', () => {
     } finally {
       expect(await app.stop('SIGINT')).toBe(0)
     }
-  }, 60_000)
+  })
 })
 
 test.each(['list', 'passwd --email a@b.c', 'remove --email a@b.c', 'logout --email a@b.c'])(
@@ -118,7 +114,7 @@ describe('serve', () => {
       await logIn(app, 'op@example.com', 'from env')
       await app.stop()
     }
-  }, 60_000)
+  })
 
   test('is refused on a folder that another one has, which is named; a killed one holds nothing', async () => {
     const app = await startServe({ cwd })
@@ -128,14 +124,14 @@ describe('serve', () => {
     await app.stop('SIGKILL')
     const third = await startServe({ cwd })
     expect(await third.stop()).toBe(0)
-  }, 60_000)
+  })
 
   test('says how to add a user to the very store that has none', async () => {
     using other = emptyFolder()
     const app = await startServe({ cwd: other.path, args: ['--data', "an odd one's"] })
     await app.stop()
     expect(app.output()).toContain(`--name You --data 'an odd one'\\''s'\n`)
-  }, 60_000)
+  })
 
   test('says which port is in use', async () => {
     using other = emptyFolder()
@@ -144,7 +140,7 @@ describe('serve', () => {
     expect(second.code).toBe(1)
     expect(second.stderr).toMatch(/^hookswitch: port \d+ on 127\.0\.0\.1 is in use.*--listen.*\n$/)
     await app.stop()
-  }, 60_000)
+  })
 
   test.each([
     ['that is a file', 'taken', /^hookswitch: the data folder taken cannot be made .*--data\n$/],
@@ -170,5 +166,5 @@ describe('serve', () => {
     expect(code).toBe(1)
     expect(stderr).toContain('is damaged')
     expect(await Bun.file(path).bytes()).toEqual(before)
-  }, 60_000)
+  })
 })

@@ -3,7 +3,7 @@ import { startReplay } from '../../src/pbx/replay/replay.ts'
 import { emptyFolder, run, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
 import { fixture } from '../help/pbx.ts'
-import { startReceiver } from '../help/receiver.ts'
+import { startReceiver, until } from '../help/receiver.ts'
 
 const folder = emptyFolder()
 const cwd = folder.path
@@ -12,18 +12,21 @@ const delivery = (...args: string[]) => run(['delivery', ...args], { cwd })
 
 /** One call of six events, all of them delivered. */
 beforeAll(async () => {
-  const replay = startReplay({ files: [fixture('a-inbound-answered.ami')], speed: 50 })
+  const ready = Promise.withResolvers<void>()
+  const replay = startReplay({ files: [fixture('a-inbound-answered.ami')], speed: 50, after: ready.promise })
   const pbx = `ami://u:s@127.0.0.1:${replay.port}?name=office`
   const app = await startServe({ cwd, args: ['--allow-net', 'loopback', '--pbx', pbx] })
   const token = await newToken(app, 'a@example.com')
   await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(receiver.url)] })
-  const deadlineMs = performance.now() + 20_000
-  const saved = async () =>
-    JSON.stringify((await ask(app, 'GET', '/integration/delivery?event=call_saved&state=delivered', { token })).body)
-  while (!(await saved()).includes('"call_saved"') && performance.now() < deadlineMs) await Bun.sleep(50)
+  ready.resolve()
+  const saved = '/integration/delivery?event=call_saved&state=delivered'
+  await until('the whole call is delivered', async () => {
+    const { body } = await ask(app, 'GET', saved, { token })
+    return JSON.stringify(body).includes('"call_saved"')
+  })
   await app.stop()
   await replay.stop()
-}, 60_000)
+})
 afterAll(async () => {
   await receiver.stop()
   folder[Symbol.dispose]()

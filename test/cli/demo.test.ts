@@ -28,7 +28,7 @@ describe('hookswitch demo', () => {
       expect(stdout).toMatch(line)
     expect(stdout).not.toContain('\x1b')
     expect([...new Bun.Glob('**').scanSync({ cwd: folder.path, onlyFiles: false })]).toEqual([])
-  }, 60_000)
+  })
 
   test.each([
     ['asterisk/h-ring-group.ami', 0],

@@ -16,7 +16,7 @@ beforeAll(async () => {
   replay = startReplay({ files: [fixture('o-ivr-no-dial.ami')] })
   app = await startServe({ cwd, args: ['--allow-net', 'loopback'] })
   token = await newToken(app, 'anna@example.com')
-}, 30_000)
+})
 afterAll(async () => {
   await app.stop()
   await replay.stop()
@@ -47,7 +47,7 @@ describe('hookswitch doctor', () => {
       expect(stdout).toMatch(line)
     expect(stdout).not.toMatch(/very-secret|passw0rd|^wrong/m)
     expect(receiver.received.filter(({ body }) => body !== '')).toEqual([])
-  }, 20_000)
+  })
 
   test.each<[string, string[], Record<string, string>, string[], RegExp]>([
     [
@@ -67,21 +67,17 @@ describe('hookswitch doctor', () => {
     ],
     ['a setting', [], { HOOKSWITCH_RETENTION: 'long' }, [], /settings: --retention \(HOOKSWITCH_RETENTION\)/],
     ['a folder', ['--data', 'none'], {}, [], /disk: none is not there.*\n +→ mkdir/],
-  ])(
-    'says what is wrong, and what mends it: %s',
-    async (_, args, env, urls, line) => {
-      await put(urls)
-      const { code, stdout, stderr } = await doctor(args, env)
-      expect({ code, lines: stderr.trim().split('\n').length }).toEqual({ code: 1, lines: 1 })
-      expect(stdout).toMatch(line)
-    },
-    20_000,
-  )
+  ])('says what is wrong, and what mends it: %s', async (_, args, env, urls, line) => {
+    await put(urls)
+    const { code, stdout, stderr } = await doctor(args, env)
+    expect({ code, lines: stderr.trim().split('\n').length }).toEqual({ code: 1, lines: 1 })
+    expect(stdout).toMatch(line)
+  })
 
   test('as JSON', async () => {
     const { stdout } = await doctor(['--json'])
     expect(JSON.parse(stdout)).toContainEqual({ level: 'ok', about: 'settings', text: 'they can be read' })
-  }, 20_000)
+  })
 })
 
 describe('the clock', () => {

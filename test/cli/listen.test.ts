@@ -60,7 +60,7 @@ test('answers as it is told, whatever the signature is', async () => {
   const app = await start(['listen', '--port', '0', '--secret', secret, '--answer', '202'], { cwd, ready })
   expect((await fetch(app.url, { method: 'POST', body })).status).toBe(202)
   await app.stop()
-}, 20_000)
+})
 
 test('prints JSON for machines, and answers as it is told', async () => {
   const app = await start(['listen', '--port', '0', '--json', '--answer', '503'], { cwd, ready })
@@ -73,7 +73,7 @@ test('prints JSON for machines, and answers as it is told', async () => {
       .split('\n')
       .find((one) => one.startsWith('{')) ?? ''
   expect(JSON.parse(line)).toMatchObject({ method: 'POST', path: '/x', body, signature: { kind: 'unchecked' } })
-}, 20_000)
+})
 
 test.each([
   [['--secret', 'abc'], /whsec_/],

@@ -13,7 +13,7 @@ beforeAll(async () => {
   const token = await newToken(app, 'a@example.com')
   await run(['user', 'add', '--email', 'o@example.com', '--name', 'O', '--account', 'other'], { cwd, stdin: '123456' })
   await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(receiver.url)] })
-}, 60_000)
+})
 afterAll(async () => {
   await app.stop()
   receiver.stop()

@@ -1,7 +1,6 @@
 import { Database as Sqlite } from 'bun:sqlite'
-import { afterEach, expect, test } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { afterAll, afterEach, expect, test } from 'bun:test'
+import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createUser } from '../../src/auth/store.ts'
 import { isUnwritable, runBatch } from '../../src/db/batch.ts'
@@ -11,13 +10,15 @@ import { connect, prepareStore } from '../../src/db/open.ts'
 import { prepared } from '../../src/db/prepared.ts'
 import { registryOf } from '../../src/db/writer.ts'
 import { Fault } from '../../src/lib/fault.ts'
+import { emptyFolder } from '../help/app.ts'
 import { until } from '../help/receiver.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'hookswitch-db-'))
-const path = join(folder, 'hookswitch.db')
+const folder = emptyFolder()
+const path = join(folder.path, 'hookswitch.db')
 afterEach(() => {
   for (const tail of ['', '-wal', '-shm']) rmSync(path + tail, { force: true })
 })
+afterAll(() => folder[Symbol.dispose]())
 
 const addAccount = mutation('test.add', (tx: Tx, name: string): number => {
   if (name === 'fault') throw new Fault('invalid', 'not this one')
@@ -61,7 +62,7 @@ test('a change by another process is noticed within a second, an own one is none
   await db.commit(addAccount, 'own')
   const other = openDatabase(path)
   await other.commit(addAccount, 'foreign')
-  await until('it is noticed', () => changes > 0, 1_000)
+  await until('it is noticed', () => changes > 0)
   expect(changes).toBe(1)
   expect(names(db.read)).toContain('foreign')
   await other.stop()

@@ -26,7 +26,7 @@ async function refuse({ answerWith, take }: Taking): Promise<void> {
 /** Never answers, until it was given up. */
 async function hang({ url, answerWith, take }: Taking, app: RunningApp): Promise<void> {
   answerWith(() => new Promise<Response>(() => {}))
-  await until('it is down', () => isDown(app, url), 20_000)
+  await until('it is down', () => isDown(app, url))
   answerWith(take)
 }
 
@@ -63,7 +63,7 @@ test('receivers that refuse, hang or reset, and come back, get all', async () =>
     await load.stop()
     const told: readonly Told[] = load.committed
     const all = () => [refusing, hanging, behind].every(({ taken }) => allArrived(told, taken))
-    await until('all were taken', all, 30_000)
+    await until('all were taken', all)
     const verdicts = {
       refuses: judge(told, refusing.taken, idsOf(refusing.received)),
       hangs: judge(told, hanging.taken, idsOf(hanging.received)),
@@ -83,4 +83,4 @@ test('receivers that refuse, hang or reset, and come back, get all', async () =>
     resetting.stop()
     await Promise.all([refusing, hanging, behind].map((receiver) => receiver.stop()))
   }
-}, 60_000)
+})

@@ -120,4 +120,4 @@ test('the executable pins a name of /etc/hosts, and trusts the authorities that 
   expect(receiver.requests.at(-1)).toMatchObject({ sni: 'localhost', host: `localhost:${receiver.port}` })
   const error = expect.stringContaining('the certificate is of an unknown authority')
   expect(await tested({})).toMatchObject({ status: null, error })
-}, 60_000)
+})

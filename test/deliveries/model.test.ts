@@ -110,15 +110,11 @@ const MOVES: readonly (readonly [weight: number, Move, when?: keyof Rules])[] = 
 /** All receivers are well: what waits has to come to its end. */
 async function settle({ modes, process, world }: Model): Promise<void> {
   for (const path of PATHS) modes.set(path, 'ok')
-  await until(
-    'nothing waits',
-    async () => {
-      world.leapUs += SECOND / 10
-      const { items } = await process.deliveries.list(ACCOUNT, { state: 'pending' }, 1)
-      return items.length === 0 && process.dispatcher.inFlight === 0
-    },
-    20_000,
-  )
+  await until('nothing waits', async () => {
+    world.leapUs += SECOND / 10
+    const { items } = await process.deliveries.list(ACCOUNT, { state: 'pending' }, 1)
+    return items.length === 0 && process.dispatcher.inFlight === 0
+  })
 }
 
 const keyOf = ({ event_id, url }: Delivery): string => event_id + new URL(url).pathname
@@ -176,5 +172,4 @@ test.each(Array.from({ length: Number(SEEDS) }, (_, n) => n + Number(FROM)))(
     expect(await faultsOf(model, rules)).toEqual([])
     await model.stop()
   },
-  30_000,
 )

@@ -27,4 +27,4 @@ test('an outage of five minutes is told once, and its end; a shorter one is not'
   await outage(5, ['f', 'g', 'h', 'i', 'j'])
   expect(told).toEqual([`down ${url}`, `up ${url}`])
   await receiver.stop()
-}, 30_000)
+})

@@ -46,14 +46,14 @@ beforeAll(async () => {
   watched = await startWatched(folder.path, urls)
   stops.unshift(() => watched.stop())
   await Promise.all(replays.map((replay) => replay.finished))
-  await until('every call comes to its end', () => isOver(watched.bodies()), 15_000).catch(() => {})
+  await until('every call comes to its end', () => isOver(watched.bodies())).catch(() => {})
   for (const body of watched.bodies()) byPbx.set(body.data.pbx, [...(byPbx.get(body.data.pbx) ?? []), body])
-}, 90_000)
+})
 
 afterAll(async () => {
   for (const stop of stops) await stop()
   folder[Symbol.dispose]()
-}, 30_000)
+})
 
 /** As many calls are over as are expected, and all that began. */
 function isOver(bodies: readonly CallEvent['body'][]): boolean {

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path'
 
 const ROOT = resolve(import.meta.dir, '../..')
 const EXECUTABLE = join(ROOT, 'dist/hookswitch')
-const READY_WITHIN_MS = 15_000
+const READY_WITHIN_MS = 300_000
 
 let built: Promise<void> | undefined
 

@@ -19,9 +19,12 @@ export type Visit = {
   readonly faults: readonly string[]
 }
 
+/** Far longer than a loaded machine takes: it names what never comes, and measures nothing. */
+const PATIENCE_MS = 300_000
+
 export async function visit(browser: Browser, options: BrowserContextOptions = {}): Promise<Visit> {
   const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'Europe/Berlin', ...options })
-  context.setDefaultTimeout(15_000)
+  context.setDefaultTimeout(PATIENCE_MS)
   const page = await context.newPage()
   const asked: string[] = []
   const faults: string[] = []

@@ -8,15 +8,6 @@ import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../
 export const fixture = (name: string): string =>
   join(import.meta.dir, '../fixtures', name.endsWith('.ami') ? 'asterisk' : 'freeswitch', name)
 
-/** Waits for a condition; fails, saying which, when it does not come true. */
-export async function until(what: string, condition: () => boolean, withinMs = 5_000): Promise<void> {
-  const deadline = performance.now() + withinMs
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`it did not come true: ${what}`)
-    await Bun.sleep(2)
-  }
-}
-
 type Entry =
   | { kind: 'event'; name: string; id: string }
   | { kind: 'list'; rows: string[] }

@@ -11,7 +11,7 @@ let token: string
 beforeAll(async () => {
   app = await startServe({ cwd: folder.path })
   token = await newToken(app, 'table@example.com')
-}, 120_000)
+})
 afterAll(async () => {
   await app.stop()
   folder[Symbol.dispose]()
@@ -268,5 +268,5 @@ describe('too many login attempts', () => {
     expect(last.status).toBe(429)
     expect(Number(last.headers.get('retry-after'))).toBeWithin(1, 301)
     expect((await ask(app, 'POST', '/auth/login', { body: { email: 'limited@example.com' } })).status).toBe(422)
-  }, 30_000)
+  })
 })

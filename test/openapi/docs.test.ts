@@ -9,14 +9,14 @@ let app: RunningApp
 beforeAll(async () => {
   app = await startServe({ cwd: folder.path })
   await addUser(folder.path, 'docs@example.com')
-}, 60_000)
+})
 afterAll(async () => {
   await app.stop()
   folder[Symbol.dispose]()
 })
 
 test.skipIf(CHROMIUM === undefined)(
-  "in a browser, /docs logs in and tries a request, and asks no other host for anything (needs Debian's chromium)",
+  'in a browser, /docs logs in and tries a request, and asks no other host for anything (needs chromium)',
   async () => {
     const browser = await openBrowser()
     const { page, asked, faults } = await visit(browser)
@@ -39,5 +39,4 @@ test.skipIf(CHROMIUM === undefined)(
     expect(faults).toEqual([])
     await browser.close()
   },
-  60_000,
 )

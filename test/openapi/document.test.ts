@@ -21,7 +21,7 @@ let document: {
 beforeAll(async () => {
   app = await startServe({ cwd: folder.path })
   document = await (await fetch(`${app.url}/openapi.json`)).json()
-}, 60_000)
+})
 afterAll(async () => {
   await app.stop()
   folder[Symbol.dispose]()

@@ -14,7 +14,7 @@ let html: string
 beforeAll(async () => {
   app = await startServe({ cwd: folder.path })
   html = await (await fetch(app.url)).text()
-}, 60_000)
+})
 afterAll(async () => {
   await app.stop()
   folder[Symbol.dispose]()

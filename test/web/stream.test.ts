@@ -31,7 +31,8 @@ async function follow(app: { url: string }, token: string) {
 describe('GET /stream of the compiled file', () => {
   const folder = emptyFolder()
   const receiver = startReceiver()
-  const replay = startReplay({ files: [fixture('a-inbound-answered.ami')], speed: 4 })
+  const followed = Promise.withResolvers<void>()
+  const replay = startReplay({ files: [fixture('a-inbound-answered.ami')], speed: 4, after: followed.promise })
   let app: RunningApp
   let token: string
   let stranger: string
@@ -43,7 +44,7 @@ describe('GET /stream of the compiled file', () => {
     stranger = await newToken(first, 'b@example.com', 'other')
     await first.stop()
     app = await startServe({ cwd: folder.path, args: ['--allow-net', 'loopback', '--pbx', pbx] })
-  }, 60_000)
+  })
   afterAll(async () => {
     await app.stop()
     await replay.stop()
@@ -61,7 +62,8 @@ describe('GET /stream of the compiled file', () => {
     const mine = await follow(app, token)
     const theirs = await follow(app, stranger)
     expect(mine.response.headers.get('content-type')).toBe('text/event-stream')
-    await until('the call was saved', () => mine.of('event').some((body) => body.data.name === 'call_saved'), 20_000)
+    followed.resolve()
+    await until('the call was saved', () => mine.of('event').some((body) => body.data.name === 'call_saved'))
     const ids = new Set(mine.of('event').map((body) => body.data.id))
     const delivered = () => mine.of('delivery').filter((one) => one.state === 'delivered' && ids.has(one.event_id))
     await until('its deliveries were told', () => delivered().length >= ids.size)
@@ -73,7 +75,7 @@ describe('GET /stream of the compiled file', () => {
     expect(theirs.messages).toEqual([])
     mine.drop()
     theirs.drop()
-  }, 40_000)
+  })
 
   test('the overview counts what happened, for its account alone', async () => {
     const own = JSON.stringify((await ask(app, 'GET', '/overview', { token })).body.result)
@@ -114,7 +116,7 @@ describe('GET /stream of the compiled file', () => {
     await until('it is open', () => mine.text().includes(':'))
     await app.stop()
     await mine.ended
-  }, 20_000)
+  })
 })
 
 describe('one reader', () => {

@@ -13,7 +13,7 @@ beforeAll(async () => {
   token = await newToken(app, 'one@example.com')
   colleague = await newToken(app, 'two@example.com')
   stranger = await newToken(app, 'three@example.com', 'acme')
-}, 120_000)
+})
 afterAll(async () => {
   await app.stop()
   folder[Symbol.dispose]()

@@ -1,10 +1,10 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startReplay } from '../../../src/pbx/replay/replay.ts'
+import { emptyFolder } from '../../help/app.ts'
 import { certify } from '../../help/certificate.ts'
-import { actionId, actionName, ami, fixture, startScripted, until, watchPbx } from '../../help/pbx.ts'
+import { actionId, actionName, ami, fixture, startScripted, watchPbx } from '../../help/pbx.ts'
+import { until } from '../../help/receiver.ts'
 
 const GREETING = 'Asterisk Call Manager/11.0.0\r\n'
 const stops: (() => unknown)[] = []
@@ -240,10 +240,10 @@ describe('an Asterisk is watched', () => {
   })
 
   test('over TLS: a certificate that is not trusted is refused, its own CA is enough, another name is not', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'hookswitch-tls-'))
+    using folder = emptyFolder()
     const make = async (name: string) => {
       const made = certify([name])
-      const path = join(folder, `${name}.pem`)
+      const path = join(folder.path, `${name}.pem`)
       await Bun.write(path, made.cert)
       return { ...made, path }
     }

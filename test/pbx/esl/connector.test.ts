@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { startReplay } from '../../../src/pbx/replay/replay.ts'
-import { fixture, startScripted, until, watchPbx } from '../../help/pbx.ts'
+import { fixture, startScripted, watchPbx } from '../../help/pbx.ts'
+import { until } from '../../help/receiver.ts'
 
 const stops: (() => unknown)[] = []
 afterEach(async () => {

@@ -1,12 +1,13 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parsePbxUrl } from '../../../src/lib/pbx-url.ts'
 import { checkPbx } from '../../../src/pbx/check.ts'
 import { startRecord } from '../../../src/pbx/record.ts'
 import { startReplay } from '../../../src/pbx/replay/replay.ts'
-import { fixture, until, watchPbx } from '../../help/pbx.ts'
+import { emptyFolder } from '../../help/app.ts'
+import { fixture, watchPbx } from '../../help/pbx.ts'
+import { until } from '../../help/receiver.ts'
 
 const stops: (() => unknown)[] = []
 afterEach(async () => {
@@ -79,7 +80,8 @@ describe('a replayed PBX', () => {
     ['o-ivr-no-dial.ami', amiUrl],
     ['no-such-extension.esl', eslUrl],
   ])('%s recorded from it can be played again', async (name, url) => {
-    const path = join(mkdtempSync(join(tmpdir(), 'hookswitch-record-')), name)
+    using folder = emptyFolder()
+    const path = join(folder.path, name)
     const replay = kept(startReplay({ files: [fixture(name)], speed: FAST }))
     const record = startRecord(source(url(replay.port)), path)
     await replay.finished

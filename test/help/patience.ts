@@ -1,0 +1,15 @@
+/**
+ * Loaded by `bun test` before all else (bunfig.toml). Nothing that is tested depends on how fast a machine is: a limit is there to end a
+ * test that hangs. Bun begins each file with its own limit of 5 s, and has no setting for another one: so each file begins by setting it.
+ */
+const TEST_MS = 900_000
+
+Bun.plugin({
+  name: 'patience',
+  setup: (build) =>
+    void build.onLoad({ filter: /\.test\.ts$/ }, async ({ path }) => ({
+      loader: 'ts',
+      // On the first line, so that the numbers of all lines stay.
+      contents: `import { setDefaultTimeout as patience } from 'bun:test'; patience(${TEST_MS}); ${await Bun.file(path).text()}`,
+    })),
+})
