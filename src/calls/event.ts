@@ -56,6 +56,7 @@ export const Call = t.Object(
     recorded: t.Boolean(),
     hangup: t.Union([Hangup, t.Null()]),
     variables: t.Record(t.String(), t.String()),
+    stages_omitted: t.Integer({ minimum: 0 }),
     partial: t.Boolean(),
   },
   closed,

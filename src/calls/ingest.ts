@@ -6,7 +6,8 @@ import type { Log } from '../lib/log.ts'
 import { nowUs as wallUs } from '../lib/time.ts'
 import type { CallEvent, CallRecord } from './event.ts'
 import type { Signal } from './signal.ts'
-import { type Happened, readLiveCalls, type SavedCall, storeHappened } from './store.ts'
+import { type Happened, readLiveAccounts, readLiveCalls, type SavedCall, storeHappened } from './store.ts'
+import { isAnyMissing } from './tracker/resync.ts'
 import { type LiveCall, liveCalls, newTracker, restore, type StoredCall, takeChanges, track } from './tracker.ts'
 
 /** The tracker of one PBX, and what it tells on its way to the store. */
@@ -15,7 +16,10 @@ export type Ingest = {
   feed(signals: readonly Signal[]): boolean
   /** Events that are told but not on disk yet. */
   readonly waiting: () => number
-  readonly liveCalls: () => LiveCall[]
+  /** The calls of an account that are up. */
+  readonly liveCalls: (accountId: number) => LiveCall[]
+  /** Whether something that was up was not in the last list: the next one decides. */
+  readonly isAnyMissing: () => boolean
   /** Calls that are not saved yet. */
   readonly open: () => number
   /** Stores what is left and stops. */
@@ -50,9 +54,16 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const { steadyUs } = options.clock ?? createClock({ db, log, nowUs })
   const state = newTracker(pbx, options.account, newId)
   const stored = await readLiveCalls(db, pbx)
+  const owners = await readLiveAccounts(db, pbx)
+  /** Accounts that the PBX was before: what is up since then stays theirs. */
+  const earlier = new Map(owners.map(({ account, accountId }) => [account, accountId]))
+  earlier.delete(options.account)
+  const accountOf = new Map(owners.map(({ callId, account }) => [callId, account]))
   restore(
     state,
-    stored.flatMap((json) => readStored(json, log)),
+    stored
+      .flatMap((json) => readStored(json, log))
+      .map((one) => ({ ...one, call: { ...one.call, account: accountOf.get(one.call.id) ?? options.account } })),
   )
 
   let events: CallEvent[] = []
@@ -95,19 +106,18 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     const { changed, removed, merged } = takeChanges(state)
     const live = changed.map((call) => ({ id: call.call.id, state: JSON.stringify(call) }))
     events = []
-    const happened = {
-      pbx,
-      accountId: options.accountId,
-      events: batch.map(newEvent),
-      live,
-      removed,
-      saved: [...merged.map((record) => savedRecord(record, nowUs())), ...batch.flatMap(savedCall)],
-      nowUs: steadyUs(),
+    const toldTo = (account: string, accountId: number) => {
+      const mine = batch.filter((event) => event.body.data.account === account)
+      const records = merged.filter((one) => one.account === account).map(({ record }) => savedRecord(record, nowUs()))
+      return { accountId, events: mine.map(newEvent), saved: [...records, ...mine.flatMap(savedCall)] }
     }
+    const own = toldTo(options.account, options.accountId)
+    const others = [...earlier].map(([account, accountId]) => toldTo(account, accountId))
+    const happened = { pbx, ...own, others, live, removed, nowUs: steadyUs() }
     const placed = await untilStored(happened)
     if (placed === undefined) return
     try {
-      options.onStored(storedOf(happened, placed))
+      options.onStored(storedBy(happened, placed))
     } catch (error) {
       // They are on disk: to store them again would tell all of them twice.
       log.error({ pbx, events: batch.length, err: error }, 'events are stored, but who listens for them has failed')
@@ -119,7 +129,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
 
   /** @returns where the events were placed; `undefined`: it was given up, to stop. */
   async function untilStored(happened: Happened): Promise<Placed[] | undefined> {
-    const facts = { pbx, events: happened.events.length }
+    const others = happened.others ?? []
+    const facts = { pbx, events: others.reduce((sum, { events }) => sum + events.length, happened.events.length) }
     for (let tries = 0; ; tries++) {
       try {
         const placed = await db.commit(storeHappened, happened)
@@ -156,7 +167,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       return true
     },
     waiting: () => events.length,
-    liveCalls: () => liveCalls(state),
+    liveCalls: (accountId) => liveCalls(state, (account) => (earlier.get(account) ?? options.accountId) === accountId),
+    isAnyMissing: () => isAnyMissing(state),
     open: () => state.calls.size,
     async stop() {
       stopped = true
@@ -166,6 +178,16 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       if (events.length > 0 || state.changed.size > 0 || state.removed.size > 0) await write()
     },
   }
+}
+
+/** Puts together what was asked for and where it was stored, account by account. */
+function storedBy(happened: Happened, placed: readonly Placed[]): Stored[] {
+  let at = 0
+  return [happened, ...(happened.others ?? [])].flatMap(({ accountId, events }) => {
+    const from = at
+    at += events.length
+    return storedOf({ accountId, events, nowUs: happened.nowUs }, placed.slice(from, at))
+  })
 }
 
 /** What the log says of an event: the ids lead to its attempts, and to the PBX's own log. */

@@ -16,22 +16,28 @@ export type SavedCall = {
   readonly record: string
 }
 
-/** All that happened at one PBX since the last commit. */
-export type Happened = {
-  readonly pbx: string
+/** What an account is told of. */
+type Told = {
   readonly accountId: number
   readonly events: readonly NewEvent[]
+  readonly saved: readonly SavedCall[]
+}
+
+/** All that happened at one PBX since the last commit. */
+export type Happened = Told & {
+  readonly pbx: string
+  /** Calls that began when the PBX was another account's: they stay its own. */
+  readonly others?: readonly Told[]
   /** Live calls as they are now (JSON of a StoredCall), and those that are over. */
   readonly live: readonly { readonly id: string; readonly state: string }[]
   readonly removed: readonly string[]
-  readonly saved: readonly SavedCall[]
   /** In steady time (deliveries/clock). */
   readonly nowUs: number
 }
 
-/** Stores calls, events and deliveries together: after a crash they agree. */
+/** Stores calls, events and deliveries together: after a crash they agree. Returns where the events are, those of `others` last. */
 export const storeHappened = mutation('calls.happened', (tx: Tx, happened: Happened): Placed[] => {
-  const { pbx, accountId, events, live, removed, saved, nowUs } = happened
+  const { pbx, live, removed, others = [], nowUs } = happened
   const putLive = prepared<never, [string, string, string]>(
     tx,
     'INSERT INTO live_calls (pbx, id, state) VALUES (?, ?, ?) ON CONFLICT (pbx, id) DO UPDATE SET state = excluded.state',
@@ -43,10 +49,12 @@ export const storeHappened = mutation('calls.happened', (tx: Tx, happened: Happe
     tx,
     'INSERT OR REPLACE INTO calls (id, account_id, saved_at, direction, from_number, to_number, record) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
-  for (const call of saved) {
-    putCall.run(call.id, accountId, call.savedUs, call.direction, call.fromNumber, call.toNumber, call.record)
-  }
-  return enqueueEvents(tx, { accountId, events, nowUs })
+  return [happened, ...others].flatMap(({ accountId, events, saved }) => {
+    for (const call of saved) {
+      putCall.run(call.id, accountId, call.savedUs, call.direction, call.fromNumber, call.toNumber, call.record)
+    }
+    return enqueueEvents(tx, { accountId, events, nowUs })
+  })
 })
 
 /** The live calls of a PBX as they were stored last (JSON of a StoredCall each). */
@@ -55,15 +63,27 @@ export async function readLiveCalls(db: Database, pbx: string): Promise<string[]
   return rows.map((row) => row.state)
 }
 
+/** Returns whose each live call of a PBX is: the account that got its start. */
+export async function readLiveAccounts(db: Database, pbx: string): Promise<LiveAccount[]> {
+  return prepared<LiveAccount, [string]>(
+    db.read,
+    `SELECT l.id AS callId, a.id AS accountId, a.name AS account FROM live_calls l JOIN accounts a
+       ON a.id = (SELECT e.account_id FROM events e WHERE e.call_id = l.id LIMIT 1)
+     WHERE l.pbx = ?`,
+  ).all(pbx)
+}
+
+type LiveAccount = { readonly callId: string; readonly accountId: number; readonly account: string }
+
 export type Orphaned = { readonly pbx: string; readonly accountId: number; readonly account: string }
 
-/** PBXs that left calls open and are none of these, with the account that was told of them. */
+/** PBXs that left calls open and are none of these, with an account that was told of them. */
 export async function readOrphaned(db: Database, watched: readonly string[]): Promise<Orphaned[]> {
   return prepared<Orphaned, [string]>(
     db.read,
-    `SELECT DISTINCT l.pbx, e.account_id AS accountId, a.name AS account
+    `SELECT l.pbx, min(e.account_id) AS accountId, a.name AS account
      FROM live_calls l JOIN events e ON e.call_id = l.id JOIN accounts a ON a.id = e.account_id
-     WHERE l.pbx NOT IN (SELECT value FROM json_each(?))`,
+     WHERE l.pbx NOT IN (SELECT value FROM json_each(?)) GROUP BY l.pbx`,
   ).all(JSON.stringify(watched))
 }
 

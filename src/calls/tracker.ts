@@ -3,6 +3,7 @@ import type { CallEvent, CallRecord, Call as CallView, Stage as StageView } from
 import type { Signal } from './signal.ts'
 import { apply } from './tracker/apply.ts'
 import { consult, enterBridge, meet } from './tracker/calls.ts'
+import { newCall } from './tracker/new-state.ts'
 import type { Call, Channel, TrackerState } from './tracker/state.ts'
 import { tellDue } from './tracker/tell.ts'
 import { callView, stagesView } from './tracker/view.ts'
@@ -32,7 +33,7 @@ export type Changes = {
   readonly changed: readonly StoredCall[]
   readonly removed: readonly string[]
   /** Calls that ended inside another: they have a record, but no call_saved. */
-  readonly merged: readonly CallRecord[]
+  readonly merged: readonly { readonly account: string; readonly record: CallRecord }[]
 }
 
 export function newTracker(pbx: string, account: string, newId: NewId): TrackerState {
@@ -56,7 +57,6 @@ export function newTracker(pbx: string, account: string, newId: NewId): TrackerS
     merged: [],
     boot: null,
     closeAtOnce: false,
-    restarted: false,
     nowUs: 0,
     atUs: 0,
     newId,
@@ -91,7 +91,10 @@ export function takeChanges(state: TrackerState): Changes {
 
 /** Puts stored calls back, before the first signal. The first list then closes those that are over. */
 export function restore(state: TrackerState, stored: readonly StoredCall[]): void {
-  for (const { call, channels } of stored) {
+  for (const { call: known, channels } of stored) {
+    const { account } = state
+    // What an earlier version did not store yet is as in a new call.
+    const call = { ...newCall({ ...known, account }), ...known }
     state.calls.set(call.id, call)
     for (const linkedId of call.linkedIds) state.byLinkedId.set(linkedId, call.id)
     if (call.consultedBy !== null) consult(state, call, call.consultedBy)
@@ -106,10 +109,21 @@ export function restore(state: TrackerState, stored: readonly StoredCall[]): voi
 }
 
 /** A call that is up, as receivers would see it now. */
-export type LiveCall = { readonly pbx: string; readonly call: CallView; readonly stages: StageView[] }
+export type LiveCall = {
+  readonly pbx: string
+  readonly account: string
+  readonly call: CallView
+  readonly stages: StageView[]
+}
 
-export function liveCalls(state: TrackerState): LiveCall[] {
+/** Returns the calls that are up of the accounts that are asked for. */
+export function liveCalls(state: TrackerState, isMine: (account: string) => boolean = () => true): LiveCall[] {
   return [...state.calls.values()]
-    .filter((call) => call.told && !call.ended)
-    .map((call) => ({ pbx: state.pbx, call: callView(state, call), stages: stagesView(call) }))
+    .filter((call) => call.told && !call.ended && isMine(call.account))
+    .map((call) => ({
+      pbx: state.pbx,
+      account: call.account,
+      call: callView(state, call),
+      stages: stagesView(call),
+    }))
 }

@@ -36,6 +36,7 @@ const ringing: Call = {
   recorded: false,
   hangup: null,
   variables: {},
+  stages_omitted: 0,
   partial: false,
 }
 const answered: Call = {

@@ -62,7 +62,7 @@ export function openConnection<Frame>(
   let shutdown = false
   let heardMs = performance.now()
 
-  const resync = createResync({ list: protocol.list, ...patience })
+  const resync = createResync({ list: protocol.list, isAnyMissing: options.isAnyMissing, ...patience })
   const inbox = createInbox<Item<Frame>>({
     matters: (item) => !('frame' in item && protocol.mayShed(item.frame)),
     handle(items) {

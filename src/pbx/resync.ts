@@ -1,6 +1,7 @@
 /**
  * Asks a PBX what is up, when there is reason to doubt what we know. Each time twice, since a call is closed only when two
- * lists lack it (events.md 9); and not all the time, since a caller may be the reason.
+ * lists lack it (events.md 9), and on while one that was up is missing: FreeSWITCH's list lags behind, so that a leg may be in the
+ * first and not in the second. Not all the time, since a caller may be the reason.
  */
 export type Resync = {
   /** The lists after a login. `true` when the first of them came whole. */
@@ -13,6 +14,8 @@ export type Resync = {
 type Options = {
   /** Asks once and hands on what is listed; `false` if there is no whole list. */
   readonly list: () => Promise<boolean>
+  /** Whether something that was up was not in the last list. */
+  readonly isAnyMissing?: (() => boolean) | undefined
   /** Between the two lists. */
   readonly relistMs: number
   /** At least this from one pair of lists to the next. */
@@ -21,7 +24,7 @@ type Options = {
 
 const TRIES = 3
 
-export function createResync({ list, relistMs, resyncMs }: Options): Resync {
+export function createResync({ list, isAnyMissing = () => false, relistMs, resyncMs }: Options): Resync {
   let stopped = false
   let wanted = false
   let busy = false
@@ -33,7 +36,7 @@ export function createResync({ list, relistMs, resyncMs }: Options): Resync {
   const settle = (): void => {
     later(resyncMs, () => {
       busy = false
-      if (wanted) start()
+      if (wanted || isAnyMissing()) start()
     })
   }
   const second = (tries: number): void =>

@@ -55,6 +55,8 @@ export const PATIENCE: Patience = {
 export type SessionOptions<Frame> = {
   readonly translator: Translator<Frame>
   readonly feed: Feed
+  /** Whether something that was up is not in the last list (see resync). */
+  readonly isAnyMissing?: (() => boolean) | undefined
   /** What `up` last told, of an earlier connection. */
   readonly lastBoot: string | null
   /** The first connection of this process to this PBX. */

@@ -30,6 +30,8 @@ export type SupervisorOptions = {
   readonly source: PbxSource
   readonly translators: Translators
   readonly feed: Feed
+  /** Whether something that was up is not in the last list: it is asked on until that is clear. */
+  readonly isAnyMissing?: () => boolean
   readonly log: Log
   readonly nowUs?: NowUs
   readonly random?: () => number
@@ -59,7 +61,7 @@ export type Supervisor = {
  * Waits have full jitter, so that a hundred Hookswitches do not come back to a PBX at once.
  */
 export function startSupervisor(options: SupervisorOptions): Supervisor {
-  const { source, feed, log, nowUs = systemNowUs, random = Math.random } = options
+  const { source, feed, isAnyMissing, log, nowUs = systemNowUs, random = Math.random } = options
   const patience = { ...PATIENCE, ...BACKOFF, ...options.patience }
   const counts: PbxCounts = { events: 0, taints: 0, overruns: 0 }
   const rate = startRate(() => counts.events)
@@ -85,7 +87,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     enter('up')
   }
   const open = (): Session => {
-    const shared = { feed, counts, log, nowUs, patience, first, lastBoot, up }
+    const shared = { feed, isAnyMissing, counts, log, nowUs, patience, first, lastBoot, up }
     return source.protocol === 'esl'
       ? startEslSession(source, { ...shared, translator: options.translators.esl(source) })
       : startAmiSession(source, { ...shared, translator: options.translators.ami(source) })

@@ -37,7 +37,7 @@ export type WatchOptions = {
 /** Watches every PBX: connection → signals → tracker → store. */
 export async function startWatch(options: WatchOptions): Promise<Watch> {
   const { db, accounts, onStored, log, clock = createClock({ db, log }) } = options
-  const watched: { accountId: number; supervisor: Supervisor; ingest: Ingest }[] = []
+  const watched: { supervisor: Supervisor; ingest: Ingest }[] = []
   for (const source of options.pbxs) {
     const accountId = accounts.get(source.account)
     if (accountId === undefined) throw new Error(`the account ${source.account} was not looked up`)
@@ -52,13 +52,14 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
       clock,
       log,
     })
-    supervisor = startSupervisor({ source, translators: TRANSLATORS, feed: ingest.feed, log })
-    watched.push({ accountId, supervisor, ingest })
+    const { feed, isAnyMissing } = ingest
+    supervisor = startSupervisor({ source, translators: TRANSLATORS, feed, isAnyMissing, log })
+    watched.push({ supervisor, ingest })
   }
   const closing = await closeOrphaned(options, clock)
   return {
     status: () => watched.map(({ supervisor }) => supervisor.status()),
-    liveCalls: (accountId) => watched.flatMap((one) => (one.accountId === accountId ? one.ingest.liveCalls() : [])),
+    liveCalls: (accountId) => watched.flatMap(({ ingest }) => ingest.liveCalls(accountId)),
     waiting: () => watched.reduce((sum, { ingest }) => sum + ingest.waiting(), 0),
     async stop() {
       await Promise.all(watched.map(({ supervisor }) => supervisor.stop()))

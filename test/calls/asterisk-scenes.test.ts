@@ -352,7 +352,7 @@ call_saved recordings 0`,
     },
     `call_started inbound 15551230001 15550100101
 dial_started user 101
-dial_ended user 101 no_answer
+dial_ended user 101 rejected
 call_ended no_answer owner -
 call_saved recordings 0`,
   ],

@@ -286,7 +286,7 @@ call_saved recordings 0`,
     },
     `call_started inbound 79161234567 74950001001
 dial_started user 1001
-dial_ended user 1001 no_answer
+dial_ended user 1001 rejected
 call_ended no_answer owner -
 call_saved recordings 0`,
   ],

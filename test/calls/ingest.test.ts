@@ -1,9 +1,11 @@
 import { afterEach, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { createUser } from '../../src/auth/store.ts'
 import { type IngestOptions, startIngest } from '../../src/calls/ingest.ts'
 import type { ChannelSignal, Signal } from '../../src/calls/signal.ts'
 import { findWrong } from '../../src/calls/verify-store.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
+import { accounts } from '../../src/db/schema.ts'
 import type { Stored } from '../../src/deliveries/outbox.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { createLog } from '../../src/lib/log.ts'
@@ -153,6 +155,43 @@ test('a call that an earlier process left open is closed by the first list that 
   expect(bodies[1].call.hangup).toEqual({ cause: 'unknown', code: null, by: 'unknown' })
   expect(bodies[1].call.result).toBe('no_answer')
   expect(bodies[0].stage.result).toBe('other')
+})
+
+test('a call that was up when the PBX was given to another account stays with the account that got its start', async () => {
+  const db = openStore()
+  const webhooks = createWebhookService({ db })
+  const user = { type: 1, name: 'New', email: 'new@example.com', passwordHash: '', atUs: 0 }
+  await db.commit(createUser, { ...user, account: 'default', email: 'old@example.com' })
+  await db.commit(createUser, { ...user, account: 'new' })
+  const accountIds = new Map(
+    db.read
+      .select()
+      .from(accounts)
+      .all()
+      .map(({ name, id }) => [name, id]),
+  )
+  const newId = accountIds.get('new') ?? 0
+  await webhooks.replace(1, [webhook('http://127.0.0.1:9/old')], null)
+  await webhooks.replace(newId, [webhook('http://127.0.0.1:9/new')], null)
+  const first = await start(db)
+  first.feed(BEGIN.map(at))
+  await first.has(2)
+  await first.stop()
+  const second = await start(db, { account: 'new', accountId: newId })
+  undo.push(second.stop)
+  expect(second.liveCalls(1).map(({ account }) => account)).toEqual(['default'])
+  expect(second.liveCalls(newId)).toEqual([])
+  const others = BEGIN.map((signal): ChannelSignal => JSON.parse(JSON.stringify(signal).replace(/"([ab])"/g, '"$1$1"')))
+  second.feed([...others, ...FINISH].map(at))
+  await second.has(6)
+  const bodies = second.stored.map(({ accountId, body }) => ({ accountId, ...JSON.parse(body).data }))
+  const named = bodies.map(({ name, account, accountId }) => `${name} ${account} ${accountId}`)
+  const old = ['dial_answered', 'dial_ended', 'call_ended', 'call_saved'].map((name) => `${name} default 1`)
+  expect(named.toSorted()).toEqual([...old, `call_started new ${newId}`, `dial_started new ${newId}`].toSorted())
+  const { readCalls } = await import('../../src/calls/store.ts')
+  const saved = await Promise.all([1, newId].map((id) => readCalls(db, id, {}, { limit: 9, after: undefined })))
+  expect(saved.map((calls) => calls.length)).toEqual([1, 0])
+  expect(second.stored.map(({ deliveries }) => deliveries.length)).toEqual([1, 1, 1, 1, 1, 1])
 })
 
 /** A store whose disk is full until it is told otherwise. */

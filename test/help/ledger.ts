@@ -9,7 +9,13 @@ export type Ledger = {
   finish(): void
 }
 
-type CallAccount = { sequence: number; ended: boolean; saved: boolean; mergedInto: string | null }
+type CallAccount = {
+  sequence: number
+  ended: boolean
+  saved: boolean
+  /** An attended transfer named it as the call that ends inside another: nothing follows. */
+  transferred: boolean
+}
 type StageAccount = { kind: string; parentId: string | null; started: boolean; answered: boolean; ended: boolean }
 
 const checks = new Map(Object.entries(BODIES).map(([name, schema]) => [name, TypeCompiler.Compile(schema)] as const))
@@ -73,7 +79,7 @@ export function createLedger(): Ledger {
   function callEvent(event: CallEvent): string | undefined {
     const { data } = event.body
     const isFirst = !calls.has(event.callId)
-    const account = calls.get(event.callId) ?? { sequence: 0, ended: false, saved: false, mergedInto: null }
+    const account = calls.get(event.callId) ?? { sequence: 0, ended: false, saved: false, transferred: false }
     calls.set(event.callId, account)
     if (isFirst !== (event.name === 'call_started'))
       return `${event.name} as ${isFirst ? 'the first' : 'a later'} event`
@@ -82,7 +88,7 @@ export function createLedger(): Ledger {
     account.sequence = event.sequence
     if (data.id !== event.id || data.call.id !== event.callId || data.name !== event.name)
       return 'ids that do not match'
-    if (account.mergedInto !== null) return 'an event of a call that was merged'
+    if (account.transferred) return 'an event of a call that was merged by a transfer'
     if (account.saved) return 'an event after call_saved'
     if (account.ended && event.name !== 'call_saved') return `${event.name} after call_ended`
     if ((data.call.state === 'ended') !== (account.ended || event.name === 'call_ended'))
@@ -92,15 +98,19 @@ export function createLedger(): Ledger {
       return 'the end of a call is known before it is told'
     if ((data.call.result === null) !== (data.call.state !== 'ended'))
       return 'a result before the end, or none after it'
-    for (const id of data.call.merged_from) {
-      const merged = calls.get(id)
-      if (merged?.ended === true) return 'a call that was merged had ended'
-      if (merged !== undefined) merged.mergedInto = event.callId
+    if (data.call.merged_into === event.callId) return 'a call that was merged into itself'
+    if (data.call.merged_into !== null && !account.ended && event.name !== 'call_ended')
+      return 'a call that was merged, and goes on'
+    if (data.name === 'call_attended_transferred' && data.transfer.other_call_id !== null) {
+      const merged = calls.get(data.transfer.other_call_id)
+      if (merged === undefined || merged.ended) return 'a transfer that merges a call which is not up'
+      merged.transferred = true
     }
     if ('stage' in data) return stageEvent(event.name, data.stage)
     if (data.name === 'call_ended') {
       account.ended = true
-      return members(data.stages)
+      // The stages of a call that goes on in another go on there.
+      return data.call.merged_into === null ? members(data.stages) : undefined
     }
     if (data.name === 'call_saved') {
       if (!account.ended) return 'call_saved before call_ended'
@@ -117,8 +127,8 @@ export function createLedger(): Ledger {
       }
     },
     finish() {
-      for (const [id, { saved, mergedInto }] of calls)
-        if (!saved && mergedInto === null) throw new Error(`call ${id} never came to its end`)
+      for (const [id, { saved, transferred }] of calls)
+        if (!saved && !transferred) throw new Error(`call ${id} never came to its end`)
       for (const [id, stage] of stages) if (!stage.ended) throw new Error(`stage ${id} (${stage.kind}) never ended`)
     },
   }

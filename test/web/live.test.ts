@@ -11,7 +11,7 @@ const call = (id: string, change: Partial<Call> = {}): Call => ({
   ...{ id, pbx_id: id, merged_from: [], merged_into: null, parent_id: null, direction: 'inbound', state: 'ringing' },
   ...{ from: party('1'), to: party('2'), did: null, started_at: at(0), answered_at: null, ended_at: null },
   ...{ duration: null, wait_duration: null, talk_duration: null, result: null, answered_by: null, handled_by: [] },
-  ...{ queue: null, transfers: 0, recorded: false, hangup: null, variables: {}, partial: false },
+  ...{ queue: null, transfers: 0, recorded: false, hangup: null, variables: {}, stages_omitted: 0, partial: false },
   ...change,
 })
 const stage = (id: string, change: Partial<Stage> = {}): Stage => ({

@@ -19,7 +19,7 @@ const CALL: Call = {
   },
   ...{ from: party('0301'), to: party('0302'), did: '0302', started_at: at(0), answered_at: at(10), ended_at: at(100) },
   ...{ duration: 100, wait_duration: 10, talk_duration: 90, result: 'answered', answered_by: null, handled_by: [] },
-  ...{ queue: null, transfers: 1, recorded: false, hangup: null, variables: {}, partial: false },
+  ...{ queue: null, transfers: 1, recorded: false, hangup: null, variables: {}, stages_omitted: 0, partial: false },
 }
 const stage = (target: string, started: number, answered: number | null, ended: number | null): Stage => ({
   ...{ id: target, parent_id: null, kind: 'user', target, name: null, attempt: 1, started_at: at(started) },

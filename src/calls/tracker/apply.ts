@@ -6,7 +6,7 @@ import { beginDirection, destination } from './direction.ts'
 import { enterRoom, linkCalls, settleLinks } from './links.ts'
 import { joinQueue, leaveQueue } from './queues.ts'
 import { record, setRecordingPath, stopRecording } from './recordings.ts'
-import { closeMissing, resync } from './resync.ts'
+import { closeMissing, connected, resync } from './resync.ts'
 import type { Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 import { attendedTransfer, blindTransfer, join } from './transfers.ts'
@@ -22,9 +22,7 @@ export function apply(state: TrackerState, signal: Signal): void {
       purge(state)
       return
     case 'connected':
-      state.restarted = state.boot !== null && signal.boot !== null && state.boot !== signal.boot
-      state.closeAtOnce = signal.first || state.restarted
-      state.boot = signal.boot ?? state.boot
+      connected(state, signal)
       return
     case 'disconnected':
       return

@@ -1,5 +1,6 @@
+import { newCall } from './new-state.ts'
 import type { Call, Channel, Stage, TrackerState } from './state.ts'
-import { ANONYMOUS, isUp, isVirtual } from './state.ts'
+import { isUp, isVirtual } from './state.ts'
 
 /** Look-ups and the life of a call and its channels; nothing here tells an event. */
 
@@ -31,50 +32,8 @@ export function touch(state: TrackerState, call: Call | undefined): void {
   state.changed.add(call.id)
 }
 
-const NONE: Readonly<Record<string, string>> = {}
-
 export function openCall(state: TrackerState, pbxId: string, startedUs: number | null, atUs: number): Call {
-  const call: Call = {
-    id: state.newId(atUs),
-    pbxId,
-    linkedIds: [],
-    boot: state.boot,
-    root: null,
-    channels: [],
-    parentId: null,
-    consultedBy: null,
-    mergedFrom: [],
-    clickToCall: false,
-    direction: null,
-    settled: false,
-    from: ANONYMOUS,
-    to: ANONYMOUS,
-    did: null,
-    startedUs,
-    answeredUs: null,
-    endedUs: null,
-    answeredBy: null,
-    stages: [],
-    queues: [],
-    recordings: [],
-    transfers: [],
-    transferCount: 0,
-    transferred: [],
-    recorded: false,
-    voicemail: false,
-    pbxAnswered: false,
-    variables: NONE,
-    partial: false,
-    lost: null,
-    hungUpBy: null,
-    sequence: 0,
-    told: false,
-    startDueUs: null,
-    endDueUs: null,
-    saveDueUs: null,
-    saveLatestUs: null,
-    ended: false,
-  }
+  const call = newCall({ id: state.newId(atUs), account: state.account, boot: state.boot, pbxId, startedUs })
   state.calls.set(call.id, call)
   touch(state, call)
   return call
@@ -98,10 +57,16 @@ export function dropCall(state: TrackerState, call: Call): void {
   state.wakes.delete(call.id)
   state.changed.delete(call.id)
   state.removed.add(call.id)
+  endConsultation(state, call)
+}
+
+/** Nobody asks in this call any more. */
+export function endConsultation(state: TrackerState, call: Call): void {
   if (call.consultedBy === null) return
   const calls = state.consultations.get(call.consultedBy)
   calls?.delete(call.id)
   if (calls?.size === 0) state.consultations.delete(call.consultedBy)
+  call.consultedBy = null
 }
 
 /** Puts a channel into a call, out of the one it was in. */

@@ -14,8 +14,9 @@ import {
 } from './calls.ts'
 import { beginDial } from './dials.ts'
 import { beginDirection, destination } from './direction.ts'
+import { newChannel } from './new-state.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
-import { isUp, isVirtual, newChannel } from './state.ts'
+import { isUp, isVirtual } from './state.ts'
 
 /** How channels come and go, and with them calls. */
 

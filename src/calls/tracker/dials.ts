@@ -13,9 +13,10 @@ import {
   touch,
 } from './calls.ts'
 import { settleDirection } from './direction.ts'
+import { newDial } from './new-state.ts'
 import { originOf } from './origin.ts'
 import type { Call, Channel, Stage, TrackerState } from './state.ts'
-import { isUp, isVirtual, newDial, partyOf, partyOfNumber } from './state.ts'
+import { isUp, isVirtual, partyOf, partyOfNumber } from './state.ts'
 
 /**
  * Dials: who is rung, for whom, and how it ends. A dial is one attempt at one channel; a stage is what people see of it: one for each
@@ -137,7 +138,9 @@ export function addStage(
     startedUs: number | null
   },
 ): Stage {
-  const before = call.stages.filter((stage) => stage.kind === of.kind && stage.target === of.target).length
+  const before = call.stages
+    .filter((stage) => stage.kind === of.kind && stage.target === of.target)
+    .reduce((last, stage) => Math.max(last, stage.attempt), 0)
   const stage: Stage = {
     id: state.newId(of.startedUs ?? state.atUs),
     parentId: null,

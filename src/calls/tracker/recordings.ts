@@ -3,13 +3,16 @@ import type { Channel, TrackerState } from './state.ts'
 
 /** Recordings of a call. A recording is on the channel that runs it and ends with it. */
 
+/** More than anybody makes of one call, and as many as a body has room for. */
+const MAX_RECORDINGS = 100
+
 export function record(state: TrackerState, channel: Channel, atUs: number, path: string | null): void {
   const call = callOf(state, channel)
   if (call === undefined) return
   const again = call.recordings.find(
     (one) => one.channel === channel.id && one.endedUs === null && (path === null || one.path === path),
   )
-  if (again !== undefined) return
+  if (again !== undefined || call.recordings.length >= MAX_RECORDINGS) return
   call.recorded = true
   call.recordings.push({
     id: state.newId(atUs),

@@ -13,9 +13,10 @@ import {
 } from './calls.ts'
 import { addStage } from './dials.ts'
 import { beginDirection, settleDirection } from './direction.ts'
+import { newChannel, newDial } from './new-state.ts'
 import { noteAnswer } from './stages.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
-import { isUp, isVirtual, newChannel, newDial } from './state.ts'
+import { isUp, isVirtual } from './state.ts'
 
 /**
  * After a (re)connect: what the PBX lists against what is known. What is up and unknown began unseen; what is known and not listed ended
@@ -96,7 +97,7 @@ function addListed(state: TrackerState, at: At, row: ListedChannel, listed: read
   }
   if (call.root !== null) return
   call.root = channel.id
-  call.startedUs = row.startedUs
+  call.startedUs = startOf(row, at)
   beginDirection(call, channel)
   if (row.up && !row.callee) call.pbxAnswered = true
 }
@@ -108,8 +109,13 @@ function callerRow(row: ListedChannel, listed: readonly ListedChannel[]): string
   return caller?.id ?? null
 }
 
+/** What is listed began before it was listed, whatever the PBX's clock says. */
+const startOf = ({ startedUs }: ListedChannel, at: At): number | null =>
+  startedUs === null ? null : Math.min(startedUs, at.atUs)
+
 function openUnseen(state: TrackerState, at: At, row: ListedChannel): Call {
-  const call = openCall(state, row.linkedId ?? row.id, row.startedUs, row.startedUs ?? at.atUs)
+  const startedUs = startOf(row, at)
+  const call = openCall(state, row.linkedId ?? row.id, startedUs, startedUs ?? at.atUs)
   claimLinkedId(state, call, row.linkedId ?? row.id)
   return call
 }
@@ -157,6 +163,22 @@ function beginUnseen(call: Call, channel: Channel): void {
   call.settled = true
 }
 
+/** What was up in an earlier run of the PBX ended with it, whatever a list may say; that needs no right to list. */
+export function connected(state: TrackerState, signal: At & { first: boolean; boot: string | null }): void {
+  const { boot } = signal
+  const known = state.boot
+  state.closeAtOnce = signal.first || (boot !== null && known !== null && boot !== known)
+  state.boot = boot ?? known
+  if (boot === null) return
+  for (const call of state.calls.values()) {
+    const before = call.boot ?? known
+    if (call.ended || before === null || before === boot) continue
+    for (const channel of channelsOf(state, call)) {
+      if (isUp(channel)) loseChannel(state, call, channel, { at: signal, cause: 'pbx_restart' })
+    }
+  }
+}
+
 export function closeMissing(state: TrackerState, at: At, listed: readonly ListedChannel[]): void {
   const up = new Set(listed.map((row) => row.id))
   const atOnce = state.closeAtOnce
@@ -165,7 +187,7 @@ export function closeMissing(state: TrackerState, at: At, listed: readonly Liste
     if (call.ended) continue
     for (const channel of channelsOf(state, call)) {
       if (!isUp(channel) || up.has(channel.id)) continue
-      if (atOnce || isConfirmedMissing(channel, at)) loseChannel(state, call, channel, at)
+      if (atOnce || isConfirmedMissing(channel, at)) loseChannel(state, call, channel, { at, cause: 'unknown' })
       else channel.missingUs ??= at.arrivedUs
     }
   }
@@ -177,17 +199,24 @@ export function closeMissing(state: TrackerState, at: At, listed: readonly Liste
   }
 }
 
+/** Whether a channel was not in the last list, and nothing was heard of it since: the next list decides. */
+export function isAnyMissing(state: TrackerState): boolean {
+  for (const channel of state.channels.values()) if (channel.missingUs !== null && isUp(channel)) return true
+  return false
+}
+
+type Lost = 'pbx_restart' | 'unknown'
+
 function isConfirmedMissing(channel: Channel, at: At): boolean {
   return channel.missingUs !== null && at.arrivedUs - channel.missingUs >= SECOND_LIST_US
 }
 
-function loseChannel(state: TrackerState, call: Call, channel: Channel, at: At): void {
-  const restarted = state.restarted || (call.boot !== null && state.boot !== null && call.boot !== state.boot)
+function loseChannel(state: TrackerState, call: Call, channel: Channel, { at, cause }: { at: At; cause: Lost }): void {
   channel.goneUs = at.atUs
   channel.goneArrivedUs = at.arrivedUs
   channel.end = { code: null, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null }
   call.partial = true
   const alive = channelsOf(state, call).some(isUp)
-  if (!alive) call.lost = restarted ? 'pbx_restart' : 'unknown'
+  if (!alive) call.lost = cause
   touch(state, call)
 }

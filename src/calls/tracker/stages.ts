@@ -106,9 +106,7 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   if (result === null && waitedUs < EXPLANATION_US) return
   stage.forwardedTo =
     legs.map((leg) => leg.dial?.forwardedTo ?? leg.end?.forwardedTo ?? null).find((to) => to !== null) ?? null
-  const reason = result ?? fallback(legs)
-  // Declined by the person whose phone rang: that is no answer.
-  close(stage, endedUs, reason === 'rejected' && stage.rang ? 'no_answer' : reason)
+  close(stage, endedUs, result ?? fallback(legs))
 }
 
 /** When a party was out of the call: it transferred it away, or hung up. */
@@ -161,20 +159,13 @@ function legResult(state: TrackerState, leg: Channel): StageResult | null {
   if (told === 'forwarded' || ended === 'answered_elsewhere') return told === 'forwarded' ? told : ended
   if (told === null) return leg.end?.withdrawn === true ? (outerResult(state, leg) ?? 'cancelled') : ended
   // "Nobody answered" is what the PBX says of anything that was no answer: the cause of the hang-up knows better.
-  if (
-    told === 'no_answer' &&
-    ended !== null &&
-    (SAYS_MORE.has(ended) || (REFUSED.has(ended) && leg.dial?.rangUs === null))
-  )
-    return ended
+  if (told === 'no_answer' && ended !== null && SAYS_MORE.has(ended)) return ended
   if (told === 'busy' && ended === 'rejected') return ended
   if (told === 'cancelled') return outerResult(state, leg) ?? told
   return told
 }
 
-const SAYS_MORE: ReadonlySet<StageResult> = new Set(['unavailable', 'congestion'])
-/** Said of a phone that never rang; one that rings and is declined was not answered. */
-const REFUSED: ReadonlySet<StageResult> = new Set(['busy', 'rejected'])
+const SAYS_MORE: ReadonlySet<StageResult> = new Set(['busy', 'rejected', 'unavailable', 'congestion'])
 
 /** What a dial around this one says: the phone behind virtual halves is only ever cancelled. */
 function outerResult(state: TrackerState, leg: Channel): StageResult | null {

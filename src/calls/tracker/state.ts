@@ -1,7 +1,7 @@
 import type { NewId } from '../../lib/id.ts'
 import type { CallEvent, CallRecord, Party } from '../event.ts'
 import type { End, Endpoint } from '../signal.ts'
-import type { Direction, HangupBy, HangupCause, StageKind, StageResult } from '../words.ts'
+import type { CallResult, Direction, HangupBy, HangupCause, StageKind, StageResult } from '../words.ts'
 import type { Wakes } from './wakes.ts'
 
 /**
@@ -116,6 +116,8 @@ export type TransferState = {
 
 export type Call = {
   id: string
+  /** Whose webhooks are told of it: a call never changes its account. */
+  account: string
   pbxId: string
   linkedIds: string[]
   boot: string | null
@@ -126,6 +128,8 @@ export type Call = {
   /** Of a consultation: the channel that asks, which is in the first call too. */
   consultedBy: string | null
   mergedFrom: string[]
+  /** It went on in another call other than by an attended transfer: which one (`null`: another account's), and what it had come to by then. */
+  mergedInto: { id: string | null; result: CallResult | null } | null
   clickToCall: boolean
   direction: Direction | null
   /** The direction is sure: somebody was dialled, or it came from a trunk. */
@@ -138,6 +142,8 @@ export type Call = {
   endedUs: number | null
   answeredBy: Party | null
   stages: Stage[]
+  /** Stages that were forgotten because there were too many. */
+  stagesOmitted: number
   queues: QueueState[]
   recordings: RecordingState[]
   transfers: TransferState[]
@@ -193,11 +199,10 @@ export type TrackerState = {
   readonly changed: Set<string>
   readonly removed: Set<string>
   /** Records of calls that ended inside another. */
-  readonly merged: CallRecord[]
+  readonly merged: { account: string; record: CallRecord }[]
   boot: string | null
   /** The first list of this connection closes what it lacks at once: first connect of the process, or a new boot. */
   closeAtOnce: boolean
-  restarted: boolean
   /** Arrival time of the last signal, and when it happened. */
   nowUs: number
   atUs: number
@@ -221,48 +226,6 @@ export function partyOfNumber(number: string, extension = false): Party {
 
 export const sameParty = (a: Party | undefined, b: Party): boolean =>
   a !== undefined && a.number === b.number && a.extension === b.extension
-
-export function newChannel(id: string, endpoint: Endpoint): Channel {
-  return {
-    id,
-    callId: null,
-    linkedId: null,
-    endpoint,
-    dialled: null,
-    shown: null,
-    originated: false,
-    upUs: null,
-    bridge: null,
-    room: false,
-    waiting: false,
-    meets: null,
-    held: false,
-    spoke: false,
-    pair: null,
-    half: null,
-    dial: null,
-    goneUs: null,
-    goneArrivedUs: null,
-    end: null,
-    hungUpItself: false,
-    missingUs: null,
-  }
-}
-
-export function newDial(source: string | null, beganUs: number | null, beganArrivedUs: number): Dial {
-  return {
-    source,
-    beganUs,
-    beganArrivedUs,
-    rangUs: null,
-    answeredUs: null,
-    endedUs: null,
-    result: null,
-    forwardedTo: null,
-    stageId: null,
-    leftUs: null,
-  }
-}
 
 export const isVirtual = (channel: Channel): boolean => channel.endpoint.kind === 'virtual'
 export const isUp = (channel: Channel): boolean => channel.goneUs === null

@@ -1,5 +1,7 @@
 import { rfc3339 } from '../../lib/time.ts'
-import type { EventBody, EventName } from '../event.ts'
+import type { CallRecord, EventBody, EventName } from '../event.ts'
+import type { CallResult } from '../words.ts'
+import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './bounds.ts'
 import { channelsOf, forget } from './calls.ts'
 import { updateStages } from './stages.ts'
 import type { Call, Stage, Told, TrackerState } from './state.ts'
@@ -21,6 +23,8 @@ const SAVE_AFTER_US = 1_000_000
 const SAVE_LATEST_US = 3_000_000
 /** Something waits for an explanation: look again that soon. */
 const LOOK_AGAIN_US = 50_000
+/** What a body holds beside the call, its stages and recordings: names, ids and a time. */
+const ENVELOPE_BYTES = 2_048
 
 export function tellDue(state: TrackerState): Told[] {
   const told: Told[] = []
@@ -34,7 +38,8 @@ export function tellDue(state: TrackerState): Told[] {
 }
 
 function tellCall(state: TrackerState, call: Call, told: Told[]): void {
-  if (!call.ended) {
+  if (!call.ended && call.mergedInto !== null) emitMerged(state, call, call.mergedInto, told)
+  else if (!call.ended) {
     updateStages(state, call)
     noteEnd(state, call)
     if (!call.told && !isStartDue(state, call)) {
@@ -49,10 +54,7 @@ function tellCall(state: TrackerState, call: Call, told: Told[]): void {
     if (call.endDueUs !== null && state.nowUs >= call.endDueUs) tellEnd(state, call, told)
   }
   if (call.ended && isSaveDue(state, call)) {
-    tell(state, call, told, 'call_saved', state.atUs, {
-      stages: stagesView(call),
-      recordings: keptRecordings(call),
-    })
+    tell(state, call, told, 'call_saved', state.atUs, { ...stagesOf(state, call), recordings: keptRecordings(call) })
     forget(state, call)
     return
   }
@@ -104,6 +106,7 @@ function tellLive(state: TrackerState, call: Call, told: Told[]): void {
     told,
     call.stages.filter((stage) => stage.kind === 'queue'),
   )
+  forgetOldStages(state, call)
 }
 
 function tellEnded(state: TrackerState, call: Call, told: Told[], stages: readonly Stage[]): void {
@@ -135,12 +138,38 @@ function tellEnd(state: TrackerState, call: Call, told: Told[]): void {
     stage.result = stage.answered ? 'answered' : call.lost === null ? 'cancelled' : 'other'
   }
   tellLive(state, call, told)
+  end(state, call, told)
+}
+
+function end(state: TrackerState, call: Call, told: Told[]): void {
   call.ended = true
   if (call.lost !== null) call.partial = true
   for (const recording of call.recordings) recording.endedUs ??= call.endedUs
-  tell(state, call, told, 'call_ended', call.endedUs ?? state.atUs, { stages: stagesView(call) })
+  tell(state, call, told, 'call_ended', call.endedUs ?? state.atUs, stagesOf(state, call))
   call.saveDueUs = state.nowUs + SAVE_AFTER_US
   call.saveLatestUs = state.nowUs + SAVE_LATEST_US
+}
+
+/** All stages of a call, and the call itself that says how many are left out so that the body does not become too large. */
+function stagesOf(state: TrackerState, call: Call): Pick<CallRecord, 'call' | 'stages'> {
+  const all = stagesView(call)
+  const view = callView(state, call)
+  const restBytes = Buffer.byteLength(JSON.stringify([view, keptRecordings(call)])) + ENVELOPE_BYTES
+  const stages = stagesWithin(all, MAX_BODY_BYTES - restBytes)
+  return { call: { ...view, stages_omitted: call.stagesOmitted + all.length - stages.length }, stages }
+}
+
+/** It went on in another call: its end is emitted, and what is open of its stages goes on there. */
+function emitMerged(
+  state: TrackerState,
+  call: Call,
+  merged: { id: string | null; result: CallResult | null },
+  told: Told[],
+): void {
+  const into = merged.id === null ? undefined : state.calls.get(merged.id)
+  const answered = into !== undefined && (into.answeredUs !== null || into.answeredBy !== null)
+  merged.result = answered ? 'answered' : 'no_answer'
+  end(state, call, told)
 }
 
 function isSaveDue(state: TrackerState, call: Call): boolean {
@@ -180,7 +209,7 @@ function tell(state: TrackerState, call: Call, told: Told[], name: EventName, at
     name,
     id,
     sequence: call.sequence,
-    account: state.account,
+    account: call.account,
     pbx: state.pbx,
     call: callView(state, call),
     ...extra,

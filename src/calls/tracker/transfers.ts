@@ -8,16 +8,18 @@ import {
   claimLinkedId,
   consultationsOf,
   dropCall,
+  endConsultation,
   heardBy,
   place,
   stageOf,
   touch,
 } from './calls.ts'
 import { addStage } from './dials.ts'
+import { newDial } from './new-state.ts'
 import { originOf } from './origin.ts'
 import { noteAnswer } from './stages.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
-import { ANONYMOUS, isUp, isVirtual, newDial, partyOf, partyOfNumber } from './state.ts'
+import { ANONYMOUS, isUp, isVirtual, partyOf, partyOfNumber } from './state.ts'
 import { callView, keptRecordings, stagesView } from './view.ts'
 
 /** Transfers, and calls that become one. The older call survives, with its id; what was open in the other goes on in it. */
@@ -97,18 +99,22 @@ export function attendedTransfer(state: TrackerState, at: At, told: Attended): v
   // Two parties are joined only once, however much later it is told again.
   const isPair = transferee !== undefined && target !== undefined
   const key = isPair ? `${transferee.id} to ${target.id}` : 'attended'
-  if (isNew(first, key, at, isPair ? Number.POSITIVE_INFINITY : SAME_TRANSFER_US)) {
+  const isTransfer = isNew(first, key, at, isPair ? Number.POSITIVE_INFINITY : SAME_TRANSFER_US)
+  if (isTransfer) {
     first.transfers.push({
       kind: 'attended',
       by: by === undefined ? ANONYMOUS : partyOf(by.endpoint),
       transferee: partyBehind(state, transferee, by),
       to: partyBehind(state, target, by) ?? targetOf(state, other ?? first, transferers),
-      otherCallId: other?.id ?? null,
+      otherCallId: other !== undefined && endsInside(other, first) ? other.id : null,
       atUs: at.atUs,
     })
   }
   if (told.stays !== true) for (const one of transferers) leave(one, at)
-  for (const call of rest) merge(state, call, first)
+  for (const call of rest) {
+    if (isTransfer && call === other && endsInside(call, first)) mergeTransferred(state, call, first)
+    else merge(state, call, first)
+  }
   first.hungUpBy = null
   touch(state, first)
 }
@@ -126,10 +132,43 @@ function targetOf(state: TrackerState, call: Call, transferers: readonly Channel
   return second?.dialled === null || second === undefined ? call.to : partyOfNumber(second.dialled)
 }
 
-/** `from` ends inside `into`: its channels and stages go on there. */
+/** Receivers know of `from`, and learn of its merging from the transfer itself. */
+const endsInside = (from: Call, into: Call): boolean => from.told && from.account === into.account
+
+/** An attended transfer, which names both calls, makes them one: nothing more is emitted of `from`. */
+function mergeTransferred(state: TrackerState, from: Call, into: Call): void {
+  if (isOver(from) || isOver(into)) return
+  state.merged.push({ account: from.account, record: mergedRecord(state, from, into) })
+  moveInto(state, from, into)
+  dropCall(state, from)
+  state.dirty.delete(from.id)
+}
+
+/** Two calls become one in any other way: `from`, where it was emitted, ends at once, so that no card stays open. */
 export function merge(state: TrackerState, from: Call, into: Call): void {
-  if (from === into || from.ended || into.ended) return
-  if (from.told) state.merged.push(mergedRecord(state, from, into))
+  if (from === into || isOver(from) || isOver(into)) return
+  // Stages that are not over go on in the other call: what is emitted of this one shows them as they are now.
+  const asOfNow = from.stages.map((stage) => ({ ...stage }))
+  const ended = from.recordings.filter((one) => one.endedUs !== null)
+  from.recordings = from.recordings.filter((one) => one.endedUs === null)
+  moveInto(state, from, into)
+  if (!from.told) {
+    into.recordings.push(...ended)
+    dropCall(state, from)
+    state.dirty.delete(from.id)
+    return
+  }
+  endConsultation(state, from)
+  Object.assign(from, { stages: asOfNow, queues: [], recordings: ended, transfers: [] })
+  from.mergedInto = { id: from.account === into.account ? into.id : null, result: null }
+  from.endedUs = state.atUs
+  from.endDueUs = state.nowUs
+  touch(state, from)
+}
+
+const isOver = (call: Call): boolean => call.ended || call.mergedInto !== null
+
+function moveInto(state: TrackerState, from: Call, into: Call): void {
   const openQueues = from.queues.filter((queue) => stageOf(from, queue.stageId)?.ended === false)
   const openStages = from.stages.filter((stage) => !stage.ended || !stage.told.ended)
   for (const channel of channelsOf(state, from)) place(state, channel, into)
@@ -137,17 +176,16 @@ export function merge(state: TrackerState, from: Call, into: Call): void {
   into.queues.push(...openQueues)
   into.recordings.push(...from.recordings)
   into.transferred.push(...from.transferred)
+  into.transfers.push(...from.transfers)
   into.recorded ||= from.recorded
   into.variables = { ...from.variables, ...into.variables }
-  into.mergedFrom.push(...(from.told ? [from.id] : []), ...from.mergedFrom)
+  if (from.account === into.account) into.mergedFrom.push(...(from.told ? [from.id] : []), ...from.mergedFrom)
   if (into.direction === null) inheritBeginning(from, into)
   for (const linkedId of from.linkedIds) claimLinkedId(state, into, linkedId)
   for (const stage of openStages) {
     // Who was rung for the transferer is rung for the transferred party from now on.
     stage.source = replaced(state, into, stage.source)
   }
-  dropCall(state, from)
-  state.dirty.delete(from.id)
   into.endDueUs = null
   touch(state, into)
 }
@@ -187,7 +225,7 @@ export function join(state: TrackerState, at: At, joiner: Channel, into: Channel
   const source = callerOf(state, into)
   const call = callOf(state, source)
   const own = callOf(state, joiner)
-  if (call === undefined || call === own || call.ended || own?.ended === true) return
+  if (call === undefined || call === own || isOver(call) || (own !== undefined && isOver(own))) return
   if (own !== undefined) merge(state, own, call)
   else place(state, joiner, call)
   const stage = addStage(state, call, {

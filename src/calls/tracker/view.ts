@@ -20,7 +20,7 @@ export function callView(state: TrackerState, call: Call): CallView {
     id: call.id,
     pbx_id: call.pbxId,
     merged_from: call.mergedFrom,
-    merged_into: null,
+    merged_into: call.mergedInto?.id ?? null,
     parent_id: call.parentId,
     direction: call.direction ?? 'internal',
     state: call.ended ? 'ended' : answered ? 'answered' : isWaiting(state, call) ? 'waiting' : 'ringing',
@@ -41,6 +41,7 @@ export function callView(state: TrackerState, call: Call): CallView {
     recorded: call.recorded && (call.recordings.length === 0 || call.recordings.some((one) => one.kept)),
     hangup: call.ended ? hangupOf(state, call) : null,
     variables: call.variables,
+    stages_omitted: call.stagesOmitted,
     partial: call.partial,
   }
 }
@@ -57,6 +58,9 @@ function queueView(call: Call): CallView['queue'] {
   return { name: queue.name, position: queue.position, wait_duration: between(queue.joinedUs, untilUs) }
 }
 
+/** As many as a body has room for; the owner is the last. */
+const MAX_HANDLERS = 100
+
 /** Who handled the call, in order: the PBX's own extensions that talked; if none did, the outside party that answered. */
 export function handledBy(state: TrackerState, call: Call): Party[] {
   if (call.answeredUs === null && call.answeredBy === null) return []
@@ -66,7 +70,7 @@ export function handledBy(state: TrackerState, call: Call): Party[] {
   const own = talked.filter((stage) => stage.kind === 'user').map((stage) => stageParty(state, stage))
   if (call.direction === 'outbound' && call.from.extension !== null) own.unshift(call.from)
   const list = own.length > 0 ? own : talked.slice(0, 1).map((stage) => stageParty(state, stage))
-  return list.filter((party, index) => !sameParty(list[index - 1], party))
+  return list.filter((party, index) => !sameParty(list[index - 1], party)).slice(-MAX_HANDLERS)
 }
 
 function stageParty(state: TrackerState, stage: Stage): Party {
@@ -78,6 +82,7 @@ function stageParty(state: TrackerState, stage: Stage): Party {
 /** contract: a person's answer, voicemail, who gave up, else what the last attempt came to. */
 export function resultOf(state: TrackerState, call: Call): CallResult {
   if (call.answeredUs !== null || call.answeredBy !== null) return 'answered'
+  if (call.mergedInto?.result) return call.mergedInto.result
   if (call.voicemail) return 'voicemail'
   const last = call.stages.findLast((stage) => stage.parentId === null)
   if (call.lost !== null) return 'no_answer'
@@ -108,7 +113,7 @@ function callerGaveUp(state: TrackerState, call: Call, last: Stage | undefined):
   return channelOf(state, call.root)?.hungUpItself === true
 }
 
-const REFUSED: ReadonlySet<StageResult> = new Set(['busy', 'unavailable', 'congestion'])
+const REFUSED: ReadonlySet<StageResult> = new Set(['busy', 'rejected', 'unavailable', 'congestion'])
 
 const HANGUP_CAUSE_OF: Readonly<Record<StageResult, HangupCause>> = {
   answered: 'normal',
@@ -132,6 +137,7 @@ function hangupOf(state: TrackerState, call: Call): Hangup {
   const last = call.stages.findLast((stage) => stage.legs.length > 0)
   const leg = channelOf(state, last?.legs.at(-1) ?? null)
   if (call.lost !== null) return { cause: call.lost, code: null, by: 'unknown' }
+  if (call.mergedInto !== null) return { cause: 'normal', code: null, by: 'system' }
   const result = resultOf(state, call)
   const code = root?.end?.code ?? leg?.end?.code ?? null
   const by = call.hungUpBy ?? (root?.hungUpItself ? 'caller' : 'system')
@@ -140,8 +146,7 @@ function hangupOf(state: TrackerState, call: Call): Hangup {
   const unallocated = leg?.end?.code === UNALLOCATED || code === UNALLOCATED
   if (unallocated && last?.result === 'unavailable') return { cause: 'invalid_number', code: UNALLOCATED, by }
   const top = call.stages.findLast((stage) => stage.parentId === null)
-  // Declined: the stage says that nobody answered, the cause says why.
-  if (top?.result === 'no_answer' && leg?.end?.result === 'rejected') return { cause: 'rejected', code, by: 'callee' }
+  if (top?.result === 'rejected') return { cause: 'rejected', code, by: 'callee' }
   if (top?.result) return { cause: HANGUP_CAUSE_OF[top.result], code, by }
   return { cause: unallocated ? 'invalid_number' : 'normal', code, by }
 }

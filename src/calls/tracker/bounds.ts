@@ -1,0 +1,86 @@
+import type { Stage as StageView } from '../event.ts'
+import { channelOf, dropChannel, stageOf } from './calls.ts'
+import type { Call, Channel, Stage, TrackerState } from './state.ts'
+import { isUp, isVirtual } from './state.ts'
+
+/**
+ * Keeps a call small, however long it lasts and however often somebody is rung: in memory, in the store and in the bodies that receivers
+ * get. Whoever waits an hour in a queue of twenty makes some thousands of attempts.
+ */
+
+/** Many receivers refuse larger bodies. */
+export const MAX_BODY_BYTES = 256 * 1024
+/** More than fits into a body. */
+const MAX_STAGES = 1_000
+
+/** Forgets what need not be known any more of a call's stages; all of it has been emitted. */
+export function forgetOldStages(state: TrackerState, call: Call): void {
+  foldAttempts(state, call)
+  while (call.stages.length > MAX_STAGES) {
+    const oldest = call.stages.find(isForgettable)
+    if (oldest === undefined) return
+    forgetStage(state, call, oldest)
+    call.stagesOmitted += 1
+  }
+}
+
+const isForgettable = (stage: Stage): boolean => stage.told.ended && !stage.answered && stage.kind !== 'queue'
+
+/** A member of a queue that is rung again and again without answering is one stage: the last attempt, which is counted. */
+function foldAttempts(state: TrackerState, call: Call): void {
+  const last = new Map<string, Stage>()
+  for (const stage of [...call.stages]) {
+    if (!isForgettable(stage) || stageOf(call, stage.parentId)?.kind !== 'queue') continue
+    const member = `${stage.parentId} ${stage.kind} ${stage.target}`
+    const before = last.get(member)
+    last.set(member, stage)
+    if (before !== undefined) forgetStage(state, call, before)
+  }
+}
+
+function forgetStage(state: TrackerState, call: Call, stage: Stage): void {
+  call.stages = call.stages.filter((one) => one !== stage)
+  const gone = new Set<string>()
+  for (const id of stage.legs) for (const channel of chainOf(state, id)) gone.add(channel.id)
+  for (const other of call.stages) for (const id of other.legs) gone.delete(id)
+  gone.delete(call.root ?? '')
+  call.channels = call.channels.filter((id) => !gone.has(id))
+  for (const id of gone) {
+    const channel = channelOf(state, id)
+    if (channel?.callId === call.id) dropChannel(state, channel)
+  }
+}
+
+/** A leg that is gone, and the virtual halves through which it was dialled, where they are gone too. */
+function chainOf(state: TrackerState, legId: string): Channel[] {
+  const chain: Channel[] = []
+  let channel = channelOf(state, legId)
+  while (channel !== undefined && !isUp(channel) && !chain.includes(channel)) {
+    chain.push(channel)
+    const source = channelOf(state, channel.dial?.source ?? null)
+    if (source === undefined || !isVirtual(source) || isUp(source)) return chain
+    const one = channelOf(state, source.pair)
+    if (one === undefined || isUp(one)) return chain
+    chain.push(source)
+    channel = one
+  }
+  return chain
+}
+
+/** Leaves out the oldest unanswered stages, and the oldest answered ones where that is not enough, until `maxBytes` hold the rest. */
+export function stagesWithin(stages: readonly StageView[], maxBytes: number): StageView[] {
+  const sizes = stages.map((stage) => Buffer.byteLength(JSON.stringify(stage)) + 1)
+  let bytes = sizes.reduce((sum, size) => sum + size, 0)
+  const left = new Set(stages.keys())
+  for (const isNext of [isUnanswered, () => true]) {
+    for (const [index, stage] of stages.entries()) {
+      if (bytes <= maxBytes) return stages.filter((_, at) => left.has(at))
+      if (!left.has(index) || !isNext(stage)) continue
+      left.delete(index)
+      bytes -= sizes[index] ?? 0
+    }
+  }
+  return stages.filter((_, at) => left.has(at))
+}
+
+const isUnanswered = (stage: StageView): boolean => stage.answered_at === null && stage.result !== 'answered'

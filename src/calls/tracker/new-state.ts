@@ -1,0 +1,92 @@
+import type { Endpoint } from '../signal.ts'
+import { ANONYMOUS, type Call, type Channel, type Dial } from './state.ts'
+
+/** The beginnings of what the tracker keeps; what an earlier version did not store yet is filled in from here too. */
+
+const NONE: Readonly<Record<string, string>> = {}
+
+/** A call of which nothing is known yet. */
+export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'startedUs'>): Call {
+  return {
+    ...of,
+    linkedIds: [],
+    root: null,
+    channels: [],
+    parentId: null,
+    consultedBy: null,
+    mergedFrom: [],
+    mergedInto: null,
+    clickToCall: false,
+    direction: null,
+    settled: false,
+    from: ANONYMOUS,
+    to: ANONYMOUS,
+    did: null,
+    answeredUs: null,
+    endedUs: null,
+    answeredBy: null,
+    stages: [],
+    stagesOmitted: 0,
+    queues: [],
+    recordings: [],
+    transfers: [],
+    transferCount: 0,
+    transferred: [],
+    recorded: false,
+    voicemail: false,
+    pbxAnswered: false,
+    variables: NONE,
+    partial: false,
+    lost: null,
+    hungUpBy: null,
+    sequence: 0,
+    told: false,
+    startDueUs: null,
+    endDueUs: null,
+    saveDueUs: null,
+    saveLatestUs: null,
+    ended: false,
+  }
+}
+
+export function newChannel(id: string, endpoint: Endpoint): Channel {
+  return {
+    id,
+    callId: null,
+    linkedId: null,
+    endpoint,
+    dialled: null,
+    shown: null,
+    originated: false,
+    upUs: null,
+    bridge: null,
+    room: false,
+    waiting: false,
+    meets: null,
+    held: false,
+    spoke: false,
+    pair: null,
+    half: null,
+    dial: null,
+    goneUs: null,
+    goneArrivedUs: null,
+    end: null,
+    hungUpItself: false,
+    missingUs: null,
+  }
+}
+
+export function newDial(source: string | null, beganUs: number | null, beganArrivedUs: number): Dial {
+  return {
+    source,
+    beganUs,
+    beganArrivedUs,
+    rangUs: null,
+    answeredUs: null,
+    endedUs: null,
+    result: null,
+    forwardedTo: null,
+    stageId: null,
+    leftUs: null,
+  }
+}
