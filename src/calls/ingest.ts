@@ -16,8 +16,8 @@ export type Ingest = {
   feed(signals: readonly Signal[]): boolean
   /** Events that are told but not on disk yet. */
   readonly waiting: () => number
-  /** The calls of an account that are up. */
-  readonly liveCalls: (accountId: number) => LiveCall[]
+  /** The calls of an account that are up, each made as it is asked for. */
+  readonly liveCalls: (accountId: number) => Iterable<LiveCall>
   /** Whether something that was up was not in the last list: the next one decides. */
   readonly isAnyMissing: () => boolean
   /** Calls that are not saved yet. */

@@ -116,14 +116,12 @@ export type LiveCall = {
   readonly stages: StageView[]
 }
 
-/** Returns the calls that are up of the accounts that are asked for. */
-export function liveCalls(state: TrackerState, isMine: (account: string) => boolean = () => true): LiveCall[] {
-  return [...state.calls.values()]
-    .filter((call) => call.told && !call.ended && isMine(call.account))
-    .map((call) => ({
-      pbx: state.pbx,
-      account: call.account,
-      call: callView(state, call),
-      stages: stagesView(call),
-    }))
+/** Gives the calls that are up of the accounts that are asked for, each made when it is asked for: as it is then. */
+export function* liveCalls(
+  state: TrackerState,
+  isMine: (account: string) => boolean = () => true,
+): Generator<LiveCall> {
+  for (const call of state.calls.values())
+    if (call.told && !call.ended && isMine(call.account))
+      yield { pbx: state.pbx, account: call.account, call: callView(state, call), stages: stagesView(call) }
 }

@@ -16,15 +16,18 @@ export type FaultsOptions = {
   newRequestId?: () => string
 }
 
+/** Unless an answer says otherwise: it holds what is for one reader alone, and is what its Content-Type says. */
+const ALWAYS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
+
 /**
- * The first plugin of the application: gives every response its `X-Request-Id`, and turns every failure, the router's and
+ * The first plugin of the application: gives every response its `X-Request-Id` and what keeps it out of caches, and turns every failure, the router's and
  * ours, into the envelope. Whatever is not a Fault is a bug: 500, logged with its cause under the request id, and hidden.
  */
 export function faults(options: FaultsOptions) {
   const { log, routes, draining = () => false, newRequestId = () => newUuid(nowUs()) } = options
   return new Elysia({ name: 'faults' })
     .onRequest(({ set }) => {
-      set.headers['x-request-id'] = newRequestId()
+      Object.assign(set.headers, ALWAYS, { 'x-request-id': newRequestId() })
       if (draining()) throw new Fault('unavailable', 'The service is stopping.', { headers: { connection: 'close' } })
     })
     .onError({ as: 'global' }, ({ error, code, set, request, path }) => {

@@ -16,8 +16,8 @@ export const TRANSLATORS: Translators = { ami: createAmiSignals, esl: createEslS
 
 export type Watch = {
   status(): readonly PbxStatus[]
-  /** The calls of an account that are up. */
-  liveCalls(accountId: number): LiveCall[]
+  /** The calls of an account that are up, each made as it is asked for. */
+  liveCalls(accountId: number): Iterable<LiveCall>
   /** Events that are told but not on disk yet, of all PBXs. */
   waiting(): number
   stop(): Promise<void>
@@ -59,7 +59,9 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
   const closing = await closeOrphaned(options, clock)
   return {
     status: () => watched.map(({ supervisor }) => supervisor.status()),
-    liveCalls: (accountId) => watched.flatMap(({ ingest }) => ingest.liveCalls(accountId)),
+    *liveCalls(accountId) {
+      for (const { ingest } of watched) yield* ingest.liveCalls(accountId)
+    },
     waiting: () => watched.reduce((sum, { ingest }) => sum + ingest.waiting(), 0),
     async stop() {
       await Promise.all(watched.map(({ supervisor }) => supervisor.stop()))

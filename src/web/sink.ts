@@ -1,3 +1,5 @@
+import { nextTurn, takeSlice } from './slice.ts'
+
 /** Where the messages for one reader of an event stream go (WHATWG HTML, 9.2). */
 export type Sink = {
   readonly body: ReadableStream<Uint8Array>
@@ -6,12 +8,20 @@ export type Sink = {
   close(): void
 }
 
+export type SinkOptions = {
+  /** How things are: messages that the reader gets at its own pace, before and among those that are sent to it. */
+  readonly first?: Iterator<{ readonly name: string; readonly data: string }>
+  /** Called once, whoever ends it. */
+  readonly closed: () => void
+}
+
 /** A reader that is this far behind is cut off: it connects again, and starts from how things are then. */
 const MAX_WAITING_CHARS = 1024 * 1024
 
-/** `closed` is called once, whoever ends it. What waits is sent together as soon as the reader takes it. */
-export function openSink(closed: () => void): Sink {
+/** What waits is sent together as soon as the reader takes it. */
+export function openSink({ first, closed }: SinkOptions): Sink {
   const encoder = new TextEncoder()
+  let unread = first
   let waiting: string[] = []
   let chars = 0
   let wake: (() => void) | undefined
@@ -21,6 +31,7 @@ export function openSink(closed: () => void): Sink {
     if (over) return
     over = true
     waiting = []
+    unread = undefined
     wake?.()
     closed()
   }
@@ -33,26 +44,51 @@ export function openSink(closed: () => void): Sink {
     else wake?.()
   }
 
+  async function somethingToSend(): Promise<void> {
+    if (unread !== undefined) await nextTurn()
+    else if (waiting.length === 0 && !over)
+      await new Promise<void>((resolve) => {
+        wake = resolve
+      })
+    wake = undefined
+  }
+
+  /** All that waits, and then some of how things are: so nothing that is older comes after it. */
+  function takeText(): string {
+    const texts = waiting
+    waiting = []
+    chars = 0
+    if (unread === undefined) return texts.join('')
+    const { taken, done } = takeSlice(unread)
+    if (done) unread = undefined
+    return [...texts, ...taken.map(({ name, data }) => messageOf(name, data))].join('')
+  }
+
   return {
     body: new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
-          if (waiting.length === 0 && !over)
-            await new Promise<void>((resolve) => {
-              wake = resolve
-            })
-          wake = undefined
-          if (over) return controller.close()
-          controller.enqueue(encoder.encode(waiting.join('')))
-          waiting = []
-          chars = 0
+          let text = ''
+          try {
+            while (text === '' && !over) {
+              await somethingToSend()
+              if (!over) text = takeText()
+            }
+          } catch (error) {
+            end()
+            throw error
+          }
+          if (over) controller.close()
+          else controller.enqueue(encoder.encode(text))
         },
         cancel: end,
       },
       { highWaterMark: 0 },
     ),
-    message: (name, data) => push(`event: ${name}\ndata: ${data}\n\n`),
+    message: (name, data) => push(messageOf(name, data)),
     comment: (text) => push(`: ${text}\n\n`),
     close: end,
   }
 }
+
+const messageOf = (name: string, data: string): string => `event: ${name}\ndata: ${data}\n\n`

@@ -30,26 +30,28 @@ type EventRow = { id: number; uuid: string; name: string; sequence: number; at: 
 /** More than any call has; a call that has more shows its first ones. */
 const MAX_EVENTS = 500
 
-/** The events of a call in their order, each with what became of it at each webhook. */
-export function readToldEvents(tx: Tx, accountId: number, callId: string): ToldEvent[] {
+/** The events of a call in their order, each with what became of it at each webhook, read as it is asked for. */
+export function* readToldEvents(tx: Tx, accountId: number, callId: string): Generator<ToldEvent> {
   const events = prepared<EventRow, [string, number, number]>(
     tx,
     'SELECT id, uuid, name, sequence, at, body FROM events WHERE call_id = ? AND account_id = ? ORDER BY sequence LIMIT ?',
   ).all(callId, accountId, MAX_EVENTS)
   const deliveries = prepared<Row, [number, number]>(tx, `${DELIVERY} WHERE d.id >= ? AND d.id < ? ORDER BY d.id`)
-  return events.map(({ id, uuid, name, sequence, at, body }) => ({
-    id: uuid,
-    name,
-    sequence,
-    at: rfc3339(at),
-    ...aboutOf(body),
-    deliveries: deliveries.all(id * DELIVERIES_PER_EVENT, (id + 1) * DELIVERIES_PER_EVENT).map(deliveryOf),
-  }))
+  for (const { id, uuid, name, sequence, at, body } of events)
+    yield {
+      id: uuid,
+      name,
+      sequence,
+      at: rfc3339(at),
+      ...aboutOf(body),
+      deliveries: deliveries.all(id * DELIVERIES_PER_EVENT, (id + 1) * DELIVERIES_PER_EVENT).map(deliveryOf),
+    }
 }
 
-/** Of the body that was sent, what an event is about: the rest is the call itself. */
+/** Of the body that was sent, what an event is about: the rest is the call itself. Of one that was erased it is not said. */
 function aboutOf(body: string): Pick<ToldEvent, 'stage' | 'transfer'> {
-  const { stage = null, transfer = null } = JSON.parse(body).data
+  const { erased = false, data } = JSON.parse(body)
+  const { stage = null, transfer = null } = erased ? {} : data
   return { stage, transfer }
 }
 
@@ -58,15 +60,19 @@ export const MAX_COUNTED = 10_000
 
 export type ListedWebhook = { id: number; url: string; occurrence: number; waiting: number }
 
-/** The webhooks of an account's list in order, with how many deliveries wait for each. */
-export function readListed(tx: Tx, accountId: number): ListedWebhook[] {
-  return prepared<ListedWebhook, [number, number]>(
+/** The webhooks of an account's list in order, with how many deliveries wait for each: counted as it is asked for. */
+export function* readListed(tx: Tx, accountId: number): Generator<ListedWebhook> {
+  const listed = prepared<Omit<ListedWebhook, 'waiting'>, [number]>(
     tx,
-    `SELECT w.id, w.url, w.occurrence,
-       (SELECT count(*) FROM (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 0 AND d.due_at IS NULL LIMIT ${MAX_COUNTED}))
-       + (SELECT count(*) FROM (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id AND d.state = 0 AND d.due_at IS NOT NULL LIMIT ${MAX_COUNTED})) AS waiting
-     FROM webhooks w WHERE w.account_id = ? AND w.position IS NOT NULL ORDER BY w.position LIMIT ?`,
-  ).all(accountId, 100)
+    'SELECT id, url, occurrence FROM webhooks WHERE account_id = ? AND position IS NOT NULL ORDER BY position',
+  ).all(accountId)
+  const count = prepared<{ waiting: number }, [number, number]>(
+    tx,
+    `SELECT
+       (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE webhook_id = ? AND state = 0 AND due_at IS NULL LIMIT ${MAX_COUNTED}))
+       + (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE webhook_id = ? AND state = 0 AND due_at IS NOT NULL LIMIT ${MAX_COUNTED})) AS waiting`,
+  )
+  for (const webhook of listed) yield { ...webhook, waiting: count.get(webhook.id, webhook.id)?.waiting ?? 0 }
 }
 
 export function readAccountOf(tx: Tx, webhookId: number): number | undefined {

@@ -17,28 +17,35 @@ export type StreamOptions = {
   auth: AuthService
   /** These deliveries as they are now, each with its account. */
   deliveries: (ids: readonly number[]) => readonly { accountId: number; delivery: Delivery }[]
-  /** The calls that are up. */
-  liveCalls: (accountId: number) => readonly { call: Call }[]
+  /** The calls that are up, each made as it is asked for. */
+  liveCalls: (accountId: number) => Iterable<{ call: Call }>
   heartbeatMs?: number
 }
 
 /** A comment comes at least this often, so that a broken connection shows; and a token that was revoked ends its stream then. */
 const HEARTBEAT_MS = 15_000
-const MAX_STREAMS = 256
-/** So that one account cannot take all of them. */
-const MAX_STREAMS_OF_ACCOUNT = 64
+/** Of these an account is sure, whatever others hold. */
+const SURE_OF_ACCOUNT = 16
+const MAX_OF_ACCOUNT = 64
+/** What all accounts together hold beyond what they are sure of. */
+const MAX_SHARED = 256
+/** A reader that does not take the end of its stream is cut off. */
+const END_WITHIN_S = 5
 const READ_AT_ONCE = 256
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'x-accel-buffering': 'no',
+  // Nothing else is asked on this connection: an end of the stream is its end.
+  connection: 'close',
 }
 
 type Client = { accountId: number; token: string; sink: Sink }
 
 export type Streams = {
-  open(accountId: number, token: string): Response
+  /** Opens a stream; `closed` is called when it ended on this side. @throws Fault 429 when too many are open. */
+  open(accountId: number, token: string, closed?: () => void): Response
   stop(): Promise<void>
 }
 
@@ -79,24 +86,29 @@ export function startStreams(options: StreamOptions): Streams {
     for (const client of [...clients]) beat(client).catch(() => client.sink.comment('still here'))
   }, heartbeatMs)
 
+  function* snapshot(accountId: number) {
+    for (const { call } of liveCalls(accountId)) yield { name: 'call', data: JSON.stringify(call) }
+  }
+
   return {
-    open(accountId, token) {
-      const own = [...clients].filter((client) => client.accountId === accountId).length
-      if (clients.size >= MAX_STREAMS || own >= MAX_STREAMS_OF_ACCOUNT)
-        throw new Fault('too_many_requests', 'Too many streams are open.', { headers: { 'retry-after': '30' } })
-      const client: Client = {
-        accountId,
-        token,
-        sink: openSink(() => {
+    open(accountId, token, closed = () => {}) {
+      if (!hasRoom(clients, accountId))
+        throw new Fault('too_many_requests', 'Too many streams are open. Close one, or try again later.', {
+          headers: { 'retry-after': '30', connection: 'close' },
+        })
+      const sink = openSink({
+        first: snapshot(accountId),
+        closed() {
           clients.delete(client)
           listen()
-        }),
-      }
+          closed()
+        },
+      })
+      const client: Client = { accountId, token, sink }
       clients.add(client)
       listen()
-      client.sink.comment('the stream of this account')
-      for (const { call } of liveCalls(accountId)) client.sink.message('call', JSON.stringify(call))
-      return new Response(client.sink.body, { headers: STREAM_HEADERS })
+      sink.comment('the stream of this account')
+      return new Response(sink.body, { headers: STREAM_HEADERS })
     },
     async stop() {
       clearInterval(heart)
@@ -104,6 +116,15 @@ export function startStreams(options: StreamOptions): Streams {
       for (const client of [...clients]) client.sink.close()
     },
   }
+}
+
+function hasRoom(clients: Iterable<Client>, accountId: number): boolean {
+  const held = new Map<number, number>()
+  for (const client of clients) held.set(client.accountId, (held.get(client.accountId) ?? 0) + 1)
+  const own = held.get(accountId) ?? 0
+  if (own < SURE_OF_ACCOUNT) return true
+  const shared = held.values().reduce((sum, count) => sum + Math.max(0, count - SURE_OF_ACCOUNT), 0)
+  return own < MAX_OF_ACCOUNT && shared < MAX_SHARED
 }
 
 const failed = (description: string) => ({
@@ -117,9 +138,10 @@ export function streamRoutes(auth: AuthService, streams: Streams) {
     ({ accountId, bearer, request, server }) => {
       // Elysia answers HEAD from what GET gives, to its end: a stream has none.
       if (request.method === 'HEAD') return new Response(null, { headers: STREAM_HEADERS })
-      // The server's idle timeout would cut a quiet stream.
+      const stream = streams.open(accountId, bearer ?? '', () => server?.timeout(request, END_WITHIN_S))
+      // The server's idle timeout would cut a quiet stream. One that is refused keeps it.
       server?.timeout(request, 0)
-      return streams.open(accountId, bearer ?? '')
+      return stream
     },
     {
       detail: {

@@ -24,6 +24,8 @@ export async function startApi(db: Database, routes: (auth: AuthService) => AnyE
       await db.commit(addToken, { userId: user.id, atUs: 1, ...hashes })
       return token
     },
+    /** Requests that are not answered to their end. */
+    pendingRequests: () => root.server?.pendingRequests ?? 0,
     stop: () => server.stop(),
   }
 }

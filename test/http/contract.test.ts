@@ -231,6 +231,24 @@ describe('what an answer says', () => {
     expect(wrong.body).toEqual(unknown.body)
   })
 
+  test.each<[string, string, string]>([
+    ['GET', '/auth/me', 'no-store'],
+    ['PUT', LIST, 'no-store'],
+    ['GET', LIST, 'no-store'],
+    ['GET', '/overview', 'no-store'],
+    ['HEAD', '/stream', 'no-store'],
+    ['GET', '/nothing', 'no-store'],
+    ['DELETE', LIST, 'no-store'],
+    ['GET', '/health', 'no-store'],
+    ['POST', '/auth/login', 'no-store'],
+    ['GET', '/openapi.json', 'no-cache'],
+    ['GET', '/docs', 'no-cache'],
+    ['GET', '/', 'no-cache'],
+  ])('no cache keeps %s %s, and nobody guesses what it is', async (method, path, caching) => {
+    const { headers } = await fetch(app.url + path, { method, headers: { authorization: `Bearer ${token}` } })
+    expect([headers.get('cache-control'), headers.get('x-content-type-options')]).toEqual([caching, 'nosniff'])
+  })
+
   test('every response has a request id of its own', async () => {
     const ids = await Promise.all(
       ['/health', '/nothing', '/auth/me', '/openapi.json', '/docs'].map(async (path) =>

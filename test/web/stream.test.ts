@@ -119,17 +119,24 @@ describe('GET /stream of the compiled file', () => {
   })
 })
 
+/** Messages of 10 kB; the first takes longer to make than a slice may. */
+function* heavy(count: number) {
+  const untilMs = performance.now() + 10
+  while (performance.now() < untilMs);
+  for (let n = 0; n < count; n += 1) yield { name: 'call', data: `"${n} ${'x'.repeat(10_000)}"` }
+}
+
 describe('one reader', () => {
   test('that falls behind is cut off, and costs no more than what may wait', async () => {
     let closed = 0
-    const sink = openSink(() => void closed++)
+    const sink = openSink({ closed: () => void closed++ })
     for (let sent = 0; sent < 3_000; sent++) sink.message('event', 'x'.repeat(1_000))
     expect(closed).toBe(1)
     expect(await new Response(sink.body).text()).toBe('')
   })
 
   test('gets together what came while it was away', async () => {
-    const sink = openSink(() => {})
+    const sink = openSink({ closed: () => {} })
     sink.comment('hello')
     sink.message('call', '{"a":1}')
     const reader = sink.body.getReader()
@@ -144,9 +151,37 @@ describe('one reader', () => {
 
   test('that leaves is forgotten', async () => {
     let closed = 0
-    const sink = openSink(() => void closed++)
+    const sink = openSink({ closed: () => void closed++ })
     await sink.body.cancel()
     sink.message('call', '1')
     expect(closed).toBe(1)
+  })
+
+  test('gets at its own pace how things are, however much that is, and between it what comes meanwhile', async () => {
+    const sink = openSink({ first: heavy(300), closed: () => {} })
+    const reader = sink.body.getReader()
+    const read = async () => new TextDecoder().decode((await reader.read()).value)
+    const parts = [await read()]
+    sink.message('event', 'meanwhile')
+    while (!parts.at(-1)?.includes('"299 ')) parts.push(await read())
+    expect(parts[1]).toStartWith('event: event\ndata: meanwhile\n\nevent: call')
+    const told: string[] = []
+    const decode = eventStreamDecoder(
+      ({ name, data }) => void (name === 'call' && told.push(data.slice(1).split(' ', 1).join())),
+    )
+    decode(parts.join(''))
+    expect(told).toEqual(Array.from({ length: 300 }, (_, n) => String(n)))
+    await reader.cancel()
+  })
+
+  test('that cannot be told how things are is let go', async () => {
+    let closed = 0
+    const broken = (function* () {
+      yield { name: 'call', data: '1' }
+      throw new Error('broken')
+    })()
+    const sink = openSink({ first: broken, closed: () => void closed++ })
+    expect(new Response(sink.body).text()).rejects.toThrow('broken')
+    await until('it was let go', () => closed === 1)
   })
 })

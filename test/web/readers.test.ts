@@ -1,0 +1,198 @@
+import { describe, expect, test } from 'bun:test'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { Value } from '@sinclair/typebox/value'
+import { Elysia } from 'elysia'
+import type { AuthService } from '../../src/auth/service.ts'
+import { removeTokens } from '../../src/auth/store.ts'
+import { eraseCalls } from '../../src/calls/erase-store.ts'
+import { openDatabase } from '../../src/db/database.ts'
+import { newEmitter } from '../../src/deliveries/emitter.ts'
+import { enqueue } from '../../src/deliveries/outbox.ts'
+import { EXAMPLES } from '../../src/openapi/examples.ts'
+import { type LiveCall, Overview } from '../../src/web/model.ts'
+import { overviewRoutes } from '../../src/web/overview.ts'
+import { type Streams, startStreams, streamRoutes } from '../../src/web/stream.ts'
+import { createTally } from '../../src/web/tally.ts'
+import { startApi } from '../help/api.ts'
+import { emptyFolder } from '../help/app.ts'
+import { ask } from '../help/client.ts'
+import { until } from '../help/receiver.ts'
+
+const MANY = 10_000
+
+/** So many calls that are up, each with a stage. */
+function* calls(count: number): Generator<LiveCall> {
+  const data = EXAMPLES[2]?.data
+  if (data?.name !== 'dial_answered') throw new Error('the third example is that of dial_answered')
+  for (let n = 0; n < count; n += 1)
+    yield { pbx: 'office', call: { ...data.call, id: `call ${n}` }, stages: [data.stage] }
+}
+
+/** A real server with what readers ask for; its accounts have so many calls. */
+async function startReaders(count = 0, heartbeatMs = 60_000) {
+  const folder = emptyFolder()
+  const db = openDatabase(join(folder.path, 'hookswitch.db'))
+  const emitter = newEmitter()
+  const held: { auth?: AuthService; streams?: Streams } = {}
+  const api = await startApi(db, (auth) => {
+    held.auth = auth
+    const streams = startStreams({ emitter, auth, heartbeatMs, deliveries: () => [], liveCalls: () => calls(count) })
+    held.streams = streams
+    const tally = createTally({ emitter, accountOf: () => undefined })
+    const health = () => ({ state: 'up' as const, downForMs: undefined })
+    const sources = { db, tally, health, liveCalls: () => calls(count), pbxs: () => [] }
+    return new Elysia().use(streamRoutes(auth, streams)).use(overviewRoutes(auth, sources))
+  })
+  return {
+    ...api,
+    db,
+    emitter,
+    forget: () => held.auth?.forget(),
+    async [Symbol.asyncDispose]() {
+      await held.streams?.stop()
+      await api.stop()
+      await db.stop()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+/** A client that asks by hand, and sees when the other end closes. */
+function askByHand(url: string, token: string, { reads = true } = {}) {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  const state = { text: '', closed: false }
+  socket.on('data', (chunk) => {
+    state.text += chunk
+  })
+  socket.on('error', () => {})
+  socket.on('close', () => {
+    state.closed = true
+  })
+  if (!reads) socket.pause()
+  socket.write(`GET /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+  return { state, read: () => socket.resume(), [Symbol.dispose]: () => void socket.destroy() }
+}
+
+/** Streams by hand, one for each token, until every one of them is answered. */
+async function openByHand(url: string, tokens: readonly string[]) {
+  const clients = tokens.map((token) => askByHand(url, token))
+  const codes = () => clients.map(({ state }) => Number(/^HTTP\/1.1 (\d+)/.exec(state.text)?.[1]))
+  await until('all are answered', () => codes().every((code) => code > 0))
+  return { codes, drop: () => clients.forEach((client) => void client[Symbol.dispose]()) }
+}
+
+describe(`with ${MANY} calls up`, () => {
+  test('the stream tells each of them first', async () => {
+    await using readers = await startReaders(MANY)
+    using reader = askByHand(readers.url, await readers.logIn('a'))
+    await until('the last one is told', () => reader.state.text.includes(`"id":"call ${MANY - 1}"`))
+    expect(reader.state.text.split('event: call\n')).toHaveLength(MANY + 1)
+  }, 40_000)
+
+  test('the overview has all of them, and is what its schema says', async () => {
+    await using readers = await startReaders(MANY)
+    const { status, body, headers } = await ask(readers, 'GET', '/overview', { token: await readers.logIn('a') })
+    expect([status, headers.get('content-type')]).toEqual([200, 'application/json'])
+    const { result, ...envelope } = body
+    expect(envelope).toEqual({ status: 'success', code: 200, message: 'This is how things are.' })
+    if (!Value.Check(Overview, result)) throw new Error(String(Value.Errors(Overview, result).First()?.path))
+    expect(result.calls.length).toBe(MANY)
+    expect(result.calls.at(-1)?.call.id).toBe(`call ${MANY - 1}`)
+  })
+})
+
+test.each([
+  ['of an account without calls', 0, '/overview'],
+  ['without the calls that are up', 10, '/overview?calls=none'],
+])('the overview %s is what its schema says', async (_, count, path) => {
+  await using readers = await startReaders(count)
+  const { body } = await ask(readers, 'GET', path, { token: await readers.logIn('a') })
+  if (!Value.Check(Overview, body.result)) throw new Error('it does not fit')
+  expect(body.result.calls).toEqual([])
+})
+
+test('an account is sure of 16 streams, whatever others hold, and gets more while there are some', async () => {
+  await using readers = await startReaders()
+  const tokens: string[] = []
+  for (let n = 0; n < 7; n += 1) tokens.push(await readers.logIn(`account${n}`))
+  const taken = await openByHand(
+    readers.url,
+    tokens.slice(0, 6).flatMap((token) => Array<string>(65).fill(token)),
+  )
+  const isOpen = (code: number) => code === 200
+  const byAccount = tokens.slice(0, 6).map(
+    (_, n) =>
+      taken
+        .codes()
+        .slice(n * 65, (n + 1) * 65)
+        .filter(isOpen).length,
+  )
+  // 48 more than 16 is what one may have, 256 more is what all together may.
+  expect(Math.max(...byAccount)).toBe(64)
+  expect(Math.min(...byAccount)).toBeGreaterThanOrEqual(16)
+  expect(byAccount.reduce((sum, count) => sum + count)).toBe(6 * 16 + 256)
+  const last = await openByHand(readers.url, Array<string>(17).fill(tokens[6] ?? ''))
+  expect(last.codes().filter(isOpen)).toHaveLength(16)
+  taken.drop()
+  last.drop()
+}, 60_000)
+
+describe('the connection is closed', () => {
+  test('of a reader that is refused', async () => {
+    await using readers = await startReaders()
+    const token = await readers.logIn('a')
+    const statuses = await openByHand(readers.url, Array(64).fill(token))
+    expect(new Set(statuses.codes())).toEqual(new Set([200]))
+    using refused = askByHand(readers.url, token)
+    await until('it is closed', () => refused.state.closed)
+    expect(refused.state.text).toStartWith('HTTP/1.1 429')
+    statuses.drop()
+  })
+
+  test('of a reader whose token is revoked', async () => {
+    await using readers = await startReaders(0, 50)
+    using reader = askByHand(readers.url, await readers.logIn('a'))
+    await until('it is open', () => reader.state.text.includes(': the stream'))
+    await readers.db.commit(removeTokens, 'a@example.com')
+    readers.forget()
+    await until('it is closed', () => reader.state.closed)
+  })
+
+  test('of a reader that takes nothing', async () => {
+    await using readers = await startReaders()
+    using reader = askByHand(readers.url, await readers.logIn('a'), { reads: false })
+    await until('it is open', () => readers.pendingRequests() === 1)
+    const event = { uuid: '', callId: '', name: 'call_started', sequence: 1, atUs: 0, id: 1, accountId: 1, sinceUs: 0 }
+    const body = JSON.stringify({ data: { call: {}, filler: 'x'.repeat(100_000) } })
+    const accountId = 2
+    await until('it is cut off', () => {
+      readers.emitter.emit('stored', [{ ...event, accountId, body, deliveries: [] }])
+      return readers.pendingRequests() === 0
+    })
+    reader.read()
+    await until('it is closed', () => reader.state.closed)
+  }, 60_000)
+})
+
+test('the events of a call that was erased say nothing of whom they were about', async () => {
+  await using readers = await startReaders()
+  const token = await readers.logIn('a')
+  const [, , , , attended] = EXAMPLES
+  if (attended === undefined) throw new Error('there is an example of an attended transfer')
+  const { data } = attended
+  const event = {
+    uuid: data.id,
+    callId: data.call.id,
+    name: data.name,
+    sequence: 1,
+    atUs: 0,
+    body: JSON.stringify(attended),
+  }
+  await readers.db.commit(enqueue, { accountId: 2, events: [event], nowUs: 0 })
+  const told = () => ask(readers, 'GET', `/call/${data.call.id}/event`, { token })
+  expect((await told()).body.result).toMatchObject([{ transfer: { kind: 'attended' } }])
+  await readers.db.commit(eraseCalls, { ids: [data.call.id] })
+  const { status, body } = await told()
+  expect([status, body.result]).toMatchObject([200, [{ id: data.id, stage: null, transfer: null }]])
+})
