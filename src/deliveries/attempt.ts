@@ -1,10 +1,13 @@
 import { type AllowList, newJudge } from '../lib/net.ts'
 import { type NowUs, nowUs as wallUs } from '../lib/time.ts'
 import { keptOf } from './answer.ts'
+import { isOutOfFiles, reasonOf, wasClosed, wasNotConnected } from './attempt-failure.ts'
 import { createDeadlines } from './deadlines.ts'
+import { createKeptConnections } from './kept-connections.ts'
 import { newResolver, type Resolve } from './resolver.ts'
 import { type Outcome, parseRetryAfter } from './schedule.ts'
-import type { Target } from './target.ts'
+import { watchConnecting } from './silent-address.ts'
+import type { Place, Target } from './target.ts'
 
 /** One POST, as it is to be sent. */
 export type Request = {
@@ -30,6 +33,8 @@ export type AttemptOptions = {
   /** An egress proxy, which then has to guard: names are looked up there. */
   readonly proxy?: string
   readonly timeoutMs?: number
+  /** How long an address that takes no connection is waited for while there is another. */
+  readonly nextAddressMs?: number
   readonly resolve?: Resolve
   readonly nowUs?: NowUs
 }
@@ -37,26 +42,19 @@ export type AttemptOptions = {
 /** Contract 1: the receiver must answer within 10 seconds, looking up and connecting included. */
 export const TIMEOUT_MS = 10_000
 export const USER_AGENT = 'HookswitchHttpAgent/1.0'
+/** RFC 8305 gives a connection 2 s at most before the next address is tried. */
+const NEXT_ADDRESS_MS = 2_000
 /** Of a name with many addresses, those that are tried when none can be connected to. */
 const MAX_ADDRESSES = 3
-/** A connection that breaks later than this was broken by whoever had the request. */
-const STALE_WITHIN_MS = 1_000
-const ADDRESSES_KEPT = 4_096
-
-/** Where a request may go. `address` is `null` behind a proxy; `index` is its place among those that may be tried. */
-type Place = {
-  readonly url: string
-  readonly address: string | null
-  readonly index: number
-  readonly keepalive: boolean
-}
+const OUT_OF_FILES = 'this machine has no file descriptor left: raise the limit (ulimit -n, LimitNOFILE=)'
 
 /** Makes the one function that calls receivers. It never throws: what goes wrong is an outcome. */
 export function newAttempt(options: AttemptOptions): Attempt {
-  const { allow, proxy, timeoutMs = TIMEOUT_MS, resolve = newResolver(), nowUs = wallUs } = options
+  const { allow, proxy, timeoutMs = TIMEOUT_MS, nextAddressMs = NEXT_ADDRESS_MS } = options
+  const { resolve = newResolver(), nowUs = wallUs } = options
   const refusalOf = newJudge(allow)
-  /** URLs that answered: there may be a kept connection. */
-  const answered = new Set<string>()
+  const connections = createKeptConnections()
+  const connecting = watchConnecting(nextAddressMs)
   const deadlines = createDeadlines(timeoutMs)
 
   // One function for the whole way, since each promise more is felt at 20,000 attempts a second.
@@ -68,25 +66,35 @@ export function newAttempt(options: AttemptOptions): Attempt {
     try {
       const found = proxy === undefined ? addressesOf(target) : []
       const places = placesOf(target, found instanceof Promise ? await within(found, deadline.signal) : found)
-      if (typeof places === 'string') return unreachable(places, null, startedMs)
-      let place = places[0]
-      while (place !== undefined) {
+      if (typeof places === 'string') return failed({ kind: 'unreachable', reason: places }, null, startedMs)
+      let resent = false
+      for (let index = 0; ; ) {
+        const place = places[index]
+        if (place === undefined) throw new Error('no address is left')
         address = place.address
-        const sentMs = performance.now()
+        const kept = !resent && connections.take(place.origin)
+        const watch = kept || index + 1 === places.length ? undefined : connecting.begin(place, deadline.signal)
         try {
-          const response = await fetch(place.url, init(request, deadline.signal, place.keepalive, proxy))
+          const signal = watch === undefined ? deadline.signal : watch.signal
+          const response = await fetch(place.url, init(request, signal, !resent, proxy))
+          watch?.end()
           const durationMs = Math.round(performance.now() - startedMs)
-          if (place.keepalive) remember(place.url)
           const outcome = outcomeOf(response, nowUs)
-          return { outcome, durationMs, address, response: await keptOf(response, timeoutMs - durationMs) }
+          const text = await keptOf(response, timeoutMs - durationMs)
+          if (!resent) connections.give(place.origin)
+          return { outcome, durationMs, address, response: text }
         } catch (error) {
-          place = nextPlace(places, place, error, sentMs)
-          if (place === undefined) throw error
+          watch?.end()
+          // A kept connection may be closed by its other end just as the request goes out: that is no failure of the receiver, and it is
+          // sent again on a new one. Its webhook-id lets a receiver that had got it all the same tell.
+          if (kept && wasClosed(error)) resent = true
+          else if (wasNotConnected(error) && index + 1 < places.length) index += 1
+          else throw error
         }
       }
-      throw new Error('no address is left')
     } catch (error) {
-      return unreachable(reasonOf(error, timeoutMs), address, startedMs)
+      if (isOutOfFiles(error)) return failed({ kind: 'unsent', reason: OUT_OF_FILES }, address, startedMs)
+      return failed({ kind: 'unreachable', reason: reasonOf(error, timeoutMs) }, address, startedMs)
     } finally {
       deadline.end()
     }
@@ -98,31 +106,18 @@ export function newAttempt(options: AttemptOptions): Attempt {
 
   /** Those of the addresses that may be called, or why none may. */
   function placesOf(target: Target, found: readonly string[]): readonly Place[] | string {
-    if (proxy !== undefined) return [{ url: target.plain, address: null, index: 0, keepalive: true }]
-    const allowed = found.filter((one) => refusalOf(one) === undefined).slice(0, MAX_ADDRESSES)
+    if (proxy !== undefined) return [{ url: target.plain, origin: target.url.origin, address: null }]
+    const allowed = found.filter((one) => refusalOf(one) === undefined)
     if (allowed.length === 0) return refusal(target, found[0], refusalOf)
-    return allowed.map((one, index) => ({ url: target.at(one), address: one, index, keepalive: true }))
-  }
-
-  /**
-   * Where a request that failed may go at once. A kept connection may be closed by its other end just as the request goes out: that
-   * is no failure of the receiver, and it is sent again on a new one. Its webhook-id lets a receiver that had got it all the same
-   * tell. From an address that cannot be connected to it goes to the next.
-   */
-  function nextPlace(places: readonly Place[], place: Place, error: unknown, sentMs: number): Place | undefined {
-    const kept = place.keepalive && answered.delete(place.url)
-    if (kept && performance.now() - sentMs < STALE_WITHIN_MS && wasClosed(error)) return { ...place, keepalive: false }
-    return wasNotConnected(error) ? places[place.index + 1] : undefined
-  }
-
-  function remember(url: string): void {
-    if (answered.size >= ADDRESSES_KEPT) answered.clear()
-    answered.add(url)
+    return connecting
+      .sorted(target, allowed)
+      .slice(0, MAX_ADDRESSES)
+      .map((one) => target.at(one))
   }
 }
 
-const unreachable = (reason: string, address: string | null, startedMs: number): Attempted => ({
-  outcome: { kind: 'unreachable', reason },
+const failed = (outcome: Outcome, address: string | null, startedMs: number): Attempted => ({
+  outcome,
   durationMs: Math.round(performance.now() - startedMs),
   address,
   response: null,
@@ -178,49 +173,4 @@ function refusal(
   if (address === undefined) return `${target.name} has no address`
   const why = refusalOf(address) ?? ''
   return target.literal === undefined ? `${target.name}: ${why}` : why
-}
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
-
-const wasNotConnected = (error: unknown): boolean =>
-  /^(ConnectionRefused|FailedToOpenSocket|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH)$/.test(codeOf(error))
-
-const wasClosed = (error: unknown): boolean => /^(ConnectionClosed|ECONNRESET|EPIPE)$/.test(codeOf(error))
-
-const WORDS: Readonly<Record<string, string>> = {
-  ConnectionRefused: 'connection refused',
-  FailedToOpenSocket: 'cannot connect',
-  ConnectionClosed: 'connection closed before an answer',
-  ECONNRESET: 'connection reset before an answer',
-  ECONNREFUSED: 'connection refused',
-  // c-ares does not tell these two apart.
-  DNS_ENOTFOUND: 'the name is unknown, or has no address',
-  DNS_ENODATA: 'the name has no address',
-  DNS_ESERVFAIL: 'the name server failed',
-  DNS_ETIMEOUT: 'the name server did not answer',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is self-signed',
-  CERT_HAS_EXPIRED: 'the certificate has expired',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is of an unknown authority, or its chain is not whole',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate is of an unknown authority, or its chain is not whole',
-  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is of an unknown authority',
-  EPROTO: 'the TLS handshake failed: does the receiver speak TLS on this port?',
-  EHOSTUNREACH: 'there is no way to this address',
-  ENETUNREACH: 'there is no way to this address',
-  ETIMEDOUT: 'the connection timed out',
-  ENOTFOUND: 'the name is unknown',
-  ERR_PROXY_TUNNEL: 'the proxy refused the connection',
-  Malformed_HTTP_Response: 'the answer is not HTTP',
-  UnrequestedUpgrade: 'the answer wants another protocol',
-}
-
-/** What went wrong, in plain words. */
-export function reasonOf(error: unknown, timeoutMs: number): string {
-  if (error instanceof Error && error.name === 'TimeoutError') return `no answer within ${timeoutMs / 1_000} s`
-  const code = codeOf(error)
-  const message = error instanceof Error ? error.message : String(error)
-  // What fetch adds for developers, the URL too, is none of the log's business.
-  const told = message.replace(/ (fetching "|For more information, ).*$/s, '')
-  return WORDS[code] ?? (code === '' ? told : `${told} (${code})`)
 }

@@ -13,7 +13,7 @@ import { type Observer, silent } from './observer.ts'
 import { createReceivers } from './receivers.ts'
 import { type Ended, stateNumber } from './record-store.ts'
 import { createRecorder } from './recorder.ts'
-import { DEFAULT_SCHEDULE_MS, next, wholeScheduleUs } from './schedule.ts'
+import { DEFAULT_SCHEDULE_MS, failureOf, next, statusOf, wholeScheduleUs } from './schedule.ts'
 
 export type DispatcherOptions = {
   readonly db: Database
@@ -43,6 +43,9 @@ export type Dispatcher = {
 
 /** How often the clock is looked at: for retries, probes, and what takes long. */
 const TICK_MS = 25
+/** How long nothing is sent when this machine has nothing to send with. */
+const PAUSE_US = SECOND
+const SAY_UNSENT_US = 60 * SECOND
 /** How often it is seen to that what has to end without an attempt ends. */
 const CARE_MS = 5_000
 
@@ -61,6 +64,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const caretaker = { db, lanes, feed, receivers, nowUs, steadyUs, maxAgeUs, ended: endedUntried }
   let stopping = false
   let pumping = false
+  /** Since attempts could not begin lately, the next do then. */
+  let pausedToUs = 0
+  let saidUnsentUs = Number.NEGATIVE_INFINITY
   let idle: (() => void) | undefined
 
   function recorded(items: readonly Item[], overtaken: readonly number[]): void {
@@ -87,7 +93,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   function pump(): void {
-    if (pumping || stopping || recorder.congested()) return
+    if (pumping || stopping || recorder.congested() || steadyUs() < pausedToUs) return
     pumping = true
     try {
       if (feed.refill() === 'more') setImmediate(pump)
@@ -116,6 +122,10 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   function land(flight: Flight, atUs: number, attempted: Attempted): void {
     const { item, line, probe } = flight
     const { outcome } = attempted
+    if (outcome.kind === 'unsent') {
+      putBack(flight, outcome.reason)
+      return
+    }
     // Clocks are read once for all that follows from one answer.
     const [endedUs, landedUs] = [nowUs(), steadyUs()]
     const change = lanes.ended(flight, outcome, landedUs)
@@ -127,6 +137,20 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     lanes.release(flight, landedUs)
     if (change !== undefined) changed(change, item.webhookId)
     if (ended.state === 'failed') sayFailed(item, attempted)
+    if (stopping && lanes.inFlight === 0) idle?.()
+  }
+
+  /** What could not be sent for a reason of our own is as if it had never begun; others would fare no better just now. */
+  function putBack(flight: Flight, reason: string): void {
+    const atUs = steadyUs()
+    if (atUs >= saidUnsentUs + SAY_UNSENT_US) {
+      saidUnsentUs = atUs
+      log.error({ reason }, 'attempts cannot begin: they are tried again every second, and none is counted')
+    }
+    pausedToUs = atUs + PAUSE_US
+    lanes.ended(flight, { kind: 'unsent', reason }, atUs)
+    feed.putBack(flight.item)
+    lanes.release(flight, atUs)
     if (stopping && lanes.inFlight === 0) idle?.()
   }
 
@@ -154,8 +178,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     probe: boolean,
   ): Ended {
     const { outcome, durationMs, address, response } = attempted
-    const status = outcome.kind === 'unreachable' ? null : outcome.status
-    const error = outcome.kind === 'unreachable' ? outcome.reason : null
+    const [status, error] = [statusOf(outcome), failureOf(outcome)]
     const dueUs = state === 'pending' ? (item.dueUs ?? null) : null
     const endedUs = state === 'pending' ? null : answeredUs
     const delivery = [stateNumber(state), item.tries, item.attemptsMade, dueUs, endedUs, item.sinceUs, item.id] as const
@@ -163,7 +186,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   function sayFailed(item: Item, { outcome }: Attempted): void {
-    const answer = outcome.kind === 'unreachable' ? outcome.reason : outcome.status
+    const answer = failureOf(outcome) ?? statusOf(outcome)
     const url = receivers.get(item.webhookId)?.target.plain
     const facts = { webhook: item.webhookId, url, delivery: item.id, event: item.uuid, call: item.callId, answer }
     log.warn(facts, 'a delivery has failed for good: hookswitch delivery retry sends it again')

@@ -176,6 +176,11 @@ export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
       else if (source.later.length < MAX_LATER) source.later.push(item)
       else leave(item)
     },
+    /** An attempt on an item did not begin: it waits as before. */
+    putBack(item: Item): void {
+      if (item.leaving) leave(item)
+      else lanes.add(item, steadyUs())
+    },
     settled(item: Item, overtaken: boolean): void {
       item.unrecorded -= 1
       if (overtaken) forget(item)

@@ -35,6 +35,7 @@ export const newHealth = (): Health => ({ row: 0, window: FIRST_WINDOW, proven: 
  * @returns what it changed, if anything.
  */
 export function judge(health: Health, outcome: Outcome, probe: boolean, nowUs: number): Change {
+  if (outcome.kind === 'unsent') return undefined
   if (isTrouble(outcome)) return troubled(health, probe, nowUs)
   const wasDown = health.down !== undefined
   health.row = 0

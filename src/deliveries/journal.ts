@@ -22,7 +22,7 @@ export function newJournal(log: Log, read: Tx): Observer {
           name: event,
           webhook: webhookId,
           url: urlOf(webhookId),
-          ...(outcome.kind === 'unreachable' ? { reason: outcome.reason } : { status: outcome.status }),
+          ...('reason' in outcome ? { reason: outcome.reason } : { status: outcome.status }),
           durationMs,
           attempt: attemptsMade,
           ...(probe ? { probe } : {}),

@@ -1,5 +1,6 @@
 import { type AllowList, newJudge } from '../lib/net.ts'
-import { reasonOf, USER_AGENT } from './attempt.ts'
+import { USER_AGENT } from './attempt.ts'
+import { reasonOf } from './attempt-failure.ts'
 import { newResolver, type Resolve } from './resolver.ts'
 import type { Target } from './target.ts'
 
@@ -26,7 +27,7 @@ export async function reach(target: Target, allow: AllowList, resolve: Resolve =
       return { kind: 'refused', reason }
     }
     const pinned = target.literal === undefined && target.url.protocol === 'https:'
-    const { status, headers } = await fetch(target.at(address), {
+    const { status, headers } = await fetch(target.at(address).url, {
       method: 'HEAD',
       headers: { host: target.host, 'user-agent': USER_AGENT },
       redirect: 'manual',

@@ -5,6 +5,7 @@ import { type NowUs, rfc3339, SECOND, nowUs as wallUs } from '../lib/time.ts'
 import type { Attempt } from './attempt.ts'
 import type { Tested } from './model.ts'
 import { accountName, readListed } from './receiver-store.ts'
+import { failureOf, statusOf } from './schedule.ts'
 
 type Dependencies = { readonly db: Database; readonly attempt: Attempt; readonly nowUs?: NowUs }
 
@@ -27,9 +28,9 @@ export async function sendSample(deps: Dependencies, accountId: number, url: str
   const signature = receiver.sign(id, timestampS, body)
   const { outcome, durationMs, response } = await attempt({ target: receiver.target, id, timestampS, signature, body })
   return {
-    status: outcome.kind === 'unreachable' ? null : outcome.status,
+    status: statusOf(outcome),
     duration_ms: durationMs,
-    error: outcome.kind === 'unreachable' ? outcome.reason : null,
+    error: failureOf(outcome),
     response,
   }
 }

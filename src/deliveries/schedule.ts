@@ -2,12 +2,18 @@ import { MILLISECOND } from '../lib/time.ts'
 
 /**
  * What came of one attempt. `refused` is any answer but 2xx; `unreachable` is no answer: look-up, address rules, connection, TLS,
- * time-out.
+ * time-out. `unsent` says nothing of the receiver: this machine could not begin it, so that it counts as no attempt.
  */
 export type Outcome =
   | { readonly kind: 'delivered'; readonly status: number }
   | { readonly kind: 'refused'; readonly status: number; readonly retryAfterMs?: number }
   | { readonly kind: 'unreachable'; readonly reason: string }
+  | { readonly kind: 'unsent'; readonly reason: string }
+
+/** Returns the status that was answered; `null` if there was no answer. */
+export const statusOf = (outcome: Outcome): number | null => ('status' in outcome ? outcome.status : null)
+/** Returns why there was no answer; `null` if there was one. */
+export const failureOf = (outcome: Outcome): string | null => ('reason' in outcome ? outcome.reason : null)
 
 export type Next =
   | { readonly state: 'delivered' }
@@ -44,6 +50,8 @@ export function next(
       return retry(outcome.retryAfterMs ?? 0)
     case 'unreachable':
       return retry(0)
+    case 'unsent':
+      return { state: 'retry', atUs: nowUs }
     default:
       return outcome satisfies never
   }

@@ -11,16 +11,22 @@ export type Target = {
   readonly authorization: string | undefined
   /** The URL without `user:pass@` and fragment, for a proxy. */
   readonly plain: string
-  /** The URL with an address in place of its name. */
-  at(address: string): string
+  /** Where it is called at an address that was checked. */
+  at(address: string): Place
 }
+
+/**
+ * Where a request may go: the URL with an address in place of its name. `address` is `null` behind a proxy; requests to one `origin`
+ * may share kept connections.
+ */
+export type Place = { readonly url: string; readonly origin: string; readonly address: string | null }
 
 export function targetOf(text: string): Target {
   const url = new URL(text)
   const { protocol, port, pathname, search, username, password } = url
   const tail = `${port === '' ? '' : `:${port}`}${pathname}${search}`
   // Asked at each attempt, for the same address nearly always.
-  let last = { address: '', url: '' }
+  let last: Place = { address: '', url: '', origin: '' }
   return {
     url,
     literal: literalAddress(url),
@@ -30,9 +36,11 @@ export function targetOf(text: string): Target {
       username === '' && password === '' ? undefined : `Basic ${base64(`${decode(username)}:${decode(password)}`)}`,
     plain: `${protocol}//${url.hostname}${tail}`,
     at(address) {
-      if (address !== last.address)
-        last = { address, url: `${protocol}//${address.includes(':') ? `[${address}]` : address}${tail}` }
-      return last.url
+      if (address !== last.address) {
+        const origin = `${protocol}//${address.includes(':') ? `[${address}]` : address}${port === '' ? '' : `:${port}`}`
+        last = { address, url: origin + pathname + search, origin: `${origin} ${url.hostname}` }
+      }
+      return last
     },
   }
 }

@@ -2,6 +2,7 @@ import type { Attempted } from '../deliveries/attempt.ts'
 import type { Emitter } from '../deliveries/emitter.ts'
 import type { Item } from '../deliveries/line.ts'
 import type { Observer } from '../deliveries/observer.ts'
+import { failureOf, statusOf } from '../deliveries/schedule.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 import { createMinutes, type Minutes } from './minutes.ts'
 import type { WebhookHealth } from './model.ts'
@@ -64,13 +65,7 @@ export function createTally({ emitter, accountOf, nowUs = wallUs }: TallyOptions
 }
 
 function shown(atUs: number, { outcome, durationMs }: Attempted): LastAnswer {
-  const answered = outcome.kind !== 'unreachable'
-  return {
-    at: rfc3339(atUs),
-    status: answered ? outcome.status : null,
-    error: answered ? null : outcome.reason,
-    duration_ms: durationMs,
-  }
+  return { at: rfc3339(atUs), status: statusOf(outcome), error: failureOf(outcome), duration_ms: durationMs }
 }
 
 /** Several watchers of the dispatcher as one. */

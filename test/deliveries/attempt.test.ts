@@ -3,6 +3,8 @@ import { createServer, type Socket } from 'node:net'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { newAttempt } from '../../src/deliveries/attempt.ts'
 import { targetOf } from '../../src/deliveries/target.ts'
+import { attemptWithoutFiles } from '../help/few-files.ts'
+import { listenSilently } from '../help/silent-listener.ts'
 import { allowing } from './rig.ts'
 
 const stops: (() => void)[] = []
@@ -179,6 +181,32 @@ test('a kept connection is used again', async () => {
   expect(receiver.connections()).toBe(1)
 })
 
+test('requests that find their kept connections dead at the same moment are each sent again, on a new one', async () => {
+  const AT_ONCE = 8
+  const first: Socket[] = []
+  const receiver = await rawReceiver((socket, connection) => {
+    if (connection > AT_ONCE) socket.write(OK)
+    else if (first.includes(socket)) socket.resetAndDestroy()
+    else if (first.push(socket) === AT_ONCE) for (const one of first) one.write(OK)
+  })
+  const round = () => Promise.all(Array.from({ length: AT_ONCE }, () => post(receiver.url)))
+  expect((await round()).map(({ outcome }) => outcome.kind)).toEqual(Array(AT_ONCE).fill('delivered'))
+  expect((await round()).map(({ outcome }) => outcome.kind)).toEqual(Array(AT_ONCE).fill('delivered'))
+  expect(receiver.requests).toHaveLength(3 * AT_ONCE)
+})
+
+test('a request whose new connection breaks is not sent again, and one that was sent again not a third time', async () => {
+  let answers = true
+  const receiver = await rawReceiver((socket) => (answers ? socket.write(OK) : socket.resetAndDestroy()))
+  await post(receiver.url)
+  answers = false
+  for (const requests of [2, 1, 1]) {
+    receiver.requests.length = 0
+    expect((await post(receiver.url)).outcome).toMatchObject({ kind: 'unreachable' })
+    expect(receiver.requests).toHaveLength(requests)
+  }
+})
+
 test('user and password go out as Basic authorization, and never in the request line', async () => {
   const receiver = await rawReceiver((socket) => socket.write(OK))
   await post(`http://an%40na:pa%3Ass@127.0.0.1:${receiver.port}/x`)
@@ -214,6 +242,38 @@ test.each(NAMES)('a name %s', async (_, addresses, net, expected) => {
     expect(receiver.requests[0]).toContain(`Host: receiver.example:${receiver.port}`)
   else expect(receiver.connections()).toBe(0)
   if (net === 'private') expect(JSON.stringify(attempted.outcome)).toContain('--allow-net loopback')
+})
+
+test('a name whose first address swallows packets is called at the next one soon, and at that one first from then on', async () => {
+  const receiver = await rawReceiver((socket) => socket.end(OK))
+  const silent = await listenSilently('127.0.0.7', receiver.port)
+  stops.push(silent.stop)
+  const resolve = async () => ['127.0.0.7', '127.0.0.1']
+  const using = newAttempt({ allow: allowing('loopback'), timeoutMs: 5_000, nextAddressMs: 200, resolve })
+  const url = `http://receiver.example:${receiver.port}/x`
+  const first = await post(url, using)
+  expect(first).toMatchObject({ outcome: { kind: 'delivered' }, address: '127.0.0.1' })
+  expect(first.durationMs).toBeWithin(190, 4_000)
+  const second = await post(url, using)
+  expect(second).toMatchObject({ outcome: { kind: 'delivered' }, address: '127.0.0.1' })
+  expect(second.durationMs).toBeLessThan(190)
+})
+
+test('an address that takes its time to answer is not taken for one that swallows packets', async () => {
+  const receiver = await rawReceiver((socket) => setTimeout(() => socket.write(OK), 300))
+  const resolve = async () => ['127.0.0.1', '127.0.0.8']
+  const using = newAttempt({ allow: allowing('loopback'), timeoutMs: 5_000, nextAddressMs: 100, resolve })
+  const attempted = await post(`http://receiver.example:${receiver.port}/x`, using)
+  expect(attempted).toMatchObject({ outcome: { kind: 'delivered' }, address: '127.0.0.1' })
+  expect(receiver.requests.filter((request) => request !== '')).toHaveLength(1)
+})
+
+test('without a file descriptor nothing is sent, which says nothing of the receiver', async () => {
+  const receiver = await rawReceiver((socket) => socket.write(OK))
+  const [without, then] = await attemptWithoutFiles([receiver.url, `http://localhost:${receiver.port}/`])
+  const reason = expect.stringContaining('no file descriptor')
+  for (const { outcome } of without) expect(outcome).toEqual({ kind: 'unsent', reason })
+  expect(then.map(({ outcome }) => outcome.kind)).toEqual(['delivered', 'delivered'])
 })
 
 test('a resolver that changes its answer is believed once: the checked address is the one that is called', async () => {

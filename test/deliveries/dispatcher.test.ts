@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
+import { type Attempt, newAttempt } from '../../src/deliveries/attempt.ts'
 import { startReceiver, until } from '../help/receiver.ts'
-import { ACCOUNT, newRig } from './rig.ts'
+import { ACCOUNT, allowing, newRig } from './rig.ts'
 
 const idsOf = (received: readonly { id: string }[]) => received.map(({ id }) => id)
 const states = async (rig: ReturnType<typeof newRig>) =>
@@ -156,6 +157,32 @@ test('a backlog on disk is sent when the process starts, in order', async () => 
   const got = receiver.received.map(({ body }) => JSON.parse(body).data).filter((data) => data.call === 'c')
   expect(got.map(({ sequence }) => sequence)).toEqual(got.map(({ sequence }) => sequence).toSorted((x, y) => x - y))
   expect(new Set(idsOf(receiver.received)).size).toBe(1_000)
+})
+
+test('what this machine could not send is no attempt: it is sent in its order as soon as it can be', async () => {
+  using receiver = disposable(startReceiver())
+  const real = newAttempt({ allow: allowing('loopback') })
+  let unsent = 0
+  const starved: Attempt = async (request) => {
+    if (unsent >= 6) return real(request)
+    unsent += 1
+    return { outcome: { kind: 'unsent', reason: 'nothing to send with' }, durationMs: 0, address: null, response: null }
+  }
+  await using rig = newRig({ attempt: starved })
+  await rig.setUrls(receiver.url)
+  const told = await rig.tell(...Array.from({ length: 30 }, (_, n) => `call ${n % 3}`))
+  await until('all are delivered', async () => (await states(rig)).every((state) => state === 'delivered'))
+  expect(unsent).toBe(6)
+  expect(idsOf(receiver.received).toSorted()).toEqual(told.toSorted())
+  for (const call of ['call 0', 'call 1', 'call 2']) {
+    const got = receiver.received.map(({ body }) => JSON.parse(body).data).filter((data) => data.call === call)
+    expect(got.map(({ sequence }) => sequence)).toEqual(got.map(({ sequence }) => sequence).toSorted((x, y) => x - y))
+  }
+  const { items } = await rig.deliveries.list(ACCOUNT, {}, 200)
+  for (const { id, attempts_made } of items) {
+    expect(attempts_made).toBe(1)
+    expect((await rig.deliveries.show(ACCOUNT, id)).attempts).toHaveLength(1)
+  }
 })
 
 function disposable<T extends { stop(): unknown }>(value: T): T & Disposable {
