@@ -34,6 +34,8 @@ export type IngestOptions = {
   readonly onStored: (stored: readonly Stored[]) => void
   /** There was no room for signals, and there is again: what the PBX says is up must be asked for. */
   readonly onMissed: () => void
+  /** A signal made the tracker fail, and was left out: what the PBX says is up must be asked for. */
+  readonly onFault: () => void
   readonly log: Log
   readonly newId?: NewId
   readonly nowUs?: () => number
@@ -46,6 +48,8 @@ const MAX_WAITING = 10_000
 /** Changes of a live call that no event tells (a channel more, a hold) are stored that soon. */
 const QUIET_MS = 1_000
 const RETRY_MS = 250
+/** At least this between two faults that are logged. */
+const FAULT_LOG_MS = 5_000
 /** How long stopping waits for a store that cannot be written. */
 const LAST_TRY_MS = 5_000
 
@@ -70,6 +74,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   let writing: Promise<void> | undefined
   let wake: Timer | undefined
   let missed = false
+  let faultLoggedMs = Number.NEGATIVE_INFINITY
   let stopped = false
 
   const quiet = setInterval(() => {
@@ -78,9 +83,20 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
 
   function take(signal: Signal): number | null {
     const tracked = track(state, { ...signal, arrivedUs: steadyUs() })
+    if (tracked.faults.length > 0) reportFaults(tracked.faults, signal)
     for (const event of tracked.events) log.debug(factsOf(event, signal), 'told')
     events.push(...tracked.events)
     return tracked.wakeAtUs
+  }
+
+  function reportFaults(faults: readonly unknown[], signal: Signal): void {
+    options.onFault()
+    const atMs = performance.now()
+    // A caller must not be able to fill the log.
+    if (atMs - faultLoggedMs < FAULT_LOG_MS) return
+    faultLoggedMs = atMs
+    const channel = 'id' in signal ? signal.id : undefined
+    log.error({ pbx, signal: signal.kind, channel, err: faults[0] }, 'a signal of the PBX made us fail: it is left out')
   }
 
   function schedule(wakeAtUs: number | null): void {

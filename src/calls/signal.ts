@@ -138,8 +138,8 @@ export type ConnectionSignal =
   /** Logged in. `boot` names this run of the PBX; `first`: the first connection of this process. */
   | { readonly kind: 'connected'; readonly first: boolean; readonly boot: string | null }
   | { readonly kind: 'disconnected' }
-  /** All that is up. */
-  | { readonly kind: 'listed'; readonly channels: readonly ListedChannel[] }
+  /** All that is up. `unsure`: channels of which the list says nothing that can be believed, not even that they are over. */
+  | { readonly kind: 'listed'; readonly channels: readonly ListedChannel[]; readonly unsure?: readonly string[] }
   /** Time passes. */
   | { readonly kind: 'tick' }
 
@@ -150,7 +150,7 @@ export type Translator<Frame> = {
   event(frame: Frame, arrivedUs: number): Signal[]
   /**
    * The rows of a complete answer to "what is up?". Channels that were `born` while it was asked are left out: the events that wait
-   * behind the list tell all of them.
+   * behind the list tell all of them. Of those that are `unsure` there is no row to be believed.
    */
-  listed(rows: readonly Frame[], arrivedUs: number, born?: ReadonlySet<string>): Signal[]
+  listed(rows: readonly Frame[], arrivedUs: number, born?: ReadonlySet<string>, unsure?: readonly string[]): Signal[]
 }

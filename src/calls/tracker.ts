@@ -24,6 +24,8 @@ export type Tracked = {
   readonly events: readonly CallEvent[]
   /** Arrival time at which a tick is wanted, `null` if nothing waits. */
   readonly wakeAtUs: number | null
+  /** What failed: a fault costs its signal, or what is told of one call at that moment, and nothing else. */
+  readonly faults: readonly unknown[]
 }
 
 /** A live call as it is stored: it survives JSON. */
@@ -67,11 +69,17 @@ export function track(state: TrackerState, signal: Signal): Tracked {
   state.nowUs = Math.max(state.nowUs, signal.arrivedUs)
   state.atUs = signal.atUs
   for (const id of state.wakes.due(state.nowUs)) state.dirty.add(id)
-  apply(state, signal)
-  const events = tellDue(state)
+  const faults: unknown[] = []
+  try {
+    apply(state, signal)
+  } catch (error) {
+    faults.push(error)
+  }
+  const events = tellDue(state, faults)
   const linkDueUs = state.links[0]?.dueUs ?? null
   const wakeUs = state.wakes.earliest()
-  return { events, wakeAtUs: linkDueUs !== null && (wakeUs === null || linkDueUs < wakeUs) ? linkDueUs : wakeUs }
+  const wakeAtUs = linkDueUs !== null && (wakeUs === null || linkDueUs < wakeUs) ? linkDueUs : wakeUs
+  return { events, wakeAtUs, faults }
 }
 
 /** The live calls whose stored state is out of date, and those that are gone; forgets both. */

@@ -122,16 +122,20 @@ function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
         for (const one of PBX_STATES) this.set({ pbx: name, state: one }, Number(one === state))
     },
   })
-  new Counter({
-    name: 'hookswitch_pbx_events_total',
-    help: 'Events that a PBX has sent',
-    labelNames: ['pbx'],
-    registers,
-    collect() {
-      this.reset()
-      for (const { name, events } of pbxs()) this.inc({ pbx: name }, events)
-    },
-  })
+  const counter = (name: string, help: string, read: (status: PbxStatus) => number) =>
+    new Counter({
+      name: `hookswitch_pbx_${name}_total`,
+      help,
+      labelNames: ['pbx'],
+      registers,
+      collect() {
+        this.reset()
+        for (const status of pbxs()) this.inc({ pbx: status.name }, read(status))
+      },
+    })
+  counter('events', 'Events that a PBX has sent', (status) => status.events)
+  counter('taints', 'Events that are not believed, since a caller may have written into them', ({ taints }) => taints)
+  counter('faults', 'Events that made us fail and were left out', ({ faults }) => faults)
 }
 
 function backlogOf(db: Database, steadyUs: NowUs) {

@@ -2,7 +2,7 @@ import { createInbox, type Inbox } from './inbox.ts'
 import { type Item, translate } from './item.ts'
 import { type LinkAddress, openLink } from './link.ts'
 import { createResync } from './resync.ts'
-import type { SessionEnd, SessionOptions } from './session.ts'
+import type { Run, SessionEnd, SessionOptions } from './session.ts'
 
 /** What a protocol adds to a connection. */
 export type Protocol<Frame> = {
@@ -29,7 +29,7 @@ export type Connection<Frame> = {
   /** The login succeeded: from here on its end is told. */
   loggedIn(): void
   /** Tells that it is up, asks what is, and lets go of what has waited; `hint`: what a user lacks that may not ask. */
-  begin(boot: string | null, hint: string): Promise<void>
+  begin(run: Run | null, hint: string): Promise<void>
   isUp(): boolean
   /** There is a reason to doubt what is known. `false` if lists were to follow anyway. */
   doubt(): boolean
@@ -66,7 +66,7 @@ export function openConnection<Frame>(
   const inbox = createInbox<Item<Frame>>({
     matters: (item) => !('frame' in item && protocol.mayShed(item.frame)),
     handle(items) {
-      const signals = translate(items, translator)
+      const signals = translate(items, translator, failed)
       if (signals.length > 0) feed(signals)
     },
     overrun(shed) {
@@ -75,14 +75,21 @@ export function openConnection<Frame>(
       resync.ask()
     },
   })
+  /** What it cannot make sense of is left out, and what is up is asked for in its place. */
+  function failed(error: unknown, item: Item<Frame>): void {
+    counts.faults += 1
+    const facts = { pbx: name, what: 'frame' in item ? 'an event' : 'a list', err: error }
+    // Logged once for each resync: a caller must not be able to fill the log.
+    if (resync.ask()) log.error(facts, 'what the PBX sent made us fail: it is left out, and what is up is asked for')
+  }
   inbox.hold(true)
 
-  const connect = (boot: string | null): void => {
+  const connect = (run: Run | null): void => {
     if (up) return
     up = true
     const atUs = nowUs()
-    feed([{ kind: 'connected', first: options.first, boot, atUs, arrivedUs: atUs }])
-    options.up(boot)
+    feed([{ kind: 'connected', first: options.first, boot: run?.id ?? null, atUs, arrivedUs: atUs }])
+    options.up(run)
   }
   const disconnect = (): void => {
     connect(null)
@@ -123,8 +130,8 @@ export function openConnection<Frame>(
     loggedIn() {
       loggedIn = true
     },
-    async begin(boot, hint) {
-      connect(boot)
+    async begin(run, hint) {
+      connect(run)
       const whole = await resync.first()
       if (over) return
       if (!whole) log.warn({ pbx: name }, `the PBX does not say what is up: ${hint}`)

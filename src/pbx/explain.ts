@@ -69,6 +69,7 @@ export function explain(recordings: readonly Recording[], options: ExplainOption
 
   function feed(signal: Signal, ticking = false): void {
     const tracked = track(tracker, signal)
+    if (tracked.faults.length > 0) throw tracked.faults[0]
     wakeAtUs = tracked.wakeAtUs
     for (const event of tracked.events) {
       const of = ticking ? (touched.get(event.callId) ?? cause) : cause

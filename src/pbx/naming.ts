@@ -15,14 +15,30 @@ export type Naming = {
   named(name: string, sent: string | null): Endpoint
 }
 
+/** More endpoints than any PBX has: channel names may hold numbers that callers choose. */
+const MAX_ENDPOINTS = 10_000
+
+/** Remembers what was set last. */
+function newMemory<Value>(): { get(name: string): Value | undefined; set(name: string, value: Value): void } {
+  const values = new Map<string, Value>()
+  return {
+    get: (name) => values.get(name),
+    set(name, value) {
+      values.delete(name)
+      values.set(name, value)
+      if (values.size > MAX_ENDPOINTS) values.delete(values.keys().next().value ?? '')
+    },
+  }
+}
+
 const SHORT_NUMBER = /^\d{2,6}$/
 
 export function createNaming(options: { trunks: readonly string[]; extensions: readonly string[] }): Naming {
   const trunks = options.trunks.map(glob)
   const extensions = options.extensions.map(glob)
-  const seen = new Map<string, 'extension' | 'external'>()
+  const seen = newMemory<'extension' | 'external'>()
   /** The extension of an endpoint whose name is none (`alice`): its own caller id, as the PBX is set up. */
-  const numbers = new Map<string, string>()
+  const numbers = newMemory<string>()
 
   const configured = (name: string, number: string): 'extension' | 'external' | undefined => {
     if (trunks.some((pattern) => pattern.test(name))) return 'external'

@@ -12,6 +12,8 @@ export type PbxCounts = {
   taints: number
   /** Times that events were lost because they came faster than they were handled. */
   overruns: number
+  /** Faults of ours: what an event came to could not be worked out, and was left out. */
+  faults: number
 }
 
 /** Why a connection is over. `refused`: trying again soon would not help, and might get us banned. */
@@ -21,8 +23,16 @@ export type SessionEnd = {
   readonly reason: string
 }
 
+/** One run of a PBX, from its start to its end; `startedUs`: roughly, `null` if it does not say. */
+export type Run = { readonly id: string; readonly startedUs: number | null }
+
 /** One connection to a PBX, from connecting to its end. */
-export type Session = { readonly ended: Promise<SessionEnd>; stop(): void }
+export type Session = {
+  readonly ended: Promise<SessionEnd>
+  /** There is a reason to doubt what is known: what is up is asked for. */
+  doubt(): void
+  stop(): void
+}
 
 /** How long to wait for what; a test may be in a hurry. */
 export type Patience = {
@@ -58,13 +68,13 @@ export type SessionOptions<Frame> = {
   /** Whether something that was up is not in the last list (see resync). */
   readonly isAnyMissing?: (() => boolean) | undefined
   /** What `up` last told, of an earlier connection. */
-  readonly lastBoot: string | null
+  readonly lastRun: Run | null
   /** The first connection of this process to this PBX. */
   readonly first: boolean
   readonly counts: PbxCounts
   readonly log: Log
   readonly nowUs: NowUs
   readonly patience: Patience
-  /** Logged in; `boot` names this run of the PBX, if it tells. */
-  readonly up: (boot: string | null) => void
+  /** Logged in; `null` if nothing tells which run of the PBX this is. */
+  readonly up: (run: Run | null) => void
 }

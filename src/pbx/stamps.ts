@@ -1,3 +1,5 @@
+import { SECOND } from '../lib/time.ts'
+
 /**
  * Times on our clock from the PBX's stamps: stamp + offset, where the offset is the smallest arrival − stamp of the last five minutes
  * (what took least to arrive tells most), and never later than the arrival.
@@ -5,6 +7,8 @@
 export type Stamps = { at(stampUs: number | null, arrivedUs: number): number }
 
 const WINDOW_US = 300_000_000
+/** A clock that is further off tells nothing, and a stamp that is no time was not set by one. */
+const MAX_OFFSET_US = 86_400 * SECOND
 /** The window moves in steps, so that no more than a few minima are kept. */
 const STEP_US = 30_000_000
 
@@ -12,14 +16,14 @@ export function createStamps(): Stamps {
   const minima: { fromUs: number; offsetUs: number }[] = []
   return {
     at(stampUs, arrivedUs) {
-      if (stampUs === null) return arrivedUs
-      const offsetUs = arrivedUs - stampUs
+      if (stampUs === null || !(Math.abs(arrivedUs - stampUs) <= MAX_OFFSET_US)) return arrivedUs
+      const offsetUs = arrivedUs - Math.round(stampUs)
       const last = minima.at(-1)
       if (last === undefined || arrivedUs - last.fromUs >= STEP_US) minima.push({ fromUs: arrivedUs, offsetUs })
       else last.offsetUs = Math.min(last.offsetUs, offsetUs)
       while (minima.length > 1 && arrivedUs - (minima[0]?.fromUs ?? 0) > WINDOW_US) minima.shift()
       const smallest = minima.reduce((least, one) => Math.min(least, one.offsetUs), Number.POSITIVE_INFINITY)
-      return Math.min(arrivedUs, stampUs + smallest)
+      return Math.min(arrivedUs, Math.round(stampUs) + smallest)
     },
   }
 }

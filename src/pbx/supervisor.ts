@@ -6,7 +6,15 @@ import { startAmiSession } from './ami/connector.ts'
 import type { AmiFrame } from './ami/decoder.ts'
 import { startEslSession } from './esl/connector.ts'
 import type { EslFrame } from './esl/decoder.ts'
-import { type Feed, PATIENCE, type Patience, type PbxCounts, type Session, type SessionEnd } from './session.ts'
+import {
+  type Feed,
+  PATIENCE,
+  type Patience,
+  type PbxCounts,
+  type Run,
+  type Session,
+  type SessionEnd,
+} from './session.ts'
 
 export type PbxStatus = Readonly<PbxCounts> & {
   readonly name: string
@@ -53,6 +61,8 @@ export type Supervisor = {
   status(): PbxStatus
   /** Something was missed: connects anew, and asks what is up. */
   reconnect(): void
+  /** A signal was left out, since it made us fail: counts it, and asks what is up. */
+  fault(): void
   stop(): Promise<void>
 }
 
@@ -63,13 +73,13 @@ export type Supervisor = {
 export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { source, feed, isAnyMissing, log, nowUs = systemNowUs, random = Math.random } = options
   const patience = { ...PATIENCE, ...BACKOFF, ...options.patience }
-  const counts: PbxCounts = { events: 0, taints: 0, overruns: 0 }
+  const counts: PbxCounts = { events: 0, taints: 0, overruns: 0, faults: 0 }
   const rate = startRate(() => counts.events)
   const stopping = Promise.withResolvers<void>()
   let state: PbxStatus['state'] = 'connecting'
   let sinceUs = nowUs()
   let lastError: string | null = null
-  let lastBoot: string | null = null
+  let lastRun: Run | null = null
   let first = true
   let stopped = false
   let session: Session | undefined
@@ -79,15 +89,15 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     if (next !== state) sinceUs = nowUs()
     state = next
   }
-  const up = (boot: string | null): void => {
-    log.info({ pbx: source.name, first, boot }, 'the PBX is connected')
+  const up = (run: Run | null): void => {
+    log.info({ pbx: source.name, first, run: run?.id }, 'the PBX is connected')
     first = false
-    lastBoot = boot ?? lastBoot
+    lastRun = run ?? lastRun
     lastError = null
     enter('up')
   }
   const open = (): Session => {
-    const shared = { feed, isAnyMissing, counts, log, nowUs, patience, first, lastBoot, up }
+    const shared = { feed, isAnyMissing, counts, log, nowUs, patience, first, lastRun, up }
     return source.protocol === 'esl'
       ? startEslSession(source, { ...shared, translator: options.translators.esl(source) })
       : startAmiSession(source, { ...shared, translator: options.translators.ami(source) })
@@ -132,6 +142,10 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       ...counts,
     }),
     reconnect: () => session?.stop(),
+    fault() {
+      counts.faults += 1
+      session?.doubt()
+    },
     async stop() {
       stopped = true
       stopping.resolve()

@@ -49,6 +49,7 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
       accountId,
       onStored,
       onMissed: () => supervisor?.reconnect(),
+      onFault: () => supervisor?.fault(),
       clock,
       log,
     })
@@ -81,7 +82,7 @@ async function closeOrphaned(
   const names = pbxs.map(({ name }) => name)
   for (const { pbx, account, accountId } of await readOrphaned(db, names)) {
     log.warn({ pbx }, 'this PBX is watched no more: the calls that it left open are ended')
-    const ingest = await startIngest({ db, pbx, account, accountId, onStored, onMissed: () => {}, clock, log })
+    const ingest = await startIngest({ db, pbx, account, accountId, onStored, onMissed() {}, onFault() {}, clock, log })
     const at = { atUs: nowUs(), arrivedUs: nowUs() }
     ingest.feed([
       { ...at, kind: 'connected', first: true, boot: null },

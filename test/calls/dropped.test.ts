@@ -23,6 +23,7 @@ function play(tape: Tape, loss: Loss): CallEvent[] {
   let wakeAtUs: number | null = null
   const feed = (signal: Signal): void => {
     const tracked = track(state, signal)
+    if (tracked.faults.length > 0) throw tracked.faults[0]
     ledger.take(tracked.events)
     events.push(...tracked.events)
     wakeAtUs = tracked.wakeAtUs

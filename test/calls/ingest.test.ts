@@ -65,6 +65,7 @@ async function start(db: Database, options: Partial<IngestOptions> = {}) {
     accountId: 1,
     onStored,
     onMissed: () => {},
+    onFault: () => {},
     ...options,
     log,
   })
@@ -211,6 +212,23 @@ test('while the store cannot be written events wait in memory, and then come in 
   expect(ingest.stored).toEqual([])
   disk.state.full = false
   await ingest.has(6)
+  expect(ingest.names()).toEqual(ALL)
+})
+
+test('a signal that makes the tracker fail costs itself alone, and the PBX is asked for what is up', async () => {
+  const store = openStore()
+  let faults = 0
+  const ingest = await start(store, { onFault: () => (faults += 1) })
+  undo.push(ingest.stop)
+  const other = {
+    ...at(BEGIN[0] ?? { kind: 'up', id: 'x' }),
+    id: 'other',
+    linkedId: 'other',
+    atUs: Number.NaN,
+  } as Signal
+  expect(ingest.feed([...BEGIN.map(at), other, ...FINISH.map(at)])).toBe(true)
+  await ingest.has(6)
+  expect(faults).toBeGreaterThan(0)
   expect(ingest.names()).toEqual(ALL)
 })
 

@@ -29,6 +29,7 @@ function run(signals: readonly Signal[], random: Random): void {
 
   const feed = (signal: Signal): void => {
     const tracked = track(state, signal)
+    if (tracked.faults.length > 0) throw tracked.faults[0]
     if (IS_TRACED) trace(signal, tracked.events)
     ledger.take(tracked.events)
     const wrong = contradiction(state)

@@ -44,8 +44,12 @@ export function asteriskScene(options: { variables?: string[] } = {}) {
       CallerIDNum: num || '<unknown>',
       CallerIDName: display || '<unknown>',
       ConnectedLineNum: '<unknown>',
+      ConnectedLineName: '<unknown>',
+      Language: 'en',
+      AccountCode: '',
       Context: 'any',
       Exten: exten,
+      Priority: 1,
       Uniqueid: id,
       Linkedid: linked,
     }
@@ -116,7 +120,7 @@ export function asteriskScene(options: { variables?: string[] } = {}) {
       emit('DialBegin', source === null ? {} : snapshot(source), snapshot(dest, 'Dest'), { DialString: dialString })
     },
     dialEnd(source: string | null, dest: string, status: string, extra: Fields = {}): void {
-      emit('DialEnd', source === null ? {} : snapshot(source), snapshot(dest, 'Dest'), { DialStatus: status }, extra)
+      emit('DialEnd', source === null ? {} : snapshot(source), snapshot(dest, 'Dest'), extra, { DialStatus: status })
     },
     ringing(source: string | null, dest: string): void {
       scene.state(dest, 5)

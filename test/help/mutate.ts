@@ -103,6 +103,7 @@ function cutAmi(frame: AmiFrame, random: Random): AmiFrame {
     get: (key) => (isLost(key) ? '' : frame.get(key)),
     has: (key) => !isLost(key) && frame.has(key),
     all: (key) => (isLost(key) ? [] : frame.all(key)),
+    isNext: (key, after) => frame.isNext(key, after),
   }
 }
 

@@ -21,7 +21,12 @@ export type Watched = Supervisor & {
 }
 
 /** Watches a PBX by a supervisor in a hurry, and notes what it is told. */
-export function watchPbx(url: string, patience: SupervisorOptions['patience'] = {}): Watched {
+export function watchPbx(
+  url: string,
+  patience: SupervisorOptions['patience'] = {},
+  /** Makes the translator fail at events of this name. */
+  failsAt?: string,
+): Watched {
   const parsed = parsePbxUrl(url)
   if ('wrong' in parsed) throw new Error(parsed.wrong)
   const story: Entry[] = []
@@ -32,6 +37,7 @@ export function watchPbx(url: string, patience: SupervisorOptions['patience'] = 
       void logged.push({ level, fact: Object(fact), message: String(message) })
   const ami = {
     event(frame: AmiFrame): Signal[] {
+      if (frame.name === failsAt) throw new RangeError('a fault of ours')
       story.push({ kind: 'event', name: frame.name, id: frame.get('Uniqueid') })
       return []
     },

@@ -21,6 +21,7 @@ export function player(state: TrackerState = newTracker('pbx', 'default', counti
   }
   function feed(signal: Signal): void {
     const tracked = track(state, signal)
+    if (tracked.faults.length > 0) throw tracked.faults[0]
     events.push(...tracked.events)
     wakeAtUs = tracked.wakeAtUs
   }

@@ -27,8 +27,9 @@ const PBX: PbxStatus = {
   lastError: null,
   eventsPerSecond: 0,
   events: 7,
-  taints: 0,
+  taints: 3,
   overruns: 0,
+  faults: 2,
 }
 
 /** A rig that is measured. */
@@ -115,6 +116,8 @@ test('what is under way, the commits, the disk and the PBXs are told as they are
   expect(sumOf(samples, 'hookswitch_disk_free_bytes')).toBe(1e9)
   expect(sumOf(samples, 'hookswitch_memory_bytes')).toBeGreaterThan(1e6)
   expect(sumOf(samples, 'hookswitch_pbx_events_total', { pbx: 'of\\"fice' })).toBe(7)
+  expect(sumOf(samples, 'hookswitch_pbx_taints_total', { pbx: 'of\\"fice' })).toBe(3)
+  expect(sumOf(samples, 'hookswitch_pbx_faults_total', { pbx: 'of\\"fice' })).toBe(2)
   const states = samples.filter(({ name }) => name === 'hookswitch_pbx_state')
   expect(states.map(({ labels, value }) => [labels.state, value])).toEqual([
     ['connecting', 0],

@@ -16,7 +16,8 @@ test('calls that a PBX left open which is watched no more are ended', async () =
   const db = openDatabase(join(folder.path, 'hookswitch.db'))
   const stored: Stored[] = []
   const onStored = (more: readonly Stored[]) => void stored.push(...more)
-  const before = await startIngest({ db, pbx: 'old', account: 'default', accountId: 1, onStored, onMissed() {}, log })
+  const options = { db, pbx: 'old', account: 'default', accountId: 1, onStored, onMissed() {}, onFault() {}, log }
+  const before = await startIngest(options)
   const endpoint = { kind: 'external', number: '15551230001', name: null } as const
   const channel = { linkedId: 'a', endpoint, dialled: '200', originated: false, shown: null } as const
   before.feed([{ kind: 'channel', id: 'a', ...channel, atUs: Date.now() * 1_000, arrivedUs: 0 }])

@@ -28,7 +28,7 @@ export function apply(state: TrackerState, signal: Signal): void {
       return
     case 'listed':
       resync(state, signal, signal.channels)
-      closeMissing(state, signal, signal.channels)
+      closeMissing(state, signal, signal)
       return
     case 'channel':
       addChannel(state, signal)

@@ -179,8 +179,15 @@ export function connected(state: TrackerState, signal: At & { first: boolean; bo
   }
 }
 
-export function closeMissing(state: TrackerState, at: At, listed: readonly ListedChannel[]): void {
-  const up = new Set(listed.map((row) => row.id))
+export function closeMissing(
+  state: TrackerState,
+  at: At,
+  {
+    channels: listed,
+    unsure = [],
+  }: { readonly channels: readonly ListedChannel[]; readonly unsure?: readonly string[] },
+): void {
+  const up = new Set([...listed.map((row) => row.id), ...unsure])
   const atOnce = state.closeAtOnce
   state.closeAtOnce = false
   for (const call of state.calls.values()) {

@@ -26,13 +26,19 @@ const LOOK_AGAIN_US = 50_000
 /** What a body holds beside the call, its stages and recordings: names, ids and a time. */
 const ENVELOPE_BYTES = 2_048
 
-export function tellDue(state: TrackerState): Told[] {
+/** Returns what is due. A call of which nothing can be told costs the others nothing: `faults` gets the error. */
+export function tellDue(state: TrackerState, faults: unknown[]): Told[] {
   const told: Told[] = []
   // A call that is looked at may touch another (a consultation its parent): until all is quiet.
   for (const id of state.dirty) {
     state.dirty.delete(id)
     const call = state.calls.get(id)
-    if (call !== undefined) tellCall(state, call, told)
+    if (call === undefined) continue
+    try {
+      tellCall(state, call, told)
+    } catch (error) {
+      faults.push(error)
+    }
   }
   return told
 }
@@ -71,8 +77,8 @@ function isStartDue(state: TrackerState, call: Call): boolean {
 
 function tellLive(state: TrackerState, call: Call, told: Told[]): void {
   if (!call.told) {
-    call.told = true
     tell(state, call, told, 'call_started', call.startedUs ?? state.atUs, {})
+    call.told = true
   }
   const parties = call.stages.filter((stage) => stage.kind === 'user' || stage.kind === 'external')
   for (const stage of parties) {
@@ -202,25 +208,21 @@ function waits(state: TrackerState, call: Call): boolean {
 }
 
 function tell(state: TrackerState, call: Call, told: Told[], name: EventName, atUs: number, extra: object): void {
-  call.sequence += 1
-  state.changed.add(call.id)
   const id = state.newId(atUs)
+  const sequence = call.sequence + 1
   const data = {
     name,
     id,
-    sequence: call.sequence,
+    sequence,
     account: call.account,
     pbx: state.pbx,
     call: callView(state, call),
     ...extra,
   }
   // The eight schemas of event.ts say which extra belongs to which name; the tests check every body against its own.
-  told.push({
-    id,
-    name,
-    callId: call.id,
-    sequence: call.sequence,
-    atUs,
-    body: { time: rfc3339(atUs), data } as EventBody,
-  })
+  const body = { time: rfc3339(atUs), data } as EventBody
+  // Counted once nothing can fail any more: there must be no gap.
+  call.sequence = sequence
+  state.changed.add(call.id)
+  told.push({ id, name, callId: call.id, sequence, atUs, body })
 }

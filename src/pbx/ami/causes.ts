@@ -2,19 +2,19 @@ import type { End } from '../../calls/signal.ts'
 import type { StageResult } from '../../calls/words.ts'
 
 /** DialStatus of a DialEnd (app_dial, app_queue) as the result of a stage; what is not listed is `other`. */
-const BY_STATUS: Readonly<Record<string, StageResult>> = {
-  ANSWER: 'answered',
-  BUSY: 'busy',
-  NOANSWER: 'no_answer',
-  CANCEL: 'cancelled',
-  ABORT: 'cancelled',
-  CONGESTION: 'congestion',
-  CHANUNAVAIL: 'unavailable',
-  DONTCALL: 'rejected',
-  TORTURE: 'rejected',
-}
+const BY_STATUS: ReadonlyMap<string, StageResult> = new Map([
+  ['ANSWER', 'answered'],
+  ['BUSY', 'busy'],
+  ['NOANSWER', 'no_answer'],
+  ['CANCEL', 'cancelled'],
+  ['ABORT', 'cancelled'],
+  ['CONGESTION', 'congestion'],
+  ['CHANUNAVAIL', 'unavailable'],
+  ['DONTCALL', 'rejected'],
+  ['TORTURE', 'rejected'],
+])
 
-export const resultOfStatus = (status: string): StageResult => BY_STATUS[status] ?? 'other'
+export const resultOfStatus = (status: string): StageResult => BY_STATUS.get(status) ?? 'other'
 
 /** Q.850 causes as the result of a dial that nobody answered. */
 const BY_CODE: Readonly<Record<number, StageResult>> = {

@@ -2,12 +2,12 @@ import type { PbxSource } from '../../lib/pbx-url.ts'
 import { SECOND } from '../../lib/time.ts'
 import { type Connection, openConnection } from '../connection.ts'
 import type { Session, SessionOptions } from '../session.ts'
-import { bootOf } from './boot.ts'
 import { AmiDecoder, type AmiFrame } from './decoder.ts'
 import { createDialogue } from './dialogue.ts'
 import { createLists } from './lists.ts'
 import { logIn } from './login.ts'
 import { startPings } from './pings.ts'
+import { askStart, runOf } from './run.ts'
 import { isNoise } from './signals.ts'
 
 /** The noisiest by far, and what a call is told without. */
@@ -24,7 +24,8 @@ const SHED_FIRST = new Set(['VarSet', 'Newexten'])
 export function startAmiSession(source: PbxSource, options: SessionOptions<AmiFrame>): Session {
   const { counts, nowUs, patience, log } = options
   const { host, port } = source
-  let bootedUs = Number.NaN
+  let startedUs: number | null = null
+  let heard = false
 
   const connection: Connection<AmiFrame> = openConnection(source.name, options, {
     address: { host, port, tls: source.protocol === 'amis' ? { caFile: source.caFile } : undefined },
@@ -58,7 +59,9 @@ export function startAmiSession(source: PbxSource, options: SessionOptions<AmiFr
     } else if (frame.type === 'event' && frame.has('Privilege')) {
       counts.events += 1
       if (frame.name === 'Shutdown') connection.shutsDown()
-      if (frame.name === 'FullyBooted') bootedUs = arrivedUs - Number(frame.get('Uptime') || Number.NaN) * SECOND
+      // The first that comes after the login; a later one says nothing new, or was written by a caller.
+      if (frame.name === 'FullyBooted' && !heard) startedUs = startOf(frame, arrivedUs)
+      heard = true
       connection.inbox.push({ frame, arrivedUs })
     }
   }
@@ -68,9 +71,19 @@ export function startAmiSession(source: PbxSource, options: SessionOptions<AmiFr
     if (login.kind !== 'in') return connection.end(login.kind, login.reason)
     if (connection.isOver()) return
     connection.loggedIn()
-    const boot = await bootOf(dialogue, options, () => bootedUs)
-    if (!connection.isOver()) await connection.begin(boot, 'its user needs write = reporting')
+    const start = await askStart(dialogue, patience.bootMs)
+    const run = runOf(options.lastRun, { start, startedUs })
+    if (!connection.isOver()) await connection.begin(run, 'its user needs write = reporting')
   }
 
-  return { ended: connection.ended, stop: () => connection.end('stopped', 'stopped') }
+  return {
+    ended: connection.ended,
+    doubt: () => void connection.doubt(),
+    stop: () => connection.end('stopped', 'stopped'),
+  }
+}
+
+function startOf(frame: AmiFrame, arrivedUs: number): number | null {
+  const uptime = frame.get('Uptime')
+  return /^\d{1,9}$/.test(uptime) ? arrivedUs - Number(uptime) * SECOND : null
 }

@@ -1,5 +1,6 @@
 import { type AmiFrame, AmiHeaders } from './frame.ts'
 import { CR, HeaderScan, LF, MAX_LINE_BYTES } from './scan.ts'
+import { hasShape, misshape } from './shape.ts'
 
 export type { AmiFrame } from './frame.ts'
 
@@ -18,8 +19,9 @@ export type Skip = (name: string, peek: (key: string) => string) => boolean
  * - it does not begin with `Event:` or `Response:`: the rest of an event that a forged one cut short. What came just before
  *   it in the same push, up to the last whole event of a channel, is tainted then too,
  * - an event has neither `Privilege:` (every live one has it) nor `ActionID:` (an item of a list that was asked for),
- * - an event of a channel has no Linkedid: it was cut short, or forged (there is no room for it in 79 bytes); then what
- *   follows is tainted too, up to the rest of the event,
+ * - an event that is read lacks a part of its shape (see shape.ts): it was cut short, or forged (there is no room for all of it in
+ *   79 bytes); then what follows is tainted too, up to the rest of the event,
+ * - something stands between two headers that Asterisk prints one behind the other,
  * - a line holds a bare CR or LF, or no colon.
  */
 export class AmiDecoder {
@@ -159,11 +161,14 @@ export class AmiDecoder {
   #judge(frame: AmiHeaders, before: readonly AmiHeaders[]): void {
     const { type } = frame
     if (type === 'other') taintBefore(before)
-    const cut = type === 'event' && isCutShort(frame)
+    const wrong = type === 'event' ? misshape(frame) : undefined
+    const cut = wrong === 'cut' || (type === 'event' && isCutShort(frame))
     const stray = type === 'event' && !frame.has('Privilege') && !frame.has('ActionID')
-    if (type === 'other' || cut || stray || this.#forging) frame.tainted = true
+    // What has its whole shape was written by nobody but Asterisk, whatever came before it.
+    const isWhole = type === 'event' && wrong === undefined && hasShape(frame.name)
+    if (type === 'other' || wrong !== undefined || cut || stray || (this.#forging && !isWhole)) frame.tainted = true
     // A forged event that does not end with an empty line swallows the rest of the one it was written into.
-    this.#forging = cut || (this.#forging && type === 'event' && !hasLinkedid(frame))
+    this.#forging = cut || (this.#forging && !isWhole && type === 'event' && !hasLinkedid(frame))
   }
 }
 
@@ -173,39 +178,28 @@ const EMPTY = Buffer.alloc(0)
 const CRLF_END = Buffer.from('\r\n\r\n')
 const LF_END = Buffer.from('\n\n')
 
-/** Events of a channel: since Asterisk 12 they all carry a Linkedid, after what a caller can write into. */
-const OF_CHANNEL = new Set([
-  'Newchannel',
-  'Newstate',
-  'Hangup',
-  'HangupRequest',
-  'SoftHangupRequest',
-  'DialBegin',
-  'DialState',
-  'DialEnd',
-  'BridgeEnter',
-  'BridgeLeave',
-])
-
 const hasLinkedid = (frame: AmiHeaders): boolean => frame.has('Linkedid') || frame.has('DestLinkedid')
 
-/** An event of a channel that ends before its Linkedid. */
+/** An event of a channel that ends before its Linkedid, also of those that are not read. */
 const isCutShort = (frame: AmiHeaders): boolean =>
-  !hasLinkedid(frame) &&
-  (OF_CHANNEL.has(frame.name) || frame.has('ChannelStateDesc') || frame.has('DestChannelStateDesc'))
+  !hasLinkedid(frame) && (frame.has('ChannelStateDesc') || frame.has('DestChannelStateDesc'))
+
+const isWholeEvent = (frame: AmiHeaders): boolean =>
+  frame.type === 'event' && hasShape(frame.name) && misshape(frame) === undefined
 
 /** What a caller wrote lies between the event that it cut short and the rest of that event. */
 function taintBefore(frames: readonly AmiHeaders[]): void {
   for (let at = frames.length - 1; at >= 0; at--) {
     const frame = frames[at]
-    if (frame?.type !== 'event' || hasLinkedid(frame)) return
+    if (frame?.type !== 'event' || hasLinkedid(frame) || isWholeEvent(frame)) return
     frame.tainted = true
   }
 }
 
 function peek(bytes: Buffer, start: number, end: number, key: string): string {
-  const at = bytes.indexOf(`\n${key}: `, start, 'latin1')
-  return at < 0 || at >= end ? '' : nameOf(bytes, at + key.length + 3, end)
+  // Within the frame alone: where it lacks the key, the search would go on to the end of the chunk, for each of thousands of frames.
+  const at = bytes.subarray(start, end).indexOf(`\n${key}: `, 0, 'latin1')
+  return at < 0 ? '' : nameOf(bytes, start + at + key.length + 3, end)
 }
 
 function nameOf(bytes: Buffer, start: number, end: number): string {

@@ -3,9 +3,15 @@ import type { AmiFrame } from './decoder.ts'
 /** What became of an action. */
 export type AmiReply =
   | { readonly kind: 'reply'; readonly frame: AmiFrame }
-  | { readonly kind: 'rows'; readonly rows: readonly AmiFrame[] }
+  | ({ readonly kind: 'rows' } & AmiRows)
   /** `failed`: an error. `denied`: this user lacks the right. `partial`: a list that is not whole. `silent`: no answer in time. */
   | { readonly kind: 'denied' | 'failed' | 'partial' | 'silent'; readonly message: string }
+
+/**
+ * A whole list. `unsure`: rows into which a caller may have written are left out; these are the channels that they, and the
+ * events that came in between, may be of.
+ */
+export type AmiRows = { readonly rows: readonly AmiFrame[]; readonly unsure: readonly string[] }
 
 export type Action = { readonly Action: string } & Readonly<Record<string, string>>
 
@@ -22,10 +28,12 @@ export type Dialogue = {
 }
 
 /** `began`: what is listed is of now, rows may be mixed with live events. `whole`: all of it is there. */
-export type ListWatch = { began(): void; whole(rows: readonly AmiFrame[]): void }
+export type ListWatch = { began(): void; whole(list: AmiRows): void }
 
 type Waiting = {
   readonly rows: AmiFrame[] | undefined
+  /** What came since the list began and is not believed. */
+  readonly tainted: AmiFrame[]
   readonly watch: ListWatch | undefined
   readonly done: (reply: AmiReply) => void
   /** The first answer came: the rest of a list may take its time. */
@@ -34,6 +42,12 @@ type Waiting = {
 
 /** Asterisk reads lines of up to 1,024 bytes. */
 const MAX_LINE_BYTES = 1_000
+/** A channel is a row of some 1 KB: 25,000 calls. What is longer is no list of channels, and would fill the memory. */
+const MAX_ROWS = 50_000
+const MAX_LIST_BYTES = 64 * 1024 * 1024
+/** More are not explained one by one. */
+const MAX_TAINTED = 1_000
+const ROW = /^(Status|CoreShowChannel)$/
 
 export function createDialogue(
   write: (text: string) => void,
@@ -61,26 +75,38 @@ export function createDialogue(
         clearTimeout(timer)
         timer = setTimeout(late, patience.listMs)
       }
-      waiting.set(id, { rows, watch, done, begun })
+      waiting.set(id, { rows, tainted: [], watch, done, begun })
       write(text)
     })
   }
+
+  const isListing = (): boolean => waiting.values().some(({ rows }) => rows !== undefined)
 
   return {
     ask: (action) => send(action),
     list: (action, watch) => send(action, [], watch),
     take(frame) {
+      if (frame.tainted && frame.type !== 'response') {
+        for (const { rows, tainted } of waiting.values())
+          if (rows !== undefined && tainted.length < MAX_TAINTED) tainted.push(frame)
+        // Not even its id says that it answers: the rest of a row that was cut short ends with it. An event is another matter.
+        return isListing() && (frame.type === 'other' || ROW.test(frame.name))
+      }
       const asked = waiting.get(frame.get('ActionID'))
       if (asked === undefined) return false
-      const { rows, watch, done, begun } = asked
+      const { rows, tainted, watch, done, begun } = asked
       if (frame.type === 'response' && frame.name !== 'Success') done(errorOf(frame))
       else if (rows === undefined) done({ kind: 'reply', frame })
       else if (isEndOfList(frame)) {
-        const reply = wholeList(frame, rows)
-        if (reply.kind === 'rows') watch?.whole(reply.rows)
+        const reply = wholeList(frame, rows, tainted)
+        if (reply.kind === 'rows') watch?.whole(reply)
         done(reply)
-      } else if (frame.type === 'event') rows.push(frame)
-      else {
+      } else if (frame.type === 'event') {
+        rows.push(frame)
+        const bytes = frame.offset - (rows[0]?.offset ?? frame.offset)
+        if (rows.length > MAX_ROWS || bytes > MAX_LIST_BYTES)
+          done({ kind: 'partial', message: `the list is longer than ${MAX_ROWS} rows or ${MAX_LIST_BYTES} bytes` })
+      } else {
         begun()
         watch?.began()
       }
@@ -100,13 +126,17 @@ function errorOf(frame: AmiFrame): AmiReply {
 const isEndOfList = (frame: AmiFrame): boolean =>
   frame.type === 'event' && (/^(complete|cancelled)$/i.test(frame.get('EventList')) || frame.name.endsWith('Complete'))
 
-/** A list that lacks a row, or has one that a caller may have written into, says nothing about what is not in it. */
-function wholeList(end: AmiFrame, rows: readonly AmiFrame[]): AmiReply {
+/**
+ * A list that lacks a row says nothing about what is not in it, unless a caller wrote into that row: then the row is one
+ * of the frames that are not believed, whole or in pieces, and that channel alone is in doubt.
+ */
+function wholeList(end: AmiFrame, rows: readonly AmiFrame[], tainted: readonly AmiFrame[]): AmiReply {
   const announced = end.get('ListItems') || end.get('Items')
-  const short = announced !== '' && Number(announced) !== rows.length
-  if (short || rows.some((row) => row.tainted) || end.get('EventList').toLowerCase() === 'cancelled')
+  const missing = announced === '' ? 0 : Number(announced) - rows.length
+  const isWhole = missing === 0 || (missing > 0 && missing <= tainted.length)
+  if (!isWhole || end.get('EventList').toLowerCase() === 'cancelled')
     return { kind: 'partial', message: 'the list is not whole' }
-  return { kind: 'rows', rows }
+  return { kind: 'rows', rows, unsure: [...new Set(tainted.flatMap((frame) => frame.all('Uniqueid')))] }
 }
 
 /** The bytes of an action; `undefined` if a value would end its line, or is too long. */

@@ -12,6 +12,8 @@ export type AmiFrame = {
   has(key: string): boolean
   /** Every value of a key that may be repeated (`ChanVariable`, `Variable`, `Output`). */
   all(key: string): readonly string[]
+  /** Returns whether `after` is the header behind `key` (`null`: none is), or `key` is absent. */
+  isNext(key: string, after: string | null): boolean
 }
 
 /** A header's place in the frame's table: key hash, key start, value start, value end. */
@@ -123,5 +125,14 @@ export class AmiHeaders implements AmiFrame {
     const values: string[] = []
     for (let row = this.#find(key, 0); row >= 0; row = this.#find(key, row + SLOTS)) values.push(this.#value(row, key))
     return values
+  }
+
+  isNext(name: string, after: string | null): boolean {
+    const row = this.#find(keyOf(name), 0)
+    if (row < 0) return true
+    const next = row + SLOTS
+    if (after === null || next >= this.#table.length) return after === null && next >= this.#table.length
+    const key = keyOf(after)
+    return this.#table[next] === key.hash && this.#is(next, key)
   }
 }

@@ -71,8 +71,8 @@ function listedChannel(context: AmiContext, id: string, rows: readonly AmiFrame[
 
 /** `Seconds: 12` (Status) or `Duration: 00:00:12` (CoreShowChannels) before now. */
 function startedUs(seconds: string, duration: string, arrivedUs: number): number | null {
-  if (/^\d+$/.test(seconds)) return arrivedUs - Number(seconds) * 1e6
-  const match = /^(\d+):(\d\d):(\d\d)$/.exec(duration)
+  if (/^\d{1,8}$/.test(seconds)) return arrivedUs - Number(seconds) * 1e6
+  const match = /^(\d{1,5}):(\d\d):(\d\d)$/.exec(duration)
   if (match === null) return null
   return arrivedUs - (Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3])) * 1e6
 }

@@ -21,7 +21,7 @@ export function createLists(
     bornIn(inbox.waiting(), (frame) => (frame.name === 'Newchannel' ? frame.get('Uniqueid') : undefined))
 
   function watchFirst(): ListWatch {
-    return { began() {}, whole: (rows) => inbox.unshift({ rows, arrivedUs: nowUs(), born: born() }) }
+    return { began() {}, whole: (list) => inbox.unshift({ ...list, arrivedUs: nowUs(), born: born() }) }
   }
   function watchLater(): ListWatch {
     let listing: Listing<AmiFrame> | undefined
@@ -31,8 +31,8 @@ export function createLists(
         inbox.hold(true)
         inbox.push(listing)
       },
-      whole(rows) {
-        if (listing !== undefined) Object.assign(listing, { rows, born: born() })
+      whole({ rows, unsure }) {
+        if (listing !== undefined) Object.assign(listing, { rows, unsure, born: born() })
       },
     }
   }

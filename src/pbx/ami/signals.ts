@@ -34,18 +34,25 @@ export function createAmiSignals(options: AmiOptions): Translator<AmiFrame> {
   }
   return {
     event(frame, arrivedUs) {
+      if (frame.tainted || !Object.hasOwn(HANDLERS, frame.name)) return []
       const handler = HANDLERS[frame.name]
-      if (handler === undefined || frame.tainted) return []
-      const stamp = frame.get('Timestamp')
-      const at: At = { atUs: stamps.at(stamp === '' ? null : Math.round(Number(stamp) * 1e6), arrivedUs), arrivedUs }
+      if (handler === undefined) return []
+      const at: At = { atUs: stamps.at(stampUs(frame), arrivedUs), arrivedUs }
       const id = frame.get('Uniqueid')
       const signals = [...refresh(context, frame, id), ...handler(context, frame, id)]
       return signals.map((signal): Signal => ({ ...at, ...signal }))
     },
-    listed: (rows, arrivedUs, born) => [
-      { kind: 'listed', atUs: arrivedUs, arrivedUs, channels: listedChannels(context, rows, arrivedUs, born) },
-    ],
+    listed(rows, arrivedUs, born, unsure = []) {
+      const channels = listedChannels(context, rows, arrivedUs, born)
+      return [{ kind: 'listed', atUs: arrivedUs, arrivedUs, channels, unsure }]
+    },
   }
+}
+
+/** What Asterisk prints behind Privilege with `timestampevents = yes`; elsewhere it is not its own. */
+function stampUs(frame: AmiFrame): number | null {
+  const stamp = frame.isNext('Privilege', 'Timestamp') ? frame.get('Timestamp') : ''
+  return stamp === '' ? null : Math.round(Number(stamp) * 1e6)
 }
 
 /**
@@ -159,6 +166,9 @@ function bridgeEnter(_context: AmiContext, frame: AmiFrame, id: string): Channel
   ]
 }
 
+/** A number from 1 on that is no telephone number. */
+const countOf = (text: string): number | null => (/^[1-9]\d{0,5}$/.test(text) ? Number(text) : null)
+
 const success = (frame: AmiFrame): boolean => frame.get('Result') === 'Success'
 const idOrNull = (id: string): string | null => (id === '' ? null : id)
 
@@ -235,7 +245,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
       kind: 'queue_joined',
       id,
       queue: cleanText(frame.get('Queue')) ?? '',
-      position: Number(frame.get('Position')) || null,
+      position: countOf(frame.get('Position')),
     },
   ],
   QueueCallerLeave: (_context, _frame, id) => [{ kind: 'queue_left', id, result: null }],
@@ -251,3 +261,6 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   HangupRequest: (_context, _frame, id) => [{ kind: 'hangup_requested', id }],
   Hangup: hangup,
 }
+
+/** The events that are read. */
+export const EVENTS: readonly string[] = Object.keys(HANDLERS)

@@ -73,9 +73,13 @@ export function startEslSession(source: PbxSource, options: SessionOptions<EslFr
     connection.loggedIn()
     const core = await dialogue.ask('api global_getvar core_uuid')
     if (connection.isOver()) return
-    const boot = /^[0-9a-f-]{36}$/i.exec(core?.body.trim() ?? '')?.[0] ?? null
-    await connection.begin(boot, 'its user may not use "api show"')
+    const id = /^[0-9a-f-]{36}$/i.exec(core?.body.trim() ?? '')?.[0]
+    await connection.begin(id === undefined ? null : { id, startedUs: null }, 'its user may not use "api show"')
   }
 
-  return { ended: connection.ended, stop: () => connection.end('stopped', 'stopped') }
+  return {
+    ended: connection.ended,
+    doubt: () => void connection.doubt(),
+    stop: () => connection.end('stopped', 'stopped'),
+  }
 }

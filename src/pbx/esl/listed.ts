@@ -1,19 +1,26 @@
 import type { Endpoint, ListedChannel } from '../../calls/signal.ts'
+import { SECOND } from '../../lib/time.ts'
 import { addLeg, type EslContext, userOf } from './context.ts'
 import type { EslFrame } from './decoder.ts'
 
 /**
  * The answers to `show channels as json` and `show calls as json` as what is up. The first has every leg, with no word on who talks to
- * whom; the second the pairs that are bridged.
+ * whom; the second the pairs that are bridged. With them comes the answer to `strmicroepoch`: the PBX's clock, by which times are listed.
  */
-type Row = Readonly<Record<string, string | undefined>>
+type Row = Readonly<Record<string, string>>
+
+/** A list that a PBX has on another day than ours is not set right by its clock. */
+const MAX_OFFSET_US = 86_400 * SECOND
 
 export function listedChannels(
   context: EslContext,
   frames: readonly EslFrame[],
+  arrivedUs: number,
   born: ReadonlySet<string> = new Set(),
 ): ListedChannel[] {
   const rows = frames.flatMap((frame) => rowsOf(frame.body))
+  const clock = frames.flatMap(({ body }) => /^\s*(\d{16})\s*$/.exec(body)?.[1] ?? [])[0]
+  const offsetUs = clock === undefined ? 0 : arrivedUs - Number(clock)
   const legs = new Map<string, Row>()
   const bridged = new Map<string, string>()
   for (const row of rows) {
@@ -26,16 +33,35 @@ export function listedChannels(
       bridged.set(other, uuid)
     }
   }
-  return [...legs].map(([id, row]) => listedChannel(context, id, row, legs, bridged.get(id)))
+  const startedUs = (row: Row): number | null => {
+    const createdUs = /^\d{1,11}$/.test(row.created_epoch ?? '') ? Number(row.created_epoch) * SECOND : 0
+    if (createdUs === 0) return null
+    return Math.min(arrivedUs, createdUs + (Math.abs(offsetUs) <= MAX_OFFSET_US ? offsetUs : 0))
+  }
+  return [...legs].map(([id, row]) => ({
+    ...listedChannel(context, id, row, legs, bridged.get(id)),
+    startedUs: startedUs(row),
+  }))
 }
 
+/** The rows of an answer; what is no row, and values that are no text, are left out. */
 function rowsOf(body: string): Row[] {
+  if (!body.trimStart().startsWith('{')) return []
   try {
-    const parsed: { rows?: unknown } = JSON.parse(body)
-    return Array.isArray(parsed.rows) ? parsed.rows : []
+    const parsed: unknown = JSON.parse(body)
+    const rows: unknown = Object(parsed).rows
+    if (!Array.isArray(rows)) return []
+    return rows.filter((row: unknown) => typeof row === 'object' && row !== null).map(textsOf)
   } catch {
     return []
   }
+}
+
+function textsOf(row: object): Row {
+  const texts: Record<string, string> = {}
+  for (const [key, value] of Object.entries(row))
+    if (typeof value === 'string' || typeof value === 'number') texts[key] = String(value)
+  return texts
 }
 
 function listedChannel(
@@ -44,7 +70,7 @@ function listedChannel(
   row: Row,
   legs: ReadonlyMap<string, Row>,
   peer: string | undefined,
-): ListedChannel {
+): Omit<ListedChannel, 'startedUs'> {
   const virtual = (row.name ?? '').startsWith('loopback/')
   const outbound = row.direction === 'outbound'
   const call = row.call_uuid ?? ''
@@ -85,7 +111,6 @@ function listedChannel(
     up,
     ringing: state === 'RINGING' || (outbound && state === 'EARLY'),
     bridge: peer === undefined ? null : id < peer ? `${id} ${peer}` : `${peer} ${id}`,
-    startedUs: Number(row.created_epoch) > 0 ? Number(row.created_epoch) * 1e6 : null,
   }
 }
 

@@ -5,7 +5,7 @@ import type { EslFrame } from './decoder.ts'
 import type { EslDialogue } from './dialogue.ts'
 
 /**
- * Asks what is up, as two replies: the channels, and which of them are bridged. The first list goes before all that waits, a later
+ * Asks what is up, as two replies: the channels, and which of them are bridged; and what time it is there. The first list goes before all that waits, a later
  * one to where its first reply came.
  */
 export function createLists(
@@ -25,14 +25,15 @@ export function createLists(
         if (isFirst) inbox.unshift(listing)
         else inbox.push(listing)
       }
-      const replies = await Promise.all([
+      const [clock, ...replies] = await Promise.all([
+        dialogue.ask('api strmicroepoch'),
         dialogue.ask('api show channels as json', began),
         dialogue.ask('api show calls as json'),
       ])
       const rows = replies.filter((reply) => reply?.body.trimStart().startsWith('{'))
       const whole = rows.length === replies.length
       if (whole) {
-        listing.rows = rows.filter((row) => row !== undefined)
+        listing.rows = [...rows, clock].filter((row) => row !== undefined)
         listing.born = bornIn(inbox.waiting(), ({ event }) =>
           event?.name === 'CHANNEL_CREATE' ? event.get('Unique-ID') : undefined,
         )

@@ -36,19 +36,20 @@ export function createEslSignals(options: EslOptions): Translator<EslFrame> {
       if (event === undefined) return []
       const signals = read(context, event)
       if (signals.length === 0) return []
-      const stamp = Number(event.get('Event-Date-Timestamp'))
-      const at: At = { atUs: stamps.at(Number.isFinite(stamp) && stamp > 0 ? stamp : null, arrivedUs), arrivedUs }
+      const stamp = event.get('Event-Date-Timestamp')
+      const at: At = { atUs: stamps.at(stamp === '' ? null : Number(stamp), arrivedUs), arrivedUs }
       return signals.map((signal): Signal => ({ ...at, ...signal }))
     },
     listed: (rows, arrivedUs, born) => [
-      { kind: 'listed', atUs: arrivedUs, arrivedUs, channels: listedChannels(context, rows, born) },
+      { kind: 'listed', atUs: arrivedUs, arrivedUs, channels: listedChannels(context, rows, arrivedUs, born) },
     ],
   }
 }
 
 function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   if (event.name === 'CUSTOM') return custom(context, event)
-  const handler = HANDLERS[event.name]
+  // Not what every object has: an event may be called anything.
+  const handler = Object.hasOwn(HANDLERS, event.name) ? HANDLERS[event.name] : undefined
   if (handler === undefined) return []
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg === undefined) return handler(context, event, undefined)
@@ -193,7 +194,7 @@ const recordStart: Handler = (_context, event) =>
 
 const recordStop: Handler = (_context, event) => {
   if (isMessage(event)) return []
-  const ms = Number(variableOf(event, 'record_ms'))
+  const ms = variableOf(event, 'record_ms')
   const discarded =
     variableOf(event, 'RECORD_DISCARDED') === 'true' || event.get('Record-Completion-Cause') === 'empty-file'
   return [
@@ -201,7 +202,7 @@ const recordStop: Handler = (_context, event) => {
       kind: 'recording_stopped',
       id: event.get('Unique-ID'),
       path: event.get('Record-File-Path') || null,
-      durationMs: Number.isFinite(ms) && variableOf(event, 'record_ms') !== '' ? ms : null,
+      durationMs: /^\d{1,12}$/.test(ms) ? Number(ms) : null,
       kept: !discarded,
     },
   ]

@@ -133,7 +133,7 @@ export function createAmiUp(): AmiUp {
         'Channel status',
         [...rows.values()].map(
           (row) =>
-            `Event: Status\r\nPrivilege: Call\r\n${lines(row)}DNID: ${row.did}\r\nBridgeID: ${row.bridge}\r\nApplication: ${row.application}\r\nData: ${row.data}\r\nSeconds: ${seconds(row, atMs)}\r\nActionID: ${actionId}\r\n\r\n`,
+            `Event: Status\r\nPrivilege: Call\r\n${lines(row)}DNID: ${row.did}\r\nEffectiveConnectedLineNum: <unknown>\r\nBridgeID: ${row.bridge}\r\nApplication: ${row.application}\r\nData: ${row.data}\r\nNativeformats: (ulaw)\r\nSeconds: ${seconds(row, atMs)}\r\nActionID: ${actionId}\r\n\r\n`,
         ),
       ),
     channels: (actionId, atMs) =>

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { startReplay } from '../../../src/pbx/replay/replay.ts'
+import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { certify } from '../../help/certificate.ts'
 import { actionId, actionName, ami, fixture, startScripted, watchPbx } from '../../help/pbx.ts'
@@ -200,7 +201,7 @@ describe('an Asterisk is watched', () => {
         const id = actionId(block)
         if (actionName(block) === allowed) say(emptyList(id, allowed))
         else say(ami(`Response: Error\nActionID: ${id}\nMessage: Permission denied`))
-        say(ami('Event: Newchannel\nPrivilege: call,all\nUniqueid: 1.1\nLinkedid: 1.1'))
+        say(amiEvent('Newchannel', snapshotOf('1.1')))
       })
       const pbx = kept(watchPbx(url(server.port)))
       await until('an event', () => pbx.story.some((entry) => entry.kind === 'event'))
@@ -221,6 +222,27 @@ describe('an Asterisk is watched', () => {
     await until('two more lists', () => lists >= 4)
     expect(pbx.status().taints).toBe(1)
     expect(pbx.story.some((entry) => entry.kind === 'event')).toBe(false)
+  })
+
+  test('an event that makes us fail costs itself alone: counted, logged, and what is up is asked for', async () => {
+    let lists = 0
+    const server = letIn((block, say) => {
+      if (actionName(block) !== 'Status') return
+      say(emptyList(actionId(block), 'Status'))
+      lists += 1
+      if (lists === 2)
+        say(
+          amiEvent('Newchannel', snapshotOf('1.1')) +
+            amiEvent('Hold', snapshotOf('1.1')).repeat(3) +
+            amiEvent('Hangup', snapshotOf('1.1'), { Cause: 16 }),
+        )
+    })
+    const pbx = kept(watchPbx(url(server.port), {}, 'Hold'))
+    await until('two more lists', () => lists >= 4)
+    expect(pbx.status().faults).toBe(3)
+    const names = pbx.story.flatMap((entry) => (entry.kind === 'event' ? [entry.name] : []))
+    expect(names).toEqual(['Newchannel', 'Hangup'])
+    expect(pbx.logged.filter(({ level }) => level === 'error').length).toBe(1)
   })
 
   test('a list that is not whole is asked for again, and never handed on', async () => {

@@ -2,13 +2,14 @@ import { describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { AmiDecoder, type AmiFrame } from '../../../src/pbx/ami/decoder.ts'
+import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
 
 const FIXTURES = join(import.meta.dir, '../../fixtures/asterisk')
 const recording = (name: string): Buffer => readFileSync(join(FIXTURES, `${name}.ami`))
 
 const GREETING = 'Asterisk Call Manager/11.0.0\r\n'
 const crlf = (text: string): string => text.replaceAll('\n', '\r\n')
-const EVENT = 'Event: Newchannel\nPrivilege: call,all\nChannel: PJSIP/101-1\nCallerIDNum: 101\nLinkedid: 1.1\n\n'
+const EVENT = amiEvent('Newchannel', snapshotOf('1.1')).replaceAll('\r', '')
 
 function decode(input: string | Uint8Array, chunkBytes = Number.POSITIVE_INFINITY): AmiFrame[] {
   const decoder = new AmiDecoder()
@@ -59,7 +60,7 @@ describe('AmiDecoder', () => {
 
   test('headers: case, absence, a colon in a value, no space after the first colon, repetition', () => {
     const [frame] = decode(
-      `${GREETING}${crlf('Event: Status\nPrivilege: Call\nUniqueID: 1.1\nExten:\nCallerIDName: Zoë: "Ünal", 東京 <x>\nChannel:a:b\nChanVariable: A=1\nChanVariable: B=2\n\n')}`,
+      `${GREETING}${crlf('Event: X\nPrivilege: Call\nUniqueID: 1.1\nExten:\nCallerIDName: Zoë: "Ünal", 東京 <x>\nChannel:a:b\nChanVariable: A=1\nChanVariable: B=2\n\n')}`,
     )
     expect(frame?.get('uniqueid')).toBe('1.1')
     expect([frame?.has('Exten'), frame?.get('Exten'), frame?.has('Nope'), frame?.get('Nope')]).toEqual([
@@ -86,7 +87,7 @@ describe('AmiDecoder', () => {
   })
 
   test('what is not UTF-8 becomes U+FFFD and costs nothing else', () => {
-    const bytes = Buffer.from(`${GREETING}${crlf(EVENT.replace('101\n', 'a\xff\xc3(\n'))}`, 'latin1')
+    const bytes = Buffer.from(`${GREETING}${crlf(EVENT.replace('Num: 101\n', 'Num: a\xff\xc3(\n'))}`, 'latin1')
     const [frame] = decode(bytes, 3)
     expect(frame?.get('CallerIDNum')).toBe('a\ufffd\ufffd(')
     expect([frame?.get('Linkedid'), frame?.tainted]).toEqual(['1.1', false])
@@ -123,7 +124,7 @@ describe('AmiDecoder', () => {
       ],
     ],
   ] as const)('a number that holds %s', (_, number, expected) => {
-    const input = `${GREETING}${crlf(EVENT + EVENT.replace('101\n', `${number}\n`) + EVENT)}`
+    const input = `${GREETING}${crlf(EVENT + EVENT.replace('Num: 101\n', `Num: ${number}\n`) + EVENT)}`
     const seen = decode(input).map((frame) => [frame.name, frame.tainted])
     expect(seen).toEqual([['Newchannel', false], ...expected.map((row) => [...row]), ['Newchannel', false]])
   })
@@ -131,7 +132,7 @@ describe('AmiDecoder', () => {
   test.each(['\n', '\r', '\nLinkedid: 6.6', '\n\nEvent: Hangup\n\n'])(
     'a bare %j in a value taints, and ends nothing',
     (text) => {
-      const frames = decode(`${GREETING}${crlf(EVENT).replace('101\r', `1${text}2\r`)}`, 7)
+      const frames = decode(`${GREETING}${crlf(EVENT).replace('Num: 101\r', `Num: 1${text}2\r`)}`, 7)
       expect(frames.map((frame) => [frame.name, frame.tainted, frame.get('Linkedid')])).toEqual([
         ['Newchannel', true, '1.1'],
       ])
