@@ -2,7 +2,7 @@ import { t } from 'elysia'
 import { Call, Stage, Transfer } from '../calls/event.ts'
 import { Delivery } from '../deliveries/model.ts'
 
-/** What the page asks for beyond the contract's resources: `GET /overview` and `GET /call/{id}/event`. Times as in the contract. */
+/** The resources of `GET /overview` and `GET /call/{id}/event`, which are for the page. Times as in the contract. */
 
 const time = t.String({ format: 'date-time' })
 const timeOrNull = t.Union([time, t.Null()])
@@ -10,8 +10,8 @@ const whole = t.Integer({ minimum: 0 })
 const wholeOrNull = t.Union([whole, t.Null()])
 const text = t.Union([t.String(), t.Null()])
 
-/** One event of a call: what was told, when, and to whom. */
-export const ToldEvent = t.Object({
+/** One event of a call, with its deliveries. */
+export const EventWithDeliveries = t.Object({
   id: t.String(),
   name: t.String(),
   sequence: whole,
@@ -20,13 +20,13 @@ export const ToldEvent = t.Object({
   transfer: t.Union([Transfer, t.Null()]),
   deliveries: t.Array(Delivery),
 })
-export type ToldEvent = typeof ToldEvent.static
+export type EventWithDeliveries = typeof EventWithDeliveries.static
 
 /** A call that is up, with its stages so far. */
 export const LiveCall = t.Object({ pbx: t.String(), call: Call, stages: t.Array(Stage) })
 export type LiveCall = typeof LiveCall.static
 
-/** One PBX of the account as its supervisor sees it. */
+/** The state of one PBX of the account. */
 export const PbxStatus = t.Object({
   name: t.String(),
   kind: t.UnionEnum(['asterisk', 'freeswitch'], { default: undefined }),
@@ -36,12 +36,12 @@ export const PbxStatus = t.Object({
 })
 export type PbxStatus = typeof PbxStatus.static
 
-/** A webhook of the list and how its receiver does. `down_since` is set while it is down. */
+/** A webhook of the list and the state of its receiver. `down_since` is set while its circuit breaker is open. */
 export const WebhookHealth = t.Object({
   url: t.String(),
   occurrence: whole,
   down_since: timeOrNull,
-  waiting: whole,
+  pending: whole,
   last: t.Union([
     t.Object({ at: time, status: wholeOrNull, error: text, duration_ms: t.Union([t.Number(), t.Null()]) }),
     t.Null(),

@@ -9,9 +9,9 @@ import { responses, success } from '../http/envelope.ts'
 import { asks } from '../http/query.ts'
 import { Fault } from '../lib/fault.ts'
 import { MILLISECOND, type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
-import { type LiveCall, Overview, type PbxStatus, ToldEvent, type WebhookHealth } from './model.ts'
+import { EventWithDeliveries, type LiveCall, Overview, type PbxStatus, type WebhookHealth } from './model.ts'
 import { bodyInSlices, collectInSlices } from './slice.ts'
-import { readAccountName, readListed, readToldEvents } from './store.ts'
+import { readAccountName, readCallEvents, readListed } from './store.ts'
 import type { Tally } from './tally.ts'
 
 export type OverviewSources = {
@@ -31,7 +31,7 @@ const Query = t.Object({
   calls: t.Optional(
     t.UnionEnum(['all', 'none'], {
       default: undefined,
-      description: 'none: without the calls, which the stream tells',
+      description: 'none: without the calls: the stream sends them',
     }),
   ),
 })
@@ -72,7 +72,7 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
     .get(
       '/call/:id/event',
       async ({ accountId, params }) => {
-        const events = await collectInSlices(readToldEvents(db.read, accountId, params.id))
+        const events = await collectInSlices(readCallEvents(db.read, accountId, params.id))
         // Of a call that is older than the deliveries which are kept, the record alone is left.
         if (events.length === 0 && (await readCall(db, accountId, params.id)) === undefined)
           throw new Fault('not_found', 'There is no call with this id.')
@@ -80,8 +80,8 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
       },
       {
         params: t.Object({ id: t.String() }),
-        response: responses(t.Array(ToldEvent), 'unauthenticated', 'not_found'),
-        detail: { summary: 'The events of a call in their order, and who was told of each', ...about },
+        response: responses(t.Array(EventWithDeliveries), 'unauthenticated', 'not_found'),
+        detail: { summary: 'The events of a call in order, each with its deliveries', ...about },
       },
     )
 }
@@ -104,10 +104,10 @@ function recentHealth({ db, tally, health, nowUs = wallUs }: OverviewSources) {
 
   async function read(accountId: number, atUs: number): Promise<WebhookHealth[]> {
     const listed = await collectInSlices(readListed(db.read, accountId))
-    return listed.map(({ id, url, occurrence, waiting }) => {
+    return listed.map(({ id, url, occurrence, pending }) => {
       const { downForMs } = health(id)
       const downSince = downForMs === undefined ? null : rfc3339(Math.round(atUs - downForMs * MILLISECOND))
-      return { url, occurrence, down_since: downSince, waiting, last: tally.last(id) }
+      return { url, occurrence, down_since: downSince, pending, last: tally.last(id) }
     })
   }
 

@@ -6,7 +6,7 @@ import type { Delivery } from '../deliveries/model.ts'
 import { DELIVERIES_PER_EVENT } from '../deliveries/outbox.ts'
 import { deliveryOf } from '../deliveries/service.ts'
 import { rfc3339 } from '../lib/time.ts'
-import type { ToldEvent } from './model.ts'
+import type { EventWithDeliveries } from './model.ts'
 
 /** What the page reads that no other room shows: all by primary key or index, and bounded. */
 
@@ -30,8 +30,8 @@ type EventRow = { id: number; uuid: string; name: string; sequence: number; at: 
 /** More than any call has; a call that has more shows its first ones. */
 const MAX_EVENTS = 500
 
-/** The events of a call in their order, each with what became of it at each webhook, read as it is asked for. */
-export function* readToldEvents(tx: Tx, accountId: number, callId: string): Generator<ToldEvent> {
+/** The events of a call in their order, each with its deliveries, read as they are asked for. */
+export function* readCallEvents(tx: Tx, accountId: number, callId: string): Generator<EventWithDeliveries> {
   const events = prepared<EventRow, [string, number, number]>(
     tx,
     'SELECT id, uuid, name, sequence, at, body FROM events WHERE call_id = ? AND account_id = ? ORDER BY sequence LIMIT ?',
@@ -49,7 +49,7 @@ export function* readToldEvents(tx: Tx, accountId: number, callId: string): Gene
 }
 
 /** Of the body that was sent, what an event is about: the rest is the call itself. Of one that was erased it is not said. */
-function aboutOf(body: string): Pick<ToldEvent, 'stage' | 'transfer'> {
+function aboutOf(body: string): Pick<EventWithDeliveries, 'stage' | 'transfer'> {
   const { erased = false, data } = JSON.parse(body)
   const { stage = null, transfer = null } = erased ? {} : data
   return { stage, transfer }
@@ -58,21 +58,21 @@ function aboutOf(body: string): Pick<ToldEvent, 'stage' | 'transfer'> {
 /** Beyond this it is only said that there are more: counting millions would hold everything else up. */
 export const MAX_COUNTED = 10_000
 
-export type ListedWebhook = { id: number; url: string; occurrence: number; waiting: number }
+export type ListedWebhook = { id: number; url: string; occurrence: number; pending: number }
 
-/** The webhooks of an account's list in order, with how many deliveries wait for each: counted as it is asked for. */
+/** The webhooks of an account's list in order, with the number of pending deliveries of each: counted as it is asked for. */
 export function* readListed(tx: Tx, accountId: number): Generator<ListedWebhook> {
-  const listed = prepared<Omit<ListedWebhook, 'waiting'>, [number]>(
+  const listed = prepared<Omit<ListedWebhook, 'pending'>, [number]>(
     tx,
     'SELECT id, url, occurrence FROM webhooks WHERE account_id = ? AND position IS NOT NULL ORDER BY position',
   ).all(accountId)
-  const count = prepared<{ waiting: number }, [number, number]>(
+  const count = prepared<{ pending: number }, [number, number]>(
     tx,
     `SELECT
        (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE webhook_id = ? AND state = 0 AND due_at IS NULL LIMIT ${MAX_COUNTED}))
-       + (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE webhook_id = ? AND state = 0 AND due_at IS NOT NULL LIMIT ${MAX_COUNTED})) AS waiting`,
+       + (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE webhook_id = ? AND state = 0 AND due_at IS NOT NULL LIMIT ${MAX_COUNTED})) AS pending`,
   )
-  for (const webhook of listed) yield { ...webhook, waiting: count.get(webhook.id, webhook.id)?.waiting ?? 0 }
+  for (const webhook of listed) yield { ...webhook, pending: count.get(webhook.id, webhook.id)?.pending ?? 0 }
 }
 
 export function readAccountOf(tx: Tx, webhookId: number): number | undefined {

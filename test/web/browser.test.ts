@@ -14,7 +14,7 @@ const EMAIL = 'ada@example.com'
 /** As long as `<unknown>`, which it takes the place of, so that the recording's offsets hold. */
 const HOSTILE_NAME = 'A<b id=x>'
 const NAMELESS = /(CallerIDNum: 15551230001\r\nCallerIDName: )<unknown>/g
-const HOSTILE_ANSWER = '<script>window.taken = 1</script><img src="http://other.example/x.png">'
+const HOSTILE_RESPONSE = '<script>window.taken = 1</script><img src="http://other.example/x.png">'
 const WIDTHS = { desktop: { width: 1_360, height: 850 }, phone: { width: 390, height: 844 } } as const
 
 /** The recorded call, from a caller whose name is markup. */
@@ -38,7 +38,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
 
   beforeAll(async () => {
     folder = emptyFolder()
-    good = startReceiver(() => new Response(HOSTILE_ANSWER))
+    good = startReceiver(() => new Response(HOSTILE_RESPONSE))
     bad = startReceiver(() => new Response('not now', { status: 503 }))
     gate = await startGate()
     app = await startServe({
@@ -65,7 +65,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
 
   const open = (hash: string) => seen.page.goto(`${app.url}/${hash}`)
 
-  test('a wrong password is told, and the right one lets in', async () => {
+  test('a wrong password is refused with a message, and the right one lets in', async () => {
     const { page } = seen
     await page.goto(app.url)
     await page.getByLabel('E-mail').fill(EMAIL)
@@ -76,7 +76,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     await page.getByRole('button', { name: 'Log in' }).click()
     await page.getByRole('heading', { name: 'Live', exact: true }).waitFor()
     await page.getByText('Connected', { exact: true }).waitFor()
-    await page.getByText('No call is up').waitFor()
+    await page.getByText('No active calls').waitFor()
   })
 
   test('the token survives a reload, and no other tab has it', async () => {
@@ -89,20 +89,20 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     await other.close()
   })
 
-  test('webhooks are added; a fault stands beside its field', async () => {
+  test('webhooks are added; an error is shown beside its field', async () => {
     const { page } = seen
     await page.getByRole('link', { name: 'Webhooks' }).click()
-    await page.getByText('Nobody is told yet').waitFor()
+    await page.getByText('No webhooks yet').waitFor()
     for (const url of [`${good.url}/crm`, 'ftp://nowhere.example/']) {
       await page.getByRole('button', { name: 'Add webhook' }).click()
       await page.getByPlaceholder('https://').last().fill(url)
     }
     await page.getByRole('button', { name: 'Save list' }).click()
-    const faulty = page.getByRole('listitem').filter({ hasText: 'New:' }).last()
+    const faulty = page.getByRole('listitem').filter({ hasText: 'New.' }).last()
     await faulty.getByRole('alert').waitFor()
     expect(await faulty.getByRole('textbox').getAttribute('aria-invalid')).toBe('true')
     await faulty.getByRole('textbox').fill(`${bad.url}/bot`)
-    await faulty.getByRole('switch', { name: 'Phone done' }).click({ force: true })
+    await faulty.getByRole('switch', { name: 'dial ended' }).click({ force: true })
     await page.getByRole('button', { name: 'Save list' }).click()
     await page.getByText('Saved.').waitFor()
     const token = await logIn(app, EMAIL)
@@ -115,16 +115,16 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     const token = await logIn(app, EMAIL)
     const theirs = [webhook(`${good.url}/crm`, { dial_started: false }), webhook(`${bad.url}/bot`)]
     const mine = page.getByRole('group', { name: `${bad.url}/bot` })
-    await mine.getByRole('switch', { name: 'Call saved' }).click({ force: true })
+    await mine.getByRole('switch', { name: 'call saved' }).click({ force: true })
     await ask(app, 'PUT', '/integration/webhook', { token, body: theirs })
     await page.getByRole('button', { name: 'Save list' }).click()
     const conflict = page.getByRole('alert', { name: 'Changed by someone else' })
     await conflict.getByText('dial started off').waitFor()
     expect((await ask(app, 'GET', '/integration/webhook', { token })).body.result).toEqual(theirs)
     expect(await accessibilityFaults(page)).toEqual([])
-    await conflict.getByRole('button', { name: 'Put my changes on top' }).click()
+    await conflict.getByRole('button', { name: 'Apply my changes to their list' }).click()
     await page.getByRole('button', { name: 'Save list' }).click()
-    await page.getByText('Not saved yet').waitFor({ state: 'detached' })
+    await page.getByText('Unsaved changes').waitFor({ state: 'detached' })
     expect((await ask(app, 'GET', '/integration/webhook', { token })).body.result).toEqual([
       theirs[0],
       webhook(`${bad.url}/bot`, { call_saved: false }),
@@ -135,13 +135,13 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     })
   })
 
-  test('a test request is sent, and a hostile answer shown as text', async () => {
+  test('a test request is sent, and a hostile response is shown as text', async () => {
     const { page } = seen
     await open('#/live')
     await open('#/webhooks')
     await page.getByRole('button', { name: `Send a test to ${good.url}/crm` }).click()
-    await page.getByText('answered 200').waitFor()
-    await page.getByText(HOSTILE_ANSWER).waitFor()
+    await page.getByText('response 200').waitFor()
+    await page.getByText(HOSTILE_RESPONSE).waitFor()
     expect(await page.evaluate('window.taken')).toBeUndefined()
     await page.getByRole('button', { name: 'Done' }).click()
     expect(JSON.parse(good.received.at(-1)?.body ?? '').data.name).toBe('test')
@@ -156,7 +156,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     expect(before).toStartWith('whsec_')
     await dialog.getByRole('button', { name: 'Rotate' }).click()
     await page.getByRole('dialog', { name: 'Rotate this secret?' }).getByRole('button', { name: 'Rotate' }).click()
-    await dialog.getByText('signs too until').waitFor()
+    await dialog.getByText('also signs until').waitFor()
     expect(await dialog.locator('output').textContent()).not.toBe(before)
     expect(await accessibilityFaults(page)).toEqual([])
     await page.keyboard.press('Escape')
@@ -168,22 +168,22 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     await open('#/live')
     replay = startReplay({ files: [hostileRecording(folder.path)], speed: 1.5 })
     gate.open(replay.port)
-    const board = page.getByRole('region', { name: 'Calls now' })
+    const board = page.getByRole('region', { name: 'Active calls' })
     await board.getByText(HOSTILE_NAME).first().waitFor()
     expect(await page.locator('#x').count()).toBe(0)
-    await board.getByText('rings 101').waitFor()
-    await board.getByText('talks 101').waitFor()
+    await board.getByText('ringing 101').waitFor()
+    await board.getByText('talking to 101').waitFor()
     expect(await accessibilityFaults(page)).toEqual([])
     await board.getByText('1 transfer').waitFor()
-    await board.getByText('talks 102').waitFor()
-    await board.getByText('No call is up').waitFor()
+    await board.getByText('talking to 102').waitFor()
+    await board.getByText('No active calls').waitFor()
     const events = page.getByRole('region', { name: 'Events' })
     await events.getByText('call saved').waitFor()
     await events.getByText('call blind transferred').waitFor()
     await until('every event arrived', () => new Set(good.received.slice(1).map((one) => one.id)).size === 10)
   })
 
-  test('the call is in the records, as a picture, with who was told', async () => {
+  test('the call is in the records, with a timeline and its deliveries', async () => {
     const { page } = seen
     await open('#/calls')
     await page.getByRole('link', { name: HOSTILE_NAME }).click()
@@ -192,25 +192,25 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     expect(await page.locator('.bar.talk').count()).toBe(3)
     expect(await page.locator('.arrow').count()).toBe(1)
     await page.getByText('blind transfer', { exact: true }).waitFor()
-    const told = page.getByRole('region', { name: 'Events, and who was told' })
-    expect(await told.locator('.told > li').count()).toBe(10)
-    expect(await told.getByText('told at').count()).toBe(10)
+    const events = page.getByRole('region', { name: 'Events and deliveries' })
+    expect(await events.locator('.call-events > li').count()).toBe(10)
+    expect(await events.getByText('delivered at').count()).toBe(10)
     expect(await accessibilityFaults(page)).toEqual([])
   })
 
-  test('a receiver that fails is seen down, and once it is mended everything drains', async () => {
+  test('a failing receiver is shown as down, and after it recovers everything is delivered', async () => {
     const { page } = seen
     await open('#/webhooks')
     const row = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: `Remove ${bad.url}/bot` }) })
     await row.getByText(/down for/).waitFor()
-    await row.getByText(/\d+ waits?/).waitFor()
+    await row.getByText(/\d+ pending/).waitFor()
     expect(await accessibilityFaults(page)).toEqual([])
     await open('#/live')
     await page.getByText('1 webhook is down.').waitFor()
     bad.answerWith(() => new Response('ok'))
     await open('#/webhooks')
     await row.getByText('up', { exact: true }).waitFor()
-    await row.getByText(/\d+ waits?/).waitFor({ state: 'detached' })
+    await row.getByText(/\d+ pending/).waitFor({ state: 'detached' })
     const token = await logIn(app, EMAIL)
     const { body } = await ask(app, 'GET', '/integration/delivery?state=pending', { token })
     expect(body.result).toEqual({ items: [], next_cursor: null })
@@ -231,7 +231,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     expect(await accessibilityFaults(page)).toEqual([])
     const before = bad.received.length
     await page.getByRole('button', { name: 'Send again' }).click()
-    await page.getByText('It is tried again now.').waitFor()
+    await page.getByText('The delivery is being sent again.').waitFor()
     await until('it was sent again', () => bad.received.length === before + 1)
     const ids = bad.received.map((one) => one.id)
     expect(ids.slice(0, -1)).toContain(ids.at(-1) ?? '')
@@ -282,9 +282,9 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     for (let tabs = 0; tabs < 3; tabs++) await page.keyboard.press('Tab')
     expect(await page.evaluate("document.activeElement.getAttribute('role')")).toBe('switch')
     await page.keyboard.press('Space')
-    await page.getByText('Not saved yet').waitFor()
+    await page.getByText('Unsaved changes').waitFor()
     await page.keyboard.press('Space')
-    await page.getByText('Not saved yet').waitFor({ state: 'detached' })
+    await page.getByText('Unsaved changes').waitFor({ state: 'detached' })
   })
 
   test('the theme that is chosen holds, whatever the system has', async () => {
@@ -302,16 +302,16 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     expect(await ground()).toBe(light)
   })
 
-  test('what is being edited outlives a look at another view', async () => {
+  test('a draft outlives a visit to another view', async () => {
     const { page } = seen
     await open('#/webhooks')
-    await page.getByRole('switch', { name: 'Call saved' }).first().click({ force: true })
+    await page.getByRole('switch', { name: 'call saved' }).first().click({ force: true })
     await open('#/live')
     await page.locator('.live-grid').waitFor()
     await open('#/webhooks')
-    await page.getByText('Not saved yet').waitFor()
+    await page.getByText('Unsaved changes').waitFor()
     await page.getByRole('button', { name: 'Discard' }).click()
-    await page.getByText('Not saved yet').waitFor({ state: 'detached' })
+    await page.getByText('Unsaved changes').waitFor({ state: 'detached' })
   })
 
   test('after the service was away the page comes back by itself', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { Webhook } from 'standardwebhooks'
-import { curlCommand, requestHeaders, shellQuoted } from '../../src/web/browser/lib/curl.ts'
+import { curlCommand, quoteForShell, requestHeaders } from '../../src/web/browser/lib/curl.ts'
 
 const SECRET = `whsec_${btoa('a secret of thirty-two bytes....')}`
 
@@ -8,7 +8,7 @@ test.each([
   ['plain', "'plain'"],
   ["it's", "'it'\\''s'"],
   ['$(reboot) `id` "x"\n', '\'$(reboot) `id` "x"\n\''],
-])('%p is quoted for a shell', (text, expected) => expect(shellQuoted(text)).toBe(expected))
+])('%p is quoted for a shell', (text, expected) => expect(quoteForShell(text)).toBe(expected))
 
 test('a shell hands every argument on as it is, whatever a caller is called', async () => {
   const body = JSON.stringify({ name: `'; touch /tmp/x; echo "$(id)" \\ \``, url: 'é' })

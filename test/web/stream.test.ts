@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startReplay } from '../../src/pbx/replay/replay.ts'
-import { eventStreamDecoder, type ServerMessage } from '../../src/web/browser/lib/sse.ts'
+import { createEventStreamDecoder, type ServerMessage } from '../../src/web/browser/lib/event-stream-decoder.ts'
 import { openSink } from '../../src/web/sink.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
@@ -16,7 +16,7 @@ async function follow(app: { url: string }, token: string) {
     headers: { authorization: `Bearer ${token}` },
     signal: over.signal,
   })
-  const decode = eventStreamDecoder((message) => void messages.push(message))
+  const decode = createEventStreamDecoder((message) => void messages.push(message))
   const ended = (async () => {
     if (response.body === null) return
     for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
@@ -82,7 +82,7 @@ describe('GET /stream of the compiled file', () => {
     expect(own).toContain('"name":"office"')
     expect(JSON.parse(own).minutes.reduce((sum: number, one: { events: number }) => sum + one.events, 0)).toBe(6)
     expect(JSON.parse(own).webhooks).toMatchObject([
-      { url: receiver.url, down_since: null, waiting: 0, last: { status: 200 } },
+      { url: receiver.url, down_since: null, pending: 0, last: { status: 200 } },
     ])
     const foreign = JSON.stringify((await ask(app, 'GET', '/overview', { token: stranger })).body.result)
     expect(JSON.parse(foreign)).toMatchObject({ account: 'other', calls: [], pbxs: [], webhooks: [] })
@@ -166,7 +166,7 @@ describe('one reader', () => {
     while (!parts.at(-1)?.includes('"299 ')) parts.push(await read())
     expect(parts[1]).toStartWith('event: event\ndata: meanwhile\n\nevent: call')
     const told: string[] = []
-    const decode = eventStreamDecoder(
+    const decode = createEventStreamDecoder(
       ({ name, data }) => void (name === 'call' && told.push(data.slice(1).split(' ', 1).join())),
     )
     decode(parts.join(''))

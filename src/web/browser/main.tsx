@@ -1,14 +1,14 @@
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
+import { Toasts } from './components/toast.tsx'
 import { startConnection } from './lib/connection.ts'
-import { token } from './lib/session.ts'
-import { useCell } from './lib/state.ts'
-import { Toasts } from './parts/toast.tsx'
-import { Login } from './views/login.tsx'
-import { Shell } from './views/shell.tsx'
+import { useObservable } from './lib/observable.ts'
+import { accessToken } from './lib/session.ts'
+import { AppShell } from './views/app-shell.tsx'
+import { LoginView } from './views/login-view.tsx'
 
-function Page() {
-  const loggedIn = useCell(token) !== null
+function App() {
+  const loggedIn = useObservable(accessToken) !== null
   useEffect(() => {
     if (!loggedIn) return
     const connection = startConnection()
@@ -16,7 +16,7 @@ function Page() {
   }, [loggedIn])
   return (
     <>
-      {loggedIn ? <Shell /> : <Login />}
+      {loggedIn ? <AppShell /> : <LoginView />}
       <Toasts />
     </>
   )
@@ -25,5 +25,5 @@ function Page() {
 const root = document.getElementById('app')
 if (root !== null) {
   root.replaceChildren()
-  render(<Page />, root)
+  render(<App />, root)
 }

@@ -1,47 +1,49 @@
 import type { FieldError } from '../../../lib/fault.ts'
-import { dropToken, token } from './session.ts'
+import { accessToken, clearToken } from './session.ts'
 
-/** What came back: the envelope's result, or why not, in words for people. */
-export type Answer<T> =
+/** The outcome of a request: the envelope's result, or why there is none, in words for people. */
+export type ApiResult<T> =
   | { ok: true; result: T; etag: string | null; message: string }
   | { ok: false; status: number; message: string; errors: readonly FieldError[] }
 
 export type Query = Readonly<Record<string, string | undefined>>
 
+/** Returns the path with the query's non-empty values appended. */
 export function withQuery(path: string, query: Query): string {
   const pairs = Object.entries(query).flatMap(([name, value]) => (value ? [[name, value]] : []))
   const text = new URLSearchParams(pairs).toString()
   return text === '' ? path : `${path}?${text}`
 }
 
-export function authorization(): Record<string, string> {
-  const held = token.get()
-  return held === null ? {} : { authorization: `Bearer ${held}` }
+/** Returns the header that carries the session's token; empty when nobody is logged in. */
+export function authorizationHeader(): Record<string, string> {
+  const token = accessToken.get()
+  return token === null ? {} : { authorization: `Bearer ${token}` }
 }
 
-/** One request of the API. It never throws: what goes wrong on the way is an answer with status 0. */
+/** Sends one request to the API. Never throws: a failure on the way is a result with status 0. */
 export async function request<T>(
-  method: 'GET' | 'POST' | 'PUT',
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
   body?: unknown,
   headers: Record<string, string> = {},
-): Promise<Answer<T>> {
-  const sentWith = token.get()
+): Promise<ApiResult<T>> {
+  const sentWith = accessToken.get()
   try {
     const response = await fetch(path, {
       method,
       headers: {
         accept: 'application/json',
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...authorization(),
+        ...authorizationHeader(),
         ...headers,
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       credentials: 'omit',
       cache: 'no-store',
     })
-    if (response.status === 401 && sentWith !== null && token.get() === sentWith)
-      dropToken('Your session has ended. Please log in again.')
+    if (response.status === 401 && sentWith !== null && accessToken.get() === sentWith)
+      clearToken('Your session has ended. Please log in again.')
     const envelope = await response.json()
     if (response.ok)
       return { ok: true, result: envelope.result, etag: response.headers.get('etag'), message: envelope.message }
@@ -54,4 +56,9 @@ export async function request<T>(
   } catch {
     return { ok: false, status: 0, message: 'Hookswitch does not answer. Is it running?', errors: [] }
   }
+}
+
+/** Returns the messages of a failed request's fields, or its own message when no field is at fault. */
+export function errorText(failed: { message: string; errors: readonly FieldError[] }): string {
+  return failed.errors.map((error) => error.message).join(' ') || failed.message
 }

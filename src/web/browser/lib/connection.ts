@@ -1,59 +1,77 @@
-import { authorization, request } from './api.ts'
-import { serverAheadMs, serverNowMs } from './clock.ts'
-import { EMPTY_LIVE, type Live, type LiveMessage, move } from './live.ts'
-import type { Delivery, Overview, Paged } from './resources.ts'
-import { eventStreamDecoder } from './sse.ts'
-import { cell } from './state.ts'
+import { useEffect, useRef } from 'preact/hooks'
+import { authorizationHeader, request } from './api.ts'
+import { createEventStreamDecoder } from './event-stream-decoder.ts'
+import { applyLiveMessage, EMPTY_LIVE_STATE, type LiveMessage, type LiveState } from './live-state.ts'
+import { observable, useObservable } from './observable.ts'
+import type { Delivery, Overview, Page } from './resources.ts'
+import { serverNowMs, serverOffsetMs } from './server-clock.ts'
 
-/** `lost` is said only once a connection was tried and failed. */
-export type Link = 'connecting' | 'up' | 'lost'
+/** `lost` only after a connection was tried and failed, so that a page that is opening does not alarm anybody. */
+export type ConnectionState = 'connecting' | 'up' | 'lost'
 
-export const link = cell<Link>('connecting')
-export const overview = cell<Overview | null>(null)
-export const live = cell<Live>(EMPTY_LIVE)
+export const connectionState = observable<ConnectionState>('connecting')
+export const overview = observable<Overview | null>(null)
+export const liveState = observable<LiveState>(EMPTY_LIVE_STATE)
 
 const OVERVIEW_EVERY_MS = 5_000
 const RETRY_MIN_MS = 500
 const RETRY_MAX_MS = 15_000
-/** The server sends a comment every 15 s at least: silence for this long is a broken connection. */
+/** The server sends a comment at least every 15 s: silence for this long means that the connection is broken. */
 const SILENCE_MS = 40_000
+/** Messages are applied together at this interval: a redraw for each would cost too much on a busy system. */
+const BATCH_MS = 100
+const FEED_HISTORY = 60
 
-/** Follows the server until stopped: the stream for what moves, the overview for what is counted. */
+/** Follows the server until stopped: the stream for changes, the overview for figures. */
 export function startConnection(): { stop(): void } {
-  const over = new AbortController()
+  const stopping = new AbortController()
   const timers = [
     setInterval(() => {
-      if (!document.hidden) void readOverview(false)
+      if (!document.hidden) void refreshOverview()
     }, OVERVIEW_EVERY_MS),
-    setInterval(() => live.update((before) => move(before, { kind: 'tick' }, serverNowMs())), 1_000),
+    setInterval(() => liveState.update((state) => applyLiveMessage(state, { kind: 'tick' }, serverNowMs())), 1_000),
   ]
-  void follow(over.signal)
+  void keepConnected(stopping.signal)
   return {
     stop() {
-      over.abort()
+      stopping.abort()
       for (const timer of timers) clearInterval(timer)
-      live.set(EMPTY_LIVE)
+      liveState.set(EMPTY_LIVE_STATE)
       overview.set(null)
-      link.set('connecting')
+      connectionState.set('connecting')
     },
   }
 }
 
-export async function readOverview(asSnapshot: boolean): Promise<void> {
-  // The calls come in the stream: thousands of them are read once.
+/** Reads the overview again. As a snapshot it also replaces the live calls. */
+export async function refreshOverview({ asSnapshot = false } = {}): Promise<void> {
+  // Thousands of live calls are read once: after that the stream sends their changes.
   const answer = await request<Overview>('GET', asSnapshot ? '/overview' : '/overview?calls=none')
   if (!answer.ok) return
-  serverAheadMs.set(Date.parse(answer.result.now) - Date.now())
+  serverOffsetMs.set(Date.parse(answer.result.now) - Date.now())
   overview.set(answer.result)
-  if (asSnapshot) live.update((before) => move(before, { kind: 'snapshot', overview: answer.result }, serverNowMs()))
+  if (!asSnapshot) return
+  liveState.update((state) => applyLiveMessage(state, { kind: 'snapshot', overview: answer.result }, serverNowMs()))
 }
 
-async function follow(signal: AbortSignal): Promise<void> {
+/** Calls `reload` each time that a lost connection is back, so that errors and old data do not stay on the screen. */
+export function useReconnected(reload: () => void): void {
+  const state = useObservable(connectionState)
+  const wasLost = useRef(false)
+  useEffect(() => {
+    if (state === 'lost') wasLost.current = true
+    if (state !== 'up' || !wasLost.current) return
+    wasLost.current = false
+    reload()
+  }, [state])
+}
+
+async function keepConnected(signal: AbortSignal): Promise<void> {
   for (let waitMs = RETRY_MIN_MS; !signal.aborted; waitMs = Math.min(RETRY_MAX_MS, waitMs * 2)) {
     const startedMs = Date.now()
     await readStream(signal).catch(() => {})
     if (signal.aborted) return
-    link.set('lost')
+    connectionState.set('lost')
     if (Date.now() - startedMs > RETRY_MAX_MS) waitMs = RETRY_MIN_MS
     await new Promise((resume) => setTimeout(resume, waitMs))
   }
@@ -62,23 +80,23 @@ async function follow(signal: AbortSignal): Promise<void> {
 async function readStream(signal: AbortSignal): Promise<void> {
   const silent = new AbortController()
   const either = AbortSignal.any([signal, silent.signal])
-  const response = await fetch('/stream', { headers: authorization(), credentials: 'omit', signal: either })
+  const response = await fetch('/stream', { headers: authorizationHeader(), credentials: 'omit', signal: either })
   if (!response.ok || response.body === null) {
-    // The refusal is the API's own: let it speak, so that a revoked token leads back to the login form.
+    // A request of the API handles the refusal, so that a revoked token leads back to the login form.
     await request('GET', '/auth/me')
     return
   }
-  const queue = batches()
-  // The stream is open before the snapshot is taken: what happens in between is in both, and what is in both does no harm.
+  const batch = createMessageBatch()
+  // The stream is open before the snapshot is taken: a change in between is in both, and applying it twice does no harm.
   const [, history] = await Promise.all([
-    readOverview(true),
-    request<Paged<Delivery>>('GET', '/integration/delivery?limit=60'),
+    refreshOverview({ asSnapshot: true }),
+    request<Page<Delivery>>('GET', `/integration/delivery?limit=${FEED_HISTORY}`),
   ])
-  if (history.ok) queue.add({ kind: 'history', deliveries: history.result.items })
-  link.set('up')
-  const decode = eventStreamDecoder(({ name, data }) => {
-    const message = readMessage(name, data)
-    if (message !== null) queue.add(message)
+  if (history.ok) batch.add({ kind: 'history', deliveries: history.result.items })
+  connectionState.set('up')
+  const decode = createEventStreamDecoder(({ name, data }) => {
+    const message = parseMessage(name, data)
+    if (message !== null) batch.add(message)
   })
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
   let watchdog = setTimeout(() => silent.abort(), SILENCE_MS)
@@ -93,26 +111,27 @@ async function readStream(signal: AbortSignal): Promise<void> {
   }
 }
 
-/** What the server says is what its schemas promise: the same that these types come from. */
-function readMessage(name: string, data: string): LiveMessage | null {
+/** Parses a message of the stream without checking it: the server sends what its schemas say, and these types come from them. */
+function parseMessage(name: string, data: string): LiveMessage | null {
   if (name === 'call') return { kind: 'call', call: JSON.parse(data) }
   if (name === 'event') return { kind: 'event', body: JSON.parse(data) }
   if (name === 'delivery') return { kind: 'delivery', delivery: JSON.parse(data) }
   return null
 }
 
-/** Many messages, one drawing: they are applied together, ten times a second at most. */
-function batches(): { add(message: LiveMessage): void } {
-  let waiting: LiveMessage[] = []
+function createMessageBatch(): { add(message: LiveMessage): void } {
+  let messages: LiveMessage[] = []
   return {
     add(message) {
-      waiting.push(message)
-      if (waiting.length > 1) return
+      messages.push(message)
+      if (messages.length > 1) return
       setTimeout(() => {
-        const batch = waiting
-        waiting = []
-        live.update((before) => batch.reduce((held, next) => move(held, next, serverNowMs()), before))
-      }, 100)
+        const batch = messages
+        messages = []
+        liveState.update((before) =>
+          batch.reduce((state, next) => applyLiveMessage(state, next, serverNowMs()), before),
+        )
+      }, BATCH_MS)
     },
   }
 }

@@ -1,23 +1,25 @@
-/** The request of a delivery as a line for a shell; every value is quoted, since a body holds what a caller chose to be called. */
+/** The request of a delivery as a shell command. Every value is quoted, because a body holds names that callers chose. */
 
 export type Headers = readonly (readonly [name: string, value: string])[]
 
-export function shellQuoted(text: string): string {
+/** Quotes a text so that a shell takes it as one argument, whatever it holds. */
+export function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }
 
+/** Returns the curl command that sends this request. */
 export function curlCommand(url: string, headers: Headers, body: string): string {
   const lines = [
-    `curl -i -X POST ${shellQuoted(url)}`,
-    ...headers.map(([name, value]) => `  -H ${shellQuoted(`${name}: ${value}`)}`),
-    `  --data-raw ${shellQuoted(body)}`,
+    `curl -i -X POST ${quoteForShell(url)}`,
+    ...headers.map(([name, value]) => `  -H ${quoteForShell(`${name}: ${value}`)}`),
+    `  --data-raw ${quoteForShell(body)}`,
   ]
   return lines.join(' \\\n')
 }
 
 /**
- * The headers of one attempt made now, signed with the URL's secret as Standard Webhooks says. The browser signs only in a secure
- * context (https, or localhost); elsewhere, or without a secret, the signature is left out.
+ * Returns the headers of an attempt made now, signed with the URL's secret as Standard Webhooks specifies. The browser signs only in
+ * a secure context (https, or localhost); elsewhere, or without a secret, the signature is left out.
  */
 export async function requestHeaders(id: string, body: string, secret: string | null, nowMs: number): Promise<Headers> {
   const timestamp = String(Math.floor(nowMs / 1_000))

@@ -1,21 +1,21 @@
-/** Filters stand in the page's address; a time field speaks the reader's zone, the API UTC. */
+/** Filters are kept in the page's address. A time field is in the reader's time zone, the API in UTC. */
 
-/** `2026-11-20T21:42` of a datetime-local field, in the reader's zone, as the API wants it; undefined when it is none. */
-export function toUtc(local: string | undefined): string | undefined {
+/** Converts a datetime-local field (`2026-11-20T21:42`) to the API's time; undefined when it is empty or no time. */
+export function localToUtc(local: string | undefined): string | undefined {
   if (local === undefined || local === '') return undefined
   const at = new Date(local)
   return Number.isNaN(at.getTime()) ? undefined : at.toISOString()
 }
 
-/** Only what is set, and only these names: an address that someone else made says nothing more. */
-export function picked<Name extends string>(
+/** Returns the query's filters of these names that have a value; anything else in the address is ignored. */
+export function pickFilters<Name extends string>(
   query: Readonly<Record<string, string>>,
   names: readonly Name[],
 ): Partial<Record<Name, string>> {
-  const out: Partial<Record<Name, string>> = {}
+  const filters: Partial<Record<Name, string>> = {}
   for (const name of names) {
     const value = query[name]
-    if (value !== undefined && value !== '') out[name] = value
+    if (value !== undefined && value !== '') filters[name] = value
   }
-  return out
+  return filters
 }

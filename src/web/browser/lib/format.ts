@@ -1,6 +1,6 @@
 import type { Party, Stage, Transfer } from '../../../calls/event.ts'
 
-/** Words and numbers as people read them: the reader's own language for times, our words for everything else. */
+/** Names and numbers as people read them: times in the reader's own language and zone, everything else in English. */
 
 const clock = new Intl.DateTimeFormat(undefined, {
   hour: '2-digit',
@@ -18,30 +18,34 @@ const dayAndClock = new Intl.DateTimeFormat(undefined, {
 })
 const exact = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' })
 
-export const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
+/** The reader's time zone, such as `Europe/Berlin`. */
+export const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone
 
-export function clockTime(at: string | null): string {
+/** Formats a time as `21:42:07`. */
+export function formatTime(at: string | null): string {
   return at === null ? '–' : clock.format(new Date(at))
 }
 
-export function clockTimeMs(at: string): string {
+/** Formats a time as `21:42:07.123`. */
+export function formatTimeMs(at: string): string {
   const date = new Date(at)
   return `${clock.format(date)}.${String(date.getMilliseconds()).padStart(3, '0')}`
 }
 
-/** Today the clock alone, else with the day. */
-export function shortTime(at: string | null, nowMs = Date.now()): string {
+/** Formats a time of today as `21:42:07`, any other with its day. */
+export function formatDateTime(at: string | null, nowMs = Date.now()): string {
   if (at === null) return '–'
   const date = new Date(at)
   return date.toDateString() === new Date(nowMs).toDateString() ? clock.format(date) : dayAndClock.format(date)
 }
 
-export function exactTime(at: string): string {
+/** Formats a time in full, with the API's own text: for a tooltip. */
+export function formatExactTime(at: string): string {
   return `${exact.format(new Date(at))} (${at})`
 }
 
-/** `0:07`, `12:34`, `1:02:03`. */
-export function stopwatch(seconds: number): string {
+/** Formats a duration as `0:07`, `12:34` or `1:02:03`. */
+export function formatStopwatch(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds))
   const pad = (n: number) => String(n).padStart(2, '0')
   const minutes = Math.floor(whole / 60)
@@ -50,8 +54,8 @@ export function stopwatch(seconds: number): string {
     : `${Math.floor(minutes / 60)}:${pad(minutes % 60)}:${pad(whole % 60)}`
 }
 
-/** `7 s`, `3 min`, `2 h`, `4 d`: how long ago or until. */
-export function span(ms: number): string {
+/** Formats a duration roughly, as `7 s`, `3 min`, `2 h` or `4 d`. */
+export function formatDuration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000))
   if (seconds < 60) return `${seconds} s`
   if (seconds < 3_600) return `${Math.round(seconds / 60)} min`
@@ -59,40 +63,46 @@ export function span(ms: number): string {
   return `${Math.round(seconds / 86_400)} d`
 }
 
-export function milliseconds(ms: number | null): string {
+/** Formats a short duration as `0.4 ms`, `120 ms` or `2.35 s`. */
+export function formatMilliseconds(ms: number | null): string {
   if (ms === null) return '–'
   if (ms < 0.05) return '0 ms'
   if (ms < 10) return `${Number(ms.toFixed(1))} ms`
   return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`
 }
 
-/** `callSaved` and `dial_started` alike: words with spaces. */
-export function words(name: string): string {
+/** Writes an identifier of the API with spaces: `dial_started` as `dial started`. */
+export function humanize(name: string): string {
   return name.replaceAll('_', ' ')
 }
 
-/** A party in one line: name and number, whatever is known. */
-export function partyText(party: Party | null): string {
+/** Writes a party on one line: its name and number, as far as they are known. */
+export function formatParty(party: Party | null): string {
   if (party === null) return 'nobody'
   const number = party.extension ?? party.number
   if (party.name !== null && party.name !== number) return number === null ? party.name : `${party.name} · ${number}`
   return number ?? 'anonymous'
 }
 
-export function stageTarget(stage: Stage): string {
+/** Writes who was dialled in a stage: `102 Phone 102`. */
+export function formatStageTarget(stage: Stage): string {
   if (stage.name?.toLowerCase() === stage.target?.toLowerCase()) return stage.name ?? 'unknown'
   if (stage.name !== null) return `${stage.target ?? ''} ${stage.name}`.trim()
   return stage.target ?? 'unknown'
 }
 
-/** `102 Phone 102`, and how it ended once it has. */
-export const stageText = (stage: Stage): string =>
-  stage.result === null ? stageTarget(stage) : `${stageTarget(stage)}: ${words(stage.result)}`
+/** Writes who was dialled in a stage and, once it has ended, its result. */
+export function formatStage(stage: Stage): string {
+  return stage.result === null ? formatStageTarget(stage) : `${formatStageTarget(stage)}: ${humanize(stage.result)}`
+}
 
-export const transferText = ({ by, to }: Transfer): string => `${partyText(by)} → ${partyText(to)}`
+/** Writes who transferred the call to whom. */
+export function formatTransfer({ by, to }: Transfer): string {
+  return `${formatParty(by)} → ${formatParty(to)}`
+}
 
-/** The part of a URL that tells receivers apart: host and path. */
-export function shortUrl(url: string): string {
+/** Shortens a URL to the part that tells webhooks apart: host, path and query. */
+export function shortenUrl(url: string): string {
   try {
     const parsed = new URL(url)
     const path = parsed.pathname === '/' ? '' : parsed.pathname
@@ -102,13 +112,15 @@ export function shortUrl(url: string): string {
   }
 }
 
-export function plural(count: number, one: string, many = `${one}s`): string {
+/** Writes a count with its noun: `1 call`, `2 calls`. */
+export function pluralize(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString()} ${count === 1 ? one : many}`
 }
 
-/** What waits is counted up to a bound: beyond it, it is only known to be more. */
-const MOST_COUNTED = 10_000
+/** The server counts pending deliveries up to this bound; beyond it the count is only known to be larger. */
+const MAX_COUNTED = 10_000
 
-export function waitingCount(count: number): string {
-  return count < MOST_COUNTED ? count.toLocaleString() : `${MOST_COUNTED.toLocaleString()}+`
+/** Writes a count of pending deliveries, as `10,000+` at the bound. */
+export function formatPendingCount(count: number): string {
+  return count < MAX_COUNTED ? count.toLocaleString() : `${MAX_COUNTED.toLocaleString()}+`
 }

@@ -10,22 +10,12 @@ export type {
   Tested as TestResult,
 } from '../../../deliveries/model.ts'
 export type { Webhook, WebhookSecret } from '../../../webhooks/model.ts'
-export type { LiveCall, Minute, Overview, PbxStatus, ToldEvent, WebhookHealth } from '../../model.ts'
+export type { EventWithDeliveries, LiveCall, Minute, Overview, PbxStatus, WebhookHealth } from '../../model.ts'
 
 export type DeliveryState = Delivery['state']
 
-export const SWITCHES = [
-  'call_started',
-  'call_transferred',
-  'call_ended',
-  'call_saved',
-  'dial_started',
-  'dial_answered',
-  'dial_ended',
-] as const
-export type Switch = (typeof SWITCHES)[number]
+/** One page of a list; `next_cursor` is null on the last. */
+export type Page<T> = { items: T[]; next_cursor: string | null }
 
-export type Paged<T> = { items: T[]; next_cursor: string | null }
-
-export type CallPage = Paged<Call>
+export type CallPage = Page<Call>
 export type OneCall = CallRecord

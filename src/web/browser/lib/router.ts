@@ -1,9 +1,10 @@
-import { cell } from './state.ts'
+import { observable } from './observable.ts'
 
-/** Where the reader is: `#/deliveries/42?state=failed` is `{ view: 'deliveries', id: '42', query: { state: 'failed' } }`. */
-export type Place = { view: string; id: string | null; query: Record<string, string> }
+/** Which view is open: `#/deliveries/42?state=failed` is `{ view: 'deliveries', id: '42', query: { state: 'failed' } }`. */
+export type Route = { view: string; id: string | null; query: Record<string, string> }
 
-export function parsePlace(hash: string): Place {
+/** Parses the address's fragment; an empty one is the live view. */
+export function parseRoute(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?', 2)
   const [view = '', id] = path.split('/')
   return {
@@ -21,22 +22,24 @@ function decode(text: string): string {
   }
 }
 
-export function placeHref(view: string, id?: string | null, query: Record<string, string> = {}): string {
+/** Returns the link to a view; empty query values are left out. */
+export function routeHref(view: string, id?: string | null, query: Record<string, string> = {}): string {
   const pairs = Object.entries(query).filter(([, value]) => value !== '')
   const search = new URLSearchParams(pairs).toString()
   return `#/${view}${id ? `/${encodeURIComponent(id)}` : ''}${search === '' ? '' : `?${search}`}`
 }
 
-export const place = cell<Place>(parsePlace(location.hash))
+export const currentRoute = observable<Route>(parseRoute(location.hash))
 
-addEventListener('hashchange', () => place.set(parsePlace(location.hash)))
+addEventListener('hashchange', () => currentRoute.set(parseRoute(location.hash)))
 
-export function go(href: string): void {
+/** Opens a view as a new step of the history. */
+export function navigate(href: string): void {
   location.hash = href.slice(1)
 }
 
-/** Changes the address without a new step in the history: for filters that are being typed. */
-export function settle(href: string): void {
+/** Changes the address without a new step of the history: for filters that are being typed. */
+export function replaceRoute(href: string): void {
   history.replaceState(null, '', href)
-  place.set(parsePlace(href))
+  currentRoute.set(parseRoute(href))
 }

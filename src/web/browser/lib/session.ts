@@ -1,4 +1,4 @@
-import { cell } from './state.ts'
+import { observable } from './observable.ts'
 
 /**
  * The access token lives in this tab's sessionStorage: it survives a reload, no other origin (another port of this host
@@ -7,19 +7,21 @@ import { cell } from './state.ts'
  */
 const KEY = 'hookswitch.token'
 
-export const token = cell<string | null>(sessionStorage.getItem(KEY))
+export const accessToken = observable<string | null>(sessionStorage.getItem(KEY))
 
-/** Why the login form is shown, if there is something to say. */
-export const loginNotice = cell<string | null>(null)
+/** The reason why the login form is shown, if there is one to give. */
+export const loginNotice = observable<string | null>(null)
 
-export function keepToken(next: string): void {
-  sessionStorage.setItem(KEY, next)
+/** Keeps the token for later requests, which logs the page in. */
+export function saveToken(token: string): void {
+  sessionStorage.setItem(KEY, token)
   loginNotice.set(null)
-  token.set(next)
+  accessToken.set(token)
 }
 
-export function dropToken(notice: string | null): void {
+/** Forgets the token, which leads back to the login form with this notice. */
+export function clearToken(notice: string | null): void {
   sessionStorage.removeItem(KEY)
   loginNotice.set(notice)
-  token.set(null)
+  accessToken.set(null)
 }

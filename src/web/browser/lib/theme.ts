@@ -1,31 +1,31 @@
-import { cell } from './state.ts'
+import { observable } from './observable.ts'
 
-/** `system` follows the reader's own setting. */
+/** `system` follows the setting of the reader's device. */
 export const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]
 
 const KEY = 'hookswitch.theme'
 
-function stored(): Theme {
+export const theme = observable<Theme>(readStoredTheme())
+
+theme.subscribe(() => {
+  localStorage.setItem(KEY, theme.get())
+  applyTheme()
+})
+applyTheme()
+
+function readStoredTheme(): Theme {
   const text = localStorage.getItem(KEY)
-  return THEMES.find((theme) => theme === text) ?? 'system'
+  return THEMES.find((name) => name === text) ?? 'system'
 }
 
-export const theme = cell<Theme>(stored())
-
-function apply(): void {
+function applyTheme(): void {
   const chosen = theme.get()
   if (chosen === 'system') delete document.documentElement.dataset.theme
   else document.documentElement.dataset.theme = chosen
 }
 
-theme.watch(() => {
-  localStorage.setItem(KEY, theme.get())
-  apply()
-})
-apply()
-
-/** A colour of the style sheet as the canvas needs it: resolved for the theme that is on. */
+/** Returns a colour of the style sheet resolved for the current theme, as a canvas needs it. */
 export function themeColour(name: string): string {
   const probe = document.createElement('span')
   probe.style.color = `var(--${name})`

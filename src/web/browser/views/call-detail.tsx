@@ -1,165 +1,169 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { CallBadge } from '../components/badge.tsx'
+import { ChartLegend } from '../components/chart.tsx'
+import { Loading } from '../components/empty-state.tsx'
+import { ErrorMessage } from '../components/error-message.tsx'
+import { Icon } from '../components/icon.tsx'
+import { PartyName } from '../components/party-name.tsx'
+import { Time } from '../components/time.tsx'
 import { request } from '../lib/api.ts'
-import { serverNowMs } from '../lib/clock.ts'
-import { live } from '../lib/connection.ts'
-import { partyText, plural, stopwatch, words } from '../lib/format.ts'
-import type { OneCall, ToldEvent } from '../lib/resources.ts'
-import { placeHref } from '../lib/router.ts'
-import { useCell } from '../lib/state.ts'
-import { timelineOf } from '../lib/timeline.ts'
-import { Icon } from '../parts/icon.tsx'
-import { Badge, Problem, Waiting, When } from '../parts/shown.tsx'
-import { PartyName } from './call-board.tsx'
-import { Recordings, Stages } from './call-stages.tsx'
-import { TimelinePicture } from './timeline.tsx'
-import { Told } from './told.tsx'
+import { buildTimeline } from '../lib/call-timeline.ts'
+import { liveState, useReconnected } from '../lib/connection.ts'
+import { formatParty, formatStopwatch, humanize, pluralize } from '../lib/format.ts'
+import { useObservable } from '../lib/observable.ts'
+import type { Call, CallRecord, EventWithDeliveries } from '../lib/resources.ts'
+import { routeHref } from '../lib/router.ts'
+import { serverNowMs } from '../lib/server-clock.ts'
+import { CallEvents } from './call-events.tsx'
+import { RecordingList } from './call-recordings.tsx'
+import { StageTable } from './call-stages.tsx'
+import { TimelineChart } from './timeline-chart.tsx'
 
-/** On a phone the picture is some 220 px wide: marks nearer than 11% of that would cover one another. */
+/** Below this width the timeline is some 220 px wide, and its marks need a larger share of it. */
 const NARROW_PX = 820
+const MIN_GAP = { narrow: 11, wide: 3.6 } as const
+/** Several deliveries change together: they are read once. */
+const RELOAD_DELAY_MS = 300
 
-/** A call by its id: its record, or while it is up (or not saved yet) what the live view knows of it. */
+/** Shows one call: its record, or what the live view knows of it until there is one. */
 export function CallDetail({ id }: { id: string }) {
-  const [record, setRecord] = useState<OneCall | null>(null)
-  const [told, setTold] = useState<readonly ToldEvent[]>([])
-  const [problem, setProblem] = useState<string | null>(null)
-  const [asked, setAsked] = useState(false)
-  const { calls, feed } = useCell(live)
-  const up = calls.get(id)
-  const moves = feed.filter((item) => item.callId === id)
-  // Changes whenever an event of this call, or a delivery of one, moved.
-  const pulse =
-    moves.flatMap((item) => item.deliveries.map((one) => `${one.id}${one.state}${one.attempts_made}`)).join() +
-    moves.length
+  const [record, setRecord] = useState<CallRecord | null>(null)
+  const [events, setEvents] = useState<readonly EventWithDeliveries[]>([])
+  const [error, setError] = useState<string | null>(null)
+  const [loaded, setLoaded] = useState(false)
+  const { calls, feed } = useObservable(liveState)
+  const liveCall = calls.get(id)
   const load = async () => {
     const path = `/call/${encodeURIComponent(id)}`
-    const [one, events] = await Promise.all([
-      request<OneCall>('GET', path),
-      request<ToldEvent[]>('GET', `${path}/event`),
+    const [call, eventList] = await Promise.all([
+      request<CallRecord>('GET', path),
+      request<EventWithDeliveries[]>('GET', `${path}/event`),
     ])
-    setAsked(true)
-    if (one.ok) setRecord(one.result)
-    if (events.ok) setTold(events.result)
-    setProblem(one.ok || one.status === 404 ? null : one.message)
+    setLoaded(true)
+    if (call.ok) setRecord(call.result)
+    if (eventList.ok) setEvents(eventList.result)
+    setError(call.ok || call.status === 404 ? null : call.message)
   }
+  const ofCall = feed.filter((event) => event.callId === id)
+  // Changes with every event of this call and every change of one of its deliveries.
+  const version = `${ofCall.length} ${ofCall.flatMap((event) => event.deliveries.map((one) => `${one.id}${one.state}${one.attempts_made}`)).join()}`
   useEffect(() => {
-    const timer = setTimeout(() => void load(), asked ? 300 : 0)
+    const timer = setTimeout(() => void load(), loaded ? RELOAD_DELAY_MS : 0)
     return () => clearTimeout(timer)
-  }, [id, pulse])
+  }, [id, version])
+  useReconnected(load)
 
-  const shown: OneCall | null =
-    record ?? (up === undefined ? null : { call: up.call, stages: up.stages, recordings: [] })
+  const shown: CallRecord | null =
+    record ?? (liveCall === undefined ? null : { call: liveCall.call, stages: liveCall.stages, recordings: [] })
   return (
     <div class="view">
-      <a class="back" href={placeHref('calls')}>
+      <a class="back" href={routeHref('calls')}>
         <Icon name="back" /> Calls
       </a>
-      {problem === null ? null : <Problem text={problem} again={load} />}
-      {shown === null ? (
-        asked && problem === null ? (
-          <Unknown told={told} />
-        ) : problem === null ? (
-          <Waiting what="the call" />
-        ) : null
+      {error === null ? null : <ErrorMessage text={error} onRetry={load} />}
+      {shown !== null ? (
+        <CallContent record={shown} events={events} />
+      ) : error !== null ? null : loaded ? (
+        <MissingRecord events={events} />
       ) : (
-        <Shown shown={shown} told={told} />
+        <Loading what="the call" />
       )}
     </div>
   )
 }
 
-function Unknown({ told }: { told: readonly ToldEvent[] }) {
+function MissingRecord({ events }: { events: readonly EventWithDeliveries[] }) {
   return (
     <>
-      <Problem text="There is no record of this call: it may not be over yet, was merged into another, or is older than what is kept." />
-      {told.length > 0 ? <Told told={told} startedAt={null} /> : null}
+      <ErrorMessage text="There is no record of this call. It may not have ended yet, was merged into another call, or is older than the retention." />
+      {events.length > 0 ? <CallEvents events={events} startedAt={null} /> : null}
     </>
   )
 }
 
-function Shown({ shown, told }: { shown: OneCall; told: readonly ToldEvent[] }) {
-  const { call, stages, recordings } = shown
-  const timeline = timelineOf({
-    call,
-    stages,
-    told,
-    nowMs: serverNowMs(),
-    nearest: innerWidth < NARROW_PX ? 11 : 3.6,
-  })
-  const transfers = told.flatMap((event) => (event.transfer === null ? [] : [event.transfer]))
-  const summary = `${call.direction} call from ${partyText(call.from)} to ${partyText(call.to)}, ${plural(stages.length, 'stage')}, ${plural(call.transfers, 'transfer')}, ${words(call.result ?? call.state)}`
+const LEGEND = [
+  { name: 'ringing', tone: 'ring' },
+  { name: 'talking', tone: 'good' },
+  { name: 'waiting', tone: 'wait' },
+] as const
+
+function CallContent({ record, events }: { record: CallRecord; events: readonly EventWithDeliveries[] }) {
+  const { call, stages, recordings } = record
+  const minGap = innerWidth < NARROW_PX ? MIN_GAP.narrow : MIN_GAP.wide
+  const timeline = buildTimeline({ call, stages, events, nowMs: serverNowMs(), minGap })
+  const summary = `${call.direction} call from ${formatParty(call.from)} to ${formatParty(call.to)}, ${pluralize(stages.length, 'stage')}, ${pluralize(call.transfers, 'transfer')}, ${humanize(call.result ?? call.state)}`
   return (
     <>
-      <header class="view-head">
-        <h1 class="call-title">
-          <span class={`direction ${call.direction}`}>
-            <Icon name={call.direction} />
-            <span class="hidden">{call.direction} call:</span>
-          </span>
-          <PartyName party={call.from} />
-          <span class="to" aria-hidden="true">
-            →
-          </span>
-          <span class="hidden">to</span>
-          <PartyName party={call.to} />
-        </h1>
-        <Badge word={call.result ?? call.state} dot={call.state !== 'ended'} />
-      </header>
-      <section class="card" aria-labelledby="picture">
+      <CallTitle call={call} />
+      <section class="card" aria-labelledby="timeline">
         <header class="card-head">
-          <h2 id="picture">What happened</h2>
-          <ul class="chart-key" aria-label="Key">
-            <li>
-              <i class="swatch ring" aria-hidden="true" /> ringing
-            </li>
-            <li>
-              <i class="swatch good" aria-hidden="true" /> talking
-            </li>
-            <li>
-              <i class="swatch wait" aria-hidden="true" /> waiting
-            </li>
-          </ul>
+          <h2 id="timeline">Timeline</h2>
+          <ChartLegend series={LEGEND} />
         </header>
-        <TimelinePicture timeline={timeline} label={summary} />
-        {transfers.length === 0 ? null : (
-          <ul class="transfers">
-            {transfers.map((transfer, at) => (
-              <li key={at}>
-                <span class="event-name transfer">{transfer.kind} transfer</span> {partyText(transfer.by)} transferred{' '}
-                {partyText(transfer.transferee)} to {partyText(transfer.to)}
-              </li>
-            ))}
-          </ul>
-        )}
+        <TimelineChart timeline={timeline} label={summary} />
+        <TransferList events={events} />
       </section>
       <CallFacts call={call} />
-      <Stages stages={stages} />
-      <Told told={told} startedAt={call.started_at} />
-      <Recordings recordings={recordings} />
+      <StageTable stages={stages} />
+      <CallEvents events={events} startedAt={call.started_at} />
+      <RecordingList recordings={recordings} />
     </>
   )
 }
 
-function CallFacts({ call }: { call: OneCall['call'] }) {
-  const facts: [string, preact.ComponentChildren][] = [
-    ['Started', <When key="s" at={call.started_at} day />],
-    ['Answered', <When key="a" at={call.answered_at} day />],
-    ['Ended', <When key="e" at={call.ended_at} day />],
-    ['Waited, talked', `${clockOrDash(call.wait_duration)}, ${clockOrDash(call.talk_duration)}`],
-    ['Answered by', call.answered_by === null ? '–' : partyText(call.answered_by)],
-    ['Handled by', call.handled_by.length === 0 ? '–' : call.handled_by.map(partyText).join(', then ')],
-    [
-      'Hung up',
-      call.hangup === null
-        ? '–'
-        : `${words(call.hangup.cause)}, by ${call.hangup.by}${call.hangup.code === null ? '' : ` (Q.850 ${call.hangup.code})`}`,
-    ],
+function CallTitle({ call }: { call: Call }) {
+  return (
+    <header class="view-head">
+      <h1 class="call-title">
+        <span class={`direction ${call.direction}`}>
+          <Icon name={call.direction} />
+          <span class="visually-hidden">{call.direction} call:</span>
+        </span>
+        <PartyName party={call.from} />
+        <span class="arrow-text" aria-hidden="true">
+          →
+        </span>
+        <span class="visually-hidden">to</span>
+        <PartyName party={call.to} />
+      </h1>
+      <CallBadge state={call.result ?? call.state} dot={call.state !== 'ended'} />
+    </header>
+  )
+}
+
+function TransferList({ events }: { events: readonly EventWithDeliveries[] }) {
+  const transfers = events.flatMap((event) => (event.transfer === null ? [] : [event.transfer]))
+  if (transfers.length === 0) return null
+  return (
+    <ul class="transfers">
+      {transfers.map((transfer, at) => (
+        <li key={at}>
+          <span class="event-name transfer">{transfer.kind} transfer</span> {formatParty(transfer.by)} transferred{' '}
+          {formatParty(transfer.transferee)} to {formatParty(transfer.to)}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function CallFacts({ call }: { call: Call }) {
+  const facts: [string, ComponentChildren][] = [
+    ['Started', <Time key="s" at={call.started_at} day />],
+    ['Answered', <Time key="a" at={call.answered_at} day />],
+    ['Ended', <Time key="e" at={call.ended_at} day />],
+    ['Waiting, talking', `${stopwatchOrDash(call.wait_duration)}, ${stopwatchOrDash(call.talk_duration)}`],
+    ['Answered by', call.answered_by === null ? '–' : formatParty(call.answered_by)],
+    ['Handled by', call.handled_by.length === 0 ? '–' : call.handled_by.map(formatParty).join(', then ')],
+    ['Hang-up', describeHangup(call)],
   ]
   if (call.did !== null) facts.push(['Number called', call.did])
-  if (call.queue !== null) facts.push(['Queue', `${call.queue.name}, waited ${clockOrDash(call.queue.wait_duration)}`])
-  if (call.parent_id !== null) facts.push(['Made for', <CallLink key="p" id={call.parent_id} />])
-  for (const id of call.merged_from) facts.push(['Joined with', <CallLink key={id} id={id} />])
-  if (call.partial) facts.push(['Seen', 'only partly: the PBX was not connected all the time'])
-  facts.push(['Our id', call.id], ['The PBX’s id', call.pbx_id])
+  if (call.queue !== null)
+    facts.push(['Queue', `${call.queue.name}, waited ${stopwatchOrDash(call.queue.wait_duration)}`])
+  if (call.parent_id !== null) facts.push(['Consultation for', <CallLink key="p" id={call.parent_id} />])
+  for (const id of call.merged_from) facts.push(['Merged from', <CallLink key={id} id={id} />])
+  if (call.partial) facts.push(['Incomplete', 'the PBX was not connected during the whole call'])
+  facts.push(['Call id', call.id], ['Id in the PBX', call.pbx_id])
   for (const [name, value] of Object.entries(call.variables)) facts.push([name, value])
   return (
     <dl class="facts card columns">
@@ -173,10 +177,15 @@ function CallFacts({ call }: { call: OneCall['call'] }) {
   )
 }
 
-function CallLink({ id }: { id: string }) {
-  return <a href={placeHref('calls', id)}>{id}</a>
+function describeHangup({ hangup }: Call): string {
+  if (hangup === null) return '–'
+  return `${humanize(hangup.cause)}, by ${hangup.by}${hangup.code === null ? '' : ` (Q.850 ${hangup.code})`}`
 }
 
-function clockOrDash(seconds: number | null): string {
-  return seconds === null ? '–' : stopwatch(seconds)
+function CallLink({ id }: { id: string }) {
+  return <a href={routeHref('calls', id)}>{id}</a>
+}
+
+function stopwatchOrDash(seconds: number | null): string {
+  return seconds === null ? '–' : formatStopwatch(seconds)
 }

@@ -1,14 +1,16 @@
-import { picked, toUtc } from '../lib/filters.ts'
-import { plural, stopwatch } from '../lib/format.ts'
-import { usePages } from '../lib/pages.ts'
+import { CallBadge } from '../components/badge.tsx'
+import { EmptyState, Loading } from '../components/empty-state.tsx'
+import { MoreFilters, SegmentedFilter, TextFilter, TimeFilters } from '../components/filters.tsx'
+import { Icon } from '../components/icon.tsx'
+import { PagedSection } from '../components/paged-section.tsx'
+import { PartyName } from '../components/party-name.tsx'
+import { Time } from '../components/time.tsx'
+import { localToUtc, pickFilters } from '../lib/filters.ts'
+import { formatStopwatch, pluralize } from '../lib/format.ts'
+import { useObservable } from '../lib/observable.ts'
+import { usePagedList } from '../lib/paged-list.ts'
 import type { Call } from '../lib/resources.ts'
-import { go, place, placeHref, settle } from '../lib/router.ts'
-import { useCell } from '../lib/state.ts'
-import { Icon } from '../parts/icon.tsx'
-import { Badge, Empty, Waiting, When } from '../parts/shown.tsx'
-import { PartyName } from './call-board.tsx'
-import { MoreFilters, Search, Segments, TimeFilters } from './filter-bar.tsx'
-import { Paged } from './paged.tsx'
+import { currentRoute, navigate, replaceRoute, routeHref } from '../lib/router.ts'
 
 const FILTERS = ['direction', 'number', 'since', 'until'] as const
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>
@@ -19,62 +21,54 @@ const DIRECTIONS = [
   ['internal', 'Internal'],
 ] as const
 
+/** Shows the records of ended calls, the newest first, with filters. */
 export function CallList() {
-  const filters: Filters = picked(useCell(place).query, FILTERS)
-  const pages = usePages<Call>('/call', { ...filters, since: toUtc(filters.since), until: toUtc(filters.until) })
-  const pick = (name: keyof Filters, value: string) => settle(placeHref('calls', null, { ...filters, [name]: value }))
+  const filters: Filters = pickFilters(useObservable(currentRoute).query, FILTERS)
+  const list = usePagedList<Call>('/call', {
+    ...filters,
+    since: localToUtc(filters.since),
+    until: localToUtc(filters.until),
+  })
+  const setFilter = (name: keyof Filters, value: string) =>
+    replaceRoute(routeHref('calls', null, { ...filters, [name]: value }))
   const filtered = Object.keys(filters).length > 0
   return (
     <div class="view">
       <header class="view-head">
         <h1>Calls</h1>
-        <p class="view-sub">The records of the calls that are over, the newest first.</p>
-        <button type="button" onClick={pages.again}>
+        <p class="view-sub">Calls that have ended, the newest first.</p>
+        <button type="button" onClick={list.reload}>
           <Icon name="retry" /> Refresh
         </button>
       </header>
       <search class="filters" aria-label="Filter the calls">
-        <Segments
+        <SegmentedFilter
           label="Direction"
           value={filters.direction ?? ''}
           options={DIRECTIONS}
-          onPick={(value) => pick('direction', value)}
+          onChange={(value) => setFilter('direction', value)}
         />
-        <MoreFilters filtered={filtered} onClear={() => settle(placeHref('calls'))}>
-          <Search label="Number" value={filters.number ?? ''} onPick={(value) => pick('number', value)} />
-          <TimeFilters times={filters} onPick={pick} />
+        <MoreFilters filtered={filtered} onClear={() => replaceRoute(routeHref('calls'))}>
+          <TextFilter label="Number" value={filters.number ?? ''} onChange={(value) => setFilter('number', value)} />
+          <TimeFilters range={filters} onChange={setFilter} />
         </MoreFilters>
       </search>
-      <Paged label="Calls" pages={pages}>
-        <Rows items={pages.items} filtered={filtered} />
-      </Paged>
+      <PagedSection label="Calls" list={list}>
+        <CallTable items={list.items} filtered={filtered} />
+      </PagedSection>
     </div>
   )
 }
 
-function Rows({ items, filtered }: { items: readonly Call[] | null; filtered: boolean }) {
-  if (items === null) return <Waiting what="calls" />
-  if (items.length === 0)
-    return (
-      <Empty icon={filtered ? 'filter' : 'calls'} title={filtered ? 'Nothing matches' : 'No call is over yet'}>
-        <p>
-          {filtered ? (
-            'Take a filter away, or look at a longer time.'
-          ) : (
-            <>
-              A call is recorded here a second after it ended. Calls that are up are in the{' '}
-              <a href={placeHref('live')}>live view</a>.
-            </>
-          )}
-        </p>
-      </Empty>
-    )
+function CallTable({ items, filtered }: { items: readonly Call[] | null; filtered: boolean }) {
+  if (items === null) return <Loading what="calls" />
+  if (items.length === 0) return <NoCalls filtered={filtered} />
   return (
     <table class="rows stack">
       <thead>
         <tr>
           <th scope="col">
-            <span class="hidden">Direction</span>
+            <span class="visually-hidden">Direction</span>
           </th>
           <th scope="col">From</th>
           <th scope="col">To</th>
@@ -82,10 +76,10 @@ function Rows({ items, filtered }: { items: readonly Call[] | null; filtered: bo
           <th scope="col">Handled by</th>
           <th scope="col">Started</th>
           <th scope="col" class="number">
-            Waited
+            Waiting
           </th>
           <th scope="col" class="number">
-            Talked
+            Talking
           </th>
         </tr>
       </thead>
@@ -98,15 +92,32 @@ function Rows({ items, filtered }: { items: readonly Call[] | null; filtered: bo
   )
 }
 
+function NoCalls({ filtered }: { filtered: boolean }) {
+  if (filtered)
+    return (
+      <EmptyState icon="filter" title="No matches">
+        <p>Remove a filter, or choose a longer time.</p>
+      </EmptyState>
+    )
+  return (
+    <EmptyState icon="calls" title="No calls yet">
+      <p>
+        A call appears here a second after it has ended. Active calls are in the{' '}
+        <a href={routeHref('live')}>live view</a>.
+      </p>
+    </EmptyState>
+  )
+}
+
 function CallRow({ call }: { call: Call }) {
-  const href = placeHref('calls', call.id)
+  const href = routeHref('calls', call.id)
   const owner = call.handled_by.at(-1)
   return (
-    <tr onClick={(event) => (event.target instanceof Element && event.target.closest('a')) || go(href)}>
+    <tr onClick={(event) => (event.target instanceof Element && event.target.closest('a')) || navigate(href)}>
       <td class="direction-cell">
         <span class={`direction ${call.direction}`} title={call.direction}>
           <Icon name={call.direction} />
-          <span class="hidden">{call.direction}</span>
+          <span class="visually-hidden">{call.direction}</span>
         </span>
       </td>
       <td class="cell-main">
@@ -118,17 +129,17 @@ function CallRow({ call }: { call: Call }) {
         <PartyName party={call.to} />
       </td>
       <td class="cell-state">
-        <Badge word={call.result ?? 'ended'} />
+        <CallBadge state={call.result ?? 'ended'} />
       </td>
       <td class="cell-extra">
-        {owner === undefined ? <span class="soft">nobody</span> : <PartyName party={owner} />}
-        {call.transfers > 0 ? <span class="soft"> · {plural(call.transfers, 'transfer')}</span> : null}
+        {owner === undefined ? <span class="muted">nobody</span> : <PartyName party={owner} />}
+        {call.transfers > 0 ? <span class="muted"> · {pluralize(call.transfers, 'transfer')}</span> : null}
       </td>
       <td class="cell-when">
-        <When at={call.started_at} day />
+        <Time at={call.started_at} day />
       </td>
-      <td class="number cell-extra">{call.wait_duration === null ? '–' : stopwatch(call.wait_duration)}</td>
-      <td class="number cell-extra">{call.talk_duration === null ? '–' : stopwatch(call.talk_duration)}</td>
+      <td class="number cell-extra">{call.wait_duration === null ? '–' : formatStopwatch(call.wait_duration)}</td>
+      <td class="number cell-extra">{call.talk_duration === null ? '–' : formatStopwatch(call.talk_duration)}</td>
     </tr>
   )
 }

@@ -1,8 +1,9 @@
-import { stopwatch, words } from '../lib/format.ts'
-import type { Recording, Stage } from '../lib/resources.ts'
-import { When } from '../parts/shown.tsx'
+import { Time } from '../components/time.tsx'
+import { formatStopwatch, humanize } from '../lib/format.ts'
+import type { Stage } from '../lib/resources.ts'
 
-export function Stages({ stages }: { stages: readonly Stage[] }) {
+/** Shows the stages of a call as a table. */
+export function StageTable({ stages }: { stages: readonly Stage[] }) {
   if (stages.length === 0) return null
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone the table scrolls, and has to be reachable with the keyboard
@@ -13,39 +14,21 @@ export function Stages({ stages }: { stages: readonly Stage[] }) {
       <table class="rows">
         <thead>
           <tr>
-            <th scope="col">Who</th>
+            <th scope="col">Target</th>
             <th scope="col">Kind</th>
             <th scope="col">Started</th>
             <th scope="col" class="number">
-              Rang
+              Ringing
             </th>
             <th scope="col" class="number">
-              Talked
+              Talking
             </th>
             <th scope="col">Result</th>
           </tr>
         </thead>
         <tbody>
           {stages.map((stage) => (
-            <tr key={stage.id}>
-              <td class={stage.parent_id === null ? '' : 'nested'}>
-                <b>{stage.target ?? 'unknown'}</b>
-                {stage.name === null || stage.name === stage.target ? null : <span class="soft"> {stage.name}</span>}
-              </td>
-              <td>
-                {stage.kind}
-                {stage.attempt > 1 ? <span class="soft"> · attempt {stage.attempt}</span> : null}
-              </td>
-              <td>
-                <When at={stage.started_at} />
-              </td>
-              <td class="number">{stage.ring_duration === null ? '–' : stopwatch(stage.ring_duration)}</td>
-              <td class="number">{stage.talk_duration === null ? '–' : stopwatch(stage.talk_duration)}</td>
-              <td>
-                {stage.result === null ? 'still up' : words(stage.result)}
-                {stage.forwarded_to === null ? null : <span class="soft"> to {stage.forwarded_to}</span>}
-              </td>
-            </tr>
+            <StageRow key={stage.id} stage={stage} />
           ))}
         </tbody>
       </table>
@@ -53,26 +36,26 @@ export function Stages({ stages }: { stages: readonly Stage[] }) {
   )
 }
 
-export function Recordings({ recordings }: { recordings: readonly Recording[] }) {
-  if (recordings.length === 0) return null
+function StageRow({ stage }: { stage: Stage }) {
   return (
-    <section class="card" aria-labelledby="recordings">
-      <header class="card-head">
-        <h2 id="recordings">Recordings</h2>
-        <p class="soft">They lie on the PBX.</p>
-      </header>
-      <ul class="recordings">
-        {recordings.map((recording) => (
-          <li key={recording.id}>
-            <code>{recording.path ?? 'path unknown'}</code>
-            <span class="soft">
-              {[recording.format, recording.duration === null ? null : stopwatch(recording.duration)]
-                .filter((part) => part !== null)
-                .join(' · ')}
-            </span>
-          </li>
-        ))}
-      </ul>
-    </section>
+    <tr>
+      <td class={stage.parent_id === null ? '' : 'nested'}>
+        <b>{stage.target ?? 'unknown'}</b>
+        {stage.name === null || stage.name === stage.target ? null : <span class="muted"> {stage.name}</span>}
+      </td>
+      <td>
+        {stage.kind}
+        {stage.attempt > 1 ? <span class="muted"> · attempt {stage.attempt}</span> : null}
+      </td>
+      <td>
+        <Time at={stage.started_at} />
+      </td>
+      <td class="number">{stage.ring_duration === null ? '–' : formatStopwatch(stage.ring_duration)}</td>
+      <td class="number">{stage.talk_duration === null ? '–' : formatStopwatch(stage.talk_duration)}</td>
+      <td>
+        {stage.result === null ? 'not ended' : humanize(stage.result)}
+        {stage.forwarded_to === null ? null : <span class="muted"> to {stage.forwarded_to}</span>}
+      </td>
+    </tr>
   )
 }

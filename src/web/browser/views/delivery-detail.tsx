@@ -1,123 +1,131 @@
 import { useEffect, useState } from 'preact/hooks'
-import { request } from '../lib/api.ts'
-import { serverNowMs } from '../lib/clock.ts'
-import { live } from '../lib/connection.ts'
+import { DeliveryBadge } from '../components/badge.tsx'
+import { CodeBlock } from '../components/code-block.tsx'
+import { Loading } from '../components/empty-state.tsx'
+import { ErrorMessage } from '../components/error-message.tsx'
+import { Icon } from '../components/icon.tsx'
+import { Time, TimeUntil } from '../components/time.tsx'
+import { showToast } from '../components/toast.tsx'
+import { errorText, request } from '../lib/api.ts'
+import { liveState, useReconnected } from '../lib/connection.ts'
 import { curlCommand, requestHeaders } from '../lib/curl.ts'
-import { words } from '../lib/format.ts'
+import { humanize } from '../lib/format.ts'
+import { useObservable } from '../lib/observable.ts'
 import type { DeliveryDetail, WebhookSecret } from '../lib/resources.ts'
-import { placeHref } from '../lib/router.ts'
-import { useCell } from '../lib/state.ts'
-import { CodeBlock } from '../parts/copy.tsx'
-import { Icon } from '../parts/icon.tsx'
-import { DeliveryBadge, Problem, Until, Waiting, When } from '../parts/shown.tsx'
-import { say } from '../parts/toast.tsx'
-import { Attempts } from './attempts.tsx'
+import { routeHref } from '../lib/router.ts'
+import { serverNowMs } from '../lib/server-clock.ts'
+import { AttemptList } from './attempt-list.tsx'
 
-const LOOK_EVERY_MS = 2_000
+/** A retry that is due is not announced by the stream, so a pending delivery is read again at this interval. */
+const POLL_INTERVAL_MS = 2_000
 
+/** Shows one delivery: its attempts, its body, and a command that repeats the request. */
 export function DeliveryDetailView({ id }: { id: string }) {
-  const [held, setHeld] = useState<DeliveryDetail | null>(null)
-  const [problem, setProblem] = useState<string | null>(null)
+  const [delivery, setDelivery] = useState<DeliveryDetail | null>(null)
+  const [error, setError] = useState<string | null>(null)
   const path = `/integration/delivery/${encodeURIComponent(id)}`
   const load = async () => {
     const answer = await request<DeliveryDetail>('GET', path)
-    if (answer.ok) setHeld(answer.result)
-    setProblem(
-      answer.ok
-        ? null
-        : answer.status === 404
-          ? 'There is no such delivery. It may be older than what is kept.'
-          : answer.message,
-    )
+    if (answer.ok) setDelivery(answer.result)
+    if (answer.ok) setError(null)
+    else
+      setError(
+        answer.status === 404 ? 'There is no such delivery. It may be older than the retention.' : answer.message,
+      )
   }
-  // What the stream says of it is enough to know that it moved.
-  const moved = useCell(live)
-    .feed.flatMap((item) => item.deliveries)
-    .find((delivery) => delivery.id === id)
-  useEffect(() => void load(), [moved?.state, moved?.attempts_made, moved?.next_attempt_at])
-  const pending = held?.state === 'pending'
+  const changed = useObservable(liveState)
+    .feed.flatMap((event) => event.deliveries)
+    .find((one) => one.id === id)
+  useEffect(() => void load(), [changed?.state, changed?.attempts_made, changed?.next_attempt_at])
+  useReconnected(load)
+  const pending = delivery?.state === 'pending'
   useEffect(() => {
     if (!pending) return
-    const timer = setInterval(() => document.hidden || void load(), LOOK_EVERY_MS)
+    const timer = setInterval(() => document.hidden || void load(), POLL_INTERVAL_MS)
     return () => clearInterval(timer)
   }, [pending])
   const retry = async () => {
     const answer = await request('POST', `${path}/retry`)
-    if (answer.ok) say('good', 'It is tried again now.')
-    else say('bad', answer.errors.map((fault) => fault.message).join(' ') || answer.message)
+    if (answer.ok) showToast('good', 'The delivery is being sent again.')
+    else showToast('bad', errorText(answer))
     await load()
   }
   return (
     <div class="view">
-      <a class="back" href={placeHref('deliveries')}>
+      <a class="back" href={routeHref('deliveries')}>
         <Icon name="back" /> Deliveries
       </a>
-      {problem === null ? null : <Problem text={problem} again={load} />}
-      {held === null ? (
-        problem === null ? (
-          <Waiting what="the delivery" />
-        ) : null
-      ) : (
-        <>
-          <header class="view-head">
-            <h1>{words(held.event)}</h1>
-            <DeliveryBadge state={held.state} retrying={pending && held.attempts_made > 0} />
-            <button type="button" class="primary push" onClick={retry}>
-              <Icon name="retry" /> {held.state === 'delivered' ? 'Send again' : 'Retry now'}
-            </button>
-          </header>
-          <Facts held={held} />
-          <div class="detail-grid">
-            <section class="card" aria-labelledby="attempts">
-              <header class="card-head">
-                <h2 id="attempts">Attempts</h2>
-                <p class="soft">{held.attempts_made} made</p>
-              </header>
-              <Attempts attempts={held.attempts} waiting={pending} />
-            </section>
-            <section class="card" aria-labelledby="body">
-              <header class="card-head">
-                <h2 id="body">Body</h2>
-                <p class="soft">{new TextEncoder().encode(held.body).length.toLocaleString()} bytes, as sent</p>
-              </header>
-              <CodeBlock text={pretty(held.body)} what="the body" />
-            </section>
-            <Curl held={held} />
-          </div>
-        </>
-      )}
+      {error === null ? null : <ErrorMessage text={error} onRetry={load} />}
+      {delivery !== null ? (
+        <DeliveryContent delivery={delivery} onRetry={retry} />
+      ) : error === null ? (
+        <Loading what="the delivery" />
+      ) : null}
     </div>
   )
 }
 
-function Facts({ held }: { held: DeliveryDetail }) {
+function DeliveryContent({ delivery, onRetry }: { delivery: DeliveryDetail; onRetry: () => void }) {
+  const pending = delivery.state === 'pending'
+  return (
+    <>
+      <header class="view-head">
+        <h1>{humanize(delivery.event)}</h1>
+        <DeliveryBadge state={delivery.state} retrying={pending && delivery.attempts_made > 0} />
+        <button type="button" class="primary push" onClick={onRetry}>
+          <Icon name="retry" /> {delivery.state === 'delivered' ? 'Send again' : 'Retry now'}
+        </button>
+      </header>
+      <DeliveryFacts delivery={delivery} />
+      <div class="detail-grid">
+        <section class="card" aria-labelledby="attempts">
+          <header class="card-head">
+            <h2 id="attempts">Attempts</h2>
+            <p class="muted">{delivery.attempts_made} made</p>
+          </header>
+          <AttemptList attempts={delivery.attempts} pending={pending} />
+        </section>
+        <section class="card" aria-labelledby="body">
+          <header class="card-head">
+            <h2 id="body">Body</h2>
+            <p class="muted">{new TextEncoder().encode(delivery.body).length.toLocaleString()} bytes, as sent</p>
+          </header>
+          <CodeBlock text={prettyJson(delivery.body)} label="the body" />
+        </section>
+        <CurlCommand delivery={delivery} />
+      </div>
+    </>
+  )
+}
+
+function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
   return (
     <dl class="facts card">
       <dt>Webhook</dt>
-      <dd class="break">{held.url}</dd>
+      <dd class="break">{delivery.url}</dd>
       <dt>Call</dt>
-      <dd>
-        <a href={placeHref('calls', held.call_id)}>{held.call_id}</a>
+      <dd class="break">
+        <a href={routeHref('calls', delivery.call_id)}>{delivery.call_id}</a>
       </dd>
       <dt>Event id (webhook-id)</dt>
-      <dd class="break">{held.event_id}</dd>
+      <dd class="break">{delivery.event_id}</dd>
       <dt>Created</dt>
       <dd>
-        <When at={held.created_at} day />
+        <Time at={delivery.created_at} day />
       </dd>
-      {held.delivered_at === null ? null : (
+      {delivery.delivered_at === null ? null : (
         <>
           <dt>Delivered</dt>
           <dd>
-            <When at={held.delivered_at} day />
+            <Time at={delivery.delivered_at} day />
           </dd>
         </>
       )}
-      {held.next_attempt_at === null ? null : (
+      {delivery.next_attempt_at === null ? null : (
         <>
           <dt>Next attempt</dt>
           <dd>
-            <Until at={held.next_attempt_at} nowMs={serverNowMs()} />
+            <TimeUntil at={delivery.next_attempt_at} nowMs={serverNowMs()} />
           </dd>
         </>
       )}
@@ -125,37 +133,37 @@ function Facts({ held }: { held: DeliveryDetail }) {
   )
 }
 
-/** The same request for a shell, signed now, so that a receiver that checks the time takes it for five minutes. */
-function Curl({ held }: { held: DeliveryDetail }) {
+/** Shows the same request for a shell. It is signed now, because receivers refuse an old timestamp. */
+function CurlCommand({ delivery }: { delivery: DeliveryDetail }) {
   const [command, setCommand] = useState('')
   const [signed, setSigned] = useState(false)
-  const make = async () => {
+  const sign = async () => {
     const answer = await request<WebhookSecret[]>('GET', '/integration/webhook/secret')
-    const secret = answer.ok ? (answer.result.find((one) => one.url === held.url)?.secret ?? null) : null
-    const headers = await requestHeaders(held.event_id, held.body, secret, serverNowMs())
+    const secret = answer.ok ? (answer.result.find((one) => one.url === delivery.url)?.secret ?? null) : null
+    const headers = await requestHeaders(delivery.event_id, delivery.body, secret, serverNowMs())
     setSigned(headers.some(([name]) => name === 'webhook-signature'))
-    setCommand(curlCommand(held.url, headers, held.body))
+    setCommand(curlCommand(delivery.url, headers, delivery.body))
   }
-  useEffect(() => void make(), [held.id])
+  useEffect(() => void sign(), [delivery.id])
   return (
     <section class="card wide-card" aria-labelledby="curl">
       <header class="card-head">
         <h2 id="curl">The same request with curl</h2>
-        <button type="button" class="ghost" onClick={make}>
-          <Icon name="retry" /> Sign anew
+        <button type="button" class="ghost" onClick={sign}>
+          <Icon name="retry" /> Sign again
         </button>
       </header>
-      <CodeBlock text={command} what="the curl command" />
+      <CodeBlock text={command} label="the curl command" />
       <p class="hint">
         {signed
-          ? 'Signed with this URL’s secret at the moment it was shown; receivers accept that for about five minutes.'
-          : 'Without a signature: the browser signs only on https or localhost, and only for a URL that is in the list.'}
+          ? 'Signed just now with the secret of this URL. Receivers accept the signature for about five minutes.'
+          : 'Not signed: the browser signs only on https or localhost, and only for a URL in the list.'}
       </p>
     </section>
   )
 }
 
-function pretty(body: string): string {
+function prettyJson(body: string): string {
   try {
     return JSON.stringify(JSON.parse(body), null, 2)
   } catch {

@@ -1,20 +1,22 @@
 import { useState } from 'preact/hooks'
 import { EVENT_NAMES } from '../../../deliveries/names.ts'
-import { request } from '../lib/api.ts'
-import { serverNowMs } from '../lib/clock.ts'
+import { DeliveryBadge, EventLabel } from '../components/badge.tsx'
+import { ConfirmDialog } from '../components/dialog.tsx'
+import { EmptyState, Loading } from '../components/empty-state.tsx'
+import { MoreFilters, SegmentedFilter, SelectFilter, TextFilter, TimeFilters } from '../components/filters.tsx'
+import { Icon } from '../components/icon.tsx'
+import { PagedSection } from '../components/paged-section.tsx'
+import { Time, TimeUntil } from '../components/time.tsx'
+import { showToast } from '../components/toast.tsx'
+import { errorText, request } from '../lib/api.ts'
 import { overview } from '../lib/connection.ts'
-import { picked, toUtc } from '../lib/filters.ts'
-import { plural, shortUrl, words } from '../lib/format.ts'
-import { usePages } from '../lib/pages.ts'
+import { localToUtc, pickFilters } from '../lib/filters.ts'
+import { humanize, pluralize, shortenUrl } from '../lib/format.ts'
+import { useObservable } from '../lib/observable.ts'
+import { usePagedList } from '../lib/paged-list.ts'
 import type { Delivery } from '../lib/resources.ts'
-import { go, place, placeHref, settle } from '../lib/router.ts'
-import { useCell } from '../lib/state.ts'
-import { Confirm } from '../parts/dialog.tsx'
-import { Icon } from '../parts/icon.tsx'
-import { DeliveryBadge, Empty, EventName, Until, Waiting, When } from '../parts/shown.tsx'
-import { say } from '../parts/toast.tsx'
-import { Choice, MoreFilters, Search, Segments, TimeFilters } from './filter-bar.tsx'
-import { Paged } from './paged.tsx'
+import { currentRoute, navigate, replaceRoute, routeHref } from '../lib/router.ts'
+import { serverNowMs } from '../lib/server-clock.ts'
 
 const FILTERS = ['state', 'event', 'url', 'call_id', 'since', 'until'] as const
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>
@@ -27,89 +29,96 @@ const STATES = [
   ['cancelled', 'Cancelled'],
 ] as const
 
+/** Shows the deliveries, the newest first, with filters, and retries those that match. */
 export function DeliveryList() {
-  const filters: Filters = picked(useCell(place).query, FILTERS)
-  const asked = { ...filters, since: toUtc(filters.since), until: toUtc(filters.until) }
-  const pages = usePages<Delivery>('/integration/delivery', asked)
-  const [asking, setAsking] = useState(false)
-  const pick = (name: keyof Filters, value: string) =>
-    settle(placeHref('deliveries', null, { ...filters, [name]: value }))
+  const filters: Filters = pickFilters(useObservable(currentRoute).query, FILTERS)
+  const query = { ...filters, since: localToUtc(filters.since), until: localToUtc(filters.until) }
+  const list = usePagedList<Delivery>('/integration/delivery', query)
+  const [confirming, setConfirming] = useState(false)
+  const setFilter = (name: keyof Filters, value: string) =>
+    replaceRoute(routeHref('deliveries', null, { ...filters, [name]: value }))
   const filtered = Object.keys(filters).length > 0
+  const state = filters.state ?? 'failed'
 
   const retryAll = async () => {
-    setAsking(false)
-    const sent = Object.fromEntries(Object.entries(asked).filter(([, value]) => value !== undefined))
-    const answer = await request<{ queued: number }>('POST', '/integration/delivery/retry', sent)
-    if (!answer.ok) return say('bad', answer.message)
-    say('good', `${plural(answer.result.queued, 'delivery is', 'deliveries are')} tried again.`)
-    pages.again()
+    setConfirming(false)
+    const body = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined))
+    const answer = await request<{ queued: number }>('POST', '/integration/delivery/retry', body)
+    if (!answer.ok) return showToast('bad', errorText(answer))
+    showToast('good', `${pluralize(answer.result.queued, 'delivery is', 'deliveries are')} being sent again.`)
+    list.reload()
   }
-  const what = filters.state === undefined ? 'failed' : filters.state
 
   return (
     <div class="view">
       <header class="view-head">
         <h1>Deliveries</h1>
-        <p class="view-sub">Each event at each webhook, the newest first.</p>
-        <button type="button" onClick={pages.again}>
+        <p class="view-sub">Each event for each webhook, the newest first.</p>
+        <button type="button" onClick={list.reload}>
           <Icon name="retry" /> Refresh
         </button>
-        <button type="button" onClick={() => setAsking(true)}>
-          <Icon name="send" /> Retry all {what}
+        <button type="button" onClick={() => setConfirming(true)}>
+          <Icon name="send" /> Retry all {state}
         </button>
       </header>
-      <search class="filters" aria-label="Filter the deliveries">
-        <Segments label="State" value={filters.state ?? ''} options={STATES} onPick={(value) => pick('state', value)} />
-        <MoreFilters filtered={filtered} onClear={() => settle(placeHref('deliveries'))}>
-          <Choice
-            label="Event"
-            value={filters.event ?? ''}
-            options={[['', 'Any'], ...EVENT_NAMES.map((name) => [name, words(name)] as const)]}
-            onPick={(value) => pick('event', value)}
-          />
-          <UrlChoice value={filters.url ?? ''} onPick={(value) => pick('url', value)} />
-          <Search label="Call id" value={filters.call_id ?? ''} onPick={(value) => pick('call_id', value)} />
-          <TimeFilters times={filters} onPick={pick} />
-        </MoreFilters>
-      </search>
-      <Paged label="Deliveries" pages={pages}>
-        <Rows items={pages.items} filtered={filtered} />
-      </Paged>
-      {asking ? (
-        <Confirm
-          title={`Retry all ${what} deliveries?`}
-          text={`Every ${what} delivery ${filtered ? 'that matches the filters' : 'of this account'} is sent again, each with a new schedule. Receivers see the same webhook-id as before, so they can tell repeats.`}
-          action={`Retry all ${what}`}
+      <DeliveryFilters filters={filters} filtered={filtered} onChange={setFilter} />
+      <PagedSection label="Deliveries" list={list}>
+        <DeliveryTable items={list.items} filtered={filtered} />
+      </PagedSection>
+      {confirming ? (
+        <ConfirmDialog
+          title={`Retry all ${state} deliveries?`}
+          text={`Every ${state} delivery ${filtered ? 'that matches the filters' : 'of this account'} is sent again, with a new retry schedule. Receivers get the same webhook-id as before, so they can recognise repeats.`}
+          action={`Retry all ${state}`}
           onConfirm={retryAll}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
         />
       ) : null}
     </div>
   )
 }
 
-function UrlChoice({ value, onPick }: { value: string; onPick: (value: string) => void }) {
-  const seen = useCell(overview)
-  const urls = new Set((seen?.webhooks ?? []).map((webhook) => webhook.url))
-  if (value !== '') urls.add(value)
-  const options = [['', 'Any'] as const, ...[...urls].map((url) => [url, shortUrl(url)] as const)]
-  return <Choice label="Webhook" value={value} options={options} onPick={onPick} />
+type DeliveryFiltersProps = {
+  filters: Filters
+  filtered: boolean
+  onChange: (name: keyof Filters, value: string) => void
 }
 
-function Rows({ items, filtered }: { items: readonly Delivery[] | null; filtered: boolean }) {
-  if (items === null) return <Waiting what="deliveries" />
-  if (items.length === 0)
-    return filtered ? (
-      <Empty icon="filter" title="Nothing matches">
-        <p>Take a filter away, or look at a longer time.</p>
-      </Empty>
-    ) : (
-      <Empty icon="deliveries" title="Nothing was sent yet">
-        <p>
-          The first call that moves fills this log. Is there <a href={placeHref('webhooks')}>a webhook in the list</a>?
-        </p>
-      </Empty>
-    )
+function DeliveryFilters({ filters, filtered, onChange }: DeliveryFiltersProps) {
+  return (
+    <search class="filters" aria-label="Filter the deliveries">
+      <SegmentedFilter
+        label="State"
+        value={filters.state ?? ''}
+        options={STATES}
+        onChange={(value) => onChange('state', value)}
+      />
+      <MoreFilters filtered={filtered} onClear={() => replaceRoute(routeHref('deliveries'))}>
+        <SelectFilter
+          label="Event"
+          value={filters.event ?? ''}
+          options={[['', 'Any'], ...EVENT_NAMES.map((name) => [name, humanize(name)] as const)]}
+          onChange={(value) => onChange('event', value)}
+        />
+        <WebhookFilter value={filters.url ?? ''} onChange={(value) => onChange('url', value)} />
+        <TextFilter label="Call id" value={filters.call_id ?? ''} onChange={(value) => onChange('call_id', value)} />
+        <TimeFilters range={filters} onChange={onChange} />
+      </MoreFilters>
+    </search>
+  )
+}
+
+function WebhookFilter({ value, onChange }: { value: string; onChange: (value: string) => void }) {
+  const now = useObservable(overview)
+  const urls = new Set((now?.webhooks ?? []).map((webhook) => webhook.url))
+  if (value !== '') urls.add(value)
+  const options = [['', 'Any'] as const, ...[...urls].map((url) => [url, shortenUrl(url)] as const)]
+  return <SelectFilter label="Webhook" value={value} options={options} onChange={onChange} />
+}
+
+function DeliveryTable({ items, filtered }: { items: readonly Delivery[] | null; filtered: boolean }) {
+  if (items === null) return <Loading what="deliveries" />
+  if (items.length === 0) return <NoDeliveries filtered={filtered} />
   return (
     <table class="rows stack">
       <thead>
@@ -122,7 +131,7 @@ function Rows({ items, filtered }: { items: readonly Delivery[] | null; filtered
           <th scope="col" class="number">
             Attempts
           </th>
-          <th scope="col">Next, or delivered</th>
+          <th scope="col">Delivered, or next attempt</th>
         </tr>
       </thead>
       <tbody>
@@ -134,39 +143,52 @@ function Rows({ items, filtered }: { items: readonly Delivery[] | null; filtered
   )
 }
 
-function DeliveryRow({ item }: { item: Delivery }) {
-  const href = placeHref('deliveries', item.id)
+function NoDeliveries({ filtered }: { filtered: boolean }) {
+  if (filtered)
+    return (
+      <EmptyState icon="filter" title="No matches">
+        <p>Remove a filter, or choose a longer time.</p>
+      </EmptyState>
+    )
   return (
-    <tr onClick={(event) => (event.target instanceof Element && event.target.closest('a')) || go(href)}>
+    <EmptyState icon="deliveries" title="No deliveries yet">
+      <p>
+        The next call fills this log, if there is <a href={routeHref('webhooks')}>a webhook in the list</a>.
+      </p>
+    </EmptyState>
+  )
+}
+
+function DeliveryRow({ item }: { item: Delivery }) {
+  const href = routeHref('deliveries', item.id)
+  const shortCallId = item.call_id.slice(-8)
+  return (
+    <tr onClick={(event) => (event.target instanceof Element && event.target.closest('a')) || navigate(href)}>
       <td class="cell-state">
         <DeliveryBadge state={item.state} retrying={item.state === 'pending' && item.attempts_made > 0} />
       </td>
       <td class="cell-main">
         <a href={href}>
-          <EventName name={item.event} />
+          <EventLabel name={item.event} />
         </a>
       </td>
       <td class="url-cell cell-second" title={item.url}>
-        {shortUrl(item.url)}
+        {shortenUrl(item.url)}
       </td>
       <td class="id-cell cell-extra">
-        <a
-          href={placeHref('calls', item.call_id)}
-          title={item.call_id}
-          aria-label={`${item.call_id.slice(-8)}, the call`}
-        >
-          {item.call_id.slice(-8)}
+        <a href={routeHref('calls', item.call_id)} title={item.call_id} aria-label={`${shortCallId}, the call`}>
+          {shortCallId}
         </a>
       </td>
       <td class="cell-when">
-        <When at={item.created_at} day />
+        <Time at={item.created_at} day />
       </td>
       <td class="number cell-extra">{item.attempts_made}</td>
       <td class="cell-extra">
         {item.next_attempt_at === null ? (
-          <When at={item.delivered_at} day />
+          <Time at={item.delivered_at} day />
         ) : (
-          <Until at={item.next_attempt_at} nowMs={serverNowMs()} />
+          <TimeUntil at={item.next_attempt_at} nowMs={serverNowMs()} />
         )}
       </td>
     </tr>

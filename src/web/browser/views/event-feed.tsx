@@ -1,43 +1,34 @@
 import type { EventBody } from '../../../calls/event.ts'
-import {
-  clockTimeMs,
-  exactTime,
-  milliseconds,
-  partyText,
-  shortUrl,
-  stageText,
-  transferText,
-  words,
-} from '../lib/format.ts'
-import type { FeedItem } from '../lib/live.ts'
+import { EventLabel } from '../components/badge.tsx'
+import { DeliveryLink } from '../components/delivery-link.tsx'
+import { formatExactTime, formatParty, formatStage, formatTimeMs, formatTransfer, humanize } from '../lib/format.ts'
+import type { FeedEvent } from '../lib/live-state.ts'
 import type { Delivery } from '../lib/resources.ts'
-import { placeHref } from '../lib/router.ts'
-import { Icon } from '../parts/icon.tsx'
-import { DELIVERY_ICON, DELIVERY_TONE, EventName } from '../parts/shown.tsx'
+import { routeHref } from '../lib/router.ts'
 
-/** The events as they come, the newest first, with the outcome at each webhook beside it. */
-export function EventFeed({ feed }: { feed: readonly FeedItem[] }) {
+/** Shows events as they occur, the newest first, each with its deliveries. */
+export function EventFeed({ feed }: { feed: readonly FeedEvent[] }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard
     <ol class="feed" tabIndex={0} aria-label="Events, the newest first">
-      {feed.map((item) => (
-        <li key={item.id} class={item.deliveries.some(isTrouble) ? 'feed-item trouble' : 'feed-item'}>
+      {feed.map((event) => (
+        <li key={event.id} class={event.deliveries.some(hasFailed) ? 'feed-event failing' : 'feed-event'}>
           <div class="feed-line">
-            <time dateTime={item.at} title={exactTime(item.at)}>
-              {clockTimeMs(item.at)}
+            <time dateTime={event.at} title={formatExactTime(event.at)}>
+              {formatTimeMs(event.at)}
             </time>
-            <a href={placeHref('calls', item.callId)} class="feed-name" title="Open the call">
-              <EventName name={item.name} />
+            <a href={routeHref('calls', event.callId)} class="feed-name" title="Open the call">
+              <EventLabel name={event.name} />
             </a>
-            <span class="feed-what">{item.body === null ? '' : told(item.body)}</span>
+            <span class="feed-detail">{event.body === null ? '' : describeEvent(event.body)}</span>
           </div>
-          <ul class="outcomes" aria-label="Deliveries">
-            {item.deliveries.map((delivery) => (
+          <ul class="deliveries" aria-label="Deliveries">
+            {event.deliveries.map((delivery) => (
               <li key={delivery.id}>
-                <Outcome delivery={delivery} />
+                <DeliveryLink delivery={delivery} />
               </li>
             ))}
-            {item.deliveries.length === 0 ? <li class="soft">nobody is told of it</li> : null}
+            {event.deliveries.length === 0 ? <li class="muted">no webhook has this event switched on</li> : null}
           </ul>
         </li>
       ))}
@@ -45,30 +36,14 @@ export function EventFeed({ feed }: { feed: readonly FeedItem[] }) {
   )
 }
 
-function isTrouble(delivery: Delivery): boolean {
+function hasFailed(delivery: Delivery): boolean {
   return delivery.state === 'failed' || (delivery.state === 'pending' && delivery.attempts_made > 0)
 }
 
-export function Outcome({ delivery }: { delivery: Delivery }) {
-  const retrying = delivery.state === 'pending' && delivery.attempts_made > 0
-  const tone = retrying ? 'ring' : DELIVERY_TONE[delivery.state]
-  const took =
-    delivery.delivered_at === null ? null : Date.parse(delivery.delivered_at) - Date.parse(delivery.created_at)
-  return (
-    <a class={`outcome ${tone}`} href={placeHref('deliveries', delivery.id)} title={delivery.url}>
-      <Icon name={retrying ? 'retry' : DELIVERY_ICON[delivery.state]} />
-      <span class="hidden">{retrying ? 'retrying' : delivery.state}</span>
-      <span class="outcome-url">{shortUrl(delivery.url)}</span>
-      {took === null ? null : <span class="outcome-ms">{milliseconds(took)}</span>}
-      {retrying ? <span class="outcome-ms">attempt {delivery.attempts_made}</span> : null}
-    </a>
-  )
-}
-
-function told(body: EventBody): string {
+function describeEvent(body: EventBody): string {
   const { data } = body
-  if ('stage' in data) return stageText(data.stage)
-  if ('transfer' in data) return transferText(data.transfer)
-  if (data.name === 'call_started') return `${partyText(data.call.from)} → ${partyText(data.call.to)}`
-  return words(data.call.result ?? '')
+  if ('stage' in data) return formatStage(data.stage)
+  if ('transfer' in data) return formatTransfer(data.transfer)
+  if (data.name === 'call_started') return `${formatParty(data.call.from)} → ${formatParty(data.call.to)}`
+  return humanize(data.call.result ?? '')
 }

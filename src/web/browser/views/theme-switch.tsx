@@ -1,12 +1,13 @@
-import { useCell } from '../lib/state.ts'
+import { Icon, type IconName } from '../components/icon.tsx'
+import { useObservable } from '../lib/observable.ts'
 import { THEMES, theme } from '../lib/theme.ts'
-import { Icon, type IconName } from '../parts/icon.tsx'
 
 const ICON = { system: 'system', light: 'sun', dark: 'moon' } as const satisfies Record<string, IconName>
 const LABEL = { system: 'Theme of the system', light: 'Light theme', dark: 'Dark theme' } as const
 
+/** Shows the choice of the theme. */
 export function ThemeSwitch() {
-  const chosen = useCell(theme)
+  const chosen = useObservable(theme)
   return (
     <fieldset class="segmented small" aria-label="Theme">
       {THEMES.map((name) => (

@@ -1,10 +1,10 @@
-import { words } from '../lib/format.ts'
-import { type ListChange, listChanges } from '../lib/list-change.ts'
+import { Icon } from '../components/icon.tsx'
+import { humanize } from '../lib/format.ts'
 import type { Webhook } from '../lib/resources.ts'
-import { Icon } from '../parts/icon.tsx'
+import { diffWebhooks, type WebhookChange } from '../lib/webhook-diff.ts'
 
-export function ChangeList({ changes, none }: { changes: readonly ListChange[]; none: string }) {
-  if (changes.length === 0) return <p class="soft">{none}</p>
+function ChangeList({ changes, none }: { changes: readonly WebhookChange[]; none: string }) {
+  if (changes.length === 0) return <p class="muted">{none}</p>
   return (
     <ul class="changes">
       {changes.map((change, at) => (
@@ -16,7 +16,7 @@ export function ChangeList({ changes, none }: { changes: readonly ListChange[]; 
   )
 }
 
-function Change({ change }: { change: ListChange }) {
+function Change({ change }: { change: WebhookChange }) {
   if (change.kind === 'moved') return <span>the order changed</span>
   if (change.kind !== 'switched')
     return (
@@ -28,29 +28,25 @@ function Change({ change }: { change: ListChange }) {
     <>
       <code>{change.url}</code>
       {change.on.map((name) => (
-        <span key={name} class="flip on">
-          {words(name)} on
+        <span key={name} class="switch-change on">
+          {humanize(name)} on
         </span>
       ))}
       {change.off.map((name) => (
-        <span key={name} class="flip off">
-          {words(name)} off
+        <span key={name} class="switch-change off">
+          {humanize(name)} off
         </span>
       ))}
     </>
   )
 }
 
-type Sides = { base: readonly Webhook[]; mine: readonly Webhook[] }
+type Lists = { base: readonly Webhook[]; mine: readonly Webhook[] }
 
-/** Someone else saved the list while it was being edited here: both changes side by side, and how to go on. */
-export function SomeoneElse({
-  base,
-  mine,
-  theirs,
-  onMerge,
-  onTake,
-}: Sides & { theirs: readonly Webhook[]; onMerge: () => void; onTake: () => void }) {
+type EditConflictProps = Lists & { theirs: readonly Webhook[]; onMerge: () => void; onTakeTheirs: () => void }
+
+/** Shows that someone else saved the list while it was being edited here: both changes side by side, and how to go on. */
+export function EditConflict({ base, mine, theirs, onMerge, onTakeTheirs }: EditConflictProps) {
   return (
     <section class="card conflict" role="alert" aria-label="Changed by someone else">
       <header class="card-head">
@@ -58,37 +54,38 @@ export function SomeoneElse({
           <Icon name="alert" /> Someone else changed the list
         </h2>
       </header>
-      <p>Nothing was overwritten. This is what they saved, and what you have not saved yet:</p>
+      <p>Nothing was overwritten. These are their saved changes, and yours that are not saved yet:</p>
       <div class="conflict-sides">
         <div>
-          <h3>They changed</h3>
-          <ChangeList changes={listChanges(base, theirs)} none="nothing that you would see" />
+          <h3>Their changes</h3>
+          <ChangeList changes={diffWebhooks(base, theirs)} none="nothing visible" />
         </div>
         <div>
-          <h3>You changed</h3>
-          <ChangeList changes={listChanges(base, mine)} none="nothing" />
+          <h3>Your changes</h3>
+          <ChangeList changes={diffWebhooks(base, mine)} none="nothing" />
         </div>
       </div>
       <div class="actions">
         <button type="button" class="primary" onClick={onMerge}>
-          Put my changes on top of theirs
+          Apply my changes to their list
         </button>
-        <button type="button" onClick={onTake}>
-          Drop mine, take theirs
+        <button type="button" onClick={onTakeTheirs}>
+          Discard mine, keep theirs
         </button>
       </div>
     </section>
   )
 }
 
-type SaveBarProps = Sides & { blocked: boolean; onSave: () => void; onDiscard: () => void }
+type SaveBarProps = Lists & { blocked: boolean; onSave: () => void; onDiscard: () => void }
 
+/** Shows the changes that are not saved yet, and saves or discards them. */
 export function SaveBar({ base, mine, blocked, onSave, onDiscard }: SaveBarProps) {
   return (
-    <section class="save-bar" aria-label="Changes that are not saved">
-      <div class="save-what">
-        <strong>Not saved yet</strong>
-        <ChangeList changes={listChanges(base, mine)} none="" />
+    <section class="save-bar" aria-label="Unsaved changes">
+      <div class="save-summary">
+        <strong>Unsaved changes</strong>
+        <ChangeList changes={diffWebhooks(base, mine)} none="" />
       </div>
       <div class="actions">
         <button type="button" onClick={onDiscard}>

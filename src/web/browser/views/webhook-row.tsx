@@ -1,30 +1,20 @@
 import { useEffect, useId, useRef } from 'preact/hooks'
-import { serverNowMs } from '../lib/clock.ts'
-import { isSwitched, type Row } from '../lib/draft.ts'
-import { milliseconds, span, waitingCount } from '../lib/format.ts'
-import { SWITCHES, type Switch, type Webhook, type WebhookHealth } from '../lib/resources.ts'
-import { Icon } from '../parts/icon.tsx'
+import { Icon } from '../components/icon.tsx'
+import { EVENT_SWITCHES } from '../lib/event-switches.ts'
+import { formatDuration, formatMilliseconds, formatPendingCount, humanize } from '../lib/format.ts'
+import type { Webhook, WebhookHealth } from '../lib/resources.ts'
+import { serverNowMs } from '../lib/server-clock.ts'
+import { type DraftRow, isSwitchChanged } from '../lib/webhook-draft.ts'
 
-/** What each switch means, in the words of the person who decides. */
-const MEANING: Readonly<Record<Switch, readonly [group: string, word: string, meaning: string]>> = {
-  call_started: ['Call', 'started', 'An incoming, outgoing or internal call started'],
-  call_ended: ['Call', 'ended', 'The call ended completely'],
-  call_saved: ['Call', 'saved', 'The record of the call is complete, with its recordings'],
-  dial_started: ['Phone', 'rings', 'A phone starts ringing'],
-  dial_answered: ['Phone', 'answered', 'A phone was picked up'],
-  dial_ended: ['Phone', 'done', 'One stage ended: it stopped ringing, or that party left'],
-  call_transferred: ['Call', 'transferred', 'The call was transferred, blind or attended'],
-}
-
-/** The heads of the columns; each switch has a label of its own, so these are for the eye alone. */
-export function SwitchHeads() {
+/** Shows the heads of the columns. Each switch has a label of its own, so these are hidden from screen readers. */
+export function WebhookTableHead() {
   return (
-    <div class="switch-heads" aria-hidden="true">
+    <div class="webhook-head" aria-hidden="true">
       <span>URL</span>
-      {SWITCHES.map((name) => (
-        <span key={name} title={MEANING[name][2]}>
-          <small>{MEANING[name][0]}</small>
-          {MEANING[name][1]}
+      {EVENT_SWITCHES.map(({ name, group, verb, meaning }) => (
+        <span key={name} title={meaning}>
+          <small>{group}</small>
+          {verb}
         </span>
       ))}
       <span />
@@ -33,62 +23,55 @@ export function SwitchHeads() {
 }
 
 type WebhookRowProps = {
-  row: Row
+  row: DraftRow
   health: WebhookHealth | null
-  fault: string | null
+  error: string | null
+  /** How often the list holds this URL. */
+  copies: number
   onEdit: (change: Partial<Webhook>) => void
   onRemove: (removed: boolean) => void
-  onOpen: (kind: 'secret' | 'test') => void
+  onOpen: (dialog: 'secret' | 'test') => void
 }
 
-export function WebhookRow({ row, health, fault, onEdit, onRemove, onOpen }: WebhookRowProps) {
+/** Shows one webhook of the list for editing, with the state of its receiver. */
+export function WebhookRow({ row, health, error, copies, onEdit, onRemove, onOpen }: WebhookRowProps) {
   const { webhook, removed, saved } = row
-  const id = useId()
-  const input = useRef<HTMLInputElement>(null)
-  useEffect(() => {
-    if (saved === null && webhook.url === '') input.current?.focus()
-  }, [])
-  const known = saved !== null && saved.url === webhook.url && !removed
+  const isSaved = saved !== null && saved.url === webhook.url && !removed
   const name = webhook.url === '' ? 'new webhook' : webhook.url
   return (
-    <li class={`webhook-row${removed ? ' removed' : ''}${fault === null ? '' : ' faulty'}`}>
+    <li class={`webhook-row${removed ? ' removed' : ''}${error === null ? '' : ' invalid'}`}>
       <div class="webhook-url">
-        <input
-          ref={input}
-          id={id}
-          type="url"
-          class={saved !== null && saved.url !== webhook.url ? 'url changed' : 'url'}
-          aria-label={`URL of ${name}`}
-          aria-invalid={fault !== null}
-          {...(fault === null ? {} : { 'aria-describedby': `${id}-fault` })}
-          placeholder="https://crm.example.com/calls"
-          spellcheck={false}
-          value={webhook.url}
-          disabled={removed}
-          onInput={(event) => onEdit({ url: event.currentTarget.value.trim() })}
-        />
-        {fault === null ? null : (
-          <p class="fault" id={`${id}-fault`} role="alert">
-            {fault}
+        <UrlField row={row} name={name} error={error} onEdit={onEdit} />
+        {copies > 1 && !removed ? (
+          <p class="webhook-warning">
+            <Icon name="alert" /> This URL is listed {copies} times. Each of its events is sent {copies} times.
           </p>
+        ) : null}
+        {removed ? (
+          <p class="health muted">Removed when you save. Its pending deliveries are cancelled.</p>
+        ) : saved === null ? (
+          <p class="health muted">New. Its signing secret is made when you save.</p>
+        ) : (
+          <WebhookHealthLine health={isSaved ? health : null} />
         )}
-        <Health health={known ? health : null} state={removed ? 'removed' : saved === null ? 'new' : 'saved'} />
       </div>
       <fieldset class="switches" disabled={removed}>
-        <legend class="hidden">Events for {name}</legend>
-        {SWITCHES.map((event) => (
-          <label key={event} class={isSwitched(row, event) ? 'switch changed' : 'switch'} title={MEANING[event][2]}>
+        <legend class="visually-hidden">Events for {name}</legend>
+        {EVENT_SWITCHES.map((event) => (
+          <label
+            key={event.name}
+            class={isSwitchChanged(row, event.name) ? 'switch changed' : 'switch'}
+            title={event.meaning}
+          >
             <input
               type="checkbox"
               role="switch"
-              checked={webhook[event]}
-              aria-checked={webhook[event]}
-              onChange={(change) => onEdit({ [event]: change.currentTarget.checked })}
+              checked={webhook[event.name]}
+              aria-checked={webhook[event.name]}
+              onChange={(change) => onEdit({ [event.name]: change.currentTarget.checked })}
             />
             <i aria-hidden="true" />
-            <span class="switch-word">
-              {MEANING[event][0]} {MEANING[event][1]}
-            </span>
+            <span class="switch-label">{humanize(event.name)}</span>
           </label>
         ))}
       </fieldset>
@@ -102,18 +85,18 @@ export function WebhookRow({ row, health, fault, onEdit, onRemove, onOpen }: Web
             <RowButton
               icon="key"
               label={`Signing secret of ${name}`}
-              word="Secret"
-              off={!known}
+              text="Secret"
+              disabled={!isSaved}
               onClick={() => onOpen('secret')}
             />
             <RowButton
-              icon="deliveries"
+              icon="send"
               label={`Send a test to ${name}`}
-              word="Test"
-              off={!known}
+              text="Test"
+              disabled={!isSaved}
               onClick={() => onOpen('test')}
             />
-            <RowButton icon="trash" label={`Remove ${name}`} word="Remove" onClick={() => onRemove(true)} />
+            <RowButton icon="trash" label={`Remove ${name}`} text="Remove" onClick={() => onRemove(true)} />
           </>
         )}
       </div>
@@ -121,50 +104,82 @@ export function WebhookRow({ row, health, fault, onEdit, onRemove, onOpen }: Web
   )
 }
 
+type UrlFieldProps = Pick<WebhookRowProps, 'row' | 'error' | 'onEdit'> & { name: string }
+
+function UrlField({ row: { webhook, saved, removed }, name, error, onEdit }: UrlFieldProps) {
+  const id = useId()
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (saved === null && webhook.url === '') input.current?.focus()
+  }, [])
+  return (
+    <>
+      <input
+        ref={input}
+        id={id}
+        type="url"
+        class={saved !== null && saved.url !== webhook.url ? 'url changed' : 'url'}
+        aria-label={`URL of ${name}`}
+        aria-invalid={error !== null}
+        {...(error === null ? {} : { 'aria-describedby': `${id}-error` })}
+        placeholder="https://crm.example.com/calls"
+        spellcheck={false}
+        value={webhook.url}
+        disabled={removed}
+        onInput={(event) => onEdit({ url: event.currentTarget.value.trim() })}
+      />
+      {error === null ? null : (
+        <p class="field-error" id={`${id}-error`} role="alert">
+          {error}
+        </p>
+      )}
+    </>
+  )
+}
+
 type RowButtonProps = {
-  icon: 'key' | 'deliveries' | 'trash'
+  icon: 'key' | 'send' | 'trash'
   label: string
-  word: string
-  off?: boolean
+  text: string
+  disabled?: boolean
   onClick: () => void
 }
 
-function RowButton({ icon, label, word, off = false, onClick }: RowButtonProps) {
+function RowButton({ icon, label, text, disabled = false, onClick }: RowButtonProps) {
   return (
     <button
       type="button"
       class="ghost row-button"
       aria-label={label}
-      title={off ? `${word}: save the list first` : word}
-      disabled={off}
+      title={disabled ? `${text}: save the list first` : text}
+      disabled={disabled}
       onClick={onClick}
     >
       <Icon name={icon} />
-      <span class="row-word">{word}</span>
+      <span class="row-button-text">{text}</span>
     </button>
   )
 }
 
-function Health({ health, state }: { health: WebhookHealth | null; state: 'removed' | 'new' | 'saved' }) {
-  if (state === 'removed') return <p class="health soft">Removed when you save; what waits for it is cancelled.</p>
-  if (state === 'new') return <p class="health soft">New: a signing secret is made when you save.</p>
-  if (health === null) return <p class="health soft">No attempt since the start.</p>
-  const { last } = health
-  const down = health.down_since
+function WebhookHealthLine({ health }: { health: WebhookHealth | null }) {
+  if (health === null) return <p class="health muted">No attempts since the start.</p>
+  const { last, pending, down_since: downSince } = health
   return (
     <p class="health">
-      <span class={down === null ? 'health-state good' : 'health-state bad'}>
+      <span class={downSince === null ? 'health-state good' : 'health-state bad'}>
         <i class="dot" aria-hidden="true" />
-        {down === null ? (last === null ? 'ready' : 'up') : `down for ${span(serverNowMs() - Date.parse(down))}`}
+        {downSince === null
+          ? last === null
+            ? 'ready'
+            : 'up'
+          : `down for ${formatDuration(serverNowMs() - Date.parse(downSince))}`}
       </span>
-      {health.waiting > 0 ? (
-        <span class="health-waiting">{`${waitingCount(health.waiting)} ${health.waiting === 1 ? 'waits' : 'wait'}`}</span>
-      ) : null}
+      {pending > 0 ? <span class="health-pending">{formatPendingCount(pending)} pending</span> : null}
       {last === null ? null : (
-        <span class="soft">
-          {last.status === null ? `last attempt: ${last.error ?? 'no answer'}` : `last answer ${last.status}`}
-          {last.duration_ms === null ? '' : ` in ${milliseconds(last.duration_ms)}`},{' '}
-          {span(serverNowMs() - Date.parse(last.at))} ago
+        <span class="muted">
+          {last.status === null ? `last attempt: ${last.error ?? 'no response'}` : `last response ${last.status}`}
+          {last.duration_ms === null ? '' : ` in ${formatMilliseconds(last.duration_ms)}`},{' '}
+          {formatDuration(serverNowMs() - Date.parse(last.at))} ago
         </span>
       )}
     </p>

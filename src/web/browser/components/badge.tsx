@@ -1,0 +1,55 @@
+import { humanize } from '../lib/format.ts'
+import type { DeliveryState } from '../lib/resources.ts'
+import { Icon, type IconName } from './icon.tsx'
+
+export const DELIVERY_ICON: Readonly<Record<DeliveryState, IconName>> = {
+  pending: 'clock',
+  delivered: 'check',
+  failed: 'cross',
+  cancelled: 'ban',
+}
+
+export const DELIVERY_TONE: Readonly<Record<DeliveryState, string>> = {
+  pending: 'wait',
+  delivered: 'good',
+  failed: 'bad',
+  cancelled: 'neutral',
+}
+
+/** Shows the state of a delivery; a pending one that has failed before is `retrying`. */
+export function DeliveryBadge({ state, retrying = false }: { state: DeliveryState; retrying?: boolean }) {
+  return (
+    <span class={`badge ${retrying ? 'ring' : DELIVERY_TONE[state]}`}>
+      <Icon name={retrying ? 'retry' : DELIVERY_ICON[state]} />
+      {retrying ? 'retrying' : state}
+    </span>
+  )
+}
+
+/** The colour of each state and result of a call; any other is neutral. */
+const CALL_TONE: Readonly<Record<string, string>> = {
+  ringing: 'ring',
+  waiting: 'wait',
+  answered: 'good',
+  voicemail: 'wait',
+  no_answer: 'ring',
+  busy: 'ring',
+  cancelled: 'neutral',
+  failed: 'bad',
+}
+
+/** Shows the state or the result of a call; the dot marks one that is up. */
+export function CallBadge({ state, dot = false }: { state: string; dot?: boolean }) {
+  return (
+    <span class={`badge ${CALL_TONE[state] ?? 'neutral'}`}>
+      {dot ? <i class="dot" aria-hidden="true" /> : null}
+      {humanize(state)}
+    </span>
+  )
+}
+
+/** Shows the name of an event, with a mark for its kind: of a call, of a dial, or a transfer. */
+export function EventLabel({ name }: { name: string }) {
+  const kind = name.startsWith('dial') ? 'dial' : name.includes('transfer') ? 'transfer' : 'call'
+  return <span class={`event-name ${kind}`}>{humanize(name)}</span>
+}

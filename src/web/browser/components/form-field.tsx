@@ -1,0 +1,53 @@
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+import type { FieldError } from '../../../lib/fault.ts'
+
+type FormFieldProps = {
+  label: string
+  name: string
+  type?: 'text' | 'email' | 'password'
+  value: string
+  onInput: (value: string) => void
+  errors?: readonly FieldError[]
+  hint?: ComponentChildren
+  autoComplete?: string
+  required?: boolean
+}
+
+/** Shows a labelled input with its errors beside it, tied together for screen readers. */
+export function FormField(props: FormFieldProps) {
+  const id = useId()
+  const errors = (props.errors ?? []).filter((error) => error.path === `/${props.name}`)
+  const describedBy = errors.length > 0 ? `${id}-error` : props.hint === undefined ? undefined : `${id}-hint`
+  const common = {
+    id,
+    name: props.name,
+    value: props.value,
+    required: props.required ?? false,
+    autoComplete: props.autoComplete ?? 'off',
+    'aria-invalid': errors.length > 0,
+    ...(describedBy === undefined ? {} : { 'aria-describedby': describedBy }),
+    onInput: (event: InputEvent & { currentTarget: HTMLInputElement }) => props.onInput(event.currentTarget.value),
+  }
+  return (
+    <div class={errors.length > 0 ? 'field invalid' : 'field'}>
+      <label for={id}>{props.label}</label>
+      {props.type === 'password' ? (
+        <input type="password" {...common} />
+      ) : props.type === 'email' ? (
+        <input type="email" {...common} />
+      ) : (
+        <input type="text" {...common} />
+      )}
+      {errors.length > 0 ? (
+        <p class="field-error" id={`${id}-error`} role="alert">
+          {errors.map((error) => error.message).join(' ')}
+        </p>
+      ) : props.hint === undefined ? null : (
+        <p class="hint" id={`${id}-hint`}>
+          {props.hint}
+        </p>
+      )}
+    </div>
+  )
+}

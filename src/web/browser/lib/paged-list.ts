@@ -1,0 +1,59 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { errorText, type Query, request, withQuery } from './api.ts'
+import { useReconnected } from './connection.ts'
+import type { Page } from './resources.ts'
+
+export type PagedList<T> = {
+  /** `null` until the first page has arrived. */
+  readonly items: readonly T[] | null
+  readonly hasMore: boolean
+  readonly isLoading: boolean
+  readonly error: string | null
+  loadMore(): void
+  reload(): void
+}
+
+/** Reads a list of the API page by page, and from its start again whenever the path or the query changes. */
+export function usePagedList<T>(path: string, query: Query): PagedList<T> {
+  const [items, setItems] = useState<readonly T[] | null>(null)
+  const [cursor, setCursor] = useState<string | null>(null)
+  const [error, setError] = useState<string | null>(null)
+  const [isLoading, setLoading] = useState(false)
+  const turns = useRef(0)
+  const pagesRead = useRef(0)
+  const url = withQuery(path, query)
+  const read = async (from: string | null) => {
+    const turn = ++turns.current
+    setLoading(true)
+    const answer = await request<Page<T>>(
+      'GET',
+      withQuery(path, { ...query, ...(from === null ? {} : { cursor: from }) }),
+    )
+    // A newer request was made meanwhile: this answer is out of date.
+    if (turn !== turns.current) return
+    setLoading(false)
+    setError(answer.ok ? null : errorText(answer))
+    if (!answer.ok) return
+    pagesRead.current = from === null ? 1 : pagesRead.current + 1
+    setItems((before) => (from === null ? answer.result.items : [...(before ?? []), ...answer.result.items]))
+    setCursor(answer.result.next_cursor)
+    // A page may be empty although older items match: keep following the cursor.
+    if (answer.result.items.length === 0 && answer.result.next_cursor !== null) void read(answer.result.next_cursor)
+  }
+  useEffect(() => {
+    setCursor(null)
+    void read(null)
+  }, [url])
+  // Older pages that somebody is reading stay, unless reading failed.
+  useReconnected(() => {
+    if (error !== null || pagesRead.current < 2) void read(null)
+  })
+  return {
+    items,
+    hasMore: cursor !== null,
+    isLoading,
+    error,
+    loadMore: () => void read(cursor),
+    reload: () => void read(null),
+  }
+}

@@ -1,0 +1,124 @@
+import type { VNode } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { Icon, type IconName, Logo } from '../components/icon.tsx'
+import { request } from '../lib/api.ts'
+import { connectionState, overview } from '../lib/connection.ts'
+import { useObservable } from '../lib/observable.ts'
+import { currentRoute, routeHref } from '../lib/router.ts'
+import { clearToken } from '../lib/session.ts'
+import { AccountDialog } from './account-dialog.tsx'
+import { CallDetail } from './call-detail.tsx'
+import { CallList } from './call-list.tsx'
+import { DeliveryDetailView } from './delivery-detail.tsx'
+import { DeliveryList } from './delivery-list.tsx'
+import { LiveView } from './live-view.tsx'
+import { ThemeSwitch } from './theme-switch.tsx'
+import { WebhooksView } from './webhooks-view.tsx'
+
+type View = { name: string; title: string; icon: IconName; list: () => VNode; detail?: (id: string) => VNode }
+
+const VIEWS: readonly [View, ...View[]] = [
+  { name: 'live', title: 'Live', icon: 'live', list: () => <LiveView /> },
+  { name: 'webhooks', title: 'Webhooks', icon: 'webhooks', list: () => <WebhooksView /> },
+  {
+    name: 'deliveries',
+    title: 'Deliveries',
+    icon: 'deliveries',
+    list: () => <DeliveryList />,
+    detail: (id) => <DeliveryDetailView key={id} id={id} />,
+  },
+  {
+    name: 'calls',
+    title: 'Calls',
+    icon: 'calls',
+    list: () => <CallList />,
+    detail: (id) => <CallDetail key={id} id={id} />,
+  },
+]
+
+/** Shows the frame of the page, with the navigation and the view that is open. */
+export function AppShell() {
+  const route = useObservable(currentRoute)
+  const [accountOpen, setAccountOpen] = useState(false)
+  const main = useRef<HTMLElement>(null)
+  const view = VIEWS.find(({ name }) => name === route.view) ?? VIEWS[0]
+  const isFirst = useRef(true)
+  useEffect(() => {
+    document.title = `${view.title} · Hookswitch`
+    // A screen reader goes on at the top of the new view; the first one must not steal the focus.
+    if (!isFirst.current) main.current?.focus({ preventScroll: true })
+    isFirst.current = false
+    scrollTo(0, 0)
+  }, [view, route.id])
+  return (
+    <div class="shell">
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to the content
+      </button>
+      <header class="sidebar">
+        <a class="brand" href={routeHref('live')} aria-label="Hookswitch, live view">
+          <Logo />
+          <span>Hookswitch</span>
+        </a>
+        <nav aria-label="Views">
+          {VIEWS.map(({ name, title, icon }) => (
+            <a key={name} href={routeHref(name)} {...(name === view.name ? { 'aria-current': 'page' as const } : {})}>
+              <Icon name={icon} />
+              <span>{title}</span>
+              {name === 'webhooks' ? <DownCount /> : null}
+            </a>
+          ))}
+        </nav>
+        <div class="sidebar-foot">
+          <ConnectionStatus />
+          <a class="sidebar-link" href="/docs" target="_blank" rel="noopener">
+            <Icon name="book" />
+            <span>API docs</span>
+          </a>
+          <button type="button" class="sidebar-link" onClick={() => setAccountOpen(true)}>
+            <Icon name="user" />
+            <span>Account</span>
+          </button>
+          <button type="button" class="sidebar-link" onClick={logOut}>
+            <Icon name="exit" />
+            <span>Log out</span>
+          </button>
+          <ThemeSwitch />
+        </div>
+      </header>
+      <main id="content" ref={main} tabIndex={-1}>
+        {route.id !== null && view.detail !== undefined ? view.detail(route.id) : view.list()}
+      </main>
+      {accountOpen ? <AccountDialog onClose={() => setAccountOpen(false)} /> : null}
+    </div>
+  )
+}
+
+async function logOut(): Promise<void> {
+  await request('POST', '/auth/logout')
+  clearToken(null)
+}
+
+/** Shows how many webhooks are down, if any. */
+function DownCount() {
+  const now = useObservable(overview)
+  const down = (now?.webhooks ?? []).filter((webhook) => webhook.down_since !== null).length
+  if (down === 0) return null
+  return (
+    <b class="nav-count">
+      {down}
+      <span class="visually-hidden"> down</span>
+    </b>
+  )
+}
+
+function ConnectionStatus() {
+  const state = useObservable(connectionState)
+  const text = { connecting: 'Connecting…', up: 'Connected', lost: 'Reconnecting…' }[state]
+  return (
+    <p class={`connection ${state}`} role="status">
+      <i class="dot" aria-hidden="true" />
+      {text}
+    </p>
+  )
+}

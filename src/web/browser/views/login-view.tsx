@@ -1,0 +1,73 @@
+import { useState } from 'preact/hooks'
+import { ErrorMessage } from '../components/error-message.tsx'
+import { FormField } from '../components/form-field.tsx'
+import { Logo } from '../components/icon.tsx'
+import { errorText, request } from '../lib/api.ts'
+import { useObservable } from '../lib/observable.ts'
+import { loginNotice, saveToken } from '../lib/session.ts'
+import { ThemeSwitch } from './theme-switch.tsx'
+
+/** Shows the login form. */
+export function LoginView() {
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [error, setError] = useState<string | null>(null)
+  const [busy, setBusy] = useState(false)
+  const notice = useObservable(loginNotice)
+
+  const logIn = async (event: Event) => {
+    event.preventDefault()
+    setBusy(true)
+    const answer = await request<{ access_token: string }>('POST', '/auth/login', { email, password })
+    setBusy(false)
+    if (answer.ok) saveToken(answer.result.access_token)
+    else setError(errorText(answer))
+  }
+
+  return (
+    <div class="login">
+      <main class="login-card">
+        <div class="brand">
+          <Logo />
+          <h1>Hookswitch</h1>
+        </div>
+        <p class="login-lead">Every call event of your PBX, delivered to your systems as it happens.</p>
+        {notice === null ? null : <p class="notice">{notice}</p>}
+        <form onSubmit={logIn}>
+          <FormField
+            label="E-mail"
+            name="email"
+            type="email"
+            value={email}
+            onInput={setEmail}
+            autoComplete="username"
+            required
+          />
+          <FormField
+            label="Password"
+            name="password"
+            type="password"
+            value={password}
+            onInput={setPassword}
+            autoComplete="current-password"
+            required
+          />
+          {error === null ? null : <ErrorMessage text={error} />}
+          <button type="submit" class="primary block" disabled={busy}>
+            {busy ? 'Logging in…' : 'Log in'}
+          </button>
+        </form>
+        <p class="hint">
+          No account yet? Whoever runs this service adds one:
+          <code class="line">hookswitch user add --email you@example.com --name You</code>
+        </p>
+      </main>
+      <footer class="login-foot">
+        <a href="/docs" target="_blank" rel="noopener">
+          API documentation
+        </a>
+        <ThemeSwitch />
+      </footer>
+    </div>
+  )
+}
