@@ -54,6 +54,7 @@ export const secrets = sqliteTable(
     secret: text('secret').notNull(),
     previous: text('previous'),
     previousUntil: integer('previous_until'),
+    leftAt: integer('left_at'),
   },
   (table) => [primaryKey({ columns: [table.accountId, table.url] })],
 )

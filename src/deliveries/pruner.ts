@@ -1,7 +1,8 @@
 import type { Database } from '../db/database.ts'
 import type { Log } from '../lib/log.ts'
 import { startRounds } from '../lib/rounds.ts'
-import { MILLISECOND, type NowUs, nowUs as wallUs } from '../lib/time.ts'
+import { MILLISECOND, type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
+import { pruneSecrets } from '../webhooks/store.ts'
 import { pruneStep, pruneWebhooks } from './prune-store.ts'
 
 export type PrunerOptions = {
@@ -19,6 +20,8 @@ const EVERY_MS = 10 * 60_000
 /** A step takes a few milliseconds of the writer; between two of them others have their turn. */
 const STEP = 250
 const PAUSE_MS = 20
+/** Of a URL that left the list: it may come back, to a receiver that still has its secret. */
+const SECRETS_KEPT_US = 365 * 86_400 * SECOND
 
 /** Takes out what has been kept long enough, in small steps. */
 export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
@@ -40,6 +43,11 @@ export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
     }
     for (let step = STEP; step > 0 && !stopped(); await Bun.sleep(PAUSE_MS)) {
       step = await db.commit(pruneWebhooks, { step: STEP })
+      pruned += step
+    }
+    const beforeUs = nowUs() - SECRETS_KEPT_US
+    for (let step = STEP; step > 0 && !stopped() && mayPrune(); await Bun.sleep(PAUSE_MS)) {
+      step = await db.commit(pruneSecrets, { beforeUs, step: STEP })
       pruned += step
     }
     if (pruned > 0) log.info({ pruned }, 'what was kept long enough was taken out')

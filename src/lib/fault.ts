@@ -8,6 +8,7 @@ export const FAULT_STATUS = {
   not_found: 404,
   method_not_allowed: 405,
   not_acceptable: 406,
+  conflict: 409,
   precondition_failed: 412,
   too_large: 413,
   unsupported_media_type: 415,

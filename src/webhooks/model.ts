@@ -35,6 +35,11 @@ export type WebhookList = Static<typeof WebhookList>
 export const UrlOnly = t.Object({ url: t.String() })
 export type UrlOnly = Static<typeof UrlOnly>
 
+export const Rotation = t.Object({
+  url: t.String(),
+  force: t.Optional(t.Boolean({ description: 'ends a secret that still signs from the rotation before' })),
+})
+
 export const WebhookSecret = t.Object({
   url: t.String(),
   secret: t.String({ description: 'whsec_ and 32 random bytes in base64, as Standard Webhooks has it' }),

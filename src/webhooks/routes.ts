@@ -5,7 +5,7 @@ import { accepts } from '../http/accepts.ts'
 import { takes } from '../http/body.ts'
 import { responses, success } from '../http/envelope.ts'
 import type { AllowList } from '../lib/net.ts'
-import { UrlOnly, urlRule, WebhookList, WebhookSecret } from './model.ts'
+import { Rotation, urlRule, WebhookList, WebhookSecret } from './model.ts'
 import type { WebhookService } from './service.ts'
 
 const BODY_FAULTS = ['unauthenticated', 'malformed', 'too_large', 'unsupported_media_type', 'invalid'] as const
@@ -62,10 +62,11 @@ export function webhookRoutes(auth: AuthService, webhooks: WebhookService, allow
     )
     .post(
       '/integration/webhook/secret/rotate',
-      async ({ accountId, body }) => success(await webhooks.rotate(accountId, body.url), 'The secret was replaced.'),
+      async ({ accountId, body: { url, force } }) =>
+        success(await webhooks.rotate(accountId, url, force), 'The secret was replaced.'),
       {
-        ...takes(UrlOnly),
-        response: responses(WebhookSecret, ...BODY_FAULTS),
+        ...takes(Rotation),
+        response: responses(WebhookSecret, ...BODY_FAULTS, 'conflict'),
         detail: { summary: 'A new secret for a URL; the one before signs too for 24 hours', ...about },
       },
     )

@@ -43,7 +43,13 @@ export function createWebhookService({
       list: WebhookList,
       ifMatch: string | null,
     ): Promise<{ list: WebhookList; etag: string }> {
-      const replaced = await db.commit(replaceList, { accountId, list, ifMatch, secrets: list.map(newSecret) })
+      const replaced = await db.commit(replaceList, {
+        accountId,
+        list,
+        ifMatch,
+        secrets: list.map(newSecret),
+        nowUs: now(),
+      })
       if (!replaced)
         throw new Fault(
           'precondition_failed',
@@ -57,15 +63,28 @@ export function createWebhookService({
       return (await readSecrets(db, accountId)).map(shown)
     },
 
-    /** Makes a new secret for a URL of the list. @throws Fault 422 when the URL is not in it. */
-    async rotate(accountId: number, url: string): Promise<WebhookSecret> {
-      const fresh = { url, secret: newSecret(), previousUntilUs: now() + OVERLAP_US }
-      if (!(await db.commit(rotateSecret, { accountId, ...fresh })))
+    /**
+     * Makes a new secret for a URL of the list.
+     * @throws Fault 422 when the URL is not in it; 409 when the one before last was promised to sign for longer, unless it is forced.
+     */
+    async rotate(accountId: number, url: string, force = false): Promise<WebhookSecret> {
+      const nowUs = now()
+      const fresh = { url, secret: newSecret(), previousUntilUs: nowUs + OVERLAP_US }
+      const rotated = await db.commit(rotateSecret, { accountId, ...fresh, nowUs, force })
+      if (rotated === 'not listed')
         throw new Fault('invalid', 'This URL is not in the list.', {
           errors: [{ path: '/url', message: 'is not in the list' }],
         })
+      if (rotated !== 'rotated') throw tooEarly(rotated, nowUs)
       onChanged()
       return shown(fresh)
     },
   }
 }
+
+const tooEarly = (untilUs: number, nowUs: number) =>
+  new Fault(
+    'conflict',
+    `The secret before the present one signs until ${rfc3339(untilUs)}: rotate again then, or send "force": true to end it now.`,
+    { headers: { 'retry-after': String(Math.ceil((untilUs - nowUs) / SECOND)) } },
+  )

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray, isNotNull, max } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, isNotNull, isNull, lt, max, notInArray } from 'drizzle-orm'
 import type { Database } from '../db/database.ts'
 import { mutation, type Tx } from '../db/mutation.ts'
 import { deliveries, secrets, webhooks } from '../db/schema.ts'
@@ -16,7 +16,11 @@ type Replacement = {
   ifMatch: string | null
   /** One new secret for each entry of the list, used where its URL has none yet. */
   secrets: readonly string[]
+  nowUs: number
 }
+
+/** Of an account, the secrets that are kept of URLs that left its list. */
+const LEFT_SECRETS_KEPT = 1_000
 
 /**
  * Replaces the whole list, or nothing of it (`false`: it is not the one that `ifMatch` names). A webhook that stays keeps its row;
@@ -52,8 +56,46 @@ export const replaceList = mutation('webhooks.replaceList', (tx: Tx, change: Rep
         .get()?.id ?? 0
     tx.update(webhooks).set({ position: null, cancelledTo: leftTo, leftTo }).where(inArray(webhooks.id, left)).run()
   }
+  noteLeftSecrets(tx, change)
   return true
 })
+
+/** A secret's year begins when its URL leaves the list, and is over when it comes back. */
+function noteLeftSecrets(tx: Tx, { accountId, list, nowUs }: Replacement): void {
+  const urls = list.map(({ url }) => url)
+  const mine = eq(secrets.accountId, accountId)
+  tx.update(secrets)
+    .set({ leftAt: null })
+    .where(and(mine, inArray(secrets.url, urls)))
+    .run()
+  tx.update(secrets)
+    .set({ leftAt: nowUs })
+    .where(and(mine, isNull(secrets.leftAt), notInArray(secrets.url, urls)))
+    .run()
+  const left = tx
+    .select({ url: secrets.url })
+    .from(secrets)
+    .where(and(mine, isNotNull(secrets.leftAt)))
+    .orderBy(desc(secrets.leftAt), asc(secrets.url))
+    .all()
+  for (const { url } of left.slice(LEFT_SECRETS_KEPT))
+    tx.delete(secrets)
+      .where(and(mine, eq(secrets.url, url)))
+      .run()
+}
+
+/** Deletes a step of the secrets whose URL left the list before a time. @returns how many. */
+export const pruneSecrets = mutation(
+  'webhooks.pruneSecrets',
+  (tx: Tx, { beforeUs, step }: { readonly beforeUs: number; readonly step: number }): number => {
+    const old = tx.select().from(secrets).where(lt(secrets.leftAt, beforeUs)).limit(step).all()
+    for (const { accountId, url } of old)
+      tx.delete(secrets)
+        .where(and(eq(secrets.accountId, accountId), eq(secrets.url, url)))
+        .run()
+    return old.length
+  },
+)
 
 export async function readList(db: Database, accountId: number): Promise<WebhookList> {
   return shown(db.read.select().from(webhooks).where(listed(accountId)).all())
@@ -72,23 +114,37 @@ export async function readSecrets(db: Database, accountId: number): Promise<Secr
     .all()
 }
 
-type Rotation = { accountId: number; url: string; secret: string; previousUntilUs: number }
+type Rotation = {
+  accountId: number
+  url: string
+  secret: string
+  nowUs: number
+  previousUntilUs: number
+  /** Ends a secret that still signs beside the present one. */
+  force: boolean
+}
 
-/** Gives a URL of the list a new secret; the one before signs too until then. False if the URL is not in the list. */
-export const rotateSecret = mutation('webhooks.rotateSecret', (tx: Tx, rotation: Rotation): boolean => {
-  const { accountId, url, secret, previousUntilUs } = rotation
-  const inList = tx
-    .select({ id: webhooks.id })
-    .from(webhooks)
-    .where(and(listed(accountId), eq(webhooks.url, url)))
-    .get()
-  if (inList === undefined) return false
-  tx.update(secrets)
-    .set({ previous: secrets.secret, previousUntil: previousUntilUs, secret })
-    .where(and(eq(secrets.accountId, accountId), eq(secrets.url, url)))
-    .run()
-  return true
-})
+/**
+ * Gives a URL of the list a new secret; the one before signs too until `previousUntilUs`. Returns `not listed` if the URL is not in the list,
+ * or until when (microseconds) an earlier secret still signs, in which case nothing is changed unless it is forced.
+ */
+export const rotateSecret = mutation(
+  'webhooks.rotateSecret',
+  (tx: Tx, rotation: Rotation): 'rotated' | 'not listed' | number => {
+    const { accountId, url, secret, nowUs, previousUntilUs, force } = rotation
+    const inList = tx
+      .select({ id: webhooks.id })
+      .from(webhooks)
+      .where(and(listed(accountId), eq(webhooks.url, url)))
+      .get()
+    if (inList === undefined) return 'not listed'
+    const mine = and(eq(secrets.accountId, accountId), eq(secrets.url, url))
+    const untilUs = tx.select().from(secrets).where(mine).get()?.previousUntil ?? 0
+    if (untilUs > nowUs && !force) return untilUs
+    tx.update(secrets).set({ previous: secrets.secret, previousUntil: previousUntilUs, secret }).where(mine).run()
+    return 'rotated'
+  },
+)
 
 const listed = (accountId: number) => and(eq(webhooks.accountId, accountId), isNotNull(webhooks.position))
 

@@ -41,7 +41,7 @@ export async function newStore(accounts: readonly (readonly string[])[]) {
     const accountId = index + 1
     await setup.commit(addAccount, accountId)
     const list = urls.map((url) => listed(url))
-    await setup.commit(replaceList, { accountId, list, ifMatch: null, secrets: list.map(newSecret) })
+    await setup.commit(replaceList, { accountId, list, ifMatch: null, secrets: list.map(newSecret), nowUs: nowUs() })
   }
   await setup.stop()
   return { path, [Symbol.dispose]: () => folder[Symbol.dispose]() }

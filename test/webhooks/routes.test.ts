@@ -130,7 +130,8 @@ describe('If-Match', () => {
 
 describe('signing secrets', () => {
   const secrets = async (as = token) => (await get(`${LIST}/secret`, as)).body.result
-  const rotate = (url: unknown) => ask(app, 'POST', `${LIST}/secret/rotate`, { token, body: { url } })
+  const rotate = (url: unknown, force?: boolean) =>
+    ask(app, 'POST', `${LIST}/secret/rotate`, { token, body: { url, ...(force === undefined ? {} : { force }) } })
 
   test('each URL has one of its own, once, made when it enters and kept when it leaves', async () => {
     await put([A, B, A])
@@ -159,6 +160,22 @@ describe('signing secrets', () => {
     expect(hours).toBeGreaterThan(23.9)
     expect(hours).toBeLessThanOrEqual(24)
     expect(await secrets()).toEqual([result])
+  })
+
+  test('a second rotation while the first secret was promised to sign is 409 with the time, unless it is forced', async () => {
+    await put([webhook('https://twice.example.com/')])
+    const { body } = await rotate('https://twice.example.com/')
+    const { secret, previous_until } = body.result as { secret: string; previous_until: string }
+    const early = await rotate('https://twice.example.com/')
+    expect([early.status, early.body.code, early.body.result]).toEqual([409, 409, []])
+    expect(early.body.message).toContain(previous_until)
+    expect(early.body.message).toContain('"force": true')
+    expect(Number(early.headers.get('retry-after'))).toBeWithin(86_000, 86_401)
+    expect(await secrets()).toMatchObject([{ secret, previous_until }])
+    const forced = await rotate('https://twice.example.com/', true)
+    expect(forced.status).toBe(200)
+    expect((forced.body.result as { secret: string }).secret).not.toBe(secret)
+    expect(await secrets()).toEqual([forced.body.result])
   })
 
   test('a URL that is not in the list is 422', async () => {

@@ -53,7 +53,9 @@ export function SecretDialog({ url, onClose }: { url: string; onClose: () => voi
   useEffect(() => void load(), [])
   const rotate = async () => {
     setConfirming(false)
-    const answer = await request<WebhookSecret>('POST', '/integration/webhook/secret/rotate', { url })
+    // The confirmation said so where an earlier secret still signs.
+    const force = secret?.previous_until != null
+    const answer = await request<WebhookSecret>('POST', '/integration/webhook/secret/rotate', { url, force })
     if (!answer.ok) return setError(answer.message)
     setSecret(answer.result)
     showToast('good', 'Requests are signed with the new secret, and for 24 hours also with the old one.')
@@ -91,7 +93,11 @@ export function SecretDialog({ url, onClose }: { url: string; onClose: () => voi
       {confirming ? (
         <ConfirmDialog
           title="Rotate this secret?"
-          text="A new secret is made for this URL. For 24 hours requests are signed with both, so nothing is lost if the receiver gets the new one within that time."
+          text={
+            secret?.previous_until == null
+              ? 'A new secret is made for this URL. For 24 hours requests are signed with both, so nothing is lost if the receiver gets the new one within that time.'
+              : 'The secret before this one still signs, and ends at once if you rotate again now: a receiver that has only that one refuses everything from then on.'
+          }
           action="Rotate"
           onConfirm={rotate}
           onClose={() => setConfirming(false)}
