@@ -83,6 +83,8 @@ export type ChannelSignal =
       readonly forwardedTo: string | null
       /** It happened before, while nobody listened. */
       readonly unseen?: true
+      /** The dial's end was told already, and not right: it came to this. */
+      readonly amends?: true
     }
   /** A dial for which the PBX made no channel. */
   | { readonly kind: 'dial_failed'; readonly source: string; readonly endpoint: Endpoint; readonly result: StageResult }
@@ -130,7 +132,7 @@ export type ChannelSignal =
   /** The path of a recording, told apart from its start. */
   | { readonly kind: 'recording_path'; readonly id: string; readonly path: string }
   | { readonly kind: 'variable'; readonly id: string; readonly name: string; readonly value: string }
-  /** The far end of this channel hung up: the others are hung up by the PBX. */
+  /** The far end of this channel hung up by itself: the others are hung up by the PBX. */
   | { readonly kind: 'hangup_requested'; readonly id: string }
   | { readonly kind: 'hangup'; readonly id: string; readonly end: End }
 

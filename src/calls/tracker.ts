@@ -3,7 +3,7 @@ import type { CallEvent, CallRecord, Call as CallView, Stage as StageView } from
 import type { Signal } from './signal.ts'
 import { apply } from './tracker/apply.ts'
 import { consult, enterBridge, meet } from './tracker/calls.ts'
-import { newCall } from './tracker/new-state.ts'
+import { newCall, newChannel } from './tracker/new-state.ts'
 import type { Call, Channel, TrackerState } from './tracker/state.ts'
 import { tellDue } from './tracker/tell.ts'
 import { callView, stagesView } from './tracker/view.ts'
@@ -106,7 +106,8 @@ export function restore(state: TrackerState, stored: readonly StoredCall[]): voi
     state.calls.set(call.id, call)
     for (const linkedId of call.linkedIds) state.byLinkedId.set(linkedId, call.id)
     if (call.consultedBy !== null) consult(state, call, call.consultedBy)
-    for (const channel of channels) {
+    for (const one of channels) {
+      const channel = { ...newChannel(one.id, one.endpoint), ...one }
       state.channels.set(channel.id, channel)
       if (channel.bridge !== null) enterBridge(state, channel, channel.bridge)
       if (channel.held && channel.goneUs === null) state.held.add(channel.id)

@@ -4,6 +4,7 @@ import { addChannel, dial, hangup, pair, purge } from './channels.ts'
 import { endDial, failDial } from './dials.ts'
 import { beginDirection, destination } from './direction.ts'
 import { enterRoom, linkCalls, settleLinks } from './links.ts'
+import { noteTalk } from './parties.ts'
 import { joinQueue, leaveQueue } from './queues.ts'
 import { record, setRecordingPath, stopRecording } from './recordings.ts'
 import { closeMissing, connected, resync } from './resync.ts'
@@ -162,6 +163,10 @@ function dialed(state: TrackerState, signal: At & Extract<ChannelSignal, { kind:
     if (dest.dial === null || dest.dial.answeredUs !== null || call === undefined) return
     call.partial = true
   }
+  if (signal.amends === true) {
+    if (dest.dial?.result === 'no_answer') dest.dial.result = signal.result
+    return
+  }
   if (dest.dial !== null) endDial(state, signal, dest, signal.result, signal.forwardedTo)
   else if (signal.result === 'answered' && !isVirtual(dest)) {
     // Answered without having been dialled: it took the call over.
@@ -197,8 +202,10 @@ function bridged(
   if (signal.room) enterRoom(state, signal, channel, signal.bridge)
   const others = heardBy(state, channel)
   if (others.length > 0) answerByBridge(channel, signal.atUs)
+  if (!isVirtual(channel)) noteTalk(channel, others)
   for (const other of others) {
     other.spoke = true
+    noteTalk(other, isVirtual(channel) ? heardBy(state, other) : [channel])
     if (!isVirtual(channel)) channel.spoke = true
     touch(state, callOf(state, other))
   }

@@ -151,6 +151,7 @@ export function addStage(
     startedUs: of.startedUs,
     rangUs: null,
     answeredUs: null,
+    enteredUs: null,
     endedUs: null,
     result: null,
     forwardedTo: null,

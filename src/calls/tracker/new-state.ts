@@ -65,6 +65,7 @@ export function newChannel(id: string, endpoint: Endpoint): Channel {
     meets: null,
     held: false,
     spoke: false,
+    talked: [],
     pair: null,
     half: null,
     dial: null,

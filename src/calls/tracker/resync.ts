@@ -66,7 +66,7 @@ function catchUp(state: TrackerState, channel: Channel, row: ListedChannel): voi
     stage.rang = true
     stage.answered = true
     dial.answeredUs = state.atUs
-    noteAnswer(call, stage, channel)
+    noteAnswer(call, stage, channel, state.atUs)
     call.partial = true
     touch(state, call)
   } else if (row.ringing && !stage.rang) {
@@ -145,7 +145,7 @@ function addUnseenStage(
   if (row.up && row.bridge !== null) {
     channel.dial.answeredUs = state.atUs
     stage.answered = true
-    noteAnswer(call, stage, channel)
+    noteAnswer(call, stage, channel, state.atUs)
     call.answeredBy ??= null
   }
   touch(state, call)

@@ -31,8 +31,23 @@ export function updateStages(state: TrackerState, call: Call): void {
     updateLegs(state, call, stage)
   }
   for (const stage of call.stages) if (!stage.ended && stage.legs.length > 0) updateEnd(state, call, stage)
+  updateParents(state, call)
+}
+
+function updateParents(state: TrackerState, call: Call): void {
   for (const stage of call.stages) if (!stage.ended && stage.kind === 'group') updateGroup(state, call, stage)
   for (const queue of call.queues) updateQueue(state, call, queue)
+}
+
+/** The call is over: what still waited for an explanation gets none. */
+export function closeStages(state: TrackerState, call: Call): void {
+  const reason = (stage: Stage): StageResult => (call.lost === null ? unexplained(state, stage) : 'other')
+  const finish = (stage: Stage): void => {
+    if (!stage.ended) close(stage, call.endedUs, stage.answered ? 'answered' : reason(stage))
+  }
+  call.stages.filter(isParty).forEach(finish)
+  updateParents(state, call)
+  call.stages.forEach(finish)
 }
 
 function updateLegs(state: TrackerState, call: Call, stage: Stage): void {
@@ -47,7 +62,7 @@ function updateLegs(state: TrackerState, call: Call, stage: Stage): void {
     if (dial.answeredUs !== null && !stage.answered && isConfirmed(state, leg)) {
       stage.answered = true
       stage.answeredUs = dial.answeredUs
-      noteAnswer(call, stage, leg)
+      noteAnswer(call, stage, leg, dial.answeredUs)
     }
   }
 }
@@ -64,8 +79,9 @@ function isConfirmed(state: TrackerState, leg: Channel): boolean {
   return true
 }
 
-/** A person answered: what that means for the call. */
-export function noteAnswer(call: Call, stage: Stage, leg: Channel): void {
+/** A person answered, or was found to have: what that means for the call. */
+export function noteAnswer(call: Call, stage: Stage, leg: Channel, enteredUs: number): void {
+  stage.enteredUs = enteredUs
   if (stage.own) return
   const party = { number: leg.endpoint.number, name: leg.endpoint.name, extension: null as string | null }
   if (leg.endpoint.kind === 'extension') party.extension = leg.endpoint.number
@@ -106,7 +122,7 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   if (result === null && waitedUs < EXPLANATION_US) return
   stage.forwardedTo =
     legs.map((leg) => leg.dial?.forwardedTo ?? leg.end?.forwardedTo ?? null).find((to) => to !== null) ?? null
-  close(stage, endedUs, result ?? fallback(legs))
+  close(stage, endedUs, result ?? unexplained(state, stage))
 }
 
 /** When a party was out of the call: it transferred it away, or hung up. */
@@ -135,22 +151,43 @@ const isParty = (stage: Stage): boolean => stage.kind === 'user' || stage.kind =
 /** Why an unanswered stage ended; `null` if that is not clear yet. */
 function explain(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): StageResult | null {
   const results = legs.map((leg) => legResult(state, leg))
-  const firm = results.find((result) => result !== 'cancelled' && result !== 'answered_elsewhere' && result !== null)
   if (results.includes('forwarded')) return 'forwarded'
-  const winner = call.stages.find(
-    (other) => other.id !== stage.id && other.answered && other.source === stage.source && !startedAfter(other, stage),
-  )
-  if (results.includes('answered_elsewhere')) return winner === undefined ? null : 'answered_elsewhere'
+  const firm = results.find((result) => result !== 'cancelled' && result !== 'answered_elsewhere' && result !== null)
+  const isElsewhere = call.stages.some((other) => other.id !== stage.id && answeredMeanwhile(other, stage, legs))
+  // That somebody else answered is said of a phone also where a dialplan asks for it, so that it shows no missed call.
+  if (isElsewhere && (firm === undefined || results.includes('answered_elsewhere'))) return 'answered_elsewhere'
   if (firm !== undefined) return firm
-  if (winner !== undefined) return 'answered_elsewhere'
+  if (isAbandoned(state, call, stage)) return 'cancelled'
   const caller = channelOf(state, stage.source)
-  if (caller === undefined || !isUp(caller) || caller.hungUpItself) return 'cancelled'
-  return null
+  // Whether it was the caller that hung up may be told a moment after the hang-up.
+  return caller === undefined || caller.hungUpItself ? 'cancelled' : null
 }
 
-/** `other` was dialled only after `stage` was over. */
-function startedAfter(other: Stage, stage: Stage): boolean {
-  return stage.endedUs !== null && other.startedUs !== null && other.startedUs > stage.endedUs
+/** The caller has left the queue that rings this stage, and goes on elsewhere. */
+function isAbandoned(state: TrackerState, call: Call, stage: Stage): boolean {
+  const caller = channelOf(state, stage.source)
+  if (caller === undefined || !isUp(caller)) return false
+  return call.queues.some((queue) => queue.stageId === stage.parentId && queue.result === 'abandoned')
+}
+
+/** What is left where nothing explained the end in time: a caller that is gone and did not hang up was hung up by the PBX. */
+function unexplained(state: TrackerState, stage: Stage): StageResult {
+  const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
+  const caller = channelOf(state, stage.source)
+  const result = legs.map((leg) => leg.dial?.result ?? leg.end?.result).find((one) => one !== undefined && one !== null)
+  const isWithdrawn = result === undefined || result === 'cancelled' || result === 'answered_elsewhere'
+  if (!isWithdrawn) return result
+  return caller !== undefined && !isUp(caller) && !caller.hungUpItself ? 'other' : 'cancelled'
+}
+
+/** Whether the same caller was answered by another party while this one rang. Who had answered before, or is dialled later, is none. */
+function answeredMeanwhile(other: Stage, stage: Stage, legs: readonly Channel[]): boolean {
+  if (!other.answered || other.source !== stage.source) return false
+  const answeredUs = other.answeredUs ?? 0
+  const beganUs = stage.startedUs ?? 0
+  const overUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
+  if (other.endedUs !== null && other.endedUs <= beganUs) return false
+  return answeredUs >= beganUs - EXPLANATION_US && answeredUs <= overUs + EXPLANATION_US
 }
 
 function legResult(state: TrackerState, leg: Channel): StageResult | null {
@@ -159,7 +196,7 @@ function legResult(state: TrackerState, leg: Channel): StageResult | null {
   if (told === 'forwarded' || ended === 'answered_elsewhere') return told === 'forwarded' ? told : ended
   if (told === null) return leg.end?.withdrawn === true ? (outerResult(state, leg) ?? 'cancelled') : ended
   // "Nobody answered" is what the PBX says of anything that was no answer: the cause of the hang-up knows better.
-  if (told === 'no_answer' && ended !== null && SAYS_MORE.has(ended)) return ended
+  if ((told === 'no_answer' || told === 'other') && ended !== null && SAYS_MORE.has(ended)) return ended
   if (told === 'busy' && ended === 'rejected') return ended
   if (told === 'cancelled') return outerResult(state, leg) ?? told
   return told
@@ -175,11 +212,6 @@ function outerResult(state: TrackerState, leg: Channel): StageResult | null {
   if (one === undefined) return null
   const result = one.dial?.result ?? one.end?.result ?? null
   return result === 'cancelled' || result === 'other' || one.dial?.answeredUs !== null ? null : result
-}
-
-function fallback(legs: readonly Channel[]): StageResult {
-  const result = legs.map((leg) => leg.dial?.result ?? leg.end?.result).find((one) => one !== undefined && one !== null)
-  return result ?? 'other'
 }
 
 function membersOf(call: Call, id: string): Stage[] {
@@ -208,8 +240,8 @@ const RANKED: readonly StageResult[] = [
   'cancelled',
   'answered_elsewhere',
   'no_answer',
-  'busy',
   'rejected',
+  'busy',
   'forwarded',
   'congestion',
   'unavailable',

@@ -44,6 +44,8 @@ export type Channel = {
   held: boolean
   /** It was in a bridge with another party of this call. */
   spoke: boolean
+  /** The parties that it talked with, the last one last. */
+  talked: string[]
   /** The other half of a virtual channel, and which half this is. */
   pair: string | null
   half: 1 | 2 | null
@@ -66,6 +68,8 @@ export type Stage = {
   startedUs: number | null
   rangUs: number | null
   answeredUs: number | null
+  /** When its party came into the conversation that the call now is: at its answer, or when it was transferred into it. */
+  enteredUs: number | null
   endedUs: number | null
   result: StageResult | null
   forwardedTo: string | null

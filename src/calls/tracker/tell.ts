@@ -3,7 +3,7 @@ import type { CallRecord, EventBody, EventName } from '../event.ts'
 import type { CallResult } from '../words.ts'
 import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './bounds.ts'
 import { channelsOf, forget } from './calls.ts'
-import { updateStages } from './stages.ts'
+import { closeStages, updateStages } from './stages.ts'
 import type { Call, Stage, Told, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 import { callView, keptRecordings, stagesView, stageView, transferView } from './view.ts'
@@ -137,12 +137,7 @@ function noteEnd(state: TrackerState, call: Call): void {
 }
 
 function tellEnd(state: TrackerState, call: Call, told: Told[]): void {
-  for (const stage of call.stages) {
-    if (stage.ended) continue
-    stage.ended = true
-    stage.endedUs = call.endedUs
-    stage.result = stage.answered ? 'answered' : call.lost === null ? 'cancelled' : 'other'
-  }
+  closeStages(state, call)
   tellLive(state, call, told)
   end(state, call, told)
 }

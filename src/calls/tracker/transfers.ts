@@ -17,6 +17,7 @@ import {
 import { addStage } from './dials.ts'
 import { newDial } from './new-state.ts'
 import { originOf } from './origin.ts'
+import { partyOn, talkedWith } from './parties.ts'
 import { noteAnswer } from './stages.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { ANONYMOUS, isUp, isVirtual, partyOf, partyOfNumber } from './state.ts'
@@ -37,17 +38,19 @@ export function blindTransfer(
   const transferee = channelOf(state, transfereeId)
   const transferer = channelOf(state, transfererId) ?? otherParty(state, transferee)
   const call = callOf(state, transferer) ?? callOf(state, transferee)
-  if (call === undefined || call.ended) return
+  if (call === undefined || isOver(call)) return
+  const by = partyOn(state, transferer) ?? transferer
+  const real = partyOn(state, transferee ?? otherParty(state, transferer), by === undefined ? [] : [by])
   const transfer = {
     kind: 'blind' as const,
-    by: transferer === undefined ? ANONYMOUS : partyOf(transferer.endpoint),
-    transferee: partyBehind(state, transferee ?? otherParty(state, transferer), transferer),
+    by: by === undefined ? ANONYMOUS : partyOf(by.endpoint),
+    transferee: real === undefined ? null : partyOf(real.endpoint),
     to: partyOfNumber(to, state.extensions.has(to)),
     otherCallId: null,
     atUs: at.atUs,
   }
   if (isNew(call, `blind to ${to}`, at)) call.transfers.push(transfer)
-  leave(transferer, at)
+  for (const one of [transferer, by]) leave(one, at)
   call.hungUpBy = null
   touch(state, call)
 }
@@ -70,30 +73,16 @@ function otherParty(state: TrackerState, channel: Channel | undefined): Channel 
   return channel === undefined ? undefined : heardBy(state, channel)[0]
 }
 
-/** The party of a channel; behind a virtual half the phone that it stands for, or else who hears it besides the transferer. */
-function partyBehind(state: TrackerState, channel: Channel | undefined, by: Channel | undefined): Party | null {
-  const real = realBehind(state, channel, by)
-  return real === undefined ? null : partyOf(real.endpoint)
-}
-
-function realBehind(state: TrackerState, channel: Channel | undefined, by: Channel | undefined): Channel | undefined {
-  if (channel === undefined || !isVirtual(channel)) return channel
-  const call = callOf(state, channel) ?? callOf(state, channelOf(state, channel.pair))
-  const near = call === undefined ? [] : channelsOf(state, call)
-  const dialled = near.find((one) => one.dial?.source === channel.pair && !isVirtual(one) && isUp(one))
-  return dialled ?? heardBy(state, channel).find((one) => one !== by)
-}
-
 type Attended = Extract<ChannelSignal, { kind: 'attended_transfer' }>
 
 export function attendedTransfer(state: TrackerState, at: At, told: Attended): void {
   const transferers = told.transferers.flatMap((id) => channelOf(state, id) ?? [])
-  const by = transferers[0]
+  const parties = transferParties(state, told, transferers)
   const transferee = channelOf(state, told.transferee)
   const target = channelOf(state, told.target)
   const calls = [transferee, target, ...transferers].flatMap((one) => callOf(state, one) ?? [])
   for (const one of transferers) calls.push(...consultationsOf(state, one.id))
-  const [first, ...rest] = [...new Set(calls)].filter((call) => !call.ended).sort(older)
+  const [first, ...rest] = [...new Set(calls)].filter((call) => !isOver(call)).sort(older)
   if (first === undefined) return
   const other = rest[0]
   // Two parties are joined only once, however much later it is told again.
@@ -103,20 +92,45 @@ export function attendedTransfer(state: TrackerState, at: At, told: Attended): v
   if (isTransfer) {
     first.transfers.push({
       kind: 'attended',
-      by: by === undefined ? ANONYMOUS : partyOf(by.endpoint),
-      transferee: partyBehind(state, transferee, by),
-      to: partyBehind(state, target, by) ?? targetOf(state, other ?? first, transferers),
+      by: parties.by === undefined ? ANONYMOUS : partyOf(parties.by.endpoint),
+      transferee: parties.transferee === undefined ? null : partyOf(parties.transferee.endpoint),
+      to: parties.to === undefined ? targetOf(state, other ?? first, transferers) : partyOf(parties.to.endpoint),
       otherCallId: other !== undefined && endsInside(other, first) ? other.id : null,
       atUs: at.atUs,
     })
   }
-  if (told.stays !== true) for (const one of transferers) leave(one, at)
+  if (told.stays !== true) for (const one of [...transferers, parties.by]) leave(one, at)
   for (const call of rest) {
     if (isTransfer && call === other && endsInside(call, first)) mergeTransferred(state, call, first)
     else merge(state, call, first)
   }
+  for (const party of [parties.transferee, parties.to]) enter(state, party, at)
   first.hungUpBy = null
   touch(state, first)
+}
+
+type Parties = { by: Channel | undefined; transferee: Channel | undefined; to: Channel | undefined }
+
+/**
+ * Who transferred whom to whom, as real parties. A PBX may name virtual halves, and may have moved them before it tells of the transfer. The
+ * transferee is never the target nor who transferred: where it looks like that, it is the party that the transferer talked with besides.
+ */
+function transferParties(state: TrackerState, told: Attended, transferers: readonly Channel[]): Parties {
+  const by = partyOn(state, transferers[0]) ?? transferers[0]
+  const mine = [...transferers, ...(by === undefined ? [] : [by])]
+  const to = partyOn(state, channelOf(state, told.target), mine)
+  const taken = to === undefined ? mine : [...mine, to]
+  const named = partyOn(state, channelOf(state, told.transferee), taken)
+  if (named !== undefined && !taken.includes(named)) return { by, transferee: named, to }
+  const talked = mine.flatMap((one) => talkedWith(state, one)).find((one) => !taken.includes(one))
+  return { by, transferee: talked, to }
+}
+
+/** A party came into a conversation by a transfer: it handles the call from now on. */
+function enter(state: TrackerState, party: Channel | undefined, at: At): void {
+  const call = callOf(state, party)
+  const stage = call === undefined ? undefined : stageOf(call, party?.dial?.stageId ?? null)
+  if (stage?.answered === true) stage.enteredUs = at.atUs
 }
 
 const older = (a: Call, b: Call): number => (a.startedUs ?? 0) - (b.startedUs ?? 0) || (a.id < b.id ? -1 : 1)
@@ -178,6 +192,7 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
   into.transferred.push(...from.transferred)
   into.transfers.push(...from.transfers)
   into.recorded ||= from.recorded
+  into.partial ||= from.partial
   into.variables = { ...from.variables, ...into.variables }
   if (from.account === into.account) into.mergedFrom.push(...(from.told ? [from.id] : []), ...from.mergedFrom)
   if (into.direction === null) inheritBeginning(from, into)
@@ -245,7 +260,7 @@ export function join(state: TrackerState, at: At, joiner: Channel, into: Channel
   const rung = stageOf(call, into.dial?.stageId ?? null)
   const parent = stageOf(call, rung?.parentId ?? null)
   if (rung?.answered === false && parent?.ended === false) stage.parentId = parent.id
-  noteAnswer(call, stage, joiner)
+  noteAnswer(call, stage, joiner, at.atUs)
   touch(state, call)
 }
 

@@ -66,11 +66,43 @@ export function handledBy(state: TrackerState, call: Call): Party[] {
   if (call.answeredUs === null && call.answeredBy === null) return []
   const talked = call.stages
     .filter((stage) => stage.answered && !stage.own && (stage.kind === 'user' || stage.kind === 'external'))
-    .toSorted((a, b) => (a.answeredUs ?? 0) - (b.answeredUs ?? 0))
-  const own = talked.filter((stage) => stage.kind === 'user').map((stage) => stageParty(state, stage))
-  if (call.direction === 'outbound' && call.from.extension !== null) own.unshift(call.from)
-  const list = own.length > 0 ? own : talked.slice(0, 1).map((stage) => stageParty(state, stage))
-  return list.filter((party, index) => !sameParty(list[index - 1], party)).slice(-MAX_HANDLERS)
+    .map((stage) => handlerOf(state, stage))
+    .toSorted((a, b) => a.enteredUs - b.enteredUs)
+  const own = talked.filter(({ party }) => party.extension !== null)
+  const caller = callerAsHandler(state, call)
+  if (caller !== undefined) own.unshift(caller)
+  const list = own.length > 0 ? withOwner(own) : talked.slice(0, 1)
+  return list
+    .map(({ party }) => party)
+    .filter((party, index, all) => !sameParty(all[index - 1], party))
+    .slice(-MAX_HANDLERS)
+}
+
+/** A party that handled the call: from when, and until when it was in it. */
+type Handler = { readonly party: Party; readonly enteredUs: number; readonly untilUs: number }
+
+const STILL = Number.POSITIVE_INFINITY
+
+function handlerOf(state: TrackerState, stage: Stage): Handler {
+  const enteredUs = stage.enteredUs ?? stage.answeredUs ?? 0
+  return { party: stageParty(state, stage), enteredUs, untilUs: stage.ended ? (stage.endedUs ?? STILL) : STILL }
+}
+
+/** Of an outbound call who made it comes first. */
+function callerAsHandler(state: TrackerState, call: Call): Handler | undefined {
+  if (call.direction !== 'outbound' || call.from.extension === null) return undefined
+  const root = channelOf(state, call.root)
+  return { party: call.from, enteredUs: 0, untilUs: root?.dial?.leftUs ?? root?.goneUs ?? STILL }
+}
+
+/** All channels of a conversation that is over are hung up within this. */
+const SAME_END_US = 1_000_000
+
+/** The last one owns the call. Who came last may have left again, while another stayed: then that one is named once more. */
+function withOwner(handlers: readonly Handler[]): readonly Handler[] {
+  const lastUs = handlers.reduce((last, { untilUs }) => Math.max(last, untilUs), 0)
+  const owner = handlers.findLast(({ untilUs }) => untilUs >= lastUs - SAME_END_US)
+  return owner === undefined || owner === handlers.at(-1) ? handlers : [...handlers, owner]
 }
 
 function stageParty(state: TrackerState, stage: Stage): Party {
@@ -88,7 +120,9 @@ export function resultOf(state: TrackerState, call: Call): CallResult {
   if (call.lost !== null) return 'no_answer'
   if (callerGaveUp(state, call, last)) return 'cancelled'
   if (last === undefined) return call.pbxAnswered ? 'no_answer' : 'failed'
-  return CALL_RESULT_OF[last.result ?? 'other']
+  const result = CALL_RESULT_OF[last.result ?? 'other']
+  // Whom the PBX took out of a queue has not given up.
+  return last.result === 'abandoned' && isEndedByPbx(state, call) ? 'no_answer' : result
 }
 
 const CALL_RESULT_OF: Readonly<Record<StageResult, CallResult>> = {
@@ -111,6 +145,11 @@ function callerGaveUp(state: TrackerState, call: Call, last: Stage | undefined):
   if (last !== undefined && last.result !== null && REFUSED.has(last.result)) return false
   if (call.hungUpBy !== null) return call.hungUpBy === 'caller'
   return channelOf(state, call.root)?.hungUpItself === true
+}
+
+function isEndedByPbx(state: TrackerState, call: Call): boolean {
+  const root = channelOf(state, call.root)
+  return call.hungUpBy === null && root !== undefined && !root.hungUpItself
 }
 
 const REFUSED: ReadonlySet<StageResult> = new Set(['busy', 'rejected', 'unavailable', 'congestion'])

@@ -16,6 +16,8 @@ export type Known = {
   next: string[]
   targets: string[]
   begun: Set<string>
+  /** Of the channels of the Dial that runs: those that nobody answered, as it said. */
+  unanswered: string[]
   path: string | null
 }
 

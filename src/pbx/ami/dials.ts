@@ -35,8 +35,9 @@ export function dialState(_context: AmiContext, frame: AmiFrame): ChannelSignal[
   return status === 'RINGING' || status === 'PROGRESS' ? [{ kind: 'ringing', id: frame.get('DestUniqueid') }] : []
 }
 
-export function dialEnd(_context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
+export function dialEnd(context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
   const forward = frame.get('Forward')
+  if (frame.get('DialStatus') === 'NOANSWER') context.channels.get(source)?.unanswered.push(frame.get('DestUniqueid'))
   return [
     {
       kind: 'dialed',
@@ -49,7 +50,7 @@ export function dialEnd(_context: AmiContext, frame: AmiFrame, source: string): 
 }
 
 /** A Dial that is over: those of its targets that never got a channel were unreachable. */
-export function unreached(context: AmiContext, known: Known, id: string, status: string): ChannelSignal[] {
+function unreachedTargets(context: AmiContext, known: Known, id: string, status: string): ChannelSignal[] {
   const targets = known.targets
     .filter((target) => !target.startsWith('Local/'))
     .map((target) => readDialString(target, target.slice(0, target.indexOf('/'))))
@@ -65,6 +66,17 @@ export function unreached(context: AmiContext, known: Known, id: string, status:
       endpoint: context.naming.named(name, sent),
       result: status === 'CONGESTION' ? 'congestion' : 'unavailable',
     }))
+}
+
+/** A Dial that is over, and what it came to. */
+export function dialStatus(context: AmiContext, known: Known, id: string, status: string): ChannelSignal[] {
+  const unanswered = known.unanswered.splice(0)
+  return [...unreachedTargets(context, known, id, status), ...(status === 'CHANUNAVAIL' ? unanswered.map(stopped) : [])]
+
+  // Had it rung until it was given up, the Dial would be NOANSWER: somebody (an operator, a shutdown) hung up the phone's channel.
+  function stopped(dest: string): ChannelSignal {
+    return { kind: 'dialed', source: id, dest, result: 'other', forwardedTo: null, amends: true }
+  }
 }
 
 const FAILED: ReadonlySet<string> = new Set(['CHANUNAVAIL', 'CONGESTION'])

@@ -47,6 +47,7 @@ function listedChannel(context: AmiContext, id: string, rows: readonly AmiFrame[
       next: [],
       targets: [],
       begun: new Set(),
+      unanswered: [],
       path: null,
     })
   }

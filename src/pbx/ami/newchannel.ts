@@ -22,6 +22,7 @@ export function newchannel(context: AmiContext, frame: AmiFrame, id: string): Ch
     next: [],
     targets: [],
     begun: new Set(),
+    unanswered: [],
     path: null,
   }
   context.channels.set(id, known)

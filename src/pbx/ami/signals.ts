@@ -4,7 +4,7 @@ import { createStamps } from '../stamps.ts'
 import { cleanText } from '../text.ts'
 import { endOf } from './causes.ts'
 import { type AmiContext, moved, variable } from './context.ts'
-import { dialBegin, dialEnd, dialState, unreached } from './dials.ts'
+import { dialBegin, dialEnd, dialState, dialStatus } from './dials.ts'
 import { readDialTargets } from './dialstring.ts'
 import type { AmiFrame } from './frame.ts'
 import { listedChannels } from './listed.ts'
@@ -137,11 +137,12 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
   switch (frame.get('Variable')) {
     case 'DIALSTATUS':
       if (known === undefined) return []
-      if (value !== '') return unreached(context, known, id, value)
+      if (value !== '') return dialStatus(context, known, id, value)
       // Dial empties it when it starts; a Newexten alone may only repeat where the channel is.
       known.targets = known.next
       known.next = []
       known.begun = new Set()
+      known.unanswered = []
       return []
     case 'QUEUESTATUS':
       return value === '' ? [] : [{ kind: 'queue_left', id, result: value === 'TIMEOUT' ? 'timeout' : 'other' }]
@@ -222,6 +223,15 @@ function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
   return [{ kind: 'hangup', id, end: endOf(frame.get('Cause')) }]
 }
 
+/** Before the answer a party that gives up has no cause, or one of these; any other is what it was refused with. */
+const GIVES_UP: ReadonlySet<string> = new Set(['', '0', '16', '31', '127'])
+
+/** The far end hung up, unless it only repeats the answer with which the PBX, or a phone that was rung, refused the call. */
+function hangupRequest(_context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const isUp = frame.get('ChannelState') === '6'
+  return isUp || GIVES_UP.has(frame.get('Cause')) ? [{ kind: 'hangup_requested', id }] : []
+}
+
 const HANDLERS: Readonly<Record<string, Handler>> = {
   Newchannel: newchannel,
   Newstate: newstate,
@@ -258,7 +268,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
     { kind: 'recording_stopped', id, path: null, durationMs: null, kept: true },
   ],
   Cdr: cdr,
-  HangupRequest: (_context, _frame, id) => [{ kind: 'hangup_requested', id }],
+  HangupRequest: hangupRequest,
   Hangup: hangup,
 }
 

@@ -1,0 +1,55 @@
+import { callOf, channelOf, channelsOf, heardBy } from './calls.ts'
+import type { Channel, TrackerState } from './state.ts'
+import { isUp, isVirtual } from './state.ts'
+
+/** Which real parties virtual halves stand for, and who talked with whom. */
+
+/**
+ * Returns the real parties on the other side of a virtual half: those that are bridged with its pair now, else those that dialled it or that
+ * it dialled. Who sits in the same bridge as the half is on this side of it.
+ */
+export function behind(state: TrackerState, half: Channel, seen = new Set<string>()): Channel[] {
+  const pair = channelOf(state, half.pair)
+  if (pair === undefined || seen.has(half.id)) return []
+  seen.add(half.id).add(pair.id)
+  const across = (channel: Channel): Channel[] => (isVirtual(channel) ? behind(state, channel, seen) : [channel])
+  const members = pair.bridge === null ? [] : (state.bridges.get(pair.bridge) ?? [])
+  const bridged = members.flatMap((id) => channelOf(state, id) ?? []).filter((one) => !seen.has(one.id) && isUp(one))
+  const parties = bridged.flatMap(across)
+  if (parties.length > 0) return parties
+  if (pair.half === 1) {
+    const source = channelOf(state, pair.dial?.source ?? null)
+    return source === undefined || seen.has(source.id) ? [] : across(source)
+  }
+  const call = callOf(state, pair) ?? callOf(state, half)
+  const dialled = call === undefined ? [] : channelsOf(state, call).filter((one) => one.dial?.source === pair.id)
+  const answered = dialled.filter((one) => one.dial?.answeredUs !== null && isUp(one))
+  return (answered.length > 0 ? answered : dialled.filter(isUp)).flatMap(across)
+}
+
+/** The real party that a channel is, or stands for; `except` are none. */
+export function partyOn(
+  state: TrackerState,
+  channel: Channel | undefined,
+  except: readonly Channel[] = [],
+): Channel | undefined {
+  if (channel === undefined || !isVirtual(channel)) return channel
+  const isOther = (one: Channel): boolean => !except.includes(one)
+  return behind(state, channel).find(isOther) ?? heardBy(state, channel).find(isOther)
+}
+
+/** More than any transfer looks back. */
+const MAX_TALKED = 8
+
+/** Notes that a party now talks with others. */
+export function noteTalk(channel: Channel, others: readonly Channel[]): void {
+  for (const other of others) {
+    if (channel.talked.at(-1) === other.id) continue
+    channel.talked = [...channel.talked.filter((id) => id !== other.id), other.id].slice(-MAX_TALKED)
+  }
+}
+
+/** The parties that a channel talked with and that are still up, the earliest first. */
+export function talkedWith(state: TrackerState, channel: Channel): Channel[] {
+  return channel.talked.flatMap((id) => channelOf(state, id) ?? []).filter(isUp)
+}
