@@ -6,6 +6,8 @@ import { ensureFirstUser } from './auth/first.ts'
 import { authRoutes } from './auth/routes.ts'
 import { createAuthService } from './auth/service.ts'
 import { countUsers, findAccountId } from './auth/store.ts'
+import { tokenRoutes } from './auth/token-routes.ts'
+import { createTokenService } from './auth/token-service.ts'
 import { startCallRetention } from './calls/retention.ts'
 import { callRoutes } from './calls/routes.ts'
 import { allowListOf, type Config, wrongUsage } from './config.ts'
@@ -143,6 +145,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       .use(healthRoutes(db, disk.nearlyFull))
       .use(metricsRoutes(config.metricsToken, metrics))
       .use(authRoutes(auth, config.trustProxies))
+      .use(tokenRoutes(auth, createTokenService({ db, onRevoked: auth.forget })))
       .use(webhookRoutes(auth, webhooks, allow))
       .use(callRoutes(auth, db))
       .use(overviewRoutes(auth, sources))

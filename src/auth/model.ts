@@ -28,6 +28,31 @@ export const ChangePassword = t.Object({
 })
 export type ChangePassword = Static<typeof ChangePassword>
 
+const time = t.String({ format: 'date-time' })
+const textOrNull = (description: string) => t.Union([t.String(), t.Null()], { description })
+
+export const MAX_TOKEN_NAME_CHARACTERS = 100
+
+/** Makes an API token. */
+export const NewToken = t.Object({
+  name: t.String({ description: `what the token is for, ${MAX_TOKEN_NAME_CHARACTERS} characters at most` }),
+})
+export type NewToken = Static<typeof NewToken>
+
+export const NamedToken = t.Object({ id: t.String(), name: t.String(), access_token: t.String() })
+export type NamedToken = Static<typeof NamedToken>
+
+/** One token of a user: a session that began with a login, or an API token. The token itself is never shown again. */
+export const TokenInfo = t.Object({
+  id: t.String(),
+  name: textOrNull('the name of an API token; null for a login'),
+  client: textOrNull('the User-Agent of the login'),
+  created_at: time,
+  last_used_at: t.Union([time, t.Null()], { description: 'within 5 minutes; null: never' }),
+  current: t.Boolean({ description: 'the token of this request' }),
+})
+export type TokenInfo = Static<typeof TokenInfo>
+
 export const TokenResult = t.Object({ access_token: t.String() })
 
 export const AuthUser = t.Object({

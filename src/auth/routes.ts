@@ -18,7 +18,8 @@ export function authRoutes(auth: AuthService, trustProxies: readonly string[]) {
     '/auth/login',
     async ({ body, request, server }) => {
       const socket = server?.requestIP(request)?.address ?? 'unknown'
-      const token = await auth.login(body, clientAddress(socket, request.headers.get('x-forwarded-for')))
+      const address = clientAddress(socket, request.headers.get('x-forwarded-for'))
+      const token = await auth.login(body, { address, program: programOf(request) })
       return success({ access_token: token }, 'The user was authenticated.')
     },
     {
@@ -37,8 +38,8 @@ export function authRoutes(auth: AuthService, trustProxies: readonly string[]) {
     })
     .post(
       '/auth/change-password',
-      async ({ body, session }) => {
-        const token = await auth.changePassword(session, body)
+      async ({ body, session, request }) => {
+        const token = await auth.changePassword(session, body, programOf(request))
         return success({ access_token: token }, 'The password was changed.')
       },
       {
@@ -61,4 +62,11 @@ export function authRoutes(auth: AuthService, trustProxies: readonly string[]) {
     )
 
   return new Elysia({ name: 'auth-routes' }).use(open).use(guarded)
+}
+
+const MAX_PROGRAM_CHARACTERS = 200
+
+/** Returns the program that sends a request, as far as it says so. */
+function programOf(request: Request): string | null {
+  return request.headers.get('user-agent')?.slice(0, MAX_PROGRAM_CHARACTERS) ?? null
 }

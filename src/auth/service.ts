@@ -1,14 +1,17 @@
 import type { Database } from '../db/database.ts'
 import { Fault } from '../lib/fault.ts'
-import { type NowUs, nowUs } from '../lib/time.ts'
+import { type NowUs, nowUs, SECOND } from '../lib/time.ts'
 import { type AttemptLimits, createAttemptLimits } from './limits.ts'
 import { type ChangePassword, type Login, normalEmail, type User } from './model.ts'
 import { createPasswords, type Passwords } from './password.ts'
-import { addToken, changePassword, findPasswordHash, findUserByToken, removeToken } from './store.ts'
-import { newToken, tokenHash } from './token.ts'
+import { addToken, changePassword, findPasswordHash, findUserByToken, removeToken, setTokenUsed } from './store.ts'
+import { hashOf, newToken, tokenHash } from './token.ts'
 
 /** Whose token a request carries. */
-export type Session = { user: User; tokenHash: string }
+export type Session = { readonly user: User; readonly tokenHash: string; lastUsedUs: number | null }
+
+/** Who logs in: where from, and with which program (its User-Agent). */
+export type Client = { readonly address: string; readonly program: string | null }
 
 export type AuthService = ReturnType<typeof createAuthService>
 
@@ -16,6 +19,8 @@ const PAIR_LIMIT = 10
 const ADDRESS_LIMIT = 100
 /** More sessions than a customer has systems; beyond it the table is asked again. */
 const MAX_SESSIONS = 10_000
+/** The last use of a token is for people: it must not cost every request a write. */
+const NOTE_USE_EVERY_US = 300 * SECOND
 
 type Dependencies = { db: Database; passwords?: Passwords; limits?: AttemptLimits; now?: NowUs }
 
@@ -37,25 +42,40 @@ export function createAuthService({
 
   async function lookUp(hash: string): Promise<Session | undefined> {
     const before = generation
-    const user = await findUserByToken(db, hash)
-    if (user === undefined) return undefined
-    const session = { user, tokenHash: hash }
+    const found = await findUserByToken(db, hash)
+    if (found === undefined) return undefined
+    const session = { ...found, tokenHash: hash }
     if (before === generation && sessions.size < MAX_SESSIONS) sessions.set(hash, session)
+    noteUse(session)
     return session
+  }
+
+  function noteUse(session: Session): void {
+    const { lastUsedUs, tokenHash: hash } = session
+    const atUs = now()
+    // A clock that was set back is ahead of nothing: its time is noted at once.
+    if (lastUsedUs !== null && Math.abs(atUs - lastUsedUs) < NOTE_USE_EVERY_US) return
+    session.lastUsedUs = atUs
+    // While the store cannot be written the request itself goes on.
+    db.commit(setTokenUsed, { tokenHash: hash, atUs }).catch(() => {})
   }
 
   return {
     /** The session of a token, at once if it is known. */
     session(token: string): Session | undefined | Promise<Session | undefined> {
       const hash = tokenHash(token)
-      return hash === undefined ? undefined : (sessions.get(hash) ?? lookUp(hash))
+      if (hash === undefined) return undefined
+      const known = sessions.get(hash)
+      if (known === undefined) return lookUp(hash)
+      noteUse(known)
+      return known
     },
 
     /** Drops what is known of tokens: another process changed the store. */
     forget,
 
     /** @returns a new token. @throws Fault 401, the same for an unknown e-mail address and a wrong password; 429. */
-    async login({ email, password }: Login, address: string): Promise<string> {
+    async login({ email, password }: Login, { address, program }: Client): Promise<string> {
       const wanted = normalEmail(email)
       const keys = [
         { key: `login ${address}`, limit: ADDRESS_LIMIT },
@@ -66,7 +86,8 @@ export function createAuthService({
         const right = await passwords.verify(password, found?.passwordHash)
         if (found === undefined || !right) return undefined
         const fresh = newToken()
-        const args = { userId: found.id, passwordHash: found.passwordHash, tokenHash: hashOf(fresh), atUs: now() }
+        const { id: userId, passwordHash } = found
+        const args = { userId, passwordHash, tokenHash: hashOf(fresh), client: program, atUs: now() }
         return (await db.commit(addToken, args)) ? fresh : undefined
       })
       if (token === undefined) throw new Fault('unauthenticated', 'The e-mail address or the password is wrong.')
@@ -74,7 +95,7 @@ export function createAuthService({
     },
 
     /** @returns a new token. @throws Fault 422 when `old_password` is wrong; 429 when it was too often. */
-    async changePassword({ user }: Session, change: ChangePassword): Promise<string> {
+    async changePassword({ user }: Session, change: ChangePassword, program: string | null): Promise<string> {
       const token = await limits.attempt([{ key: `change ${user.id}`, limit: PAIR_LIMIT }], async () => {
         const found = await findPasswordHash(db, user.email)
         if (!(await passwords.verify(change.old_password, found?.passwordHash)) || found === undefined) return undefined
@@ -84,6 +105,7 @@ export function createAuthService({
           passwordHash: found.passwordHash,
           newPasswordHash: await passwords.hash(change.password),
           tokenHash: hashOf(fresh),
+          client: program,
           revokeOthers: change.revoke_other_tokens ?? false,
           atUs: now(),
         })
@@ -102,10 +124,4 @@ export function createAuthService({
       forget()
     },
   }
-}
-
-function hashOf(token: string): string {
-  const hash = tokenHash(token)
-  if (hash === undefined) throw new Error('a new token has the shape of one')
-  return hash
 }

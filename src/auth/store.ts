@@ -1,4 +1,4 @@
-import { and, asc, count, eq, ne } from 'drizzle-orm'
+import { and, asc, count, desc, eq, ne, sql } from 'drizzle-orm'
 import type { Database } from '../db/database.ts'
 import { mutation, type Tx } from '../db/mutation.ts'
 import { accounts, tokens, users } from '../db/schema.ts'
@@ -26,15 +26,19 @@ export const createUser = mutation('auth.createUser', (tx: Tx, fresh: NewUser): 
   return tx.insert(users).values(row).returning({ id: users.id }).get()
 })
 
-type NewToken = { userId: number; passwordHash: string; tokenHash: string; atUs: number }
+type NewToken = { userId: number; passwordHash: string; tokenHash: string; client?: string | null; atUs: number }
 
 /** Adds a token, but not if the user is gone or its password was changed since it was checked. */
 export const addToken = mutation('auth.addToken', (tx: Tx, fresh: NewToken): boolean => {
   const known = and(eq(users.id, fresh.userId), eq(users.passwordHash, fresh.passwordHash))
   if (tx.select({ id: users.id }).from(users).where(known).get() === undefined) return false
-  tx.insert(tokens).values({ hash: fresh.tokenHash, userId: fresh.userId, createdAt: fresh.atUs }).run()
+  insertToken(tx, fresh)
   return true
 })
+
+function insertToken(tx: Tx, { tokenHash: hash, userId, client = null, atUs }: NewToken): void {
+  tx.insert(tokens).values({ hash, userId, client, createdAt: atUs }).run()
+}
 
 type Change = NewToken & { newPasswordHash: string; revokeOthers: boolean }
 
@@ -47,7 +51,7 @@ export const changePassword = mutation('auth.changePassword', (tx: Tx, change: C
     .where(known)
     .returning({ id: users.id })
   if (changed.get() === undefined) return false
-  tx.insert(tokens).values({ hash: change.tokenHash, userId: change.userId, createdAt: change.atUs }).run()
+  insertToken(tx, change)
   if (change.revokeOthers)
     tx.delete(tokens)
       .where(and(eq(tokens.userId, change.userId), ne(tokens.hash, change.tokenHash)))
@@ -79,6 +83,50 @@ export const removeToken = mutation('auth.removeToken', (tx: Tx, tokenHash: stri
   tx.delete(tokens).where(eq(tokens.hash, tokenHash)).run()
 })
 
+type NewNamedToken = { userId: number; name: string; tokenHash: string; madeWith: string; atUs: number }
+
+/** Adds a named token. False, and nothing is added, if the token that asks for it was revoked meanwhile. */
+export const addNamedToken = mutation('auth.addNamedToken', (tx: Tx, fresh: NewNamedToken): boolean => {
+  const { userId, name, tokenHash: hash, madeWith, atUs } = fresh
+  if (tx.select({ hash: tokens.hash }).from(tokens).where(eq(tokens.hash, madeWith)).get() === undefined) return false
+  tx.insert(tokens).values({ hash, userId, name, createdAt: atUs }).run()
+  return true
+})
+
+/** Removes the tokens of a user whose hash begins with `id`, which one does at most. False if there is none. */
+export const removeOwnToken = mutation(
+  'auth.removeOwnToken',
+  (tx: Tx, { userId, id }: { userId: number; id: string }): boolean => {
+    const own = and(eq(tokens.userId, userId), eq(sql`substr(${tokens.hash}, 1, ${id.length})`, id))
+    return tx.delete(tokens).where(own).returning({ hash: tokens.hash }).all().length > 0
+  },
+)
+
+/** Notes when a token was used. */
+export const setTokenUsed = mutation('auth.setTokenUsed', (tx: Tx, used: { tokenHash: string; atUs: number }): void => {
+  tx.update(tokens).set({ lastUsedAt: used.atUs }).where(eq(tokens.hash, used.tokenHash)).run()
+})
+
+export type TokenRow = {
+  hash: string
+  name: string | null
+  client: string | null
+  createdUs: number
+  lastUsedUs: number | null
+}
+
+/** Returns the tokens of a user, those that were used last first, at most `limit`. */
+export async function listTokens(db: Database, userId: number, limit: number): Promise<TokenRow[]> {
+  const { hash, name, client, createdAt: createdUs, lastUsedAt: lastUsedUs } = tokens
+  return db.read
+    .select({ hash, name, client, createdUs, lastUsedUs })
+    .from(tokens)
+    .where(eq(tokens.userId, userId))
+    .orderBy(desc(sql`ifnull(${lastUsedUs}, ${createdUs})`))
+    .limit(limit)
+    .all()
+}
+
 /** Removes every token of a user. The result is how many, `undefined` if there is no such user. */
 export const removeTokens = mutation('auth.removeTokens', (tx: Tx, email: string): number | undefined => {
   const found = tx.select({ id: users.id }).from(users).where(eq(users.email, email)).get()
@@ -86,9 +134,13 @@ export const removeTokens = mutation('auth.removeTokens', (tx: Tx, email: string
   return tx.delete(tokens).where(eq(tokens.userId, found.id)).returning({ hash: tokens.hash }).all().length
 })
 
-export async function findUserByToken(db: Database, tokenHash: string): Promise<User | undefined> {
+/** Returns the user of a token, and when the token was last used. */
+export async function findUserByToken(
+  db: Database,
+  tokenHash: string,
+): Promise<{ user: User; lastUsedUs: number | null } | undefined> {
   return db.read
-    .select(user)
+    .select({ user, lastUsedUs: tokens.lastUsedAt })
     .from(tokens)
     .innerJoin(users, eq(users.id, tokens.userId))
     .where(eq(tokens.hash, tokenHash))

@@ -11,3 +11,18 @@ export function newToken(): string {
 export function tokenHash(token: string): string | undefined {
   return SHAPE.test(token) ? new Bun.CryptoHasher('sha256').update(token).digest('hex') : undefined
 }
+
+/** Short enough to read, and long enough that no two tokens of a user share one. */
+const ID_CHARACTERS = 16
+
+/** Returns the id under which a token's owner sees it: the beginning of its hash, which says nothing about the token. */
+export function tokenId(hash: string): string {
+  return hash.slice(0, ID_CHARACTERS)
+}
+
+/** Returns the hash of a token that was just made. */
+export function hashOf(token: string): string {
+  const hash = tokenHash(token)
+  if (hash === undefined) throw new Error('a new token has the shape of one')
+  return hash
+}

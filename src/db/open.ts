@@ -8,11 +8,12 @@ import leftWebhooks from './migrations/002.sql' with { type: 'text' }
 import clock from './migrations/003.sql' with { type: 'text' }
 import callsByNumber from './migrations/004.sql' with { type: 'text' }
 import leftSecrets from './migrations/005.sql' with { type: 'text' }
+import tokenNames from './migrations/006.sql' with { type: 'text' }
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
 import * as schema from './schema.ts'
 
-const MIGRATIONS = [initial, leftWebhooks, clock, callsByNumber, leftSecrets]
+const MIGRATIONS = [initial, leftWebhooks, clock, callsByNumber, leftSecrets, tokenNames]
 const MAGIC = 'SQLite format 3\0'
 
 /** A store up to this size is read through when it is opened; a larger one would delay the start (`doctor` and `verify` do it then). */

@@ -23,6 +23,9 @@ export const tokens = sqliteTable('tokens', {
   hash: text('hash').primaryKey(),
   userId: integer('user_id').notNull(),
   createdAt: integer('created_at').notNull(),
+  name: text('name'),
+  client: text('client'),
+  lastUsedAt: integer('last_used_at'),
 })
 
 export const webhooks = sqliteTable(

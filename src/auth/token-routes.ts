@@ -1,0 +1,56 @@
+import { Elysia, t } from 'elysia'
+import { accepts } from '../http/accepts.ts'
+import { takes, takesNothing } from '../http/body.ts'
+import { Nothing, responses, success } from '../http/envelope.ts'
+import { guard } from './guard.ts'
+import { NamedToken, NewToken, TokenInfo } from './model.ts'
+import type { AuthService } from './service.ts'
+import { type TokenService, tokenNameRule } from './token-service.ts'
+
+const about = { tags: ['Authentication'], security: [{ bearer: [] }] }
+const BODY_FAULTS = ['malformed', 'too_large', 'unsupported_media_type'] as const
+
+/** Returns the routes by which users list, make and revoke their own tokens. */
+export function tokenRoutes(auth: AuthService, tokens: TokenService) {
+  return new Elysia({ name: 'tokens', normalize: false, encodeSchema: false })
+    .use(accepts)
+    .use(guard(auth))
+    .get(
+      '/auth/token',
+      async ({ session }) => success(await tokens.list(session), 'These are your sessions and API tokens.'),
+      {
+        response: responses(t.Array(TokenInfo), 'unauthenticated'),
+        detail: {
+          summary: 'Your sessions and API tokens',
+          description: 'The 200 that were used last. The tokens themselves cannot be read.',
+          ...about,
+        },
+      },
+    )
+    .post(
+      '/auth/token',
+      async ({ session, body }) =>
+        success(await tokens.create(session, body), 'The API token was made. It cannot be shown again.'),
+      {
+        ...takes(NewToken, tokenNameRule),
+        response: responses(NamedToken, 'unauthenticated', ...BODY_FAULTS, 'invalid'),
+        detail: {
+          summary: 'Make an API token',
+          description: 'For a program. It has the same rights as you, and holds until it is revoked.',
+          ...about,
+        },
+      },
+    )
+    .delete(
+      '/auth/token/:id',
+      async ({ session, params }) => {
+        await tokens.revoke(session, params.id)
+        return success([], 'The token was revoked.')
+      },
+      {
+        ...takesNothing,
+        response: responses(Nothing, 'unauthenticated', 'not_found', ...BODY_FAULTS),
+        detail: { summary: 'Revoke a session or an API token of yours', ...about },
+      },
+    )
+}

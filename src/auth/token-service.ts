@@ -1,0 +1,66 @@
+import type { Database } from '../db/database.ts'
+import { Fault, type FieldError } from '../lib/fault.ts'
+import { type NowUs, nowUs, rfc3339 } from '../lib/time.ts'
+import { MAX_TOKEN_NAME_CHARACTERS, type NamedToken, type NewToken, type TokenInfo } from './model.ts'
+import type { Session } from './service.ts'
+import { addNamedToken, listTokens, removeOwnToken } from './store.ts'
+import { hashOf, newToken, tokenId } from './token.ts'
+
+export type TokenService = ReturnType<typeof createTokenService>
+
+/** More than anybody reads. A script that logs in for each of its runs makes any number of tokens. */
+const MAX_LISTED = 200
+const ID = /^[0-9a-f]{16}$/
+
+type Dependencies = {
+  db: Database
+  /** Called after a token was removed: what is cached of tokens is out of date. */
+  onRevoked: () => void
+  now?: NowUs
+}
+
+/** Lists, makes and revokes the tokens of one user, at the user's own request. */
+export function createTokenService({ db, onRevoked, now = nowUs }: Dependencies) {
+  return {
+    /** Returns the user's tokens, those that were used last first. */
+    async list({ user, tokenHash }: Session): Promise<TokenInfo[]> {
+      const rows = await listTokens(db, user.id, MAX_LISTED)
+      return rows.map(({ hash, name, client, createdUs, lastUsedUs }) => ({
+        id: tokenId(hash),
+        name,
+        client,
+        created_at: rfc3339(createdUs),
+        last_used_at: lastUsedUs === null ? null : rfc3339(lastUsedUs),
+        current: hash === tokenHash,
+      }))
+    },
+
+    /** Makes an API token and returns it; it cannot be read again. @throws Fault 401 if the session was revoked meanwhile. */
+    async create({ user, tokenHash: madeWith }: Session, { name: given }: NewToken): Promise<NamedToken> {
+      const token = newToken()
+      const name = given.trim()
+      const hash = hashOf(token)
+      const added = await db.commit(addNamedToken, { userId: user.id, name, tokenHash: hash, madeWith, atUs: now() })
+      if (!added) throw new Fault('unauthenticated', 'This session has ended. Log in again.')
+      return { id: tokenId(hash), name, access_token: token }
+    },
+
+    /** Revokes one of the user's tokens, which may be the session's own. @throws Fault 404 if the user has none of this id. */
+    async revoke({ user }: Session, id: string): Promise<void> {
+      if (!ID.test(id) || !(await db.commit(removeOwnToken, { userId: user.id, id })))
+        throw new Fault('not_found', 'You have no token with this id.')
+      onRevoked()
+    },
+  }
+}
+
+/** Returns what is wrong with the name of a new token, which its schema cannot say. */
+export function tokenNameRule(body: unknown): FieldError[] {
+  const name: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'name') : undefined
+  if (typeof name !== 'string') return []
+  const length = [...name.trim()].length
+  if (length > 0 && length <= MAX_TOKEN_NAME_CHARACTERS && !/\p{Cc}/u.test(name)) return []
+  return [
+    { path: '/name', message: `must have 1 to ${MAX_TOKEN_NAME_CHARACTERS} characters, without control characters` },
+  ]
+}

@@ -1,0 +1,118 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { createAuthService } from '../../src/auth/service.ts'
+import { createUser } from '../../src/auth/store.ts'
+import { tokenRoutes } from '../../src/auth/token-routes.ts'
+import { createTokenService } from '../../src/auth/token-service.ts'
+import { type Database, openDatabase } from '../../src/db/database.ts'
+import { SECOND } from '../../src/lib/time.ts'
+import { startApi } from '../help/api.ts'
+import { emptyFolder } from '../help/app.ts'
+import { type Answer, ask } from '../help/client.ts'
+
+let folder: ReturnType<typeof emptyFolder>
+let db: Database
+let api: Awaited<ReturnType<typeof startApi>>
+
+beforeAll(async () => {
+  folder = emptyFolder()
+  db = openDatabase(join(folder.path, 'hookswitch.db'))
+  api = await startApi(db, (auth) => tokenRoutes(auth, createTokenService({ db, onRevoked: auth.forget })))
+})
+afterAll(async () => {
+  await api.stop()
+  await db.stop()
+  folder[Symbol.dispose]()
+})
+
+type Listed = { id: string; name: string | null; current: boolean; last_used_at: string | null }
+const list = async (token: string) => (await ask(api, 'GET', '/auth/token', { token })).body.result as Listed[]
+const create = (token: string, body: unknown) => ask(api, 'POST', '/auth/token', { token, body })
+const revoke = (token: string, id: string) => ask(api, 'DELETE', `/auth/token/${id}`, { token })
+const made = ({ body }: Answer) => body.result as { id: string; name: string; access_token: string }
+
+describe('an API token', () => {
+  test('has a name, works as a login does, and is listed without itself', async () => {
+    const session = await api.logIn('made')
+    const { id, name, access_token: token } = made(await create(session, { name: '  CRM sync ' }))
+    expect([name, token]).toEqual(['CRM sync', expect.stringMatching(/^hks_[A-Za-z0-9_-]{43}$/)])
+    const listed = await list(token)
+    expect(listed.find((one) => one.current)).toMatchObject({ id, name: 'CRM sync', client: null })
+    expect(listed).toHaveLength(2)
+    expect(JSON.stringify(listed)).not.toContain(token.slice(4))
+  })
+
+  test('ends at once when it is revoked, and no other one does', async () => {
+    const session = await api.logIn('revoked')
+    const [one, other] = [made(await create(session, { name: 'one' })), made(await create(session, { name: 'other' }))]
+    await list(one.access_token)
+    expect((await revoke(session, one.id)).body).toMatchObject({ code: 200, result: [] })
+    expect((await ask(api, 'GET', '/auth/token', { token: one.access_token })).status).toBe(401)
+    expect((await list(other.access_token)).map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['other', null]) as never,
+    )
+    expect((await revoke(session, one.id)).status).toBe(404)
+  })
+
+  test('of another user cannot be seen or revoked, of the same account neither', async () => {
+    const [mine, theirs] = [await api.logIn('mine'), await api.logIn('theirs')]
+    const { id } = made(await create(theirs, { name: 'secret' }))
+    expect(await list(mine)).toHaveLength(1)
+    expect((await revoke(mine, id)).status).toBe(404)
+    expect(await list(theirs)).toHaveLength(2)
+  })
+
+  test('may be the one of the request: that is logging out', async () => {
+    const session = await api.logIn('self')
+    const [own] = await list(session)
+    expect((await revoke(session, own?.id ?? '')).status).toBe(200)
+    expect((await ask(api, 'GET', '/auth/token', { token: session })).status).toBe(401)
+  })
+
+  test.each([
+    ['no name', {}],
+    ['an empty name', { name: '  ' }],
+    ['a name that is too long', { name: 'x'.repeat(101) }],
+    ['a name with a control character', { name: 'a\nb' }],
+    ['a name that is a number', { name: 5 }],
+  ])('with %s is refused', async (what, body) => {
+    const session = await api.logIn(`refused-${what}`)
+    const { status, body: answer } = await create(session, body)
+    expect([status, answer.result]).toEqual([422, { errors: [expect.objectContaining({ path: '/name' })] }])
+    expect(await list(session)).toHaveLength(1)
+  })
+
+  test.each(['x', '0123456789abcdef', '%25', '0123456789ABCDEF'])('with the id %s is unknown', async (id) =>
+    expect((await revoke(await api.logIn(`unknown-${id}`), id)).status).toBe(404),
+  )
+})
+
+describe('the last use of a token', () => {
+  test('is noted at its first use, and then every five minutes at most', async () => {
+    let atUs = Date.UTC(2026, 10, 20) * 1_000
+    const now = () => atUs
+    const passwords = { hash: async () => 'hash', verify: async () => true }
+    const auth = createAuthService({ db, now, passwords })
+    const tokens = createTokenService({ db, now, onRevoked: auth.forget })
+    const user = { account: 'used', type: 1, name: 'U', email: 'used@example.com', passwordHash: 'hash', atUs }
+    await db.commit(createUser, user)
+    const client = { address: '192.0.2.1', program: 'Mozilla/5.0 (X11; Linux) Firefox/140' }
+    const token = await auth.login({ email: 'used@example.com', password: 'x' }, client)
+    const use = async () => {
+      const session = await auth.session(token)
+      if (session === undefined) throw new Error('the token is known')
+      // A later commit of the same queue: the note before it is on disk then.
+      await db.commit(createUser, user)
+      return (await tokens.list(session))[0]
+    }
+    const first = await use()
+    expect(first).toMatchObject({ client: client.program, last_used_at: '2026-11-20T00:00:00.000000Z', current: true })
+    atUs += 299 * SECOND
+    expect((await use())?.last_used_at).toBe('2026-11-20T00:00:00.000000Z')
+    atUs += SECOND
+    expect((await use())?.last_used_at).toBe('2026-11-20T00:05:00.000000Z')
+    auth.forget()
+    atUs += SECOND
+    expect((await use())?.last_used_at).toBe('2026-11-20T00:05:00.000000Z')
+  })
+})
