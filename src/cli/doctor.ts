@@ -36,7 +36,7 @@ async function diagnose(flags: ServeFlags): Promise<Diagnosis[]> {
   }
   const disk = await diagnoseDisk(config.dataPath)
   const store = await diagnoseStore(config.dataPath)
-  const service = disk.every(({ level }) => level === 'ok') ? await diagnoseService(config) : []
+  const service = await diagnoseService(config)
   const [receivers, pbxs] = await Promise.all([diagnoseReceivers(config, store.webhooks), diagnosePbxs(config)])
   const clock = diagnoseClock(Date.now(), receivers.clocksMs, store.newestEventMs)
   return [

@@ -1,6 +1,10 @@
 import { Database as Sqlite } from 'bun:sqlite'
+import { randomUUID } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { Fault } from '../lib/fault.ts'
+import { FILE_MODE } from './folder.ts'
+import { writeRefusal } from './store-fault.ts'
 
 /**
  * Copies the store as it is at this moment, beside whoever writes to it: they wait for nothing. The copy is whole or is not there, is
@@ -9,18 +13,28 @@ import { Fault } from '../lib/fault.ts'
  */
 export function backupStore(path: string, target: string): number {
   if (existsSync(target)) throw new Fault('invalid', `${target} is there already: name a file that is not`)
-  const part = `${target}.part`
+  // Nobody else's: what is removed when it fails is only what was made here.
+  const part = `${target}.${randomUUID()}.part`
   try {
-    rmSync(part, { force: true })
-    closeSync(openSync(part, 'wx', 0o600))
+    closeSync(openSync(part, 'wx', FILE_MODE))
     copy(path, part)
     proveWhole(part)
     renameSync(part, target)
+    sync(dirname(target))
     return statSync(target).size
   } catch (cause) {
     rmSync(part, { force: true })
-    const why = cause instanceof Error ? cause.message : String(cause)
-    throw new Fault('unavailable', `cannot write the backup ${target}: ${why}`, { cause })
+    throw new Fault('unavailable', `cannot write the backup ${target}: ${writeRefusal(cause, target)}`, { cause })
+  }
+}
+
+/** Waits until what was written to a file or a folder is on the disk. */
+function sync(path: string): void {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
   }
 }
 
@@ -34,9 +48,7 @@ function copy(path: string, part: string): void {
   } finally {
     sqlite.close()
   }
-  const file = openSync(part, 'r')
-  fsyncSync(file)
-  closeSync(file)
+  sync(part)
 }
 
 function proveWhole(part: string): void {

@@ -2,6 +2,7 @@ import { SQLiteError } from 'bun:sqlite'
 import { Fault, type FaultCode, type FieldError } from '../lib/fault.ts'
 import type { Mutation } from './mutation.ts'
 import type { Connection } from './open.ts'
+import { writeRefusal } from './store-fault.ts'
 
 /** One mutation that is asked for, and what came of it. Both cross a thread. */
 export type Job = readonly [name: string, args: unknown]
@@ -35,6 +36,10 @@ export function runBatch({ sqlite, tx }: Connection, registry: Registry, jobs: r
     if (found === undefined) throw new Error(`no mutation is called ${name}: is its file registered in src/writer.ts?`)
     return { value: found.run(tx, args) }
   }
+  const refuseAll = (error: unknown): Reply[] => {
+    const reply = unavailable(`the store cannot be written: ${writeRefusal(error, sqlite.filename)}`)
+    return jobs.map(() => reply)
+  }
   const all = (one: (job: Job) => Reply): Reply[] => {
     sqlite.run('BEGIN IMMEDIATE')
     try {
@@ -63,13 +68,13 @@ export function runBatch({ sqlite, tx }: Connection, registry: Registry, jobs: r
   try {
     return all(run)
   } catch (error) {
-    if (isUnwritable(error)) return jobs.map(() => unavailable(error))
+    if (isUnwritable(error)) return refuseAll(error)
     if (jobs.length === 1) return [failed(error)]
   }
   try {
     return all(guarded)
   } catch (error) {
-    return jobs.map(() => unavailable(error))
+    return refuseAll(error)
   }
 }
 
@@ -82,13 +87,8 @@ function failed(error: unknown): Reply {
   return { error: { message, stack } }
 }
 
-const unavailable = (cause: unknown): Reply => ({
-  fault: {
-    code: 'unavailable',
-    message: `the store cannot be written (${cause instanceof Error ? cause.message : String(cause)})`,
-    errors: [],
-    headers: {},
-  },
+const unavailable = (message: string): Reply => ({
+  fault: { code: 'unavailable', message, errors: [], headers: {} },
 })
 
 /** The result of a reply. @throws what the mutation threw. */

@@ -1,16 +1,17 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { Fault } from '../lib/fault.ts'
+import { storeFault, storeFaultKind } from './store-fault.ts'
 
 /** Secrets and password hashes are in it: nobody but the service's own user has any business there. */
 const FOLDER_MODE = 0o700
-const FILE_MODE = 0o600
+export const FILE_MODE = 0o600
 
 /** Makes the data folder where there is none; one that is there is left as it is. @throws Fault `unavailable` */
 export function makeFolder(path: string): void {
   try {
     mkdirSync(path, { recursive: true, mode: FOLDER_MODE })
   } catch (cause) {
-    throw unusable(`the data folder ${path} cannot be made`, cause)
+    throw unusable(`the data folder ${path}`, path, cause)
   }
 }
 
@@ -19,11 +20,13 @@ export function makeFile(path: string): void {
   try {
     closeSync(openSync(path, 'a', FILE_MODE))
   } catch (cause) {
-    throw unusable(`${path} cannot be written`, cause)
+    throw unusable(path, path, cause)
   }
 }
 
-function unusable(what: string, cause: unknown): Fault {
+function unusable(what: string, path: string, cause: unknown): Fault {
+  const kind = storeFaultKind(cause, path)
+  if (kind !== undefined) return storeFault(kind, what, cause)
   const why = cause instanceof Error ? cause.message : String(cause)
-  return new Fault('unavailable', `${what} (${why}): give a folder that this user may write to with --data`, { cause })
+  return new Fault('unavailable', `${what} cannot be made (${why}): give another folder with --data`, { cause })
 }

@@ -12,9 +12,14 @@ import tokenNames from './migrations/006.sql' with { type: 'text' }
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
 import * as schema from './schema.ts'
+import { asStoreFault, storeFault, storeFaultKind } from './store-fault.ts'
 
 const MIGRATIONS = [initial, leftWebhooks, clock, callsByNumber, leftSecrets, tokenNames]
 const MAGIC = 'SQLite format 3\0'
+
+/** How long a store that is being made or used by another process is waited for, and how often it is tried. */
+const TURN_WITHIN_MS = 5_000
+const AGAIN_MS = 20
 
 /** A store up to this size is read through when it is opened; a larger one would delay the start (`doctor` and `verify` do it then). */
 const QUICK_CHECK_BYTES = 8 * 1024 * 1024
@@ -24,7 +29,7 @@ export type Connection = { readonly sqlite: Sqlite; readonly tx: Tx }
 /** Opens one connection to a store that `prepareStore` has looked at. A reader cannot write. */
 export function connect(path: string, role: 'reader' | 'writer'): Connection {
   const sqlite = new Sqlite(path, { create: role === 'writer', readwrite: true, strict: true })
-  sqlite.run('PRAGMA busy_timeout = 5000')
+  sqlite.run(`PRAGMA busy_timeout = ${TURN_WITHIN_MS}`)
   sqlite.run('PRAGMA synchronous = FULL')
   sqlite.run('PRAGMA foreign_keys = ON')
   sqlite.run('PRAGMA cache_size = -16384')
@@ -37,21 +42,34 @@ export function connect(path: string, role: 'reader' | 'writer'): Connection {
 
 /**
  * Makes the store, or brings it up to this version.
- * @throws Fault when the file is damaged or of a newer version: then nothing of it was changed.
+ * @throws Fault when the file is damaged or of a newer version (then nothing of it was changed), or cannot be written now.
  */
-export function prepareStore(path: string): void {
+export function prepareStore(path: string, turnWithinMs = TURN_WITHIN_MS): void {
   makeFile(path)
-  const version = versionOf(path)
-  if (version > MIGRATIONS.length)
-    throw new Fault(
-      'unavailable',
-      `${path} was written by a newer hookswitch (store ${version}): run that one, or newer`,
-    )
+  const untilMs = performance.now() + turnWithinMs
+  for (let isPrepared = false; !isPrepared; ) {
+    try {
+      proveKnown(path, headerVersion(path))
+      prepare(path, turnWithinMs)
+      isPrepared = true
+    } catch (error) {
+      // Another process makes the store at this moment: SQLite does not wait for everything that needs a turn.
+      const mayWait = storeFaultKind(error, path) === 'busy' && performance.now() < untilMs
+      if (!mayWait) throw asStoreFault(error, path)
+      Bun.sleepSync(AGAIN_MS)
+    }
+  }
+}
+
+function prepare(path: string, turnWithinMs: number): void {
   const sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true })
   try {
+    sqlite.run(`PRAGMA busy_timeout = ${turnWithinMs}`)
+    // The header tells of what is in the file itself: of a store that is being used the newest is in the log beside it.
+    const version = versionOf(sqlite)
+    proveKnown(path, version)
     if (version > 0) proveWhole(path, sqlite)
     else proveOurs(path, sqlite)
-    sqlite.run('PRAGMA busy_timeout = 5000')
     sqlite.run('PRAGMA journal_mode = WAL')
     sqlite.run('PRAGMA synchronous = FULL')
     sqlite.transaction(() => migrate(sqlite)).immediate()
@@ -60,8 +78,19 @@ export function prepareStore(path: string): void {
   }
 }
 
+function proveKnown(path: string, version: number): void {
+  if (version > MIGRATIONS.length)
+    throw new Fault(
+      'unavailable',
+      `${path} was written by a newer hookswitch (store ${version}): run that one, or newer`,
+    )
+}
+
+const versionOf = (sqlite: Sqlite): number =>
+  sqlite.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0
+
 function migrate(sqlite: Sqlite): void {
-  const version = sqlite.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0
+  const version = versionOf(sqlite)
   MIGRATIONS.slice(version).forEach((sql, index) => {
     sqlite.run(sql)
     sqlite.run(`PRAGMA user_version = ${version + index + 1}`)
@@ -69,7 +98,7 @@ function migrate(sqlite: Sqlite): void {
 }
 
 /** Reads the file's own header, so that a file that is refused was not even opened as a store. 0: there is none yet. */
-function versionOf(path: string): number {
+function headerVersion(path: string): number {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return 0
   const header = Buffer.alloc(100)
   const file = openSync(path, 'r')
@@ -85,23 +114,20 @@ function versionOf(path: string): number {
   }
 }
 
+/** @throws what SQLite has thrown, or Fault when the store is damaged. */
 function proveWhole(path: string, sqlite: Sqlite): void {
-  try {
-    sqlite.run('PRAGMA query_only = ON')
-    const tables = sqlite.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
-    if (!tables.some(({ name }) => name === 'deliveries')) throw new Error('it holds no deliveries')
-    const { pages = 0 } =
-      sqlite.query<{ pages: number }, []>('SELECT page_count AS pages FROM pragma_page_count').get() ?? {}
-    const { bytes = 0 } =
-      sqlite.query<{ bytes: number }, []>('SELECT page_size AS bytes FROM pragma_page_size').get() ?? {}
-    if (pages * bytes <= QUICK_CHECK_BYTES) {
-      const found = sqlite.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').get()?.quick_check
-      if (found !== 'ok') throw new Error(found)
-    }
-    sqlite.run('PRAGMA query_only = OFF')
-  } catch (cause) {
-    throw damaged(path, cause instanceof Error ? cause.message : String(cause), cause)
+  sqlite.run('PRAGMA query_only = ON')
+  const tables = sqlite.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
+  if (!tables.some(({ name }) => name === 'deliveries')) throw damaged(path, 'it holds no deliveries')
+  const { pages = 0 } =
+    sqlite.query<{ pages: number }, []>('SELECT page_count AS pages FROM pragma_page_count').get() ?? {}
+  const { bytes = 0 } =
+    sqlite.query<{ bytes: number }, []>('SELECT page_size AS bytes FROM pragma_page_size').get() ?? {}
+  if (pages * bytes <= QUICK_CHECK_BYTES) {
+    const found = sqlite.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').get()?.quick_check
+    if (found !== 'ok') throw damaged(path, found ?? 'it cannot be checked')
   }
+  sqlite.run('PRAGMA query_only = OFF')
 }
 
 /** A store of version 0 has nothing in it yet, or is the database of another program. */
@@ -112,5 +138,5 @@ function proveOurs(path: string, sqlite: Sqlite): void {
     throw new Fault('unavailable', `${path} is the database of another program: give another folder with --data`)
 }
 
-const damaged = (path: string, why: string, cause?: unknown) =>
-  new Fault('unavailable', `${path} is damaged (${why}): put a backup in its place; it was left as it is`, { cause })
+const damaged = (path: string, why: string): Fault =>
+  storeFault('damaged', path, Object.assign(new Error(why), { code: 'SQLITE_CORRUPT' }))

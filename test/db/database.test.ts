@@ -119,6 +119,56 @@ test('a store of the version before is brought up: what has left keeps its place
   await db.stop()
 })
 
+/** Another process has the store for itself, for so long or until it is stopped. */
+async function haveForItself(forMs: number) {
+  const source = `
+    const { Database } = require('bun:sqlite')
+    const sqlite = new Database(${JSON.stringify(path)})
+    sqlite.run('PRAGMA locking_mode = EXCLUSIVE')
+    sqlite.run('BEGIN EXCLUSIVE')
+    sqlite.run("INSERT INTO accounts (name) VALUES ('theirs')")
+    console.log('held')
+    Bun.sleepSync(${forMs})
+    sqlite.run('ROLLBACK')
+    sqlite.close()`
+  const child = Bun.spawn([process.execPath, '-e', source], { stdout: 'pipe' })
+  await child.stdout.getReader().read()
+  return {
+    async [Symbol.asyncDispose]() {
+      child.kill()
+      await child.exited
+    },
+  }
+}
+
+test('a store that another process has for itself is waited for', async () => {
+  store()
+  await using _held = await haveForItself(300)
+  prepareStore(path, 60_000)
+})
+
+test('a store that another process does not let go is said to be in use, not to be damaged', async () => {
+  store()
+  await using _held = await haveForItself(600_000)
+  expect(() => prepareStore(path, 50)).toThrow(/another process has it for itself .*try again/)
+})
+
+test('a store whose log holds all of it is ours: another process makes it at this moment', async () => {
+  const maker = new Sqlite(path, { create: true })
+  maker.run('PRAGMA journal_mode = WAL')
+  // Whoever reads what was before keeps the log from being moved to the file.
+  maker.run('BEGIN')
+  maker.query('SELECT count(*) FROM sqlite_schema').get()
+  const made = openDatabase(path)
+  const versionInHeader = readFileSync(path).readUInt32BE(60)
+  expect(versionInHeader).toBe(0)
+  const db = openDatabase(path)
+  expect(names(db.read)).toEqual(['default'])
+  await db.stop()
+  await made.stop()
+  maker.close()
+})
+
 test('a store is for its own user alone', () => {
   store()
   expect(statSync(path).mode & 0o777).toBe(0o600)

@@ -1,7 +1,9 @@
 import { existsSync } from 'node:fs'
 import { access, constants, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { lockFolder } from '../../db/lock.ts'
+import { holderOf } from '../../db/lock.ts'
+import { mendingLine, storeFaultKind } from '../../db/store-fault.ts'
 import { dataFlag } from '../options.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 
@@ -22,13 +24,12 @@ export async function diagnoseDisk(folder: string): Promise<Diagnosis[]> {
           )
         : ok('disk', `${folder} has ${free} MiB left`),
     ]
-  } catch {
+  } catch (error) {
+    const kind = existsSync(folder) ? storeFaultKind(error, join(folder, 'hookswitch.db')) : undefined
     return [
-      wrong(
-        'disk',
-        `${folder} is not there, or may not be written`,
-        `mkdir -p ${folder} && chown "$(id -un)" ${folder}`,
-      ),
+      kind === undefined
+        ? wrong('disk', `${folder} is not there`, `mkdir -p ${folder} && chown "$(id -un)" ${folder}`)
+        : wrong('disk', `${folder} may not be written`, mendingLine(kind, join(folder, 'hookswitch.db'))),
     ]
   }
 }
@@ -37,7 +38,7 @@ const ANSWER_WITHIN_MS = 3_000
 
 /** Whether a service has the folder, and answers where the settings say. */
 export async function diagnoseService({ listen, dataPath }: Config): Promise<Diagnosis[]> {
-  if (!isHeld(`${dataPath}/lock`))
+  if (holderOf(`${dataPath}/lock`) === undefined)
     return [advice('service', 'no service runs on this folder', `hookswitch serve${dataFlag(dataPath)}`)]
   const host = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }[listen.host] ?? listen.host
   const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${listen.port}/health`
@@ -51,17 +52,6 @@ export async function diagnoseService({ listen, dataPath }: Config): Promise<Dia
   return [
     wrong('service', `it says that it is not well (${url}: ${status})`, 'see its log: the store cannot be written'),
   ]
-}
-
-function isHeld(path: string): boolean {
-  // One that was never taken is not made: it would be the operator's, not the service's.
-  if (!existsSync(path)) return false
-  try {
-    lockFolder(path).release()
-    return false
-  } catch {
-    return true
-  }
 }
 
 const OFF_MS = 60_000

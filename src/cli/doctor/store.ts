@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { countUsers } from '../../auth/store.ts'
 import { openDatabase } from '../../db/database.ts'
 import { fileFaults } from '../../db/faults.ts'
+import { tryToWrite } from '../../db/probe.ts'
+import { asStoreFault, mendingLine, storeFaultKind } from '../../db/store-fault.ts'
 import { readCondition } from '../../deliveries/condition-store.ts'
 import type { Target } from '../../deliveries/target.ts'
 import { nowUs, SECOND } from '../../lib/time.ts'
@@ -29,12 +31,16 @@ export async function diagnoseStore(folder: string): Promise<StoreFound> {
   try {
     return await look(folder, path)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
-    return {
-      diagnoses: [wrong('store', why, `put a backup in its place: rm -f ${path}-wal ${path}-shm; cp BACKUP ${path}`)],
-      ...NOTHING,
-    }
+    return { diagnoses: [unusable(error, path)], ...NOTHING }
   }
+}
+
+/** What is wrong with a store that cannot be used, and what mends just that. */
+function unusable(error: unknown, path: string): Diagnosis {
+  const fault = asStoreFault(error, path)
+  const kind = storeFaultKind(error, path)
+  const text = fault instanceof Error ? fault.message : String(fault)
+  return wrong('store', text, kind === undefined ? 'hookswitch version' : mendingLine(kind, path))
 }
 
 async function look(folder: string, path: string): Promise<StoreFound> {
@@ -47,11 +53,8 @@ async function look(folder: string, path: string): Promise<StoreFound> {
     const diagnoses = [
       faults.length === 0
         ? ok('store', `${path} is readable throughout`)
-        : wrong(
-            'store',
-            `${path} is damaged: ${faults[0]}`,
-            `stop the service, and put a backup in its place: rm -f ${path}-wal ${path}-shm; cp BACKUP ${path}`,
-          ),
+        : wrong('store', `${path} is damaged: ${faults[0]}`, mendingLine('damaged', path)),
+      ...writeProblems(path),
       users > 0 ? ok('users', `${users} may log in`) : wrong('users', 'nobody can log in', addUserLine(folder)),
       ...(webhooks.length > 0
         ? []
@@ -79,3 +82,13 @@ async function look(folder: string, path: string): Promise<StoreFound> {
   }
 }
 const MAX_SHOWN = 10_000
+
+/** Tries a write that changes nothing: what can be read may still have no room. */
+function writeProblems(path: string): Diagnosis[] {
+  try {
+    tryToWrite(path)
+    return []
+  } catch (error) {
+    return [unusable(error, path)]
+  }
+}
