@@ -28,5 +28,5 @@ function unusable(what: string, path: string, cause: unknown): Fault {
   const kind = storeFaultKind(cause, path)
   if (kind !== undefined) return storeFault(kind, what, cause)
   const why = cause instanceof Error ? cause.message : String(cause)
-  return new Fault('unavailable', `${what} cannot be made (${why}): give another folder with --data`, { cause })
+  return new Fault('unavailable', `${what} cannot be used (${why}): give another folder with --data`, { cause })
 }

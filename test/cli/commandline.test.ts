@@ -143,8 +143,8 @@ describe('serve', () => {
   })
 
   test.each([
-    ['that is a file', 'taken', /^hookswitch: the data folder taken cannot be made .*--data\n$/],
-    ['whose store is a folder', 'odd', /^hookswitch: odd\/hookswitch\.db cannot be written .*--data\n$/],
+    ['that is a file', 'taken', /^hookswitch: the data folder taken cannot be used .*--data\n$/],
+    ['whose store is a folder', 'odd', /^hookswitch: odd\/hookswitch\.db cannot be used .*--data\n$/],
   ])('refuses a data folder %s in one line', async (_, data, message) => {
     using other = emptyFolder()
     await Bun.write(`${other.path}/taken`, '')
