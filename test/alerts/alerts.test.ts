@@ -29,11 +29,9 @@ describe('alerts', () => {
   })
 
   test('do not keep a stop waiting', async () => {
-    const alerts = createAlerts({ url: 'http://127.0.0.1:1/', log })
+    const alerts = createAlerts({ url: 'http://127.0.0.1:1/', log, pausesMs: [3_600_000] })
     alerts.say({ what: 'pbx', state: 'up', name: 'office' })
-    const startedMs = performance.now()
     await alerts.stop()
-    expect(performance.now() - startedMs).toBeLessThan(2_000)
   })
 
   test('without a URL are said nowhere', async () => {
@@ -48,7 +46,11 @@ describe('a PBX', () => {
     const said: string[] = []
     let state: 'up' | 'down' | 'connecting' = 'up'
     let nowUs = 0
-    const pbx = () => [{ name: 'office', state, lastError: 'no such host' }]
+    let looks = 0
+    const pbx = () => {
+      looks += 1
+      return [{ name: 'office', state, lastError: 'no such host' }]
+    }
     const alerts = {
       say: ({ state, reason = '-' }: { state: string; reason?: string | undefined }) =>
         void said.push(`${state} ${reason}`),
@@ -57,7 +59,8 @@ describe('a PBX', () => {
     const watch = startPbxAlerts({ status: pbx, alerts, log, steadyUs: () => nowUs, everyMs: 1 })
     const pass = async (minutes: number) => {
       nowUs += minutes * 60_000_000
-      await Bun.sleep(10)
+      const before = looks
+      await until('it is looked at anew', () => looks >= before + 2)
     }
     for (const [next, minutes] of [
       ['down', 4],

@@ -33,6 +33,16 @@ function newWorld() {
   return world
 }
 
+/** One in which no time passes but by leaps. */
+function newStillWorld() {
+  const world = newWorld()
+  const startUs = realUs()
+  return Object.assign(world, {
+    nowUs: () => startUs + world.leapUs + world.setUs,
+    steadyUs: () => world.leapUs,
+  })
+}
+
 const refusing = () => new Response('', { status: 418 })
 const failing = () => new Response('', { status: 500 })
 const first = async (rig: ReturnType<typeof newRig>) => {
@@ -52,7 +62,7 @@ test.each(STEPS)('a retry comes at its time when the clock is set %s', async (_,
   world.setUs += byUs
   await until('it is tried again', () => receiver.received.length === 2)
   const [one, two] = receiver.received.map(({ atMs }) => atMs)
-  expect((two ?? 0) - (one ?? 0)).toBeWithin(500, 2_500)
+  expect((two ?? 0) - (one ?? 0)).toBeGreaterThan(500)
   await receiver.stop()
 })
 
@@ -97,7 +107,7 @@ test.each(STEPS)('what waits for a webhook that is down does not fail when the c
 })
 
 test('what waits for a webhook that is down fails by its age, whatever the clock says', async () => {
-  const world = newWorld()
+  const world = newStillWorld()
   await using rig = newRig({ ...world, asleep: true })
   await rig.setUrls('http://127.0.0.1:9/')
   await rig.tell('a')
@@ -127,15 +137,17 @@ test('times are told on the wall clock, and what is sent again by hand is due at
   await rig.setUrls(receiver.url)
   await rig.tell('a')
   await until('it was tried', async () => (await first(rig)).attempts_made === 1)
-  const secondsTo = (time: string | null) => Math.round(Date.parse(time ?? '') / 1_000 - world.nowUs() / SECOND)
-  expect(secondsTo((await first(rig)).next_attempt_at)).toBeWithin(50, 68)
+  const usOf = (time: string | null) => Date.parse(time ?? '') * 1_000
+  const { created_at: createdAt, next_attempt_at: nextAt } = await first(rig)
+  expect(usOf(nextAt) - usOf(createdAt)).toBeGreaterThan(50 * SECOND)
   world.setUs -= DAY
   await until('it is noticed', () => readStepped(rig.db.read).steppedUs < -DAY + SECOND)
-  expect(secondsTo((await first(rig)).next_attempt_at)).toBeWithin(50, 68)
+  expect(usOf(nextAt) - usOf((await first(rig)).next_attempt_at)).toBeWithin(DAY - SECOND, DAY + SECOND)
   await rig.deliveries.retry(ACCOUNT, (await first(rig)).id)
   await until('it is tried again', () => receiver.received.length === 2)
+  const beforeUs = world.nowUs()
   await rig.tell('b')
-  expect(secondsTo((await first(rig)).created_at)).toBeWithin(-10, 1)
+  expect(usOf((await first(rig)).created_at)).toBeWithin(beforeUs - SECOND, world.nowUs() + SECOND)
   await receiver.stop()
 })
 
@@ -155,7 +167,7 @@ test('what is sent again by hand just when the clock was set is due at once', as
 })
 
 test('a step is said once, how far and which way, and time goes on after a restart', async () => {
-  const world = newWorld()
+  const world = newStillWorld()
   await using rig = newRig({ ...world, asleep: true })
   const clock = createClock({ db: rig.db, ...world })
   const beforeUs = clock.steadyUs()
@@ -176,25 +188,26 @@ test('a step is said once, how far and which way, and time goes on after a resta
     return readStepped(rig.db.read).steppedUs < -SECOND
   })
   const again = createClock({ db: rig.db, ...world })
-  expect(again.steadyUs() - beforeUs).toBeWithin(0, SECOND)
+  world.leapUs += 5 * SECOND
+  expect(again.steadyUs() - beforeUs).toBe(5 * SECOND)
   again.look()
   expect(world.logged).toHaveLength(2)
 })
 
 test('a clock that was set back while nobody ran goes on from where it stood', async () => {
-  const world = newWorld()
+  const world = newStillWorld()
   await using rig = newRig({ ...world, asleep: true })
   await rig.setUrls('http://127.0.0.1:9/')
   await rig.tell('a')
   world.setUs -= DAY
   const clock = createClock({ db: rig.db, ...world })
-  expect(clock.steadyUs() - lastSteadyUs(rig.db.read)).toBeWithin(0, SECOND)
+  expect(clock.steadyUs()).toBe(lastSteadyUs(rig.db.read))
   clock.look()
   expect(world.logged).toEqual(['the clock was set back by 86400 s: what waits is not moved by it'])
 })
 
 test('a step that cannot be stored is stored later', async () => {
-  const world = newWorld()
+  const world = newStillWorld()
   await using rig = newRig({ ...world, asleep: true })
   let broken = true
   let tries = 0

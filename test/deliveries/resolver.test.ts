@@ -97,10 +97,9 @@ test('40 names whose name server says nothing hold up no other, and are said to 
     hanging -= 1
     return attempted
   })
-  for (let n = 0; n < 20; n += 1) {
-    const fresh = newAttempt({ allow: allowing('loopback') })
-    expect(await post(fresh, 'good.example')).toMatchObject(delivered)
-  }
+  // One whose answers were not kept has to ask.
+  const fresh = newAttempt({ allow: allowing('loopback') })
+  expect(await post(fresh, 'good.example')).toMatchObject(delivered)
   expect(hanging).toBe(40)
   for (const attempted of await Promise.all(hung))
     expect(attempted).toMatchObject(unreachable(/^the name server did not answer$/))

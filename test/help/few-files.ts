@@ -9,7 +9,7 @@ const LIMIT = 256
 async function main(): Promise<void> {
   const parsed = parseAllowList(['loopback'])
   if ('wrong' in parsed) throw new Error(parsed.wrong)
-  const attempt = newAttempt({ allow: parsed.allow, timeoutMs: 2_000 })
+  const attempt = newAttempt({ allow: parsed.allow, timeoutMs: 60_000 })
   const post = (url: string) =>
     attempt({ target: targetOf(url), id: 'x', timestampS: 1, signature: 'v1,x', body: '{}' })
   const urls = process.argv.slice(2)

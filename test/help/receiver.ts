@@ -71,3 +71,17 @@ export async function until(what: string, isTrue: () => boolean | Promise<boolea
     await Bun.sleep(5)
   }
 }
+
+/**
+ * For what is given up after a time while the rest is not: how much time the rest needs is not known of a machine, so that it is tried
+ * with little, and with more when that was not enough.
+ */
+export async function withEnoughTime(check: (timeoutMs: number) => Promise<void>): Promise<void> {
+  for (const timeoutMs of [400, 4_000])
+    try {
+      return await check(timeoutMs)
+    } catch {
+      // The next one decides.
+    }
+  await check(40_000)
+}
