@@ -4,14 +4,18 @@ import { createFreeswitch } from './freeswitch.ts'
 import type { Conversation } from './persona.ts'
 import { type Recording, readRecording, type Step } from './recording.ts'
 
+/** Events from this moment of a recording on (the first one, unless `file` says another) wait for `until`, and time stands still. */
+export type Hold = { readonly file?: number; readonly atMs: number; readonly until: Promise<unknown> }
+
 export type ReplayOptions = {
   /**
    * Recordings of one PBX, or the files that hold them. At the end of each but the last the connection is closed, and the next login
    * begins the next.
    */
   readonly files: readonly (string | Recording)[]
-  /** Events wait for this, too. */
+  /** All events wait for this, too. */
   readonly after?: Promise<unknown>
+  readonly holds?: readonly Hold[]
   readonly hostname?: string
   readonly port?: number
   /** 2 plays twice as fast, `Infinity` as fast as the client reads. */
@@ -28,6 +32,8 @@ export type Replay = {
   /** How many events the recordings hold, and how many were played. */
   readonly events: number
   played(): number
+  /** How many clients are logged in. */
+  clients(): number
   /** The last event of the last recording was sent. */
   readonly finished: Promise<void>
   stop(): Promise<void>
@@ -43,7 +49,7 @@ type Peer = {
 
 /** Plays recordings as a PBX. Events begin when a client has logged in, and wait while there is none. */
 export function startReplay(options: ReplayOptions): Replay {
-  const { files, after, hostname = '127.0.0.1', port = 0, speed = 1, cut, tls } = options
+  const { files, after, holds = [], hostname = '127.0.0.1', port = 0, speed = 1, cut, tls } = options
   const recordings = files.map((file) => (typeof file === 'string' ? readRecording(file) : file))
   const kind = recordings[0]?.kind ?? 'ami'
   const persona = personaOf(kind)
@@ -56,7 +62,7 @@ export function startReplay(options: ReplayOptions): Replay {
   let atMs = 0
   let timer: ReturnType<typeof setTimeout> | undefined
   let stopped = false
-  let held = after !== undefined
+  const held = new Set<Hold>(after === undefined ? holds : [{ atMs: 0, until: after }, ...holds])
   /** Which moment of the recording is which of the clock; none while nobody is logged in. */
   let anchor: { readonly wallMs: number; readonly atMs: number } | undefined
 
@@ -99,15 +105,18 @@ export function startReplay(options: ReplayOptions): Replay {
     return true
   }
 
+  const isHeld = ({ atMs }: Step): boolean =>
+    [...held].some((hold) => (hold.file ?? 0) === current && atMs >= hold.atMs)
+
   function play(): void {
     clearTimeout(timer)
-    while (!stopped && !held && ready().length > 0) {
+    while (!stopped && ready().length > 0) {
       const next = steps[at]
       if (next === undefined) {
         endRecording()
         return
       }
-      if (ready().some((peer) => peer.unsent.length > 0)) return
+      if (isHeld(next) || ready().some((peer) => peer.unsent.length > 0)) return
       anchor ??= { wallMs: performance.now(), atMs }
       const waitMs = (next.atMs - anchor.atMs) / speed - (performance.now() - anchor.wallMs)
       if (waitMs >= 1) {
@@ -133,10 +142,12 @@ export function startReplay(options: ReplayOptions): Replay {
   }
 
   load()
-  void after?.then(() => {
-    held = false
-    play()
-  })
+  for (const hold of held)
+    void hold.until.then(() => {
+      held.delete(hold)
+      anchor = undefined
+      play()
+    })
   const server = Bun.listen<undefined>({
     hostname,
     port,
@@ -181,6 +192,7 @@ export function startReplay(options: ReplayOptions): Replay {
       0,
     ),
     played: () => played,
+    clients: () => ready().length,
     finished: finish.promise,
     async stop() {
       stopped = true

@@ -7,7 +7,7 @@ import { startRecord } from '../../../src/pbx/record.ts'
 import { startReplay } from '../../../src/pbx/replay/replay.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { fixture, watchPbx } from '../../help/pbx.ts'
-import { until } from '../../help/receiver.ts'
+import { until, withEnoughTime } from '../../help/receiver.ts'
 
 const stops: (() => unknown)[] = []
 afterEach(async () => {
@@ -39,12 +39,18 @@ describe('a replayed PBX', () => {
   })
 
   test('waits while nobody is logged in, and goes on with whoever comes', async () => {
-    const replay = kept(startReplay({ files: [fixture('d-inbound-busy.ami')], speed: 5 }))
+    const { promise, resolve: release } = Promise.withResolvers<void>()
+    const holds = [{ atMs: 700, until: promise }]
+    const replay = kept(startReplay({ files: [fixture('d-inbound-busy.ami')], speed: FAST, holds }))
     const first = watchPbx(amiUrl(replay.port))
     await until('some events', () => first.story.filter((entry) => entry.kind === 'event').length > 5)
     await first.stop()
+    await until('nobody is logged in', () => replay.clients() === 0)
     const played = replay.played()
     expect(played).toBeLessThan(replay.events)
+    release()
+    await Bun.sleep(0)
+    expect(replay.played()).toBe(played)
     const second = kept(watchPbx(amiUrl(replay.port)))
     await replay.finished
     await until('the last hangup', () =>
@@ -97,11 +103,12 @@ describe('a replayed PBX', () => {
   })
 
   test('check says what a PBX shows', async () => {
-    const replay = kept(startReplay({ files: [fixture('a4-timestampevents.ami')], speed: FAST }))
-    const findings = await checkPbx(source(amiUrl(replay.port)), 50)
-    const levels = findings.map(({ level }) => level)
-    expect(levels).not.toContain('missing')
-    expect(findings.some(({ text }) => text.includes('timestampevents'))).toBe(false)
+    await withEnoughTime(async (listenMs) => {
+      const replay = kept(startReplay({ files: [fixture('a4-timestampevents.ami')], speed: FAST }))
+      const findings = await checkPbx(source(amiUrl(replay.port)), listenMs)
+      expect(findings.map(({ level }) => level)).not.toContain('missing')
+      expect(findings.some(({ text }) => text.includes('timestampevents'))).toBe(false)
+    })
     const nobody = await checkPbx(source('esl://:ClueCon@127.0.0.1:1'), 1)
     expect(nobody).toEqual([
       { level: 'missing', text: expect.stringMatching(/^cannot connect to 127.0.0.1:1: connection refused: /) },
