@@ -17,7 +17,9 @@ import { ACCOUNT, allowing, LOG, listed } from './rig.ts'
 /** So many times as fast as ours goes the time of the schedule, of probes and of ages. */
 const SPEED = 20
 const SCHEDULE_MS = [1_000, 2_000, 4_000, 8_000]
-const TIMEOUT_MS = 80
+/** For what hangs, and for what is answered: of that none is given up, however slow the machine is. */
+const HANG_MS = 80
+const NEVER_MS = 3_600_000
 
 /** How a path of the receiver answers. */
 export const MODES = ['ok', 'ok', 'ok', '500', '400', '410', '429', 'hang'] as const
@@ -34,8 +36,11 @@ export function newWorld() {
 }
 export type World = ReturnType<typeof newWorld>
 
+/** An attempt at a receiver of which it is known whether it hangs. */
+type Send = (request: Parameters<Attempt>[0], hangs: boolean) => ReturnType<Attempt>
+
 /** One process on a store. */
-export function startProcess(path: string, { nowUs, steadyUs }: World, watch: (attempt: Attempt) => Attempt) {
+export function startProcess(path: string, { nowUs, steadyUs }: World, watch: (send: Send) => Attempt) {
   let dead = false
   const never = new Promise<never>(() => {})
   const real = openDatabase(path, { thread: () => new Worker(new URL('../../src/writer.ts', import.meta.url).href) })
@@ -46,7 +51,10 @@ export function startProcess(path: string, { nowUs, steadyUs }: World, watch: (a
   const webhooks = createWebhookService({ db, onChanged: () => emitter.emit('webhooks'), now: nowUs })
   const onDue = () => emitter.emit('due')
   const deliveries = createDeliveryService({ db, onDue, nowUs, steadyUs: clock.steadyUs })
-  const send = watch(newAttempt({ allow: allowing('loopback'), timeoutMs: TIMEOUT_MS }))
+  const allow = allowing('loopback')
+  const patient = newAttempt({ allow, timeoutMs: NEVER_MS })
+  const hasty = newAttempt({ allow, timeoutMs: HANG_MS })
+  const send = watch((request, hangs) => (hangs ? hasty : patient)(request))
   const attempt: Attempt = async (request) => {
     const attempted = dead ? never : await send(request)
     return dead ? never : attempted
@@ -83,10 +91,11 @@ export function startModel(path: string, paths: readonly string[], twice: boolea
   const world = newWorld()
   const modes = new Map<string, Mode>()
   const taken = new Map<string, number>()
-  const receiver = startReceiver(({ path: to, id }) => {
-    const mode = modes.get(to) ?? 'ok'
+  const over = Promise.withResolvers<Response>()
+  const receiver = startReceiver(({ path: to, id, headers }) => {
+    const mode = expected[Number(headers['webhook-signature'])] ?? 'ok'
     if (mode === 'ok') taken.set(id + to, (taken.get(id + to) ?? 0) + 1)
-    if (mode === 'hang') return Bun.sleep(4 * TIMEOUT_MS).then(() => new Response('', { status: 500 }))
+    if (mode === 'hang') return over.promise
     return new Response('', { status: mode === 'ok' ? 200 : Number(mode) })
   })
   const told = new Map<string, Told>()
@@ -94,11 +103,13 @@ export function startModel(path: string, paths: readonly string[], twice: boolea
   const left = new Map<string, number>()
   const secrets = new Map<string, string>()
   const launched: { uuid: string; path: string }[] = []
+  /** How an attempt will be answered is settled when it begins: an outcome may only be a time-out where the receiver hangs. */
+  const expected: Mode[] = []
   /** Calls and paths. Where a URL stands twice in the list there may be two. */
   let underWay = new Set<string>()
   const wrong: string[] = []
   const watch =
-    (send: Attempt): Attempt =>
+    (send: Send): Attempt =>
     (request) => {
       const { target, id, timestampS, signature, body } = request
       const headers = { 'webhook-id': id, 'webhook-timestamp': `${timestampS}`, 'webhook-signature': signature }
@@ -112,7 +123,11 @@ export function startModel(path: string, paths: readonly string[], twice: boolea
       const lane = `${event?.call} to ${target.url.pathname}`
       if (!twice && underWay.has(lane)) wrong.push(`${lane}: two at a time`)
       const mine = underWay.add(lane)
-      return send(request).finally(() => mine.delete(lane))
+      const mode = modes.get(target.url.pathname) ?? 'ok'
+      // The signature was looked at here: the receiver is told which attempt it is instead.
+      return send({ ...request, signature: `${expected.push(mode) - 1}` }, mode === 'hang').finally(() =>
+        mine.delete(lane),
+      )
     }
   let process = startProcess(path, world, watch)
   let sequence = 0
@@ -142,7 +157,7 @@ export function startModel(path: string, paths: readonly string[], twice: boolea
       for (const { url, secret } of await process.webhooks.secrets(ACCOUNT)) secrets.set(url, secret)
     },
     async rotate(url: string): Promise<void> {
-      secrets.set(url, (await process.webhooks.rotate(ACCOUNT, url)).secret)
+      secrets.set(url, (await process.webhooks.rotate(ACCOUNT, url, true)).secret)
     },
     async tell(calls: readonly string[]): Promise<void> {
       const atUs = world.nowUs()
