@@ -39,8 +39,9 @@ type RigOptions = Partial<DispatcherOptions> & {
   asleep?: boolean
   /** What the clock counts by: never steps. */
   steadyUs?: NowUs
-  /** The file of the writer's thread. */
+  /** The file of the writer's thread, or what starts it. */
   writer?: URL
+  thread?: () => Worker
 }
 
 /** A real store in a folder of its own, with the real dispatcher on it. */
@@ -48,7 +49,7 @@ export function newRig(options: RigOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'hookswitch-rig-'))
   const path = join(folder, 'hookswitch.db')
   const writer = options.writer ?? new URL('../../src/writer.ts', import.meta.url)
-  const thread = () => new Worker(writer.href)
+  const { thread = () => new Worker(writer.href) } = options
   const db = openDatabase(path, { thread })
   const emitter = newEmitter()
   db.onForeignChange(() => emitter.emit('foreign'))

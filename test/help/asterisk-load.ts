@@ -1,6 +1,7 @@
 import type { Socket } from 'bun'
 import { createAsterisk } from '../../src/pbx/replay/asterisk.ts'
 import type { Conversation } from '../../src/pbx/replay/persona.ts'
+import { amiEvent, snapshotOf } from './ami-event.ts'
 
 /** An Asterisk that says what it is given, to whoever has logged in last. */
 export function startAsterisk() {
@@ -34,24 +35,14 @@ export function startAsterisk() {
 /** What Asterisk tells of one short call, when, and which of our events each piece of it comes to. */
 export function acts(call: number) {
   const [a, b, bridge] = [`1795213000.${2 * call}`, `1795213000.${2 * call + 1}`, `bridge-${call}`]
-  const caller = {
-    Channel: `PJSIP/trunk-${call}`,
-    ChannelState: 4,
-    CallerIDNum: `1555${call}`,
-    Exten: '15550100101',
-    Uniqueid: a,
-    Linkedid: a,
-  }
-  const phone = {
-    Channel: `PJSIP/101-${call}`,
-    ChannelState: 0,
-    CallerIDNum: '101',
-    Exten: 's',
-    Uniqueid: b,
-    Linkedid: a,
-  }
-  const dest = Object.fromEntries(Object.entries(phone).map(([key, value]) => [`Dest${key}`, value]))
-  const dial = { ...caller, ...dest }
+  const channel = (Channel: string, id: string, own: Record<string, string | number>, prefix = '') =>
+    snapshotOf(id, { Channel, Linkedid: a, ...own }, prefix)
+  const ofCaller = { ChannelState: 4, CallerIDNum: `1555${call}`, Exten: '15550100101' }
+  const caller = channel(`PJSIP/trunk-${call}`, a, ofCaller)
+  const phoneIn = (ChannelState: number, prefix = '') =>
+    channel(`PJSIP/101-${call}`, b, { ChannelState, CallerIDNum: '101', Exten: 's' }, prefix)
+  const phone = phoneIn(0)
+  const dial = { ...caller, ...phoneIn(0, 'Dest') }
   const piece = (tells: string, afterMs: number, ...bytes: string[]) => ({
     call,
     tells,
@@ -59,32 +50,27 @@ export function acts(call: number) {
     bytes: bytes.join(''),
   })
   return [
-    piece('call_started', 0, event('Newchannel', caller)),
-    piece('', 20, event('Newchannel', phone), event('DialBegin', { ...dial, DialString: '101' })),
+    piece('call_started', 0, amiEvent('Newchannel', caller)),
+    piece('', 20, amiEvent('Newchannel', phone), amiEvent('DialBegin', { ...dial, DialString: '101' })),
     piece(
       'dial_started',
       100,
-      event('Newstate', { ...phone, ChannelState: 5 }),
-      event('DialState', { ...dial, DialStatus: 'RINGING' }),
+      amiEvent('Newstate', phoneIn(5)),
+      amiEvent('DialState', { ...dial, DialStatus: 'RINGING' }),
     ),
     piece(
       'dial_answered',
       500,
-      event('Newstate', { ...phone, ChannelState: 6 }),
-      event('DialEnd', { ...dial, DialStatus: 'ANSWER' }),
+      amiEvent('Newstate', phoneIn(6)),
+      amiEvent('DialEnd', { ...dial, DialStatus: 'ANSWER' }),
     ),
     piece(
       '',
       501,
-      event('BridgeEnter', { ...phone, BridgeUniqueid: bridge }),
-      event('BridgeEnter', { ...caller, BridgeUniqueid: bridge }),
+      amiEvent('BridgeEnter', { ...phone, BridgeUniqueid: bridge }),
+      amiEvent('BridgeEnter', { ...caller, BridgeUniqueid: bridge }),
     ),
-    piece('dial_ended', 1_500, event('HangupRequest', phone), event('Hangup', { ...phone, Cause: 16 })),
-    piece('', 1_501, event('Hangup', { ...caller, Cause: 16 })),
+    piece('dial_ended', 1_500, amiEvent('HangupRequest', phone), amiEvent('Hangup', { ...phone, Cause: 16 })),
+    piece('', 1_501, amiEvent('Hangup', { ...caller, Cause: 16 })),
   ]
 }
-
-const event = (name: string, fields: Readonly<Record<string, string | number>>): string =>
-  `Event: ${name}\r\nPrivilege: call,all\r\n${Object.entries(fields)
-    .map(([key, value]) => `${key}: ${value}\r\n`)
-    .join('')}\r\n`
