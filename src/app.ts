@@ -23,7 +23,7 @@ import { newJournal } from './deliveries/journal.ts'
 import type { Stored } from './deliveries/outbox.ts'
 import { startPruner } from './deliveries/pruner.ts'
 import { deliveryRoutes } from './deliveries/routes.ts'
-import { sendSample } from './deliveries/sample.ts'
+import { createTester } from './deliveries/sample.ts'
 import { createDeliveryService } from './deliveries/service.ts'
 import { faults } from './http/faults.ts'
 import { healthRoutes } from './http/health.ts'
@@ -101,7 +101,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     started.unshift(watch)
     const deliveries = createDeliveryService({
       db,
-      onDue: () => emitter.emit('due'),
+      onDue: (ids) => emitter.emit('due', ids),
       onCancelled: (ids) => emitter.emit('deliveries', ids),
       steadyUs: clock.steadyUs,
     })
@@ -151,7 +151,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       .use(overviewRoutes(auth, sources))
       .use(streamRoutes(auth, streams))
       .use(pageRoutes(await loadAssets()))
-      .use(deliveryRoutes(auth, deliveries, (accountId, url) => sendSample({ db, attempt }, accountId, url)))
+      .use(deliveryRoutes(auth, deliveries, createTester({ db, attempt, admit: dispatcher.admit })))
       .use(openApiRoutes(() => root.routes, version))
 
     // The port stays open to the end: while the rest comes to its end, requests are answered with 503.

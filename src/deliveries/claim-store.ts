@@ -43,6 +43,15 @@ export function claimRetries(tx: Tx, webhookId: number, steadyUs: number, limit:
     .map(item)
 }
 
+/** Returns a delivery that is pending; `undefined`: it is not, or no more. */
+export function claimOne(tx: Tx, id: number): Item | undefined {
+  const row = prepared<Row, [number]>(
+    tx,
+    `SELECT ${COLUMNS} FROM deliveries d JOIN events e ON e.id = d.id / 128 WHERE d.id = ? AND d.state = 0`,
+  ).get(id)
+  return row === null ? undefined : item(row)
+}
+
 /** When the next retry of a webhook is due, from a time on; `undefined`: none waits. */
 export function nextRetryUs(tx: Tx, webhookId: number, fromUs: number): number | undefined {
   const row = prepared<{ dueUs: number | null }, [number, number]>(

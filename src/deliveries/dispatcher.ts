@@ -1,12 +1,13 @@
 import type { Database } from '../db/database.ts'
 import type { Log } from '../lib/log.ts'
 import { MILLISECOND, type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
+import { createAdmissions, type Dismiss } from './admissions.ts'
 import type { Attempt, Attempted } from './attempt.ts'
 import { cancelWhatLeft, failWhatAged } from './caretaker.ts'
 import { type Clock, createClock } from './clock.ts'
 import type { Emitter } from './emitter.ts'
 import { createFeed } from './feed.ts'
-import { isLongDown } from './health.ts'
+import { type Change, isLongDown } from './health.ts'
 import { createLanes, type Flight } from './lanes.ts'
 import type { Item } from './line.ts'
 import { type Observer, silent } from './observer.ts'
@@ -33,6 +34,8 @@ export type DispatcherOptions = {
 export type WebhookHealth = { readonly state: 'unknown' | 'up' | 'down'; readonly downForMs: number | undefined }
 
 export type Dispatcher = {
+  /** Waits until there is room for a request to a webhook that is no delivery, before deliveries. A success closes its circuit breaker. */
+  admit(webhookId: number): Promise<Dismiss>
   health(webhookId: number): WebhookHealth
   readonly inFlight: number
   /** How many webhooks are down, and how many of them for 5 minutes or more. */
@@ -60,6 +63,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const receivers = createReceivers(db.read, nowUs)
   const feed = createFeed({ read: db.read, lanes, receivers, steadyUs })
   const recorder = createRecorder({ db, log, recorded })
+  const admissions = createAdmissions({ lanes, steadyUs, dismissed })
   const maxAgeUs = wholeScheduleUs(scheduleMs)
   const caretaker = { db, lanes, feed, receivers, nowUs, steadyUs, maxAgeUs, ended: endedUntried }
   let stopping = false
@@ -80,6 +84,12 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     pump()
   }
 
+  function dismissed(webhookId: number, change: Change): void {
+    if (change !== undefined) changed(change, webhookId)
+    if (stopping && lanes.inFlight === 0) idle?.()
+    pump()
+  }
+
   function forgetLeft(): void {
     for (const webhookId of feed.forgetLeft()) {
       said.delete(webhookId)
@@ -93,6 +103,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   function pump(): void {
+    admissions.begin()
     if (pumping || stopping || recorder.congested() || steadyUs() < pausedToUs) return
     pumping = true
     try {
@@ -227,12 +238,17 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     pump()
   }
   const own = () => look('us')
+  const due = (ids: readonly number[] = []) => {
+    look('us')
+    for (const id of ids) feed.urge(id)
+    pump()
+  }
   const foreign = () => look('others')
   emitter.on('stored', (stored) => {
     for (const event of stored) feed.offer(event)
     pump()
   })
-  emitter.on('webhooks', own).on('due', own).on('foreign', foreign)
+  emitter.on('webhooks', own).on('due', due).on('foreign', foreign)
   const ticker = setInterval(() => {
     clock.look()
     lanes.tick(steadyUs())
@@ -248,6 +264,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   look('us')
 
   return {
+    admit: admissions.admit,
     health(webhookId) {
       const health = lanes.known(webhookId)?.health
       const down = health?.down
@@ -263,8 +280,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     },
     async stop() {
       stopping = true
+      admissions.stop()
       clearInterval(carer)
-      emitter.off('webhooks', own).off('due', own).off('foreign', foreign)
+      emitter.off('webhooks', own).off('due', due).off('foreign', foreign)
       const { promise, resolve } = Promise.withResolvers<void>()
       idle = resolve
       if (lanes.inFlight > 0) await promise

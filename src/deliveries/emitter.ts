@@ -10,8 +10,8 @@ export type Nudges = {
   stored: [readonly Stored[]]
   /** Deliveries that changed: ids, for whoever shows them. */
   deliveries: [readonly number[]]
-  /** Deliveries were made due by hand: look at the table. */
-  due: []
+  /** Deliveries were made due by hand: look at the table. Those that are named were asked for one by one. */
+  due: [ids?: readonly number[]]
   /** The webhook list or a secret of an account changed. */
   webhooks: []
   /** Another process wrote to the store: drop what was read before. */

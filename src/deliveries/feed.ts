@@ -1,6 +1,6 @@
 import type { Tx } from '../db/mutation.ts'
 import type { NowUs } from '../lib/time.ts'
-import { claimFresh, claimRetries, nextRetryUs, webhookIds } from './claim-store.ts'
+import { claimFresh, claimOne, claimRetries, nextRetryUs, webhookIds } from './claim-store.ts'
 import type { Lanes } from './lanes.ts'
 import type { Item } from './line.ts'
 import type { Stored } from './outbox.ts'
@@ -176,6 +176,16 @@ export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
       else if (source.later.length < MAX_LATER) source.later.push(item)
       else leave(item)
     },
+    /** A delivery was made due by hand: of a webhook that is down it is sent next, which would probe another otherwise. */
+    urge(id: number): void {
+      const item = held.get(id) ?? claimOne(read, id)
+      if (item === undefined || lanes.known(item.webhookId)?.health.down === undefined) return
+      const source = sourceOf(item.webhookId)
+      if (id <= cancelledTo(source)) return
+      if (!held.has(id)) hold(item, source, steadyUs())
+      lanes.urge(item, steadyUs())
+    },
+
     /** An attempt on an item did not begin: it waits as before. */
     putBack(item: Item): void {
       if (item.leaving) leave(item)

@@ -1,12 +1,12 @@
 import { MILLISECOND, SECOND } from '../lib/time.ts'
-import { isTrouble, type Outcome } from './schedule.ts'
+import { askedMs, isTrouble, type Outcome } from './schedule.ts'
 
 /**
  * How a webhook does, and how much it may be sent. Pure. Its clock is steady, not the wall's.
  *
  * States: *unproven* (nothing came back yet), *up*, *down*.
  * Invariants: `window` is 1 while down and 16 at most; `row` counts troubles since the last answer that was none.
- * Moves: the fifth trouble in a row → down, probed after 1 s, 2 s, 4 s … 60 s; any answer but 429 and 5xx → up, the window
+ * Moves: the fifth trouble in a row → down, probed after 1 s, 2 s, 4 s … 60 s, or later if the receiver asks for it; any answer but 429 and 5xx → up, the window
  * growing by one with each, so that a receiver that comes back is not flooded.
  */
 export type Health = {
@@ -36,7 +36,7 @@ export const newHealth = (): Health => ({ row: 0, window: FIRST_WINDOW, proven: 
  */
 export function judge(health: Health, outcome: Outcome, probe: boolean, nowUs: number): Change {
   if (outcome.kind === 'unsent') return undefined
-  if (isTrouble(outcome)) return troubled(health, probe, nowUs)
+  if (isTrouble(outcome)) return troubled(health, outcome, probe, nowUs)
   const wasDown = health.down !== undefined
   health.row = 0
   health.proven = true
@@ -45,19 +45,23 @@ export function judge(health: Health, outcome: Outcome, probe: boolean, nowUs: n
   return wasDown ? 'came back' : undefined
 }
 
-function troubled(health: Health, probe: boolean, nowUs: number): Change {
+function troubled(health: Health, outcome: Outcome, probe: boolean, nowUs: number): Change {
   health.row += 1
   health.proven = false
+  const askedToUs = nowUs + askedMs(outcome) * MILLISECOND
   if (health.down !== undefined) {
-    if (!probe) return undefined
-    health.down.waitUs = Math.min(health.down.waitUs * 2, LAST_PROBE_US)
-    health.down.probeAtUs = nowUs + health.down.waitUs
+    if (probe) {
+      health.down.waitUs = Math.min(health.down.waitUs * 2, LAST_PROBE_US)
+      health.down.probeAtUs = nowUs + health.down.waitUs
+    }
+    health.down.probeAtUs = Math.max(health.down.probeAtUs, askedToUs)
     return undefined
   }
   health.window = Math.max(1, Math.floor(health.window / 2))
   if (health.row < ROW_OF_DOWN) return undefined
   health.window = 1
-  health.down = { sinceUs: nowUs, probeAtUs: nowUs + FIRST_PROBE_US, waitUs: FIRST_PROBE_US }
+  const probeAtUs = Math.max(nowUs + FIRST_PROBE_US, askedToUs)
+  health.down = { sinceUs: nowUs, probeAtUs, waitUs: FIRST_PROBE_US }
   return 'went down'
 }
 

@@ -1,6 +1,6 @@
 import { type Fifo, newFifo } from '../lib/fifo.ts'
 import { MILLISECOND } from '../lib/time.ts'
-import { type Change, judge } from './health.ts'
+import { type Change, judge, MAX_WINDOW } from './health.ts'
 import { type Item, type Line, newLine } from './line.ts'
 import type { Outcome } from './schedule.ts'
 
@@ -24,9 +24,8 @@ const LEAST_QUICK: Readonly<Record<Class, number>> = { good: 0, unsure: 8, hangi
 /** From then on a request counts as one that hangs, which costs nothing but its place in the total. */
 const SLOW_AFTER_US = 50 * MILLISECOND
 
-/** One attempt that is under way. */
-export type Flight = {
-  readonly item: Item
+/** The room that one attempt takes. */
+export type Slot = {
   readonly line: Line
   readonly startedUs: number
   readonly probe: boolean
@@ -36,13 +35,16 @@ export type Flight = {
   over: boolean
 }
 
+/** One attempt on a delivery that is under way. */
+export type Flight = Slot & { readonly item: Item }
+
 export type Lanes = ReturnType<typeof createLanes>
 
 export function createLanes() {
   const lines = new Map<number, Line>()
   const queues: Record<Class, Fifo<Line>> = { good: newFifo(), unsure: newFifo(), hanging: newFifo() }
   const queued = new Set<Line>()
-  const flights = newFifo<Flight>()
+  const flights = newFifo<Slot>()
   let total = 0
   let quick = 0
   const quickFrom: Record<Class, number> = { good: 0, unsure: 0, hanging: 0 }
@@ -51,9 +53,10 @@ export function createLanes() {
   const classOf = ({ health, slow }: Line): Class =>
     health.proven ? (slow === 0 ? 'good' : 'unsure') : slow === 0 ? 'unsure' : 'hanging'
 
-  const maySend = ({ health, running, waiting }: Line, nowUs: number): boolean =>
-    waiting > 0 &&
-    (health.down === undefined ? running < health.window : running === 0 && nowUs >= health.down.probeAtUs)
+  const mayProbe = ({ health: { down }, running, isUrged }: Line, nowUs: number): boolean =>
+    running === 0 && (isUrged || nowUs >= (down?.probeAtUs ?? 0))
+  const maySend = (line: Line, nowUs: number): boolean =>
+    line.waiting > 0 && (line.health.down === undefined ? line.running < line.health.window : mayProbe(line, nowUs))
 
   const queue = (line: Line, nowUs: number) => {
     if (queued.has(line) || !maySend(line, nowUs)) return
@@ -74,15 +77,25 @@ export function createLanes() {
     }
     return undefined
   }
-  const began = ({ line, from }: Flight) => {
+  const began = (slot: Slot) => {
+    const { line, from } = slot
+    flights.push(slot)
     line.running += 1
     total += 1
     quick += 1
     quickFrom[from] += 1
   }
-  const noLongerQuick = ({ from }: Flight) => {
+  const noLongerQuick = ({ from }: Slot) => {
     quick -= 1
     quickFrom[from] -= 1
+  }
+
+  const vacate = (slot: Slot) => {
+    slot.over = true
+    slot.line.running -= 1
+    total -= 1
+    if (slot.slow) slot.line.slow -= 1
+    else noLongerQuick(slot)
   }
 
   return {
@@ -119,7 +132,6 @@ export function createLanes() {
         const probe = line.health.down !== undefined
         const flight = { item, line, startedUs: nowUs, probe, from, slow: false, over: false }
         began(flight)
-        flights.push(flight)
         queue(line, nowUs)
         return flight
       }
@@ -128,13 +140,34 @@ export function createLanes() {
 
     /** An attempt ended. Its call stays closed until `release`, so that the item can be put back first. */
     ended(flight: Flight, outcome: Outcome, nowUs: number): Change {
-      const { line } = flight
-      flight.over = true
-      line.running -= 1
-      total -= 1
-      if (flight.slow) line.slow -= 1
-      else noLongerQuick(flight)
-      return judge(line.health, outcome, flight.probe, nowUs)
+      vacate(flight)
+      return judge(flight.line.health, outcome, flight.probe, nowUs)
+    },
+
+    /** Lets an item that waits be sent next, though its webhook be down. */
+    urge(item: Item, nowUs: number): void {
+      const line = this.line(item.webhookId)
+      line.urge(item)
+      queue(line, nowUs)
+    },
+
+    /**
+     * Takes room for a request that is no delivery: within the limits of its webhook and of all, whatever its window is.
+     * `undefined`: there is none now.
+     */
+    reserve(webhookId: number, nowUs: number): Slot | undefined {
+      const line = this.line(webhookId)
+      if (line.running >= MAX_WINDOW || total >= MAX_TOTAL.good) return undefined
+      const slot = { line, startedUs: nowUs, probe: false, from: classOf(line), slow: false, over: false }
+      began(slot)
+      return slot
+    },
+    /** Such a request ended. Only its success says something of the webhook: it closes an open circuit breaker. */
+    yield(slot: Slot, outcome: Outcome, nowUs: number): Change {
+      vacate(slot)
+      const change = outcome.kind === 'delivered' ? judge(slot.line.health, outcome, false, nowUs) : undefined
+      queue(slot.line, nowUs)
+      return change
     },
     release({ item, line }: Flight, nowUs: number): void {
       line.free(item.callId)

@@ -39,6 +39,8 @@ export function newLine(webhookId: number) {
   const fresh = newFifo<Lane>()
   const retries = newFifo<Lane>()
   const health: Health = newHealth()
+  /** Those that wait and were asked for by hand: they go before all others. */
+  let urged: Item[] = []
 
   const queue = (lane: Lane) => {
     if (lane.busy || lane.items.length === 0) return
@@ -60,6 +62,20 @@ export function newLine(webhookId: number) {
       if (!lane.busy && lane.items.length > 0) return lane
     }
     return undefined
+  }
+  /** The first of its call that was never tried goes before an item that was asked for. */
+  const beforeOf = (lane: Lane, { id }: Item) =>
+    lane.items.findIndex((one) => one.id === id || (one.dueUs === undefined && one.id < id))
+  const takeUrged = (): [Lane, Item | undefined] | undefined => {
+    const item = urged.find(({ callId }) => lanes.get(callId)?.busy === false)
+    const lane = item === undefined ? undefined : lanes.get(item.callId)
+    if (item === undefined || lane === undefined) return undefined
+    urged = urged.filter((one) => one !== item)
+    return [lane, lane.items.splice(beforeOf(lane, item), 1)[0]]
+  }
+  const takeNext = (): [Lane | undefined, Item | undefined] => {
+    const lane = runnable()
+    return [lane, lane?.items.shift()]
   }
   const forget = (lane: Lane) => {
     if (!lane.busy && lane.items.length === 0) lanes.delete(lane.callId)
@@ -86,11 +102,22 @@ export function newLine(webhookId: number) {
       queue(lane)
     },
 
+    /**
+     * Lets an item that waits go next. Those of its call that were never tried keep their place before it: the first of them goes in
+     * its stead.
+     */
+    urge(item: Item): void {
+      if (lanes.get(item.callId)?.items.includes(item) && !urged.includes(item)) urged.push(item)
+    },
+    get isUrged(): boolean {
+      return urged.length > 0
+    },
+
     /** Takes the next item, and keeps its call's others back until `free`. */
     take(): Item | undefined {
-      const lane = runnable()
-      const item = lane?.items.shift()
+      const [lane, item] = takeUrged() ?? takeNext()
       if (lane === undefined || item === undefined) return undefined
+      if (urged.length > 0) urged = urged.filter((one) => one !== item)
       lane.busy = true
       this.waiting -= 1
       return item
@@ -115,6 +142,7 @@ export function newLine(webhookId: number) {
         lane.items = kept
         forget(lane)
       }
+      if (urged.length > 0) urged = urged.filter((item) => !unwanted(item))
       this.waiting -= dropped.length
       return dropped
     },

@@ -21,6 +21,9 @@ const Query = t.Composite([
   }),
 ])
 
+/** As long as others may hold up a test, and as long as it may take itself; with room to spare. */
+const TEST_WITHIN_S = 30
+
 /** Sends the sample request to a URL of an account. */
 export type SendTest = (accountId: number, url: string) => Promise<typeof Tested.static>
 
@@ -71,10 +74,14 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
     )
     .post(
       '/integration/webhook/test',
-      async ({ accountId, body }) => success(await sendTest(accountId, body.url), 'The test request was sent.'),
+      async ({ accountId, body, request, server }) => {
+        // The server's idle timeout would cut off the answer to one that hangs.
+        server?.timeout(request, TEST_WITHIN_S)
+        return success(await sendTest(accountId, body.url), 'The test request was sent.')
+      },
       {
         ...takes(UrlOnly),
-        response: responses(Tested, ...BODY_FAULTS),
+        response: responses(Tested, ...BODY_FAULTS, 'too_many_requests'),
         detail: { summary: 'Send one signed sample request to a URL of the list', ...about },
       },
     )

@@ -2,35 +2,79 @@ import type { Database } from '../db/database.ts'
 import { Fault } from '../lib/fault.ts'
 import { newUuid } from '../lib/id.ts'
 import { type NowUs, rfc3339, SECOND, nowUs as wallUs } from '../lib/time.ts'
-import type { Attempt } from './attempt.ts'
+import { type Attempt, TIMEOUT_MS } from './attempt.ts'
+import type { Dispatcher } from './dispatcher.ts'
 import type { Tested } from './model.ts'
-import { accountName, readListed } from './receiver-store.ts'
+import { accountName, type Receiver, readListed } from './receiver-store.ts'
 import { failureOf, statusOf } from './schedule.ts'
 
-type Dependencies = { readonly db: Database; readonly attempt: Attempt; readonly nowUs?: NowUs }
+type Dependencies = {
+  readonly db: Database
+  readonly attempt: Attempt
+  /** Waits for room within the limits of a service that sends beside; without it there are none. */
+  readonly admit?: Dispatcher['admit']
+  readonly nowUs?: NowUs
+}
+
+/** An account's tests at a time. */
+const AT_ONCE = 2
 
 /**
- * Sends one signed sample request to a URL of an account's list, marked as a test; it is stored nowhere.
+ * Sends one signed sample request to a URL of an account's list, marked as a test; it is stored nowhere. Returns what came back.
  * @throws Fault 422 when the URL is not in the list.
  */
 export async function sendSample(deps: Dependencies, accountId: number, url: string): Promise<Tested> {
-  const { db, attempt, nowUs = wallUs } = deps
+  const { db, attempt, admit, nowUs = wallUs } = deps
   const atUs = nowUs()
-  const receiver = readListed(db.read, accountId, url, atUs)
-  if (receiver === undefined)
-    throw new Fault('invalid', 'This URL is not in the list.', {
-      errors: [{ path: '/url', message: 'is not in the list' }],
-    })
+  const receiver = listedReceiver(db, accountId, url, atUs)
   const id = newUuid(atUs)
   const time = rfc3339(atUs)
   const body = JSON.stringify({ time, data: { name: 'test', id, account: accountName(db.read, accountId) } })
   const timestampS = Math.floor(atUs / SECOND)
   const signature = receiver.sign(id, timestampS, body)
-  const { outcome, durationMs, response } = await attempt({ target: receiver.target, id, timestampS, signature, body })
+  const dismiss = await admit?.(receiver.id)
+  const attempted = await attempt({ target: receiver.target, id, timestampS, signature, body })
+  const { outcome, durationMs, response } = attempted
+  dismiss?.(outcome)
   return {
     status: statusOf(outcome),
     duration_ms: durationMs,
     error: failureOf(outcome),
     response,
   }
+}
+
+/**
+ * Makes the function that sends the tests of all accounts, a few of each at a time.
+ * @throws Fault 429 when an account has as many under way; else as `sendSample` does.
+ */
+export function createTester(deps: Dependencies): (accountId: number, url: string) => Promise<Tested> {
+  const running = new Map<number, number>()
+  const count = (accountId: number, by: number) => {
+    const now = (running.get(accountId) ?? 0) + by
+    if (now === 0) running.delete(accountId)
+    else running.set(accountId, now)
+  }
+  return async (accountId, url) => {
+    listedReceiver(deps.db, accountId, url, wallUs())
+    if ((running.get(accountId) ?? 0) >= AT_ONCE)
+      throw new Fault('too_many_requests', `${AT_ONCE} tests are under way: try again when one has ended.`, {
+        headers: { 'retry-after': String(TIMEOUT_MS / 1_000) },
+      })
+    count(accountId, 1)
+    try {
+      return await sendSample(deps, accountId, url)
+    } finally {
+      count(accountId, -1)
+    }
+  }
+}
+
+/** @throws Fault 422 when the URL is not in the list. */
+function listedReceiver(db: Database, accountId: number, url: string, atUs: number): Receiver {
+  const receiver = readListed(db.read, accountId, url, atUs)
+  if (receiver !== undefined) return receiver
+  throw new Fault('invalid', 'This URL is not in the list.', {
+    errors: [{ path: '/url', message: 'is not in the list' }],
+  })
 }

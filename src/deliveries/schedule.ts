@@ -47,23 +47,27 @@ export function next(
       return { state: 'delivered' }
     case 'refused':
       if (outcome.status === GONE) return { state: 'failed' }
-      return retry(outcome.retryAfterMs ?? 0)
+      return retry()
     case 'unreachable':
-      return retry(0)
+      return retry()
     case 'unsent':
       return { state: 'retry', atUs: nowUs }
     default:
       return outcome satisfies never
   }
 
-  function retry(askedMs: number): Next {
+  function retry(): Next {
     const waitMs = scheduleMs[tries - 1]
     if (waitMs === undefined) return { state: 'failed' }
     const jitteredMs = waitMs * (1 - JITTER + 2 * JITTER * random)
-    const laterMs = Math.max(jitteredMs, Math.min(askedMs, MAX_RETRY_AFTER_MS))
+    const laterMs = Math.max(jitteredMs, askedMs(outcome))
     return { state: 'retry', atUs: nowUs + Math.round(laterMs * MILLISECOND) }
   }
 }
+
+/** Returns how long the receiver asks not to be called (`Retry-After`), an hour at most; 0: it does not say. */
+export const askedMs = (outcome: Outcome): number =>
+  outcome.kind === 'refused' ? Math.min(outcome.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0
 
 /** A delivery older than this fails even if its webhook was down all the time. */
 export const wholeScheduleUs = (scheduleMs: readonly number[]): number =>

@@ -14,8 +14,8 @@ export type DeliveryService = ReturnType<typeof createDeliveryService>
 
 type Dependencies = {
   readonly db: Database
-  /** Told after deliveries were made due. */
-  readonly onDue?: () => void
+  /** Called after deliveries were made due, with the id of one that was asked for by itself. */
+  readonly onDue?: (ids: readonly number[]) => void
   /** Told of deliveries that were cancelled before others could be retried. */
   readonly onCancelled?: (ids: readonly number[]) => void
   /** How long a page may be looked for: what a filter leaves out may be millions. */
@@ -94,7 +94,7 @@ export function createDeliveryService(deps: Dependencies) {
         throw new Fault('invalid', 'The URL of this delivery has left the list: put it back to send this again.', {
           errors: [{ path: '', message: 'is for a URL that has left the list' }],
         })
-      onDue()
+      onDue([meant.id])
       return this.show(accountId, id)
     },
 
@@ -107,7 +107,7 @@ export function createDeliveryService(deps: Dependencies) {
       let all = 0
       for (let step = await next(0); ; step = await next(step.nextId)) {
         all += step.queued
-        if (step.queued > 0) onDue()
+        if (step.queued > 0) onDue([])
         if (step.nextId === null) break
       }
       return all

@@ -110,6 +110,80 @@ test('a webhook that is down gets one probe after 1 s, then 2 s, 4 s … and nev
   }
 })
 
+const ASKS: Outcome = { kind: 'refused', status: 503, retryAfterMs: 30_000 }
+
+test('a webhook that is down is not probed before the time that its receiver asks for, an hour at most', () => {
+  const game = downGame(item(10, 'a'))
+  game.pass(SECOND)
+  game.end(game.take(), ASKS, true)
+  game.pass(30 * SECOND - 1)
+  expect(game.take()).toBeUndefined()
+  game.pass(1)
+  game.end(game.take(), { ...ASKS, retryAfterMs: 86_400_000 }, true)
+  game.pass(3_600 * SECOND - 1)
+  expect(game.take()).toBeUndefined()
+  game.pass(1)
+  expect(game.take()?.probe).toBe(true)
+})
+
+test('the answer that takes a webhook down says when it is probed first', () => {
+  const game = play(...Array.from({ length: 5 }, (_, n) => item(n + 1, `failed ${n}`)))
+  for (let flight = game.take(); flight !== undefined; flight = game.take()) game.end(flight, ASKS, true)
+  game.pass(30 * SECOND - 1)
+  expect(game.take()).toBeUndefined()
+  game.pass(1)
+  expect(game.take()?.probe).toBe(true)
+})
+
+test('what is asked for by hand is the next probe of a webhook that is down, at once', () => {
+  const [a, b, c] = [item(10, 'a', 1, 5), item(11, 'b', 1, 5), item(12, 'c', 1, 5)]
+  const game = downGame(a, b, c)
+  game.lanes.urge(c, 0)
+  const probe = game.take()
+  expect([probe?.item.id, probe?.probe]).toEqual([12, true])
+  game.lanes.urge(b, 0)
+  expect(game.take()).toBeUndefined()
+  game.end(probe, TIMEOUT, true)
+  const second = game.take()
+  expect(second?.item.id).toBe(11)
+  game.end(second, TIMEOUT, true)
+  expect(game.take()).toBeUndefined()
+})
+
+test('what was never tried goes before what is asked for of the same call', () => {
+  const [first, second, asked] = [item(10, 'a'), item(11, 'a'), item(12, 'a', 1, 5)]
+  const game = downGame(first, second, asked)
+  game.lanes.urge(asked, 0)
+  expect(game.take()?.item.id).toBe(10)
+})
+
+test('what is asked for and dropped meanwhile makes no probe of another', () => {
+  const [a, b] = [item(10, 'a', 1, 5), item(11, 'b', 1, 5)]
+  const game = downGame(a, b)
+  game.lanes.urge(a, 0)
+  game.lanes.line(1).drop((one) => one === a)
+  expect(game.take()).toBeUndefined()
+})
+
+test('a request that is no delivery has room beyond the window, but within the 16, and deliveries wait for it', () => {
+  const game = play(...Array.from({ length: 30 }, (_, n) => item(n + 1, `call ${n}`)))
+  expect(game.takeAll()).toHaveLength(4)
+  const slots = Array.from({ length: 14 }, () => game.lanes.reserve(1, 0))
+  expect(slots.filter((slot) => slot !== undefined)).toHaveLength(12)
+  expect(game.lanes.inFlight).toBe(16)
+  expect(game.take()).toBeUndefined()
+})
+
+test('only the success of a request that is no delivery says something of the webhook', () => {
+  const game = downGame(item(10, 'a'))
+  const ask = (outcome: Outcome) => {
+    const slot = game.lanes.reserve(1, 0)
+    return slot === undefined ? 'no room' : game.lanes.yield(slot, outcome, 0)
+  }
+  expect([TIMEOUT, REFUSED, DELIVERED].map(ask)).toEqual([undefined, undefined, 'came back'])
+  expect(game.take()?.probe).toBe(false)
+})
+
 test('each probe takes the head of the next waiting call', () => {
   const game = downGame(item(10, 'a'), item(11, 'b'), item(12, 'c'), item(13, 'a'))
   const probed: number[] = []

@@ -49,7 +49,7 @@ export function startProcess(path: string, { nowUs, steadyUs }: World, watch: (s
   db.onForeignChange(() => !dead && emitter.emit('foreign'))
   const clock = createClock({ db, log: LOG, nowUs, steadyUs })
   const webhooks = createWebhookService({ db, onChanged: () => emitter.emit('webhooks'), now: nowUs })
-  const onDue = () => emitter.emit('due')
+  const onDue = (ids: readonly number[]) => emitter.emit('due', ids)
   const deliveries = createDeliveryService({ db, onDue, nowUs, steadyUs: clock.steadyUs })
   const allow = allowing('loopback')
   const patient = newAttempt({ allow, timeoutMs: NEVER_MS })

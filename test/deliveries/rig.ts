@@ -60,7 +60,7 @@ export function newRig(options: RigOptions = {}) {
   const attempt = options.attempt ?? newAttempt({ ...patient, ...options.attemptOptions })
   const clock = createClock({ log: LOG, ...options, db })
   const { steadyUs } = clock
-  const deliveries = createDeliveryService({ db, onDue: () => emitter.emit('due'), nowUs, steadyUs })
+  const deliveries = createDeliveryService({ db, onDue: (ids) => emitter.emit('due', ids), nowUs, steadyUs })
   const start = () => startDispatcher({ log: LOG, ...options, db, emitter, attempt, clock })
   let dispatcher = options.asleep ? undefined : start()
   let sequence = 0
