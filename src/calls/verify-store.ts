@@ -1,13 +1,16 @@
 import type { Tx } from '../db/mutation.ts'
 import { prepared } from '../db/prepared.ts'
 import { DELIVERIES_PER_EVENT } from '../deliveries/outbox.ts'
-import { SECOND } from '../lib/time.ts'
+import { rfc3339, SECOND } from '../lib/time.ts'
 
-/** Retention takes deliveries out one by one: only of young events it is known how many there must be. */
-const YOUNG_US = 60 * SECOND * 5
+/** A wall clock that was set meanwhile may have put what is newer below what is older, by less than this. */
+const MARGIN_US = 86_400 * SECOND
 
-/** What must be nowhere: each a sentence, and a query that finds the ids. `?` is the time from which on an event is young. */
-const WRONGS: readonly { readonly what: string; readonly sql: string; readonly young?: true }[] = [
+/**
+ * What must be nowhere: each a sentence, and a query that finds the ids. Retention takes events and deliveries out one by one, so
+ * that a call loses some of its events before others: `:kept` is the time from which on it has taken nothing out.
+ */
+const WRONGS: readonly { readonly what: string; readonly sql: string }[] = [
   {
     what: 'deliveries of an event that is not there',
     sql: `SELECT id FROM deliveries d WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.id = d.id / ${DELIVERIES_PER_EVENT})`,
@@ -20,8 +23,7 @@ const WRONGS: readonly { readonly what: string; readonly sql: string; readonly y
     what: 'events that lack one of their deliveries',
     sql: `SELECT e.id FROM events e JOIN deliveries d
             ON d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) * ${DELIVERIES_PER_EVENT}
-          WHERE e.at > ? GROUP BY e.id HAVING count(*) <> max(d.id) - e.id * ${DELIVERIES_PER_EVENT} + 1`,
-    young: true,
+          WHERE e.at >= :kept GROUP BY e.id HAVING count(*) <> max(d.id) - e.id * ${DELIVERIES_PER_EVENT} + 1`,
   },
   {
     what: 'deliveries in no state that there is',
@@ -46,14 +48,18 @@ const WRONGS: readonly { readonly what: string; readonly sql: string; readonly y
   },
   {
     what: 'calls with a gap in their sequence',
-    sql: `SELECT call_id AS id FROM events GROUP BY call_id
-          HAVING max(sequence) - min(sequence) + 1 <> count(*) OR count(DISTINCT sequence) <> count(*)`,
+    sql: `SELECT DISTINCT call_id AS id FROM
+            (SELECT id, call_id, sequence, lag(sequence) OVER each AS before, lag(at) OVER each AS beforeAt
+             FROM events WINDOW each AS (PARTITION BY call_id ORDER BY sequence)) e
+          WHERE sequence = before OR (sequence > before + 1 AND beforeAt >= :kept)
+            OR (before IS NULL AND sequence > 1 AND
+                (SELECT json_extract(body, '$.data.call.started_at') FROM events WHERE id = e.id) >= :keptText)`,
   },
   {
     what: 'calls that neither are up nor have their end',
     // A call that was merged into another ends inside it.
     sql: `SELECT call_id AS id FROM events WHERE call_id NOT IN (SELECT id FROM live_calls) GROUP BY call_id
-          HAVING max(name = 'call_saved') = 0 AND call_id NOT IN
+          HAVING max(at) >= :kept AND max(name = 'call_saved') = 0 AND call_id NOT IN
             (SELECT json_extract(body, '$.data.transfer.other_call_id') FROM events
              WHERE name = 'call_attended_transferred' AND json_extract(body, '$.data.transfer.other_call_id') IS NOT NULL)`,
   },
@@ -61,20 +67,28 @@ const WRONGS: readonly { readonly what: string; readonly sql: string; readonly y
 
 const SHOWN = 5
 
-/** Everything that is wrong with a store, a sentence each with some of the ids; empty when it is whole. */
-export function findWrong(tx: Tx, nowUs: number): string[] {
+/** Returns what is wrong with a store, a sentence each with some of the ids; nothing when it is whole as far as it is kept. */
+export function findWrong(tx: Tx): string[] {
   // One snapshot: a service that runs beside would else seem to be wrong.
   return tx.transaction(() => {
     const file = prepared<{ integrity_check: string }, []>(tx, 'PRAGMA integrity_check(5)')
       .all()
       .map(({ integrity_check }) => integrity_check)
     const broken = file[0] === 'ok' ? [] : file.map((text) => `the file is damaged: ${text}`)
-    const wrong = WRONGS.flatMap(({ what, sql, young }) => {
-      const found = prepared<{ id: string | number }, number[]>(tx, sql).all(...(young ? [nowUs - YOUNG_US] : []))
+    const keptFromUs = keptFrom(tx)
+    const kept = { kept: keptFromUs, keptText: rfc3339(keptFromUs) }
+    const wrong = WRONGS.flatMap(({ what, sql }) => {
+      const found = prepared<{ id: string | number }, [Record<string, string | number>]>(tx, sql).all(kept)
       if (found.length === 0) return []
       const some = found.slice(0, SHOWN).map(({ id }) => id)
       return [`${found.length} ${what}: ${some.join(', ')}${found.length > SHOWN ? ', …' : ''}`]
     })
     return [...broken, ...wrong]
   })
+}
+
+function keptFrom(tx: Tx): number {
+  const row = prepared<{ prunedToUs: number }, []>(tx, 'SELECT pruned_to AS prunedToUs FROM clock').get()
+  const prunedToUs = row?.prunedToUs ?? 0
+  return prunedToUs === 0 ? 0 : prunedToUs + MARGIN_US
 }

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { findWrong } from '../calls/verify-store.ts'
 import { Fault } from '../lib/fault.ts'
-import { nowUs } from '../lib/time.ts'
 import { dataOption, jsonOption } from './options.ts'
 import { withExistingStore } from './store.ts'
 
@@ -13,7 +12,7 @@ export function verifyCommand(program: Command): void {
     .addOption(dataOption())
     .addOption(jsonOption())
     .action(async ({ data, json }: { data: string; json?: boolean }) => {
-      const wrong = await withExistingStore(data, async (db) => findWrong(db.read, nowUs()))
+      const wrong = await withExistingStore(data, async (db) => findWrong(db.read))
       if (json) console.log(JSON.stringify({ whole: wrong.length === 0, wrong }))
       else if (wrong.length === 0) console.log('The store is whole.')
       else for (const text of wrong) console.log(text)

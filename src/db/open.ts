@@ -9,12 +9,13 @@ import clock from './migrations/003.sql' with { type: 'text' }
 import callsByNumber from './migrations/004.sql' with { type: 'text' }
 import leftSecrets from './migrations/005.sql' with { type: 'text' }
 import tokenNames from './migrations/006.sql' with { type: 'text' }
+import prunedTo from './migrations/007.sql' with { type: 'text' }
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
 import * as schema from './schema.ts'
 import { asStoreFault, storeFault, storeFaultKind } from './store-fault.ts'
 
-const MIGRATIONS = [initial, leftWebhooks, clock, callsByNumber, leftSecrets, tokenNames]
+const MIGRATIONS = [initial, leftWebhooks, clock, callsByNumber, leftSecrets, tokenNames, prunedTo]
 const MAGIC = 'SQLite format 3\0'
 
 /** How long a store that is being made or used by another process is waited for, and how often it is tried. */

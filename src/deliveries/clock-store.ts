@@ -24,3 +24,8 @@ export function lastSteadyUs(tx: Tx): number {
   ).get()
   return row?.sinceUs ?? 0
 }
+
+/** Returns when the newest event was stored, on the wall clock as it was then. */
+export function newestEventUs(tx: Tx): number | undefined {
+  return prepared<{ atUs: number }, []>(tx, 'SELECT at AS atUs FROM events ORDER BY id DESC LIMIT 1').get()?.atUs
+}

@@ -1,7 +1,7 @@
 import type { Database } from '../db/database.ts'
 import type { Log } from '../lib/log.ts'
 import { steadyUs as elapsedUs, type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
-import { lastSteadyUs, readStepped, saveStepped } from './clock-store.ts'
+import { lastSteadyUs, newestEventUs, readStepped, saveStepped } from './clock-store.ts'
 
 /**
  * The clock on which everything that waits is reckoned: retries, ages, probes, in memory and on disk, over restarts. It was the wall
@@ -13,7 +13,7 @@ import { lastSteadyUs, readStepped, saveStepped } from './clock-store.ts'
 export type Clock = {
   readonly steadyUs: NowUs
   look(): void
-  /** False for a day after the wall clock was set forward far: a time that was wrong must not cost the log. */
+  /** False for a day after the wall clock was set, or found, far ahead: a time that was wrong must not cost the log. */
   mayPrune(): boolean
 }
 
@@ -28,6 +28,8 @@ export type ClockOptions = {
 /** Less is no step: clocks are read one after the other. */
 const LEAST_STEP_US = SECOND
 const DAY_US = 86_400 * SECOND
+/** So long a quiet system may have stored nothing when it starts again, before its clock is doubted. */
+const QUIET_US = 2 * DAY_US
 /** Between two tries to store a step. */
 const AGAIN_MS = 250
 
@@ -39,6 +41,34 @@ export function createClock({ db, log, nowUs = wallUs, steadyUs: elapsed = elaps
   let unsaved = false
   let saving = false
 
+  function holdPruning(): void {
+    pruneFromUs = steadyUs() + DAY_US
+    unsaved = true
+    log.warn('nothing is taken out for its age for a day: set the clock back if it is wrong')
+  }
+
+  /** Nobody ran, so nobody saw whether time has passed or the clock was set: it is not believed at once, but once a day is enough. */
+  function doubt(): void {
+    // What was held for a clock that is right again is not held longer than from now on.
+    const latestUs = steadyUs() + DAY_US
+    if (pruneFromUs > latestUs) {
+      pruneFromUs = latestUs
+      unsaved = true
+    }
+    const eventUs = newestEventUs(db.read)
+    const known = [
+      lastSteadyUs(db.read),
+      ...(eventUs === undefined ? [] : [eventUs - steppedUs]),
+      ...(pruneFromUs === 0 ? [] : [pruneFromUs - DAY_US]),
+    ]
+    const lastKnownUs = Math.max(...known)
+    const aheadUs = steadyUs() - lastKnownUs
+    if (lastKnownUs <= 0 || aheadUs < QUIET_US) return
+    const days = Math.floor(aheadUs / DAY_US)
+    log.warn({ days }, `the clock is ${days} days ahead of what was stored last`)
+    holdPruning()
+  }
+
   function stepped(byUs: number): void {
     const seconds = Math.round(Math.abs(byUs) / SECOND)
     steppedUs += byUs
@@ -47,9 +77,7 @@ export function createClock({ db, log, nowUs = wallUs, steadyUs: elapsed = elaps
       { seconds },
       `the clock was set ${byUs > 0 ? 'forward' : 'back'} by ${seconds} s: what waits is not moved by it`,
     )
-    if (byUs < DAY_US) return
-    pruneFromUs = steadyUs() + DAY_US
-    log.warn('nothing is taken out for its age for a day: set the clock back if it is wrong')
+    if (byUs >= DAY_US) holdPruning()
   }
 
   async function save(): Promise<void> {
@@ -72,6 +100,7 @@ export function createClock({ db, log, nowUs = wallUs, steadyUs: elapsed = elaps
     if (unsaved && !saving) void save()
   }
 
+  doubt()
   return {
     steadyUs,
     look,

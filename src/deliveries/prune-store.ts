@@ -45,7 +45,11 @@ export const pruneStep = mutation(
          (SELECT 1 FROM deliveries d WHERE d.id >= events.id * ${DELIVERIES_PER_EVENT}
           AND d.id < (events.id + 1) * ${DELIVERIES_PER_EVENT})`,
     ).run(afterId, last.id, deliveredBeforeUs)
-    return { lastId: old.length === step ? last.id : null, pruned: gone.length + alone.changes }
+    const pruned = gone.length + alone.changes
+    // What proves that the store is whole must know of which time some may be gone.
+    if (pruned > 0)
+      prepared<never, [number]>(tx, 'UPDATE clock SET pruned_to = max(pruned_to, ?)').run(Math.min(latestUs, nowUs))
+    return { lastId: old.length === step ? last.id : null, pruned }
   },
 )
 

@@ -63,7 +63,7 @@ test('a number is erased where it stands as a whole, and nothing else is', async
     { id: 'up', from: { number: null, name: null }, variables: { A: '', B: LONGER } },
   ])
   // Where the merged call went is still known, or it would seem to have no end.
-  expect(findWrong(db.read, 0)).toEqual([])
+  expect(findWrong(db.read)).toEqual([])
   await db.stop()
 })
 

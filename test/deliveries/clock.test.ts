@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { prepared } from '../../src/db/prepared.ts'
 import { failWhatAged } from '../../src/deliveries/caretaker.ts'
 import { createClock } from '../../src/deliveries/clock.ts'
 import { lastSteadyUs, readStepped } from '../../src/deliveries/clock-store.ts'
@@ -265,4 +266,50 @@ test('set forward by a year, nothing is taken out for a day, over a restart too'
   // The newest event stays, so that no id is given twice.
   expect(await kept()).toBe(1)
   await receiver.stop()
+})
+
+/** What a service that starts on a store takes out at once, and what it says. */
+async function startAndPrune(rig: ReturnType<typeof newRig>, world: ReturnType<typeof newStillWorld>) {
+  const clock = createClock({ db: rig.db, ...world })
+  const { nowUs } = world
+  const { mayPrune } = clock
+  const keepMs = (30 * DAY) / 1_000
+  await startPruner({ db: rig.db, log: LOG, keepDeliveredMs: keepMs, keepFailedMs: keepMs, nowUs, mayPrune }).stop()
+  await until('what the clock says is stored', () => {
+    clock.look()
+    const heldForUs = readStepped(rig.db.read).pruneFromUs - clock.steadyUs()
+    return mayPrune() || (heldForUs > 0 && heldForUs <= DAY)
+  })
+  return prepared<{ events: number }, []>(rig.db.read, 'SELECT count(*) AS events FROM events').get()?.events
+}
+
+test('a start with a clock far ahead takes nothing out for a day, however often it is started', async () => {
+  const world = newStillWorld()
+  await using rig = newRig({ ...world, asleep: true })
+  await rig.tell('a', 'b', 'c')
+  world.setUs += 365 * DAY
+  expect(await startAndPrune(rig, world)).toBe(3)
+  expect(world.logged).toEqual([
+    'the clock is 365 days ahead of what was stored last',
+    'nothing is taken out for its age for a day: set the clock back if it is wrong',
+  ])
+  world.setUs += DAY - HOUR
+  expect(await startAndPrune(rig, world)).toBe(3)
+  world.setUs += HOUR
+  expect(await startAndPrune(rig, world)).toBe(1)
+  expect(world.logged).toHaveLength(2)
+})
+
+test('a start after a quiet night or two prunes as ever, and one with a clock that is right again too', async () => {
+  const world = newStillWorld()
+  await using rig = newRig({ ...world, asleep: true })
+  await rig.tell('a', 'b')
+  world.setUs += 365 * DAY
+  expect(await startAndPrune(rig, world)).toBe(2)
+  world.setUs -= 365 * DAY
+  expect(await startAndPrune(rig, world)).toBe(2)
+  world.setUs += 29 * DAY
+  await rig.tell('c')
+  world.setUs += 1.9 * DAY
+  expect(await startAndPrune(rig, world)).toBe(1)
 })

@@ -129,7 +129,7 @@ test('what was cancelled and taken out while an attempt was under way leaves not
   release(500)
   await until('the attempt is over', () => rig.dispatcher.inFlight === 0)
   await rig.dispatcher.stop()
-  expect(findWrong(rig.db.read, endUs).filter((text) => text.includes('attempt'))).toEqual([])
+  expect(findWrong(rig.db.read).filter((text) => text.includes('attempt'))).toEqual([])
   await receiver.stop()
 })
 

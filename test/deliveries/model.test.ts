@@ -121,9 +121,9 @@ const keyOf = ({ event_id, url }: Delivery): string => event_id + new URL(url).p
 
 /** What is wrong with the store, and with what the receiver got. */
 async function faultsOf(model: Model, rules: Rules): Promise<string[]> {
-  const { process, world, taken, told, byHand, left, wrong } = model
+  const { process, taken, told, byHand, left, wrong } = model
   // The calls here have no end, and no sequences of their own; what is young and taken out is no fault of the store.
-  const store = findWrong(process.db.read, world.nowUs()).filter((text) => !/^\d+ (calls|events that lack)/.test(text))
+  const store = findWrong(process.db.read).filter((text) => !/^\d+ (calls|events that lack)/.test(text))
   const deliveries = await model.deliveries()
   const counts = Map.groupBy(deliveries, keyOf)
   const single = deliveries.flatMap((one) => {

@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { findWrong } from '../../src/calls/verify-store.ts'
+import { openDatabase } from '../../src/db/database.ts'
+import { mutation, type Tx } from '../../src/db/mutation.ts'
+import { prepared } from '../../src/db/prepared.ts'
+import { DELIVERIES_PER_EVENT, enqueue } from '../../src/deliveries/outbox.ts'
+import { pruneStep } from '../../src/deliveries/prune-store.ts'
+import { type State, stateNumber } from '../../src/deliveries/record-store.ts'
+import { rfc3339 } from '../../src/lib/time.ts'
+import { createWebhookService } from '../../src/webhooks/service.ts'
+import { ACCOUNT, listed } from '../deliveries/rig.ts'
+import { emptyFolder } from '../help/app.ts'
+
+const DAY_US = 86_400_000_000
+const NOW_US = 20_000 * DAY_US
+const NAMES = ['call_started', 'dial_started', 'dial_answered', 'dial_ended', 'call_ended', 'call_saved']
+
+const run = mutation('test.run', (tx: Tx, sql: string): void => {
+  prepared<never, []>(tx, sql).run()
+})
+
+/** A store with one webhook, and calls of six events. */
+async function newStore() {
+  const folder = emptyFolder()
+  const db = openDatabase(join(folder.path, 'hookswitch.db'))
+  const webhooks = createWebhookService({ db })
+  await webhooks.replace(ACCOUNT, [listed('http://receiver.example/')], null)
+  return {
+    run: (sql: string) => db.commit(run, sql),
+    wrong: () => findWrong(db.read),
+    /** Stores a call that began so many days ago; its first events may be older than the others. @returns the ids of its events. */
+    async tell(callId: string, daysAgo: number, { older = 0, olderDays = 0 } = {}): Promise<number[]> {
+      const startedUs = NOW_US - (daysAgo + olderDays) * DAY_US
+      const events = NAMES.map((name, index) => {
+        const atUs = index < older ? startedUs + index : NOW_US - daysAgo * DAY_US + index
+        const body = JSON.stringify({ data: { call: { started_at: rfc3339(startedUs) } } })
+        return { uuid: `${callId} ${index}`, callId, name, sequence: index + 1, atUs, body }
+      })
+      return (await db.commit(enqueue, { accountId: ACCOUNT, events, nowUs: NOW_US })).map(({ id }) => id)
+    },
+    async end(state: State, daysAgo: number, ...ids: number[]): Promise<void> {
+      const endedUs = NOW_US - daysAgo * DAY_US
+      for (const id of ids) {
+        const deliveryId = id * DELIVERIES_PER_EVENT
+        await db.commit(
+          run,
+          `UPDATE deliveries SET state = ${stateNumber(state)}, ended_at = ${endedUs} WHERE id = ${deliveryId}`,
+        )
+        await db.commit(
+          run,
+          `INSERT INTO attempts (delivery_id, at, probe, status, duration_ms)
+           VALUES (${deliveryId}, ${endedUs}, 0, ${state === 'delivered' ? 200 : 500}, 1)`,
+        )
+      }
+    },
+    prune: (keepDeliveredDays = 30, keepFailedDays = 90) =>
+      db.commit(pruneStep, {
+        afterId: 0,
+        deliveredBeforeUs: NOW_US - keepDeliveredDays * DAY_US,
+        failedBeforeUs: NOW_US - keepFailedDays * DAY_US,
+        nowUs: NOW_US,
+        step: 1_000,
+      }),
+    async [Symbol.asyncDispose]() {
+      await db.stop()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+describe('a store is whole', () => {
+  test.each<[string, number[]]>([
+    ['one event', [2]],
+    ['some of its events', [1, 4]],
+    ['its end, and not that it was saved', [0, 4]],
+  ])('after retention has left of a call but the failed deliveries of %s', async (_, failed) => {
+    await using store = await newStore()
+    const ids = await store.tell('old', 31)
+    for (const [index, id] of ids.entries()) await store.end(failed.includes(index) ? 'failed' : 'delivered', 31, id)
+    await store.tell('young', 1)
+    expect(store.wrong()).toEqual([])
+    expect((await store.prune()).pruned).toBe(2 * (NAMES.length - failed.length))
+    expect(store.wrong()).toEqual([])
+  })
+
+  test('after retention has cut through a call that lasted for days', async () => {
+    await using store = await newStore()
+    const ids = await store.tell('long', 27, { older: 3, olderDays: 4 })
+    await store.end('delivered', 30.5, ...ids.slice(0, 3))
+    await store.end('delivered', 27, ...ids.slice(3))
+    await store.tell('young', 1)
+    expect((await store.prune()).pruned).toBe(6)
+    expect(store.wrong()).toEqual([])
+  })
+})
+
+describe('a store is not whole', () => {
+  const young = `(SELECT id FROM events WHERE call_id = 'young' AND sequence = `
+  test.each([
+    ['an event in the middle of a call', `DELETE FROM events WHERE id = ${young}3)`, 'with a gap'],
+    ['the first event of a call', `DELETE FROM events WHERE id = ${young}1)`, 'with a gap'],
+    ['the last event of a call', `DELETE FROM events WHERE id = ${young}6)`, 'have their end'],
+    ['an event that is there twice', `UPDATE events SET sequence = 2 WHERE id = ${young}3)`, 'with a gap'],
+    [
+      'an event of a webhook',
+      `DELETE FROM deliveries WHERE id = ${DELIVERIES_PER_EVENT} * ${young}2)`,
+      'lack one of their deliveries',
+    ],
+    ['the attempt that delivered', `DELETE FROM attempts WHERE delivery_id > 0`, 'without the attempt'],
+  ])('without %s, also when retention has run', async (_, sql, said) => {
+    await using store = await newStore()
+    const old = await store.tell('old', 31)
+    await store.end('delivered', 31, ...old)
+    await store.prune()
+    const ids = await store.tell('young', 1)
+    await store.end('delivered', 1, ...ids.slice(0, 1))
+    // A second webhook's delivery shows that the first one's is missing.
+    await store.run(
+      `INSERT INTO deliveries (id, webhook_id, state, since, created_at) SELECT id + 1, 1, 0, 0, 0 FROM deliveries
+       WHERE id = ${DELIVERIES_PER_EVENT} * ${young}2)`,
+    )
+    expect(store.wrong()).toEqual([])
+    await store.run(sql)
+    const wrong = store.wrong()
+    expect(wrong.filter((text) => text.includes(said))).toHaveLength(1)
+  })
+})
