@@ -113,6 +113,14 @@ export type ChannelSignal =
       /** A three-way call: who brought the others together stays in it. */
       readonly stays?: boolean
     }
+  /** The channel was parked: in which place, by whom (`null`: by itself), and what would have been dialled to transfer it there. */
+  | {
+      readonly kind: 'parked'
+      readonly id: string
+      readonly slot: string
+      readonly parker: Endpoint | null
+      readonly to: string
+    }
   /** The channel took over a call that was not its own: pick-up, parking retrieved, intercept. */
   | { readonly kind: 'joined'; readonly id: string; readonly into: string }
   | { readonly kind: 'queue_joined'; readonly id: string; readonly queue: string; readonly position: number | null }

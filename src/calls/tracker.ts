@@ -51,6 +51,7 @@ export function newTracker(pbx: string, account: string, newId: NewId): TrackerS
     tombstones: new Map(),
     links: [],
     held: new Set(),
+    parked: new Set(),
     consultations: new Map(),
     dirty: new Set(),
     wakes: newWakes(),
@@ -111,6 +112,7 @@ export function restore(state: TrackerState, stored: readonly StoredCall[]): voi
       state.channels.set(channel.id, channel)
       if (channel.bridge !== null) enterBridge(state, channel, channel.bridge)
       if (channel.held && channel.goneUs === null) state.held.add(channel.id)
+      if (channel.slot !== null && channel.goneUs === null) state.parked.add(channel.id)
       if (channel.meets !== null) meet(state, channel, channel.meets)
     }
     state.dirty.add(call.id)

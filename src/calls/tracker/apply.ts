@@ -4,6 +4,7 @@ import { addChannel, dial, hangup, pair, purge } from './channels.ts'
 import { endDial, failDial } from './dials.ts'
 import { beginDirection, destination } from './direction.ts'
 import { enterRoom, linkCalls, settleLinks } from './links.ts'
+import { park, unpark } from './parking.ts'
 import { noteTalk } from './parties.ts'
 import { joinQueue, leaveQueue } from './queues.ts'
 import { record, setRecordingPath, stopRecording } from './recordings.ts'
@@ -115,12 +116,16 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       break
     case 'unbridged':
       if (channel.bridge === signal.bridge) leaveBridge(state, channel)
+      unpark(state, channel)
       if (channel.meets === signal.bridge) leaveRoom(state, channel)
       break
     case 'held':
       channel.held = signal.held
       if (signal.held && isUp(channel)) state.held.add(channel.id)
       else state.held.delete(channel.id)
+      break
+    case 'parked':
+      park(state, signal, channel)
       break
     case 'queue_joined':
       joinQueue(state, channel, signal)
@@ -184,7 +189,8 @@ function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   const call = callOf(state, channel)
   if (call === undefined) return
   for (const stage of call.stages) {
-    if (stage.kind === 'group' && stage.source === channel.id && !stage.ended) stage.target = place
+    const dialler = stage.dialler ?? stage.source
+    if (stage.kind === 'group' && dialler === channel.id && !stage.ended) stage.target = place
   }
   // Who called whom is what was said first: later places are the dialplan's.
   if (isFirst && !call.told && call.root === channel.id) beginDirection(call, channel)

@@ -95,6 +95,7 @@ export function dropChannel(state: TrackerState, channel: Channel): void {
   leaveBridge(state, channel)
   leaveRoom(state, channel)
   state.held.delete(channel.id)
+  state.parked.delete(channel.id)
   state.channels.delete(channel.id)
 }
 

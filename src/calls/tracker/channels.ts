@@ -13,15 +13,18 @@ import {
   touch,
 } from './calls.ts'
 import { beginDial } from './dials.ts'
-import { beginDirection, destination } from './direction.ts'
+import { beginDirection, destination, isFeatureCode } from './direction.ts'
 import { newChannel } from './new-state.ts'
+import { isParkedAt, unpark } from './parking.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 
 /** How channels come and go, and with them calls. */
 
-/** A call by an extension waits so long for a dial to show where it goes, or for it to turn out to be a pick-up. */
+/** A call by an extension waits so long for a dial to show where it goes. */
 const EXTENSION_START_US = 500_000
+/** One to a feature code or to where somebody is parked so long to turn out to be a pick-up: media may be late, an announcement first. */
+const JOIN_START_US = 10_000_000
 /** A call from a trunk so long for the number that was called. */
 const TRUNK_START_US = 250_000
 /** An end that came before its channel is remembered so long. */
@@ -54,14 +57,17 @@ function begin(state: TrackerState, at: At, channel: Channel, linkedId: string):
   call.root = channel.id
   beginDirection(call, channel)
   parentOf(state, call, channel)
-  const waitUs =
-    channel.endpoint.kind === 'external'
-      ? destination(channel.dialled) === null
-        ? TRUNK_START_US
-        : null
-      : EXTENSION_START_US
+  const waitUs = startWaitUs(state, channel)
   call.startDueUs = waitUs === null ? null : at.arrivedUs + waitUs
   if (waitUs !== null) call.settled = false
+}
+
+/** How long the start of a call waits to be clear; `null`: it is. */
+function startWaitUs(state: TrackerState, { endpoint, dialled }: Channel): number | null {
+  const place = destination(dialled)
+  if (endpoint.kind === 'external') return place === null ? TRUNK_START_US : null
+  const mayJoin = place !== null && (isFeatureCode(place) || isParkedAt(state, place))
+  return mayJoin ? JOIN_START_US : EXTENSION_START_US
 }
 
 /** A party that has another call on hold makes this one for it. */
@@ -150,6 +156,7 @@ export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: numbe
   leaveBridge(state, channel)
   leaveRoom(state, channel)
   state.held.delete(id)
+  unpark(state, channel)
   const call = callOf(state, channel)
   if (call === undefined) {
     dropChannel(state, channel)

@@ -9,14 +9,15 @@ import {
   heardBy,
   openCall,
   place,
-  stageOf,
   touch,
 } from './calls.ts'
-import { settleDirection } from './direction.ts'
+import { addStage, assignStage, openQueue } from './dial-stages.ts'
+import { beginClickToCall, settleDirection } from './direction.ts'
 import { newDial } from './new-state.ts'
 import { originOf } from './origin.ts'
-import type { Call, Channel, Stage, TrackerState } from './state.ts'
-import { isUp, isVirtual, partyOf, partyOfNumber } from './state.ts'
+import { recall } from './recall.ts'
+import type { Call, Channel, TrackerState } from './state.ts'
+import { isVirtual, partyOf, partyOfNumber } from './state.ts'
 
 /**
  * Dials: who is rung, for whom, and how it ends. A dial is one attempt at one channel; a stage is what people see of it: one for each
@@ -55,18 +56,7 @@ export function placeDial(state: TrackerState, dest: Channel): void {
     return
   }
   if (origin.kind === 'nobody') {
-    const call = callOf(state, dest) ?? callByLinkedId(state, dest.linkedId)
-    if (call === undefined) return
-    place(state, dest, call)
-    const root = channelOf(state, call.root)
-    if (root !== undefined && root !== dest) {
-      // The PBX rings somebody for a call that there is already: who transferred it, since nobody answered.
-      assignStage(state, call, dest, root, false)
-      return
-    }
-    call.clickToCall = true
-    call.root ??= dest.id
-    assignStage(state, call, dest, null, true)
+    if (!recall(state, dest)) placeOriginated(state, dest)
     return
   }
   const party = origin.channel
@@ -77,6 +67,30 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   const call = busy ? consultation(state, party, first, origin.through, dest) : first
   place(state, dest, call)
   assignStage(state, call, dest, party, false)
+}
+
+/** The longest that a call which the PBX began with the outside party waits for the agent to show. */
+const AGENT_WAIT_US = 60_000_000
+
+/** The PBX rings a party by itself, for no call that there was. */
+function placeOriginated(state: TrackerState, dest: Channel): void {
+  const call = callOf(state, dest) ?? callByLinkedId(state, dest.linkedId)
+  if (call === undefined) return
+  place(state, dest, call)
+  const root = channelOf(state, call.root)
+  if (root !== undefined && root !== dest) {
+    assignStage(state, call, dest, root, false)
+    return
+  }
+  const isAgent = dest.endpoint.kind === 'extension'
+  call.clickToCall = true
+  call.root ??= dest.id
+  if (!isAgent && !call.customerFirst) {
+    call.customerFirst = true
+    call.startDueUs = state.nowUs + AGENT_WAIT_US
+  }
+  beginClickToCall(call, dest)
+  assignStage(state, call, dest, null, isAgent)
 }
 
 /** The call of its own in which a party of `first` asks somebody else. */
@@ -96,120 +110,6 @@ function consultation(state: TrackerState, party: Channel, first: Call, through:
     if (half !== undefined && half !== null) place(state, half, call)
   }
   return call
-}
-
-function assignStage(
-  state: TrackerState,
-  call: Call | undefined,
-  dest: Channel,
-  party: Channel | null,
-  own: boolean,
-): void {
-  const dial = dest.dial
-  if (call === undefined || dial === null) return
-  const sourceId = party?.id ?? null
-  const kind = dest.endpoint.kind === 'external' ? 'external' : 'user'
-  const target = dest.endpoint.number
-  const same = call.stages.find(
-    (stage) =>
-      stage.kind === kind && stage.target === target && stage.source === sourceId && isOpen(stage) && !stage.answered,
-  )
-  const stage =
-    same ?? addStage(state, call, { kind, target, source: sourceId, name: dest.endpoint.name, startedUs: dial.beganUs })
-  stage.own = own
-  if (!stage.legs.includes(dest.id)) stage.legs.push(dest.id)
-  dial.stageId = stage.id
-  call.hungUpBy = null
-  if (same === undefined && party !== null) findParent(state, call, stage, party)
-  settleDirection(state, call, dest, party, own)
-  touch(state, call)
-}
-
-export const isOpen = (stage: Stage): boolean => !stage.ended && stage.result === null
-
-export function addStage(
-  state: TrackerState,
-  call: Call,
-  of: {
-    kind: Stage['kind']
-    target: string | null
-    source: string | null
-    name: string | null
-    startedUs: number | null
-  },
-): Stage {
-  const before = call.stages
-    .filter((stage) => stage.kind === of.kind && stage.target === of.target)
-    .reduce((last, stage) => Math.max(last, stage.attempt), 0)
-  const stage: Stage = {
-    id: state.newId(of.startedUs ?? state.atUs),
-    parentId: null,
-    kind: of.kind,
-    target: of.target,
-    name: of.name,
-    attempt: before + 1,
-    startedUs: of.startedUs,
-    rangUs: null,
-    answeredUs: null,
-    enteredUs: null,
-    endedUs: null,
-    result: null,
-    forwardedTo: null,
-    legs: [],
-    source: of.source,
-    rang: false,
-    answered: false,
-    ended: false,
-    holdUs: null,
-    told: { started: false, answered: false, ended: false },
-    own: false,
-  }
-  call.stages.push(stage)
-  return stage
-}
-
-/** The queue that rings this party, or the group: others that the same caller rings at the same time. */
-function findParent(state: TrackerState, call: Call, stage: Stage, party: Channel): void {
-  const queue = openQueue(call, party)
-  if (queue !== undefined) {
-    stage.parentId = queue.id
-    return
-  }
-  const siblings = call.stages.filter(
-    (other) =>
-      other.id !== stage.id &&
-      (other.kind === 'user' || other.kind === 'external') &&
-      other.source === party.id &&
-      !other.answered &&
-      legsRinging(state, other),
-  )
-  if (siblings.length === 0) return
-  const groups = siblings.map((sibling) => stageOf(call, sibling.parentId))
-  const group =
-    groups.find((one) => one !== undefined && !one.ended) ??
-    addStage(state, call, {
-      kind: 'group',
-      target: party.dialled,
-      source: party.id,
-      name: null,
-      startedUs: siblings[0]?.startedUs ?? stage.startedUs,
-    })
-  for (const member of [...siblings, stage]) member.parentId = group.id
-}
-
-/** The queue in which this party still waits: who is dialled now is dialled by it. */
-function openQueue(call: Call, party: Channel): Stage | undefined {
-  return call.queues
-    .filter((one) => one.leftUs === null && one.answeredUs === null)
-    .map((one) => stageOf(call, one.stageId))
-    .find((stage) => stage !== undefined && !stage.ended && stage.source === party.id)
-}
-
-function legsRinging(state: TrackerState, stage: Stage): boolean {
-  return stage.legs.some((id) => {
-    const leg = channelOf(state, id)
-    return leg !== undefined && isUp(leg) && leg.dial?.endedUs === null
-  })
 }
 
 export function endDial(
@@ -251,7 +151,7 @@ export function failDial(state: TrackerState, at: At, source: Channel, endpoint:
     const group = call.stages.find((one) => one.kind === 'group' && one.source === party.id && !one.ended)
     stage.parentId = openQueue(call, party)?.id ?? group?.id ?? null
     const dest: Channel = { ...source, id: stage.id, endpoint, dial: null }
-    settleDirection(state, call, dest, party, false)
+    settleDirection(state, call, dest, party)
   }
   touch(state, call)
 }

@@ -4,8 +4,11 @@ import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from './state.ts'
 
 /** Which way a call goes, who called and who was called. */
 
-/** A number that looks like one of the PBX's own where nothing better is known: digits, at most six. */
-export const looksInternal = (number: string): boolean => /^[*#]?\d{1,6}$/.test(number)
+/** A number that looks like one of the PBX's own where nothing better is known: digits, at most six, or a feature code. */
+export const looksInternal = (number: string): boolean => /^\d{1,6}$/.test(number) || isFeatureCode(number)
+
+/** What may be a pick-up, a retrieval or another service of the PBX. */
+export const isFeatureCode = (number: string): boolean => /^[*#]/.test(number)
 
 /** Not destinations but places in a dialplan (Asterisk's s, i, t, h, failed). */
 const isPlace = (dialled: string): boolean => /^(s|i|t|h|failed|)$/.test(dialled)
@@ -30,8 +33,9 @@ export function beginDirection(call: Call, root: Channel): void {
   call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
 }
 
-function beginClickToCall(call: Call, root: Channel): void {
-  if (isVirtual(root)) return
+/** The PBX rang one of the parties by itself: the agent, or (a dialler, a call-back) the outside party. */
+export function beginClickToCall(call: Call, root: Channel): void {
+  if (isVirtual(root) || call.settled || call.told) return
   call.clickToCall = true
   const shown = root.shown
   const other = shown === null || shown === root.endpoint.number ? ANONYMOUS : partyOfNumber(shown)
@@ -46,19 +50,15 @@ function beginClickToCall(call: Call, root: Channel): void {
   call.to = other
 }
 
-/** What a dial tells of the call it is made for. `own`: the agent's phone in click-to-call, which tells nothing of the other party. */
-export function settleDirection(
-  state: TrackerState,
-  call: Call,
-  dest: Channel,
-  party: Channel | null,
-  own: boolean,
-): void {
+/** What a dial tells of the call it is made for. The direction that was emitted holds, whatever is dialled later. */
+export function settleDirection(state: TrackerState, call: Call, dest: Channel, party: Channel | null): void {
   if (call.settled) return
-  if (own) {
-    beginClickToCall(call, dest)
-    return
-  }
+  const { direction } = call
+  settle(state, call, dest, party)
+  if (call.told) call.direction = direction
+}
+
+function settle(state: TrackerState, call: Call, dest: Channel, party: Channel | null): void {
   if (call.consultedBy !== null) {
     call.direction = dest.endpoint.kind === 'external' ? 'outbound' : 'internal'
     if (call.direction === 'outbound') call.to = partyOf(dest.endpoint)
@@ -66,6 +66,12 @@ export function settleDirection(
     return
   }
   if (party === null) return
+  if (call.customerFirst) {
+    if (party.id !== call.root) return
+    call.from = partyOf(dest.endpoint)
+    call.settled = true
+    return
+  }
   // In click-to-call the other party is whom the agent's channel dials; else whom the caller dials.
   const dialler = call.clickToCall ? party : (channelOf(state, call.root) ?? party)
   if (callOf(state, dialler) !== call) return

@@ -1,8 +1,9 @@
 import type { At } from '../signal.ts'
 import { callByLinkedId, callOf, channelOf, claimLinkedId, meet, touch } from './calls.ts'
+import { merge } from './merges.ts'
 import type { Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
-import { join, merge } from './transfers.ts'
+import { join } from './transfers.ts'
 
 /** Calls that turn out to belong together, and rooms in which many meet. */
 

@@ -34,7 +34,7 @@ export function originOf(state: TrackerState, dial: Dial): Origin {
     const talker = heardBy(state, one).find((party) => callOf(state, party) !== undefined)
     return talker === undefined
       ? { kind: 'unknown' }
-      : { kind: 'party', channel: talker, consulting: true, through: source }
+      : { kind: 'party', channel: talker, consulting: !source.adopted, through: source }
   }
   return { kind: 'unknown' }
 }

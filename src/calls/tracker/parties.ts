@@ -24,7 +24,9 @@ export function behind(state: TrackerState, half: Channel, seen = new Set<string
   const call = callOf(state, pair) ?? callOf(state, half)
   const dialled = call === undefined ? [] : channelsOf(state, call).filter((one) => one.dial?.source === pair.id)
   const answered = dialled.filter((one) => one.dial?.answeredUs !== null && isUp(one))
-  return (answered.length > 0 ? answered : dialled.filter(isUp)).flatMap(across)
+  const ringing = dialled.filter((one) => isUp(one) && one.dial?.endedUs === null)
+  // Of several that ring none stands for the others.
+  return (answered.length > 0 || ringing.length > 1 ? answered : ringing).flatMap(across)
 }
 
 /** The real party that a channel is, or stands for; `except` are none. */

@@ -1,6 +1,6 @@
 import type { At, ChannelSignal } from '../signal.ts'
 import { callOf, stageOf } from './calls.ts'
-import { addStage } from './dials.ts'
+import { addStage } from './dial-stages.ts'
 import type { Channel, TrackerState } from './state.ts'
 
 /** A caller's way into a queue and out of it. */

@@ -11,7 +11,7 @@ import {
   place,
   touch,
 } from './calls.ts'
-import { addStage } from './dials.ts'
+import { addStage } from './dial-stages.ts'
 import { beginDirection, settleDirection } from './direction.ts'
 import { newChannel, newDial } from './new-state.ts'
 import { noteAnswer } from './stages.ts'
@@ -141,7 +141,7 @@ function addUnseenStage(
   channel.dial.stageId = stage.id
   const party = channelOf(state, sourceId) ?? null
   if (call.root === null && party === null) beginUnseen(call, channel)
-  settleDirection(state, call, channel, party, false)
+  settleDirection(state, call, channel, party)
   if (row.up && row.bridge !== null) {
     channel.dial.answeredUs = state.atUs
     stage.answered = true

@@ -1,8 +1,9 @@
 import type { StageResult } from '../words.ts'
 import { channelOf, channelsOf, consultationsOf, heardBy, stageOf } from './calls.ts'
 import { placeDial } from './dials.ts'
+import { settleParking } from './parking.ts'
 import type { Call, Channel, QueueState, Stage, TrackerState } from './state.ts'
-import { isUp, isVirtual } from './state.ts'
+import { isUp, isVirtual, partyOf } from './state.ts'
 
 /**
  * Brings the stages of a call up to date with its channels.
@@ -19,10 +20,13 @@ import { isUp, isVirtual } from './state.ts'
 const EXPLANATION_US = 300_000
 /** How long an unanswered dial whose end was told waits for the hang-up of its channel, whose cause says more. */
 const HANGUP_US = 100_000
+/** How long a call that began with its outside party waits, once that answered, for the agent who is rung for it. */
+const AGENT_SETTLE_US = 10_000_000
 /** How long a queue that the caller left waits to hear why. */
 const QUEUE_SETTLE_US = 1_000_000
 
 export function updateStages(state: TrackerState, call: Call): void {
+  settleParking(state, call)
   for (const channel of channelsOf(state, call)) {
     if (channel.dial !== null && channel.dial.stageId === null) placeDial(state, channel)
   }
@@ -63,6 +67,7 @@ function updateLegs(state: TrackerState, call: Call, stage: Stage): void {
       stage.answered = true
       stage.answeredUs = dial.answeredUs
       noteAnswer(call, stage, leg, dial.answeredUs)
+      if (call.customerFirst && leg.id === call.root && !call.settled) call.startDueUs = state.nowUs + AGENT_SETTLE_US
     }
   }
 }
@@ -83,8 +88,10 @@ function isConfirmed(state: TrackerState, leg: Channel): boolean {
 export function noteAnswer(call: Call, stage: Stage, leg: Channel, enteredUs: number): void {
   stage.enteredUs = enteredUs
   if (stage.own) return
-  const party = { number: leg.endpoint.number, name: leg.endpoint.name, extension: null as string | null }
-  if (leg.endpoint.kind === 'extension') party.extension = leg.endpoint.number
+  const party = partyOf(leg.endpoint)
+  // Of several that were rung for the outside party the first that answers made the call.
+  if (call.customerFirst && stage.kind === 'user' && !call.stages.some((one) => one !== stage && isAgent(one)))
+    call.from = party
   call.hungUpBy = null
   if (call.answeredUs === null && call.answeredBy === null) {
     call.answeredUs = stage.answeredUs
@@ -94,6 +101,8 @@ export function noteAnswer(call: Call, stage: Stage, leg: Channel, enteredUs: nu
     if (queue.stageId === stage.parentId) queue.answeredUs ??= stage.answeredUs
   }
 }
+
+const isAgent = (stage: Stage): boolean => stage.kind === 'user' && stage.answered
 
 function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
@@ -133,6 +142,7 @@ function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, leg: Chan
   stage.holdUs ??= state.nowUs
   const others = channelsOf(state, call).filter((one) => isUp(one) && !isVirtual(one) && one.id !== leg.id)
   if (others.length === 0) return false
+  if (call.parking?.by === leg.id) return true
   const told = call.transfers.length > 0 || call.transferCount > 0
   const asking = consultationsOf(state, leg.id).some((other) => !other.ended && other.endDueUs === null)
   if (asking) return true

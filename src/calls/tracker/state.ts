@@ -46,6 +46,10 @@ export type Channel = {
   spoke: boolean
   /** The parties that it talked with, the last one last. */
   talked: string[]
+  /** The place where it is parked. */
+  slot: string | null
+  /** Half of a virtual channel that was made to ask somebody, and is part of the call since a transfer. */
+  adopted: boolean
   /** The other half of a virtual channel, and which half this is. */
   pair: string | null
   half: 1 | 2 | null
@@ -77,6 +81,8 @@ export type Stage = {
   legs: string[]
   /** Who rings it: the channel that a group or queue belongs to. */
   source: string | null
+  /** Of a group: the channel in whose place of the dialplan it is rung, which may be a virtual half. */
+  dialler: string | null
   rang: boolean
   answered: boolean
   ended: boolean
@@ -134,7 +140,14 @@ export type Call = {
   mergedFrom: string[]
   /** It went on in another call other than by an attended transfer: which one (`null`: another account's), and what it had come to by then. */
   mergedInto: { id: string | null; result: CallResult | null } | null
+  /** The PBX began it, by ringing one of its parties. */
   clickToCall: boolean
+  /** It rang the outside party first (a dialler, a call-back): who its agent is shows later. */
+  customerFirst: boolean
+  /** A party was parked by whom it talked with: it is a transfer, unless the PBX tells of that by itself. */
+  parking: { by: string; transferee: string; to: string; atUs: number; dueUs: number } | null
+  /** After an attended transfer: whom the PBX may ring back, or again, for the party that waits. */
+  recall: { by: string | null; to: string | null; waiting: string } | null
   direction: Direction | null
   /** The direction is sure: somebody was dialled, or it came from a trunk. */
   settled: boolean
@@ -194,6 +207,8 @@ export type TrackerState = {
   readonly links: PendingLink[]
   /** Channels that hold, and the calls in which a channel of another call asks somebody (`consultedBy`). */
   readonly held: Set<string>
+  /** Channels that are parked. */
+  readonly parked: Set<string>
   readonly consultations: Map<string, Set<string>>
   /** Calls that something happened to since they were last looked at. */
   readonly dirty: Set<string>

@@ -69,11 +69,15 @@ function tellCall(state: TrackerState, call: Call, told: Told[]): void {
 
 function isStartDue(state: TrackerState, call: Call): boolean {
   if (call.direction === null) return false
-  if (call.settled || call.clickToCall) return true
+  if (call.settled) return true
+  if (call.customerFirst) return isDue(state, call.startDueUs) || isDue(state, call.endDueUs)
+  if (call.clickToCall) return true
   if (call.stages.some((stage) => stage.rang || stage.answered)) return true
   if (call.endDueUs !== null && state.nowUs >= call.endDueUs) return true
   return call.startDueUs === null || state.nowUs >= call.startDueUs
 }
+
+const isDue = (state: TrackerState, dueUs: number | null): boolean => dueUs !== null && state.nowUs >= dueUs
 
 function tellLive(state: TrackerState, call: Call, told: Told[]): void {
   if (!call.told) {
@@ -190,6 +194,7 @@ function schedule(state: TrackerState, call: Call): void {
 
 /** Something of the call is held back until it is explained. */
 function waits(state: TrackerState, call: Call): boolean {
+  if (call.parking !== null) return true
   if (call.stages.some((stage) => !stage.ended && stage.holdUs !== null)) return true
   if (
     call.queues.some(

@@ -1,29 +1,16 @@
-import { rfc3339 } from '../../lib/time.ts'
-import type { CallRecord, Party } from '../event.ts'
+import type { Party } from '../event.ts'
 import type { At, ChannelSignal } from '../signal.ts'
-import {
-  callOf,
-  channelOf,
-  channelsOf,
-  claimLinkedId,
-  consultationsOf,
-  dropCall,
-  endConsultation,
-  heardBy,
-  place,
-  stageOf,
-  touch,
-} from './calls.ts'
-import { addStage } from './dials.ts'
+import { callOf, channelOf, consultationsOf, heardBy, place, stageOf, touch } from './calls.ts'
+import { addStage } from './dial-stages.ts'
+import { endsInside, isOver, merge, mergeTransferred } from './merges.ts'
 import { newDial } from './new-state.ts'
 import { originOf } from './origin.ts'
 import { partyOn, talkedWith } from './parties.ts'
 import { noteAnswer } from './stages.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
-import { ANONYMOUS, isUp, isVirtual, partyOf, partyOfNumber } from './state.ts'
-import { callView, keptRecordings, stagesView } from './view.ts'
+import { ANONYMOUS, partyOf, partyOfNumber } from './state.ts'
 
-/** Transfers, and calls that become one. The older call survives, with its id; what was open in the other goes on in it. */
+/** Transfers, and channels that take over a call. */
 
 /** The same transfer may be told twice, by each of its parties: within this it is one. */
 const SAME_TRANSFER_US = 2_000_000
@@ -50,6 +37,7 @@ export function blindTransfer(
     atUs: at.atUs,
   }
   if (isNew(call, `blind to ${to}`, at)) call.transfers.push(transfer)
+  call.parking = null
   for (const one of [transferer, by]) leave(one, at)
   call.hungUpBy = null
   touch(state, call)
@@ -104,6 +92,7 @@ export function attendedTransfer(state: TrackerState, at: At, told: Attended): v
     if (isTransfer && call === other && endsInside(call, first)) mergeTransferred(state, call, first)
     else merge(state, call, first)
   }
+  handOver(first, transferers, parties)
   for (const party of [parties.transferee, parties.to]) enter(state, party, at)
   first.hungUpBy = null
   touch(state, first)
@@ -126,6 +115,16 @@ function transferParties(state: TrackerState, told: Attended, transferers: reado
   return { by, transferee: talked, to }
 }
 
+/** Whom the transferer was calling is called for the transferee from now on, and if nobody answers the PBX may call the transferer back. */
+function handOver(call: Call, transferers: readonly Channel[], { by, transferee, to }: Parties): void {
+  if (transferee === undefined) return
+  const ids = new Set(transferers.map(({ id }) => id))
+  for (const stage of call.stages) {
+    if (!stage.ended && !stage.answered && stage.source !== null && ids.has(stage.source)) stage.source = transferee.id
+  }
+  call.recall = { by: by?.endpoint.number ?? null, to: to?.endpoint.number ?? null, waiting: transferee.id }
+}
+
 /** A party came into a conversation by a transfer: it handles the call from now on. */
 function enter(state: TrackerState, party: Channel | undefined, at: At): void {
   const call = callOf(state, party)
@@ -140,96 +139,11 @@ function targetOf(state: TrackerState, call: Call, transferers: readonly Channel
   const ids = new Set(transferers.map((one) => one.id))
   const open = call.stages.filter((stage) => !stage.ended && stage.source !== null && ids.has(stage.source))
   const stage = open.findLast((one) => one.kind === 'queue' || one.kind === 'group') ?? open.at(-1)
+  if (stage?.kind === 'group' && stage.target !== null) return partyOfNumber(stage.target)
   const leg = channelOf(state, stage?.legs[0] ?? null)
   if (leg !== undefined) return partyOf(leg.endpoint)
   const second = transferers.find((one) => one.dialled !== null && callOf(state, one)?.id === call.id)
   return second?.dialled === null || second === undefined ? call.to : partyOfNumber(second.dialled)
-}
-
-/** Receivers know of `from`, and learn of its merging from the transfer itself. */
-const endsInside = (from: Call, into: Call): boolean => from.told && from.account === into.account
-
-/** An attended transfer, which names both calls, makes them one: nothing more is emitted of `from`. */
-function mergeTransferred(state: TrackerState, from: Call, into: Call): void {
-  if (isOver(from) || isOver(into)) return
-  state.merged.push({ account: from.account, record: mergedRecord(state, from, into) })
-  moveInto(state, from, into)
-  dropCall(state, from)
-  state.dirty.delete(from.id)
-}
-
-/** Two calls become one in any other way: `from`, where it was emitted, ends at once, so that no card stays open. */
-export function merge(state: TrackerState, from: Call, into: Call): void {
-  if (from === into || isOver(from) || isOver(into)) return
-  // Stages that are not over go on in the other call: what is emitted of this one shows them as they are now.
-  const asOfNow = from.stages.map((stage) => ({ ...stage }))
-  const ended = from.recordings.filter((one) => one.endedUs !== null)
-  from.recordings = from.recordings.filter((one) => one.endedUs === null)
-  moveInto(state, from, into)
-  if (!from.told) {
-    into.recordings.push(...ended)
-    dropCall(state, from)
-    state.dirty.delete(from.id)
-    return
-  }
-  endConsultation(state, from)
-  Object.assign(from, { stages: asOfNow, queues: [], recordings: ended, transfers: [] })
-  from.mergedInto = { id: from.account === into.account ? into.id : null, result: null }
-  from.endedUs = state.atUs
-  from.endDueUs = state.nowUs
-  touch(state, from)
-}
-
-const isOver = (call: Call): boolean => call.ended || call.mergedInto !== null
-
-function moveInto(state: TrackerState, from: Call, into: Call): void {
-  const openQueues = from.queues.filter((queue) => stageOf(from, queue.stageId)?.ended === false)
-  const openStages = from.stages.filter((stage) => !stage.ended || !stage.told.ended)
-  for (const channel of channelsOf(state, from)) place(state, channel, into)
-  into.stages.push(...openStages)
-  into.queues.push(...openQueues)
-  into.recordings.push(...from.recordings)
-  into.transferred.push(...from.transferred)
-  into.transfers.push(...from.transfers)
-  into.recorded ||= from.recorded
-  into.partial ||= from.partial
-  into.variables = { ...from.variables, ...into.variables }
-  if (from.account === into.account) into.mergedFrom.push(...(from.told ? [from.id] : []), ...from.mergedFrom)
-  if (into.direction === null) inheritBeginning(from, into)
-  for (const linkedId of from.linkedIds) claimLinkedId(state, into, linkedId)
-  for (const stage of openStages) {
-    // Who was rung for the transferer is rung for the transferred party from now on.
-    stage.source = replaced(state, into, stage.source)
-  }
-  into.endDueUs = null
-  touch(state, into)
-}
-
-/** What is kept of a call that ends here, inside another. */
-function mergedRecord(state: TrackerState, from: Call, into: Call): CallRecord {
-  const call = {
-    ...callView(state, from),
-    merged_into: into.id,
-    state: 'ended' as const,
-    ended_at: rfc3339(state.atUs),
-  }
-  return { call, stages: stagesView(from), recordings: keptRecordings(from) }
-}
-
-/** A call of plumbing alone becomes one by what is merged into it. */
-function inheritBeginning(from: Call, into: Call): void {
-  into.direction = from.direction
-  into.settled = from.settled
-  into.root = from.root
-  into.from = from.from
-  into.to = from.to
-  into.did = from.did
-}
-
-function replaced(state: TrackerState, call: Call, source: string | null): string | null {
-  const channel = channelOf(state, source)
-  if (channel !== undefined && isUp(channel) && !isVirtual(channel) && channel.id === call.root) return source
-  return call.root ?? source
 }
 
 /**

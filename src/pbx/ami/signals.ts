@@ -9,6 +9,7 @@ import { readDialTargets } from './dialstring.ts'
 import type { AmiFrame } from './frame.ts'
 import { listedChannels } from './listed.ts'
 import { newchannel } from './newchannel.ts'
+import { parkedCall } from './parking.ts'
 
 /**
  * AMI events → signals. What is kept of each channel is what Asterisk scatters over events: the name (for the halves of a Local channel),
@@ -27,6 +28,8 @@ export function createAmiSignals(options: AmiOptions): Translator<AmiFrame> {
   const stamps = createStamps()
   const context: AmiContext = {
     channels: new Map(),
+    lots: new Map(),
+    sentTo: new Map(),
     halves: new Map(),
     naming: createNaming(options),
     variables: new Set(options.variables),
@@ -186,8 +189,10 @@ function attendedTransfer(_context: AmiContext, frame: AmiFrame): ChannelSignal[
   ]
 }
 
-function blindTransfer(_context: AmiContext, frame: AmiFrame): ChannelSignal[] {
+function blindTransfer(context: AmiContext, frame: AmiFrame): ChannelSignal[] {
   if (!success(frame)) return []
+  const transferee = frame.get('TransfereeUniqueid')
+  if (context.channels.has(transferee)) context.sentTo.set(transferee, frame.get('Extension'))
   return [
     {
       kind: 'blind_transfer',
@@ -218,6 +223,7 @@ function cdr(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] 
 function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
   context.channels.delete(id)
+  context.sentTo.delete(id)
   if (known?.local === true) context.halves.delete(known.name.slice(0, -2))
   for (const name of context.variables) context.told.delete(`${id} ${name}`)
   return [{ kind: 'hangup', id, end: endOf(frame.get('Cause')) }]
@@ -247,6 +253,7 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   BlindTransfer: blindTransfer,
   AttendedTransfer: attendedTransfer,
   Pickup: (_context, frame, id) => [{ kind: 'joined', id, into: frame.get('TargetUniqueid') }],
+  ParkedCall: parkedCall,
   UnParkedCall: (_context, frame) => [
     { kind: 'joined', id: frame.get('RetrieverUniqueid'), into: frame.get('ParkeeUniqueid') },
   ],

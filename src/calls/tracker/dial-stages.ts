@@ -1,0 +1,144 @@
+import { channelOf, stageOf, touch } from './calls.ts'
+import { destination, settleDirection } from './direction.ts'
+import type { Call, Channel, Stage, TrackerState } from './state.ts'
+import { isUp, isVirtual } from './state.ts'
+
+/** The stage that shows a dial: a new one or that of another device of the same party, and the group or queue that it belongs to. */
+
+export function assignStage(
+  state: TrackerState,
+  call: Call | undefined,
+  dest: Channel,
+  party: Channel | null,
+  own: boolean,
+): void {
+  const dial = dest.dial
+  if (call === undefined || dial === null) return
+  const sourceId = party?.id ?? null
+  const kind = dest.endpoint.kind === 'external' ? 'external' : 'user'
+  const target = dest.endpoint.number
+  const same = call.stages.find(
+    (stage) =>
+      stage.kind === kind && stage.target === target && stage.source === sourceId && isOpen(stage) && !stage.answered,
+  )
+  const stage =
+    same ?? addStage(state, call, { kind, target, source: sourceId, name: dest.endpoint.name, startedUs: dial.beganUs })
+  stage.own = own
+  if (!stage.legs.includes(dest.id)) stage.legs.push(dest.id)
+  dial.stageId = stage.id
+  call.hungUpBy = null
+  if (same === undefined && party !== null) findParent(state, call, stage, party)
+  if (!own) settleDirection(state, call, dest, party)
+  touch(state, call)
+}
+
+export const isOpen = (stage: Stage): boolean => !stage.ended && stage.result === null
+
+export function addStage(
+  state: TrackerState,
+  call: Call,
+  of: {
+    kind: Stage['kind']
+    target: string | null
+    source: string | null
+    name: string | null
+    startedUs: number | null
+  },
+): Stage {
+  const before = call.stages
+    .filter((stage) => stage.kind === of.kind && stage.target === of.target)
+    .reduce((last, stage) => Math.max(last, stage.attempt), 0)
+  const stage: Stage = {
+    id: state.newId(of.startedUs ?? state.atUs),
+    parentId: null,
+    kind: of.kind,
+    target: of.target,
+    name: of.name,
+    attempt: before + 1,
+    startedUs: of.startedUs,
+    rangUs: null,
+    answeredUs: null,
+    enteredUs: null,
+    endedUs: null,
+    result: null,
+    forwardedTo: null,
+    legs: [],
+    source: of.source,
+    dialler: null,
+    rang: false,
+    answered: false,
+    ended: false,
+    holdUs: null,
+    told: { started: false, answered: false, ended: false },
+    own: false,
+  }
+  call.stages.push(stage)
+  return stage
+}
+
+/** The queue that rings this party, or the group: others that the same caller rings at the same time. */
+function findParent(state: TrackerState, call: Call, stage: Stage, party: Channel): void {
+  const queue = openQueue(call, party)
+  if (queue !== undefined) {
+    stage.parentId = queue.id
+    return
+  }
+  const siblings = call.stages.filter(
+    (other) =>
+      other.id !== stage.id &&
+      (other.kind === 'user' || other.kind === 'external') &&
+      other.source === party.id &&
+      !other.answered &&
+      legsRinging(state, other),
+  )
+  if (siblings.length === 0) return
+  const groups = siblings.map((sibling) => stageOf(call, sibling.parentId))
+  const group =
+    groups.find((one) => one !== undefined && !one.ended) ?? addGroup(state, call, party, [...siblings, stage])
+  for (const member of [...siblings, stage]) member.parentId = group.id
+}
+
+/** A group is named after the place in the dialplan that rings all of its members, however many virtual halves are before it. */
+function addGroup(state: TrackerState, call: Call, party: Channel, members: readonly Stage[]): Stage {
+  const [first = [], ...others] = members.map(({ legs }) => diallersOf(state, channelOf(state, legs[0] ?? null)))
+  const dialler = channelOf(state, first.find((id) => others.every((ids) => ids.includes(id))) ?? null) ?? party
+  const group = addStage(state, call, {
+    kind: 'group',
+    target: destination(dialler.dialled) ?? destination(party.dialled) ?? call.to.number,
+    source: party.id,
+    name: null,
+    startedUs: members[0]?.startedUs ?? null,
+  })
+  group.dialler = dialler.id
+  return group
+}
+
+const MAX_NESTING = 16
+
+/** The channels that dialled a leg, from the nearest to the party that all of it is for. */
+function diallersOf(state: TrackerState, leg: Channel | undefined): string[] {
+  const ids: string[] = []
+  let channel = leg
+  while (channel !== undefined && ids.length < MAX_NESTING) {
+    const source = channelOf(state, channel.dial?.source ?? null)
+    if (source === undefined) return ids
+    ids.push(source.id)
+    channel = isVirtual(source) ? channelOf(state, source.pair) : undefined
+  }
+  return ids
+}
+
+/** The queue in which this party still waits: who is dialled now is dialled by it. */
+export function openQueue(call: Call, party: Channel): Stage | undefined {
+  return call.queues
+    .filter((one) => one.leftUs === null && one.answeredUs === null)
+    .map((one) => stageOf(call, one.stageId))
+    .find((stage) => stage !== undefined && !stage.ended && stage.source === party.id)
+}
+
+function legsRinging(state: TrackerState, stage: Stage): boolean {
+  return stage.legs.some((id) => {
+    const leg = channelOf(state, id)
+    return leg !== undefined && isUp(leg) && leg.dial?.endedUs === null
+  })
+}

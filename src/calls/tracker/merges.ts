@@ -1,0 +1,99 @@
+import { rfc3339 } from '../../lib/time.ts'
+import type { CallRecord } from '../event.ts'
+import { channelOf, channelsOf, claimLinkedId, dropCall, endConsultation, place, stageOf, touch } from './calls.ts'
+import type { Call, TrackerState } from './state.ts'
+import { isUp, isVirtual } from './state.ts'
+import { callView, keptRecordings, stagesView } from './view.ts'
+
+/** Calls that become one. The older call survives, with its id; what was open in the other goes on in it. */
+
+/** Receivers know of `from`, and learn of its merging from the transfer itself. */
+export const endsInside = (from: Call, into: Call): boolean => from.told && from.account === into.account
+
+/** An attended transfer, which names both calls, makes them one: nothing more is emitted of `from`. */
+export function mergeTransferred(state: TrackerState, from: Call, into: Call): void {
+  if (isOver(from) || isOver(into)) return
+  state.merged.push({ account: from.account, record: mergedRecord(state, from, into) })
+  moveInto(state, from, into)
+  dropCall(state, from)
+  state.dirty.delete(from.id)
+}
+
+/** Two calls become one in any other way: `from`, where it was emitted, ends at once, so that no card stays open. */
+export function merge(state: TrackerState, from: Call, into: Call): void {
+  if (from === into || isOver(from) || isOver(into)) return
+  // Stages that are not over go on in the other call: what is emitted of this one shows them as they are now.
+  const asOfNow = from.stages.map((stage) => ({ ...stage }))
+  const ended = from.recordings.filter((one) => one.endedUs !== null)
+  from.recordings = from.recordings.filter((one) => one.endedUs === null)
+  moveInto(state, from, into)
+  if (!from.told) {
+    into.recordings.push(...ended)
+    dropCall(state, from)
+    state.dirty.delete(from.id)
+    return
+  }
+  endConsultation(state, from)
+  Object.assign(from, { stages: asOfNow, queues: [], recordings: ended, transfers: [] })
+  from.mergedInto = { id: from.account === into.account ? into.id : null, result: null }
+  from.endedUs = state.atUs
+  from.endDueUs = state.nowUs
+  touch(state, from)
+}
+
+/** Its end was emitted, or is about to be. */
+export const isOver = (call: Call): boolean => call.ended || call.mergedInto !== null
+
+function moveInto(state: TrackerState, from: Call, into: Call): void {
+  const openQueues = from.queues.filter((queue) => stageOf(from, queue.stageId)?.ended === false)
+  const openStages = from.stages.filter((stage) => !stage.ended || !stage.told.ended)
+  for (const channel of channelsOf(state, from)) {
+    // Halves through which somebody was asked are plumbing of the one call from now on.
+    if (isVirtual(channel)) channel.adopted = true
+    place(state, channel, into)
+  }
+  into.stages.push(...openStages)
+  into.queues.push(...openQueues)
+  into.recordings.push(...from.recordings)
+  into.transferred.push(...from.transferred)
+  into.transfers.push(...from.transfers)
+  into.recorded ||= from.recorded
+  into.partial ||= from.partial
+  into.variables = { ...from.variables, ...into.variables }
+  if (from.account === into.account) into.mergedFrom.push(...(from.told ? [from.id] : []), ...from.mergedFrom)
+  if (into.direction === null) inheritBeginning(from, into)
+  for (const linkedId of from.linkedIds) claimLinkedId(state, into, linkedId)
+  for (const stage of openStages) {
+    // Who was rung for the transferer is rung for the transferred party from now on.
+    stage.source = replaced(state, into, stage.source)
+  }
+  into.endDueUs = null
+  touch(state, into)
+}
+
+/** What is kept of a call that ends here, inside another. */
+function mergedRecord(state: TrackerState, from: Call, into: Call): CallRecord {
+  const call = {
+    ...callView(state, from),
+    merged_into: into.id,
+    state: 'ended' as const,
+    ended_at: rfc3339(state.atUs),
+  }
+  return { call, stages: stagesView(from), recordings: keptRecordings(from) }
+}
+
+/** A call of plumbing alone becomes one by what is merged into it. */
+function inheritBeginning(from: Call, into: Call): void {
+  into.direction = from.direction
+  into.settled = from.settled
+  into.root = from.root
+  into.from = from.from
+  into.to = from.to
+  into.did = from.did
+}
+
+function replaced(state: TrackerState, call: Call, source: string | null): string | null {
+  const channel = channelOf(state, source)
+  if (channel !== undefined && isUp(channel) && !isVirtual(channel) && channel.id === call.root) return source
+  return call.root ?? source
+}

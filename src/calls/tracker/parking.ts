@@ -1,0 +1,57 @@
+import type { At, ChannelSignal } from '../signal.ts'
+import { callOf, channelOf, touch } from './calls.ts'
+import { partyOn } from './parties.ts'
+import type { Call, Channel, TrackerState } from './state.ts'
+import { partyOf, partyOfNumber } from './state.ts'
+
+/** Parking is a blind transfer, which PBXs tell of or not: one-touch parking they do not. */
+
+/** The PBX's own word of the transfer comes with the parking; after this there is none. */
+const PARKING_SETTLE_US = 300_000
+
+export function park(state: TrackerState, at: At & Extract<ChannelSignal, { kind: 'parked' }>, channel: Channel): void {
+  channel.slot = at.slot
+  state.parked.add(channel.id)
+  const call = callOf(state, channel)
+  const parked = partyOn(state, channel)
+  if (call === undefined || parked === undefined || at.parker === null) return
+  const by = channelOf(state, parked.talked.at(-1) ?? null)
+  // A dialplan may park a caller too: then nobody that it talked with did.
+  if (
+    by?.endpoint.kind !== 'extension' ||
+    by.endpoint.number !== at.parker.number ||
+    (by.dial?.leftUs ?? null) !== null
+  )
+    return
+  const dueUs = state.nowUs + PARKING_SETTLE_US
+  call.parking = { by: by.id, transferee: parked.id, to: at.to, atUs: at.atUs, dueUs }
+  touch(state, call)
+}
+
+export function unpark(state: TrackerState, channel: Channel): void {
+  channel.slot = null
+  state.parked.delete(channel.id)
+}
+
+/** Whether somebody is parked where this dials. */
+export const isParkedAt = (state: TrackerState, dialled: string): boolean =>
+  [...state.parked].some((id) => channelOf(state, id)?.slot === dialled)
+
+/** Nothing was told of the transfer in time: the parking itself is it. */
+export function settleParking(state: TrackerState, call: Call): void {
+  const { parking } = call
+  if (parking === null || state.nowUs < parking.dueUs) return
+  call.parking = null
+  const by = channelOf(state, parking.by)
+  const transferee = channelOf(state, parking.transferee)
+  if (by === undefined || transferee === undefined) return
+  call.transfers.push({
+    kind: 'blind',
+    by: partyOf(by.endpoint),
+    transferee: partyOf(transferee.endpoint),
+    to: partyOfNumber(parking.to, state.extensions.has(parking.to)),
+    otherCallId: null,
+    atUs: parking.atUs,
+  })
+  if (by.dial !== null && by.dial.answeredUs !== null) by.dial.leftUs ??= parking.atUs
+}

@@ -1,0 +1,39 @@
+import { callOf, channelOf, heardBy, place } from './calls.ts'
+import { assignStage } from './dial-stages.ts'
+import { isOver, merge } from './merges.ts'
+import type { Call, Channel, TrackerState } from './state.ts'
+import { isUp } from './state.ts'
+
+/**
+ * A transfer to somebody who does not answer: the PBX rings the transferer back (or the target again) for the party that waits. It makes such
+ * a channel for no call, like any other that it originates; whom it rings, and the number it shows, tell for whom it is.
+ */
+export function recall(state: TrackerState, dest: Channel): boolean {
+  const { number } = dest.endpoint
+  if (number === null) return false
+  for (const call of state.calls.values()) {
+    const waiting = waitingParty(state, call)
+    if (waiting === undefined || waiting === dest) continue
+    const { by, to } = call.recall ?? { by: null, to: null }
+    if (number !== by && number !== to) continue
+    if (dest.shown !== null && waiting.endpoint.number !== null && dest.shown !== waiting.endpoint.number) continue
+    const own = callOf(state, dest)
+    if (own !== undefined && own !== call) {
+      if (own.told) continue
+      merge(state, own, call)
+    }
+    place(state, dest, call)
+    assignStage(state, call, dest, waiting, false)
+    return true
+  }
+  return false
+}
+
+/** The party that was transferred and talks to nobody: whoever left the call is no company. */
+function waitingParty(state: TrackerState, call: Call): Channel | undefined {
+  if (call.recall === null || isOver(call)) return undefined
+  const waiting = channelOf(state, call.recall.waiting)
+  if (waiting === undefined || !isUp(waiting) || callOf(state, waiting) !== call) return undefined
+  const isAlone = heardBy(state, waiting).every((other) => other.dial?.leftUs !== null && other.dial !== null)
+  return isAlone ? waiting : undefined
+}

@@ -1,0 +1,33 @@
+import type { ChannelSignal } from '../../calls/signal.ts'
+import { cleanText } from '../text.ts'
+import type { AmiContext } from './context.ts'
+import { endpointOf } from './dialstring.ts'
+import type { AmiFrame } from './frame.ts'
+
+/** A call that is parked: by a transfer, by a feature code, or by the dialplan (then the parker is the parked channel itself). */
+export function parkedCall(context: AmiContext, frame: AmiFrame): ChannelSignal[] {
+  const id = frame.get('ParkeeUniqueid')
+  const slot = frame.get('ParkingSpace')
+  const lot = frame.get('Parkinglot')
+  const sentTo = context.sentTo.get(id)
+  if (sentTo !== undefined) context.lots.set(lot, sentTo)
+  context.sentTo.delete(id)
+  const parker = frame.get('ParkerDialString')
+  const { name } = endpointOf(parker)
+  const isItself = endpointOf(frame.get('ParkeeChannel')).name === name
+  return [
+    {
+      kind: 'parked',
+      id,
+      slot: cleanText(slot) ?? '',
+      parker: parker === '' || isItself ? null : context.naming.named(name, null),
+      to: cleanText(context.lots.get(lot) ?? lotOf(slot)) ?? '',
+    },
+  ]
+}
+
+/** What parks somebody in the lot of this place, as lots are numbered everywhere: 701 to 720 by 700, 71 to 78 by 70. */
+function lotOf(slot: string): string {
+  const zeros = slot.length > 2 ? 2 : 1
+  return slot.slice(0, -zeros) + '0'.repeat(zeros)
+}
