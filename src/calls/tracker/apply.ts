@@ -189,8 +189,7 @@ function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   const call = callOf(state, channel)
   if (call === undefined) return
   for (const stage of call.stages) {
-    const dialler = stage.dialler ?? stage.source
-    if (stage.kind === 'group' && dialler === channel.id && !stage.ended) stage.target = place
+    if (stage.kind === 'group' && stage.dialler === channel.id && !stage.ended) stage.target = place
   }
   // Who called whom is what was said first: later places are the dialplan's.
   if (isFirst && !call.told && call.root === channel.id) beginDirection(call, channel)

@@ -94,6 +94,7 @@ function inheritBeginning(from: Call, into: Call): void {
 
 function replaced(state: TrackerState, call: Call, source: string | null): string | null {
   const channel = channelOf(state, source)
-  if (channel !== undefined && isUp(channel) && !isVirtual(channel) && channel.id === call.root) return source
+  const stays = source === call.root || source === call.recall?.waiting
+  if (stays && channel !== undefined && isUp(channel) && !isVirtual(channel)) return source
   return call.root ?? source
 }

@@ -36,8 +36,8 @@ export function partyOn(
   except: readonly Channel[] = [],
 ): Channel | undefined {
   if (channel === undefined || !isVirtual(channel)) return channel
-  const isOther = (one: Channel): boolean => !except.includes(one)
-  return behind(state, channel).find(isOther) ?? heardBy(state, channel).find(isOther)
+  const parties = channelOf(state, channel.pair) === undefined ? heardBy(state, channel) : behind(state, channel)
+  return parties.find((one) => !except.includes(one))
 }
 
 /** More than any transfer looks back. */

@@ -16,7 +16,7 @@ export function recall(state: TrackerState, dest: Channel): boolean {
     if (waiting === undefined || waiting === dest) continue
     const { by, to } = call.recall ?? { by: null, to: null }
     if (number !== by && number !== to) continue
-    if (dest.shown !== null && waiting.endpoint.number !== null && dest.shown !== waiting.endpoint.number) continue
+    if (!isSameNumber(dest.shown, waiting.endpoint.number)) continue
     const own = callOf(state, dest)
     if (own !== undefined && own !== call) {
       if (own.told) continue
@@ -36,4 +36,9 @@ function waitingParty(state: TrackerState, call: Call): Channel | undefined {
   if (waiting === undefined || !isUp(waiting) || callOf(state, waiting) !== call) return undefined
   const isAlone = heardBy(state, waiting).every((other) => other.dial?.leftUs !== null && other.dial !== null)
   return isAlone ? waiting : undefined
+}
+
+/** Of an outbound call the number that is shown may have the access code before it; what is not known is no other. */
+function isSameNumber(one: string | null, other: string | null): boolean {
+  return one === null || other === null || one.endsWith(other) || other.endsWith(one)
 }

@@ -88,11 +88,11 @@ export function attendedTransfer(state: TrackerState, at: At, told: Attended): v
     })
   }
   if (told.stays !== true) for (const one of [...transferers, parties.by]) leave(one, at)
+  for (const call of [first, ...rest]) handOver(call, transferers, parties)
   for (const call of rest) {
     if (isTransfer && call === other && endsInside(call, first)) mergeTransferred(state, call, first)
     else merge(state, call, first)
   }
-  handOver(first, transferers, parties)
   for (const party of [parties.transferee, parties.to]) enter(state, party, at)
   first.hungUpBy = null
   touch(state, first)
@@ -120,7 +120,10 @@ function handOver(call: Call, transferers: readonly Channel[], { by, transferee,
   if (transferee === undefined) return
   const ids = new Set(transferers.map(({ id }) => id))
   for (const stage of call.stages) {
-    if (!stage.ended && !stage.answered && stage.source !== null && ids.has(stage.source)) stage.source = transferee.id
+    if (stage.ended || stage.answered || stage.source === null || !ids.has(stage.source)) continue
+    stage.source = transferee.id
+    // Its place in the dialplan is not where the transferee is.
+    stage.dialler = null
   }
   call.recall = { by: by?.endpoint.number ?? null, to: to?.endpoint.number ?? null, waiting: transferee.id }
 }
@@ -138,7 +141,8 @@ const older = (a: Call, b: Call): number => (a.startedUs ?? 0) - (b.startedUs ??
 function targetOf(state: TrackerState, call: Call, transferers: readonly Channel[]): Party {
   const ids = new Set(transferers.map((one) => one.id))
   const open = call.stages.filter((stage) => !stage.ended && stage.source !== null && ids.has(stage.source))
-  const stage = open.findLast((one) => one.kind === 'queue' || one.kind === 'group') ?? open.at(-1)
+  const answered = open.findLast((one) => one.answered)
+  const stage = answered ?? open.findLast((one) => one.kind === 'queue' || one.kind === 'group') ?? open.at(-1)
   if (stage?.kind === 'group' && stage.target !== null) return partyOfNumber(stage.target)
   const leg = channelOf(state, stage?.legs[0] ?? null)
   if (leg !== undefined) return partyOf(leg.endpoint)
