@@ -70,7 +70,8 @@ function tellCall(state: TrackerState, call: Call, told: Told[]): void {
 function isStartDue(state: TrackerState, call: Call): boolean {
   if (call.direction === null) return false
   if (call.settled) return true
-  if (call.customerFirst) return isDue(state, call.startDueUs) || isDue(state, call.endDueUs)
+  // Who of a queue will take it is not known for long.
+  if (call.customerFirst) return call.queues.length > 0 || isDue(state, call.startDueUs) || isDue(state, call.endDueUs)
   if (call.clickToCall) return true
   if (call.stages.some((stage) => stage.rang || stage.answered)) return true
   if (call.endDueUs !== null && state.nowUs >= call.endDueUs) return true

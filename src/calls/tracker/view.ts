@@ -90,7 +90,8 @@ function handlerOf(state: TrackerState, stage: Stage): Handler {
 
 /** Of an outbound call who made it comes first. */
 function callerAsHandler(state: TrackerState, call: Call): Handler | undefined {
-  if (call.direction !== 'outbound' || call.from.extension === null) return undefined
+  // Of the agent of a call-back it is known by a stage of its own whether it answered.
+  if (call.direction !== 'outbound' || call.from.extension === null || call.customerFirst) return undefined
   const root = channelOf(state, call.root)
   return { party: call.from, enteredUs: 0, untilUs: root?.dial?.leftUs ?? root?.goneUs ?? STILL }
 }

@@ -30,27 +30,57 @@ const BY_CODE: Readonly<Record<number, StageResult>> = {
   26: 'answered_elsewhere',
   27: 'unavailable',
   28: 'unavailable',
+  29: 'unavailable',
   34: 'congestion',
   38: 'congestion',
   41: 'congestion',
   42: 'congestion',
+  43: 'congestion',
   44: 'congestion',
   47: 'congestion',
+  52: 'rejected',
+  54: 'rejected',
+  57: 'unavailable',
+  58: 'unavailable',
+  63: 'unavailable',
+  65: 'unavailable',
+  66: 'unavailable',
+  69: 'unavailable',
+  79: 'unavailable',
+  88: 'unavailable',
+  95: 'unavailable',
   102: 'unavailable',
+  111: 'unavailable',
 }
 
 export const resultOfCode = (code: number | null): StageResult => (code === null ? 'other' : (BY_CODE[code] ?? 'other'))
 
+/** What a SIP answer that has no cause of its own (Asterisk says 127, "interworking") means; 487 is our own cancelling. */
+function refusal(techCause: string): StageResult | undefined {
+  if (!/^[4-6]\d\d$/.test(techCause) || techCause === '487') return undefined
+  return techCause === '607' || techCause === '608' ? 'rejected' : 'unavailable'
+}
+
+/** A phone that gives up by itself after it rang was not answered; one that says so at once cannot be reached. */
+function said(code: number | null, refused: StageResult | undefined, rang: boolean): StageResult {
+  return code === NO_ANSWER && refused !== undefined && !rang ? refused : resultOfCode(code)
+}
+
 /** Normal clearing, "unknown" and "interworking" are what a channel gets that the PBX itself takes down. */
 const WITHDRAWN: ReadonlySet<number> = new Set([0, 16, 127])
 
-export function endOf(cause: string): End {
+const NO_ANSWER = 19
+
+/** `techCause` is the answer of the far end in the words of its protocol (a SIP code), where this Asterisk tells it. */
+export function endOf(cause: string, techCause = '', rang = false): End {
   const code = /^\d+$/.test(cause) ? Number(cause) : null
-  const withdrawn = code === null || WITHDRAWN.has(code)
+  const refused = refusal(techCause)
+  const withdrawn = refused === undefined && (code === null || WITHDRAWN.has(code))
+  const known = resultOfCode(code)
   return {
     code: code === 0 ? null : code,
     // A dial that the PBX takes down by itself, with nobody else to answer it, was not answered.
-    result: withdrawn ? 'no_answer' : resultOfCode(code),
+    result: withdrawn ? 'no_answer' : known !== 'other' ? said(code, refused, rang) : (refused ?? known),
     withdrawn,
     mayTransfer: false,
     forwardedTo: null,

@@ -19,6 +19,8 @@ export type Known = {
   /** Of the channels of the Dial that runs: those that nobody answered, as it said. */
   unanswered: string[]
   path: string | null
+  /** It rang: what it says then is another thing than at once. */
+  rang: boolean
 }
 
 export type AmiContext = {

@@ -30,9 +30,15 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
   ]
 }
 
-export function dialState(_context: AmiContext, frame: AmiFrame): ChannelSignal[] {
+export function dialState(context: AmiContext, frame: AmiFrame): ChannelSignal[] {
   const status = frame.get('DialStatus')
-  return status === 'RINGING' || status === 'PROGRESS' ? [{ kind: 'ringing', id: frame.get('DestUniqueid') }] : []
+  return status === 'RINGING' || status === 'PROGRESS' ? ringing(context, frame.get('DestUniqueid')) : []
+}
+
+export function ringing(context: AmiContext, id: string): ChannelSignal[] {
+  const known = context.channels.get(id)
+  if (known !== undefined) known.rang = true
+  return [{ kind: 'ringing', id }]
 }
 
 export function dialEnd(context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {

@@ -49,6 +49,7 @@ function listedChannel(context: AmiContext, id: string, rows: readonly AmiFrame[
       begun: new Set(),
       unanswered: [],
       path: null,
+      rang: false,
     })
   }
   const known = callee && !/^\d{2,6}$/.test(endpoint) && !/^\d{2,6}$/.test(number)

@@ -24,6 +24,7 @@ export function newchannel(context: AmiContext, frame: AmiFrame, id: string): Ch
     begun: new Set(),
     unanswered: [],
     path: null,
+    rang: false,
   }
   context.channels.set(id, known)
   const endpoint = local

@@ -61,6 +61,7 @@ const SHAPES: Readonly<Record<string, Shape>> = {
     maybe: ['Transferee', 'TransferTarget', 'LocalOne', 'LocalTwo'],
   },
   Pickup: { channels: ['', 'Target'] },
+  ParkedCall: { channels: ['Parkee'], holds: ['ParkingSpace'], next: { ParkerDialString: 'Parkinglot' } },
   UnParkedCall: { channels: ['Parkee', 'Retriever'], next: { ParkerDialString: 'Parkinglot' } },
   QueueCallerJoin: ONE,
   QueueCallerLeave: ONE,

@@ -4,7 +4,7 @@ import { createStamps } from '../stamps.ts'
 import { cleanText } from '../text.ts'
 import { endOf } from './causes.ts'
 import { type AmiContext, moved, variable } from './context.ts'
-import { dialBegin, dialEnd, dialState, dialStatus } from './dials.ts'
+import { dialBegin, dialEnd, dialState, dialStatus, ringing } from './dials.ts'
 import { readDialTargets } from './dialstring.ts'
 import type { AmiFrame } from './frame.ts'
 import { listedChannels } from './listed.ts'
@@ -111,9 +111,9 @@ function refresh(context: AmiContext, frame: AmiFrame, id: string): ChannelSigna
   return signals
 }
 
-function newstate(_context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+function newstate(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const state = frame.get('ChannelState')
-  if (state === '5') return [{ kind: 'ringing', id }]
+  if (state === '5') return ringing(context, id)
   return state === '6' ? [{ kind: 'up', id }] : []
 }
 
@@ -226,7 +226,7 @@ function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
   context.sentTo.delete(id)
   if (known?.local === true) context.halves.delete(known.name.slice(0, -2))
   for (const name of context.variables) context.told.delete(`${id} ${name}`)
-  return [{ kind: 'hangup', id, end: endOf(frame.get('Cause')) }]
+  return [{ kind: 'hangup', id, end: endOf(frame.get('Cause'), frame.get('TechCause'), known?.rang) }]
 }
 
 /** Before the answer a party that gives up has no cause, or one of these; any other is what it was refused with. */
