@@ -15,7 +15,11 @@ const EMAIL = 'ada@example.com'
 const HOSTILE_NAME = 'A<b id=x>'
 const NAMELESS = /(CallerIDNum: 15551230001\r\nCallerIDName: )<unknown>/g
 const HOSTILE_RESPONSE = '<script>window.taken = 1</script><img src="http://other.example/x.png">'
-const WIDTHS = { desktop: { width: 1_360, height: 850 }, phone: { width: 390, height: 844 } } as const
+const WIDTHS = {
+  desktop: { width: 1_360, height: 850 },
+  phone: { width: 390, height: 844 },
+  narrow: { width: 320, height: 640 },
+} as const
 
 /** The recorded call, from a caller whose name is markup. */
 function hostileRecording(folder: string): string {
@@ -242,6 +246,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     ['desktop', 'dark'],
     ['phone', 'light'],
     ['phone', 'dark'],
+    ['narrow', 'light'],
   ] as const)(
     'no view on a %s in the %s theme has an accessibility fault or is too wide',
     async (width, colorScheme) => {
@@ -253,6 +258,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
         ['#/webhooks', '.webhook-row'],
         ['#/deliveries', 'table'],
         ['#/calls', 'table'],
+        ['#/account', '.tokens'],
       ] as const) {
         await open(hash)
         await page.locator(landmark).first().waitFor()
@@ -262,10 +268,6 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
         )
         expect([hash, tooWide]).toEqual([hash, 0])
       }
-      await page.getByRole('button', { name: 'Account' }).click()
-      await page.getByRole('dialog', { name: 'Account' }).getByText(EMAIL).waitFor()
-      expect(await accessibilityFaults(page)).toEqual([])
-      await page.keyboard.press('Escape')
     },
   )
 
@@ -285,6 +287,49 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     await page.getByText('Unsaved changes').waitFor()
     await page.keyboard.press('Space')
     await page.getByText('Unsaved changes').waitFor({ state: 'detached' })
+  })
+
+  test.each(['Escape', 'Close', 'Done'])('the focus returns to what opened a dialog, closed with %s', async (how) => {
+    const { page } = seen
+    await open('#/webhooks')
+    const opener = page.getByRole('button', { name: `Send a test to ${good.url}/crm` })
+    await opener.click()
+    const dialog = page.getByRole('dialog', { name: 'Test request' })
+    await dialog.getByText('Received').waitFor()
+    if (how === 'Escape') await page.keyboard.press('Escape')
+    else await dialog.getByRole('button', { name: how }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await opener.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
+  })
+
+  test('a URL that is listed twice is pointed out on both its rows', async () => {
+    const { page } = seen
+    await open('#/webhooks')
+    await page.getByRole('button', { name: 'Add webhook' }).click()
+    await page.getByPlaceholder('https://').last().fill(`${good.url}/crm`)
+    const warnings = page.getByText('This URL is listed 2 times')
+    await warnings.nth(1).waitFor()
+    await page.getByRole('button', { name: 'Discard' }).click()
+    await warnings.first().waitFor({ state: 'detached' })
+  })
+
+  test('an API token is made, shown once, and revoked', async () => {
+    const { page } = seen
+    await page.getByRole('link', { name: 'Account' }).click()
+    await page.getByLabel('New API token, for').fill('CRM sync')
+    await page.getByRole('button', { name: 'Create' }).click()
+    const token = (await page.getByRole('region', { name: 'the API token' }).textContent()) ?? ''
+    expect((await ask(app, 'GET', '/auth/me', { token: token.trim() })).status).toBe(200)
+    expect(await accessibilityFaults(page)).toEqual([])
+    await open('#/live')
+    await open('#/account')
+    const row = page.locator('.tokens li').filter({ hasText: 'CRM sync' })
+    await row.getByText('last used').waitFor()
+    expect(await page.content()).not.toContain(token.trim())
+    await row.getByRole('button', { name: 'Revoke CRM sync' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+    await row.waitFor({ state: 'detached' })
+    expect((await ask(app, 'GET', '/auth/me', { token: token.trim() })).status).toBe(401)
   })
 
   test('the theme that is chosen holds, whatever the system has', async () => {
@@ -314,14 +359,19 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     await page.getByText('Unsaved changes').waitFor({ state: 'detached' })
   })
 
-  test('after the service was away the page comes back by itself', async () => {
+  test('after the service was away the page comes back by itself, and its errors go', async () => {
     const { page } = seen
-    await open('#/live')
+    await open('#/deliveries')
+    await page.locator('tbody tr').first().waitFor()
     const port = new URL(app.url).port
     await app.stop()
     await page.getByText('Reconnecting…').waitFor()
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    const error = page.getByRole('alert').filter({ hasText: 'Hookswitch does not answer' })
+    await error.waitFor()
     app = await startServe({ cwd: folder.path, args: ['--listen', `127.0.0.1:${port}`] })
     await page.getByText('Connected', { exact: true }).waitFor()
+    await error.waitFor({ state: 'detached' })
   })
 
   test('times are in the zone of the reader', async () => {
@@ -335,24 +385,43 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
 
   test('the password is changed; logging out ends the token and shows the form', async () => {
     const { page } = seen
-    await page.getByRole('button', { name: 'Account' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Account' })
+    await page.getByRole('link', { name: 'Account' }).click()
+    const form = page.getByRole('region', { name: 'Change the password' })
     const change = async (old: string) => {
-      await dialog.getByLabel('Current password').fill(old)
-      await dialog.getByLabel('New password', { exact: true }).fill('another one')
-      await dialog.getByLabel('New password again').fill('another one')
-      await dialog.getByRole('button', { name: 'Change password' }).click()
+      await form.getByLabel('Current password').fill(old)
+      await form.getByLabel('New password', { exact: true }).fill('another one')
+      await form.getByLabel('New password again').fill('another one')
+      await form.getByRole('button', { name: 'Change password' }).click()
     }
+    const before = await page.evaluate("sessionStorage.getItem('hookswitch.token')")
     await change('wrong password')
-    await dialog.getByRole('alert').waitFor()
+    await form.getByRole('alert').waitFor()
     await change(PASSWORD)
     await page.getByText('Password changed.').waitFor()
+    // The page has a new token: the one before it must not stay behind.
+    expect((await ask(app, 'GET', '/auth/me', { token: String(before) })).status).toBe(401)
     const held = await page.evaluate("sessionStorage.getItem('hookswitch.token')")
     await page.getByRole('button', { name: 'Log out' }).click()
-    await page.getByLabel('Password').waitFor()
+    await page.getByRole('button', { name: 'Log in' }).waitFor()
     expect(await accessibilityFaults(page)).toEqual([])
     expect((await ask(app, 'GET', '/auth/me', { token: String(held) })).status).toBe(401)
     expect(await page.evaluate('sessionStorage.length')).toBe(0)
+  })
+
+  test('who stays logged in is logged in in new tabs, and logged out in all of them', async () => {
+    const { page } = seen
+    await page.getByLabel('E-mail').fill(EMAIL)
+    await page.getByLabel('Password').fill('another one')
+    await page.getByLabel('Stay logged in').check()
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('Connected', { exact: true }).waitFor()
+    const other = await page.context().newPage()
+    await other.goto(app.url)
+    await other.getByText('Connected', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await other.getByText('You logged out in another tab.').waitFor()
+    await other.close()
+    expect(await page.evaluate("localStorage.getItem('hookswitch.token')")).toBeNull()
   })
 
   test('nothing came from another host, nothing was refused by the policy, and no script failed', () => {

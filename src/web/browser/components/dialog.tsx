@@ -11,8 +11,13 @@ export function Dialog({ title, onClose, children, wide = false }: DialogProps) 
   useEffect(() => {
     const dialog = element.current
     if (dialog === null) return
+    const opener = document.activeElement
     if (!dialog.open) dialog.showModal()
-    return () => dialog.close()
+    return () => {
+      dialog.close()
+      // The browser gives the focus back only from a dialog that is still in the document, and this one has left it.
+      if (opener instanceof HTMLElement && opener.isConnected) opener.focus()
+    }
   }, [])
   return (
     <dialog

@@ -1,7 +1,7 @@
 import type { Call, CallRecord } from '../../../calls/event.ts'
 import type { Delivery } from '../../../deliveries/model.ts'
 
-export type { AuthUser as User } from '../../../auth/model.ts'
+export type { AuthUser as User, NamedToken, TokenInfo } from '../../../auth/model.ts'
 export type { Call, CallRecord, Party, Recording, Stage, Transfer } from '../../../calls/event.ts'
 export type {
   Delivery,

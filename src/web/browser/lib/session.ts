@@ -1,27 +1,41 @@
 import { observable } from './observable.ts'
 
 /**
- * The access token lives in this tab's sessionStorage: it survives a reload, no other origin (another port of this host
- * neither) and no other tab can read it, and unlike a cookie it is never sent by itself, so no other site can use it.
- * On this origin only our own scripts run: the Content-Security-Policy allows no inline and no foreign ones.
+ * The access token is kept in this tab's sessionStorage, or with "Stay logged in" in the browser's localStorage, for new tabs too. No
+ * other origin (another port of this host neither) can read either, and unlike a cookie the token is never sent by itself, so no other
+ * site can use it. On this origin only our own scripts run: the Content-Security-Policy allows no inline and no foreign ones.
  */
 const KEY = 'hookswitch.token'
 
-export const accessToken = observable<string | null>(sessionStorage.getItem(KEY))
+export const accessToken = observable<string | null>(sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY))
 
 /** The reason why the login form is shown, if there is one to give. */
 export const loginNotice = observable<string | null>(null)
 
-/** Keeps the token for later requests, which logs the page in. */
-export function saveToken(token: string): void {
-  sessionStorage.setItem(KEY, token)
+/** Logs in with this token; `stay` keeps it for new tabs and after the browser was closed. */
+export function logInWith(token: string, stay: boolean): void {
+  const storage = stay ? localStorage : sessionStorage
+  storage.setItem(KEY, token)
   loginNotice.set(null)
   accessToken.set(token)
+}
+
+/** Replaces the token where it is kept. */
+export function replaceToken(token: string): void {
+  logInWith(token, sessionStorage.getItem(KEY) === null)
 }
 
 /** Forgets the token, which leads back to the login form with this notice. */
 export function clearToken(notice: string | null): void {
   sessionStorage.removeItem(KEY)
+  localStorage.removeItem(KEY)
   loginNotice.set(notice)
   accessToken.set(null)
 }
+
+// Logging in or out in another tab, where the token is shared with it.
+addEventListener('storage', ({ key, newValue }: StorageEvent) => {
+  if (key !== KEY || sessionStorage.getItem(KEY) !== null) return
+  loginNotice.set(newValue === null ? 'You logged out in another tab.' : null)
+  accessToken.set(newValue)
+})

@@ -1,12 +1,12 @@
 import type { VNode } from 'preact'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { Icon, type IconName, Logo } from '../components/icon.tsx'
 import { request } from '../lib/api.ts'
 import { connectionState, overview } from '../lib/connection.ts'
 import { useObservable } from '../lib/observable.ts'
 import { currentRoute, routeHref } from '../lib/router.ts'
 import { clearToken } from '../lib/session.ts'
-import { AccountDialog } from './account-dialog.tsx'
+import { AccountView } from './account-view.tsx'
 import { CallDetail } from './call-detail.tsx'
 import { CallList } from './call-list.tsx'
 import { DeliveryDetailView } from './delivery-detail.tsx'
@@ -35,13 +35,13 @@ const VIEWS: readonly [View, ...View[]] = [
     detail: (id) => <CallDetail key={id} id={id} />,
   },
 ]
+const ACCOUNT: View = { name: 'account', title: 'Account', icon: 'user', list: () => <AccountView /> }
 
 /** Shows the frame of the page, with the navigation and the view that is open. */
 export function AppShell() {
   const route = useObservable(currentRoute)
-  const [accountOpen, setAccountOpen] = useState(false)
   const main = useRef<HTMLElement>(null)
-  const view = VIEWS.find(({ name }) => name === route.view) ?? VIEWS[0]
+  const view = [...VIEWS, ACCOUNT].find(({ name }) => name === route.view) ?? VIEWS[0]
   const isFirst = useRef(true)
   useEffect(() => {
     document.title = `${view.title} · Hookswitch`
@@ -62,7 +62,7 @@ export function AppShell() {
         </a>
         <nav aria-label="Views">
           {VIEWS.map(({ name, title, icon }) => (
-            <a key={name} href={routeHref(name)} {...(name === view.name ? { 'aria-current': 'page' as const } : {})}>
+            <a key={name} href={routeHref(name)} {...current(name, view)}>
               <Icon name={icon} />
               <span>{title}</span>
               {name === 'webhooks' ? <DownCount /> : null}
@@ -75,10 +75,10 @@ export function AppShell() {
             <Icon name="book" />
             <span>API docs</span>
           </a>
-          <button type="button" class="sidebar-link" onClick={() => setAccountOpen(true)}>
+          <a class="sidebar-link" href={routeHref('account')} {...current('account', view)}>
             <Icon name="user" />
             <span>Account</span>
-          </button>
+          </a>
           <button type="button" class="sidebar-link" onClick={logOut}>
             <Icon name="exit" />
             <span>Log out</span>
@@ -89,9 +89,13 @@ export function AppShell() {
       <main id="content" ref={main} tabIndex={-1}>
         {route.id !== null && view.detail !== undefined ? view.detail(route.id) : view.list()}
       </main>
-      {accountOpen ? <AccountDialog onClose={() => setAccountOpen(false)} /> : null}
     </div>
   )
+}
+
+/** Returns the attribute that marks the link to the view that is open. */
+function current(name: string, view: View): { 'aria-current'?: 'page' } {
+  return name === view.name ? { 'aria-current': 'page' } : {}
 }
 
 async function logOut(): Promise<void> {

@@ -8,7 +8,7 @@ import { routeHref } from '../lib/router.ts'
 import { EventFeed } from './event-feed.tsx'
 import { LastHourCharts } from './last-hour-charts.tsx'
 import { LiveCalls } from './live-calls.tsx'
-import { PbxStatusList } from './pbx-status.tsx'
+import { PbxErrors, PbxStatusList } from './pbx-status.tsx'
 
 /** Shows the calls that are up, the events as they occur, and the figures of the last hour. */
 export function LiveView() {
@@ -18,13 +18,19 @@ export function LiveView() {
     <div class="view live-view">
       <header class="view-head">
         <h1>Live</h1>
-        {now === null ? null : <p class="view-sub">Account {now.account}</p>}
+        {now === null ? null : (
+          <>
+            <p class="view-sub">Account {now.account}</p>
+            <PbxStatusList pbxs={now.pbxs} />
+          </>
+        )}
       </header>
       {now === null ? (
         <Loading what="the overview" />
       ) : (
         <>
           <KeyFigures now={now} calls={[...calls.values()].filter((entry) => entry.endedAtMs === null).length} />
+          <PbxErrors pbxs={now.pbxs} />
           <DownWebhooks now={now} />
         </>
       )}
@@ -32,7 +38,6 @@ export function LiveView() {
         <section class="card calls-card" aria-labelledby="calls-now">
           <header class="card-head">
             <h2 id="calls-now">Active calls</h2>
-            {now === null ? null : <PbxStatusList pbxs={now.pbxs} />}
           </header>
           {calls.size > 0 ? (
             <LiveCalls calls={[...calls.values()]} />
@@ -96,23 +101,34 @@ function KeyFigures({ now, calls }: { now: Overview; calls: number }) {
   return (
     <dl class="key-figures">
       <Figure label="Active calls" value={calls.toLocaleString()} />
-      <Figure label="Events, last hour" value={sum((minute) => minute.events).toLocaleString()} />
-      <Figure label="Delivered, last hour" value={sum((minute) => minute.delivered).toLocaleString()} />
-      <Figure label="Failed attempts" value={failed.toLocaleString()} tone={failed > 0 ? 'bad' : ''} />
-      <Figure label="Pending deliveries" value={formatPendingCount(pending)} tone={pending > 0 ? 'ring' : ''} />
+      <Figure label="Events" value={sum((minute) => minute.events).toLocaleString()} detail="last hour" />
+      <Figure label="Delivered" value={sum((minute) => minute.delivered).toLocaleString()} detail="last hour" />
       <Figure
-        label="Latency, p50 / p99"
-        value={last === undefined ? '–' : `${formatMilliseconds(last.p50_ms)} / ${formatMilliseconds(last.p99_ms)}`}
+        label="Failed attempts"
+        value={failed.toLocaleString()}
+        detail="last hour"
+        tone={failed > 0 ? 'bad' : ''}
+      />
+      <Figure label="Pending" value={formatPendingCount(pending)} tone={pending > 0 ? 'ring' : ''} />
+      <Figure
+        label="Median latency"
+        value={formatMilliseconds(last?.p50_ms ?? null)}
+        detail={last === undefined ? '' : `p99 ${formatMilliseconds(last.p99_ms)}`}
       />
     </dl>
   )
 }
 
-function Figure({ label, value, tone = '' }: { label: string; value: string; tone?: string }) {
+type FigureProps = { label: string; value: string; detail?: string; tone?: string }
+
+function Figure({ label, value, detail = '', tone = '' }: FigureProps) {
   return (
     <div class={`figure ${tone}`}>
       <dt>{label}</dt>
-      <dd>{value}</dd>
+      <dd>
+        {value}
+        {detail === '' ? null : <small>{detail}</small>}
+      </dd>
     </div>
   )
 }

@@ -4,7 +4,7 @@ import { FormField } from '../components/form-field.tsx'
 import { Logo } from '../components/icon.tsx'
 import { errorText, request } from '../lib/api.ts'
 import { useObservable } from '../lib/observable.ts'
-import { loginNotice, saveToken } from '../lib/session.ts'
+import { logInWith, loginNotice } from '../lib/session.ts'
 import { ThemeSwitch } from './theme-switch.tsx'
 
 /** Shows the login form. */
@@ -12,6 +12,7 @@ export function LoginView() {
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
   const [error, setError] = useState<string | null>(null)
+  const [stay, setStay] = useState(false)
   const [busy, setBusy] = useState(false)
   const notice = useObservable(loginNotice)
 
@@ -20,7 +21,7 @@ export function LoginView() {
     setBusy(true)
     const answer = await request<{ access_token: string }>('POST', '/auth/login', { email, password })
     setBusy(false)
-    if (answer.ok) saveToken(answer.result.access_token)
+    if (answer.ok) logInWith(answer.result.access_token, stay)
     else setError(errorText(answer))
   }
 
@@ -52,6 +53,10 @@ export function LoginView() {
             autoComplete="current-password"
             required
           />
+          <label class="check" title="In new tabs too, and after this browser was closed. Not for a shared computer.">
+            <input type="checkbox" checked={stay} onChange={(event) => setStay(event.currentTarget.checked)} />
+            Stay logged in, in new tabs too
+          </label>
           {error === null ? null : <ErrorMessage text={error} />}
           <button type="submit" class="primary block" disabled={busy}>
             {busy ? 'Logging in…' : 'Log in'}
