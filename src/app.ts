@@ -5,22 +5,16 @@ import { startPbxAlerts } from './alerts/pbxs.ts'
 import { ensureFirstUser } from './auth/first.ts'
 import { authRoutes } from './auth/routes.ts'
 import { createAuthService } from './auth/service.ts'
-import { countUsers, findAccountId } from './auth/store.ts'
 import { tokenRoutes } from './auth/token-routes.ts'
 import { createTokenService } from './auth/token-service.ts'
 import { startCallRetention } from './calls/retention.ts'
 import { callRoutes } from './calls/routes.ts'
 import { allowListOf, type Config, wrongUsage } from './config.ts'
-import { type Database, openDatabase } from './db/database.ts'
-import { startDiskWatch } from './db/disk.ts'
-import { makeFolder } from './db/folder.ts'
-import { lockFolder } from './db/lock.ts'
 import { newAttempt } from './deliveries/attempt.ts'
-import { createClock } from './deliveries/clock.ts'
+import { openClock } from './deliveries/clock.ts'
 import { startDispatcher } from './deliveries/dispatcher.ts'
 import { newEmitter } from './deliveries/emitter.ts'
 import { newJournal } from './deliveries/journal.ts'
-import type { Stored } from './deliveries/outbox.ts'
 import { startPruner } from './deliveries/pruner.ts'
 import { deliveryRoutes } from './deliveries/routes.ts'
 import { createTester } from './deliveries/sample.ts'
@@ -34,10 +28,15 @@ import { createMetrics } from './metrics/metrics.ts'
 import { metricsRoutes } from './metrics/routes.ts'
 import { openApiRoutes } from './openapi/routes.ts'
 import { startWatch } from './pbx/watch.ts'
+import type { StoredEvent } from './store/records.ts'
+import { startDiskWatch } from './store/sqlite/disk.ts'
+import { makeFolder } from './store/sqlite/folder.ts'
+import { lockFolder } from './store/sqlite/lock.ts'
+import { openSqliteStore } from './store/sqlite/store.ts'
+import type { Store } from './store/store.ts'
 import { loadAssets } from './web/assets.ts'
 import { overviewRoutes } from './web/overview.ts'
 import { pageRoutes } from './web/routes.ts'
-import { readAccountOf, readDeliveries } from './web/store.ts'
 import { startStreams, streamRoutes } from './web/stream.ts'
 import { createTally, observers } from './web/tally.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
@@ -57,36 +56,36 @@ const FOLLOWING: ReadonlySet<string> = new Set(['trace', 'debug'])
 export async function startApp(config: Config, { log, version }: { log: Log; version: string }): Promise<App> {
   makeFolder(config.dataPath)
   const lock = lockFolder(join(config.dataPath, 'lock'))
-  const db = openStore(join(config.dataPath, 'hookswitch.db'), lock)
+  const store = openStore(join(config.dataPath, 'hookswitch.db'), lock)
   let draining = false
   /** What was started, in the order in which it stops. */
   const started: { stop(): Promise<void> }[] = []
   const stop = async () => {
     draining = true
     for (const one of started) await one.stop()
-    await db.stop()
+    await store.stop()
     lock.release()
   }
   try {
-    const accounts = await accountsOf(db, config)
-    if (config.firstUser !== undefined) await ensureFirstUser(db, config.firstUser)
+    const accounts = await accountsOf(store, config)
+    if (config.firstUser !== undefined) await ensureFirstUser(store.accounts, config.firstUser)
 
     const emitter = newEmitter()
-    const clock = createClock({ db, log })
+    const clock = await openClock({ maintenance: store.maintenance, log })
     const allow = allowListOf(config.allowNets)
-    const auth = createAuthService({ db })
-    const webhooks = createWebhookService({ db, onChanged: () => emitter.emit('webhooks') })
-    db.onForeignChange(() => emitter.emit('foreign'))
+    const auth = createAuthService({ accounts: store.accounts })
+    const webhooks = createWebhookService({ webhooks: store.webhooks, onChanged: () => emitter.emit('webhooks') })
+    store.onForeignChange(() => emitter.emit('foreign'))
     emitter.on('foreign', () => auth.forget())
 
     const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
-    const tally = createTally({ emitter, accountOf: (webhookId) => readAccountOf(db.read, webhookId) })
+    const tally = createTally({ emitter })
     const metrics = createMetrics()
     const alerts = createAlerts({ url: config.alertUrl, proxy: config.proxy, log })
     // Only where it is read: it would cost every attempt.
-    const journal = FOLLOWING.has(config.logLevel) ? [newJournal(log, db.read)] : []
+    const journal = FOLLOWING.has(config.logLevel) ? [newJournal(log)] : []
     const dispatcher = startDispatcher({
-      db,
+      store,
       emitter,
       attempt,
       log,
@@ -96,29 +95,38 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       onOutage: (name, state) => alerts.say({ what: 'webhook', state, name }),
     })
     started.push(dispatcher)
-    const onStored = (stored: readonly Stored[]) => emitter.emit('stored', stored)
-    const watch = await startWatch({ db, pbxs: config.pbxs, accounts, onStored, clock, log })
+    const onStored = (stored: readonly StoredEvent[]) => emitter.emit('stored', stored)
+    const watch = await startWatch({ store, pbxs: config.pbxs, accounts, onStored, clock, log })
     started.unshift(watch)
     const deliveries = createDeliveryService({
-      db,
+      store,
       onDue: (ids) => emitter.emit('due', ids),
       onCancelled: (ids) => emitter.emit('deliveries', ids),
       steadyUs: clock.steadyUs,
     })
     const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs } = config
-    started.push(startPruner({ db, log, keepDeliveredMs, keepFailedMs, mayPrune: clock.mayPrune }))
-    started.push(startCallRetention({ db, log, keepMs: config.retentionCallsMs, mayPrune: clock.mayPrune }))
+    started.push(
+      startPruner({ maintenance: store.maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune: clock.mayPrune }),
+    )
+    started.push(
+      startCallRetention({
+        maintenance: store.maintenance,
+        log,
+        keepMs: config.retentionCallsMs,
+        mayPrune: clock.mayPrune,
+      }),
+    )
     started.push(startPbxAlerts({ status: watch.status, alerts, log }), alerts)
 
     const disk = startDiskWatch({ folder: config.dataPath, log })
     started.push(disk)
-    metrics.watch({ db, dispatcher, disk, pbxs: watch.status, unstored: watch.waiting, steadyUs: clock.steadyUs })
+    metrics.watch({ store, dispatcher, disk, pbxs: watch.status, unstored: watch.waiting, steadyUs: clock.steadyUs })
 
     const streams = startStreams({
       emitter,
       auth,
       liveCalls: watch.liveCalls,
-      deliveries: (ids) => readDeliveries(db.read, ids),
+      deliveries: store.log.deliveryGetMany,
     })
     started.push(streams)
     const pbxsOf = (accountId: number) =>
@@ -132,7 +140,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
           since: rfc3339(sinceUs),
           detail: lastError,
         }))
-    const sources = { db, tally, health: dispatcher.health, liveCalls: watch.liveCalls, pbxs: pbxsOf }
+    const sources = { store, tally, health: dispatcher.health, liveCalls: watch.liveCalls, pbxs: pbxsOf }
 
     const root = new Elysia({
       name: 'root',
@@ -142,22 +150,22 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     })
     root
       .use(faults({ log, routes: () => root.routes, draining: () => draining }))
-      .use(healthRoutes(db, disk.nearlyFull))
+      .use(healthRoutes(store.maintenance, disk.nearlyFull))
       .use(metricsRoutes(config.metricsToken, metrics))
       .use(authRoutes(auth, config.trustProxies))
-      .use(tokenRoutes(auth, createTokenService({ db, onRevoked: auth.forget })))
+      .use(tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget })))
       .use(webhookRoutes(auth, webhooks, allow))
-      .use(callRoutes(auth, db))
+      .use(callRoutes(auth, store.calls))
       .use(overviewRoutes(auth, sources))
       .use(streamRoutes(auth, streams))
       .use(pageRoutes(await loadAssets()))
-      .use(deliveryRoutes(auth, deliveries, createTester({ db, attempt, admit: dispatcher.admit })))
+      .use(deliveryRoutes(auth, deliveries, createTester({ store, attempt, admit: dispatcher.admit })))
       .use(openApiRoutes(() => root.routes, version))
 
     // The port stays open to the end: while the rest comes to its end, requests are answered with 503.
     const server = startServer(root, config.listen)
     started.push(server)
-    return { url: server.url, hasNoUser: (await countUsers(db)) === 0, stop }
+    return { url: server.url, hasNoUser: (await store.accounts.userCount()) === 0, stop }
   } catch (error) {
     await stop()
     throw error
@@ -165,9 +173,11 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
 }
 
 /** The store, written by a thread of its own, so that a slow disk holds nothing else up. */
-function openStore(path: string, lock: { release(): void }): Database {
+function openStore(path: string, lock: { release(): void }): Store {
   try {
-    return openDatabase(path, { thread: () => new Worker(new URL('./writer.ts', import.meta.url).href) })
+    return openSqliteStore(path, {
+      thread: () => new Worker(new URL('./writer.ts', import.meta.url).href),
+    })
   } catch (error) {
     lock.release()
     throw error
@@ -175,10 +185,10 @@ function openStore(path: string, lock: { release(): void }): Database {
 }
 
 /** The id of each account that a PBX belongs to, by name. @throws CommanderError when there is none of that name. */
-async function accountsOf(db: Database, config: Config): Promise<Map<string, number>> {
+async function accountsOf({ accounts }: Store, config: Config): Promise<Map<string, number>> {
   const ids = new Map<string, number>()
   for (const { name, account } of config.pbxs) {
-    const id = await findAccountId(db, account)
+    const id = await accounts.accountGetId(account)
     if (id === undefined)
       throw wrongUsage(
         `--pbx (HOOKSWITCH_PBX) ${name}: there is no account ${account}: hookswitch user add --account ${account} with --email and --name makes it`,

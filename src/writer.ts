@@ -1,15 +1,15 @@
-import * as auth from './auth/store.ts'
-import * as calls from './calls/store.ts'
-import * as probe from './db/probe.ts'
-import { registryOf, serveWriter } from './db/writer.ts'
-import * as clock from './deliveries/clock-store.ts'
-import * as outbox from './deliveries/outbox.ts'
-import * as prune from './deliveries/prune-store.ts'
-import * as records from './deliveries/record-store.ts'
-import * as retries from './deliveries/retry-store.ts'
-import * as webhooks from './webhooks/store.ts'
+import * as accounts from './store/sqlite/accounts.ts'
+import * as calls from './store/sqlite/calls.ts'
+import * as clock from './store/sqlite/clock.ts'
+import * as erase from './store/sqlite/erase.ts'
+import * as outcomes from './store/sqlite/outcomes.ts'
+import * as probe from './store/sqlite/probe.ts'
+import * as retention from './store/sqlite/retention.ts'
+import * as retries from './store/sqlite/retries.ts'
+import * as webhooks from './store/sqlite/webhooks.ts'
+import { registryOf, serveWriter } from './store/sqlite/writer.ts'
 
 declare const self: Worker
 
-// Every file that exports mutations is named here: the thread finds them by name.
-serveWriter(registryOf([auth, calls, clock, outbox, probe, prune, records, retries, webhooks]), self)
+// Every file of the engine that exports mutations is named here: the thread finds them by name. A test holds that none is missing.
+serveWriter(registryOf([accounts, calls, clock, erase, outcomes, probe, retention, retries, webhooks]), self)

@@ -2,7 +2,6 @@ import { expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
 import { authRoutes } from '../src/auth/routes.ts'
 import { createAuthService } from '../src/auth/service.ts'
-import { addToken, createUser } from '../src/auth/store.ts'
 import { newToken, tokenHash } from '../src/auth/token.ts'
 import { faults } from '../src/http/faults.ts'
 import { startServer } from '../src/http/server.ts'
@@ -22,7 +21,11 @@ const calls = (count: number, name = 'call') => Array.from({ length: count }, (_
 type Disk = ReturnType<typeof holdableDisk>
 
 /** Does something while a commit does not end. */
-async function whileHeld(disk: Disk, rig: ReturnType<typeof newRig>, work: () => Promise<unknown>): Promise<void> {
+async function whileHeld(
+  disk: Disk,
+  rig: Awaited<ReturnType<typeof newRig>>,
+  work: () => Promise<unknown>,
+): Promise<void> {
   disk.hold()
   const before = disk.commits()
   const told = rig.tell('the one whose commit does not end')
@@ -37,7 +40,7 @@ async function whileHeld(disk: Disk, rig: ReturnType<typeof newRig>, work: () =>
 test('an event whose commit does not end is sent to nobody', async () => {
   const receiver = startReceiver()
   const disk = holdableDisk()
-  await using rig = newRig({ thread: disk.thread })
+  await using rig = await newRig({ thread: disk.thread })
   await rig.setUrls(receiver.url)
   await whileHeld(disk, rig, async () => expect(receiver.received).toEqual([]))
   await until('it came', () => receiver.received.length === 1)
@@ -47,7 +50,7 @@ test('an event whose commit does not end is sent to nobody', async () => {
 test('attempts wait for the commit of their own event alone: not for what came of others, not of their own call', async () => {
   const receiver = startReceiver()
   const disk = holdableDisk()
-  await using rig = newRig({ thread: disk.thread, asleep: true })
+  await using rig = await newRig({ thread: disk.thread, asleep: true })
   await rig.setUrls(receiver.url)
   await rig.tell(...calls(48).map((_, n) => `call ${n % 3}`))
   await whileHeld(disk, rig, async () => {
@@ -60,7 +63,7 @@ test('attempts wait for the commit of their own event alone: not for what came o
 test('a commit holds all that was told, and all that came of attempts, while the one before went on', async () => {
   const receiver = startReceiver()
   const disk = holdableDisk()
-  await using rig = newRig({ thread: disk.thread, asleep: true })
+  await using rig = await newRig({ thread: disk.thread, asleep: true })
   await rig.setUrls(receiver.url)
   const told: Promise<unknown>[] = []
   const before = disk.commits()
@@ -85,14 +88,16 @@ test('a commit holds all that was told, and all that came of attempts, while the
 
 test('requests of the API are answered while a commit goes on', async () => {
   const disk = holdableDisk()
-  await using rig = newRig({ thread: disk.thread })
+  await using rig = await newRig({ thread: disk.thread })
   const identity = { account: 'default', type: 1, name: 'A', email: 'a@example.com', passwordHash: '', atUs: 1 }
-  const user = await rig.db.commit(createUser, identity)
+  const user = await rig.store.accounts.userCreate(identity)
   const token = newToken()
   const hashes = { passwordHash: '', tokenHash: tokenHash(token) ?? '' }
-  await rig.db.commit(addToken, { userId: user?.id ?? 0, atUs: 1, ...hashes })
+  await rig.store.accounts.tokenAddIfPasswordUnchanged({ userId: user?.id ?? 0, atUs: 1, ...hashes })
   const root = new Elysia({ normalize: false })
-  root.use(faults({ log: LOG, routes: () => root.routes })).use(authRoutes(createAuthService({ db: rig.db }), []))
+  root
+    .use(faults({ log: LOG, routes: () => root.routes }))
+    .use(authRoutes(createAuthService({ accounts: rig.store.accounts }), []))
   const server = startServer(root, { host: '127.0.0.1', port: 0 })
   const headers = { authorization: `Bearer ${token}` }
   const asking = async () => {
@@ -105,7 +110,7 @@ test('requests of the API are answered while a commit goes on', async () => {
 test("a PBX's socket is read, and its calls are tracked, while a commit goes on", async () => {
   const receiver = startReceiver()
   const disk = holdableDisk()
-  await using rig = newRig({ thread: disk.thread })
+  await using rig = await newRig({ thread: disk.thread })
   await rig.setUrls(receiver.url)
   const pbx = startAsterisk()
   const source = parsePbxUrl(`ami://any:any@127.0.0.1:${pbx.port}?name=load`)
@@ -115,7 +120,8 @@ test("a PBX's socket is read, and its calls are tracked, while a commit goes on"
     if (what === 'told') told += 1
   }
   const watch = await startWatch({
-    db: rig.db,
+    store: rig.store,
+    clock: rig.clock,
     pbxs: [source.pbx],
     accounts: new Map([['default', 1]]),
     onStored: (events) => rig.emitter.emit('stored', events),

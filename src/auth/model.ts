@@ -1,5 +1,6 @@
 import { type Static, t } from 'elysia'
 import { rfc3339 } from '../lib/time.ts'
+import type { UserRecord } from '../store/records.ts'
 
 /** The kinds of user, by the number that is stored. */
 export const USER_TYPES = { 1: 'USER' } as const
@@ -64,10 +65,7 @@ export const AuthUser = t.Object({
 })
 export type AuthUser = Static<typeof AuthUser>
 
-/** A user as the rest of the program knows it. */
-export type User = { id: number; accountId: number; type: number; name: string; email: string; createdUs: number }
-
-export function authUser({ id, name, email, type, createdUs }: User): AuthUser {
+export function authUser({ id, name, email, type, createdUs }: UserRecord): AuthUser {
   const typeName = Object.entries(USER_TYPES).find(([number]) => Number(number) === type)?.[1] ?? 'UNKNOWN'
   return { id, name, email, type: { number: type, name: typeName }, created_at: rfc3339(createdUs) }
 }

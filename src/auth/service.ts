@@ -1,14 +1,14 @@
-import type { Database } from '../db/database.ts'
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, nowUs, SECOND } from '../lib/time.ts'
+import type { UserRecord } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
 import { type AttemptLimits, createAttemptLimits } from './limits.ts'
-import { type ChangePassword, type Login, normalEmail, type User } from './model.ts'
+import { type ChangePassword, type Login, normalEmail } from './model.ts'
 import { createPasswords, type Passwords } from './password.ts'
-import { addToken, changePassword, findPasswordHash, findUserByToken, removeToken, setTokenUsed } from './store.ts'
 import { hashOf, newToken, tokenHash } from './token.ts'
 
 /** Whose token a request carries. */
-export type Session = { readonly user: User; readonly tokenHash: string; lastUsedUs: number | null }
+export type Session = { readonly user: UserRecord; readonly tokenHash: string; lastUsedUs: number | null }
 
 /** Who logs in: where from, and with which program (its User-Agent). */
 export type Client = { readonly address: string; readonly program: string | null }
@@ -22,11 +22,11 @@ const MAX_SESSIONS = 10_000
 /** The last use of a token is for people: it must not cost every request a write. */
 const NOTE_USE_EVERY_US = 300 * SECOND
 
-type Dependencies = { db: Database; passwords?: Passwords; limits?: AttemptLimits; now?: NowUs }
+type Dependencies = { accounts: Store['accounts']; passwords?: Passwords; limits?: AttemptLimits; now?: NowUs }
 
 /** Who may: logging in and out, and whose a token is. */
 export function createAuthService({
-  db,
+  accounts,
   passwords = createPasswords(),
   limits = createAttemptLimits(),
   now = nowUs,
@@ -42,7 +42,7 @@ export function createAuthService({
 
   async function lookUp(hash: string): Promise<Session | undefined> {
     const before = generation
-    const found = await findUserByToken(db, hash)
+    const found = await accounts.userGetByToken(hash)
     if (found === undefined) return undefined
     const session = { ...found, tokenHash: hash }
     if (before === generation && sessions.size < MAX_SESSIONS) sessions.set(hash, session)
@@ -57,7 +57,7 @@ export function createAuthService({
     if (lastUsedUs !== null && Math.abs(atUs - lastUsedUs) < NOTE_USE_EVERY_US) return
     session.lastUsedUs = atUs
     // While the store cannot be written the request itself goes on.
-    db.commit(setTokenUsed, { tokenHash: hash, atUs }).catch(() => {})
+    accounts.tokenSetUsed({ tokenHash: hash, atUs }).catch(() => {})
   }
 
   return {
@@ -82,13 +82,13 @@ export function createAuthService({
         { key: `login ${address} ${wanted}`, limit: PAIR_LIMIT },
       ]
       const token = await limits.attempt(keys, async () => {
-        const found = await findPasswordHash(db, wanted)
+        const found = await accounts.userGetPassword(wanted)
         const right = await passwords.verify(password, found?.passwordHash)
         if (found === undefined || !right) return undefined
         const fresh = newToken()
         const { id: userId, passwordHash } = found
         const args = { userId, passwordHash, tokenHash: hashOf(fresh), client: program, atUs: now() }
-        return (await db.commit(addToken, args)) ? fresh : undefined
+        return (await accounts.tokenAddIfPasswordUnchanged(args)) ? fresh : undefined
       })
       if (token === undefined) throw new Fault('unauthenticated', 'The e-mail address or the password is wrong.')
       return token
@@ -97,10 +97,10 @@ export function createAuthService({
     /** @returns a new token. @throws Fault 422 when `old_password` is wrong; 429 when it was too often. */
     async changePassword({ user }: Session, change: ChangePassword, program: string | null): Promise<string> {
       const token = await limits.attempt([{ key: `change ${user.id}`, limit: PAIR_LIMIT }], async () => {
-        const found = await findPasswordHash(db, user.email)
+        const found = await accounts.userGetPassword(user.email)
         if (!(await passwords.verify(change.old_password, found?.passwordHash)) || found === undefined) return undefined
         const fresh = newToken()
-        const changed = await db.commit(changePassword, {
+        const changed = await accounts.userChangePasswordIfUnchanged({
           userId: user.id,
           passwordHash: found.passwordHash,
           newPasswordHash: await passwords.hash(change.password),
@@ -120,7 +120,7 @@ export function createAuthService({
     },
 
     async logout({ tokenHash: hash }: Session): Promise<void> {
-      await db.commit(removeToken, hash)
+      await accounts.tokenDelete(hash)
       forget()
     },
   }

@@ -1,9 +1,8 @@
-import type { Database } from '../db/database.ts'
 import { Fault, type FieldError } from '../lib/fault.ts'
 import { type NowUs, nowUs, rfc3339 } from '../lib/time.ts'
+import type { Store } from '../store/store.ts'
 import { MAX_TOKEN_NAME_CHARACTERS, type NamedToken, type NewToken, type TokenInfo } from './model.ts'
 import type { Session } from './service.ts'
-import { addNamedToken, listTokens, removeOwnToken } from './store.ts'
 import { hashOf, newToken, tokenId } from './token.ts'
 
 export type TokenService = ReturnType<typeof createTokenService>
@@ -13,18 +12,18 @@ const MAX_LISTED = 200
 const ID = /^[0-9a-f]{16}$/
 
 type Dependencies = {
-  db: Database
+  accounts: Store['accounts']
   /** Called after a token was removed: what is cached of tokens is out of date. */
   onRevoked: () => void
   now?: NowUs
 }
 
 /** Lists, makes and revokes the tokens of one user, at the user's own request. */
-export function createTokenService({ db, onRevoked, now = nowUs }: Dependencies) {
+export function createTokenService({ accounts, onRevoked, now = nowUs }: Dependencies) {
   return {
     /** Returns the user's tokens, those that were used last first. */
     async list({ user, tokenHash }: Session): Promise<TokenInfo[]> {
-      const rows = await listTokens(db, user.id, MAX_LISTED)
+      const rows = await accounts.tokenList(user.id, MAX_LISTED)
       return rows.map(({ hash, name, client, createdUs, lastUsedUs }) => ({
         id: tokenId(hash),
         name,
@@ -40,14 +39,14 @@ export function createTokenService({ db, onRevoked, now = nowUs }: Dependencies)
       const token = newToken()
       const name = given.trim()
       const hash = hashOf(token)
-      const added = await db.commit(addNamedToken, { userId: user.id, name, tokenHash: hash, madeWith, atUs: now() })
+      const added = await accounts.tokenAddNamed({ userId: user.id, name, tokenHash: hash, madeWith, atUs: now() })
       if (!added) throw new Fault('unauthenticated', 'This session has ended. Log in again.')
       return { id: tokenId(hash), name, access_token: token }
     },
 
     /** Revokes one of the user's tokens, which may be the session's own. @throws Fault 404 if the user has none of this id. */
     async revoke({ user }: Session, id: string): Promise<void> {
-      if (!ID.test(id) || !(await db.commit(removeOwnToken, { userId: user.id, id })))
+      if (!ID.test(id) || !(await accounts.tokenDeleteOwn({ userId: user.id, id })))
         throw new Fault('not_found', 'You have no token with this id.')
       onRevoked()
     },

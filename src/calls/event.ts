@@ -1,5 +1,13 @@
 import { t } from 'elysia'
-import { CALL_RESULTS, CALL_STATES, DIRECTIONS, HANGUP_BY, HANGUP_CAUSES, STAGE_KINDS, STAGE_RESULTS } from './words.ts'
+import {
+  CALL_RESULTS,
+  CALL_STATES,
+  DIRECTIONS,
+  HANGUP_BY,
+  HANGUP_CAUSES,
+  STAGE_KINDS,
+  STAGE_RESULTS,
+} from '../lib/call-enums.ts'
 
 /**
  * The bodies of the eight call events, as receivers get them. Keys never disappear: what is unknown is `null`, lists may be

@@ -1,12 +1,18 @@
-import type { Database } from '../db/database.ts'
-import { type Clock, createClock } from '../deliveries/clock.ts'
-import { type NewEvent, type Placed, type Stored, storedOf } from '../deliveries/outbox.ts'
+import type { Clock } from '../deliveries/clock.ts'
 import { type NewId, newUuid } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
 import { nowUs as wallUs } from '../lib/time.ts'
+import {
+  type CallBatch,
+  type NewEvent,
+  type PlacedEvent,
+  type SavedCall,
+  type StoredEvent,
+  storedEventsOf,
+} from '../store/records.ts'
+import type { Store } from '../store/store.ts'
 import type { CallEvent, CallRecord } from './event.ts'
 import type { Signal } from './signal.ts'
-import { type Happened, readLiveAccounts, readLiveCalls, type SavedCall, storeHappened } from './store.ts'
 import { isAnyMissing } from './tracker/resync.ts'
 import { type LiveCall, liveCalls, newTracker, restore, type StoredCall, takeChanges, track } from './tracker.ts'
 
@@ -27,11 +33,11 @@ export type Ingest = {
 }
 
 export type IngestOptions = {
-  readonly db: Database
+  readonly calls: Store['calls']
   readonly pbx: string
   readonly account: string
   readonly accountId: number
-  readonly onStored: (stored: readonly Stored[]) => void
+  readonly onStored: (stored: readonly StoredEvent[]) => void
   /** There was no room for signals, and there is again: what the PBX says is up must be asked for. */
   readonly onMissed: () => void
   /** A signal made the tracker fail, and was left out: what the PBX says is up must be asked for. */
@@ -40,7 +46,7 @@ export type IngestOptions = {
   readonly newId?: NewId
   readonly nowUs?: () => number
   /** The clock on which calls and deliveries wait: settle windows must not stretch when the wall clock is set. */
-  readonly clock?: Clock
+  readonly clock: Clock
 }
 
 /** Some 6 KB each: while the store cannot be written this much waits in memory, then signals are turned away and asked for later. */
@@ -54,11 +60,11 @@ const FAULT_LOG_MS = 5_000
 const LAST_TRY_MS = 5_000
 
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
-  const { db, pbx, log, newId = newUuid, nowUs = wallUs } = options
-  const { steadyUs } = options.clock ?? createClock({ db, log, nowUs })
+  const { calls, pbx, log, newId = newUuid, nowUs = wallUs } = options
+  const { steadyUs } = options.clock
   const state = newTracker(pbx, options.account, newId)
-  const stored = await readLiveCalls(db, pbx)
-  const owners = await readLiveAccounts(db, pbx)
+  const stored = await calls.liveCallList(pbx)
+  const owners = await calls.liveCallListAccounts(pbx)
   /** Accounts that the PBX was before: what is up since then stays theirs. */
   const earlier = new Map(owners.map(({ account, accountId }) => [account, accountId]))
   earlier.delete(options.account)
@@ -122,18 +128,18 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     const { changed, removed, merged } = takeChanges(state)
     const live = changed.map((call) => ({ id: call.call.id, state: JSON.stringify(call) }))
     events = []
-    const toldTo = (account: string, accountId: number) => {
+    const partOf = (account: string, accountId: number) => {
       const mine = batch.filter((event) => event.body.data.account === account)
       const records = merged.filter((one) => one.account === account).map(({ record }) => savedRecord(record, nowUs()))
       return { accountId, events: mine.map(newEvent), saved: [...records, ...mine.flatMap(savedCall)] }
     }
-    const own = toldTo(options.account, options.accountId)
-    const others = [...earlier].map(([account, accountId]) => toldTo(account, accountId))
-    const happened = { pbx, ...own, others, live, removed, nowUs: steadyUs() }
-    const placed = await untilStored(happened)
+    const owners = [[options.account, options.accountId] as const, ...earlier]
+    const parts = owners.map(([account, accountId]) => partOf(account, accountId))
+    const stored = { pbx, parts, live, removed, nowSteadyUs: steadyUs() }
+    const placed = await untilStored(stored)
     if (placed === undefined) return
     try {
-      options.onStored(storedBy(happened, placed))
+      options.onStored(storedEventsOf(stored, placed))
     } catch (error) {
       // They are on disk: to store them again would tell all of them twice.
       log.error({ pbx, events: batch.length, err: error }, 'events are stored, but who listens for them has failed')
@@ -144,12 +150,11 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   }
 
   /** @returns where the events were placed; `undefined`: it was given up, to stop. */
-  async function untilStored(happened: Happened): Promise<Placed[] | undefined> {
-    const others = happened.others ?? []
-    const facts = { pbx, events: others.reduce((sum, { events }) => sum + events.length, happened.events.length) }
+  async function untilStored(batch: CallBatch): Promise<PlacedEvent[] | undefined> {
+    const facts = { pbx, events: batch.parts.reduce((sum, { events }) => sum + events.length, 0) }
     for (let tries = 0; ; tries++) {
       try {
-        const placed = await db.commit(storeHappened, happened)
+        const placed = await calls.batchStore(batch)
         if (tries > 0) log.info({ ...facts, tries }, 'the store can be written again')
         return placed
       } catch (error) {
@@ -194,16 +199,6 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       if (events.length > 0 || state.changed.size > 0 || state.removed.size > 0) await write()
     },
   }
-}
-
-/** Puts together what was asked for and where it was stored, account by account. */
-function storedBy(happened: Happened, placed: readonly Placed[]): Stored[] {
-  let at = 0
-  return [happened, ...(happened.others ?? [])].flatMap(({ accountId, events }) => {
-    const from = at
-    at += events.length
-    return storedOf({ accountId, events, nowUs: happened.nowUs }, placed.slice(from, at))
-  })
 }
 
 /** What the log says of an event: the ids lead to its attempts, and to the PBX's own log. */

@@ -1,11 +1,10 @@
-import type { Database } from '../db/database.ts'
 import type { Log } from '../lib/log.ts'
 import { startRounds } from '../lib/rounds.ts'
 import { MILLISECOND, type NowUs, nowUs as wallUs } from '../lib/time.ts'
-import { pruneCalls } from './store.ts'
+import type { Store } from '../store/store.ts'
 
 export type CallRetentionOptions = {
-  readonly db: Database
+  readonly maintenance: Store['maintenance']
   readonly log: Log
   readonly keepMs: number
   /** Whether the wall clock can be believed. */
@@ -21,12 +20,12 @@ const PAUSE_MS = 20
 
 /** Takes out call records that were kept long enough, in small steps. */
 export function startCallRetention(options: CallRetentionOptions): { stop(): Promise<void> } {
-  const { db, log, keepMs, mayPrune = () => true, nowUs = wallUs, everyMs = EVERY_MS } = options
+  const { maintenance, log, keepMs, mayPrune = () => true, nowUs = wallUs, everyMs = EVERY_MS } = options
   return startRounds(everyMs, async (stopped) => {
     try {
       let pruned = 0
       for (let step = STEP; step === STEP && !stopped() && mayPrune(); await Bun.sleep(PAUSE_MS)) {
-        step = await db.commit(pruneCalls, { beforeUs: nowUs() - keepMs * MILLISECOND, limit: STEP })
+        step = await maintenance.callPrune({ beforeUs: nowUs() - keepMs * MILLISECOND, limit: STEP })
         pruned += step
       }
       if (pruned > 0) log.info({ pruned }, 'call records that were kept long enough were taken out')

@@ -1,16 +1,16 @@
 import { Elysia, t } from 'elysia'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
-import type { Database } from '../db/database.ts'
 import { accepts } from '../http/accepts.ts'
 import { responses, success } from '../http/envelope.ts'
 import { MAX_PAGE_SIZE, PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
 import { asks } from '../http/query.ts'
+import { DIRECTIONS } from '../lib/call-enums.ts'
 import { Fault } from '../lib/fault.ts'
 import { parseTime } from '../lib/time.ts'
+import type { CallFilter } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
 import { Call, CallRecord } from './event.ts'
-import { type CallFilter, readCall, readCalls } from './store.ts'
-import { DIRECTIONS } from './words.ts'
 
 const about = { tags: ['Calls'], security: [{ bearer: [] }] }
 
@@ -28,19 +28,23 @@ const Query = t.Object({
 })
 
 /** Saved call records of the caller's account, by the time they were saved. */
-export function callRoutes(auth: AuthService, db: Database) {
+export function callRoutes(auth: AuthService, calls: Store['calls']) {
   return new Elysia({ name: 'calls', normalize: false })
     .use(accepts)
     .use(guard(auth))
-    .get('/call', async ({ accountId, query }) => success(await page(db, accountId, query), 'These are the calls.'), {
-      ...asks(Query),
-      response: responses(CallPage, 'unauthenticated', 'invalid'),
-      detail: { summary: 'The records of calls, newest first', ...about },
-    })
+    .get(
+      '/call',
+      async ({ accountId, query }) => success(await page(calls, accountId, query), 'These are the calls.'),
+      {
+        ...asks(Query),
+        response: responses(CallPage, 'unauthenticated', 'invalid'),
+        detail: { summary: 'The records of calls, newest first', ...about },
+      },
+    )
     .get(
       '/call/:id',
       async ({ accountId, params }) => {
-        const record = await readCall(db, accountId, params.id)
+        const record = await calls.callGet(accountId, params.id)
         if (record === undefined) throw new Fault('not_found', 'There is no record of a call with this id.')
         return success(recordOf(record), 'This is the record of the call.')
       },
@@ -51,7 +55,11 @@ export function callRoutes(auth: AuthService, db: Database) {
     )
 }
 
-async function page(db: Database, accountId: number, query: typeof Query.static): Promise<typeof CallPage.static> {
+async function page(
+  calls: Store['calls'],
+  accountId: number,
+  query: typeof Query.static,
+): Promise<typeof CallPage.static> {
   const limit = query.limit ?? PAGE_SIZE
   const filter: CallFilter = {
     ...(query.direction === undefined ? {} : { direction: query.direction }),
@@ -59,7 +67,7 @@ async function page(db: Database, accountId: number, query: typeof Query.static)
     sinceUs: query.since === undefined ? undefined : parseTime(query.since),
     untilUs: query.until === undefined ? undefined : parseTime(query.until),
   }
-  const rows = await readCalls(db, accountId, filter, { limit: limit + 1, after: positionOf(query.cursor) })
+  const rows = await calls.callList({ accountId, filter, limit: limit + 1, after: positionOf(query.cursor) })
   const shown = rows.slice(0, limit)
   const last = rows.length > limit ? shown.at(-1) : undefined
   return {

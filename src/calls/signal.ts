@@ -1,4 +1,4 @@
-import type { StageResult } from './words.ts'
+import type { StageResult } from '../lib/call-enums.ts'
 
 /**
  * What every connector speaks: facts about channels (legs), in the words of neither PBX. `atUs` is when it happened (the PBX's stamp

@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { backupStore } from '../db/backup.ts'
 import { Fault } from '../lib/fault.ts'
+import { backupStore } from '../store/sqlite/backup.ts'
 import { dataOption, jsonOption } from './options.ts'
 
 type Flags = { data: string; json?: boolean }

@@ -1,19 +1,19 @@
 import { type Command, Option } from 'commander'
 import { wrongUsage } from '../config.ts'
-import type { Database } from '../db/database.ts'
 import type { Delivery, DeliveryDetail } from '../deliveries/model.ts'
-import { EVENT_NAMES } from '../deliveries/names.ts'
-import { STATES, type State } from '../deliveries/record-store.ts'
 import { createDeliveryService } from '../deliveries/service.ts'
+import { EVENT_NAMES } from '../lib/event-kinds.ts'
 import { Fault } from '../lib/fault.ts'
 import { harmless, oneLine } from '../lib/paint.ts'
 import { parseTime } from '../lib/time.ts'
+import { DELIVERY_STATES, type DeliveryState } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
 import { dataOption, jsonOption } from './options.ts'
 import { withExistingStore } from './store.ts'
 
 type Flags = { data: string; json?: boolean }
 type ListFlags = Flags & {
-  state?: State
+  state?: DeliveryState
   event?: (typeof EVENT_NAMES)[number]
   url?: string
   call?: string
@@ -24,7 +24,7 @@ type ListFlags = Flags & {
 
 const MAX_LISTED = 200
 /** Nobody else waits for this process: a page is looked for to the end. */
-const serviceOf = (db: Database) => createDeliveryService({ db, patienceMs: Number.POSITIVE_INFINITY })
+const serviceOf = (store: Store) => createDeliveryService({ store, patienceMs: Number.POSITIVE_INFINITY })
 
 /** What was sent, and sending it again: of every account, since the operator asks. */
 export function deliveryCommand(program: Command): void {
@@ -32,7 +32,7 @@ export function deliveryCommand(program: Command): void {
   delivery
     .command('list')
     .description('list deliveries, newest first: id, created, state, event, attempts, call, URL')
-    .addOption(new Option('--state <state>', 'only those').choices(STATES))
+    .addOption(new Option('--state <state>', 'only those').choices(DELIVERY_STATES))
     .addOption(new Option('--event <name>', 'only of this event').choices(EVENT_NAMES))
     .option('--url <url>', 'only to this URL')
     .option('--call <id>', 'only of this call')
@@ -72,7 +72,7 @@ async function list({ data, json, limit, call, ...wanted }: ListFlags): Promise<
     ...(since === undefined ? {} : { since: momentOf('--since', since) }),
     ...(until === undefined ? {} : { until: momentOf('--until', until) }),
   }
-  const { items } = await withExistingStore(data, (db) => serviceOf(db).list(null, filter, count))
+  const { items } = await withExistingStore(data, (store) => serviceOf(store).list(null, filter, count))
   if (json) console.log(JSON.stringify(items))
   else for (const item of items) console.log(line(item))
 }
@@ -89,7 +89,7 @@ const line = (item: Delivery) =>
   ].join('\t')
 
 async function show(id: string, { data, json }: Flags): Promise<void> {
-  const detail = await withExistingStore(data, (db) => known(id, serviceOf(db).show(null, id)))
+  const detail = await withExistingStore(data, (store) => known(id, serviceOf(store).show(null, id)))
   if (json) console.log(JSON.stringify(detail))
   else for (const text of lines(detail)) console.log(text)
 }
@@ -110,8 +110,8 @@ async function retry(id: string | undefined, flags: Flags & { failedSince?: stri
   const { data, json, failedSince } = flags
   if ((id === undefined) === (failedSince === undefined))
     throw wrongUsage('say what to send again: delivery retry ID, or delivery retry --failed-since TIME')
-  const queued = await withExistingStore(data, async (db) => {
-    const service = serviceOf(db)
+  const queued = await withExistingStore(data, async (store) => {
+    const service = serviceOf(store)
     if (id === undefined) return service.retryAll(null, { since: momentOf('--failed-since', failedSince ?? '') })
     await known(id, service.retry(null, id))
     return 1

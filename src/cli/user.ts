@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { DEFAULT_USER_TYPE, normalEmail, USER_TYPES } from '../auth/model.ts'
 import { createPasswords, passwordProblem } from '../auth/password.ts'
-import { createUser, listUsers, removeTokens, removeUser, setPassword } from '../auth/store.ts'
 import { wrongUsage } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
 import { nowUs, rfc3339 } from '../lib/time.ts'
@@ -60,14 +59,14 @@ async function addUser({ data, json, email, name, account }: Flags): Promise<voi
     passwordHash,
     atUs: nowUs(),
   }
-  const made = await withStore(data, (db) => db.commit(createUser, fresh))
+  const made = await withStore(data, ({ accounts }) => accounts.userCreate(fresh))
   if (made === undefined)
     throw new Fault('invalid', `${fresh.email} is a user already: change the password with user passwd`)
   console.log(json ? JSON.stringify({ id: made.id }) : String(made.id))
 }
 
 async function showUsers({ data, json }: Flags): Promise<void> {
-  const rows = (await withExistingStore(data, listUsers)).map((row) => ({
+  const rows = (await withExistingStore(data, ({ accounts }) => accounts.userList())).map((row) => ({
     id: row.id,
     email: row.email,
     name: row.name,
@@ -81,20 +80,21 @@ async function showUsers({ data, json }: Flags): Promise<void> {
 
 async function changePassword({ data, email, json }: Flags): Promise<void> {
   const passwordHash = await hashed(await readPassword())
-  const found = await withExistingStore(data, (db) =>
-    db.commit(setPassword, { email: normalEmail(email), passwordHash }),
+  const found = await withExistingStore(data, ({ accounts }) =>
+    accounts.userSetPassword({ email: normalEmail(email), passwordHash }),
   )
   if (!found) throw unknownUser(email)
   console.log(json ? '{}' : 'The password was changed. Tokens stay valid; hookswitch user logout ends them.')
 }
 
 async function dropUser({ data, email, json }: Flags): Promise<void> {
-  if (!(await withExistingStore(data, (db) => db.commit(removeUser, normalEmail(email))))) throw unknownUser(email)
+  if (!(await withExistingStore(data, ({ accounts }) => accounts.userDelete(normalEmail(email)))))
+    throw unknownUser(email)
   console.log(json ? '{}' : 'The user was removed.')
 }
 
 async function logOut({ data, email, json }: Flags): Promise<void> {
-  const ended = await withExistingStore(data, (db) => db.commit(removeTokens, normalEmail(email)))
+  const ended = await withExistingStore(data, ({ accounts }) => accounts.tokenDeleteOfUser(normalEmail(email)))
   if (ended === undefined) throw unknownUser(email)
   console.log(
     json ? JSON.stringify({ revoked: ended }) : `${ended} ${ended === 1 ? 'token was' : 'tokens were'} revoked.`,

@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { findWrong } from '../calls/verify-store.ts'
 import { Fault } from '../lib/fault.ts'
 import { dataOption, jsonOption } from './options.ts'
 import { withExistingStore } from './store.ts'
@@ -12,7 +11,7 @@ export function verifyCommand(program: Command): void {
     .addOption(dataOption())
     .addOption(jsonOption())
     .action(async ({ data, json }: { data: string; json?: boolean }) => {
-      const wrong = await withExistingStore(data, async (db) => findWrong(db.read))
+      const wrong = await withExistingStore(data, ({ maintenance }) => maintenance.verify())
       if (json) console.log(JSON.stringify({ whole: wrong.length === 0, wrong }))
       else if (wrong.length === 0) console.log('The store is whole.')
       else for (const text of wrong) console.log(text)

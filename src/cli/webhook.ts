@@ -1,5 +1,4 @@
 import type { Command } from 'commander'
-import { findAccountId } from '../auth/store.ts'
 import { allowListOf, httpUrl } from '../config.ts'
 import { newAttempt } from '../deliveries/attempt.ts'
 import { sendSample } from '../deliveries/sample.ts'
@@ -28,11 +27,11 @@ export function webhookCommand(program: Command): void {
 async function sendTest(url: string, { data, json, account, allowNet, proxy }: Flags): Promise<void> {
   const allow = allowListOf(allowNet)
   const attempt = newAttempt({ allow, ...(proxy === undefined ? {} : { proxy: httpUrl('--proxy', proxy) }) })
-  const { status, error, duration_ms, response } = await withExistingStore(data, async (db) => {
-    const accountId = await findAccountId(db, account)
+  const { status, error, duration_ms, response } = await withExistingStore(data, async (store) => {
+    const accountId = await store.accounts.accountGetId(account)
     if (accountId === undefined)
       throw new Fault('not_found', `there is no account ${account}: hookswitch user list shows them`)
-    return sendSample({ db, attempt }, accountId, url).catch((cause) => {
+    return sendSample({ store, attempt }, accountId, url).catch((cause) => {
       throw cause instanceof Fault && cause.code === 'invalid' ? notInList(url, account) : cause
     })
   })

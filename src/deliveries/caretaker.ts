@@ -1,14 +1,12 @@
-import type { Database } from '../db/database.ts'
 import type { NowUs } from '../lib/time.ts'
-import { oldestUs } from './claim-store.ts'
+import type { Store } from '../store/store.ts'
 import type { Feed } from './feed.ts'
 import type { Lanes } from './lanes.ts'
 import type { Receivers } from './receivers.ts'
-import { cancelLeft, failAged } from './record-store.ts'
 
 /** What has to end without an attempt, in steps small enough that nothing waits for them. */
 export type Caretaker = {
-  readonly db: Database
+  readonly queue: Store['queue']
   readonly lanes: Lanes
   readonly feed: Feed
   readonly receivers: Receivers
@@ -22,37 +20,37 @@ export type Caretaker = {
 const STEP = 500
 
 /** Cancels what waited for URLs that left the list; what is under way is still delivered if it succeeds. */
-export async function cancelWhatLeft({ db, feed, receivers, nowUs, ended }: Caretaker): Promise<void> {
+export async function cancelWhatLeft({ queue, feed, receivers, nowUs, ended }: Caretaker): Promise<void> {
   for (const webhookId of feed.webhookIds()) {
     if ((receivers.get(webhookId)?.cancelledTo ?? 0) === 0) continue
-    await cancelWaiting(db, webhookId, nowUs, (ids) => ended(ids, 'cancelled'))
-    receivers.drop()
+    await cancelWaiting(queue, webhookId, nowUs, (ids) => ended(ids, 'cancelled'))
+    await receivers.load([webhookId])
   }
 }
 
 /** Cancels what waited for a webhook when its URL left the list. `told` of each step. */
 export async function cancelWaiting(
-  db: Database,
+  queue: Store['queue'],
   webhookId: number,
   nowUs: NowUs,
   told: (ids: readonly number[]) => void,
 ): Promise<void> {
   for (;;) {
-    const ids = await db.commit(cancelLeft, { webhookId, nowUs: nowUs(), step: STEP })
+    const ids = await queue.deliveryCancelUnlisted({ webhookId, nowUs: nowUs(), limit: STEP })
     if (ids.length === 0) return
     told(ids)
   }
 }
 
 /** While a webhook is down, its deliveries fail by age alone. */
-export async function failWhatAged({ db, lanes, nowUs, steadyUs, maxAgeUs, ended }: Caretaker): Promise<void> {
+export async function failWhatAged({ queue, lanes, nowUs, steadyUs, maxAgeUs, ended }: Caretaker): Promise<void> {
   for (const { webhookId, health } of lanes.lines()) {
     if (health.down === undefined) continue
-    const beforeUs = steadyUs() - maxAgeUs
-    const oldest = oldestUs(db.read, webhookId)
-    if (oldest === undefined || oldest >= beforeUs) continue
+    const beforeSteadyUs = steadyUs() - maxAgeUs
+    const oldest = await queue.pendingGetOldest(webhookId)
+    if (oldest === undefined || oldest >= beforeSteadyUs) continue
     for (;;) {
-      const ids = await db.commit(failAged, { webhookId, nowUs: nowUs(), beforeUs, step: STEP })
+      const ids = await queue.deliveryFailExpired({ webhookId, nowUs: nowUs(), beforeSteadyUs, limit: STEP })
       if (ids.length > 0) ended(ids, 'failed')
       if (ids.length < STEP) break
     }

@@ -1,7 +1,6 @@
-import type { Database } from '../db/database.ts'
 import type { Log } from '../lib/log.ts'
 import { steadyUs as elapsedUs, type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
-import { lastSteadyUs, newestEventUs, readStepped, saveStepped } from './clock-store.ts'
+import type { Store } from '../store/store.ts'
 
 /**
  * The clock on which everything that waits is reckoned: retries, ages, probes, in memory and on disk, over restarts. It was the wall
@@ -18,7 +17,7 @@ export type Clock = {
 }
 
 export type ClockOptions = {
-  readonly db: Database
+  readonly maintenance: Store['maintenance']
   readonly log: Log
   readonly nowUs?: NowUs
   /** Never steps, in microseconds from any moment. */
@@ -33,10 +32,13 @@ const QUIET_US = 2 * DAY_US
 /** Between two tries to store a step. */
 const AGAIN_MS = 250
 
-export function createClock({ db, log, nowUs = wallUs, steadyUs: elapsed = elapsedUs }: ClockOptions): Clock {
-  let { steppedUs, pruneFromUs } = readStepped(db.read)
+/** Reads how far the wall clock was set, and goes on from there. */
+export async function openClock(options: ClockOptions): Promise<Clock> {
+  const { maintenance, log, nowUs = wallUs, steadyUs: elapsed = elapsedUs } = options
+  const { lastSteadyUs, newestEventUs, ...stored } = await maintenance.clockGet()
+  let { steppedUs, pruneFromUs } = stored
   // If the wall clock was set back while nobody ran, time goes on from where it stood.
-  const startUs = Math.max(nowUs() - steppedUs, lastSteadyUs(db.read)) - Math.floor(elapsed())
+  const startUs = Math.max(nowUs() - steppedUs, lastSteadyUs) - Math.floor(elapsed())
   const steadyUs = () => startUs + Math.floor(elapsed())
   let unsaved = false
   let saving = false
@@ -55,10 +57,9 @@ export function createClock({ db, log, nowUs = wallUs, steadyUs: elapsed = elaps
       pruneFromUs = latestUs
       unsaved = true
     }
-    const eventUs = newestEventUs(db.read)
     const known = [
-      lastSteadyUs(db.read),
-      ...(eventUs === undefined ? [] : [eventUs - steppedUs]),
+      lastSteadyUs,
+      ...(newestEventUs === undefined ? [] : [newestEventUs - steppedUs]),
       ...(pruneFromUs === 0 ? [] : [pruneFromUs - DAY_US]),
     ]
     const lastKnownUs = Math.max(...known)
@@ -84,7 +85,7 @@ export function createClock({ db, log, nowUs = wallUs, steadyUs: elapsed = elaps
     saving = true
     unsaved = false
     try {
-      await db.commit(saveStepped, { steppedUs, pruneFromUs })
+      await maintenance.clockSet({ steppedUs, pruneFromUs })
     } catch {
       // Whoever writes more often says that the store cannot be written.
       unsaved = true

@@ -1,23 +1,24 @@
-import type { Database } from '../db/database.ts'
 import type { Log } from '../lib/log.ts'
 import { MILLISECOND, type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
+import { type DeliveryState, stateNumber } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
 import { createAdmissions, type Dismiss } from './admissions.ts'
 import type { Attempt, Attempted } from './attempt.ts'
 import { cancelWhatLeft, failWhatAged } from './caretaker.ts'
-import { type Clock, createClock } from './clock.ts'
+import type { Clock } from './clock.ts'
 import type { Emitter } from './emitter.ts'
 import { createFeed } from './feed.ts'
 import { type Change, isLongDown } from './health.ts'
 import { createLanes, type Flight } from './lanes.ts'
 import type { Item } from './line.ts'
 import { type Observer, silent } from './observer.ts'
+import { createOutageNotices } from './outage-notices.ts'
 import { createReceivers } from './receivers.ts'
-import { type Ended, stateNumber } from './record-store.ts'
-import { createRecorder } from './recorder.ts'
+import { createRecorder, type Recorded } from './recorder.ts'
 import { DEFAULT_SCHEDULE_MS, failureOf, next, statusOf, wholeScheduleUs } from './schedule.ts'
 
 export type DispatcherOptions = {
-  readonly db: Database
+  readonly store: Pick<Store, 'queue' | 'webhooks'>
   readonly emitter: Emitter
   readonly attempt: Attempt
   readonly log: Log
@@ -25,7 +26,7 @@ export type DispatcherOptions = {
   readonly observer?: Observer
   /** Told when a webhook has been down for long, and when it is back after that. */
   readonly onOutage?: (url: string, state: 'down' | 'up') => void
-  readonly clock?: Clock
+  readonly clock: Clock
   readonly nowUs?: NowUs
   readonly random?: () => number
 }
@@ -51,23 +52,29 @@ const PAUSE_US = SECOND
 const SAY_UNSENT_US = 60 * SECOND
 /** How often it is seen to that what has to end without an attempt ends. */
 const CARE_MS = 5_000
+/** How soon a list that could not be read is read again. */
+const LOOK_AGAIN_MS = 1_000
 
 /**
  * Sends what waits. The table is the queue; lanes are an index over it, which `feed` fills; `recorder` writes what came of it.
  */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
-  const { db, emitter, attempt, log, scheduleMs = DEFAULT_SCHEDULE_MS, observer = silent, onOutage } = options
-  const { nowUs = wallUs, clock = createClock({ db, log, nowUs }), random = Math.random } = options
+  const { store, emitter, attempt, log, scheduleMs = DEFAULT_SCHEDULE_MS, observer = silent, onOutage } = options
+  const { nowUs = wallUs, clock, random = Math.random } = options
+  const { queue } = store
   const { steadyUs } = clock
   const lanes = createLanes()
-  const receivers = createReceivers(db.read, nowUs)
-  const feed = createFeed({ read: db.read, lanes, receivers, steadyUs })
-  const recorder = createRecorder({ db, log, recorded })
+  const receivers = createReceivers(store.webhooks, nowUs)
+  const feed = createFeed({ queue, lanes, receivers, steadyUs, onLoaded, onFailed })
+  const recorder = createRecorder({ queue, log, recorded })
   const admissions = createAdmissions({ lanes, steadyUs, dismissed })
   const maxAgeUs = wholeScheduleUs(scheduleMs)
-  const caretaker = { db, lanes, feed, receivers, nowUs, steadyUs, maxAgeUs, ended: endedUntried }
+  const caretaker = { queue, lanes, feed, receivers, nowUs, steadyUs, maxAgeUs, ended: endedUntried }
+  const urlOf = (webhookId: number) => receivers.get(webhookId)?.target.plain ?? ''
+  const outages = createOutageNotices({ queues: lanes.lines, urlOf, steadyUs, log, onOutage })
   let stopping = false
   let pumping = false
+  let pumpScheduled = false
   /** Since attempts could not begin lately, the next do then. */
   let pausedToUs = 0
   let saidUnsentUs = Number.NEGATIVE_INFINITY
@@ -92,7 +99,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
 
   function forgetLeft(): void {
     for (const webhookId of feed.forgetLeft()) {
-      said.delete(webhookId)
+      outages.forget(webhookId)
       observer.left(webhookId)
     }
   }
@@ -107,12 +114,26 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     if (pumping || stopping || recorder.congested() || steadyUs() < pausedToUs) return
     pumping = true
     try {
-      if (feed.refill() === 'more') setImmediate(pump)
+      feed.refill()
       const atUs = steadyUs()
       for (let flight = lanes.take(atUs); flight !== undefined; flight = lanes.take(atUs)) launch(flight)
     } finally {
       pumping = false
     }
+  }
+
+  /** In a turn of the event loop of its own: reading a backlog must not hold up everything else. */
+  function onLoaded(): void {
+    if (pumpScheduled) return
+    pumpScheduled = true
+    setImmediate(() => {
+      pumpScheduled = false
+      pump()
+    })
+  }
+
+  function onFailed(error: unknown): void {
+    log.warn({ err: error }, 'cannot read pending deliveries: the store is unavailable, will retry')
   }
 
   function launch(flight: Flight): void {
@@ -142,8 +163,10 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     const change = lanes.ended(flight, outcome, landedUs)
     const stillDown = probe && line.health.down !== undefined
     const ended = stillDown ? probed(item, landedUs) : attemptedOnce(item, attempted, landedUs)
-    recorder.add(item, record(item, ended, atUs, endedUs, attempted, stillDown))
-    observer.ended(item, attempted, ended.state, stillDown, endedUs, landedUs - item.sinceUs)
+    recorder.add(item, recordOf(item, ended, { attempted, atUs, endedUs, probe: stillDown }))
+    const url = receivers.get(item.webhookId)?.target.plain ?? ''
+    const waitedUs = landedUs - item.sinceUs
+    observer.ended({ delivery: item, url, attempted, state: ended.state, probe: stillDown, atUs: endedUs, waitedUs })
     feed.landed(item, ended.state === 'pending')
     lanes.release(flight, landedUs)
     if (change !== undefined) changed(change, item.webhookId)
@@ -180,22 +203,6 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     return { state: 'pending' }
   }
 
-  function record(
-    item: Item,
-    { state }: Verdict,
-    atUs: number,
-    answeredUs: number,
-    attempted: Attempted,
-    probe: boolean,
-  ): Ended {
-    const { outcome, durationMs, address, response } = attempted
-    const [status, error] = [statusOf(outcome), failureOf(outcome)]
-    const dueUs = state === 'pending' ? (item.dueUs ?? null) : null
-    const endedUs = state === 'pending' ? null : answeredUs
-    const delivery = [stateNumber(state), item.tries, item.attemptsMade, dueUs, endedUs, item.sinceUs, item.id] as const
-    return [...delivery, atUs, probe ? 1 : 0, status, durationMs, error, address, response]
-  }
-
   function sayFailed(item: Item, { outcome }: Attempted): void {
     const answer = failureOf(outcome) ?? statusOf(outcome)
     const url = receivers.get(item.webhookId)?.target.plain
@@ -211,39 +218,35 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       feed.wentDown(webhookId)
     } else {
       log.info(facts, 'webhook is back: what waited for it drains')
-      if (said.delete(webhookId)) onOutage?.(facts.url ?? '', 'up')
+      outages.closed(webhookId)
     }
   }
 
-  /** Webhooks whose long outage has been said. */
-  const said = new Set<number>()
-  const sayLongDown = () => {
-    for (const { webhookId, health } of lanes.lines()) {
-      if (health.down === undefined) said.delete(webhookId)
-      else if (isLongDown(health, steadyUs()) && !said.has(webhookId)) {
-        said.add(webhookId)
-        const url = receivers.get(webhookId)?.target.plain
-        log.warn({ webhook: webhookId, url }, 'webhook is down for 5 minutes')
-        onOutage?.(url ?? '', 'down')
-      }
-    }
-  }
   const cancel = () => {
     cancelWhatLeft(caretaker).then(forgetLeft, (error) => log.warn({ err: error }, 'cancelling waits for the store'))
   }
-  const look = (by: 'us' | 'others') => {
-    receivers.drop()
-    feed.look(by)
+  const look = async (by: 'us' | 'others') => {
+    const active = await store.webhooks.webhookListActive()
+    await receivers.refresh(active)
+    feed.look(by, active)
     cancel()
     pump()
   }
-  const own = () => look('us')
-  const due = (ids: readonly number[] = []) => {
-    look('us')
-    for (const id of ids) feed.urge(id)
+  const lookOrSay = async (by: 'us' | 'others'): Promise<void> => {
+    try {
+      await look(by)
+    } catch (error) {
+      log.warn({ err: error }, 'cannot read the webhooks: the store is unavailable, will retry')
+      setTimeout(lookOrSay, LOOK_AGAIN_MS, by)
+    }
+  }
+  const own = () => void lookOrSay('us')
+  const due = async (ids: readonly number[] = []) => {
+    await lookOrSay('us')
+    for (const id of ids) await feed.urge(id).catch(onFailed)
     pump()
   }
-  const foreign = () => look('others')
+  const foreign = () => void lookOrSay('others')
   emitter.on('stored', (stored) => {
     for (const event of stored) feed.offer(event)
     pump()
@@ -258,10 +261,10 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }, TICK_MS)
   const carer = setInterval(() => {
     cancel()
-    sayLongDown()
+    outages.look()
     failWhatAged(caretaker).catch((error) => log.warn({ err: error }, 'ageing waits for the store'))
   }, CARE_MS)
-  look('us')
+  own()
 
   return {
     admit: admissions.admit,
@@ -292,4 +295,25 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
 }
 
-type Verdict = { readonly state: 'pending' | 'delivered' | 'failed' }
+type Verdict = { readonly state: Exclude<DeliveryState, 'cancelled'> }
+
+/** What is written of an attempt, and of its delivery then. */
+function recordOf(
+  item: Item,
+  { state }: Verdict,
+  { attempted, atUs, endedUs, probe }: { attempted: Attempted; atUs: number; endedUs: number; probe: boolean },
+): Recorded {
+  const { outcome, durationMs, address, response } = attempted
+  return {
+    state: stateNumber(state),
+    dueSteadyUs: state === 'pending' ? (item.dueUs ?? null) : null,
+    endedUs: state === 'pending' ? null : endedUs,
+    attemptUs: atUs,
+    probe,
+    status: statusOf(outcome),
+    durationMs,
+    error: failureOf(outcome),
+    address,
+    response,
+  }
+}

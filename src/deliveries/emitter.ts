@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import type { Stored } from './outbox.ts'
+import type { StoredEvent } from '../store/records.ts'
 
 /**
  * What is told inside the process, after the commit that made it true. A nudge may be lost: whoever listens must find the same in
@@ -7,7 +7,7 @@ import type { Stored } from './outbox.ts'
  */
 export type Nudges = {
   /** Events that are on disk, with their deliveries. */
-  stored: [readonly Stored[]]
+  stored: [readonly StoredEvent[]]
   /** Deliveries that changed: ids, for whoever shows them. */
   deliveries: [readonly number[]]
   /** Deliveries were made due by hand: look at the table. Those that are named were asked for one by one. */

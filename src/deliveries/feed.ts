@@ -1,29 +1,10 @@
-import type { Tx } from '../db/mutation.ts'
 import type { NowUs } from '../lib/time.ts'
-import { claimFresh, claimOne, claimRetries, nextRetryUs, webhookIds } from './claim-store.ts'
+import type { PendingDelivery, StoredEvent } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
 import type { Lanes } from './lanes.ts'
 import type { Item } from './line.ts'
-import type { Stored } from './outbox.ts'
 import type { Receivers } from './receivers.ts'
-
-/**
- * Fills the lanes from the table, and keeps what is in memory bounded.
- *
- * Invariants, for each webhook: what was never tried and has an id up to `cursor` is in memory or over; beyond, there is something on
- * disk when `more`, else nothing. An id is in memory once (`held`), from when it is taken in until its outcome is on disk. Retries are in
- * memory when they are due or failed lately; the first of the others is due at `retryUs`.
- */
-type Source = {
-  readonly webhookId: number
-  cursor: number
-  more: boolean
-  /** In steady time; `undefined`: none waits on disk alone. */
-  retryUs: number | undefined
-  /** Retries in memory that are not due yet. */
-  later: Item[]
-  /** Its items in memory: those that wait, and those under way. */
-  held: number
-}
+import { itemOf, type Loading, type Source } from './source.ts'
 
 /** In memory for one webhook: a burst of a second, so that what is stored is hardly ever read again before it is sent. */
 const MAX_WAITING = 1_024
@@ -37,28 +18,39 @@ const RETRY_CLAIM = MAX_WAITING + MAX_LATER + CLAIM
 const MAX_BYTES = 64 * 1024 * 1024
 const ALWAYS = 2
 /** Reading must not hold up the event loop: a claim takes about a millisecond. */
-const CLAIMS_A_TURN = 4
+const CLAIMS_AT_A_TIME = 4
 
 export type FeedOptions = {
-  readonly read: Tx
+  readonly queue: Store['queue']
   readonly lanes: Lanes
   readonly receivers: Receivers
   readonly steadyUs: NowUs
+  /** Something was taken in, or is left to read. */
+  readonly onLoaded: () => void
+  readonly onFailed: (error: unknown) => void
 }
 
 export type Feed = ReturnType<typeof createFeed>
 
-export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
+/**
+ * Fills the lanes from the table, and keeps what is in memory bounded.
+ *
+ * Invariants, for each webhook: what was never tried and has an id up to `cursor` is in memory or over; beyond, there is something on
+ * disk when `more`, else nothing. An id is in memory once (`held`), from when it is taken in until its outcome is on disk. Retries are in
+ * memory when they are due or failed lately; the first of the others is due at `retryUs`.
+ */
+export function createFeed({ queue, lanes, receivers, steadyUs, onLoaded, onFailed }: FeedOptions) {
   const sources = new Map<number, Source>()
   const held = new Map<number, Item>()
   /** Those that may have something on disk to read now. */
   const hungry = new Set<Source>()
+  let loads = 0
   let bytes = 0
 
   const sourceOf = (webhookId: number): Source => {
     const known = sources.get(webhookId)
     if (known !== undefined) return known
-    const source: Source = { webhookId, cursor: 0, more: true, retryUs: 0, later: [], held: 0 }
+    const source: Source = { webhookId, cursor: 0, more: true, retryUs: 0, later: [], held: 0, loading: undefined }
     sources.set(webhookId, source)
     hungry.add(source)
     return source
@@ -84,10 +76,12 @@ export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
     bytes -= item.body.length
     const source = sourceOf(item.webhookId)
     source.held -= 1
+    source.loading?.released.add(item.id)
     if (item.dueUs !== undefined) source.retryUs = Math.min(source.retryUs ?? item.dueUs, item.dueUs)
     else if (!item.leaving) {
       source.cursor = Math.min(source.cursor, item.id - 1)
       source.more = true
+      if (source.loading !== undefined) source.loading.stale = true
     }
   }
   const leave = (item: Item) => {
@@ -105,65 +99,107 @@ export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
   }
   const isDue = ({ retryUs }: Source) => retryUs !== undefined && retryUs <= steadyUs()
 
-  /** Reads a claim's worth. @returns whether there may be more to read. */
-  function claim(source: Source): boolean {
-    const free = room(source)
-    if (free < most(source) / 2) return false
+  /** Takes in what was read and is still so. Returns false if something of it is to be read again. */
+  function takeIn(source: Source, found: readonly PendingDelivery[], { released }: Loading): boolean {
+    const [afterId, now] = [cancelledTo(source), steadyUs()]
+    for (const pending of found)
+      if (pending.id > afterId && !held.has(pending.id) && !released.has(pending.id)) hold(itemOf(pending), source, now)
+    return !found.some(({ id }) => released.has(id))
+  }
+
+  async function loadDue(source: Source, loading: Loading): Promise<void> {
     const { webhookId } = source
-    const afterId = cancelledTo(source)
-    const now = steadyUs()
-    const takeIn = (items: readonly Item[]) => {
-      for (const item of items) if (item.id > afterId && !held.has(item.id)) hold(item, source, now)
+    const dueSteadyUs = steadyUs()
+    const due = await queue.deliveryGetDue({ webhookId, dueSteadyUs, limit: RETRY_CLAIM })
+    if (loading.stale) return
+    const wanted = due.filter(({ id }) => id > cancelledTo(source) && !held.has(id))
+    const free = Math.max(0, room(source))
+    const whole = takeIn(source, wanted.slice(0, free), loading)
+    if (!whole || due.length === RETRY_CLAIM || wanted.length > free) {
+      source.retryUs = dueSteadyUs
+      return
     }
-    if (isDue(source)) {
-      const due = claimRetries(read, webhookId, now, RETRY_CLAIM)
-      const wanted = due.filter(({ id }) => id > afterId && !held.has(id))
-      takeIn(wanted.slice(0, free))
-      const more = due.length === RETRY_CLAIM || wanted.length > free
-      source.retryUs = more ? now : nextRetryUs(read, webhookId, now)
+    // What is released from here on says itself when it is due.
+    source.retryUs = undefined
+    const next = await queue.deliveryGetNextDue({ webhookId, fromSteadyUs: dueSteadyUs })
+    if (next !== undefined) source.retryUs = Math.min(source.retryUs ?? next, next)
+  }
+
+  async function loadUntried(source: Source, loading: Loading): Promise<void> {
+    const limit = Math.min(CLAIM, room(source))
+    if (!source.more || limit <= 0) return
+    const afterId = Math.max(source.cursor, cancelledTo(source))
+    const untried = await queue.deliveryGetUntried({ webhookId: source.webhookId, afterId, limit })
+    if (loading.stale) return
+    takeIn(source, untried, loading)
+    source.cursor = Math.max(source.cursor, untried.at(-1)?.id ?? 0)
+    source.more = untried.length === limit || loading.moreStored
+  }
+
+  async function load(source: Source): Promise<void> {
+    const loading: Loading = { stale: false, moreStored: false, released: new Set() }
+    source.loading = loading
+    loads += 1
+    try {
+      if (receivers.get(source.webhookId) === undefined) await receivers.load([source.webhookId])
+      if (receivers.get(source.webhookId) === undefined) {
+        // Nothing refers to it any more.
+        source.more = false
+        source.retryUs = undefined
+        return
+      }
+      if (isDue(source)) await loadDue(source, loading)
+      if (!loading.stale) await loadUntried(source, loading)
+    } finally {
+      source.loading = undefined
+      loads -= 1
     }
-    const wanted = Math.min(CLAIM, room(source))
-    if (source.more && wanted > 0) {
-      const fresh = claimFresh(read, webhookId, Math.max(source.cursor, afterId), wanted)
-      takeIn(fresh)
-      source.cursor = Math.max(source.cursor, fresh.at(-1)?.id ?? 0)
-      source.more = fresh.length === wanted
-    }
-    return source.more || isDue(source)
   }
 
   return {
     webhookIds: () => [...sources.keys()],
 
     /** Takes in what was just stored without reading it again, unless older ones wait on disk. */
-    offer({ deliveries, uuid, callId, name, atUs, sinceUs, body }: Stored): void {
+    offer({ accountId, deliveries, uuid, callId, name, atUs, sinceSteadyUs: sinceUs, body }: StoredEvent): void {
       const now = steadyUs()
       for (const { id, webhookId } of deliveries) {
         const source = sourceOf(webhookId)
         if (id <= source.cursor) continue
-        if (source.more || room(source) <= 0) {
+        if (
+          source.more ||
+          source.loading !== undefined ||
+          room(source) <= 0 ||
+          receivers.get(webhookId) === undefined
+        ) {
           source.more = true
+          if (source.loading !== undefined) source.loading.moreStored = true
           hungry.add(source)
           continue
         }
         source.cursor = id
-        const fresh = { tries: 0, attemptsMade: 0, dueUs: undefined, unrecorded: 0, leaving: false }
-        hold({ id, webhookId, callId, event: name, uuid, body, atUs, sinceUs, ...fresh }, source, now)
+        const fresh = { generation: 1, tries: 0, attemptsMade: 0, dueUs: undefined, unrecorded: 0, leaving: false }
+        hold({ id, accountId, webhookId, callId, event: name, uuid, body, atUs, sinceUs, ...fresh }, source, now)
       }
     },
 
-    /** Reads for those that need it, as much as a turn of the event loop may take. @returns whether there is more. */
-    refill(): 'more' | 'enough' {
-      let left = CLAIMS_A_TURN
+    /** Begins to read for those that need it, as much as a turn of the event loop may take. */
+    refill(): void {
       for (const source of hungry) {
-        if (left === 0) return 'more'
+        if (loads >= CLAIMS_AT_A_TIME) return
         hungry.delete(source)
-        if (!source.more && !isDue(source)) continue
+        if (source.loading !== undefined || (!source.more && !isDue(source))) continue
         if (room(source) < most(source) / 2) continue
-        left -= 1
-        if (claim(source)) hungry.add(source)
+        load(source).then(
+          () => {
+            if (source.more || isDue(source)) hungry.add(source)
+            onLoaded()
+          },
+          (error) => {
+            hungry.add(source)
+            onFailed(error)
+          },
+        )
       }
-      return 'enough'
     },
 
     /** An attempt on an item ended; its outcome will be on disk at `settled`. */
@@ -177,8 +213,9 @@ export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
       else leave(item)
     },
     /** A delivery was made due by hand: of a webhook that is down it is sent next, which would probe another otherwise. */
-    urge(id: number): void {
-      const item = held.get(id) ?? claimOne(read, id)
+    async urge(id: number): Promise<void> {
+      const pending = held.has(id) ? undefined : await queue.deliveryGetPending(id)
+      const item = held.get(id) ?? (pending === undefined ? undefined : itemOf(pending))
       if (item === undefined || lanes.known(item.webhookId)?.health.down === undefined) return
       const source = sourceOf(item.webhookId)
       if (id <= cancelledTo(source)) return
@@ -212,9 +249,9 @@ export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
      * Reads anew what may be on disk: the table or the list changed in a way that no nudge tells. When it was another process that
      * changed it, nothing that waits in memory is believed.
      */
-    look(by: 'us' | 'others'): void {
+    look(by: 'us' | 'others', active: readonly number[]): void {
       let leaving = false
-      for (const webhookId of webhookIds(read)) sourceOf(webhookId)
+      for (const webhookId of active) sourceOf(webhookId)
       for (const source of sources.values()) {
         for (const item of source.later.splice(0)) leave(item)
         const gone = cancelledTo(source)
@@ -223,7 +260,9 @@ export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
         if (gone > 0) leaving = true
         if (by === 'others') for (const item of line.drop(({ unrecorded }) => unrecorded === 0)) letGo(item)
         source.more = true
-        source.retryUs = nextRetryUs(read, source.webhookId, 0)
+        // Due now, as far as is known: reading says when it truly is.
+        source.retryUs = 0
+        if (source.loading !== undefined) source.loading.stale = true
         hungry.add(source)
       }
       // What is under way is cancelled on disk now: if it fails it is not tried again, however long writing that down takes.
@@ -233,7 +272,8 @@ export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
 
     /** Forgets the webhooks that have left the list and of which nothing is here any more. @returns which. */
     forgetLeft(): number[] {
-      const left = [...sources.values()].filter(({ webhookId, held }) => {
+      const left = [...sources.values()].filter(({ webhookId, held, loading }) => {
+        if (loading !== undefined) return false
         const receiver = receivers.get(webhookId)
         return held === 0 && receiver?.listed !== true && (receiver?.cancelledTo ?? 0) === 0
       })
@@ -241,6 +281,7 @@ export function createFeed({ read, lanes, receivers, steadyUs }: FeedOptions) {
         sources.delete(source.webhookId)
         hungry.delete(source)
         lanes.forget(source.webhookId)
+        receivers.forget(source.webhookId)
       }
       return left.map(({ webhookId }) => webhookId)
     },

@@ -1,27 +1,20 @@
-import type { Tx } from '../db/mutation.ts'
 import type { Log } from '../lib/log.ts'
 import type { Observer } from './observer.ts'
-import { readReceiver } from './receiver-store.ts'
 
-/** Each attempt in the log, so that an event can be followed by its id to each receiver. */
-export function newJournal(log: Log, read: Tx): Observer {
-  /** A webhook's URL never changes: another URL is another webhook. */
-  const urls = new Map<number, string>()
-  const urlOf = (webhookId: number): string => {
-    const url = urls.get(webhookId) ?? readReceiver(read, webhookId, 0)?.target.plain ?? ''
-    urls.set(webhookId, url)
-    return url
-  }
+/** Writes each attempt to the log, so that an event can be followed by its id to each webhook. */
+export function newJournal(log: Log): Observer {
   return {
     started() {},
-    ended({ uuid, callId, event, webhookId, attemptsMade }, { outcome, durationMs }, state, probe) {
+    ended({ delivery, url, attempted, state, probe }) {
+      const { uuid, callId, event, webhookId, attemptsMade } = delivery
+      const { outcome, durationMs } = attempted
       log.debug(
         {
           call: callId,
           event: uuid,
           name: event,
           webhook: webhookId,
-          url: urlOf(webhookId),
+          url,
           ...('reason' in outcome ? { reason: outcome.reason } : { status: outcome.status }),
           durationMs,
           attempt: attemptsMade,
@@ -32,6 +25,6 @@ export function newJournal(log: Log, read: Tx): Observer {
       )
     },
     dropped() {},
-    left: (webhookId) => void urls.delete(webhookId),
+    left() {},
   }
 }

@@ -4,6 +4,7 @@ import { type Health, newHealth } from './health.ts'
 /** A delivery that waits in memory, with all that sending it takes. */
 export type Item = {
   readonly id: number
+  readonly accountId: number
   readonly webhookId: number
   readonly callId: string
   readonly event: string
@@ -11,7 +12,8 @@ export type Item = {
   readonly body: string
   /** When the event happened. */
   readonly atUs: number
-  /** When the present schedule began, in steady time. */
+  /** The number of the present schedule, and when it began in steady time. */
+  readonly generation: number
   readonly sinceUs: number
   tries: number
   attemptsMade: number

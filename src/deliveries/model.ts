@@ -1,6 +1,6 @@
 import { t } from 'elysia'
-import { EVENT_NAMES } from './names.ts'
-import { STATES } from './record-store.ts'
+import { EVENT_NAMES } from '../lib/event-kinds.ts'
+import { DELIVERY_STATES } from '../store/records.ts'
 
 const text = t.Union([t.String(), t.Null()])
 const time = t.Union([t.String({ format: 'date-time' }), t.Null()])
@@ -13,7 +13,7 @@ export const Delivery = t.Object({
   event: t.String(),
   call_id: t.String(),
   url: t.String(),
-  state: t.UnionEnum(STATES, { default: undefined }),
+  state: t.UnionEnum(DELIVERY_STATES, { default: undefined }),
   attempts_made: t.Integer({ description: 'those that count; the log also holds probes' }),
   next_attempt_at: time,
   created_at: t.String({ format: 'date-time' }),
@@ -49,7 +49,7 @@ export type DeliveryPage = typeof DeliveryPage.static
 
 /** Which deliveries are meant. */
 export const DeliveryFilter = t.Object({
-  state: t.Optional(t.UnionEnum(STATES, { default: undefined })),
+  state: t.Optional(t.UnionEnum(DELIVERY_STATES, { default: undefined })),
   event: t.Optional(t.UnionEnum(EVENT_NAMES, { default: undefined })),
   url: t.Optional(t.String({ maxLength: 2_048 })),
   call_id: t.Optional(t.String({ maxLength: 64 })),

@@ -1,6 +1,17 @@
+import type { DeliveryState } from '../store/records.ts'
 import type { Attempted } from './attempt.ts'
 import type { Item } from './line.ts'
-import type { State } from './record-store.ts'
+
+/** An attempt that ended. `waitedUs`: since its schedule began; `url` is without credentials. */
+export type EndedAttempt = {
+  readonly delivery: Item
+  readonly url: string
+  readonly attempted: Attempted
+  readonly state: DeliveryState
+  readonly probe: boolean
+  readonly atUs: number
+  readonly waitedUs: number
+}
 
 /**
  * Who watches the dispatcher: the metrics. Called for every attempt, so it must be quick. `waitedUs`: since its schedule began, so since
@@ -8,7 +19,7 @@ import type { State } from './record-store.ts'
  */
 export type Observer = {
   started(item: Item, waitedUs: number): void
-  ended(item: Item, attempted: Attempted, state: State, probe: boolean, atUs: number, waitedUs: number): void
+  ended(attempt: EndedAttempt): void
   /** So many ended without an attempt: by age while their webhook was down, or because its URL left the list. */
   dropped(count: number, state: 'failed' | 'cancelled'): void
   /** Its URL has left the list and nothing of it is under way: what is known of it can be forgotten. */

@@ -1,12 +1,10 @@
-import type { Database } from '../db/database.ts'
 import type { Log } from '../lib/log.ts'
 import { startRounds } from '../lib/rounds.ts'
 import { MILLISECOND, type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
-import { pruneSecrets } from '../webhooks/store.ts'
-import { pruneStep, pruneWebhooks } from './prune-store.ts'
+import type { Store } from '../store/store.ts'
 
 export type PrunerOptions = {
-  readonly db: Database
+  readonly maintenance: Store['maintenance']
   readonly log: Log
   readonly keepDeliveredMs: number
   readonly keepFailedMs: number
@@ -25,7 +23,7 @@ const SECRETS_KEPT_US = 365 * 86_400 * SECOND
 
 /** Takes out what has been kept long enough, in small steps. */
 export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
-  const { db, log, keepDeliveredMs, keepFailedMs, mayPrune = () => true } = options
+  const { maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune = () => true } = options
   const { nowUs = wallUs, everyMs = EVERY_MS } = options
 
   async function prune(stopped: () => boolean): Promise<void> {
@@ -35,19 +33,25 @@ export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
       const now = nowUs()
       const deliveredBeforeUs = now - keepDeliveredMs * MILLISECOND
       const failedBeforeUs = now - keepFailedMs * MILLISECOND
-      const step = await db.commit(pruneStep, { afterId, deliveredBeforeUs, failedBeforeUs, nowUs: now, step: STEP })
+      const step = await maintenance.deliveryPrune({
+        afterId,
+        deliveredBeforeUs,
+        failedBeforeUs,
+        nowUs: now,
+        limit: STEP,
+      })
       pruned += step.pruned
       if (step.lastId === null) break
       afterId = step.lastId
       await Bun.sleep(PAUSE_MS)
     }
     for (let step = STEP; step > 0 && !stopped(); await Bun.sleep(PAUSE_MS)) {
-      step = await db.commit(pruneWebhooks, { step: STEP })
+      step = await maintenance.webhookPrune(STEP)
       pruned += step
     }
     const beforeUs = nowUs() - SECRETS_KEPT_US
     for (let step = STEP; step > 0 && !stopped() && mayPrune(); await Bun.sleep(PAUSE_MS)) {
-      step = await db.commit(pruneSecrets, { beforeUs, step: STEP })
+      step = await maintenance.secretPrune({ beforeUs, limit: STEP })
       pruned += step
     }
     if (pruned > 0) log.info({ pruned }, 'what was kept long enough was taken out')

@@ -1,7 +1,7 @@
-import type { Database } from '../db/database.ts'
 import type { Log } from '../lib/log.ts'
+import type { OutcomeBatch } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
 import type { Item } from './line.ts'
-import { ENDED_FIELDS, type Ended, recordEnded } from './record-store.ts'
 
 /** Outcomes that are not on disk yet: beyond this no more attempts begin, so that a store that cannot be written bounds memory. */
 const MAX_UNRECORDED = 4_096
@@ -10,17 +10,67 @@ const AGAIN_MS = 250
 const LAST_TRY_MS = 5_000
 
 export type RecorderOptions = {
-  readonly db: Database
+  readonly queue: Store['queue']
   readonly log: Log
   /** These are on disk now; of those `overtaken` something else was asked for meanwhile. */
   readonly recorded: (items: readonly Item[], overtaken: readonly number[]) => void
 }
 
+/** What came of one attempt, and what its delivery is then. */
+export type Recorded = {
+  readonly state: number
+  readonly dueSteadyUs: number | null
+  readonly endedUs: number | null
+  readonly attemptUs: number
+  readonly probe: boolean
+  readonly status: number | null
+  readonly durationMs: number
+  readonly error: string | null
+  readonly address: string | null
+  readonly response: string | null
+}
+
+type Batch = { [name in keyof OutcomeBatch]: OutcomeBatch[name][number][] }
+
+const newBatch = (): Batch => ({
+  deliveryIds: [],
+  generations: [],
+  states: [],
+  tries: [],
+  attemptsMade: [],
+  dueSteadyUs: [],
+  endedUs: [],
+  attemptUs: [],
+  probes: [],
+  statuses: [],
+  durationsMs: [],
+  errors: [],
+  addresses: [],
+  responses: [],
+})
+
+function append(batch: Batch, { id, generation, tries, attemptsMade }: Item, outcome: Recorded): void {
+  batch.deliveryIds.push(id)
+  batch.generations.push(generation)
+  batch.states.push(outcome.state)
+  batch.tries.push(tries)
+  batch.attemptsMade.push(attemptsMade)
+  batch.dueSteadyUs.push(outcome.dueSteadyUs)
+  batch.endedUs.push(outcome.endedUs)
+  batch.attemptUs.push(outcome.attemptUs)
+  batch.probes.push(outcome.probe)
+  batch.statuses.push(outcome.status)
+  batch.durationsMs.push(outcome.durationMs)
+  batch.errors.push(outcome.error)
+  batch.addresses.push(outcome.address)
+  batch.responses.push(outcome.response)
+}
+
 /** Writes what came of attempts, as one mutation for all that came while the last commit ran, and until the store takes it. */
-export function createRecorder({ db, log, recorded }: RecorderOptions) {
+export function createRecorder({ queue, log, recorded }: RecorderOptions) {
   let waiting: Item[] = []
-  /** What came of each of `waiting`, one after the other. */
-  let outcomes: Ended[number][] = []
+  /** What came of each of `waiting`. */
+  let outcomes = newBatch()
   let writing = 0
   let broken = false
   let giveUpAtMs = Number.POSITIVE_INFINITY
@@ -28,21 +78,21 @@ export function createRecorder({ db, log, recorded }: RecorderOptions) {
 
   async function write(): Promise<void> {
     while (waiting.length > 0) {
-      const [items, flat] = [waiting, outcomes]
+      const [items, batch] = [waiting, outcomes]
       waiting = []
-      outcomes = []
+      outcomes = newBatch()
       writing = items.length
-      const overtaken = await untilTaken(flat)
+      const overtaken = await untilTaken(batch)
       writing = 0
       recorded(items, overtaken)
     }
     idle?.()
   }
 
-  async function untilTaken(flat: readonly Ended[number][]): Promise<readonly number[]> {
+  async function untilTaken(batch: OutcomeBatch): Promise<readonly number[]> {
     for (;;) {
       try {
-        const overtaken = await db.commit(recordEnded, flat)
+        const overtaken = await queue.deliveryRecordOutcomes(batch)
         if (broken) log.info('the store takes outcomes again')
         broken = false
         return overtaken
@@ -51,10 +101,7 @@ export function createRecorder({ db, log, recorded }: RecorderOptions) {
           log.error({ err: error }, 'the store cannot be written: sending waits, outcomes are kept in memory')
         broken = true
         if (performance.now() > giveUpAtMs) {
-          log.error(
-            { outcomes: flat.length / ENDED_FIELDS },
-            'stopping: outcomes are not on disk, those are sent again',
-          )
+          log.error({ outcomes: batch.deliveryIds.length }, 'stopping: outcomes are not on disk, those are sent again')
           return []
         }
         await Bun.sleep(AGAIN_MS)
@@ -63,9 +110,9 @@ export function createRecorder({ db, log, recorded }: RecorderOptions) {
   }
 
   return {
-    add(item: Item, ended: Ended): void {
+    add(item: Item, outcome: Recorded): void {
       waiting.push(item)
-      outcomes.push(...ended)
+      append(outcomes, item, outcome)
       if (writing > 0 || waiting.length > 1) return
       queueMicrotask(() => void write())
     },

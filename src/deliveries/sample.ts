@@ -1,15 +1,16 @@
-import type { Database } from '../db/database.ts'
 import { Fault } from '../lib/fault.ts'
 import { newUuid } from '../lib/id.ts'
 import { type NowUs, rfc3339, SECOND, nowUs as wallUs } from '../lib/time.ts'
+import type { WebhookRecord } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
 import { type Attempt, TIMEOUT_MS } from './attempt.ts'
 import type { Dispatcher } from './dispatcher.ts'
 import type { Tested } from './model.ts'
-import { accountName, type Receiver, readListed } from './receiver-store.ts'
+import { receiverOf } from './receivers.ts'
 import { failureOf, statusOf } from './schedule.ts'
 
 type Dependencies = {
-  readonly db: Database
+  readonly store: Pick<Store, 'accounts' | 'webhooks'>
   readonly attempt: Attempt
   /** Waits for room within the limits of a service that sends beside; without it there are none. */
   readonly admit?: Dispatcher['admit']
@@ -24,17 +25,18 @@ const AT_ONCE = 2
  * @throws Fault 422 when the URL is not in the list.
  */
 export async function sendSample(deps: Dependencies, accountId: number, url: string): Promise<Tested> {
-  const { db, attempt, admit, nowUs = wallUs } = deps
+  const { store, attempt, admit, nowUs = wallUs } = deps
   const atUs = nowUs()
-  const receiver = listedReceiver(db, accountId, url, atUs)
+  const webhook = await listedWebhook(store, accountId, url)
+  const { target, sign } = receiverOf(webhook, atUs)
+  const account = (await store.accounts.accountGetName(accountId)) ?? null
   const id = newUuid(atUs)
   const time = rfc3339(atUs)
-  const body = JSON.stringify({ time, data: { name: 'test', id, account: accountName(db.read, accountId) } })
+  const body = JSON.stringify({ time, data: { name: 'test', id, account } })
   const timestampS = Math.floor(atUs / SECOND)
-  const signature = receiver.sign(id, timestampS, body)
-  const dismiss = await admit?.(receiver.id)
-  const attempted = await attempt({ target: receiver.target, id, timestampS, signature, body })
-  const { outcome, durationMs, response } = attempted
+  const signature = sign(id, timestampS, body)
+  const dismiss = await admit?.(webhook.id)
+  const { outcome, durationMs, response } = await attempt({ target, id, timestampS, signature, body })
   dismiss?.(outcome)
   return {
     status: statusOf(outcome),
@@ -56,7 +58,7 @@ export function createTester(deps: Dependencies): (accountId: number, url: strin
     else running.set(accountId, now)
   }
   return async (accountId, url) => {
-    listedReceiver(deps.db, accountId, url, wallUs())
+    await listedWebhook(deps.store, accountId, url)
     if ((running.get(accountId) ?? 0) >= AT_ONCE)
       throw new Fault('too_many_requests', `${AT_ONCE} tests are under way: try again when one has ended.`, {
         headers: { 'retry-after': String(TIMEOUT_MS / 1_000) },
@@ -71,9 +73,13 @@ export function createTester(deps: Dependencies): (accountId: number, url: strin
 }
 
 /** @throws Fault 422 when the URL is not in the list. */
-function listedReceiver(db: Database, accountId: number, url: string, atUs: number): Receiver {
-  const receiver = readListed(db.read, accountId, url, atUs)
-  if (receiver !== undefined) return receiver
+async function listedWebhook(
+  { webhooks }: Dependencies['store'],
+  accountId: number,
+  url: string,
+): Promise<WebhookRecord> {
+  const webhook = await webhooks.webhookGetByUrl(accountId, url)
+  if (webhook !== undefined) return webhook
   throw new Fault('invalid', 'This URL is not in the list.', {
     errors: [{ path: '/url', message: 'is not in the list' }],
   })

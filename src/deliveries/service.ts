@@ -1,19 +1,16 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Database } from '../db/database.ts'
 import { PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, parseTime, rfc3339, nowUs as wallUs } from '../lib/time.ts'
+import type { AttemptRow, DeliveryPart, DeliveryRow, DeliveryFilter as LogFilter } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
 import { cancelWaiting } from './caretaker.ts'
-import { readStepped } from './clock-store.ts'
-import { type AttemptRow, type LogFilter, type LogPart, type LogRow, readDelivery, readLog } from './log-store.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, LoggedAttempt } from './model.ts'
-import { STATES } from './record-store.ts'
-import { retryOne, retryStep } from './retry-store.ts'
 
 export type DeliveryService = ReturnType<typeof createDeliveryService>
 
 type Dependencies = {
-  readonly db: Database
+  readonly store: Store
   /** Called after deliveries were made due, with the id of one that was asked for by itself. */
   readonly onDue?: (ids: readonly number[]) => void
   /** Told of deliveries that were cancelled before others could be retried. */
@@ -37,25 +34,31 @@ const NEWEST = Number.MAX_SAFE_INTEGER
 
 /** The log of deliveries, and what can be sent again. */
 export function createDeliveryService(deps: Dependencies) {
-  const { db, onDue = () => {}, onCancelled = () => {}, patienceMs = PATIENCE_MS, nowUs = wallUs } = deps
-  const { steadyUs = () => nowUs() - readStepped(db.read).steppedUs } = deps
+  const { store, onDue = () => {}, onCancelled = () => {}, patienceMs = PATIENCE_MS, nowUs = wallUs } = deps
+  const { steadyUs } = deps
+  const nowSteadyUs = async () => steadyUs?.() ?? nowUs() - (await store.maintenance.clockGet()).steppedUs
 
   /** Asks until no webhook has to finish its leaving first. */
   async function unlessLeaving<T>(ask: () => Promise<T | number>): Promise<T> {
     for (;;) {
       const answer = await ask()
       if (typeof answer !== 'number') return answer
-      await cancelWaiting(db, answer, nowUs, onCancelled)
+      await cancelWaiting(store.queue, answer, nowUs, onCancelled)
     }
   }
 
   /** Rows from below an id on until there are enough, and where the rest begins. Between two parts others have their turn. */
   async function look(filter: LogFilter, beforeId: number, enough: number) {
-    const rows: LogRow[] = []
+    const rows: DeliveryRow[] = []
     const endMs = performance.now() + patienceMs
     let nextId: number | null = beforeId
     while (nextId !== null && rows.length < enough) {
-      const part: LogPart = readLog(db.read, filter, nextId, enough - rows.length)
+      const part: DeliveryPart = await store.log.deliveryList({
+        filter,
+        fromId: nextId,
+        limit: enough - rows.length,
+        order: 'newest',
+      })
       rows.push(...part.rows)
       nextId = part.nextId
       if (performance.now() > endMs) break
@@ -76,7 +79,7 @@ export function createDeliveryService(deps: Dependencies) {
 
     /** @throws Fault 404 when there is none of this id. */
     async show(accountId: Account, id: string): Promise<DeliveryDetail> {
-      const row = readDelivery(db.read, accountId, idOf(id))
+      const row = await store.log.deliveryGet(accountId, idOf(id))
       if (row === undefined) throw unknown()
       return { ...deliveryOf(row), body: row.body, attempts: row.attempts.map(attemptOf) }
     },
@@ -84,13 +87,15 @@ export function createDeliveryService(deps: Dependencies) {
     /** @throws Fault 404, or 422 when its URL has left the list, or its body was erased. */
     async retry(accountId: Account, id: string): Promise<Delivery> {
       const meant = { accountId, id: idOf(id) }
-      const retried = await unlessLeaving(() => db.commit(retryOne, { ...meant, steadyUs: steadyUs() }))
+      const retried = await unlessLeaving(async () =>
+        store.queue.deliveryRetry({ ...meant, nowSteadyUs: await nowSteadyUs() }),
+      )
       if (retried === 'unknown') throw unknown()
       if (retried === 'erased')
         throw new Fault('invalid', 'What this delivery told was erased: it cannot be sent again.', {
           errors: [{ path: '', message: 'is of an event whose body was erased' }],
         })
-      if (retried === 'left')
+      if (retried === 'unlisted')
         throw new Fault('invalid', 'The URL of this delivery has left the list: put it back to send this again.', {
           errors: [{ path: '', message: 'is for a URL that has left the list' }],
         })
@@ -103,7 +108,9 @@ export function createDeliveryService(deps: Dependencies) {
       const meant = logFilter(accountId, filter)
       const wanted: LogFilter = { ...meant, state: meant.state ?? 'failed', untilUs: meant.untilUs ?? nowUs() }
       const next = (fromId: number) =>
-        unlessLeaving(() => db.commit(retryStep, { filter: wanted, fromId, steadyUs: steadyUs(), step: STEP }))
+        unlessLeaving(async () =>
+          store.queue.deliveryRetryMatching({ filter: wanted, fromId, nowSteadyUs: await nowSteadyUs(), limit: STEP }),
+        )
       let all = 0
       for (let step = await next(0); ; step = await next(step.nextId)) {
         all += step.queued
@@ -130,8 +137,8 @@ export function logFilter(accountId: Account, filter: DeliveryFilter): LogFilter
   return { accountId, state, event, url, callId, sinceUs, untilUs }
 }
 
-export function deliveryOf(row: LogRow): Delivery {
-  const state = STATES[row.state] ?? 'pending'
+export function deliveryOf(row: DeliveryRow): Delivery {
+  const { state } = row
   const timeOf = (atUs: number | null) => (atUs === null ? null : rfc3339(atUs))
   return {
     id: String(row.id),

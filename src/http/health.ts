@@ -1,7 +1,6 @@
 import { Elysia } from 'elysia'
-import type { Database } from '../db/database.ts'
-import { probeWrite } from '../db/probe.ts'
 import { Fault } from '../lib/fault.ts'
+import type { Store } from '../store/store.ts'
 import { accepts } from './accepts.ts'
 import { Nothing, responses, success } from './envelope.ts'
 
@@ -9,7 +8,7 @@ import { Nothing, responses, success } from './envelope.ts'
 const FRESH_MS = 1_000
 
 /** `GET /health`: 200 when the service can serve and write, else 503; it says nothing else to strangers. */
-export function healthRoutes(db: Database, nearlyFull: () => boolean = () => false) {
+export function healthRoutes(maintenance: Store['maintenance'], nearlyFull: () => boolean = () => false) {
   let askedMs = -FRESH_MS
   let answer: Promise<void> = Promise.resolve()
 
@@ -17,7 +16,7 @@ export function healthRoutes(db: Database, nearlyFull: () => boolean = () => fal
     const nowMs = performance.now()
     if (nowMs - askedMs >= FRESH_MS) {
       askedMs = nowMs
-      answer = db.commit(probeWrite, null)
+      answer = maintenance.writeProbe()
     }
     return answer
   }

@@ -1,15 +1,14 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import type { Database } from '../db/database.ts'
-import type { DiskWatch } from '../db/disk.ts'
-import { countWaiting, oldestUs, webhookIds } from '../deliveries/claim-store.ts'
 import type { Dispatcher } from '../deliveries/dispatcher.ts'
 import type { Observer } from '../deliveries/observer.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 import type { PbxStatus } from '../pbx/supervisor.ts'
+import type { DiskWatch } from '../store/sqlite/disk.ts'
+import type { Store } from '../store/store.ts'
 
 /** What is asked when somebody scrapes. */
 export type Watched = {
-  readonly db: Database
+  readonly store: Store
   readonly dispatcher: Dispatcher
   readonly disk: DiskWatch
   readonly pbxs: () => readonly PbxStatus[]
@@ -55,7 +54,7 @@ export function createMetrics(): Metrics {
       started(item, waitedUs) {
         if (item.attemptsMade === 0 && item.dueUs === undefined) first.observe(waitedUs / SECOND)
       },
-      ended(_item, { outcome, durationMs }, state, probe, _atUs, waitedUs) {
+      ended({ attempted: { outcome, durationMs }, state, probe, waitedUs }) {
         attempts.inc({ outcome: outcome.kind, probe: String(probe) })
         duration.observe(durationMs / 1_000)
         if (state !== 'pending') ended.inc({ state })
@@ -69,15 +68,15 @@ export function createMetrics(): Metrics {
   }
 }
 
-function addGauges(registry: Registry, { db, dispatcher, disk, pbxs, unstored, steadyUs }: Watched): void {
+function addGauges(registry: Registry, { store, dispatcher, disk, pbxs, unstored, steadyUs }: Watched): void {
   const registers = [registry]
-  const gauge = (name: string, help: string, read: () => number | undefined) =>
+  const gauge = (name: string, help: string, read: () => number | undefined | Promise<number>) =>
     new Gauge({
       name: `hookswitch_${name}`,
       help,
       registers,
-      collect() {
-        const value = read()
+      async collect() {
+        const value = await read()
         if (value !== undefined) this.set(value)
       },
     })
@@ -92,18 +91,22 @@ function addGauges(registry: Registry, { db, dispatcher, disk, pbxs, unstored, s
         this.inc(read())
       },
     })
-  const backlog = backlogOf(db, steadyUs)
-  gauge('deliveries_waiting', 'Deliveries that wait, counted up to a million of each kind', () => backlog().waiting)
-  gauge('oldest_waiting_seconds', 'How long the oldest delivery waits', () => backlog().oldestS)
+  const backlog = backlogOf(store, steadyUs)
+  gauge(
+    'deliveries_waiting',
+    'Deliveries that wait, counted up to a million of each kind',
+    async () => (await backlog()).pending,
+  )
+  gauge('oldest_waiting_seconds', 'How long the oldest delivery waits', async () => (await backlog()).oldestS)
   gauge('attempts_in_flight', 'Requests under way', () => dispatcher.inFlight)
   gauge('webhooks_down', 'Webhooks that are down', () => dispatcher.down().now)
   gauge('webhooks_down_long', 'Webhooks that have been down for 5 minutes or more', () => dispatcher.down().long)
   gauge('events_unstored', 'Events that wait for the store', unstored)
-  counter('commits_total', 'Group commits', () => db.commits.batches)
-  counter('commit_writes_total', 'Writes in group commits', () => db.commits.writes)
-  counter('commit_failures_total', 'Writes that failed', () => db.commits.failed)
-  gauge('commit_seconds', 'How long the last group commit took', () => db.commits.lastMs / 1_000)
-  gauge('commit_waiting', 'Writes that wait for a group commit', () => db.commits.waiting)
+  counter('commits_total', 'Group commits', () => store.commits.batches)
+  counter('commit_writes_total', 'Writes in group commits', () => store.commits.writes)
+  counter('commit_failures_total', 'Writes that failed', () => store.commits.failed)
+  gauge('commit_seconds', 'How long the last group commit took', () => store.commits.lastMs / 1_000)
+  gauge('commit_waiting', 'Writes that wait for a group commit', () => store.commits.waiting)
   gauge('disk_free_bytes', 'Room on the disk of the store', disk.freeBytes)
   gauge('disk_nearly_full', '1 when the disk of the store is nearly full', () => Number(disk.nearlyFull()))
   gauge('memory_bytes', 'Resident memory', () => process.memoryUsage.rss())
@@ -138,16 +141,22 @@ function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
   counter('faults', 'Events that made us fail and were left out', ({ faults }) => faults)
 }
 
-function backlogOf(db: Database, steadyUs: NowUs) {
+function backlogOf({ queue, webhooks }: Store, steadyUs: NowUs) {
   let askedUs = Number.NEGATIVE_INFINITY
-  let last = { waiting: 0, oldestS: 0 }
+  let last: Promise<{ pending: number; oldestS: number }> = Promise.resolve({ pending: 0, oldestS: 0 })
+
+  async function read(nowSteadyUs: number) {
+    const ids = await webhooks.webhookListActive()
+    const oldest = (await Promise.all(ids.map((id) => queue.pendingGetOldest(id)))).filter((one) => one !== undefined)
+    const oldestS = oldest.length === 0 ? 0 : Math.max(0, nowSteadyUs - Math.min(...oldest)) / SECOND
+    return { pending: await queue.pendingCount(), oldestS }
+  }
+
   return () => {
     const now = steadyUs()
     if (now - askedUs < BACKLOG_FRESH_US) return last
     askedUs = now
-    const oldest = webhookIds(db.read).flatMap((id) => oldestUs(db.read, id) ?? [])
-    const oldestS = oldest.length === 0 ? 0 : Math.max(0, now - Math.min(...oldest)) / SECOND
-    last = { waiting: countWaiting(db.read), oldestS }
+    last = read(now)
     return last
   }
 }

@@ -1,12 +1,11 @@
 import { type Ingest, startIngest } from '../calls/ingest.ts'
-import { readOrphaned } from '../calls/store.ts'
 import type { LiveCall } from '../calls/tracker.ts'
-import type { Database } from '../db/database.ts'
-import { type Clock, createClock } from '../deliveries/clock.ts'
-import type { Stored } from '../deliveries/outbox.ts'
+import type { Clock } from '../deliveries/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'
 import { nowUs } from '../lib/time.ts'
+import type { StoredEvent } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
 import { createAmiSignals } from './ami/signals.ts'
 import { createEslSignals } from './esl/signals.ts'
 import { type PbxStatus, type Supervisor, startSupervisor, type Translators } from './supervisor.ts'
@@ -24,26 +23,26 @@ export type Watch = {
 }
 
 export type WatchOptions = {
-  readonly db: Database
+  readonly store: Store
   readonly pbxs: readonly PbxSource[]
   /** The id of each account by name. */
   readonly accounts: ReadonlyMap<string, number>
-  readonly onStored: (stored: readonly Stored[]) => void
+  readonly onStored: (stored: readonly StoredEvent[]) => void
   /** The clock on which calls and deliveries wait. */
-  readonly clock?: Clock
+  readonly clock: Clock
   readonly log: Log
 }
 
 /** Watches every PBX: connection → signals → tracker → store. */
 export async function startWatch(options: WatchOptions): Promise<Watch> {
-  const { db, accounts, onStored, log, clock = createClock({ db, log }) } = options
+  const { store, accounts, onStored, log, clock } = options
   const watched: { supervisor: Supervisor; ingest: Ingest }[] = []
   for (const source of options.pbxs) {
     const accountId = accounts.get(source.account)
     if (accountId === undefined) throw new Error(`the account ${source.account} was not looked up`)
     let supervisor: Supervisor | undefined
     const ingest = await startIngest({
-      db,
+      calls: store.calls,
       pbx: source.name,
       account: source.account,
       accountId,
@@ -75,14 +74,24 @@ const LOOK_AGAIN_MS = 250
 
 /** Ends the calls that a PBX left open which is watched no more: nobody will tell of their end. */
 async function closeOrphaned(
-  { db, pbxs, onStored, log }: WatchOptions,
+  { store, pbxs, onStored, log }: WatchOptions,
   clock: Clock,
 ): Promise<{ stop(): Promise<void> }> {
   const open = new Set<Ingest>()
   const names = pbxs.map(({ name }) => name)
-  for (const { pbx, account, accountId } of await readOrphaned(db, names)) {
+  for (const { pbx, account, accountId } of await store.calls.orphanedPbxList(names)) {
     log.warn({ pbx }, 'this PBX is watched no more: the calls that it left open are ended')
-    const ingest = await startIngest({ db, pbx, account, accountId, onStored, onMissed() {}, onFault() {}, clock, log })
+    const ingest = await startIngest({
+      calls: store.calls,
+      pbx,
+      account,
+      accountId,
+      onStored,
+      onMissed() {},
+      onFault() {},
+      clock,
+      log,
+    })
     const at = { atUs: nowUs(), arrivedUs: nowUs() }
     ingest.feed([
       { ...at, kind: 'connected', first: true, boot: null },

@@ -1,21 +1,21 @@
 import { Elysia, t } from 'elysia'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
-import { readCall } from '../calls/store.ts'
-import type { Database } from '../db/database.ts'
 import type { WebhookHealth as DispatcherHealth } from '../deliveries/dispatcher.ts'
+import { deliveryOf } from '../deliveries/service.ts'
 import { accepts } from '../http/accepts.ts'
 import { responses, success } from '../http/envelope.ts'
 import { asks } from '../http/query.ts'
 import { Fault } from '../lib/fault.ts'
+import { bodyInSlices } from '../lib/slices.ts'
 import { MILLISECOND, type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
+import type { EventRow } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
 import { EventWithDeliveries, type LiveCall, Overview, type PbxStatus, type WebhookHealth } from './model.ts'
-import { bodyInSlices, collectInSlices } from './slice.ts'
-import { readAccountName, readCallEvents, readListed } from './store.ts'
 import type { Tally } from './tally.ts'
 
 export type OverviewSources = {
-  db: Database
+  store: Store
   tally: Tally
   health: (webhookId: number) => DispatcherHealth
   /** Each made as it is asked for. */
@@ -41,7 +41,7 @@ const about = { tags: ['Page'], security: [{ bearer: [] }] }
 
 /** What the web page asks for beyond the contract: how everything is right now, and what one call told to whom. */
 export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
-  const { db, tally, liveCalls, pbxs, nowUs = wallUs } = sources
+  const { store, tally, liveCalls, pbxs, nowUs = wallUs } = sources
   const webhooksOf = recentHealth(sources)
   return new Elysia({ name: 'overview', normalize: false })
     .use(accepts)
@@ -53,7 +53,7 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
         const webhooks = await webhooksOf(accountId)
         const rest = {
           now: rfc3339(nowUs()),
-          account: readAccountName(db.read, accountId),
+          account: (await store.accounts.accountGetName(accountId)) ?? '',
           pbxs: pbxs(accountId),
           webhooks,
           minutes: tally.minutes(accountId, nowUs()),
@@ -72,9 +72,9 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
     .get(
       '/call/:id/event',
       async ({ accountId, params }) => {
-        const events = await collectInSlices(readCallEvents(db.read, accountId, params.id))
+        const events = (await store.log.eventListOfCall(accountId, params.id)).map(eventOf)
         // Of a call that is older than the deliveries which are kept, the record alone is left.
-        if (events.length === 0 && (await readCall(db, accountId, params.id)) === undefined)
+        if (events.length === 0 && (await store.calls.callGet(accountId, params.id)) === undefined)
           throw new Fault('not_found', 'There is no call with this id.')
         return success(events, 'These are the events of the call.')
       },
@@ -84,6 +84,13 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
         detail: { summary: 'The events of a call in order, each with its deliveries', ...about },
       },
     )
+}
+
+/** Returns an event as the page shows it. Of one whose body was erased it is not said what it is about. */
+function eventOf({ uuid, name, sequence, atUs, body, deliveries }: EventRow): EventWithDeliveries {
+  const { erased = false, data } = JSON.parse(body)
+  const { stage = null, transfer = null } = erased ? {} : data
+  return { id: uuid, name, sequence, at: rfc3339(atUs), stage, transfer, deliveries: deliveries.map(deliveryOf) }
 }
 
 /** The answer, piece by piece: with 10,000 calls it has some 20 MB. */
@@ -99,11 +106,11 @@ function* overviewText(rest: Omit<Overview, 'calls'>, calls: Iterable<LiveCall>)
   yield ']}}'
 }
 
-function recentHealth({ db, tally, health, nowUs = wallUs }: OverviewSources) {
+function recentHealth({ store, tally, health, nowUs = wallUs }: OverviewSources) {
   const known = new Map<number, { atUs: number; list: Promise<WebhookHealth[]> }>()
 
   async function read(accountId: number, atUs: number): Promise<WebhookHealth[]> {
-    const listed = await collectInSlices(readListed(db.read, accountId))
+    const listed = await store.webhooks.webhookListWithPending(accountId)
     return listed.map(({ id, url, occurrence, pending }) => {
       const { downForMs } = health(id)
       const downSince = downForMs === undefined ? null : rfc3339(Math.round(atUs - downForMs * MILLISECOND))

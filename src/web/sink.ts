@@ -1,4 +1,4 @@
-import { nextTurn, takeSlice } from './slice.ts'
+import { nextTurn, takeSlice } from '../lib/slices.ts'
 
 /** Where the messages for one reader of an event stream go (WHATWG HTML, 9.2). */
 export type Sink = {

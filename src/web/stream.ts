@@ -3,9 +3,9 @@ import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
 import type { Call } from '../calls/event.ts'
 import type { Emitter } from '../deliveries/emitter.ts'
-import type { Delivery } from '../deliveries/model.ts'
-import type { Stored } from '../deliveries/outbox.ts'
+import { deliveryOf } from '../deliveries/service.ts'
 import { Fault } from '../lib/fault.ts'
+import type { DeliveryRow, StoredEvent } from '../store/records.ts'
 import { openSink, type Sink } from './sink.ts'
 
 /**
@@ -15,8 +15,8 @@ import { openSink, type Sink } from './sink.ts'
 export type StreamOptions = {
   emitter: Emitter
   auth: AuthService
-  /** These deliveries as they are now, each with its account. */
-  deliveries: (ids: readonly number[]) => readonly { accountId: number; delivery: Delivery }[]
+  /** Returns these deliveries as they are now. */
+  deliveries: (ids: readonly number[]) => Promise<readonly DeliveryRow[]>
   /** The calls that are up, each made as it is asked for. */
   liveCalls: (accountId: number) => Iterable<{ call: Call }>
   heartbeatMs?: number
@@ -56,7 +56,7 @@ export function startStreams(options: StreamOptions): Streams {
   const tell = (accountId: number, name: string, data: string) => {
     for (const client of clients) if (client.accountId === accountId) client.sink.message(name, data)
   }
-  const stored = (events: readonly Stored[]) => {
+  const stored = (events: readonly StoredEvent[]) => {
     if (clients.size === 0) return
     const watched = new Set([...clients].map((client) => client.accountId))
     for (const { accountId, body } of events) {
@@ -65,11 +65,16 @@ export function startStreams(options: StreamOptions): Streams {
       tell(accountId, 'event', body)
     }
   }
-  const moved = (ids: readonly number[]) => {
+  const sendDeliveries = async (ids: readonly number[]) => {
     // In parts: when the last reader was cut off for being slow, the rest need not be read.
     for (let at = 0; at < ids.length && clients.size > 0; at += READ_AT_ONCE)
-      for (const { accountId, delivery } of deliveries(ids.slice(at, at + READ_AT_ONCE)))
-        tell(accountId, 'delivery', JSON.stringify(delivery))
+      for (const row of await deliveries(ids.slice(at, at + READ_AT_ONCE)))
+        tell(row.accountId, 'delivery', JSON.stringify(deliveryOf(row)))
+  }
+  /** One after the other, so that what a reader gets last is what is so now. A store that cannot be read shows at the next change. */
+  let sending: Promise<void> = Promise.resolve()
+  const moved = (ids: readonly number[]) => {
+    sending = sending.then(() => sendDeliveries(ids)).catch(() => {})
   }
   emitter.on('stored', stored)
   // Without anybody who watches the dispatcher need not even collect the ids.

@@ -1,6 +1,5 @@
 import type { Attempted } from '../deliveries/attempt.ts'
 import type { Emitter } from '../deliveries/emitter.ts'
-import type { Item } from '../deliveries/line.ts'
 import type { Observer } from '../deliveries/observer.ts'
 import { failureOf, statusOf } from '../deliveries/schedule.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
@@ -19,21 +18,11 @@ export type Tally = {
   last(webhookId: number): LastAnswer | null
 }
 
-export type TallyOptions = { emitter: Emitter; accountOf: (webhookId: number) => number | undefined; nowUs?: NowUs }
+export type TallyOptions = { emitter: Emitter; nowUs?: NowUs }
 
-export function createTally({ emitter, accountOf, nowUs = wallUs }: TallyOptions): Tally {
+export function createTally({ emitter, nowUs = wallUs }: TallyOptions): Tally {
   const minutes = createMinutes()
   const answers = new Map<number, readonly [atUs: number, attempted: Attempted]>()
-  const accounts = new Map<number, number>()
-
-  // A webhook never changes its account, so once read is enough.
-  function accountIdOf({ webhookId }: Item): number | undefined {
-    const held = accounts.get(webhookId)
-    if (held !== undefined) return held
-    const found = accountOf(webhookId)
-    if (found !== undefined) accounts.set(webhookId, found)
-    return found
-  }
 
   emitter.on('stored', (stored) => {
     const atUs = nowUs()
@@ -43,18 +32,13 @@ export function createTally({ emitter, accountOf, nowUs = wallUs }: TallyOptions
   return {
     observer: {
       started() {},
-      ended(item, attempted, _state, _probe, atUs, waitedUs) {
-        answers.set(item.webhookId, [atUs, attempted])
-        const accountId = accountIdOf(item)
-        if (accountId === undefined) return
+      ended({ delivery: { webhookId, accountId }, attempted, atUs, waitedUs }) {
+        answers.set(webhookId, [atUs, attempted])
         if (attempted.outcome.kind === 'delivered') minutes.delivered(accountId, waitedUs, atUs)
         else minutes.failed(accountId, atUs)
       },
       dropped() {},
-      left(webhookId) {
-        answers.delete(webhookId)
-        accounts.delete(webhookId)
-      },
+      left: (webhookId) => void answers.delete(webhookId),
     },
     minutes: minutes.read,
     last(webhookId) {
@@ -74,8 +58,8 @@ export function observers(...all: readonly Observer[]): Observer {
     started(item, waitedUs) {
       for (const one of all) one.started(item, waitedUs)
     },
-    ended(...ended) {
-      for (const one of all) one.ended(...ended)
+    ended(attempt) {
+      for (const one of all) one.ended(attempt)
     },
     dropped(count, state) {
       for (const one of all) one.dropped(count, state)

@@ -1,4 +1,5 @@
 import { type Static, t } from 'elysia'
+import { forSwitches } from '../lib/event-kinds.ts'
 import type { FieldError } from '../lib/fault.ts'
 import type { AllowList } from '../lib/net.ts'
 import { literalRefusal } from './target.ts'
@@ -16,13 +17,7 @@ const url = t.String({
 export const Webhook = t.Object(
   {
     url,
-    call_started: t.Boolean(),
-    call_ended: t.Boolean(),
-    dial_started: t.Boolean(),
-    dial_answered: t.Boolean(),
-    dial_ended: t.Boolean(),
-    call_transferred: t.Boolean(),
-    call_saved: t.Boolean(),
+    ...forSwitches(() => t.Boolean()),
   },
   closed,
 )

@@ -1,10 +1,9 @@
-import type { Database } from '../db/database.ts'
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, nowUs, rfc3339, SECOND } from '../lib/time.ts'
-import { etagOf } from './etag.ts'
+import { etagOf } from '../store/list-etag.ts'
+import type { Store } from '../store/store.ts'
 import type { WebhookList, WebhookSecret } from './model.ts'
 import { newSecret as randomSecret } from './signature.ts'
-import { readList, readSecrets, replaceList, rotateSecret } from './store.ts'
 
 /** How long the secret before goes on signing, for receivers to change over. */
 const OVERLAP_US = 24 * 3_600 * SECOND
@@ -12,7 +11,7 @@ const OVERLAP_US = 24 * 3_600 * SECOND
 export type WebhookService = ReturnType<typeof createWebhookService>
 
 type Dependencies = {
-  db: Database
+  webhooks: Store['webhooks']
   /** Told after every change of a list or a secret. */
   onChanged?: () => void
   now?: NowUs
@@ -21,7 +20,7 @@ type Dependencies = {
 
 /** Which URL of an account is told of what, and what signs for it. */
 export function createWebhookService({
-  db,
+  webhooks,
   onChanged = () => {},
   now = nowUs,
   newSecret = randomSecret,
@@ -33,7 +32,7 @@ export function createWebhookService({
 
   return {
     async list(accountId: number): Promise<{ list: WebhookList; etag: string }> {
-      const list = await readList(db, accountId)
+      const list = await webhooks.listGet(accountId)
       return { list, etag: etagOf(list) }
     },
 
@@ -43,7 +42,7 @@ export function createWebhookService({
       list: WebhookList,
       ifMatch: string | null,
     ): Promise<{ list: WebhookList; etag: string }> {
-      const replaced = await db.commit(replaceList, {
+      const replaced = await webhooks.listReplace({
         accountId,
         list,
         ifMatch,
@@ -60,7 +59,7 @@ export function createWebhookService({
     },
 
     async secrets(accountId: number): Promise<WebhookSecret[]> {
-      return (await readSecrets(db, accountId)).map(shown)
+      return (await webhooks.secretList(accountId)).map(shown)
     },
 
     /**
@@ -70,8 +69,8 @@ export function createWebhookService({
     async rotate(accountId: number, url: string, force = false): Promise<WebhookSecret> {
       const nowUs = now()
       const fresh = { url, secret: newSecret(), previousUntilUs: nowUs + OVERLAP_US }
-      const rotated = await db.commit(rotateSecret, { accountId, ...fresh, nowUs, force })
-      if (rotated === 'not listed')
+      const rotated = await webhooks.secretRotate({ accountId, ...fresh, nowUs, force })
+      if (rotated === 'unlisted')
         throw new Fault('invalid', 'This URL is not in the list.', {
           errors: [{ path: '/url', message: 'is not in the list' }],
         })

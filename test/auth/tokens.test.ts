@@ -1,27 +1,28 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createAuthService } from '../../src/auth/service.ts'
-import { createUser } from '../../src/auth/store.ts'
 import { tokenRoutes } from '../../src/auth/token-routes.ts'
 import { createTokenService } from '../../src/auth/token-service.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import { startApi } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
 import { type Answer, ask } from '../help/client.ts'
+import { type OpenStore, openStore } from '../help/store.ts'
 
 let folder: ReturnType<typeof emptyFolder>
-let db: Database
+let store: OpenStore
 let api: Awaited<ReturnType<typeof startApi>>
 
 beforeAll(async () => {
   folder = emptyFolder()
-  db = openDatabase(join(folder.path, 'hookswitch.db'))
-  api = await startApi(db, (auth) => tokenRoutes(auth, createTokenService({ db, onRevoked: auth.forget })))
+  store = openStore(join(folder.path, 'hookswitch.db'))
+  api = await startApi(store, (auth) =>
+    tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget })),
+  )
 })
 afterAll(async () => {
   await api.stop()
-  await db.stop()
+  await store.stop()
   folder[Symbol.dispose]()
 })
 
@@ -92,17 +93,17 @@ describe('the last use of a token', () => {
     let atUs = Date.UTC(2026, 10, 20) * 1_000
     const now = () => atUs
     const passwords = { hash: async () => 'hash', verify: async () => true }
-    const auth = createAuthService({ db, now, passwords })
-    const tokens = createTokenService({ db, now, onRevoked: auth.forget })
+    const auth = createAuthService({ accounts: store.accounts, now, passwords })
+    const tokens = createTokenService({ accounts: store.accounts, now, onRevoked: auth.forget })
     const user = { account: 'used', type: 1, name: 'U', email: 'used@example.com', passwordHash: 'hash', atUs }
-    await db.commit(createUser, user)
+    await store.accounts.userCreate(user)
     const client = { address: '192.0.2.1', program: 'Mozilla/5.0 (X11; Linux) Firefox/140' }
     const token = await auth.login({ email: 'used@example.com', password: 'x' }, client)
     const use = async () => {
       const session = await auth.session(token)
       if (session === undefined) throw new Error('the token is known')
       // A later commit of the same queue: the note before it is on disk then.
-      await db.commit(createUser, user)
+      await store.accounts.userCreate(user)
       return (await tokens.list(session))[0]
     }
     const first = await use()

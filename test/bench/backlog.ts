@@ -1,12 +1,13 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { openDatabase } from '../../src/db/database.ts'
-import { connect } from '../../src/db/open.ts'
 import { newAttempt } from '../../src/deliveries/attempt.ts'
-import { claimFresh } from '../../src/deliveries/claim-store.ts'
+import { openClock } from '../../src/deliveries/clock.ts'
 import { startDispatcher } from '../../src/deliveries/dispatcher.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
 import { nowUs, SECOND } from '../../src/lib/time.ts'
+import { openDatabase } from '../../src/store/sqlite/database.ts'
+import { connect } from '../../src/store/sqlite/open.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { newSecret } from '../../src/webhooks/signature.ts'
 import { allowing, LOG } from '../deliveries/rig.ts'
 import { buildOnce, emptyFolder, startServe } from '../help/app.ts'
@@ -50,14 +51,15 @@ function prepare(path: string) {
 }
 
 /** Milliseconds of a claim in the middle, of 200 over all webhooks. */
-function claimMs(path: string, webhooks: number): number {
-  const { sqlite, tx } = connect(path, 'reader')
-  const times = Array.from({ length: 200 }, (_, n) => {
+async function claimMs(path: string, webhooks: number): Promise<number> {
+  const store = openSqliteStore(path)
+  const times: number[] = []
+  for (let n = 0; n < 200; n += 1) {
     const startedMs = performance.now()
-    claimFresh(tx, (n % webhooks) + 1, 0, 128)
-    return performance.now() - startedMs
-  })
-  sqlite.close()
+    await store.queue.deliveryGetUntried({ webhookId: (n % webhooks) + 1, afterId: 0, limit: 128 })
+    times.push(performance.now() - startedMs)
+  }
+  await store.stop()
   return times.toSorted((x, y) => x - y)[100] ?? 0
 }
 
@@ -68,9 +70,9 @@ export async function benchClaims(): Promise<Row[]> {
   const [few, many] = [`${folder.path}/few.db`, `${folder.path}/many.db`]
   makeBacklog(few, 128, urls.slice(0, 39), body)
   makeBacklog(many, 50_000, urls, body)
-  claimMs(few, 39)
-  const fewMs = claimMs(few, 39)
-  const manyMs = claimMs(many, 100)
+  await claimMs(few, 39)
+  const fewMs = await claimMs(few, 39)
+  const manyMs = await claimMs(many, 100)
   const detail = `${manyMs.toFixed(2)} ms, with 5,000 ${fewMs.toFixed(2)} ms`
   return [
     atMost('claim time with 5,000,000 waiting ÷ with 5,000', 2, manyMs / fewMs, '', detail),
@@ -102,7 +104,8 @@ export async function benchDrain(): Promise<Row[]> {
   const DELIVERIES = 100_000
   makeBacklog(path, DELIVERIES, receivers.urls, bodyOf(1_024))
   const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
-  const db = openDatabase(path, { thread })
+  const store = openSqliteStore(path, { thread })
+  const clock = await openClock({ maintenance: store.maintenance, log: LOG })
   let delivered = 0
   const observer = {
     started: () => {},
@@ -114,11 +117,11 @@ export async function benchDrain(): Promise<Row[]> {
   }
   const startedMs = performance.now()
   const attempt = newAttempt({ allow: allowing('loopback') })
-  const dispatcher = startDispatcher({ db, emitter: newEmitter(), attempt, log: LOG, observer })
+  const dispatcher = startDispatcher({ store, clock, emitter: newEmitter(), attempt, log: LOG, observer })
   while (delivered < DELIVERIES) await Bun.sleep(5)
   const seconds = (performance.now() - startedMs) / 1_000
   await dispatcher.stop()
-  await db.stop()
+  await store.stop()
   return [figure('drain of 100,000 for one webhook, an hour old', seconds, ' s', perSecond(DELIVERIES / seconds))]
 }
 

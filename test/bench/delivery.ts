@@ -1,16 +1,18 @@
-import { openDatabase } from '../../src/db/database.ts'
-import { mutation, type Tx } from '../../src/db/mutation.ts'
-import { prepared } from '../../src/db/prepared.ts'
 import { newAttempt } from '../../src/deliveries/attempt.ts'
+import { openClock } from '../../src/deliveries/clock.ts'
 import { startDispatcher } from '../../src/deliveries/dispatcher.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
-import { enqueue, storedOf } from '../../src/deliveries/outbox.ts'
+import type { EndedAttempt } from '../../src/deliveries/observer.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { nowUs } from '../../src/lib/time.ts'
+import { openDatabase } from '../../src/store/sqlite/database.ts'
+import { mutation, type Tx } from '../../src/store/sqlite/mutation.ts'
+import { prepared } from '../../src/store/sqlite/prepared.ts'
+import { replaceList } from '../../src/store/sqlite/webhooks.ts'
 import { newSecret } from '../../src/webhooks/signature.ts'
-import { replaceList } from '../../src/webhooks/store.ts'
 import { allowing, LOG, listed } from '../deliveries/rig.ts'
 import { emptyFolder } from '../help/app.ts'
+import { openStore, storeEvents } from '../help/store.ts'
 
 const addAccount = mutation('bench.addAccount', (tx: Tx, id: number): void => {
   prepared<never, [number, string]>(tx, 'INSERT OR IGNORE INTO accounts (id, name) VALUES (?, ?)').run(
@@ -51,7 +53,8 @@ export async function newStore(accounts: readonly (readonly string[])[]) {
 export async function startBenchService(accounts: readonly (readonly string[])[]) {
   const store = await newStore(accounts)
   const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
-  const db = openDatabase(store.path, { thread })
+  const db = openStore(store.path, { thread })
+  const clock = await openClock({ maintenance: db.maintenance, log: LOG })
   const emitter = newEmitter()
   const latencies = new Map<number, number[]>()
   let delivered = 0
@@ -59,16 +62,16 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
     started: () => {},
     dropped: () => {},
     left: () => {},
-    ended(item: { webhookId: number; atUs: number }, _: unknown, state: string, __: boolean, atUs: number) {
+    ended({ delivery, state, atUs }: EndedAttempt) {
       if (state !== 'delivered') return
       delivered += 1
-      const own = latencies.get(item.webhookId)
-      if (own === undefined) latencies.set(item.webhookId, [atUs - item.atUs])
-      else own.push(atUs - item.atUs)
+      const own = latencies.get(delivery.webhookId)
+      if (own === undefined) latencies.set(delivery.webhookId, [atUs - delivery.atUs])
+      else own.push(atUs - delivery.atUs)
     },
   }
   const attempt = newAttempt({ allow: allowing('loopback') })
-  const dispatcher = startDispatcher({ db, emitter, attempt, log: LOG, observer })
+  const dispatcher = startDispatcher({ store: db, clock, emitter, attempt, log: LOG, observer })
   let sequence = 0
   return {
     db,
@@ -78,15 +81,11 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
     async tell(accountId: number, events: number, body: string): Promise<void> {
       const atUs = nowUs()
       const call = newUuid(atUs)
-      const told = {
-        accountId,
-        nowUs: atUs,
-        events: Array.from({ length: events }, (_, n) => {
-          sequence += 1
-          return { uuid: newUuid(atUs), callId: `${call}${n}`, name: 'call_started', sequence, atUs, body }
-        }),
-      }
-      emitter.emit('stored', storedOf(told, await db.commit(enqueue, told)))
+      const fresh = Array.from({ length: events }, (_, n) => {
+        sequence += 1
+        return { uuid: newUuid(atUs), callId: `${call}${n}`, name: 'call_started' as const, sequence, atUs, body }
+      })
+      emitter.emit('stored', await storeEvents(db, fresh, { accountId, nowSteadyUs: clock.steadyUs() }))
     },
     async stop() {
       await dispatcher.stop()

@@ -1,12 +1,11 @@
-import { openDatabase } from '../../src/db/database.ts'
 import { TIMEOUT_MS, USER_AGENT } from '../../src/deliveries/attempt.ts'
 import { createDeadlines } from '../../src/deliveries/deadlines.ts'
-import { enqueue, storedOf } from '../../src/deliveries/outbox.ts'
-import { ENDED_FIELDS, type Ended, recordEnded } from '../../src/deliveries/record-store.ts'
 import { newFifo } from '../../src/lib/fifo.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { nowUs, SECOND } from '../../src/lib/time.ts'
+import type { OutcomeBatch } from '../../src/store/records.ts'
 import { newSecret, signerOf } from '../../src/webhooks/signature.ts'
+import { openStore, storeEvents } from '../help/store.ts'
 import { newStore } from './delivery.ts'
 
 const HOW = { method: 'POST', redirect: 'manual', proxy: false } as const
@@ -23,15 +22,15 @@ const OUTCOMES_A_COMMIT = 64
  */
 export async function floorRate(urls: readonly string[], body: string, deliveries: number): Promise<number> {
   using store = await newStore([urls])
-  const db = openDatabase(store.path)
+  const db = openStore(store.path)
   const sign = signerOf([newSecret()])
   const deadlines = createDeadlines(TIMEOUT_MS)
-  const ready = newFifo<{ id: number; uuid: string; sinceUs: number }>()
-  let ended: Ended[number][] = []
+  const ready = newFifo<{ id: number; uuid: string }>()
+  let ended = newBatch()
   let running = 0
   let told = 0
 
-  const send = async (id: number, uuid: string, sinceUs: number) => {
+  const send = async (id: number, uuid: string) => {
     const url = urls[id % urls.length] ?? ''
     const atUs = nowUs()
     const timestampS = Math.floor(atUs / SECOND)
@@ -47,43 +46,79 @@ export async function floorRate(urls: readonly string[], body: string, deliverie
     const response = await fetch(url, { ...HOW, body, headers, signal: deadline.signal })
     const text = await response.text()
     deadline.end()
-    ended.push(1, 1, 1, null, nowUs(), sinceUs, id, atUs, 0, response.status, 1, null, '127.0.0.1', text)
+    append(ended, { id, endedUs: nowUs(), attemptUs: atUs, status: response.status, response: text })
     running -= 1
     begin()
   }
   const begin = () => {
     for (; running < AT_A_TIME && ready.size > 0; running += 1) {
       const next = ready.shift()
-      if (next !== undefined) void send(next.id, next.uuid, next.sinceUs)
+      if (next !== undefined) void send(next.id, next.uuid)
     }
   }
   const eventsToTell = (atUs: number) =>
     Array.from({ length: ready.size < READY && told < deliveries ? EVENTS_A_COMMIT : 0 }, () => {
       const uuid = newUuid(atUs)
-      return { uuid, callId: uuid, name: 'call_started', sequence: 1, atUs, body }
+      return { uuid, callId: uuid, name: 'call_started' as const, sequence: 1, atUs, body }
     })
 
   const startedMs = performance.now()
   for (let done = 0; told < deliveries || done < told; ) {
     const atUs = nowUs()
-    const event = { accountId: 1, events: eventsToTell(atUs), nowUs: atUs }
     const outcomes = ended
-    ended = []
-    const [placed] = await Promise.all([db.commit(enqueue, event), db.commit(recordEnded, outcomes)])
-    done += outcomes.length / ENDED_FIELDS
-    for (const { uuid, sinceUs, deliveries: all } of storedOf(event, placed)) {
-      for (const { id } of all) ready.push({ id, uuid, sinceUs })
+    ended = newBatch()
+    const stored = storeEvents(db, eventsToTell(atUs), { nowSteadyUs: atUs })
+    await Promise.all([stored, db.queue.deliveryRecordOutcomes(outcomes)])
+    done += outcomes.deliveryIds.length
+    for (const { uuid, deliveries: all } of await stored) {
+      for (const { id } of all) ready.push({ id, uuid })
       told += all.length
     }
     begin()
-    while (
-      ended.length < OUTCOMES_A_COMMIT * ENDED_FIELDS &&
-      running > 0 &&
-      (ready.size >= READY || told >= deliveries)
-    )
+    while (ended.deliveryIds.length < OUTCOMES_A_COMMIT && running > 0 && (ready.size >= READY || told >= deliveries))
       await new Promise((resolve) => setImmediate(resolve))
   }
   const rate = (told / (performance.now() - startedMs)) * 1_000
   await db.stop()
   return rate
+}
+
+type Batch = { [name in keyof OutcomeBatch]: OutcomeBatch[name][number][] }
+
+function newBatch(): Batch {
+  return {
+    deliveryIds: [],
+    generations: [],
+    states: [],
+    tries: [],
+    attemptsMade: [],
+    dueSteadyUs: [],
+    endedUs: [],
+    attemptUs: [],
+    probes: [],
+    statuses: [],
+    durationsMs: [],
+    errors: [],
+    addresses: [],
+    responses: [],
+  }
+}
+
+type Delivered = { id: number; endedUs: number; attemptUs: number; status: number; response: string }
+
+function append(batch: Batch, { id, endedUs, attemptUs, status, response }: Delivered): void {
+  batch.deliveryIds.push(id)
+  batch.generations.push(1)
+  batch.states.push(1)
+  batch.tries.push(1)
+  batch.attemptsMade.push(1)
+  batch.dueSteadyUs.push(null)
+  batch.endedUs.push(endedUs)
+  batch.attemptUs.push(attemptUs)
+  batch.probes.push(false)
+  batch.statuses.push(status)
+  batch.durationsMs.push(1)
+  batch.errors.push(null)
+  batch.addresses.push('127.0.0.1')
+  batch.responses.push(response)
 }

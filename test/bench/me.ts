@@ -1,13 +1,12 @@
 import { Elysia } from 'elysia'
 import { authRoutes } from '../../src/auth/routes.ts'
 import { createAuthService } from '../../src/auth/service.ts'
-import { addToken, createUser } from '../../src/auth/store.ts'
 import { newToken, tokenHash } from '../../src/auth/token.ts'
-import { openDatabase } from '../../src/db/database.ts'
 import { faults } from '../../src/http/faults.ts'
 import { startServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { nowUs } from '../../src/lib/time.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { emptyFolder } from '../help/app.ts'
 
 const AT_ONCE = 64
@@ -20,8 +19,8 @@ export type Rates = { mePerSecond: number; constantPerSecond: number; ratio: num
  */
 export async function benchMe(roundMs = 1_000, rounds = 4): Promise<Rates> {
   using folder = emptyFolder()
-  const db = openDatabase(`${folder.path}/hookswitch.db`)
-  const user = await db.commit(createUser, {
+  const store = openSqliteStore(`${folder.path}/hookswitch.db`)
+  const user = await store.accounts.userCreate({
     account: 'default',
     type: 1,
     name: 'Bench',
@@ -31,12 +30,17 @@ export async function benchMe(roundMs = 1_000, rounds = 4): Promise<Rates> {
   })
   const token = newToken()
   const hash = tokenHash(token) ?? ''
-  await db.commit(addToken, { userId: user?.id ?? 0, passwordHash: '', tokenHash: hash, atUs: nowUs() })
+  await store.accounts.tokenAddIfPasswordUnchanged({
+    userId: user?.id ?? 0,
+    passwordHash: '',
+    tokenHash: hash,
+    atUs: nowUs(),
+  })
   const root = new Elysia({ normalize: false })
   root
     .use(faults({ log: createLog('silent'), routes: () => root.routes }))
     .get('/constant', () => ({ status: 'success', code: 200, result: [], message: 'A constant.' }))
-    .use(authRoutes(createAuthService({ db }), []))
+    .use(authRoutes(createAuthService({ accounts: store.accounts }), []))
   const server = startServer(root, { host: '127.0.0.1', port: 0 })
   const headers = { authorization: `Bearer ${token}` }
   let me = 0
@@ -46,7 +50,7 @@ export async function benchMe(roundMs = 1_000, rounds = 4): Promise<Rates> {
     me += await requests(`${server.url}/auth/me`, headers, roundMs)
   }
   await server.stop()
-  await db.stop()
+  await store.stop()
   const seconds = (roundMs * rounds) / 1_000
   return { mePerSecond: me / seconds, constantPerSecond: constant / seconds, ratio: me / constant }
 }

@@ -1,22 +1,19 @@
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { eraseCalls, eraseLive, findCallsOf } from '../../src/calls/erase-store.ts'
-import { readLiveCalls, storeHappened } from '../../src/calls/store.ts'
-import { findWrong } from '../../src/calls/verify-store.ts'
-import { emptyLog } from '../../src/db/checkpoint.ts'
-import { openDatabase } from '../../src/db/database.ts'
-import { EVENT_NAMES } from '../../src/deliveries/names.ts'
+import { EVENT_NAMES, type EventKind } from '../../src/lib/event-kinds.ts'
+import { emptyLog } from '../../src/store/sqlite/checkpoint.ts'
 import { emptyFolder } from '../help/app.ts'
 import { createRandom } from '../help/random.ts'
+import { batch, openStore } from '../help/store.ts'
 
 const NUMBER = '15551230001'
 const LONGER = '155512300011'
 
 test('a number is erased where it stands as a whole, and nothing else is', async () => {
   using folder = emptyFolder()
-  const db = openDatabase(join(folder.path, 'hookswitch.db'))
-  const event = (callId: string, name: string, sequence: number, data: object) => ({
+  const store = openStore(join(folder.path, 'hookswitch.db'))
+  const event = (callId: string, name: EventKind, sequence: number, data: object) => ({
     uuid: `${callId}-${sequence}`,
     callId,
     name,
@@ -33,44 +30,39 @@ test('a number is erased where it stands as a whole, and nothing else is', async
     record: JSON.stringify({ call: { from: { number } } }),
   })
   const party = { number: NUMBER, name: null }
-  await db.commit(storeHappened, {
-    pbx: 'office',
-    accountId: 1,
-    events: [
-      event('one', 'call_attended_transferred', 1, { transfer: { transferee: party, other_call_id: 'merged' } }),
-      event('one', 'call_saved', 2, { call: { from: party } }),
-      event('merged', 'call_started', 1, { call: { to: party } }),
-      event('other', 'call_saved', 1, { call: { from: { number: LONGER } } }),
-    ],
-    live: [
-      { id: 'up', state: JSON.stringify({ call: { id: 'up', from: party, variables: { A: NUMBER, B: LONGER } } }) },
-      { id: 'else', state: JSON.stringify({ call: { id: 'else', from: { number: LONGER } } }) },
-    ],
-    removed: [],
-    saved: [saved('one', NUMBER), saved('other', LONGER)],
-    nowUs: 0,
-  })
-  const ids = findCallsOf(db.read, NUMBER)
+  const events = [
+    event('one', 'call_attended_transferred', 1, { transfer: { transferee: party, other_call_id: 'merged' } }),
+    event('one', 'call_saved', 2, { call: { from: party } }),
+    event('merged', 'call_started', 1, { call: { to: party } }),
+    event('other', 'call_saved', 1, { call: { from: { number: LONGER } } }),
+  ]
+  const live = [
+    { id: 'up', state: JSON.stringify({ call: { id: 'up', from: party, variables: { A: NUMBER, B: LONGER } } }) },
+    { id: 'else', state: JSON.stringify({ call: { id: 'else', from: { number: LONGER } } }) },
+  ]
+  await store.calls.batchStore(batch({ events, saved: [saved('one', NUMBER), saved('other', LONGER)] }, { live }))
+  const { maintenance } = store
+  const ids = await maintenance.callListWithNumber(NUMBER)
   expect(ids.toSorted()).toEqual(['merged', 'one'])
-  expect(await db.commit(eraseCalls, { ids })).toEqual({ calls: 1, events: 3, waiting: 0 })
-  expect(await db.commit(eraseCalls, { ids })).toEqual({ calls: 0, events: 0, waiting: 0 })
-  expect(await db.commit(eraseLive, { number: NUMBER })).toBe(1)
-  expect(findCallsOf(db.read, NUMBER)).toEqual([])
-  expect(findCallsOf(db.read, LONGER)).toEqual(['other'])
-  const live = (await readLiveCalls(db, 'office')).map((json) => JSON.parse(json))
-  expect(live.map(({ call }) => call)).toEqual([
+  expect(await maintenance.callErase(ids)).toEqual({ calls: 1, events: 3, pending: 0 })
+  expect(await maintenance.callErase(ids)).toEqual({ calls: 0, events: 0, pending: 0 })
+  expect(await maintenance.liveCallErase(NUMBER)).toBe(1)
+  expect(await maintenance.callListWithNumber(NUMBER)).toEqual([])
+  expect(await maintenance.callListWithNumber(LONGER)).toEqual(['other'])
+  const left = (await store.calls.liveCallList('office')).map((json) => JSON.parse(json))
+  expect(left.map(({ call }) => call)).toEqual([
     { id: 'else', from: { number: LONGER } },
     { id: 'up', from: { number: null, name: null }, variables: { A: '', B: LONGER } },
   ])
   // Where the merged call went is still known, or it would seem to have no end.
-  expect(findWrong(db.read)).toEqual([])
-  await db.stop()
+  expect(await maintenance.verify()).toEqual([])
+  await store.stop()
 })
 
 test('what is erased is in no byte of the store, though rows with it came, grew and went before', async () => {
   using folder = emptyFolder()
   const path = join(folder.path, 'hookswitch.db')
-  const db = openDatabase(path)
+  const store = openStore(path)
   const random = createRandom(5)
   const text = (mine: boolean) =>
     JSON.stringify({ from: { number: mine ? NUMBER : LONGER.replace('1', '2') }, pad: 'x'.repeat(random.int(3_000)) })
@@ -99,13 +91,13 @@ test('what is erased is in no byte of the store, though rows with it came, grew 
     const at = random.int(Math.min(20, waiting.length))
     const step = waiting[at]?.shift()
     if (step === undefined) waiting.splice(at, 1)
-    else await db.commit(storeHappened, { pbx: 'office', accountId: 1, nowUs: 0, ...step })
+    else await store.calls.batchStore(batch({ events: step.events, saved: step.saved }, step))
   }
   const holds = () => ['', '-wal'].filter((end) => readFileSync(path + end).includes(NUMBER))
   expect(emptyLog(path)).toBe(true)
   expect(holds()).toEqual([''])
-  await db.commit(eraseCalls, { ids: findCallsOf(db.read, NUMBER) })
+  await store.maintenance.callErase(await store.maintenance.callListWithNumber(NUMBER))
   expect(emptyLog(path)).toBe(true)
   expect(holds()).toEqual([])
-  await db.stop()
+  await store.stop()
 })

@@ -1,19 +1,18 @@
 import { afterEach, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { createUser } from '../../src/auth/store.ts'
 import { type IngestOptions, startIngest } from '../../src/calls/ingest.ts'
 import type { ChannelSignal, Signal } from '../../src/calls/signal.ts'
-import { findWrong } from '../../src/calls/verify-store.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
-import { accounts } from '../../src/db/schema.ts'
-import type { Stored } from '../../src/deliveries/outbox.ts'
+import { openClock } from '../../src/deliveries/clock.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { nowUs } from '../../src/lib/time.ts'
+import type { StoredEvent } from '../../src/store/records.ts'
+import type { Store } from '../../src/store/store.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
 import { emptyFolder } from '../help/app.ts'
 import { webhook } from '../help/client.ts'
 import { until } from '../help/receiver.ts'
+import { type OpenStore, openStore as openStoreAt } from '../help/store.ts'
 
 const log = createLog('silent')
 const undo: (() => Promise<void> | void)[] = []
@@ -21,14 +20,14 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step()
 })
 
-function openStore(): Database {
+function openStore(): OpenStore {
   const folder = emptyFolder()
-  const db = openDatabase(join(folder.path, 'hookswitch.db'))
+  const store = openStoreAt(join(folder.path, 'hookswitch.db'))
   undo.push(
     () => folder[Symbol.dispose](),
-    () => db.stop(),
+    () => store.stop(),
   )
-  return db
+  return store
 }
 
 const at = (signal: ChannelSignal): Signal => ({ atUs: Date.now() * 1_000, arrivedUs: 0, ...signal })
@@ -51,15 +50,17 @@ const FINISH: readonly ChannelSignal[] = [
 const ALL = ['call_started', 'dial_started', 'dial_answered', 'dial_ended', 'call_ended', 'call_saved']
 
 /** Starts an ingest; `stored` is what was told to be on disk, in order. */
-async function start(db: Database, options: Partial<IngestOptions> = {}) {
-  const stored: Stored[] = []
+async function start(store: Pick<Store, 'calls' | 'maintenance'>, options: Partial<IngestOptions> = {}) {
+  const stored: StoredEvent[] = []
   const waiting: { count: number; resolve: () => void }[] = []
-  const onStored = (more: readonly Stored[]) => {
+  const onStored = (more: readonly StoredEvent[]) => {
     stored.push(...more)
     for (const one of waiting) if (stored.length >= one.count) one.resolve()
   }
+  const { nowUs: wallUs = nowUs } = options
   const ingest = await startIngest({
-    db,
+    calls: store.calls,
+    clock: await openClock({ maintenance: store.maintenance, log, nowUs: wallUs }),
     pbx: 'office',
     account: 'default',
     accountId: 1,
@@ -75,43 +76,43 @@ async function start(db: Database, options: Partial<IngestOptions> = {}) {
     else waiting.push({ count, resolve })
     return promise
   }
-  return { ...ingest, stored, has, names: () => stored.map((event) => event.name) }
+  return { ...ingest, stored, has, names: (): string[] => stored.map((event) => event.name) }
 }
 
 test('a call is stored with its events, and its record once it is saved', async () => {
-  const db = openStore()
-  const ingest = await start(db)
+  const store = openStore()
+  const ingest = await start(store)
   undo.push(ingest.stop)
   ingest.feed([...BEGIN, ...FINISH].map(at))
   await ingest.has(6)
   expect(ingest.names()).toEqual(ALL)
   expect(ingest.stored.map((event) => event.sequence)).toEqual([1, 2, 3, 4, 5, 6])
-  const { readCalls, readLiveCalls } = await import('../../src/calls/store.ts')
-  const [saved] = await readCalls(db, 1, { number: '15551230001' }, { limit: 10, after: undefined })
+  const wanted = { accountId: 1, filter: { number: '15551230001' }, limit: 10, after: undefined }
+  const [saved] = await store.calls.callList(wanted)
   expect(saved?.id).toBe(ingest.stored[0]?.callId ?? '')
-  expect(await readLiveCalls(db, 'office')).toEqual([])
+  expect(await store.calls.liveCallList('office')).toEqual([])
 })
 
 test('events are stored once, also when who is told of it fails', async () => {
-  const db = openStore()
+  const store = openStore()
   const failing = () => {
     throw new Error('a listener is broken')
   }
-  const ingest = await start(db, { onStored: failing })
+  const ingest = await start(store, { onStored: failing })
   undo.push(ingest.stop)
   ingest.feed([...BEGIN, ...FINISH].map(at))
   await until('it is saved', () => ingest.open() === 0 && ingest.waiting() === 0)
   await ingest.stop()
-  expect(findWrong(db.read)).toEqual([])
+  expect(await store.maintenance.verify()).toEqual([])
 })
 
 test('a call goes on under its id after a restart, and counts on', async () => {
-  const db = openStore()
-  const first = await start(db)
+  const store = openStore()
+  const first = await start(store)
   first.feed(BEGIN.map(at))
   await first.has(2)
   await first.stop()
-  const second = await start(db)
+  const second = await start(store)
   undo.push(second.stop)
   second.feed(FINISH.map(at))
   await second.has(4)
@@ -121,26 +122,26 @@ test('a call goes on under its id after a restart, and counts on', async () => {
 })
 
 test('a call comes to its end in time when the clock is set back before a restart', async () => {
-  const db = openStore()
-  await createWebhookService({ db }).replace(1, [webhook('http://127.0.0.1:9/')], null)
-  const first = await start(db)
+  const store = openStore()
+  await createWebhookService({ webhooks: store.webhooks }).replace(1, [webhook('http://127.0.0.1:9/')], null)
+  const first = await start(store)
   first.feed([...BEGIN, ...FINISH].map(at))
   await first.has(2)
   await first.stop()
   expect(first.names()).not.toContain('call_saved')
-  const second = await start(db, { nowUs: () => nowUs() - 86_400_000_000 })
+  const second = await start(store, { nowUs: () => nowUs() - 86_400_000_000 })
   undo.push(second.stop)
   await second.has(ALL.length - first.stored.length)
   expect([...first.names(), ...second.names()]).toEqual(ALL)
 })
 
 test('a call that an earlier process left open is closed by the first list that lacks it', async () => {
-  const db = openStore()
-  const first = await start(db)
+  const store = openStore()
+  const first = await start(store)
   first.feed(BEGIN.map(at))
   await first.has(2)
   await first.stop()
-  const second = await start(db)
+  const second = await start(store)
   undo.push(second.stop)
   const now = { atUs: Date.now() * 1_000, arrivedUs: 0 }
   second.feed([
@@ -159,26 +160,19 @@ test('a call that an earlier process left open is closed by the first list that 
 })
 
 test('a call that was up when the PBX was given to another account stays with the account that got its start', async () => {
-  const db = openStore()
-  const webhooks = createWebhookService({ db })
+  const store = openStore()
+  const webhooks = createWebhookService({ webhooks: store.webhooks })
   const user = { type: 1, name: 'New', email: 'new@example.com', passwordHash: '', atUs: 0 }
-  await db.commit(createUser, { ...user, account: 'default', email: 'old@example.com' })
-  await db.commit(createUser, { ...user, account: 'new' })
-  const accountIds = new Map(
-    db.read
-      .select()
-      .from(accounts)
-      .all()
-      .map(({ name, id }) => [name, id]),
-  )
-  const newId = accountIds.get('new') ?? 0
+  await store.accounts.userCreate({ ...user, account: 'default', email: 'old@example.com' })
+  await store.accounts.userCreate({ ...user, account: 'new' })
+  const newId = (await store.accounts.accountGetId('new')) ?? 0
   await webhooks.replace(1, [webhook('http://127.0.0.1:9/old')], null)
   await webhooks.replace(newId, [webhook('http://127.0.0.1:9/new')], null)
-  const first = await start(db)
+  const first = await start(store)
   first.feed(BEGIN.map(at))
   await first.has(2)
   await first.stop()
-  const second = await start(db, { account: 'new', accountId: newId })
+  const second = await start(store, { account: 'new', accountId: newId })
   undo.push(second.stop)
   expect([...second.liveCalls(1)].map(({ account }) => account)).toEqual(['default'])
   expect([...second.liveCalls(newId)]).toEqual([])
@@ -189,23 +183,23 @@ test('a call that was up when the PBX was given to another account stays with th
   const named = bodies.map(({ name, account, accountId }) => `${name} ${account} ${accountId}`)
   const old = ['dial_answered', 'dial_ended', 'call_ended', 'call_saved'].map((name) => `${name} default 1`)
   expect(named.toSorted()).toEqual([...old, `call_started new ${newId}`, `dial_started new ${newId}`].toSorted())
-  const { readCalls } = await import('../../src/calls/store.ts')
-  const saved = await Promise.all([1, newId].map((id) => readCalls(db, id, {}, { limit: 9, after: undefined })))
+  const all = { filter: {}, limit: 9, after: undefined }
+  const saved = await Promise.all([1, newId].map((accountId) => store.calls.callList({ accountId, ...all })))
   expect(saved.map((calls) => calls.length)).toEqual([1, 0])
   expect(second.stored.map(({ deliveries }) => deliveries.length)).toEqual([1, 1, 1, 1, 1, 1])
 })
 
 /** A store whose disk is full until it is told otherwise. */
-function fullDisk(db: Database) {
+function fullDisk({ calls, maintenance }: Store) {
   const state = { full: true }
-  const commit: Database['commit'] = (mutation, args) =>
-    state.full ? Promise.reject(new Fault('unavailable', 'the disk is full')) : db.commit(mutation, args)
-  return { state, db: { ...db, commit } }
+  const batchStore: Store['calls']['batchStore'] = (batch) =>
+    state.full ? Promise.reject(new Fault('unavailable', 'the disk is full')) : calls.batchStore(batch)
+  return { state, store: { calls: { ...calls, batchStore }, maintenance } }
 }
 
 test('while the store cannot be written events wait in memory, and then come in order', async () => {
   const disk = fullDisk(openStore())
-  const ingest = await start(disk.db)
+  const ingest = await start(disk.store)
   undo.push(ingest.stop)
   ingest.feed(BEGIN.map(at))
   ingest.feed(FINISH.map(at))
@@ -235,7 +229,7 @@ test('a signal that makes the tracker fail costs itself alone, and the PBX is as
 test('with no room left signals are turned away, and the PBX is asked for what is up afterwards', async () => {
   const disk = fullDisk(openStore())
   const missed = Promise.withResolvers<void>()
-  const ingest = await start(disk.db, { onMissed: missed.resolve })
+  const ingest = await start(disk.store, { onMissed: missed.resolve })
   undo.push(ingest.stop)
   const calls = Array.from({ length: 6_000 }, (_, index) =>
     BEGIN.map((signal) =>

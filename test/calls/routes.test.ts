@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { callRoutes } from '../../src/calls/routes.ts'
-import { readCalls, type SavedCall, storeHappened } from '../../src/calls/store.ts'
-import type { Direction } from '../../src/calls/words.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
+import type { Direction } from '../../src/lib/call-enums.ts'
 import { rfc3339, SECOND } from '../../src/lib/time.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
+import type { SavedCall } from '../../src/store/records.ts'
 import { startApi } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
 import { createRandom } from '../help/random.ts'
+import { batch, type OpenStore, openStore } from '../help/store.ts'
 
 /** A list of calls that is long, against a filter in plain code. */
 
@@ -34,26 +34,25 @@ const saved: SavedCall[] = Array.from({ length: CALLS }, (_, index) => {
 })
 
 const folder = emptyFolder()
-let db: Database
+let store: OpenStore
 let api: Awaited<ReturnType<typeof startApi>>
 let token: string
 
 beforeAll(async () => {
-  db = openDatabase(join(folder.path, 'hookswitch.db'))
-  api = await startApi(db, (auth) => callRoutes(auth, db))
+  store = openStore(join(folder.path, 'hookswitch.db'))
+  api = await startApi(store, (auth) => callRoutes(auth, store.calls))
   token = await api.logIn('default')
   await api.logIn('another')
-  const store = (accountId: number, some: SavedCall[]) =>
-    db.commit(storeHappened, { pbx: 'p', accountId, events: [], live: [], removed: [], saved: some, nowUs: 0 })
-  await store(MINE, saved)
-  await store(
+  const put = (accountId: number, some: SavedCall[]) => store.calls.batchStore(batch({ accountId, saved: some }))
+  await put(MINE, saved)
+  await put(
     ANOTHER,
     saved.slice(-100).map((one) => ({ ...one, id: `not ${one.id}`, fromNumber: SELDOM })),
   )
 })
 afterAll(async () => {
   await api.stop()
-  await db.stop()
+  await store.stop()
   folder[Symbol.dispose]()
 })
 
@@ -125,7 +124,7 @@ test.each<[sentence: string, filter: { number?: string; direction?: Direction },
   const took: number[] = []
   for (let round = 0; round < 5; round++) {
     const beganMs = performance.now()
-    await readCalls(db, MINE, filter, { limit: 50, after })
+    await store.calls.callList({ accountId: MINE, filter, limit: 50, after })
     took.push(performance.now() - beganMs)
   }
   // Going through all of them takes ten times as long, and grows with them.

@@ -1,20 +1,17 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { findWrong } from '../../src/calls/verify-store.ts'
-import { openDatabase } from '../../src/db/database.ts'
-import { mutation, type Tx } from '../../src/db/mutation.ts'
-import { prepared } from '../../src/db/prepared.ts'
-import { DELIVERIES_PER_EVENT, enqueue } from '../../src/deliveries/outbox.ts'
-import { pruneStep } from '../../src/deliveries/prune-store.ts'
-import { type State, stateNumber } from '../../src/deliveries/record-store.ts'
 import { rfc3339 } from '../../src/lib/time.ts'
+import { DELIVERIES_PER_EVENT, type DeliveryState, stateNumber } from '../../src/store/records.ts'
+import { mutation, type Tx } from '../../src/store/sqlite/mutation.ts'
+import { prepared } from '../../src/store/sqlite/prepared.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
 import { ACCOUNT, listed } from '../deliveries/rig.ts'
 import { emptyFolder } from '../help/app.ts'
+import { openStore, storeEvents } from '../help/store.ts'
 
 const DAY_US = 86_400_000_000
 const NOW_US = 20_000 * DAY_US
-const NAMES = ['call_started', 'dial_started', 'dial_answered', 'dial_ended', 'call_ended', 'call_saved']
+const NAMES = ['call_started', 'dial_started', 'dial_answered', 'dial_ended', 'call_ended', 'call_saved'] as const
 
 const run = mutation('test.run', (tx: Tx, sql: string): void => {
   prepared<never, []>(tx, sql).run()
@@ -23,12 +20,13 @@ const run = mutation('test.run', (tx: Tx, sql: string): void => {
 /** A store with one webhook, and calls of six events. */
 async function newStore() {
   const folder = emptyFolder()
-  const db = openDatabase(join(folder.path, 'hookswitch.db'))
-  const webhooks = createWebhookService({ db })
+  const store = openStore(join(folder.path, 'hookswitch.db'))
+  const { db } = store
+  const webhooks = createWebhookService({ webhooks: store.webhooks })
   await webhooks.replace(ACCOUNT, [listed('http://receiver.example/')], null)
   return {
     run: (sql: string) => db.commit(run, sql),
-    wrong: () => findWrong(db.read),
+    wrong: () => store.maintenance.verify(),
     /** Stores a call that began so many days ago; its first events may be older than the others. @returns the ids of its events. */
     async tell(callId: string, daysAgo: number, { older = 0, olderDays = 0 } = {}): Promise<number[]> {
       const startedUs = NOW_US - (daysAgo + olderDays) * DAY_US
@@ -37,9 +35,9 @@ async function newStore() {
         const body = JSON.stringify({ data: { call: { started_at: rfc3339(startedUs) } } })
         return { uuid: `${callId} ${index}`, callId, name, sequence: index + 1, atUs, body }
       })
-      return (await db.commit(enqueue, { accountId: ACCOUNT, events, nowUs: NOW_US })).map(({ id }) => id)
+      return (await storeEvents(store, events, { nowSteadyUs: NOW_US })).map(({ id }) => id)
     },
-    async end(state: State, daysAgo: number, ...ids: number[]): Promise<void> {
+    async end(state: DeliveryState, daysAgo: number, ...ids: number[]): Promise<void> {
       const endedUs = NOW_US - daysAgo * DAY_US
       for (const id of ids) {
         const deliveryId = id * DELIVERIES_PER_EVENT
@@ -55,12 +53,12 @@ async function newStore() {
       }
     },
     prune: (keepDeliveredDays = 30, keepFailedDays = 90) =>
-      db.commit(pruneStep, {
+      store.maintenance.deliveryPrune({
         afterId: 0,
         deliveredBeforeUs: NOW_US - keepDeliveredDays * DAY_US,
         failedBeforeUs: NOW_US - keepFailedDays * DAY_US,
         nowUs: NOW_US,
-        step: 1_000,
+        limit: 1_000,
       }),
     async [Symbol.asyncDispose]() {
       await db.stop()
@@ -79,9 +77,9 @@ describe('a store is whole', () => {
     const ids = await store.tell('old', 31)
     for (const [index, id] of ids.entries()) await store.end(failed.includes(index) ? 'failed' : 'delivered', 31, id)
     await store.tell('young', 1)
-    expect(store.wrong()).toEqual([])
+    expect(await store.wrong()).toEqual([])
     expect((await store.prune()).pruned).toBe(2 * (NAMES.length - failed.length))
-    expect(store.wrong()).toEqual([])
+    expect(await store.wrong()).toEqual([])
   })
 
   test('after retention has cut through a call that lasted for days', async () => {
@@ -91,7 +89,7 @@ describe('a store is whole', () => {
     await store.end('delivered', 27, ...ids.slice(3))
     await store.tell('young', 1)
     expect((await store.prune()).pruned).toBe(6)
-    expect(store.wrong()).toEqual([])
+    expect(await store.wrong()).toEqual([])
   })
 })
 
@@ -120,9 +118,9 @@ describe('a store is not whole', () => {
       `INSERT INTO deliveries (id, webhook_id, state, since, created_at) SELECT id + 1, 1, 0, 0, 0 FROM deliveries
        WHERE id = ${DELIVERIES_PER_EVENT} * ${young}2)`,
     )
-    expect(store.wrong()).toEqual([])
+    expect(await store.wrong()).toEqual([])
     await store.run(sql)
-    const wrong = store.wrong()
+    const wrong = await store.wrong()
     expect(wrong.filter((text) => text.includes(said))).toHaveLength(1)
   })
 })

@@ -1,14 +1,13 @@
 import { expect, test } from 'bun:test'
-import { prepared } from '../../src/db/prepared.ts'
 import { failWhatAged } from '../../src/deliveries/caretaker.ts'
-import { createClock } from '../../src/deliveries/clock.ts'
-import { lastSteadyUs, readStepped } from '../../src/deliveries/clock-store.ts'
+import { openClock } from '../../src/deliveries/clock.ts'
 import { createFeed } from '../../src/deliveries/feed.ts'
 import { createLanes } from '../../src/deliveries/lanes.ts'
 import { startPruner } from '../../src/deliveries/pruner.ts'
 import { createReceivers } from '../../src/deliveries/receivers.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { nowUs as realUs, SECOND } from '../../src/lib/time.ts'
+import { prepared } from '../../src/store/sqlite/prepared.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 import { ACCOUNT, LOG, newRig } from './rig.ts'
 
@@ -46,7 +45,7 @@ function newStillWorld() {
 
 const refusing = () => new Response('', { status: 418 })
 const failing = () => new Response('', { status: 500 })
-const first = async (rig: ReturnType<typeof newRig>) => {
+const first = async (rig: Awaited<ReturnType<typeof newRig>>) => {
   const [item] = (await rig.deliveries.list(ACCOUNT, {})).items
   if (item === undefined) throw new Error('there is no delivery')
   return item
@@ -55,7 +54,7 @@ const first = async (rig: ReturnType<typeof newRig>) => {
 test.each(STEPS)('a retry comes at its time when the clock is set %s', async (_, byUs) => {
   const world = newWorld()
   const receiver = startReceiver(refusing)
-  await using rig = newRig({ ...world, scheduleMs: [600, 600] })
+  await using rig = await newRig({ ...world, scheduleMs: [600, 600] })
   await rig.setUrls(receiver.url)
   await rig.tell('a')
   await until('it was tried', async () => (await first(rig)).attempts_made === 1)
@@ -70,7 +69,7 @@ test.each(STEPS)('a retry comes at its time when the clock is set %s', async (_,
 test.each(STEPS)('a retry that is on disk alone comes at its time when the clock is set %s', async (_, byUs) => {
   const world = newWorld()
   const receiver = startReceiver(refusing)
-  await using rig = newRig({ ...world, scheduleMs: [1_000, 600] })
+  await using rig = await newRig({ ...world, scheduleMs: [1_000, 600] })
   await rig.setUrls(receiver.url)
   const calls = Array.from({ length: 100 }, (_, n) => `call ${n}`)
   await rig.tell(...calls)
@@ -89,7 +88,7 @@ test.each(STEPS)('a retry that is on disk alone comes at its time when the clock
 test.each(STEPS)('what waits for a webhook that is down does not fail when the clock is set %s', async (_, byUs) => {
   const world = newWorld()
   const receiver = startReceiver(failing)
-  await using rig = newRig({ ...world, scheduleMs: [20_000] })
+  await using rig = await newRig({ ...world, scheduleMs: [20_000] })
   await rig.setUrls(receiver.url)
   await rig.tell('a', 'b', 'c', 'd', 'e', 'f')
   await until('it is down', () => rig.dispatcher.health(1).state === 'down')
@@ -109,7 +108,7 @@ test.each(STEPS)('what waits for a webhook that is down does not fail when the c
 
 test('what waits for a webhook that is down fails by its age, whatever the clock says', async () => {
   const world = newStillWorld()
-  await using rig = newRig({ ...world, asleep: true })
+  await using rig = await newRig({ ...world, asleep: true })
   await rig.setUrls('http://127.0.0.1:9/')
   await rig.tell('a')
   world.leapUs += 10 * SECOND
@@ -121,20 +120,21 @@ test('what waits for a webhook that is down fails by its age, whatever the clock
 })
 
 /** Of a webhook that is down, and a schedule of 20 seconds. */
-function caretakerOf(rig: ReturnType<typeof newRig>, nowUs: () => number): Parameters<typeof failWhatAged>[0] {
-  const { db, clock } = rig
+function caretakerOf(rig: Awaited<ReturnType<typeof newRig>>, nowUs: () => number): Parameters<typeof failWhatAged>[0] {
+  const { store, clock } = rig
   const { steadyUs } = clock
   const lanes = createLanes()
-  const receivers = createReceivers(db.read, nowUs)
-  const feed = createFeed({ read: db.read, lanes, receivers, steadyUs })
+  const receivers = createReceivers(store.webhooks, nowUs)
+  const [onLoaded, onFailed] = [() => {}, () => {}]
+  const feed = createFeed({ queue: store.queue, lanes, receivers, steadyUs, onLoaded, onFailed })
   lanes.line(1).health.down = { sinceUs: 0, probeAtUs: 0, waitUs: 0 }
-  return { db, lanes, feed, receivers, nowUs, steadyUs, maxAgeUs: 20 * SECOND, ended: () => {} }
+  return { queue: store.queue, lanes, feed, receivers, nowUs, steadyUs, maxAgeUs: 20 * SECOND, ended: () => {} }
 }
 
 test('times are told on the wall clock, and what is sent again by hand is due at once', async () => {
   const world = newWorld()
   const receiver = startReceiver(refusing)
-  await using rig = newRig({ ...world, scheduleMs: [60_000] })
+  await using rig = await newRig({ ...world, scheduleMs: [60_000] })
   await rig.setUrls(receiver.url)
   await rig.tell('a')
   await until('it was tried', async () => (await first(rig)).attempts_made === 1)
@@ -142,7 +142,7 @@ test('times are told on the wall clock, and what is sent again by hand is due at
   const { created_at: createdAt, next_attempt_at: nextAt } = await first(rig)
   expect(usOf(nextAt) - usOf(createdAt)).toBeGreaterThan(50 * SECOND)
   world.setUs -= DAY
-  await until('it is noticed', () => readStepped(rig.db.read).steppedUs < -DAY + SECOND)
+  await until('it is noticed', async () => (await rig.store.maintenance.clockGet()).steppedUs < -DAY + SECOND)
   expect(usOf(nextAt) - usOf((await first(rig)).next_attempt_at)).toBeWithin(DAY - SECOND, DAY + SECOND)
   await rig.deliveries.retry(ACCOUNT, (await first(rig)).id)
   await until('it is tried again', () => receiver.received.length === 2)
@@ -155,7 +155,7 @@ test('times are told on the wall clock, and what is sent again by hand is due at
 test('what is sent again by hand just when the clock was set is due at once', async () => {
   const world = newWorld()
   const receiver = startReceiver()
-  await using rig = newRig({ ...world, asleep: true })
+  await using rig = await newRig({ ...world, asleep: true })
   await rig.setUrls(receiver.url)
   await rig.tell('a')
   await rig.setUrls()
@@ -169,8 +169,8 @@ test('what is sent again by hand just when the clock was set is due at once', as
 
 test('a step is said once, how far and which way, and time goes on after a restart', async () => {
   const world = newStillWorld()
-  await using rig = newRig({ ...world, asleep: true })
-  const clock = createClock({ db: rig.db, ...world })
+  await using rig = await newRig({ ...world, asleep: true })
+  const clock = await openClock({ maintenance: rig.store.maintenance, ...world })
   const beforeUs = clock.steadyUs()
   world.setUs += 700_000
   clock.look()
@@ -184,11 +184,11 @@ test('a step is said once, how far and which way, and time goes on after a resta
     'the clock was set forward by 7201 s: what waits is not moved by it',
     'the clock was set back by 10800 s: what waits is not moved by it',
   ])
-  await until('it is stored', () => {
+  await until('it is stored', async () => {
     clock.look()
-    return readStepped(rig.db.read).steppedUs < -SECOND
+    return (await rig.store.maintenance.clockGet()).steppedUs < -SECOND
   })
-  const again = createClock({ db: rig.db, ...world })
+  const again = await openClock({ maintenance: rig.store.maintenance, ...world })
   world.leapUs += 5 * SECOND
   expect(again.steadyUs() - beforeUs).toBe(5 * SECOND)
   again.look()
@@ -197,34 +197,35 @@ test('a step is said once, how far and which way, and time goes on after a resta
 
 test('a clock that was set back while nobody ran goes on from where it stood', async () => {
   const world = newStillWorld()
-  await using rig = newRig({ ...world, asleep: true })
+  await using rig = await newRig({ ...world, asleep: true })
   await rig.setUrls('http://127.0.0.1:9/')
   await rig.tell('a')
   world.setUs -= DAY
-  const clock = createClock({ db: rig.db, ...world })
-  expect(clock.steadyUs()).toBe(lastSteadyUs(rig.db.read))
+  const clock = await openClock({ maintenance: rig.store.maintenance, ...world })
+  expect(clock.steadyUs()).toBe((await rig.store.maintenance.clockGet()).lastSteadyUs)
   clock.look()
   expect(world.logged).toEqual(['the clock was set back by 86400 s: what waits is not moved by it'])
 })
 
 test('a step that cannot be stored is stored later', async () => {
   const world = newStillWorld()
-  await using rig = newRig({ ...world, asleep: true })
+  await using rig = await newRig({ ...world, asleep: true })
   let broken = true
   let tries = 0
-  const commit: typeof rig.db.commit = (mutation, args) =>
-    ++tries && broken ? Promise.reject(new Fault('unavailable', 'the disk is full')) : rig.db.commit(mutation, args)
-  const clock = createClock({ ...world, db: { ...rig.db, commit } })
+  const { maintenance } = rig.store
+  const clockSet: typeof maintenance.clockSet = (clock) =>
+    ++tries && broken ? Promise.reject(new Fault('unavailable', 'the disk is full')) : maintenance.clockSet(clock)
+  const clock = await openClock({ ...world, maintenance: { ...maintenance, clockSet } })
   world.setUs += HOUR
   clock.look()
-  await until('it failed twice', () => {
+  await until('it failed twice', async () => {
     clock.look()
     return tries === 2
   })
   broken = false
-  await until('it is stored', () => {
+  await until('it is stored', async () => {
     clock.look()
-    return readStepped(rig.db.read).steppedUs > HOUR - SECOND
+    return (await rig.store.maintenance.clockGet()).steppedUs > HOUR - SECOND
   })
   expect(world.logged).toHaveLength(1)
 })
@@ -232,7 +233,7 @@ test('a step that cannot be stored is stored later', async () => {
 test('set forward by a year, nothing is taken out for a day, over a restart too', async () => {
   const world = newWorld()
   const receiver = startReceiver()
-  await using rig = newRig(world)
+  await using rig = await newRig(world)
   await rig.setUrls(receiver.url)
   await rig.tell('a', 'b')
   await until(
@@ -241,10 +242,10 @@ test('set forward by a year, nothing is taken out for a day, over a restart too'
   )
   const kept = async () => (await rig.deliveries.list(ACCOUNT, {})).items.length
   const prune = async () => {
-    const { mayPrune } = createClock({ db: rig.db, ...world })
+    const { mayPrune } = await openClock({ maintenance: rig.store.maintenance, ...world })
     const keepMs = (30 * DAY) / 1_000
     const options = {
-      db: rig.db,
+      maintenance: rig.store.maintenance,
       log: LOG,
       keepDeliveredMs: keepMs,
       keepFailedMs: keepMs,
@@ -255,7 +256,7 @@ test('set forward by a year, nothing is taken out for a day, over a restart too'
   }
   world.setUs += 365 * DAY
   rig.clock.look()
-  await until('it is stored', () => readStepped(rig.db.read).pruneFromUs > 0)
+  await until('it is stored', async () => (await rig.store.maintenance.clockGet()).pruneFromUs > 0)
   await prune()
   expect(await kept()).toBe(2)
   world.leapUs += 23 * HOUR
@@ -269,15 +270,16 @@ test('set forward by a year, nothing is taken out for a day, over a restart too'
 })
 
 /** What a service that starts on a store takes out at once, and what it says. */
-async function startAndPrune(rig: ReturnType<typeof newRig>, world: ReturnType<typeof newStillWorld>) {
-  const clock = createClock({ db: rig.db, ...world })
+async function startAndPrune(rig: Awaited<ReturnType<typeof newRig>>, world: ReturnType<typeof newStillWorld>) {
+  const { maintenance } = rig.store
+  const clock = await openClock({ maintenance, ...world })
   const { nowUs } = world
   const { mayPrune } = clock
   const keepMs = (30 * DAY) / 1_000
-  await startPruner({ db: rig.db, log: LOG, keepDeliveredMs: keepMs, keepFailedMs: keepMs, nowUs, mayPrune }).stop()
-  await until('what the clock says is stored', () => {
+  await startPruner({ maintenance, log: LOG, keepDeliveredMs: keepMs, keepFailedMs: keepMs, nowUs, mayPrune }).stop()
+  await until('what the clock says is stored', async () => {
     clock.look()
-    const heldForUs = readStepped(rig.db.read).pruneFromUs - clock.steadyUs()
+    const heldForUs = (await maintenance.clockGet()).pruneFromUs - clock.steadyUs()
     return mayPrune() || (heldForUs > 0 && heldForUs <= DAY)
   })
   return prepared<{ events: number }, []>(rig.db.read, 'SELECT count(*) AS events FROM events').get()?.events
@@ -285,7 +287,7 @@ async function startAndPrune(rig: ReturnType<typeof newRig>, world: ReturnType<t
 
 test('a start with a clock far ahead takes nothing out for a day, however often it is started', async () => {
   const world = newStillWorld()
-  await using rig = newRig({ ...world, asleep: true })
+  await using rig = await newRig({ ...world, asleep: true })
   await rig.tell('a', 'b', 'c')
   world.setUs += 365 * DAY
   expect(await startAndPrune(rig, world)).toBe(3)
@@ -302,7 +304,7 @@ test('a start with a clock far ahead takes nothing out for a day, however often 
 
 test('a start after a quiet night or two prunes as ever, and one with a clock that is right again too', async () => {
   const world = newStillWorld()
-  await using rig = newRig({ ...world, asleep: true })
+  await using rig = await newRig({ ...world, asleep: true })
   await rig.tell('a', 'b')
   world.setUs += 365 * DAY
   expect(await startAndPrune(rig, world)).toBe(2)

@@ -4,12 +4,12 @@ import { startReceiver, until } from '../help/receiver.ts'
 import { ACCOUNT, allowing, newRig } from './rig.ts'
 
 const idsOf = (received: readonly { id: string }[]) => received.map(({ id }) => id)
-const states = async (rig: ReturnType<typeof newRig>) =>
+const states = async (rig: Awaited<ReturnType<typeof newRig>>) =>
   (await rig.deliveries.list(ACCOUNT, {}, 200)).items.map(({ state }) => state)
 
 test('what is stored is sent once, signed, and written down', async () => {
   using receiver = disposable(startReceiver())
-  await using rig = newRig()
+  await using rig = await newRig()
   await rig.setUrls(receiver.url)
   const [id = ''] = await rig.tell('a')
   await until('it is delivered', async () => (await states(rig))[0] === 'delivered')
@@ -42,7 +42,7 @@ test('the events of one call come in their order, one at a time, while others do
       return new Response()
     }),
   )
-  await using rig = newRig()
+  await using rig = await newRig()
   await rig.setUrls(receiver.url)
   const told: string[] = []
   for (let round = 0; round < 10; round += 1) told.push(...(await rig.tell('a', 'a', 'b', 'a', 'c', 'b')))
@@ -72,7 +72,7 @@ test('at most 16 go to one webhook at a time', async () => {
       return new Response()
     }),
   )
-  await using rig = newRig()
+  await using rig = await newRig()
   await rig.setUrls(receiver.url)
   await rig.tell(...Array.from({ length: 200 }, (_, index) => `call ${index}`))
   await until('all came', () => receiver.received.length === 200)
@@ -81,7 +81,7 @@ test('at most 16 go to one webhook at a time', async () => {
 
 test('a failure is tried again on the schedule, with the same webhook-id, and the last one fails', async () => {
   using receiver = disposable(startReceiver(() => new Response('no', { status: 418 })))
-  await using rig = newRig({ scheduleMs: [30, 30] })
+  await using rig = await newRig({ scheduleMs: [30, 30] })
   await rig.setUrls(receiver.url)
   const [id] = await rig.tell('a')
   await until('it failed', async () => (await states(rig))[0] === 'failed')
@@ -96,7 +96,7 @@ test('a failure is tried again on the schedule, with the same webhook-id, and th
 
 test('a webhook that goes down and comes back gets all, in order, and probes spend no attempts', async () => {
   using receiver = disposable(startReceiver(() => new Response('', { status: 500 })))
-  await using rig = newRig({ scheduleMs: [60_000, 60_000] })
+  await using rig = await newRig({ scheduleMs: [60_000, 60_000] })
   await rig.setUrls(receiver.url)
   const calls = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
   for (let round = 0; round < 5; round += 1) await rig.tell(...calls)
@@ -118,7 +118,7 @@ test('a webhook that goes down and comes back gets all, in order, and probes spe
 test('one that hangs does not hold up another', async () => {
   using dead = disposable(startReceiver(() => new Promise<Response>(() => {})))
   using well = disposable(startReceiver())
-  await using rig = newRig({ attemptOptions: { timeoutMs: 3_600_000 } })
+  await using rig = await newRig({ attemptOptions: { timeoutMs: 3_600_000 } })
   await rig.setUrls(dead.url, well.url)
   for (let round = 0; round < 20; round += 1) await rig.tell(...Array.from({ length: 10 }, (_, n) => `${round} ${n}`))
   await until('the well one has all', () => well.received.length === 200)
@@ -128,7 +128,7 @@ test('one that hangs does not hold up another', async () => {
 
 test('what waits for a URL that leaves the list is cancelled; one that comes back begins anew', async () => {
   using receiver = disposable(startReceiver(() => new Response('', { status: 400 })))
-  await using rig = newRig({ scheduleMs: [60_000] })
+  await using rig = await newRig({ scheduleMs: [60_000] })
   await rig.setUrls(receiver.url)
   await rig.tell('a', 'b', 'c')
   await until('each was tried', () => receiver.received.length === 3)
@@ -154,7 +154,7 @@ test('what waits for a URL that leaves the list is cancelled; one that comes bac
 
 test('a backlog on disk is sent when the process starts, in order', async () => {
   using receiver = disposable(startReceiver())
-  await using rig = newRig({ asleep: true })
+  await using rig = await newRig({ asleep: true })
   await rig.setUrls(receiver.url)
   for (let round = 0; round < 100; round += 1) await rig.tell('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j')
   rig.wake()
@@ -173,7 +173,7 @@ test('what this machine could not send is no attempt: it is sent in its order as
     unsent += 1
     return { outcome: { kind: 'unsent', reason: 'nothing to send with' }, durationMs: 0, address: null, response: null }
   }
-  await using rig = newRig({ attempt: starved })
+  await using rig = await newRig({ attempt: starved })
   await rig.setUrls(receiver.url)
   const told = await rig.tell(...Array.from({ length: 30 }, (_, n) => `call ${n % 3}`))
   await until('all are delivered', async () => (await states(rig)).every((state) => state === 'delivered'))

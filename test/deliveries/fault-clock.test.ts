@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { openDatabase } from '../../src/db/database.ts'
+import { openDatabase } from '../../src/store/sqlite/database.ts'
+import { storeOver } from '../../src/store/sqlite/store.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
 import { canFakeTime, wallClock } from '../help/faketime.ts'
@@ -53,7 +54,7 @@ test.skipIf(!canFakeTime)(
       await ask(app, 'PUT', '/integration/webhook', { token, body })
       const db = openDatabase(join(folder.path, 'data/hookswitch.db'))
       // The clock of this process is not set: it goes on as time in the service does.
-      const load = startLoad(db, 20)
+      const load = startLoad(storeOver(db), 20)
       const startedMs = performance.now()
       await until('a webhook is down', () => app.output().includes('webhook is down'))
       for (const [index, seconds] of SET_TO_S.entries()) {

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { openDatabase } from '../../src/db/database.ts'
+import { openDatabase } from '../../src/store/sqlite/database.ts'
+import { storeOver } from '../../src/store/sqlite/store.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
 import { allArrived, idsOf, judge, report, SERVE, startLoad, type Told, verified } from '../help/load.ts'
@@ -57,7 +58,7 @@ test('receivers that refuse, hang or reset, and come back, get all', async () =>
     const body = [refusing, hanging, resetting].map(({ url }) => webhook(url))
     await ask(app, 'PUT', '/integration/webhook', { token, body })
     const db = openDatabase(join(folder.path, 'data/hookswitch.db'))
-    const load = startLoad(db, 20)
+    const load = startLoad(storeOver(db), 20)
     await until('all is well', () => [refusing, hanging, behind].every(({ taken }) => taken.length > 50))
     await Promise.all([refuse(refusing), hang(hanging, app), reset(resetting)])
     await load.stop()

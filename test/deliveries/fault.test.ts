@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Database, openDatabase } from '../../src/db/database.ts'
+import { type Database, openDatabase } from '../../src/store/sqlite/database.ts'
+import { storeOver } from '../../src/store/sqlite/store.ts'
 import { buildOnce, emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
 import { canMount, mountSmallDisk } from '../help/disk.ts'
@@ -32,7 +33,7 @@ describe('a store under load', () => {
   })
 
   test('kill -9 at 20 random moments loses and reorders nothing', async () => {
-    const load = startLoad(db)
+    const load = startLoad(storeOver(db))
     for (let kill = 0; kill < 20; kill += 1) {
       await Bun.sleep(50 + Math.random() * 350)
       await app.stop('SIGKILL')
@@ -48,7 +49,7 @@ describe('a store under load', () => {
 
   test('SIGTERM under load ends with 0, and sends nothing twice', async () => {
     receiver.received.length = 0
-    const load = startLoad(db)
+    const load = startLoad(storeOver(db))
     for (let stop = 0; stop < 3; stop += 1) {
       await Bun.sleep(200 + Math.random() * 300)
       expect(await app.stop('SIGTERM')).toBe(0)
@@ -74,7 +75,7 @@ describe('a full disk', () => {
         const token = await newToken(app, 'full@example.com')
         await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(receiver.url)] })
         const db = openDatabase(join(folder.path, 'data/hookswitch.db'))
-        const load = startLoad(db)
+        const load = startLoad(storeOver(db))
         await until('some have arrived', () => receiver.received.length > 50)
         const filler = join(folder.path, 'filler')
         try {

@@ -9,7 +9,17 @@ const TIMEOUT: Outcome = { kind: 'unreachable', reason: 'no answer within 10 s' 
 const REFUSED: Outcome = { kind: 'refused', status: 400 }
 
 function item(id: number, callId: string, webhookId = 1, dueUs?: number): Item {
-  const rest = { event: 'call_started', uuid: String(id), body: '{}', atUs: 0, sinceUs: 0, tries: 0, attemptsMade: 0 }
+  const rest = {
+    accountId: 1,
+    generation: 1,
+    event: 'call_started' as const,
+    uuid: String(id),
+    body: '{}',
+    atUs: 0,
+    sinceUs: 0,
+    tries: 0,
+    attemptsMade: 0,
+  }
   return { id, webhookId, callId, dueUs, unrecorded: 0, leaving: false, ...rest }
 }
 

@@ -1,19 +1,15 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { findWrong } from '../../src/calls/verify-store.ts'
-import { openDatabase } from '../../src/db/database.ts'
-import { mutation, type Tx } from '../../src/db/mutation.ts'
 import { cancelWaiting } from '../../src/deliveries/caretaker.ts'
-import { readLog } from '../../src/deliveries/log-store.ts'
 import { silent } from '../../src/deliveries/observer.ts'
-import { DELIVERIES_PER_EVENT, enqueue } from '../../src/deliveries/outbox.ts'
-import { pruneStep } from '../../src/deliveries/prune-store.ts'
-import { readReceiver } from '../../src/deliveries/receiver-store.ts'
 import { createDeliveryService } from '../../src/deliveries/service.ts'
 import { nowUs, SECOND } from '../../src/lib/time.ts'
+import { DELIVERIES_PER_EVENT } from '../../src/store/records.ts'
+import { mutation, type Tx } from '../../src/store/sqlite/mutation.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
 import { emptyFolder } from '../help/app.ts'
 import { type Answer, startReceiver, until } from '../help/receiver.ts'
+import { openStore, storeEvents } from '../help/store.ts'
 import { ACCOUNT, listed, newRig } from './rig.ts'
 
 /**
@@ -21,7 +17,7 @@ import { ACCOUNT, listed, newRig } from './rig.ts'
  * the leaving has not come to its end when the retry is asked for.
  */
 
-type Rig = ReturnType<typeof newRig>
+type Rig = Awaited<ReturnType<typeof newRig>>
 const refuse: Answer = () => new Response('', { status: 400 })
 const take: Answer = () => new Response()
 const callOf = (body: string): string => JSON.parse(body).data.call
@@ -53,7 +49,7 @@ const attemptsOf = async (rig: Rig, call: string) =>
 test('what is retried after its URL came back is sent, though another attempt of then is still under way', async () => {
   const { answer, state, release } = holding('slow')
   const receiver = startReceiver(answer)
-  await using rig = newRig({ scheduleMs: [60_000] })
+  await using rig = await newRig({ scheduleMs: [60_000] })
   await rig.setUrls(receiver.url)
   await rig.tell('slow', 'a')
   await until('both were tried', () => receiver.received.length === 2)
@@ -76,7 +72,7 @@ test.each([
 ])('what is retried while its own attempt of then is under way, which %s', async (_, status, attempts) => {
   const { answer, release } = holding('slow')
   const receiver = startReceiver(answer)
-  await using rig = newRig({ scheduleMs: [60_000] })
+  await using rig = await newRig({ scheduleMs: [60_000] })
   await rig.setUrls(receiver.url)
   await rig.tell('slow')
   await until('it is tried', () => receiver.received.length === 1)
@@ -95,7 +91,7 @@ test.each([
 test('what fails while its URL leaves is not tried again, though writing that down takes longer than its wait', async () => {
   const { answer, release } = holding('slow')
   const receiver = startReceiver(answer)
-  await using rig = newRig({ scheduleMs: [1, 1, 1], writer: new URL('../help/slow-writer.ts', import.meta.url) })
+  await using rig = await newRig({ scheduleMs: [1, 1, 1], writer: new URL('../help/slow-writer.ts', import.meta.url) })
   await rig.setUrls(receiver.url)
   await rig.tell('slow')
   await until('it is tried', () => receiver.received.length === 1)
@@ -111,7 +107,7 @@ test('what fails while its URL leaves is not tried again, though writing that do
 test('what was cancelled and taken out while an attempt was under way leaves nothing behind', async () => {
   const { answer, release } = holding('slow')
   const receiver = startReceiver(answer)
-  await using rig = newRig()
+  await using rig = await newRig()
   await rig.setUrls(receiver.url)
   await rig.tell('slow')
   await until('it is tried', () => receiver.received.length === 1)
@@ -119,24 +115,24 @@ test('what was cancelled and taken out while an attempt was under way leaves not
   await isIn(rig, 'slow', 'cancelled')
   await rig.tell('the newest event stays')
   const endUs = nowUs() + SECOND
-  await rig.db.commit(pruneStep, {
+  await rig.store.maintenance.deliveryPrune({
     afterId: 0,
     deliveredBeforeUs: endUs,
     failedBeforeUs: endUs,
     nowUs: endUs,
-    step: 10,
+    limit: 10,
   })
   release(500)
   await until('the attempt is over', () => rig.dispatcher.inFlight === 0)
   await rig.dispatcher.stop()
-  expect(findWrong(rig.db.read).filter((text) => text.includes('attempt'))).toEqual([])
+  expect((await rig.store.maintenance.verify()).filter((text) => text.includes('attempt'))).toEqual([])
   await receiver.stop()
 })
 
 test('a URL that leaves and comes back at once: what waited is cancelled, what is told then is sent', async () => {
   const { answer, state, release } = holding('slow')
   const receiver = startReceiver(answer)
-  await using rig = newRig({ scheduleMs: [60_000] })
+  await using rig = await newRig({ scheduleMs: [60_000] })
   await rig.setUrls(receiver.url)
   await rig.tell('slow', 'a')
   await until('both were tried', () => receiver.received.length === 2)
@@ -152,7 +148,7 @@ test('a URL that leaves and comes back at once: what waited is cancelled, what i
 
 test('a retry that is asked for while nobody sends is not lost to a leaving before it', async () => {
   const receiver = startReceiver()
-  await using rig = newRig({ asleep: true })
+  await using rig = await newRig({ asleep: true })
   await rig.setUrls(receiver.url)
   await rig.tell('a', 'b', 'c')
   await rig.setUrls()
@@ -174,19 +170,19 @@ test('what another process cancelled and retried is not believed to wait as befo
     await held
     return new Response()
   })
-  await using rig = newRig()
+  await using rig = await newRig()
   await rig.setUrls(receiver.url)
   const calls = Array.from({ length: 20 }, (_, n) => `call ${n}`)
   await rig.tell(...calls)
   await until('the first are under way, the others in memory', () => receiver.received.length >= 4)
   const sent = receiver.received.length
   const noticed = new Promise<void>((resolve) => void rig.emitter.once('foreign', () => resolve()))
-  const other = openDatabase(rig.path)
-  const webhooks = createWebhookService({ db: other })
+  const other = openStore(rig.path)
+  const webhooks = createWebhookService({ webhooks: other.webhooks })
   await webhooks.replace(ACCOUNT, [], null)
   await webhooks.replace(ACCOUNT, [listed(receiver.url)], null)
   const last = await delivery(rig, 'call 19')
-  await createDeliveryService({ db: other }).retry(ACCOUNT, last.id)
+  await createDeliveryService({ store: other }).retry(ACCOUNT, last.id)
   await other.stop()
   await noticed
   release()
@@ -200,7 +196,7 @@ test('a webhook that left is forgotten when nothing of it is under way, and begi
   const left: number[] = []
   const { answer, state, release } = holding('slow')
   const receiver = startReceiver(answer)
-  await using rig = newRig({ observer: { ...silent, left: (webhookId) => void left.push(webhookId) } })
+  await using rig = await newRig({ observer: { ...silent, left: (webhookId) => void left.push(webhookId) } })
   await rig.setUrls(receiver.url)
   state.rest = take
   await rig.tell(...Array.from({ length: 12 }, (_, n) => `before ${n}`))
@@ -228,7 +224,7 @@ test('a webhook that left is forgotten when nothing of it is under way, and begi
 
 test('many that are retried after a leaving are sent, and those that were not are not', async () => {
   const receiver = startReceiver()
-  await using rig = newRig({ asleep: true })
+  await using rig = await newRig({ asleep: true })
   await rig.setUrls(receiver.url)
   for (const name of ['old', 'new']) {
     await rig.tell(...Array.from({ length: 700 }, (_, n) => `${name} ${n}`))
@@ -248,23 +244,24 @@ test('many that are retried after a leaving are sent, and those that were not ar
 
 test('an old retry that is due after many new ones is cancelled all the same', async () => {
   using folder = emptyFolder()
-  const db = openDatabase(join(folder.path, 'hookswitch.db'))
-  const webhooks = createWebhookService({ db })
+  const store = openStore(join(folder.path, 'hookswitch.db'))
+  const { db } = store
+  const webhooks = createWebhookService({ webhooks: store.webhooks })
   const list = [listed('http://receiver.example/')]
   const put = (count: number) => {
     const event = (n: number) => ({
       uuid: `${n}`,
       callId: `${n}`,
-      name: 'call_started',
+      name: 'call_started' as const,
       sequence: 1,
       atUs: 1,
       body: '{}',
     })
-    return db.commit(enqueue, {
-      accountId: ACCOUNT,
-      events: Array.from({ length: count }, (_, n) => event(n)),
-      nowUs: 1,
-    })
+    return storeEvents(
+      store,
+      Array.from({ length: count }, (_, n) => event(n)),
+      { nowSteadyUs: 1 },
+    )
   }
   await webhooks.replace(ACCOUNT, list, null)
   const [old] = await put(1)
@@ -276,14 +273,16 @@ test('an old retry that is due after many new ones is cancelled all the same', a
   })
   await db.commit(makeRetries, undefined)
   await cancelWaiting(
-    db,
+    store.queue,
     1,
     () => 2,
     () => {},
   )
-  const { rows: pending } = readLog(db.read, { accountId: ACCOUNT, state: 'pending' }, Number.MAX_SAFE_INTEGER, 1_000)
+  const filter = { accountId: ACCOUNT, state: 'pending' } as const
+  const newest = { fromId: Number.MAX_SAFE_INTEGER, limit: 1_000, order: 'newest' } as const
+  const { rows: pending } = await store.log.deliveryList({ filter, ...newest })
   expect(pending).toHaveLength(600)
   expect(pending.some(({ uuid, id }) => uuid === '0' && id === (old?.id ?? 0) * DELIVERIES_PER_EVENT)).toBe(false)
-  expect(readReceiver(db.read, 1, 2)?.cancelledTo).toBe(0)
-  await db.stop()
+  expect((await store.webhooks.webhookGetMany([1]))[0]?.cancelledTo).toBe(0)
+  await store.stop()
 })

@@ -1,18 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { type Database, openDatabase } from '../../src/db/database.ts'
-import { mutation, type Tx } from '../../src/db/mutation.ts'
-import { prepared } from '../../src/db/prepared.ts'
-import { type LogPart, readLog } from '../../src/deliveries/log-store.ts'
 import type { Delivery, DeliveryFilter } from '../../src/deliveries/model.ts'
-import { EVENT_NAMES } from '../../src/deliveries/names.ts'
-import { DELIVERIES_PER_EVENT } from '../../src/deliveries/outbox.ts'
-import { STATES } from '../../src/deliveries/record-store.ts'
 import { createDeliveryService, logFilter } from '../../src/deliveries/service.ts'
+import { EVENT_NAMES, type EventKind } from '../../src/lib/event-kinds.ts'
 import { rfc3339, SECOND } from '../../src/lib/time.ts'
+import { DELIVERIES_PER_EVENT, DELIVERY_STATES, type DeliveryPart } from '../../src/store/records.ts'
+import { mutation, type Tx } from '../../src/store/sqlite/mutation.ts'
+import { prepared } from '../../src/store/sqlite/prepared.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
 import { emptyFolder } from '../help/app.ts'
 import { createRandom } from '../help/random.ts'
+import { type OpenStore, openStore } from '../help/store.ts'
 import { ACCOUNT, listed } from './rig.ts'
 
 /** A log that is longer than what is looked at in one go, with gaps as pruning leaves them, against a filter in plain code. */
@@ -20,7 +18,15 @@ import { ACCOUNT, listed } from './rig.ts'
 const EVENTS = 6_000
 const START_US = 1_795_213_000 * SECOND
 const URLS = ['http://often.example/', 'http://seldom.example/', 'http://never.example/']
-type Row = { id: number; event: string; callId: string; url: string; state: number; atUs: number; dueUs: number | null }
+type Row = {
+  id: number
+  event: EventKind
+  callId: string
+  url: string
+  state: number
+  atUs: number
+  dueUs: number | null
+}
 
 const fill = mutation('test.fill', (tx: Tx, { rows, webhookIds }: { rows: Row[]; webhookIds: number[] }): void => {
   const event = prepared<never, (string | number)[]>(
@@ -39,12 +45,12 @@ const fill = mutation('test.fill', (tx: Tx, { rows, webhookIds }: { rows: Row[];
 
 const folder = emptyFolder()
 const random = createRandom(7)
-let db: Database
+let store: OpenStore
 let rows: Row[]
 
 beforeAll(async () => {
-  db = openDatabase(join(folder.path, 'hookswitch.db'))
-  await createWebhookService({ db }).replace(ACCOUNT, URLS.map(listed), null)
+  store = openStore(join(folder.path, 'hookswitch.db'))
+  await createWebhookService({ webhooks: store.webhooks }).replace(ACCOUNT, URLS.map(listed), null)
   rows = Array.from({ length: EVENTS }, (_, index) => index + 1)
     // A time of which hardly anything is left.
     .filter((id) => id > 4_000 || id < 1_500 || id % 400 === 0)
@@ -58,10 +64,10 @@ beforeAll(async () => {
       })
     })
     .toReversed()
-  await db.commit(fill, { rows, webhookIds: [1, 2, 3] })
+  await store.db.commit(fill, { rows, webhookIds: [1, 2, 3] })
 })
 afterAll(async () => {
-  await db.stop()
+  await store.stop()
   folder[Symbol.dispose]()
 })
 
@@ -69,7 +75,7 @@ const wanted = (filter: DeliveryFilter): string[] =>
   rows
     .filter(
       ({ event, callId, url, state, atUs }) =>
-        (filter.state === undefined || STATES[state] === filter.state) &&
+        (filter.state === undefined || DELIVERY_STATES[state] === filter.state) &&
         (filter.event === undefined || filter.event === event) &&
         (filter.url === undefined || filter.url === url) &&
         (filter.call_id === undefined || filter.call_id === callId) &&
@@ -80,7 +86,7 @@ const wanted = (filter: DeliveryFilter): string[] =>
 
 /** All pages, one after the other. */
 async function all(filter: DeliveryFilter, limit: number, patienceMs?: number) {
-  const service = createDeliveryService({ db, ...(patienceMs === undefined ? {} : { patienceMs }) })
+  const service = createDeliveryService({ store, ...(patienceMs === undefined ? {} : { patienceMs }) })
   const pages: Delivery[][] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page = await service.list(ACCOUNT, filter, limit, cursor)
@@ -92,7 +98,7 @@ async function all(filter: DeliveryFilter, limit: number, patienceMs?: number) {
 
 const FILTERS: readonly DeliveryFilter[] = [
   {},
-  ...STATES.map((state) => ({ state })),
+  ...DELIVERY_STATES.map((state) => ({ state })),
   ...URLS.map((url) => ({ url })),
   { url: 'http://unknown.example/' },
   { call_id: 'call 100' },
@@ -119,11 +125,12 @@ test.each(FILTERS)('%j: without any patience pages are shorter, and together the
   expect(pages.flat().map(({ id }) => id)).toEqual(wanted(filter))
 })
 
-test.each(FILTERS)('%j: read from the oldest on, in parts, it is the same the other way round', (filter) => {
+test.each(FILTERS)('%j: read from the oldest on, in parts, it is the same the other way round', async (filter) => {
   const ids: number[] = []
   const limit = random.pick([7, 200, 1_500])
   for (let from: number | null = 0; from !== null; ) {
-    const part: LogPart = readLog(db.read, logFilter(ACCOUNT, filter), from, limit, 'oldest')
+    const query = { filter: logFilter(ACCOUNT, filter), fromId: from, limit, order: 'oldest' } as const
+    const part: DeliveryPart = await store.log.deliveryList(query)
     ids.push(...part.rows.map(({ id }) => id))
     from = part.nextId
   }
@@ -146,10 +153,10 @@ test('a look for what is nowhere leaves the event loop to others', async () => {
 test('more retries than can be put in order at once are read by their events', async () => {
   const more = Array.from({ length: 5_500 }, (_, index): Row => {
     const [id, atUs] = [EVENTS + 1 + index, START_US + (EVENTS + 1 + index) * SECOND]
-    const about = { event: 'call_ended', callId: `late ${id}`, url: 'http://never.example/', state: 0 }
+    const about = { event: 'call_ended' as const, callId: `late ${id}`, url: 'http://never.example/', state: 0 }
     return { ...about, id: id * DELIVERIES_PER_EVENT, atUs, dueUs: atUs + random.int(1_000) * SECOND }
   }).toReversed()
-  await db.commit(fill, { rows: more, webhookIds: [1, 2, 3] })
+  await store.db.commit(fill, { rows: more, webhookIds: [1, 2, 3] })
   rows = [...more, ...rows]
   for (const filter of [{ state: 'pending' }, { state: 'pending', url: 'http://never.example/' }] as const)
     expect((await all(filter, 200)).flat().map(({ id }) => id)).toEqual(wanted(filter))
@@ -157,7 +164,7 @@ test('more retries than can be put in order at once are read by their events', a
 
 test('retrying what is rare goes through the log in parts, each a commit of its own', async () => {
   const filter: DeliveryFilter = { state: 'delivered', url: 'http://seldom.example/' }
-  const before = db.commits.writes
-  expect(await createDeliveryService({ db }).retryAll(ACCOUNT, filter)).toBe(wanted(filter).length)
-  expect(db.commits.writes - before).toBeGreaterThanOrEqual(3)
+  const before = store.commits.writes
+  expect(await createDeliveryService({ store }).retryAll(ACCOUNT, filter)).toBe(wanted(filter).length)
+  expect(store.commits.writes - before).toBeGreaterThanOrEqual(3)
 })

@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { eraseCalls } from '../../src/calls/erase-store.ts'
-import { findWrong } from '../../src/calls/verify-store.ts'
 import type { Delivery } from '../../src/deliveries/model.ts'
-import { pruneStep, pruneWebhooks } from '../../src/deliveries/prune-store.ts'
 import { createDeliveryService } from '../../src/deliveries/service.ts'
 import { SECOND } from '../../src/lib/time.ts'
+import { findWrong } from '../../src/store/sqlite/verify.ts'
 import { emptyFolder } from '../help/app.ts'
 import { createRandom, type Random } from '../help/random.ts'
 import { until } from '../help/receiver.ts'
@@ -66,8 +64,8 @@ const MOVES: readonly (readonly [weight: number, Move, when?: keyof Rules])[] = 
       const one = await someDelivery(model, random)
       const { nowUs } = model.world
       if (one !== undefined)
-        await model.elsewhere((db) =>
-          createDeliveryService({ db, nowUs })
+        await model.elsewhere((store) =>
+          createDeliveryService({ store, nowUs })
             .retry(ACCOUNT, one.id)
             .catch(() => {}),
         )
@@ -88,7 +86,7 @@ const MOVES: readonly (readonly [weight: number, Move, when?: keyof Rules])[] = 
       if (urls.length > 0) await rotate(random.pick(urls))
     },
   ],
-  [1, (model, random) => model.elsewhere((db) => db.commit(eraseCalls, { ids: calls(random, 1, 10) }))],
+  [1, (model, random) => model.elsewhere(({ maintenance }) => maintenance.callErase(calls(random, 1, 10)))],
   [1, async ({ world }, random) => (world.setUs += random.pick([-HOUR, HOUR, -100 * HOUR, 100 * HOUR]))],
   [3, async ({ world }, random) => (world.leapUs += random.int(4 * SECOND))],
   // Time for what is under way.
@@ -97,11 +95,11 @@ const MOVES: readonly (readonly [weight: number, Move, when?: keyof Rules])[] = 
   [1, (model) => model.restart(), 'kills'],
   [
     2,
-    async ({ process: { db }, world: { nowUs } }, random) => {
+    async ({ process: { store }, world: { nowUs } }, random) => {
       const beforeUs = nowUs() - random.int(5 * SECOND)
       const before = { deliveredBeforeUs: beforeUs, failedBeforeUs: beforeUs, nowUs: nowUs() }
-      await db.commit(pruneStep, { afterId: 0, ...before, step: 250 })
-      await db.commit(pruneWebhooks, { step: 250 })
+      await store.maintenance.deliveryPrune({ afterId: 0, ...before, limit: 250 })
+      await store.maintenance.webhookPrune(250)
     },
     'prunes',
   ],
@@ -165,7 +163,7 @@ test.each(Array.from({ length: Number(SEEDS) }, (_, n) => n + Number(FROM)))(
       when === undefined || rules[when] ? Array.from({ length: weight }, () => move) : [],
     )
     using folder = emptyFolder()
-    const model = startModel(join(folder.path, 'hookswitch.db'), PATHS, rules.twice)
+    const model = await startModel(join(folder.path, 'hookswitch.db'), PATHS, rules.twice)
     await model.setUrls(model.urls)
     for (model.turn = 1; model.turn <= TURNS; model.turn += 1) await random.pick(bag)(model, random, rules)
     await settle(model)

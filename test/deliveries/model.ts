@@ -1,17 +1,18 @@
-import { openDatabase } from '../../src/db/database.ts'
 import { type Attempt, newAttempt } from '../../src/deliveries/attempt.ts'
-import { createClock } from '../../src/deliveries/clock.ts'
-import { readStepped } from '../../src/deliveries/clock-store.ts'
+import { openClock } from '../../src/deliveries/clock.ts'
 import { startDispatcher } from '../../src/deliveries/dispatcher.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
 import type { Delivery } from '../../src/deliveries/model.ts'
-import { enqueue, storedOf } from '../../src/deliveries/outbox.ts'
 import { createDeliveryService } from '../../src/deliveries/service.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { SECOND } from '../../src/lib/time.ts'
+import type { NewEvent } from '../../src/store/records.ts'
+import { openDatabase } from '../../src/store/sqlite/database.ts'
+import { storeOver } from '../../src/store/sqlite/store.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
 import { faultOfSigned } from '../../src/webhooks/signature.ts'
 import { startReceiver, until } from '../help/receiver.ts'
+import { type OpenStore, openStore, storeEvents } from '../help/store.ts'
 import { ACCOUNT, allowing, LOG, listed } from './rig.ts'
 
 /** So many times as fast as ours goes the time of the schedule, of probes and of ages. */
@@ -40,17 +41,24 @@ export type World = ReturnType<typeof newWorld>
 type Send = (request: Parameters<Attempt>[0], hangs: boolean) => ReturnType<Attempt>
 
 /** One process on a store. */
-export function startProcess(path: string, { nowUs, steadyUs }: World, watch: (send: Send) => Attempt) {
+export async function startProcess(path: string, { nowUs, steadyUs }: World, watch: (send: Send) => Attempt) {
   let dead = false
   const never = new Promise<never>(() => {})
-  const real = openDatabase(path, { thread: () => new Worker(new URL('../../src/writer.ts', import.meta.url).href) })
+  const real = openDatabase(path, {
+    thread: () => new Worker(new URL('../../src/writer.ts', import.meta.url).href),
+  })
   const db: typeof real = { ...real, commit: (mutation, args) => (dead ? never : real.commit(mutation, args)) }
+  const store = storeOver(db)
   const emitter = newEmitter()
   db.onForeignChange(() => !dead && emitter.emit('foreign'))
-  const clock = createClock({ db, log: LOG, nowUs, steadyUs })
-  const webhooks = createWebhookService({ db, onChanged: () => emitter.emit('webhooks'), now: nowUs })
+  const clock = await openClock({ maintenance: store.maintenance, log: LOG, nowUs, steadyUs })
+  const webhooks = createWebhookService({
+    webhooks: store.webhooks,
+    onChanged: () => emitter.emit('webhooks'),
+    now: nowUs,
+  })
   const onDue = (ids: readonly number[]) => emitter.emit('due', ids)
-  const deliveries = createDeliveryService({ db, onDue, nowUs, steadyUs: clock.steadyUs })
+  const deliveries = createDeliveryService({ store, onDue, nowUs, steadyUs: clock.steadyUs })
   const allow = allowing('loopback')
   const patient = newAttempt({ allow, timeoutMs: NEVER_MS })
   const hasty = newAttempt({ allow, timeoutMs: HANG_MS })
@@ -59,16 +67,16 @@ export function startProcess(path: string, { nowUs, steadyUs }: World, watch: (s
     const attempted = dead ? never : await send(request)
     return dead ? never : attempted
   }
-  const dispatcher = startDispatcher({ log: LOG, db, emitter, attempt, clock, nowUs, scheduleMs: SCHEDULE_MS })
+  const dispatcher = startDispatcher({ log: LOG, store, emitter, attempt, clock, nowUs, scheduleMs: SCHEDULE_MS })
   return {
     db,
+    store,
     clock,
     webhooks,
     deliveries,
     dispatcher,
-    async tell(events: Parameters<typeof enqueue.run>[1]['events']): Promise<void> {
-      const told = { accountId: ACCOUNT, events, nowUs: clock.steadyUs() }
-      emitter.emit('stored', storedOf(told, await db.commit(enqueue, told)))
+    async tell(events: readonly NewEvent[]): Promise<void> {
+      emitter.emit('stored', await storeEvents(store, events, { nowSteadyUs: clock.steadyUs() }))
     },
     async stop(): Promise<void> {
       await dispatcher.stop()
@@ -87,7 +95,7 @@ export function startProcess(path: string, { nowUs, steadyUs }: World, watch: (s
  * A service that lives through whatever a test does to it, and a book of what it should do. `wrong` is what was seen to be wrong at
  * once: a signature that does not hold, an attempt for a URL that has left the list.
  */
-export function startModel(path: string, paths: readonly string[], twice: boolean) {
+export async function startModel(path: string, paths: readonly string[], twice: boolean) {
   const world = newWorld()
   const modes = new Map<string, Mode>()
   const taken = new Map<string, number>()
@@ -129,7 +137,7 @@ export function startModel(path: string, paths: readonly string[], twice: boolea
         mine.delete(lane),
       )
     }
-  let process = startProcess(path, world, watch)
+  let process = await startProcess(path, world, watch)
   let sequence = 0
 
   const model = {
@@ -164,7 +172,14 @@ export function startModel(path: string, paths: readonly string[], twice: boolea
       const events = calls.map((callId) => {
         sequence += 1
         const uuid = newUuid(atUs)
-        return { uuid, callId, name: 'call_started', sequence, atUs, body: JSON.stringify({ data: { id: uuid } }) }
+        return {
+          uuid,
+          callId,
+          name: 'call_started' as const,
+          sequence,
+          atUs,
+          body: JSON.stringify({ data: { id: uuid } }),
+        }
       })
       for (const one of events)
         told.set(one.uuid, { uuid: one.uuid, call: one.callId, sequence: one.sequence, turn: model.turn })
@@ -174,21 +189,21 @@ export function startModel(path: string, paths: readonly string[], twice: boolea
       await process.kill()
       // Of a new process: what comes of the attempts before is nobody's business.
       underWay = new Set()
-      process = startProcess(path, world, watch)
+      process = await startProcess(path, world, watch)
     },
     async restart(): Promise<void> {
       await process.stop()
-      process = startProcess(path, world, watch)
+      process = await startProcess(path, world, watch)
     },
     /** Does something as another process on the same store, which cannot know that the wall clock was set until that is stored. */
-    async elsewhere(what: (db: ReturnType<typeof openDatabase>) => Promise<unknown>): Promise<void> {
-      await until('a step of the clock is stored', () => {
+    async elsewhere(what: (store: OpenStore) => Promise<unknown>): Promise<void> {
+      await until('a step of the clock is stored', async () => {
         process.clock.look()
         const stepped = world.nowUs() - process.clock.steadyUs()
-        return Math.abs(stepped - readStepped(process.db.read).steppedUs) < SECOND
+        return Math.abs(stepped - (await process.store.maintenance.clockGet()).steppedUs) < SECOND
       })
-      const db = openDatabase(path)
-      await what(db).finally(() => db.stop())
+      const store = openStore(path)
+      await what(store).finally(() => store.stop())
     },
     /** Every delivery that there is. */
     async deliveries(): Promise<Delivery[]> {
@@ -208,4 +223,4 @@ export function startModel(path: string, paths: readonly string[], twice: boolea
   return model
 }
 
-export type Model = ReturnType<typeof startModel>
+export type Model = Awaited<ReturnType<typeof startModel>>

@@ -6,7 +6,7 @@ test('an outage of five minutes is told once, and its end; a shorter one is not'
   const told: string[] = []
   let leapUs = 0
   const receiver = startReceiver(() => new Response('', { status: 500 }))
-  await using rig = newRig({
+  await using rig = await newRig({
     steadyUs: () => performance.now() * 1_000 + leapUs,
     onOutage: (url, state) => void told.push(`${state} ${url}`),
   })

@@ -11,14 +11,14 @@ const REFUSED = () => new Response('', { status: 503, headers: { 'retry-after': 
 /** A webhook that is down and asks not to be called for an hour, with deliveries that wait. */
 async function downRig() {
   const receiver = startReceiver(REFUSED)
-  const rig = newRig()
+  const rig = await newRig()
   await rig.setUrls(receiver.url)
   await rig.tell(...Array.from({ length: 100 }, (_, n) => `call ${n}`))
   await until('it is down', () => rig.dispatcher.health(1).state === 'down')
   await until('nothing is under way', () => rig.dispatcher.inFlight === 0)
   receiver.received.length = 0
   const tester = createTester({
-    db: rig.db,
+    store: rig.store,
     attempt: newAttempt({ allow: allowing('loopback') }),
     admit: rig.dispatcher.admit,
   })
@@ -98,11 +98,11 @@ test('tests and deliveries together are 16 at a time at most', async () => {
     under -= 1
     return new Response()
   })
-  await using rig = newRig()
+  await using rig = await newRig()
   await rig.setUrls(receiver.url)
-  const { db } = rig
+  const { store } = rig
   const sendTest = createTester({
-    db,
+    store,
     attempt: newAttempt({ allow: allowing('loopback') }),
     admit: rig.dispatcher.admit,
   })

@@ -1,17 +1,15 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { findWrong } from '../../src/calls/verify-store.ts'
-import { type Database, openDatabase } from '../../src/db/database.ts'
-import { mutation, type Tx } from '../../src/db/mutation.ts'
-import { prepared } from '../../src/db/prepared.ts'
 import { cancelWaiting } from '../../src/deliveries/caretaker.ts'
-import { DELIVERIES_PER_EVENT, enqueue } from '../../src/deliveries/outbox.ts'
-import { pruneWebhooks } from '../../src/deliveries/prune-store.ts'
 import { startPruner } from '../../src/deliveries/pruner.ts'
-import { type State, stateNumber } from '../../src/deliveries/record-store.ts'
+import { DELIVERIES_PER_EVENT, type DeliveryState, stateNumber } from '../../src/store/records.ts'
+import type { Database } from '../../src/store/sqlite/database.ts'
+import { mutation, type Tx } from '../../src/store/sqlite/mutation.ts'
+import { prepared } from '../../src/store/sqlite/prepared.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
 import { emptyFolder } from '../help/app.ts'
 import { until } from '../help/receiver.ts'
+import { openStore, storeEvents } from '../help/store.ts'
 import { ACCOUNT, LOG, listed } from './rig.ts'
 
 const DAY_US = 86_400_000_000
@@ -45,11 +43,13 @@ const idsIn = (db: Database, table: string, column = 'id'): number[] =>
 /** A store without anybody who sends, and words for what happens to it. */
 function newStore() {
   const folder = emptyFolder()
-  const db = openDatabase(join(folder.path, 'hookswitch.db'))
-  const webhooks = createWebhookService({ db })
+  const store = openStore(join(folder.path, 'hookswitch.db'))
+  const { db, maintenance } = store
+  const webhooks = createWebhookService({ webhooks: store.webhooks })
   let told = 0
   return {
     db,
+    store,
     setUrls: (...urls: string[]) => webhooks.replace(ACCOUNT, urls.map(listed), null),
     secrets: () => webhooks.secrets(ACCOUNT),
     /** Stores events of calls that are over, so many days ago. @returns the id of each. */
@@ -57,32 +57,41 @@ function newStore() {
       const atUs = NOW_US - daysAgo * DAY_US
       const events = Array.from({ length: count }, () => {
         told += 1
-        return { uuid: `${told}`, callId: `${told}`, name: 'call_saved', sequence: 1, atUs, body: '{"data":{}}' }
+        return {
+          uuid: `${told}`,
+          callId: `${told}`,
+          name: 'call_saved' as const,
+          sequence: 1,
+          atUs,
+          body: '{"data":{}}',
+        }
       })
-      return (await db.commit(enqueue, { accountId: ACCOUNT, events, nowUs: atUs })).map(({ id }) => id)
+      return (await storeEvents(store, events, { nowSteadyUs: atUs })).map(({ id }) => id)
     },
-    end: (state: State, daysAgo: number, ...ids: number[]) =>
+    end: (state: DeliveryState, daysAgo: number, ...ids: number[]) =>
       db.commit(
         end,
         ids.map((id) => ({ id, state: stateNumber(state), endedUs: NOW_US - daysAgo * DAY_US })),
       ),
-    /** Prunes once, to the end: the webhooks come last. */
+    /** Prunes once, to the end: the secrets come last. */
     async prune(): Promise<void> {
       const { promise: ended, resolve } = Promise.withResolvers<void>()
-      const watched: Database = {
-        ...db,
-        async commit(change, args) {
-          const result = await db.commit(change, args)
-          if (change.name === pruneWebhooks.name && result === 0) resolve()
-          return result
-        },
+      const secretPrune: typeof maintenance.secretPrune = async (step) => {
+        const pruned = await maintenance.secretPrune(step)
+        if (pruned === 0) resolve()
+        return pruned
       }
-      const rounds = startPruner({ db: watched, log: LOG, ...WHOLE, nowUs: () => NOW_US })
+      const rounds = startPruner({
+        maintenance: { ...maintenance, secretPrune },
+        log: LOG,
+        ...WHOLE,
+        nowUs: () => NOW_US,
+      })
       await ended
       await rounds.stop()
     },
     async [Symbol.asyncDispose]() {
-      await db.stop()
+      await store.stop()
       folder[Symbol.dispose]()
     },
   }
@@ -109,7 +118,7 @@ test.each([
   expect(idsIn(store.db, 'deliveries')).toEqual(kept ? [firstOf(event), firstOf(newest)] : [firstOf(newest)])
   expect(idsIn(store.db, 'attempts', 'delivery_id')).toEqual(kept && state !== 'pending' ? [firstOf(event)] : [])
   expect(idsIn(store.db, 'events')).toEqual(kept ? [event, newest] : [newest])
-  expect(findWrong(store.db.read)).toEqual([])
+  expect(await store.store.maintenance.verify()).toEqual([])
 })
 
 test('an old event that ended late is kept by its end', async () => {
@@ -163,15 +172,14 @@ test('many are taken out in small steps', async () => {
   await store.end('delivered', 40, ...events.map(firstOf))
   await store.tell(0)
   const left: number[] = []
-  const watched: Database = {
-    ...store.db,
-    async commit(change, args) {
-      const result = await store.db.commit(change, args)
-      left.push(idsIn(store.db, 'deliveries').length)
-      return result
-    },
+  const { maintenance } = store.store
+  const deliveryPrune: typeof maintenance.deliveryPrune = async (step) => {
+    const result = await maintenance.deliveryPrune(step)
+    left.push(idsIn(store.db, 'deliveries').length)
+    return result
   }
-  const rounds = startPruner({ db: watched, log: LOG, ...WHOLE, nowUs: () => NOW_US })
+  const watched = { ...maintenance, deliveryPrune }
+  const rounds = startPruner({ maintenance: watched, log: LOG, ...WHOLE, nowUs: () => NOW_US })
   await until('all that is old is gone', () => left.at(-1) === 1)
   await rounds.stop()
   const steps = left.map((count, index) => (left[index - 1] ?? 1_001) - count)
@@ -183,14 +191,13 @@ test('a store that cannot be written is waited for', async () => {
   const [event = 0] = await store.tell(40)
   await store.tell(0)
   let refusals = 0
-  const refusing: Database = {
-    ...store.db,
-    commit: (change, args) => {
-      refusals += 1
-      return refusals < 3 ? Promise.reject(new Error('full')) : store.db.commit(change, args)
-    },
+  const { maintenance } = store.store
+  const deliveryPrune: typeof maintenance.deliveryPrune = (step) => {
+    refusals += 1
+    return refusals < 3 ? Promise.reject(new Error('full')) : maintenance.deliveryPrune(step)
   }
-  const rounds = startPruner({ db: refusing, log: LOG, ...WHOLE, nowUs: () => NOW_US, everyMs: 10 })
+  const refusing = { ...maintenance, deliveryPrune }
+  const rounds = startPruner({ maintenance: refusing, log: LOG, ...WHOLE, nowUs: () => NOW_US, everyMs: 10 })
   await until('it is gone all the same', () => !idsIn(store.db, 'events').includes(event))
   await rounds.stop()
 })
@@ -204,7 +211,7 @@ test('a webhook whose URL has left goes with the last delivery that refers to it
   await store.end('delivered', 89, firstOf(old) + 1)
   await store.setUrls('http://stays.example/')
   await cancelWaiting(
-    store.db,
+    store.store.queue,
     1,
     () => NOW_US,
     () => {},
@@ -215,7 +222,7 @@ test('a webhook whose URL has left goes with the last delivery that refers to it
   await store.end('failed', 91, firstOf(old))
   await store.prune()
   expect(idsIn(store.db, 'webhooks')).toEqual([2])
-  expect(findWrong(store.db.read)).toEqual([])
+  expect(await store.store.maintenance.verify()).toEqual([])
   await store.setUrls('http://left.example/', 'http://stays.example/')
   expect(await store.secrets()).toEqual(secrets)
 })

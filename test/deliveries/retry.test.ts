@@ -8,7 +8,7 @@ const EVERY = 100
 
 test('a bulk retry sends the events of a call that lies across its steps in their order', async () => {
   const receiver = startReceiver(() => new Response('', { status: 410 }))
-  await using rig = newRig()
+  await using rig = await newRig()
   await rig.setUrls(receiver.url)
   await rig.tell(...Array.from({ length: EVENTS }, (_, n) => (n % EVERY === 0 ? 'long' : `call ${n}`)))
   const count = async (state: 'failed' | 'delivered') => {

@@ -1,17 +1,16 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openDatabase } from '../../src/db/database.ts'
 import { type AttemptOptions, newAttempt } from '../../src/deliveries/attempt.ts'
-import { createClock } from '../../src/deliveries/clock.ts'
+import { openClock } from '../../src/deliveries/clock.ts'
 import { type DispatcherOptions, startDispatcher } from '../../src/deliveries/dispatcher.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
-import { enqueue, storedOf } from '../../src/deliveries/outbox.ts'
 import { createDeliveryService } from '../../src/deliveries/service.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { parseAllowList } from '../../src/lib/net.ts'
 import { type NowUs, nowUs as wallUs } from '../../src/lib/time.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
+import { openStore, storeEvents } from '../help/store.ts'
 
 export const ACCOUNT = 1
 const quiet = () => {}
@@ -45,27 +44,28 @@ type RigOptions = Partial<DispatcherOptions> & {
 }
 
 /** A real store in a folder of its own, with the real dispatcher on it. */
-export function newRig(options: RigOptions = {}) {
+export async function newRig(options: RigOptions = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'hookswitch-rig-'))
   const path = join(folder, 'hookswitch.db')
   const writer = options.writer ?? new URL('../../src/writer.ts', import.meta.url)
   const { thread = () => new Worker(writer.href) } = options
-  const db = openDatabase(path, { thread })
+  const store = openStore(path, { thread })
   const emitter = newEmitter()
-  db.onForeignChange(() => emitter.emit('foreign'))
-  const webhooks = createWebhookService({ db, onChanged: () => emitter.emit('webhooks') })
+  store.onForeignChange(() => emitter.emit('foreign'))
+  const webhooks = createWebhookService({ webhooks: store.webhooks, onChanged: () => emitter.emit('webhooks') })
   const { nowUs = wallUs } = options
   // What is given up after a time is given up by tests that say so: a receiver may take as long as the machine does.
   const patient = { allow: allowing('loopback'), timeoutMs: 3_600_000 }
   const attempt = options.attempt ?? newAttempt({ ...patient, ...options.attemptOptions })
-  const clock = createClock({ log: LOG, ...options, db })
+  const clock = await openClock({ log: LOG, ...options, maintenance: store.maintenance })
   const { steadyUs } = clock
-  const deliveries = createDeliveryService({ db, onDue: (ids) => emitter.emit('due', ids), nowUs, steadyUs })
-  const start = () => startDispatcher({ log: LOG, ...options, db, emitter, attempt, clock })
+  const deliveries = createDeliveryService({ store, onDue: (ids) => emitter.emit('due', ids), nowUs, steadyUs })
+  const start = () => startDispatcher({ log: LOG, ...options, store, emitter, attempt, clock })
   let dispatcher = options.asleep ? undefined : start()
   let sequence = 0
   return {
-    db,
+    store,
+    db: store.db,
     path,
     emitter,
     clock,
@@ -86,15 +86,14 @@ export function newRig(options: RigOptions = {}) {
         sequence += 1
         const uuid = newUuid(atUs)
         const body = JSON.stringify({ time: '', data: { id: uuid, sequence, call: callId } })
-        return { uuid, callId, name: 'call_started', sequence, atUs, body }
+        return { uuid, callId, name: 'call_started' as const, sequence, atUs, body }
       })
-      const told = { accountId: ACCOUNT, events, nowUs: clock.steadyUs() }
-      emitter.emit('stored', storedOf(told, await db.commit(enqueue, told)))
+      emitter.emit('stored', await storeEvents(store, events, { nowSteadyUs: clock.steadyUs() }))
       return events.map(({ uuid }) => uuid)
     },
     async [Symbol.asyncDispose]() {
       await dispatcher?.stop()
-      await db.stop()
+      await store.stop()
       rmSync(folder, { recursive: true, force: true })
     },
   }

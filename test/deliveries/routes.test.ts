@@ -1,17 +1,16 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { eraseCalls } from '../../src/calls/erase-store.ts'
-import { openDatabase } from '../../src/db/database.ts'
 import { newAttempt } from '../../src/deliveries/attempt.ts'
 import type { Delivery, DeliveryFilter } from '../../src/deliveries/model.ts'
-import { enqueue, storedOf } from '../../src/deliveries/outbox.ts'
 import { deliveryRoutes } from '../../src/deliveries/routes.ts'
 import { sendSample } from '../../src/deliveries/sample.ts'
+import type { EventKind } from '../../src/lib/event-kinds.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { nowUs, rfc3339 } from '../../src/lib/time.ts'
 import { faultOfSigned } from '../../src/webhooks/signature.ts'
 import { startApi } from '../help/api.ts'
 import { type Ask, ask } from '../help/client.ts'
 import { type Answer, startReceiver, until } from '../help/receiver.ts'
+import { openStore, storeEvents } from '../help/store.ts'
 import { ACCOUNT, allowing, listed, newRig } from './rig.ts'
 
 /**
@@ -31,23 +30,23 @@ const byPath: Answer = ({ path }) => new Response(`says ${path}`, { status: STAT
 const receiver = startReceiver(byPath)
 const url = (path: string) => `${receiver.url}${path}`
 const attempt = newAttempt({ allow: allowing('loopback') })
-let rig: ReturnType<typeof newRig>
+let rig: Awaited<ReturnType<typeof newRig>>
 let api: Awaited<ReturnType<typeof startApi>>
 let token: string
 let strangers: string
 
-async function tell(accountId: number, callId: string, name: string): Promise<void> {
+async function tell(accountId: number, callId: string, name: EventKind): Promise<void> {
   const atUs = nowUs()
   const uuid = newUuid(atUs)
   const body = JSON.stringify({ time: rfc3339(atUs), data: { name, id: uuid } })
-  const told = { accountId, events: [{ uuid, callId, name, sequence: 1, atUs, body }], nowUs: rig.clock.steadyUs() }
-  rig.emitter.emit('stored', storedOf(told, await rig.db.commit(enqueue, told)))
+  const events = [{ uuid, callId, name, sequence: 1, atUs, body }]
+  rig.emitter.emit('stored', await storeEvents(rig.store, events, { accountId, nowSteadyUs: rig.clock.steadyUs() }))
 }
 
 async function setUp(): Promise<void> {
-  rig = newRig({ scheduleMs: [60_000, 60_000] })
-  const sendTest = (accountId: number, to: string) => sendSample({ db: rig.db, attempt }, accountId, to)
-  api = await startApi(rig.db, (auth) => deliveryRoutes(auth, rig.deliveries, sendTest))
+  rig = await newRig({ scheduleMs: [60_000, 60_000] })
+  const sendTest = (accountId: number, to: string) => sendSample({ store: rig.store, attempt }, accountId, to)
+  api = await startApi(rig.store, (auth) => deliveryRoutes(auth, rig.deliveries, sendTest))
   token = await api.logIn('default')
   strangers = await api.logIn('strangers')
   await rig.webhooks.replace(OTHER, [listed(url('/ok'))], null)
@@ -253,10 +252,10 @@ describe('sending again', () => {
 
   test('one whose body was erased is 422', async () => {
     const { id } = await one('state=failed&call_id=c2')
-    const other = openDatabase(rig.path)
+    const other = openStore(rig.path)
     await rig.setUrls(...['/ok', '/gone'].map(url))
     await until('none of it waits', async () => (await list('state=pending')).items.length === 0)
-    await other.commit(eraseCalls, { ids: ['c2'] })
+    await other.maintenance.callErase(['c2'])
     await other.stop()
     const { status, body } = await post(`/integration/delivery/${id}/retry`)
     expect(status).toBe(422)

@@ -1,27 +1,27 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { type AuthService, createAuthService } from '../../src/auth/service.ts'
-import { addToken, createUser } from '../../src/auth/store.ts'
 import { newToken, tokenHash } from '../../src/auth/token.ts'
-import type { Database } from '../../src/db/database.ts'
 import { faults } from '../../src/http/faults.ts'
 import { startServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/lib/log.ts'
 
+import type { Store } from '../../src/store/store.ts'
+
 /** Some routes on a port of their own, behind the same hooks as in the service. */
-export async function startApi(db: Database, routes: (auth: AuthService) => AnyElysia) {
+export async function startApi({ accounts }: Pick<Store, 'accounts'>, routes: (auth: AuthService) => AnyElysia) {
   const root = new Elysia({ name: 'root', normalize: false, encodeSchema: false })
-  root.use(faults({ log: createLog('silent'), routes: () => root.routes })).use(routes(createAuthService({ db })))
+  root.use(faults({ log: createLog('silent'), routes: () => root.routes })).use(routes(createAuthService({ accounts })))
   const server = startServer(root, { host: '127.0.0.1', port: 0 })
   return {
     url: server.url,
     /** A user of an account, which is made if there is none of this name. @returns a token. */
     async logIn(account: string): Promise<string> {
       const email = `${account}@example.com`
-      const user = await db.commit(createUser, { account, type: 1, name: account, email, passwordHash: '', atUs: 1 })
+      const user = await accounts.userCreate({ account, type: 1, name: account, email, passwordHash: '', atUs: 1 })
       if (user === undefined) throw new Error(`${email} is a user already`)
       const token = newToken()
       const hashes = { passwordHash: '', tokenHash: tokenHash(token) ?? '' }
-      await db.commit(addToken, { userId: user.id, atUs: 1, ...hashes })
+      await accounts.tokenAddIfPasswordUnchanged({ userId: user.id, atUs: 1, ...hashes })
       return token
     },
     /** Requests that are not answered to their end. */

@@ -1,8 +1,9 @@
-import type { Database } from '../../src/db/database.ts'
-import { enqueue } from '../../src/deliveries/outbox.ts'
+import type { EventKind } from '../../src/lib/event-kinds.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { nowUs } from '../../src/lib/time.ts'
+import type { Store } from '../../src/store/store.ts'
 import { run } from './app.ts'
+import { storeEvents } from './store.ts'
 
 /** Settings of a service under load: a short schedule with many tries. */
 export const SERVE = ['--allow-net', 'loopback', '--retry-schedule', `${'500ms,'.repeat(40)}1s`]
@@ -17,7 +18,7 @@ export type Told = { readonly uuid: string; readonly call: string; readonly sequ
  * Commits calls of six events each, one event of eight calls at a time, through a second connection to the store, as everything does
  * that works beside the service; until it is stopped: then it ends the calls that are up.
  */
-export function startLoad(db: Database, pauseMs = 4) {
+export function startLoad(store: Pick<Store, 'calls'>, pauseMs = 4) {
   const committed: Told[] = []
   let running = true
   let refused = 0
@@ -29,11 +30,11 @@ export function startLoad(db: Database, pauseMs = 4) {
           const uuid = newUuid(atUs)
           const call = `call ${round} ${n}`
           const body = JSON.stringify({ time: '', data: { call, sequence } })
-          const name = sequence === EVENTS_A_CALL ? 'call_saved' : 'call_started'
+          const name: EventKind = sequence === EVENTS_A_CALL ? 'call_saved' : 'call_started'
           return { uuid, callId: call, name, sequence, atUs, body }
         })
         try {
-          await db.commit(enqueue, { accountId: ACCOUNT, events, nowUs: atUs })
+          await storeEvents(store, events, { accountId: ACCOUNT, nowSteadyUs: atUs })
           committed.push(...events.map(({ uuid, callId }) => ({ uuid, call: callId, sequence })))
         } catch {
           // Refused, so nothing of it may count; the event is told again, as the tracker would.

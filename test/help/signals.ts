@@ -1,5 +1,5 @@
 import type { ListedChannel, Signal } from '../../src/calls/signal.ts'
-import type { StageResult } from '../../src/calls/words.ts'
+import type { StageResult } from '../../src/lib/call-enums.ts'
 import type { Random } from './random.ts'
 
 /** Signals at random, of every kind and with few ids, so that they meet: what no PBX says, and what one that lies may. */

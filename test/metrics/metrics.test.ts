@@ -33,12 +33,12 @@ const PBX: PbxStatus = {
 }
 
 /** A rig that is measured. */
-function measured(options: Parameters<typeof newRig>[0] = {}) {
+async function measured(options: Parameters<typeof newRig>[0] = {}) {
   const metrics = createMetrics()
-  const rig = newRig({ scheduleMs: [], observer: metrics.observer, ...options })
+  const rig = await newRig({ scheduleMs: [], observer: metrics.observer, ...options })
   const disk = { freeBytes: () => 1e9, nearlyFull: () => false, stop: async () => {} }
-  const { db, dispatcher } = rig
-  metrics.watch({ db, dispatcher, disk, pbxs: () => [PBX], unstored: () => 3, steadyUs: rig.clock.steadyUs })
+  const { store, dispatcher } = rig
+  metrics.watch({ store, dispatcher, disk, pbxs: () => [PBX], unstored: () => 3, steadyUs: rig.clock.steadyUs })
   const scrape = async () => readScrape(await metrics.text())
   return {
     rig,
@@ -54,7 +54,7 @@ function measured(options: Parameters<typeof newRig>[0] = {}) {
 }
 
 test('attempts are counted by outcome, deliveries by state, and each is timed once', async () => {
-  await using all = measured()
+  await using all = await measured()
   await all.rig.setUrls(url('200'), url('418'), 'http://127.0.0.1:1/')
   await all.rig.tell('a', 'b')
   const samples = await all.reaches('hookswitch_attempts_total', 6)
@@ -67,7 +67,7 @@ test('attempts are counted by outcome, deliveries by state, and each is timed on
 })
 
 test('a retry is no first attempt', async () => {
-  await using all = measured({ scheduleMs: [20] })
+  await using all = await measured({ scheduleMs: [20] })
   await all.rig.setUrls(url('418'))
   await all.rig.tell('a')
   const samples = await all.reaches('hookswitch_deliveries_total', 1, { state: 'failed' })
@@ -76,7 +76,7 @@ test('a retry is no first attempt', async () => {
 })
 
 test('the buckets of a latency grow to its count, and reach from a millisecond to an hour', async () => {
-  await using all = measured()
+  await using all = await measured()
   await all.rig.setUrls(url('200'))
   await all.rig.tell(...Array.from({ length: 50 }, (_, n) => `call ${n}`))
   const samples = await all.reaches('hookswitch_delivered_seconds_count', 50)
@@ -91,7 +91,7 @@ test('the buckets of a latency grow to its count, and reach from a millisecond t
 })
 
 test('what is down is counted, its probes apart, and what waits for it with its age', async () => {
-  await using all = measured({ scheduleMs: [60_000] })
+  await using all = await measured({ scheduleMs: [60_000] })
   await all.rig.setUrls(url('500'))
   await all.rig.tell(...Array.from({ length: 8 }, (_, n) => `call ${n}`))
   const samples = await all.reaches('hookswitch_webhooks_down', 1)
@@ -100,12 +100,12 @@ test('what is down is counted, its probes apart, and what waits for it with its 
   expect(sumOf(samples, 'hookswitch_oldest_waiting_seconds')).toBeGreaterThan(0)
   await all.reaches('hookswitch_attempts_total', 1, { probe: 'true' })
   await all.rig.setUrls()
-  const after = await all.reaches('hookswitch_deliveries_total', 8, { state: 'cancelled' })
-  expect(sumOf(after, 'hookswitch_webhooks_down')).toBe(0)
+  await all.reaches('hookswitch_deliveries_total', 8, { state: 'cancelled' })
+  await all.reaches('hookswitch_webhooks_down', 0)
 })
 
 test('what is under way, the commits, the disk and the PBXs are told as they are', async () => {
-  await using all = measured({ attemptOptions: { timeoutMs: 500 } })
+  await using all = await measured({ attemptOptions: { timeoutMs: 500 } })
   await all.rig.setUrls(url('hang'))
   await all.rig.tell('a', 'b')
   const samples = await all.reaches('hookswitch_attempts_in_flight', 2)
@@ -128,7 +128,7 @@ test('what is under way, the commits, the disk and the PBXs are told as they are
 })
 
 test('no label is made of what clients choose: a hundred URLs make no more samples than one', async () => {
-  await using all = measured()
+  await using all = await measured()
   await all.rig.setUrls(url('200'))
   await all.rig.tell('a')
   const few = await all.reaches('hookswitch_deliveries_total', 1)
@@ -148,8 +148,8 @@ test.each([
   ['without a token', 'right', {}, 401],
   ['without the setting there is none', undefined, { authorization: 'Bearer undefined' }, 404],
 ])('scraping, %s', async (_, setting, headers, status) => {
-  await using all = measured()
-  const api = await startApi(all.rig.db, () => new Elysia().use(metricsRoutes(setting, all.metrics)))
+  await using all = await measured()
+  const api = await startApi(all.rig.store, () => new Elysia().use(metricsRoutes(setting, all.metrics)))
   const response = await fetch(`${api.url}/metrics`, { headers: { accept: 'text/plain', ...headers } })
   expect(response.status).toBe(status)
   if (status === 200) {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 import { BODIES } from '../../src/calls/event.ts'
-import { EVENT_NAMES } from '../../src/deliveries/names.ts'
+import { EVENT_NAMES } from '../../src/lib/event-kinds.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 

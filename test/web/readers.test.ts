@@ -4,11 +4,7 @@ import { join } from 'node:path'
 import { Value } from '@sinclair/typebox/value'
 import { Elysia } from 'elysia'
 import type { AuthService } from '../../src/auth/service.ts'
-import { removeTokens } from '../../src/auth/store.ts'
-import { eraseCalls } from '../../src/calls/erase-store.ts'
-import { openDatabase } from '../../src/db/database.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
-import { enqueue } from '../../src/deliveries/outbox.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
 import { type LiveCall, Overview } from '../../src/web/model.ts'
 import { overviewRoutes } from '../../src/web/overview.ts'
@@ -18,6 +14,7 @@ import { startApi } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
 import { ask } from '../help/client.ts'
 import { until } from '../help/receiver.ts'
+import { openStore, storeEvents } from '../help/store.ts'
 
 const MANY = 10_000
 
@@ -32,27 +29,33 @@ function* calls(count: number): Generator<LiveCall> {
 /** A real server with what readers ask for; its accounts have so many calls. */
 async function startReaders(count = 0, heartbeatMs = 60_000) {
   const folder = emptyFolder()
-  const db = openDatabase(join(folder.path, 'hookswitch.db'))
+  const store = openStore(join(folder.path, 'hookswitch.db'))
   const emitter = newEmitter()
   const held: { auth?: AuthService; streams?: Streams } = {}
-  const api = await startApi(db, (auth) => {
+  const api = await startApi(store, (auth) => {
     held.auth = auth
-    const streams = startStreams({ emitter, auth, heartbeatMs, deliveries: () => [], liveCalls: () => calls(count) })
+    const streams = startStreams({
+      emitter,
+      auth,
+      heartbeatMs,
+      deliveries: async () => [],
+      liveCalls: () => calls(count),
+    })
     held.streams = streams
-    const tally = createTally({ emitter, accountOf: () => undefined })
+    const tally = createTally({ emitter })
     const health = () => ({ state: 'up' as const, downForMs: undefined })
-    const sources = { db, tally, health, liveCalls: () => calls(count), pbxs: () => [] }
+    const sources = { store, tally, health, liveCalls: () => calls(count), pbxs: () => [] }
     return new Elysia().use(streamRoutes(auth, streams)).use(overviewRoutes(auth, sources))
   })
   return {
     ...api,
-    db,
+    store,
     emitter,
     forget: () => held.auth?.forget(),
     async [Symbol.asyncDispose]() {
       await held.streams?.stop()
       await api.stop()
-      await db.stop()
+      await store.stop()
       folder[Symbol.dispose]()
     },
   }
@@ -154,7 +157,7 @@ describe('the connection is closed', () => {
     await using readers = await startReaders(0, 50)
     using reader = askByHand(readers.url, await readers.logIn('a'))
     await until('it is open', () => reader.state.text.includes(': the stream'))
-    await readers.db.commit(removeTokens, 'a@example.com')
+    await readers.store.accounts.tokenDeleteOfUser('a@example.com')
     readers.forget()
     await until('it is closed', () => reader.state.closed)
   })
@@ -163,7 +166,8 @@ describe('the connection is closed', () => {
     await using readers = await startReaders()
     using reader = askByHand(readers.url, await readers.logIn('a'), { reads: false })
     await until('it is open', () => readers.pendingRequests() === 1)
-    const event = { uuid: '', callId: '', name: 'call_started', sequence: 1, atUs: 0, id: 1, accountId: 1, sinceUs: 0 }
+    const name = 'call_started' as const
+    const event = { uuid: '', callId: '', name, sequence: 1, atUs: 0, id: 1, sinceSteadyUs: 0 }
     const body = JSON.stringify({ data: { call: {}, filler: 'x'.repeat(100_000) } })
     const accountId = 2
     await until('it is cut off', () => {
@@ -189,10 +193,10 @@ test('the events of a call that was erased say nothing of whom they were about',
     atUs: 0,
     body: JSON.stringify(attended),
   }
-  await readers.db.commit(enqueue, { accountId: 2, events: [event], nowUs: 0 })
+  await storeEvents(readers.store, [event], { accountId: 2 })
   const told = () => ask(readers, 'GET', `/call/${data.call.id}/event`, { token })
   expect((await told()).body.result).toMatchObject([{ transfer: { kind: 'attended' } }])
-  await readers.db.commit(eraseCalls, { ids: [data.call.id] })
+  await readers.store.maintenance.callErase([data.call.id])
   const { status, body } = await told()
   expect([status, body.result]).toMatchObject([200, [{ id: data.id, stage: null, transfer: null }]])
 })

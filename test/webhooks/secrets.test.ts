@@ -1,27 +1,27 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { type Database, openDatabase } from '../../src/db/database.ts'
 import { startPruner } from '../../src/deliveries/pruner.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import { createWebhookService, type WebhookService } from '../../src/webhooks/service.ts'
 import { ACCOUNT, LOG, listed } from '../deliveries/rig.ts'
 import { emptyFolder } from '../help/app.ts'
 import { until } from '../help/receiver.ts'
+import { type OpenStore, openStore } from '../help/store.ts'
 
 /** How long the secrets of URLs that left the list are kept. */
 
 const DAY_US = 86_400 * SECOND
 const folder = emptyFolder()
-let db: Database
+let store: OpenStore
 let webhooks: WebhookService
 let nowUs = 1_795_213_000 * SECOND
 
 beforeAll(() => {
-  db = openDatabase(join(folder.path, 'hookswitch.db'))
-  webhooks = createWebhookService({ db, now: () => nowUs })
+  store = openStore(join(folder.path, 'hookswitch.db'))
+  webhooks = createWebhookService({ webhooks: store.webhooks, now: () => nowUs })
 })
 afterAll(async () => {
-  await db.stop()
+  await store.stop()
   folder[Symbol.dispose]()
 })
 beforeEach(async () => {
@@ -37,14 +37,14 @@ async function secretsOf(...urls: string[]): Promise<string[]> {
 }
 async function prune(): Promise<void> {
   let rounds = 0
-  const counted = {
-    ...db,
-    commit: ((mutation, args) => {
-      if (mutation.name === 'webhooks.pruneSecrets') rounds += 1
-      return db.commit(mutation, args)
-    }) as Database['commit'],
+  const { maintenance } = store
+  const secretPrune: typeof maintenance.secretPrune = (step) => {
+    rounds += 1
+    return maintenance.secretPrune(step)
   }
-  const pruner = startPruner({ db: counted, log: LOG, keepDeliveredMs: 1e12, keepFailedMs: 1e12, nowUs: () => nowUs })
+  const counted = { ...maintenance, secretPrune }
+  const kept = { keepDeliveredMs: 1e12, keepFailedMs: 1e12 }
+  const pruner = startPruner({ maintenance: counted, log: LOG, ...kept, nowUs: () => nowUs })
   await until('old secrets were looked for', () => rounds > 0)
   await pruner.stop()
 }

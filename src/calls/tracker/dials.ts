@@ -1,5 +1,5 @@
+import type { StageResult } from '../../lib/call-enums.ts'
 import type { At, Endpoint } from '../signal.ts'
-import type { StageResult } from '../words.ts'
 import {
   callByLinkedId,
   callOf,

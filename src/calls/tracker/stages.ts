@@ -1,4 +1,4 @@
-import type { StageResult } from '../words.ts'
+import type { StageResult } from '../../lib/call-enums.ts'
 import { channelOf, channelsOf, consultationsOf, heardBy, stageOf } from './calls.ts'
 import { placeDial } from './dials.ts'
 import { settleParking } from './parking.ts'

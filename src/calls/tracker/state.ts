@@ -1,7 +1,7 @@
+import type { CallResult, Direction, HangupBy, HangupCause, StageKind, StageResult } from '../../lib/call-enums.ts'
 import type { NewId } from '../../lib/id.ts'
 import type { CallEvent, CallRecord, Party } from '../event.ts'
 import type { End, Endpoint } from '../signal.ts'
-import type { CallResult, Direction, HangupBy, HangupCause, StageKind, StageResult } from '../words.ts'
 import type { Wakes } from './wakes.ts'
 
 /**

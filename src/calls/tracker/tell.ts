@@ -1,6 +1,6 @@
+import type { CallResult } from '../../lib/call-enums.ts'
 import { rfc3339 } from '../../lib/time.ts'
 import type { CallRecord, EventBody, EventName } from '../event.ts'
-import type { CallResult } from '../words.ts'
 import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './bounds.ts'
 import { channelsOf, forget } from './calls.ts'
 import { closeStages, updateStages } from './stages.ts'

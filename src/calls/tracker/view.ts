@@ -1,6 +1,6 @@
+import type { CallResult, HangupCause, StageResult } from '../../lib/call-enums.ts'
 import { rfc3339, wholeSeconds } from '../../lib/time.ts'
 import type { Call as CallView, Hangup, Party, Recording, Stage as StageView, Transfer } from '../event.ts'
-import type { CallResult, HangupCause, StageResult } from '../words.ts'
 import { channelOf, liveParties, stageOf } from './calls.ts'
 import type { Call, RecordingState, Stage, TrackerState, TransferState } from './state.ts'
 import { isVirtual, partyOf, sameParty } from './state.ts'

@@ -1,13 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { countUsers } from '../../auth/store.ts'
-import { openDatabase } from '../../db/database.ts'
-import { fileFaults } from '../../db/faults.ts'
-import { tryToWrite } from '../../db/probe.ts'
-import { asStoreFault, mendingLine, storeFaultKind } from '../../db/store-fault.ts'
-import { readCondition } from '../../deliveries/condition-store.ts'
-import type { Target } from '../../deliveries/target.ts'
+import { type Target, targetOf } from '../../deliveries/target.ts'
 import { nowUs, SECOND } from '../../lib/time.ts'
+import { tryToWrite } from '../../store/sqlite/probe.ts'
+import { openSqliteStore } from '../../store/sqlite/store.ts'
+import { asStoreFault, mendingLine, storeFaultKind } from '../../store/sqlite/store-fault.ts'
 import { addUserLine, dataFlag } from '../options.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 
@@ -44,12 +41,14 @@ function unusable(error: unknown, path: string): Diagnosis {
 }
 
 async function look(folder: string, path: string): Promise<StoreFound> {
-  const db = openDatabase(path)
+  const store = openSqliteStore(path)
   try {
-    const faults = fileFaults(db.read)
+    const faults = await store.maintenance.fileFaults()
     const now = nowUs()
-    const { webhooks, failed, waiting, oldestWaitingUs, newestEventUs } = readCondition(db.read, now - DAY_US)
-    const users = await countUsers(db)
+    const condition = await store.maintenance.conditionGet(now - DAY_US)
+    const { failed, pending, oldestPendingUs, newestEventUs } = condition
+    const webhooks = condition.webhooks.map(({ account, url }) => ({ account, target: targetOf(url) }))
+    const users = await store.accounts.userCount()
     const diagnoses = [
       faults.length === 0
         ? ok('store', `${path} is readable throughout`)
@@ -59,10 +58,10 @@ async function look(folder: string, path: string): Promise<StoreFound> {
       ...(webhooks.length > 0
         ? []
         : [wrong('webhooks', 'no URL is in any list: nobody is told', 'log in to the web page, Webhooks, Add')]),
-      waiting > 0
+      pending > 0
         ? advice(
             'deliveries',
-            `${waiting}${waiting === MAX_SHOWN ? ' or more' : ''} wait, the oldest for ${Math.round((now - (oldestWaitingUs ?? now)) / SECOND)} s`,
+            `${pending}${pending === MAX_SHOWN ? ' or more' : ''} wait, the oldest for ${Math.round((now - (oldestPendingUs ?? now)) / SECOND)} s`,
             `hookswitch delivery list --state pending${dataFlag(folder)}`,
           )
         : ok('deliveries', 'none waits'),
@@ -78,7 +77,7 @@ async function look(folder: string, path: string): Promise<StoreFound> {
     ]
     return { diagnoses, webhooks, newestEventMs: newestEventUs === undefined ? undefined : newestEventUs / 1_000 }
   } finally {
-    await db.stop()
+    await store.stop()
   }
 }
 const MAX_SHOWN = 10_000

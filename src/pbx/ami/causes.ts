@@ -1,5 +1,5 @@
 import type { End } from '../../calls/signal.ts'
-import type { StageResult } from '../../calls/words.ts'
+import type { StageResult } from '../../lib/call-enums.ts'
 
 /** DialStatus of a DialEnd (app_dial, app_queue) as the result of a stage; what is not listed is `other`. */
 const BY_STATUS: ReadonlyMap<string, StageResult> = new Map([

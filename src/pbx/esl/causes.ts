@@ -1,4 +1,4 @@
-import type { StageResult } from '../../calls/words.ts'
+import type { StageResult } from '../../lib/call-enums.ts'
 
 /** FreeSWITCH's hangup causes: Q.850 code, and what each means for a dial that nobody answered. */
 const CAUSES: ReadonlyMap<string, readonly [code: number | null, result: StageResult]> = new Map([

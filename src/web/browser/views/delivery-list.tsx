@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { EVENT_NAMES } from '../../../deliveries/names.ts'
+import { EVENT_NAMES } from '../../../lib/event-kinds.ts'
 import { DeliveryBadge, EventLabel } from '../components/badge.tsx'
 import { ConfirmDialog } from '../components/dialog.tsx'
 import { EmptyState, Loading } from '../components/empty-state.tsx'

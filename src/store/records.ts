@@ -1,0 +1,306 @@
+import type { Direction } from '../lib/call-enums.ts'
+import type { EventKind, EventSwitch } from '../lib/event-kinds.ts'
+
+// What the store takes and returns: plain data, whatever the engine. Times are integer microseconds; `…SteadyUs` is steady time.
+
+/** The states of a delivery, by the number that is stored. */
+export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'cancelled'] as const
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
+export const stateNumber = (state: DeliveryState): number => DELIVERY_STATES.indexOf(state)
+
+export type UserRecord = {
+  readonly id: number
+  readonly accountId: number
+  readonly type: number
+  readonly name: string
+  readonly email: string
+  readonly createdUs: number
+}
+export type NewUser = {
+  readonly account: string
+  readonly type: number
+  readonly name: string
+  readonly email: string
+  readonly passwordHash: string
+  readonly atUs: number
+}
+/** A token to add for a user whose password was checked against `passwordHash`. */
+export type NewToken = {
+  readonly userId: number
+  readonly passwordHash: string
+  readonly tokenHash: string
+  /** The program that logs in (its User-Agent). */
+  readonly client?: string | null
+  readonly atUs: number
+}
+/** A token with a name. `madeWith`: the hash of the token that asks for it. */
+export type NewNamedToken = {
+  readonly userId: number
+  readonly name: string
+  readonly tokenHash: string
+  readonly madeWith: string
+  readonly atUs: number
+}
+export type TokenRecord = {
+  readonly hash: string
+  readonly name: string | null
+  readonly client: string | null
+  readonly createdUs: number
+  readonly lastUsedUs: number | null
+}
+export type PasswordChange = NewToken & { readonly newPasswordHash: string; readonly revokeOthers: boolean }
+
+/** A URL of an account's list with its switches. */
+export type WebhookEntry = { url: string } & { [name in EventSwitch]: boolean }
+
+export type ListReplacement = {
+  readonly accountId: number
+  readonly list: readonly WebhookEntry[]
+  /** The list is replaced only if its entity tag is one of these; `null`: whatever it is. */
+  readonly ifMatch: string | null
+  /** One new secret for each entry of the list, used where its URL has none yet. */
+  readonly secrets: readonly string[]
+  readonly nowUs: number
+}
+
+export type SecretRecord = { readonly url: string; readonly secret: string; readonly previousUntilUs: number | null }
+export type SecretRotation = {
+  readonly accountId: number
+  readonly url: string
+  readonly secret: string
+  readonly nowUs: number
+  readonly previousUntilUs: number
+  /** Ends a secret that still signs beside the present one. */
+  readonly force: boolean
+}
+
+/** A webhook as sending to it needs it. */
+export type WebhookRecord = {
+  readonly id: number
+  readonly accountId: number
+  readonly url: string
+  readonly listed: boolean
+  /** Of a URL that left the list: pending deliveries up to this id are still to be cancelled; 0: none. */
+  readonly cancelledTo: number
+  readonly secret: string | null
+  /** The secret before, which signs too until `previousUntilUs` (wall time). */
+  readonly previous: string | null
+  readonly previousUntilUs: number | null
+}
+
+/** A webhook of a list with how many deliveries are pending for it, counted up to 10,000 of each kind. */
+export type ListedWebhook = {
+  readonly id: number
+  readonly url: string
+  readonly occurrence: number
+  readonly pending: number
+}
+
+/**
+ * A delivery's id is its event's id × 128 + its place among that event's deliveries: the highest place is 99, since a list holds
+ * 100 webhooks at most.
+ */
+export const DELIVERIES_PER_EVENT = 128
+/** Returns the id of a delivery's event. */
+export const eventIdOf = (deliveryId: number): number => Math.floor(deliveryId / DELIVERIES_PER_EVENT)
+
+/** An event to store. `body` is the request's body as it will be sent. */
+export type NewEvent = {
+  readonly uuid: string
+  readonly callId: string
+  readonly name: EventKind
+  readonly sequence: number
+  readonly atUs: number
+  readonly body: string
+}
+
+/** A call whose record is complete. `record` is JSON: `{ call, stages, recordings }`. */
+export type SavedCall = {
+  readonly id: string
+  readonly savedUs: number
+  readonly direction: Direction
+  readonly fromNumber: string | null
+  readonly toNumber: string | null
+  readonly record: string
+}
+
+/** What one account gets of a batch: events to emit, and calls whose record is complete. */
+export type AccountBatch = {
+  readonly accountId: number
+  readonly events: readonly NewEvent[]
+  readonly saved: readonly SavedCall[]
+}
+
+/** All that happened at one PBX since the last commit. */
+export type CallBatch = {
+  readonly pbx: string
+  readonly parts: readonly AccountBatch[]
+  /** Live calls as they are now (JSON of a StoredCall), and the ids of those that are over. */
+  readonly live: readonly { readonly id: string; readonly state: string }[]
+  readonly removed: readonly string[]
+  readonly nowSteadyUs: number
+}
+
+/** Where an event was stored, and the webhooks it is for, in the order of its deliveries. */
+export type PlacedEvent = { readonly id: number; readonly webhookIds: readonly number[] }
+
+/** An event that is stored with its deliveries: all that sending it takes. */
+export type StoredEvent = NewEvent & {
+  readonly id: number
+  readonly accountId: number
+  /** When the schedule of its deliveries began. */
+  readonly sinceSteadyUs: number
+  readonly deliveries: readonly { readonly id: number; readonly webhookId: number }[]
+}
+
+/** Puts together a batch and the places of its events. */
+export function storedEventsOf({ parts, nowSteadyUs }: CallBatch, placed: readonly PlacedEvent[]): StoredEvent[] {
+  const events = parts.flatMap(({ accountId, events }) => events.map((event) => ({ ...event, accountId })))
+  return events.flatMap((event, index) => {
+    const place = placed[index]
+    if (place === undefined) return []
+    const { id, webhookIds } = place
+    const deliveries = webhookIds.map((webhookId, at) => ({ id: id * DELIVERIES_PER_EVENT + at, webhookId }))
+    return [{ ...event, id, sinceSteadyUs: nowSteadyUs, deliveries }]
+  })
+}
+
+/** A pending delivery with all that sending it takes. */
+export type PendingDelivery = {
+  readonly id: number
+  readonly accountId: number
+  readonly webhookId: number
+  readonly callId: string
+  readonly event: EventKind
+  readonly uuid: string
+  readonly body: string
+  /** When the event happened. */
+  readonly atUs: number
+  /** The number of its present schedule: each retry by hand begins another. */
+  readonly generation: number
+  /** When the present schedule began. */
+  readonly sinceSteadyUs: number
+  /** Attempts that count against the present schedule, and over all schedules. */
+  readonly tries: number
+  readonly attemptsMade: number
+  /** Of a retry; `undefined`: never tried. */
+  readonly dueSteadyUs: number | undefined
+}
+
+/** What came of attempts, and what their deliveries are then: arrays of one length, an attempt at each position. */
+export type OutcomeBatch = {
+  readonly deliveryIds: readonly number[]
+  readonly generations: readonly number[]
+  /** Numbers of DELIVERY_STATES. */
+  readonly states: readonly number[]
+  readonly tries: readonly number[]
+  readonly attemptsMade: readonly number[]
+  readonly dueSteadyUs: readonly (number | null)[]
+  readonly endedUs: readonly (number | null)[]
+  readonly attemptUs: readonly number[]
+  readonly probes: readonly boolean[]
+  readonly statuses: readonly (number | null)[]
+  readonly durationsMs: readonly number[]
+  readonly errors: readonly (string | null)[]
+  readonly addresses: readonly (string | null)[]
+  readonly responses: readonly (string | null)[]
+}
+
+/**
+ * What a retry by hand came to. `unlisted`: its URL is in the list no more. `erased`: its body is no more. A number: its URL came back,
+ * but what was pending for that webhook when it left is not all cancelled yet; that has to be done first, since it would be cancelled with it.
+ */
+export type RetryResult = 'unknown' | 'unlisted' | 'erased' | 'queued' | number
+/** How many were made due, and from which id the next step reads (`null`: there is none). */
+export type RetryStep = { readonly queued: number; readonly nextId: number | null }
+
+export type DeliveryFilter = {
+  /** `null`: of every account, for the operator. */
+  readonly accountId: number | null
+  readonly state?: DeliveryState | undefined
+  readonly event?: string | undefined
+  readonly url?: string | undefined
+  readonly callId?: string | undefined
+  readonly sinceUs?: number | undefined
+  readonly untilUs?: number | undefined
+}
+
+/** A delivery as the log shows it. */
+export type DeliveryRow = {
+  readonly id: number
+  readonly accountId: number
+  readonly uuid: string
+  readonly event: EventKind
+  readonly callId: string
+  readonly url: string
+  readonly state: DeliveryState
+  readonly attemptsMade: number
+  /** Wall time, of a retry. */
+  readonly dueUs: number | null
+  readonly createdUs: number
+  readonly endedUs: number | null
+}
+export type AttemptRow = {
+  readonly atUs: number
+  readonly status: number | null
+  readonly durationMs: number
+  readonly error: string | null
+  readonly address: string | null
+  readonly response: string | null
+}
+export type DeliveryDetail = DeliveryRow & { readonly body: string; readonly attempts: readonly AttemptRow[] }
+/** What was found in a part of the log, and from which id the rest is read; `null`: that was all. */
+export type DeliveryPart = { readonly rows: readonly DeliveryRow[]; readonly nextId: number | null }
+/** Which end of the log is read first: `newest` goes on below an id, `oldest` from an id on. */
+export type LogOrder = 'newest' | 'oldest'
+
+/** An event of a call with what became of it at each webhook. */
+export type EventRow = {
+  readonly uuid: string
+  readonly name: string
+  readonly sequence: number
+  readonly atUs: number
+  readonly body: string
+  readonly deliveries: readonly DeliveryRow[]
+}
+
+export type CallFilter = {
+  readonly direction?: Direction | undefined
+  /** A number that the call was from or to. */
+  readonly number?: string | undefined
+  readonly sinceUs?: number | undefined
+  readonly untilUs?: number | undefined
+}
+/** Where the page before ended. */
+export type CallPosition = { readonly savedUs: number; readonly id: string }
+export type CallRow = CallPosition & { readonly record: string }
+
+/** The account that got a live call's start. */
+export type LiveCallAccount = { readonly callId: string; readonly accountId: number; readonly account: string }
+
+/** A PBX that left calls open, with an account that got the start of one. */
+export type OrphanedPbx = { readonly pbx: string; readonly accountId: number; readonly account: string }
+
+/** `steppedUs`: wall time less this is steady time. `pruneFromUs` (steady): nothing is pruned for its age before. */
+export type SteppedClock = { readonly steppedUs: number; readonly pruneFromUs: number }
+
+export type ErasedCounts = {
+  /** Records deleted, and events whose bodies were emptied. */
+  readonly calls: number
+  readonly events: number
+  /** Events that are still pending for a receiver: their bodies stay until they have ended. */
+  readonly pending: number
+}
+
+/** How the deliveries of a store are, for `doctor`. */
+export type StoreCondition = {
+  /** Every URL in a list, once an account. */
+  readonly webhooks: readonly { readonly account: string; readonly url: string }[]
+  readonly failed: number
+  /** Counted up to 10,000. */
+  readonly pending: number
+  readonly oldestPendingUs: number | undefined
+  readonly newestEventUs: number | undefined
+}
+
+export type CommitCounts = { batches: number; writes: number; failed: number; lastMs: number; waiting: number }

@@ -1,0 +1,106 @@
+import { SQLiteError } from 'bun:sqlite'
+import { Fault, type FaultCode, type FieldError } from '../../lib/fault.ts'
+import type { Mutation } from './mutation.ts'
+import type { Connection } from './open.ts'
+import { writeRefusal } from './store-fault.ts'
+
+/** One mutation that is asked for, and what came of it. Both cross a thread. */
+export type Job = readonly [name: string, args: unknown]
+export type Reply =
+  | { readonly value: unknown }
+  | {
+      readonly fault: {
+        code: FaultCode
+        message: string
+        errors: readonly FieldError[]
+        headers: Readonly<Record<string, string>>
+      }
+    }
+  | { readonly error: { message: string; stack: string | undefined } }
+
+export type Registry = ReadonlyMap<string, Mutation<unknown, unknown>>
+
+/** SQLite's codes for a store that cannot be written now: nothing of the batch is kept, and a later one may succeed. */
+const UNWRITABLE = /^SQLITE_(FULL|READONLY|IOERR|CANTOPEN|BUSY|LOCKED|NOMEM|CORRUPT|NOTADB|PERM)/
+
+export const isUnwritable = (error: unknown): boolean =>
+  error instanceof SQLiteError && UNWRITABLE.test(error.code ?? '')
+
+/**
+ * Runs a batch in one transaction, and commits it. A mutation that throws undoes only itself: then the batch is run again with
+ * a savepoint around each, since savepoints for every one would cost a tenth of the throughput.
+ */
+export function runBatch({ sqlite, tx }: Connection, registry: Registry, jobs: readonly Job[]): Reply[] {
+  const run = ([name, args]: Job): Reply => {
+    const found = registry.get(name)
+    if (found === undefined) throw new Error(`no mutation is called ${name}: is its file registered in src/writer.ts?`)
+    return { value: found.run(tx, args) }
+  }
+  const refuseAll = (error: unknown): Reply[] => {
+    const reply = unavailable(`the store cannot be written: ${writeRefusal(error, sqlite.filename)}`)
+    return jobs.map(() => reply)
+  }
+  const all = (one: (job: Job) => Reply): Reply[] => {
+    sqlite.run('BEGIN IMMEDIATE')
+    try {
+      const replies = jobs.map(one)
+      sqlite.run('COMMIT')
+      return replies
+    } catch (error) {
+      // A full disk may have rolled it back already.
+      if (sqlite.inTransaction) sqlite.run('ROLLBACK')
+      throw error
+    }
+  }
+  const guarded = (job: Job): Reply => {
+    sqlite.run('SAVEPOINT one')
+    try {
+      const reply = run(job)
+      sqlite.run('RELEASE one')
+      return reply
+    } catch (error) {
+      if (isUnwritable(error)) throw error
+      sqlite.run('ROLLBACK TO one')
+      sqlite.run('RELEASE one')
+      return failed(error)
+    }
+  }
+  try {
+    return all(run)
+  } catch (error) {
+    if (isUnwritable(error)) return refuseAll(error)
+    if (jobs.length === 1) return [failed(error)]
+  }
+  try {
+    return all(guarded)
+  } catch (error) {
+    return refuseAll(error)
+  }
+}
+
+function failed(error: unknown): Reply {
+  if (error instanceof Fault) {
+    const { code, message, errors, headers } = error
+    return { fault: { code, message, errors, headers } }
+  }
+  const { message, stack } = error instanceof Error ? error : new Error(String(error))
+  return { error: { message, stack } }
+}
+
+const unavailable = (message: string): Reply => ({
+  fault: { code: 'unavailable', message, errors: [], headers: {} },
+})
+
+/** The result of a reply. @throws what the mutation threw. */
+export function settle(reply: Reply): unknown {
+  if ('fault' in reply) {
+    const { code, message, errors, headers } = reply.fault
+    throw new Fault(code, message, { errors, headers })
+  }
+  if ('error' in reply) {
+    const error = new Error(reply.error.message)
+    if (reply.error.stack !== undefined) error.stack = reply.error.stack
+    throw error
+  }
+  return reply.value
+}

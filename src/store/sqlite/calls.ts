@@ -1,0 +1,104 @@
+import { and, eq } from 'drizzle-orm'
+import { DIRECTIONS } from '../../lib/call-enums.ts'
+import type {
+  CallBatch,
+  CallFilter,
+  CallPosition,
+  CallRow,
+  LiveCallAccount,
+  OrphanedPbx,
+  PlacedEvent,
+} from '../records.ts'
+import type { CallStore } from '../store.ts'
+import type { Database } from './database.ts'
+import { storeEvents } from './events.ts'
+import { mutation, type Tx } from './mutation.ts'
+import { prepared } from './prepared.ts'
+import { calls, liveCalls } from './schema.ts'
+
+/** In one commit: after a crash they agree. */
+export const storeBatch = mutation('calls.batchStore', (tx: Tx, batch: CallBatch): PlacedEvent[] => {
+  const { pbx, live, removed, parts, nowSteadyUs } = batch
+  const putLive = prepared<never, [string, string, string]>(
+    tx,
+    'INSERT INTO live_calls (pbx, id, state) VALUES (?, ?, ?) ON CONFLICT (pbx, id) DO UPDATE SET state = excluded.state',
+  )
+  for (const call of live) putLive.run(pbx, call.id, call.state)
+  const dropLive = prepared<never, [string, string]>(tx, 'DELETE FROM live_calls WHERE pbx = ? AND id = ?')
+  for (const id of removed) dropLive.run(pbx, id)
+  const putCall = prepared<never, [string, number, number, string, string | null, string | null, string]>(
+    tx,
+    'INSERT OR REPLACE INTO calls (id, account_id, saved_at, direction, from_number, to_number, record) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  )
+  return parts.flatMap(({ accountId, events, saved }) => {
+    for (const call of saved) {
+      putCall.run(call.id, accountId, call.savedUs, call.direction, call.fromNumber, call.toNumber, call.record)
+    }
+    return storeEvents(tx, { accountId, events, nowSteadyUs })
+  })
+})
+
+const NEWEST: CallPosition = { savedUs: Number.MAX_SAFE_INTEGER, id: '' }
+
+type PageQuery = Parameters<CallStore['callList']>[0]
+
+/** Of each range that may hold some as many are read as a page shows, from its index alone. */
+function readCalls(read: Tx, { accountId, filter, limit, after }: PageQuery): CallRow[] {
+  const until: CallPosition = filter.untilUs === undefined ? NEWEST : { savedUs: filter.untilUs, id: '' }
+  const before = after !== undefined && after.savedUs < until.savedUs ? after : until
+  const found = rangesOf(filter).flatMap(({ index, numbered, values }) =>
+    prepared<CallPosition, (string | number)[]>(
+      read,
+      `SELECT id, saved_at AS savedUs FROM calls INDEXED BY ${index} WHERE account_id = ? ${numbered} AND direction = ?
+         AND saved_at >= ? AND (saved_at, id) < (?, ?) ORDER BY saved_at DESC, id DESC LIMIT ?`,
+    ).all(accountId, ...values, filter.sinceUs ?? 0, before.savedUs, before.id, limit),
+  )
+  // A call from a number to the same is found twice.
+  const ids = new Set(found.toSorted(newestFirst).map(({ id }) => id))
+  const recordOf = prepared<CallRow, [string]>(read, 'SELECT id, saved_at AS savedUs, record FROM calls WHERE id = ?')
+  return [...ids].slice(0, limit).flatMap((id) => recordOf.get(id) ?? [])
+}
+
+/** Where a filter's calls are: without a number or a direction, with each that there is. */
+function rangesOf({ direction, number }: CallFilter) {
+  const directions = direction === undefined ? DIRECTIONS : [direction]
+  if (number === undefined)
+    return directions.map((one) => ({ index: 'calls_by_direction', numbered: '', values: [one] }))
+  return directions.flatMap((one) => [
+    { index: 'calls_by_from', numbered: 'AND from_number = ?', values: [number, one] },
+    { index: 'calls_by_to', numbered: 'AND to_number = ?', values: [number, one] },
+  ])
+}
+
+const newestFirst = (one: CallPosition, other: CallPosition): number =>
+  other.savedUs - one.savedUs || Number(other.id > one.id) - Number(other.id < one.id)
+
+/** The calls of a store, live and saved. */
+export function createCallStore({ read, commit }: Database): CallStore {
+  return {
+    batchStore: (batch) => commit(storeBatch, batch),
+    async liveCallList(pbx) {
+      const rows = read.select({ state: liveCalls.state }).from(liveCalls).where(eq(liveCalls.pbx, pbx)).all()
+      return rows.map((row) => row.state)
+    },
+    liveCallListAccounts: async (pbx) =>
+      prepared<LiveCallAccount, [string]>(
+        read,
+        `SELECT l.id AS callId, a.id AS accountId, a.name AS account FROM live_calls l JOIN accounts a
+           ON a.id = (SELECT e.account_id FROM events e WHERE e.call_id = l.id LIMIT 1)
+         WHERE l.pbx = ?`,
+      ).all(pbx),
+    orphanedPbxList: async (watched) =>
+      prepared<OrphanedPbx, [string]>(
+        read,
+        `SELECT l.pbx, min(e.account_id) AS accountId, a.name AS account
+         FROM live_calls l JOIN events e ON e.call_id = l.id JOIN accounts a ON a.id = e.account_id
+         WHERE l.pbx NOT IN (SELECT value FROM json_each(?)) GROUP BY l.pbx`,
+      ).all(JSON.stringify(watched)),
+    callList: async (query) => readCalls(read, query),
+    async callGet(accountId, id) {
+      const found = and(eq(calls.accountId, accountId), eq(calls.id, id))
+      return read.select({ record: calls.record }).from(calls).where(found).get()?.record
+    },
+  }
+}

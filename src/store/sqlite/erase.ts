@@ -1,0 +1,78 @@
+import { DELIVERIES_PER_EVENT, type ErasedCounts } from '../records.ts'
+import { IS_ERASED } from './events.ts'
+import { mutation, type Tx } from './mutation.ts'
+import { prepared } from './prepared.ts'
+
+/**
+ * Erasing a number: every call in which it stands, wherever in it. The record goes, of its events stays what the ledger needs
+ * (which event, when, delivered or not), and a call that is up goes on with an unknown party.
+ */
+
+/** Where a number stands in JSON: as a whole string, so that no longer number is hit. */
+const quoted = (number: string) => JSON.stringify(number)
+
+/** The calls of which a record or an event's body holds the number. A read: nobody waits for it, however large the store is. */
+export function findCallsOf(tx: Tx, number: string): string[] {
+  const rows = prepared<{ id: string }, [string, string]>(
+    tx,
+    `SELECT id FROM calls WHERE instr(record, ?) > 0
+     UNION SELECT DISTINCT call_id AS id FROM events WHERE instr(body, ?) > 0`,
+  ).all(quoted(number), quoted(number))
+  return rows.map(({ id }) => id)
+}
+
+/** Erases calls by id, a few at a time, so that no commit waits long. */
+export const eraseCalls = mutation('maintenance.callErase', (tx: Tx, ids: readonly string[]): ErasedCounts => {
+  const dropCall = prepared<never, [string]>(tx, 'DELETE FROM calls WHERE id = ?')
+  const eventsOf = prepared<{ id: number; pending: number }, [string]>(
+    tx,
+    `SELECT id, EXISTS (SELECT 1 FROM deliveries d WHERE d.state = 0
+       AND d.id >= events.id * ${DELIVERIES_PER_EVENT} AND d.id < (events.id + 1) * ${DELIVERIES_PER_EVENT}) AS pending
+     FROM events WHERE call_id = ? AND NOT ${IS_ERASED}`,
+  )
+  const emptyBody = prepared<never, [number]>(
+    tx,
+    // Which call a call was merged into is what proves that it ended.
+    `UPDATE events SET body = json_object('erased', json('true'), 'data', json_object('transfer',
+       CASE WHEN json_extract(body, '$.data.transfer.other_call_id') IS NULL THEN NULL
+       ELSE json_object('other_call_id', json_extract(body, '$.data.transfer.other_call_id')) END)) WHERE id = ?`,
+  )
+  const emptyAnswers = prepared<never, [number, number]>(
+    tx,
+    'UPDATE attempts SET response = NULL WHERE delivery_id >= ? AND delivery_id < ? AND response IS NOT NULL',
+  )
+  const erased = { calls: 0, events: 0, pending: 0 }
+  for (const callId of ids) {
+    erased.calls += dropCall.run(callId).changes
+    for (const { id, pending } of eventsOf.all(callId)) {
+      if (pending === 1) erased.pending += 1
+      else {
+        emptyBody.run(id)
+        emptyAnswers.run(id * DELIVERIES_PER_EVENT, (id + 1) * DELIVERIES_PER_EVENT)
+        erased.events += 1
+      }
+    }
+  }
+  return erased
+})
+
+/** Takes a number out of the calls that are up. A service that runs has it in memory, and writes it again. @returns how many calls. */
+export const eraseLive = mutation('maintenance.liveCallErase', (tx: Tx, number: string): number => {
+  const rows = prepared<{ pbx: string; id: string; state: string }, [string]>(
+    tx,
+    'SELECT pbx, id, state FROM live_calls WHERE instr(state, ?) > 0',
+  ).all(quoted(number))
+  const put = prepared<never, [string, string, string]>(tx, 'UPDATE live_calls SET state = ? WHERE pbx = ? AND id = ?')
+  for (const { pbx, id, state } of rows) put.run(JSON.stringify(without(JSON.parse(state), number)), pbx, id)
+  return rows.length
+})
+
+/** The same data, where the number was `null`; of channel variables, which are strings, the empty one. */
+function without(value: unknown, number: string, within = ''): unknown {
+  if (value === number) return within === 'variables' ? '' : null
+  if (Array.isArray(value)) return value.map((item) => without(item, number, within))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key, without(item, number, key === 'variables' ? key : within)]),
+  )
+}

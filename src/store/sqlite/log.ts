@@ -1,0 +1,272 @@
+import { collectInSlices } from '../../lib/slices.ts'
+import { SECOND } from '../../lib/time.ts'
+import {
+  type AttemptRow,
+  DELIVERIES_PER_EVENT,
+  DELIVERY_STATES,
+  type DeliveryDetail,
+  type DeliveryFilter,
+  type DeliveryPart,
+  type DeliveryRow,
+  type DeliveryState,
+  type EventRow,
+  eventIdOf,
+  type LogOrder,
+  stateNumber,
+} from '../records.ts'
+import type { LogStore } from '../store.ts'
+import { STEPPED } from './clock.ts'
+import type { Database } from './database.ts'
+import type { Tx } from './mutation.ts'
+import { prepared } from './prepared.ts'
+
+type Bindings = (string | number)[]
+type Condition = { readonly sql: string; readonly values: Bindings }
+
+type Row = Omit<DeliveryRow, 'state'> & { readonly state: number }
+
+const COLUMNS = `d.id, e.account_id AS accountId, e.uuid, e.name AS event, e.call_id AS callId, w.url, d.state,
+  d.attempts_made AS attemptsMade, d.due_at + ${STEPPED} AS dueUs, d.created_at AS createdUs, d.ended_at AS endedUs`
+const JOINED = `FROM deliveries d JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT} JOIN webhooks w ON w.id = d.webhook_id`
+
+const rowOf = <Found extends Row>({ state, ...row }: Found) => ({ ...row, state: DELIVERY_STATES[state] ?? 'pending' })
+
+/** Ids that are looked at, `lowId` included and `highId` not, and the end of them that comes first. */
+type Range = { readonly lowId: number; readonly highId: number; readonly order: LogOrder }
+const SORTED: Readonly<Record<LogOrder, 'DESC' | 'ASC'>> = { newest: 'DESC', oldest: 'ASC' }
+
+/** Of so many events, or deliveries in an index, a part is made: it takes a few milliseconds, whatever the filter leaves out. */
+const SPAN = 1_000
+/** Retries are in the order in which they are due: beyond so many of a webhook it is quicker to go by events than to sort them. */
+const MANY_RETRIES = 5_000
+
+/**
+ * By events, whose ids are in the order of the deliveries' ids. The plus signs keep the planner from any bounds but these: with
+ * another it would go from each event through all deliveries behind it.
+ */
+const byEvents = (index = '') => `FROM events e ${index}
+  CROSS JOIN deliveries d ON d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) * ${DELIVERIES_PER_EVENT}
+  CROSS JOIN webhooks w ON w.id = d.webhook_id`
+/** By one of the small indexes, for one webhook. */
+const byIndex = (index: Index) => `FROM deliveries d INDEXED BY deliveries_${index}
+  CROSS JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT} CROSS JOIN webhooks w ON w.id = d.webhook_id`
+
+type Index = 'fresh' | 'retry' | 'lost'
+const IN_INDEX: Readonly<Record<Index, string>> = {
+  fresh: 'd.state = 0 AND d.due_at IS NULL',
+  retry: 'd.state = 0 AND d.due_at IS NOT NULL',
+  lost: 'd.state > 1',
+}
+/** Where the deliveries of a state are found without going through all that was delivered. */
+const INDEXES: Readonly<Record<DeliveryState, readonly Index[]>> = {
+  pending: ['fresh', 'retry'],
+  delivered: [],
+  failed: ['lost'],
+  cancelled: ['lost'],
+}
+
+type LogQuery = {
+  readonly filter: DeliveryFilter
+  readonly fromId: number
+  readonly limit: number
+  readonly order: LogOrder
+}
+
+/**
+ * Reads the deliveries that match of a part of the log, at most `limit`: below `fromId` and the newest first, or from it on and the
+ * oldest first.
+ */
+export function readLog(tx: Tx, { filter, fromId, limit, order }: LogQuery): DeliveryPart {
+  const { state, url, callId } = filter
+  const range = rangeOf(tx, filter, fromId, order)
+  if (callId !== undefined) return ofCall(tx, filter, range, limit)
+  const indexes = state === undefined ? [] : INDEXES[state]
+  const webhooks = indexes.length === 0 && url === undefined ? undefined : webhooksOf(tx, filter)
+  if (webhooks?.length === 0) return { rows: [], nextId: null }
+  if (webhooks === undefined || indexes.length === 0) return ofEvents(tx, filter, range, limit)
+  if (state === 'pending' && webhooks.some((id) => hasManyRetries(tx, id))) return ofEvents(tx, filter, range, limit)
+  const places = webhooks.flatMap((webhookId) => indexes.map((index) => ({ webhookId, index })))
+  return ofIndexes(tx, filter, range, limit, places)
+}
+
+function rangeOf(tx: Tx, { sinceUs, untilUs }: DeliveryFilter, fromId: number, order: LogOrder): Range {
+  const sinceId = sinceUs === undefined ? 0 : firstFrom(tx, sinceUs - CLOCK_SLACK_US)
+  const untilId = untilUs === undefined ? Number.MAX_SAFE_INTEGER : firstFrom(tx, untilUs + CLOCK_SLACK_US)
+  return order === 'newest'
+    ? { lowId: sinceId, highId: Math.min(fromId, untilId), order }
+    : { lowId: Math.max(fromId, sinceId), highId: untilId, order }
+}
+
+/** A call has few events: they are one part. */
+function ofCall(tx: Tx, filter: DeliveryFilter, range: Range, limit: number): DeliveryPart {
+  const conditions = [within(range), ...conditionsOf(filter)]
+  const rows = select(tx, byEvents('INDEXED BY events_by_call'), conditions, eventOrder(range), limit)
+  return partOf(rows, limit, range, null)
+}
+
+function ofEvents(tx: Tx, filter: DeliveryFilter, range: Range, limit: number): DeliveryPart {
+  const { lowId, highId, order } = range
+  const [first, last] = [eventIdOf(lowId), eventIdOf(highId)]
+  const mine = filter.accountId === null ? '? IS NOT NULL' : 'account_id = ?'
+  const end = prepared<{ id: number }, number[]>(
+    tx,
+    `SELECT id FROM events WHERE ${mine} AND id <= ? AND id >= ? ORDER BY id ${SORTED[order]} LIMIT 1 OFFSET ?`,
+  ).get(filter.accountId ?? 0, last, first, SPAN - 1)?.id
+  const bounds = order === 'newest' ? [end ?? first, last] : [first, end ?? last]
+  const part = { sql: 'e.id >= ? AND e.id <= ?', values: bounds }
+  const conditions = [part, within(range), ...conditionsOf(filter)]
+  const rows = select(tx, byEvents(), conditions, eventOrder(range), limit)
+  if (end === undefined) return partOf(rows, limit, range, null)
+  return partOf(rows, limit, range, (order === 'newest' ? end : end + 1) * DELIVERIES_PER_EVENT)
+}
+
+type Place = { readonly webhookId: number; readonly index: Index }
+
+function ofIndexes(
+  tx: Tx,
+  filter: DeliveryFilter,
+  range: Range,
+  limit: number,
+  places: readonly Place[],
+): DeliveryPart {
+  const { lowId, highId, order } = range
+  const sorted = SORTED[order]
+  const inside = ({ index }: Place) => `d.webhook_id = ? AND ${IN_INDEX[index]} AND d.id < ? AND d.id >= ?`
+  const ends = places.flatMap((place) => {
+    const sql = `SELECT d.id FROM deliveries d INDEXED BY deliveries_${place.index} WHERE ${inside(place)}`
+    const end = prepared<{ id: number }, number[]>(tx, `${sql} ORDER BY d.id ${sorted} LIMIT 1 OFFSET ?`)
+    return end.get(place.webhookId, highId, lowId, SPAN - 1)?.id ?? []
+  })
+  // Beyond the nearest of these ends something of another webhook would be missing.
+  const low = order === 'newest' ? Math.max(lowId, ...ends) : lowId
+  const high = order === 'newest' ? highId : Math.min(highId, ...ends.map((id) => id + 1))
+  const rows = places
+    .flatMap((place) => {
+      const part = { sql: inside(place), values: [place.webhookId, high, low] }
+      return select(tx, byIndex(place.index), [part, ...conditionsOf(filter)], `d.id ${sorted}`, limit)
+    })
+    .sort((one, other) => (order === 'newest' ? other.id - one.id : one.id - other.id))
+    .slice(0, limit)
+  return partOf(rows, limit, range, ends.length === 0 ? null : order === 'newest' ? low : high)
+}
+
+/** If it was cut off at the limit, the rest begins where it ends. */
+function partOf(rows: readonly DeliveryRow[], limit: number, { order }: Range, nextId: number | null): DeliveryPart {
+  const last = rows.length === limit ? rows.at(-1)?.id : undefined
+  if (last === undefined) return { rows, nextId }
+  return { rows, nextId: order === 'newest' ? last : last + 1 }
+}
+
+const eventOrder = ({ order }: Range) => `e.id ${SORTED[order]}, d.id ${SORTED[order]}`
+const within = ({ lowId, highId }: Range): Condition => ({ sql: '+d.id < ? AND +d.id >= ?', values: [highId, lowId] })
+
+function webhooksOf(tx: Tx, { accountId, url }: DeliveryFilter): number[] {
+  return prepared<{ id: number }, [number | null, string | null]>(
+    tx,
+    'SELECT id FROM webhooks WHERE account_id = ifnull(?, account_id) AND url = ifnull(?, url)',
+  )
+    .all(accountId, url ?? null)
+    .map(({ id }) => id)
+}
+
+function hasManyRetries(tx: Tx, webhookId: number): boolean {
+  const row = prepared<{ count: number }, [number, number]>(
+    tx,
+    `SELECT count(*) AS count FROM (SELECT 1 FROM deliveries d INDEXED BY deliveries_retry
+       WHERE d.webhook_id = ? AND ${IN_INDEX.retry} LIMIT ?)`,
+  ).get(webhookId, MANY_RETRIES)
+  return row?.count === MANY_RETRIES
+}
+
+function select(tx: Tx, from: string, conditions: readonly Condition[], order: string, limit: number): DeliveryRow[] {
+  const where = conditions.map(({ sql }) => sql).join(' AND ')
+  const sql = `SELECT ${COLUMNS} ${from} WHERE ${where} ORDER BY ${order} LIMIT ?`
+  return prepared<Row, Bindings>(tx, sql)
+    .all(...conditions.flatMap(({ values }) => values), limit)
+    .map(rowOf)
+}
+
+function conditionsOf(filter: DeliveryFilter): Condition[] {
+  const { accountId, state, event, url, callId, sinceUs, untilUs } = filter
+  const conditions: Condition[] = []
+  const add = (sql: string, ...values: Bindings) => void conditions.push({ sql, values })
+  if (accountId !== null) add('e.account_id = ?', accountId)
+  if (state !== undefined) add('d.state = ?', stateNumber(state))
+  if (event !== undefined) add('e.name = ?', event)
+  if (url !== undefined) add('w.url = ?', url)
+  if (callId !== undefined) add('e.call_id = ?', callId)
+  if (sinceUs !== undefined) add('d.created_at >= ?', sinceUs)
+  if (untilUs !== undefined) add('d.created_at < ?', untilUs)
+  return conditions
+}
+
+/** A clock that was set back leaves times that do not grow with the ids: so much is looked through besides. */
+const CLOCK_SLACK_US = 3_600 * SECOND
+
+/** The first id of that time or later: ids grow with time, so halving finds it without an index. */
+function firstFrom(tx: Tx, atUs: number): number {
+  const nextOf = prepared<{ id: number; createdUs: number }, [number]>(
+    tx,
+    'SELECT id, created_at AS createdUs FROM deliveries WHERE id >= ? ORDER BY id LIMIT 1',
+  )
+  const { last } = prepared<{ last: number | null }, []>(tx, 'SELECT max(id) AS last FROM deliveries').get() ?? {}
+  let low = 0
+  let high = (last ?? 0) + 1
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const found = nextOf.get(middle)
+    if (found === null || found.createdUs >= atUs) high = middle
+    else low = found.id + 1
+  }
+  return low
+}
+
+function readDelivery(tx: Tx, accountId: number | null, id: number): DeliveryDetail | undefined {
+  const row = prepared<Row & { body: string }, [number, number | null]>(
+    tx,
+    `SELECT ${COLUMNS}, e.body ${JOINED} WHERE d.id = ? AND e.account_id = ifnull(?, e.account_id)`,
+  ).get(id, accountId)
+  if (row === null) return undefined
+  const attempts = prepared<AttemptRow, [number]>(
+    tx,
+    `SELECT at AS atUs, status, duration_ms AS durationMs, error, address, response FROM attempts
+     WHERE delivery_id = ? ORDER BY at`,
+  ).all(id)
+  return { ...rowOf(row), attempts }
+}
+
+/** More than any call has; a call that has more shows its first ones. */
+const MAX_EVENTS = 500
+
+function* readEventsOfCall(tx: Tx, accountId: number, callId: string): Generator<EventRow> {
+  const events = prepared<Omit<EventRow, 'deliveries'> & { id: number }, [string, number, number]>(
+    tx,
+    `SELECT id, uuid, name, sequence, at AS atUs, body FROM events
+     WHERE call_id = ? AND account_id = ? ORDER BY sequence LIMIT ?`,
+  ).all(callId, accountId, MAX_EVENTS)
+  const deliveries = prepared<Row, [number, number]>(
+    tx,
+    `SELECT ${COLUMNS} ${JOINED} WHERE d.id >= ? AND d.id < ? ORDER BY d.id`,
+  )
+  for (const { id, ...event } of events)
+    yield {
+      ...event,
+      deliveries: deliveries.all(id * DELIVERIES_PER_EVENT, (id + 1) * DELIVERIES_PER_EVENT).map(rowOf),
+    }
+}
+
+/** The log of deliveries of a store. */
+export function createLogStore({ read }: Database): LogStore {
+  return {
+    deliveryList: async (query) => readLog(read, query),
+    deliveryGet: async (accountId, id) => readDelivery(read, accountId, id),
+    async deliveryGetMany(ids) {
+      const one = prepared<Row, [number]>(read, `SELECT ${COLUMNS} ${JOINED} WHERE d.id = ?`)
+      return ids.flatMap((id) => {
+        const row = one.get(id)
+        return row === null ? [] : [rowOf(row)]
+      })
+    },
+    eventListOfCall: (accountId, callId) => collectInSlices(readEventsOfCall(read, accountId, callId)),
+  }
+}

@@ -1,0 +1,144 @@
+import { Database as Sqlite } from 'bun:sqlite'
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import { Fault } from '../../lib/fault.ts'
+import { makeFile } from './folder.ts'
+import initial from './migrations/001.sql' with { type: 'text' }
+import leftWebhooks from './migrations/002.sql' with { type: 'text' }
+import clock from './migrations/003.sql' with { type: 'text' }
+import callsByNumber from './migrations/004.sql' with { type: 'text' }
+import leftSecrets from './migrations/005.sql' with { type: 'text' }
+import tokenNames from './migrations/006.sql' with { type: 'text' }
+import prunedTo from './migrations/007.sql' with { type: 'text' }
+import generations from './migrations/008.sql' with { type: 'text' }
+import type { Tx } from './mutation.ts'
+import { bindConnection } from './prepared.ts'
+import * as schema from './schema.ts'
+import { asStoreFault, storeFault, storeFaultKind } from './store-fault.ts'
+
+const MIGRATIONS = [initial, leftWebhooks, clock, callsByNumber, leftSecrets, tokenNames, prunedTo, generations]
+const MAGIC = 'SQLite format 3\0'
+
+/** How long a store that is being made or used by another process is waited for, and how often it is tried. */
+const TURN_WITHIN_MS = 5_000
+const AGAIN_MS = 20
+
+/** A store up to this size is read through when it is opened; a larger one would delay the start (`doctor` and `verify` do it then). */
+const QUICK_CHECK_BYTES = 8 * 1024 * 1024
+
+export type Connection = { readonly sqlite: Sqlite; readonly tx: Tx }
+
+/** Opens one connection to a store that `prepareStore` has looked at. A reader cannot write. */
+export function connect(path: string, role: 'reader' | 'writer'): Connection {
+  const sqlite = new Sqlite(path, { create: role === 'writer', readwrite: true, strict: true })
+  sqlite.run(`PRAGMA busy_timeout = ${TURN_WITHIN_MS}`)
+  sqlite.run('PRAGMA synchronous = FULL')
+  sqlite.run('PRAGMA foreign_keys = ON')
+  sqlite.run('PRAGMA cache_size = -16384')
+  // What is deleted or written over is gone from the file, not only free: a number that is erased stood in rows that went before.
+  sqlite.run(role === 'reader' ? 'PRAGMA query_only = ON' : 'PRAGMA secure_delete = ON')
+  const tx = drizzle(sqlite, { schema })
+  bindConnection(tx, sqlite)
+  return { sqlite, tx }
+}
+
+/**
+ * Makes the store, or brings it up to this version.
+ * @throws Fault when the file is damaged or of a newer version (then nothing of it was changed), or cannot be written now.
+ */
+export function prepareStore(path: string, turnWithinMs = TURN_WITHIN_MS): void {
+  makeFile(path)
+  const untilMs = performance.now() + turnWithinMs
+  for (let isPrepared = false; !isPrepared; ) {
+    try {
+      proveKnown(path, headerVersion(path))
+      prepare(path, turnWithinMs)
+      isPrepared = true
+    } catch (error) {
+      // Another process makes the store at this moment: SQLite does not wait for everything that needs a turn.
+      const mayWait = storeFaultKind(error, path) === 'busy' && performance.now() < untilMs
+      if (!mayWait) throw asStoreFault(error, path)
+      Bun.sleepSync(AGAIN_MS)
+    }
+  }
+}
+
+function prepare(path: string, turnWithinMs: number): void {
+  const sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true })
+  try {
+    sqlite.run(`PRAGMA busy_timeout = ${turnWithinMs}`)
+    // The header tells of what is in the file itself: of a store that is being used the newest is in the log beside it.
+    const version = versionOf(sqlite)
+    proveKnown(path, version)
+    if (version > 0) proveWhole(path, sqlite)
+    else proveOurs(path, sqlite)
+    sqlite.run('PRAGMA journal_mode = WAL')
+    sqlite.run('PRAGMA synchronous = FULL')
+    sqlite.transaction(() => migrate(sqlite)).immediate()
+  } finally {
+    sqlite.close()
+  }
+}
+
+function proveKnown(path: string, version: number): void {
+  if (version > MIGRATIONS.length)
+    throw new Fault(
+      'unavailable',
+      `${path} was written by a newer hookswitch (store ${version}): run that one, or newer`,
+    )
+}
+
+const versionOf = (sqlite: Sqlite): number =>
+  sqlite.query<{ user_version: number }, []>('PRAGMA user_version').get()?.user_version ?? 0
+
+function migrate(sqlite: Sqlite): void {
+  const version = versionOf(sqlite)
+  MIGRATIONS.slice(version).forEach((sql, index) => {
+    sqlite.run(sql)
+    sqlite.run(`PRAGMA user_version = ${version + index + 1}`)
+  })
+}
+
+/** Reads the file's own header, so that a file that is refused was not even opened as a store. 0: there is none yet. */
+function headerVersion(path: string): number {
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return 0
+  const header = Buffer.alloc(100)
+  const file = openSync(path, 'r')
+  try {
+    const read = readSync(file, header, 0, header.length, 0)
+    if (read < header.length || header.toString('latin1', 0, MAGIC.length) !== MAGIC)
+      throw damaged(path, 'it is not a SQLite database')
+    const pageBytes = header.readUInt16BE(16) === 1 ? 65_536 : header.readUInt16BE(16)
+    if (fstatSync(file).size < pageBytes) throw damaged(path, 'it was cut off')
+    return header.readUInt32BE(60)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** @throws what SQLite has thrown, or Fault when the store is damaged. */
+function proveWhole(path: string, sqlite: Sqlite): void {
+  sqlite.run('PRAGMA query_only = ON')
+  const tables = sqlite.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
+  if (!tables.some(({ name }) => name === 'deliveries')) throw damaged(path, 'it holds no deliveries')
+  const { pages = 0 } =
+    sqlite.query<{ pages: number }, []>('SELECT page_count AS pages FROM pragma_page_count').get() ?? {}
+  const { bytes = 0 } =
+    sqlite.query<{ bytes: number }, []>('SELECT page_size AS bytes FROM pragma_page_size').get() ?? {}
+  if (pages * bytes <= QUICK_CHECK_BYTES) {
+    const found = sqlite.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').get()?.quick_check
+    if (found !== 'ok') throw damaged(path, found ?? 'it cannot be checked')
+  }
+  sqlite.run('PRAGMA query_only = OFF')
+}
+
+/** A store of version 0 has nothing in it yet, or is the database of another program. */
+function proveOurs(path: string, sqlite: Sqlite): void {
+  const { tables = 0 } =
+    sqlite.query<{ tables: number }, []>('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {}
+  if (tables > 0)
+    throw new Fault('unavailable', `${path} is the database of another program: give another folder with --data`)
+}
+
+const damaged = (path: string, why: string): Fault =>
+  storeFault('damaged', path, Object.assign(new Error(why), { code: 'SQLITE_CORRUPT' }))

@@ -1,0 +1,82 @@
+import { DELIVERIES_PER_EVENT, type PendingDelivery } from '../records.ts'
+import type { QueueStore } from '../store.ts'
+import type { Database } from './database.ts'
+import type { Tx } from './mutation.ts'
+import { cancelUnlisted, failExpired, recordOutcomes } from './outcomes.ts'
+import { prepared } from './prepared.ts'
+import { retryDelivery, retryMatching } from './retries.ts'
+
+/** Beyond this a backlog is only said to be as long: counting more would hold up the event loop. */
+const MAX_COUNTED = 1_000_000
+
+type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number | null }
+
+const COLUMNS = `d.id, e.account_id AS accountId, d.webhook_id AS webhookId, d.tries, d.attempts_made AS attemptsMade,
+  d.due_at AS dueSteadyUs, d.generation, d.since AS sinceSteadyUs, e.uuid, e.call_id AS callId, e.name AS event, e.at AS atUs, e.body`
+
+const pendingOf = ({ dueSteadyUs, ...row }: Row): PendingDelivery => ({ ...row, dueSteadyUs: dueSteadyUs ?? undefined })
+
+/** The pending deliveries of a store, and what becomes of them. */
+export function createQueueStore({ read, commit }: Database): QueueStore {
+  return {
+    deliveryGetUntried: async ({ webhookId, afterId, limit }) =>
+      prepared<Row, [number, number, number]>(
+        read,
+        `SELECT ${COLUMNS} FROM deliveries d INDEXED BY deliveries_fresh JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
+         WHERE d.webhook_id = ? AND d.state = 0 AND d.due_at IS NULL AND d.id > ? ORDER BY d.id LIMIT ?`,
+      )
+        .all(webhookId, afterId, limit)
+        .map(pendingOf),
+    deliveryGetDue: async ({ webhookId, dueSteadyUs, limit }) =>
+      prepared<Row, [number, number, number]>(
+        read,
+        `SELECT ${COLUMNS} FROM deliveries d INDEXED BY deliveries_retry JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
+         WHERE d.webhook_id = ? AND d.state = 0 AND d.due_at IS NOT NULL AND d.due_at <= ? ORDER BY d.due_at, d.id LIMIT ?`,
+      )
+        .all(webhookId, dueSteadyUs, limit)
+        .map(pendingOf),
+    async deliveryGetPending(id) {
+      const row = prepared<Row, [number]>(
+        read,
+        `SELECT ${COLUMNS} FROM deliveries d JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT} WHERE d.id = ? AND d.state = 0`,
+      ).get(id)
+      return row === null ? undefined : pendingOf(row)
+    },
+    deliveryGetNextDue: async ({ webhookId, fromSteadyUs }) =>
+      prepared<{ dueUs: number | null }, [number, number]>(
+        read,
+        `SELECT min(due_at) AS dueUs FROM deliveries INDEXED BY deliveries_retry
+         WHERE webhook_id = ? AND state = 0 AND due_at IS NOT NULL AND due_at >= ?`,
+      ).get(webhookId, fromSteadyUs)?.dueUs ?? undefined,
+    deliveryRecordOutcomes: (batch) => commit(recordOutcomes, batch),
+    deliveryCancelUnlisted: (step) => commit(cancelUnlisted, step),
+    deliveryFailExpired: (step) => commit(failExpired, step),
+    deliveryRetry: (retry) => commit(retryDelivery, retry),
+    deliveryRetryMatching: (step) => commit(retryMatching, step),
+    pendingCount: async () => countPending(read),
+    pendingGetOldest: async (webhookId) => oldestPending(read, webhookId),
+  }
+}
+
+function countPending(read: Tx): number {
+  const fresh = `SELECT 1 FROM deliveries INDEXED BY deliveries_fresh WHERE state = 0 AND due_at IS NULL LIMIT ${MAX_COUNTED}`
+  const retry = `SELECT 1 FROM deliveries INDEXED BY deliveries_retry WHERE state = 0 AND due_at IS NOT NULL LIMIT ${MAX_COUNTED}`
+  const row = prepared<{ pending: number }, []>(
+    read,
+    `SELECT (SELECT count(*) FROM (${fresh})) + (SELECT count(*) FROM (${retry})) AS pending`,
+  ).get()
+  return row?.pending ?? 0
+}
+
+/** Of those never tried and the retry that is due first: an index has both. */
+function oldestPending(read: Tx, webhookId: number): number | undefined {
+  const fresh = `SELECT since AS at FROM deliveries INDEXED BY deliveries_fresh
+    WHERE webhook_id = ? AND state = 0 AND due_at IS NULL ORDER BY id LIMIT 1`
+  const retry = `SELECT since AS at FROM deliveries INDEXED BY deliveries_retry
+    WHERE webhook_id = ? AND state = 0 AND due_at IS NOT NULL ORDER BY due_at LIMIT 1`
+  const row = prepared<{ oldest: number | null }, [number, number]>(
+    read,
+    `SELECT min(at) AS oldest FROM (SELECT * FROM (${fresh}) UNION ALL SELECT * FROM (${retry}))`,
+  ).get(webhookId, webhookId)
+  return row?.oldest ?? undefined
+}

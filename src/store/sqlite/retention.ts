@@ -1,0 +1,94 @@
+import { and, eq, lt } from 'drizzle-orm'
+import { DIRECTIONS } from '../../lib/call-enums.ts'
+import { DELIVERIES_PER_EVENT } from '../records.ts'
+import { mutation, type Tx } from './mutation.ts'
+import { prepared } from './prepared.ts'
+import { secrets } from './schema.ts'
+
+type Step = {
+  readonly afterId: number
+  readonly deliveredBeforeUs: number
+  readonly failedBeforeUs: number
+  readonly nowUs: number
+  readonly limit: number
+}
+
+/** The newest event stays, so that no id is given twice. */
+export const pruneDeliveries = mutation(
+  'maintenance.deliveryPrune',
+  (
+    tx: Tx,
+    { afterId, deliveredBeforeUs, failedBeforeUs, nowUs, limit }: Step,
+  ): { lastId: number | null; pruned: number } => {
+    const latestUs = Math.max(deliveredBeforeUs, failedBeforeUs)
+    const events = prepared<{ id: number; atUs: number }, [number, number]>(
+      tx,
+      'SELECT id, at AS atUs FROM events WHERE id > ? AND id < (SELECT max(id) FROM events) ORDER BY id LIMIT ?',
+    ).all(afterId, limit)
+    // What was stored while the wall clock was ahead is passed by: behind it there is more that is old.
+    const old = events.filter(({ atUs }) => atUs < latestUs || atUs > nowUs)
+    const last = old.at(-1)
+    if (last === undefined) return { lastId: null, pruned: 0 }
+    const firstDelivery = (afterId + 1) * DELIVERIES_PER_EVENT
+    const endDelivery = (last.id + 1) * DELIVERIES_PER_EVENT
+    const gone = prepared<{ id: number }, [number, number, number, number]>(
+      tx,
+      `DELETE FROM deliveries WHERE id >= ? AND id < ?
+       AND ((state = 1 AND ended_at < ?) OR (state > 1 AND ended_at < ?)) RETURNING id`,
+    ).all(firstDelivery, endDelivery, deliveredBeforeUs, failedBeforeUs)
+    const forget = prepared<never, [number]>(tx, 'DELETE FROM attempts WHERE delivery_id = ?')
+    for (const { id } of gone) forget.run(id)
+    const alone = prepared<never, [number, number, number]>(
+      tx,
+      `DELETE FROM events WHERE id > ? AND id <= ? AND at < ? AND NOT EXISTS
+         (SELECT 1 FROM deliveries d WHERE d.id >= events.id * ${DELIVERIES_PER_EVENT}
+          AND d.id < (events.id + 1) * ${DELIVERIES_PER_EVENT})`,
+    ).run(afterId, last.id, deliveredBeforeUs)
+    const pruned = gone.length + alone.changes
+    // What proves that the store is whole must know of which time some may be gone.
+    if (pruned > 0)
+      prepared<never, [number]>(tx, 'UPDATE clock SET pruned_to = max(pruned_to, ?)').run(Math.min(latestUs, nowUs))
+    return { lastId: old.length === limit ? last.id : null, pruned }
+  },
+)
+
+/**
+ * All that is left is newer than their leaving. The newest webhook stays, so that no id is given twice: what is known of one by its id is
+ * never taken for another's.
+ */
+export const pruneWebhooks = mutation(
+  'maintenance.webhookPrune',
+  (tx: Tx, limit: number): number =>
+    prepared<never, [number]>(
+      tx,
+      `DELETE FROM webhooks WHERE id IN (SELECT id FROM webhooks WHERE position IS NULL AND cancelled_to = 0
+         AND NOT EXISTS (SELECT 1 FROM deliveries WHERE id <= left_to)
+         AND id < (SELECT max(id) FROM webhooks) LIMIT ?)`,
+    ).run(limit).changes,
+)
+
+export const pruneCalls = mutation(
+  'maintenance.callPrune',
+  (tx: Tx, { beforeUs, limit }: { beforeUs: number; limit: number }): number => {
+    return prepared<never, [string, number, number]>(
+      tx,
+      // Account by account and direction by direction, as the index has them.
+      `DELETE FROM calls WHERE id IN
+         (SELECT c.id FROM accounts a CROSS JOIN json_each(?) d
+          CROSS JOIN calls c INDEXED BY calls_by_direction ON c.account_id = a.id AND c.direction = d.value
+          WHERE c.saved_at < ? LIMIT ?)`,
+    ).run(JSON.stringify(DIRECTIONS), beforeUs, limit).changes
+  },
+)
+
+export const pruneSecrets = mutation(
+  'maintenance.secretPrune',
+  (tx: Tx, { beforeUs, limit }: { readonly beforeUs: number; readonly limit: number }): number => {
+    const old = tx.select().from(secrets).where(lt(secrets.leftAt, beforeUs)).limit(limit).all()
+    for (const { accountId, url } of old)
+      tx.delete(secrets)
+        .where(and(eq(secrets.accountId, accountId), eq(secrets.url, url)))
+        .run()
+    return old.length
+  },
+)

@@ -1,0 +1,128 @@
+import { index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core'
+import { forSwitches } from '../../lib/event-kinds.ts'
+
+// The tables as Drizzle sees them; migrations/*.sql make them and hold the reasons.
+
+const flag = (name: string) => integer(name, { mode: 'boolean' }).notNull()
+
+export const accounts = sqliteTable('accounts', {
+  id: integer('id').primaryKey(),
+  name: text('name').notNull().unique(),
+})
+
+export const users = sqliteTable('users', {
+  id: integer('id').primaryKey({ autoIncrement: true }),
+  accountId: integer('account_id').notNull(),
+  type: integer('type').notNull(),
+  name: text('name').notNull(),
+  email: text('email').notNull().unique(),
+  passwordHash: text('password_hash').notNull(),
+  createdAt: integer('created_at').notNull(),
+})
+
+export const tokens = sqliteTable('tokens', {
+  hash: text('hash').primaryKey(),
+  userId: integer('user_id').notNull(),
+  createdAt: integer('created_at').notNull(),
+  name: text('name'),
+  client: text('client'),
+  lastUsedAt: integer('last_used_at'),
+})
+
+export const webhooks = sqliteTable(
+  'webhooks',
+  {
+    id: integer('id').primaryKey(),
+    accountId: integer('account_id').notNull(),
+    url: text('url').notNull(),
+    occurrence: integer('occurrence').notNull(),
+    position: integer('position'),
+    ...forSwitches(flag),
+    cancelledTo: integer('cancelled_to').notNull().default(0),
+    leftTo: integer('left_to').notNull().default(0),
+  },
+  (table) => [unique().on(table.accountId, table.url, table.occurrence)],
+)
+
+export const secrets = sqliteTable(
+  'secrets',
+  {
+    accountId: integer('account_id').notNull(),
+    url: text('url').notNull(),
+    secret: text('secret').notNull(),
+    previous: text('previous'),
+    previousUntil: integer('previous_until'),
+    leftAt: integer('left_at'),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.url] })],
+)
+
+export const events = sqliteTable(
+  'events',
+  {
+    id: integer('id').primaryKey(),
+    uuid: text('uuid').notNull(),
+    accountId: integer('account_id').notNull(),
+    callId: text('call_id').notNull(),
+    name: text('name').notNull(),
+    sequence: integer('sequence').notNull(),
+    at: integer('at').notNull(),
+    body: text('body').notNull(),
+  },
+  (table) => [index('events_by_call').on(table.callId, table.sequence), index('events_by_account').on(table.accountId)],
+)
+
+export const deliveries = sqliteTable('deliveries', {
+  id: integer('id').primaryKey(),
+  webhookId: integer('webhook_id').notNull(),
+  state: integer('state').notNull(),
+  tries: integer('tries').notNull().default(0),
+  attemptsMade: integer('attempts_made').notNull().default(0),
+  dueAt: integer('due_at'),
+  since: integer('since').notNull(),
+  createdAt: integer('created_at').notNull(),
+  endedAt: integer('ended_at'),
+})
+
+export const attempts = sqliteTable(
+  'attempts',
+  {
+    deliveryId: integer('delivery_id').notNull(),
+    at: integer('at').notNull(),
+    probe: flag('probe'),
+    status: integer('status'),
+    durationMs: integer('duration_ms').notNull(),
+    error: text('error'),
+    address: text('address'),
+    response: text('response'),
+  },
+  (table) => [primaryKey({ columns: [table.deliveryId, table.at] })],
+)
+
+export const liveCalls = sqliteTable(
+  'live_calls',
+  {
+    pbx: text('pbx').notNull(),
+    id: text('id').notNull(),
+    state: text('state').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.pbx, table.id] })],
+)
+
+export const calls = sqliteTable(
+  'calls',
+  {
+    id: text('id').primaryKey(),
+    accountId: integer('account_id').notNull(),
+    savedAt: integer('saved_at').notNull(),
+    direction: text('direction').notNull(),
+    fromNumber: text('from_number'),
+    toNumber: text('to_number'),
+    record: text('record').notNull(),
+  },
+  (table) => [
+    index('calls_by_direction').on(table.accountId, table.direction, table.savedAt, table.id),
+    index('calls_by_from').on(table.accountId, table.fromNumber, table.direction, table.savedAt, table.id),
+    index('calls_by_to').on(table.accountId, table.toNumber, table.direction, table.savedAt, table.id),
+  ],
+)

@@ -1,0 +1,94 @@
+import { rfc3339, SECOND } from '../../lib/time.ts'
+import { DELIVERIES_PER_EVENT } from '../records.ts'
+import type { Tx } from './mutation.ts'
+import { prepared } from './prepared.ts'
+
+/** A wall clock that was set meanwhile may have put what is newer below what is older, by less than this. */
+const MARGIN_US = 86_400 * SECOND
+
+/**
+ * What must be nowhere: each a sentence, and a query that finds the ids. Retention takes events and deliveries out one by one, so
+ * that a call loses some of its events before others: `:kept` is the time from which on it has taken nothing out.
+ */
+const WRONGS: readonly { readonly what: string; readonly sql: string }[] = [
+  {
+    what: 'deliveries of an event that is not there',
+    sql: `SELECT id FROM deliveries d WHERE NOT EXISTS (SELECT 1 FROM events e WHERE e.id = d.id / ${DELIVERIES_PER_EVENT})`,
+  },
+  {
+    what: 'deliveries for a webhook that is not there',
+    sql: 'SELECT id FROM deliveries d WHERE NOT EXISTS (SELECT 1 FROM webhooks w WHERE w.id = d.webhook_id)',
+  },
+  {
+    what: 'events that lack one of their deliveries',
+    sql: `SELECT e.id FROM events e JOIN deliveries d
+            ON d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) * ${DELIVERIES_PER_EVENT}
+          WHERE e.at >= :kept GROUP BY e.id HAVING count(*) <> max(d.id) - e.id * ${DELIVERIES_PER_EVENT} + 1`,
+  },
+  {
+    what: 'deliveries in no state that there is',
+    sql: 'SELECT id FROM deliveries WHERE state NOT IN (0, 1, 2, 3)',
+  },
+  {
+    what: 'pending deliveries that were tried and have no next attempt',
+    sql: 'SELECT id FROM deliveries WHERE state = 0 AND ((tries > 0 AND due_at IS NULL) OR ended_at IS NOT NULL)',
+  },
+  {
+    what: 'deliveries that ended without an end',
+    sql: 'SELECT id FROM deliveries WHERE state > 0 AND (ended_at IS NULL OR due_at IS NOT NULL)',
+  },
+  {
+    what: 'delivered ones without the attempt that delivered them',
+    sql: `SELECT id FROM deliveries d WHERE state = 1 AND NOT EXISTS
+            (SELECT 1 FROM attempts a WHERE a.delivery_id = d.id AND a.status BETWEEN 200 AND 299)`,
+  },
+  {
+    what: 'attempts of a delivery that is not there',
+    sql: 'SELECT delivery_id AS id FROM attempts a WHERE NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.id = a.delivery_id)',
+  },
+  {
+    what: 'calls with a gap in their sequence',
+    sql: `SELECT DISTINCT call_id AS id FROM
+            (SELECT id, call_id, sequence, lag(sequence) OVER each AS before, lag(at) OVER each AS beforeAt
+             FROM events WINDOW each AS (PARTITION BY call_id ORDER BY sequence)) e
+          WHERE sequence = before OR (sequence > before + 1 AND beforeAt >= :kept)
+            OR (before IS NULL AND sequence > 1 AND
+                (SELECT json_extract(body, '$.data.call.started_at') FROM events WHERE id = e.id) >= :keptText)`,
+  },
+  {
+    what: 'calls that neither are up nor have their end',
+    // A call that was merged into another ends inside it.
+    sql: `SELECT call_id AS id FROM events WHERE call_id NOT IN (SELECT id FROM live_calls) GROUP BY call_id
+          HAVING max(at) >= :kept AND max(name = 'call_saved') = 0 AND call_id NOT IN
+            (SELECT json_extract(body, '$.data.transfer.other_call_id') FROM events
+             WHERE name = 'call_attended_transferred' AND json_extract(body, '$.data.transfer.other_call_id') IS NOT NULL)`,
+  },
+]
+
+const SHOWN = 5
+
+/** Returns what is wrong with a store, a sentence each with some of the ids; nothing when it is whole as far as it is kept. */
+export function findWrong(tx: Tx): string[] {
+  // One snapshot: a service that runs beside would else seem to be wrong.
+  return tx.transaction(() => {
+    const file = prepared<{ integrity_check: string }, []>(tx, 'PRAGMA integrity_check(5)')
+      .all()
+      .map(({ integrity_check }) => integrity_check)
+    const broken = file[0] === 'ok' ? [] : file.map((text) => `the file is damaged: ${text}`)
+    const keptFromUs = keptFrom(tx)
+    const kept = { kept: keptFromUs, keptText: rfc3339(keptFromUs) }
+    const wrong = WRONGS.flatMap(({ what, sql }) => {
+      const found = prepared<{ id: string | number }, [Record<string, string | number>]>(tx, sql).all(kept)
+      if (found.length === 0) return []
+      const some = found.slice(0, SHOWN).map(({ id }) => id)
+      return [`${found.length} ${what}: ${some.join(', ')}${found.length > SHOWN ? ', …' : ''}`]
+    })
+    return [...broken, ...wrong]
+  })
+}
+
+function keptFrom(tx: Tx): number {
+  const row = prepared<{ prunedToUs: number }, []>(tx, 'SELECT pruned_to AS prunedToUs FROM clock').get()
+  const prunedToUs = row?.prunedToUs ?? 0
+  return prunedToUs === 0 ? 0 : prunedToUs + MARGIN_US
+}
