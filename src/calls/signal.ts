@@ -124,7 +124,13 @@ export type ChannelSignal =
   /** The channel took over a call that was not its own: pick-up, parking retrieved, intercept. */
   | { readonly kind: 'joined'; readonly id: string; readonly into: string }
   | { readonly kind: 'queue_joined'; readonly id: string; readonly queue: string; readonly position: number | null }
-  | { readonly kind: 'queue_left'; readonly id: string; readonly result: 'abandoned' | 'timeout' | 'other' | null }
+  /** `queue`: which one, `null` where the PBX does not tell: the one it joined last. */
+  | {
+      readonly kind: 'queue_left'
+      readonly id: string
+      readonly queue: string | null
+      readonly result: 'abandoned' | 'timeout' | 'other' | null
+    }
   | { readonly kind: 'member'; readonly dest: string; readonly name: string | null }
   /** Voicemail answered, or a conference room was entered. */
   | { readonly kind: 'voicemail'; readonly id: string }

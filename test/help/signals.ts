@@ -86,7 +86,12 @@ const MAKERS: readonly ((random: Random, id: string) => Unstamped)[] = [
     queue: random.pick(['sales', 'help']),
     position: random.pick([1, null]),
   }),
-  (random, id) => ({ kind: 'queue_left', id, result: random.pick(['abandoned', 'timeout', 'other', null] as const) }),
+  (random, id) => ({
+    kind: 'queue_left',
+    id,
+    queue: random.pick(['sales', 'help', null]),
+    result: random.pick(['abandoned', 'timeout', 'other', null] as const),
+  }),
   (_random, dest) => ({ kind: 'member', dest, name: 'Ann' }),
   (_random, id) => ({ kind: 'voicemail', id }),
   (random, id) => ({ kind: 'room', id, room: random.pick(['r1', 'b1']) }),

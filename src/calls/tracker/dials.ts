@@ -14,7 +14,8 @@ import {
 import { addStage, assignStage, openQueue } from './dial-stages.ts'
 import { beginClickToCall, settleDirection } from './direction.ts'
 import { newDial } from './new-state.ts'
-import { originOf } from './origin.ts'
+import { originOf, partyFor } from './origin.ts'
+import { moveQueues } from './queues.ts'
 import { recall } from './recall.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { isVirtual, partyOf, partyOfNumber } from './state.ts'
@@ -95,6 +96,7 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
 
 /** The call of its own in which a party of `first` asks somebody else. */
 function consultation(state: TrackerState, party: Channel, first: Call, through: Channel | null, dest: Channel): Call {
+  const halves = [through, channelOf(state, through?.pair ?? null)].flatMap((half) => half ?? [])
   const asking = consultationsOf(state, party.id).find((call) => !call.ended && call.endDueUs === null)
   if (asking !== undefined) return asking
   const dial = dest.dial
@@ -106,8 +108,9 @@ function consultation(state: TrackerState, party: Channel, first: Call, through:
   const dialled = through?.dialled ?? null
   call.to =
     dialled === null || dialled === dest.endpoint.number ? partyOf(dest.endpoint) : partyOfNumber(dialled, false)
-  for (const half of [through, channelOf(state, through?.pair ?? null)]) {
-    if (half !== undefined && half !== null) place(state, half, call)
+  for (const half of halves) {
+    place(state, half, call)
+    moveQueues(half.id, first, call, party.id)
   }
   return call
 }
@@ -136,7 +139,7 @@ export function endDial(
 export function failDial(state: TrackerState, at: At, source: Channel, endpoint: Endpoint, result: StageResult): void {
   const call = callOf(state, source)
   if (call === undefined) return
-  const party = isVirtual(source) ? originParty(state, source) : source
+  const party = partyFor(state, source)
   const stage = addStage(state, call, {
     kind: endpoint.kind === 'external' ? 'external' : 'user',
     target: endpoint.number,
@@ -154,9 +157,4 @@ export function failDial(state: TrackerState, at: At, source: Channel, endpoint:
     settleDirection(state, call, dest, party)
   }
   touch(state, call)
-}
-
-function originParty(state: TrackerState, source: Channel): Channel | undefined {
-  const origin = originOf(state, newDial(source.id, null, state.nowUs))
-  return origin.kind === 'party' ? origin.channel : undefined
 }

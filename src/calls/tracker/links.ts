@@ -1,6 +1,7 @@
 import type { At } from '../signal.ts'
 import { callByLinkedId, callOf, channelOf, claimLinkedId, meet, touch } from './calls.ts'
 import { merge } from './merges.ts'
+import { partyFor } from './origin.ts'
 import type { Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 import { join } from './transfers.ts'
@@ -47,8 +48,9 @@ export function settleLinks(state: TrackerState): void {
 export function enterRoom(state: TrackerState, at: At, channel: Channel, room: string): void {
   if (!isUp(channel)) return
   const members = meet(state, channel, room)
-  const parties = [...members].flatMap((id) => channelOf(state, id) ?? []).filter((one) => !isVirtual(one))
-  if (parties.length < 2) return
+  const present = [...members].flatMap((id) => channelOf(state, id) ?? [])
+  const parties = new Set(present.flatMap((one) => (isVirtual(one) ? (partyFor(state, one) ?? []) : one)))
+  if (parties.size < 2) return
   for (const party of parties) {
     const call = callOf(state, party)
     if (call === undefined) continue

@@ -1,4 +1,5 @@
 import { callOf, channelOf, channelsOf, heardBy } from './calls.ts'
+import { newDial } from './new-state.ts'
 import type { Channel, Dial, TrackerState } from './state.ts'
 import { isVirtual } from './state.ts'
 
@@ -11,6 +12,12 @@ type Origin =
   | { kind: 'unknown' }
 
 const MAX_NESTING = 16
+
+/** Returns the party for whom a channel is where it is: itself, or who is behind it where it is virtual; none while it asks somebody. */
+export function partyFor(state: TrackerState, channel: Channel): Channel | undefined {
+  const origin = originOf(state, newDial(channel.id, null, state.nowUs))
+  return origin.kind === 'party' && !origin.consulting ? origin.channel : undefined
+}
 
 export function originOf(state: TrackerState, dial: Dial): Origin {
   if (dial.source === null) return { kind: 'nobody' }

@@ -148,7 +148,9 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
       known.unanswered = []
       return []
     case 'QUEUESTATUS':
-      return value === '' ? [] : [{ kind: 'queue_left', id, result: value === 'TIMEOUT' ? 'timeout' : 'other' }]
+      return value === ''
+        ? []
+        : [{ kind: 'queue_left', id, queue: null, result: value === 'TIMEOUT' ? 'timeout' : 'other' }]
     case 'MIXMONITOR_FILENAME':
       if (known !== undefined) known.path = value
       return [{ kind: 'recording_path', id, path: value }]
@@ -172,6 +174,8 @@ function bridgeEnter(_context: AmiContext, frame: AmiFrame, id: string): Channel
 
 /** A number from 1 on that is no telephone number. */
 const countOf = (text: string): number | null => (/^[1-9]\d{0,5}$/.test(text) ? Number(text) : null)
+
+const queueOf = (frame: AmiFrame): string | null => cleanText(frame.get('Queue'))
 
 const success = (frame: AmiFrame): boolean => frame.get('Result') === 'Success'
 const idOrNull = (id: string): string | null => (id === '' ? null : id)
@@ -261,12 +265,12 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
     {
       kind: 'queue_joined',
       id,
-      queue: cleanText(frame.get('Queue')) ?? '',
+      queue: queueOf(frame) ?? '',
       position: countOf(frame.get('Position')),
     },
   ],
-  QueueCallerLeave: (_context, _frame, id) => [{ kind: 'queue_left', id, result: null }],
-  QueueCallerAbandon: (_context, _frame, id) => [{ kind: 'queue_left', id, result: 'abandoned' }],
+  QueueCallerLeave: (_context, frame, id) => [{ kind: 'queue_left', id, queue: queueOf(frame), result: null }],
+  QueueCallerAbandon: (_context, frame, id) => [{ kind: 'queue_left', id, queue: queueOf(frame), result: 'abandoned' }],
   AgentCalled: (_context, frame) => [
     { kind: 'member', dest: frame.get('DestUniqueid'), name: cleanText(frame.get('MemberName')) },
   ],

@@ -10,12 +10,13 @@ import type { EslEvent } from './event.ts'
 export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[] {
   const id = event.get('CC-Member-Session-UUID')
   const agent = event.get('CC-Agent')
+  const queue = cleanText(event.get('CC-Queue'))
   if (id === '') return []
   switch (event.get('CC-Action')) {
     case 'member-queue-start':
-      return [{ kind: 'queue_joined', id, queue: cleanText(event.get('CC-Queue')) ?? '', position: null }]
+      return [{ kind: 'queue_joined', id, queue: queue ?? '', position: null }]
     case 'member-queue-end':
-      return [{ kind: 'queue_left', id, result: leaving(event) }]
+      return [{ kind: 'queue_left', id, queue, result: leaving(event) }]
     case 'agent-offering':
       context.offers.set(`${id} ${agent}`, agent)
       return []
@@ -56,9 +57,9 @@ export function fifo(event: EslEvent): ChannelSignal[] {
     case 'push':
       return [{ kind: 'queue_joined', id, queue, position: null }]
     case 'abort':
-      return [{ kind: 'queue_left', id, result: 'abandoned' }]
+      return [{ kind: 'queue_left', id, queue, result: 'abandoned' }]
     case 'timeout':
-      return [{ kind: 'queue_left', id, result: 'timeout' }]
+      return [{ kind: 'queue_left', id, queue, result: 'timeout' }]
     default:
       return []
   }
