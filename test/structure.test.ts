@@ -35,7 +35,7 @@ const MAY_BE_LONG = /(^|\/)(schema|model|records|feed|dispatcher)\.ts$/
 const MAX_LINES = 300
 
 const PURE =
-  /^(lib\/(fault|net|time|pbx-url|masks?)|.*\/(decoder|signals?|tracker|event|schedule|lanes|signature|list-etag|event-kinds|call-enums))\.ts$/
+  /^(lib\/(fault|net|time|pbx-url|masks?)|.*\/(decoder|signals?|shape|endpoint-classifier|endpoints|tracker|event|schedule|lanes|signature|list-etag|event-kinds|call-enums))\.ts$/
 const IMPURE =
   /\b(Date\.now|Math\.random|randomUUID\w*|performance\.now|setTimeout|setInterval|process\.\w|from 'node:(fs|net|dns|http|tls))/
 /** The defaults that are handed to pure code: the clock, and what makes a new secret. */

@@ -1,5 +1,5 @@
 import type { ChannelSignal } from '../../calls/signal.ts'
-import type { Naming } from '../naming.ts'
+import type { Endpoints } from '../endpoints.ts'
 import { cleanText } from '../text.ts'
 
 /** What is kept of the channels of one connection between events. */
@@ -30,7 +30,7 @@ export type AmiContext = {
   readonly channels: Map<string, Known>
   /** First halves of Local channels whose second is awaited, by their common name. */
   readonly halves: Map<string, string>
-  readonly naming: Naming
+  readonly endpoints: Endpoints
   readonly variables: ReadonlySet<string>
   /** What was passed on of a channel's variables. */
   readonly told: Map<string, string>

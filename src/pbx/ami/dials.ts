@@ -10,9 +10,9 @@ import type { AmiFrame } from './frame.ts'
 export function dialBegin(context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
   const dest = frame.get('DestUniqueid')
   const name = frame.get('DestChannel')
-  const { technology, name: endpoint } = endpointOf(name)
+  const { technology, endpoint } = endpointOf(name)
   const known = context.channels.get(dest)
-  const dialString = readDialString(frame.get('DialString'), technology)
+  const { sent, uri } = readDialString(frame.get('DialString'), technology)
   const caller = context.channels.get(source)
   if (!name.startsWith('Local/')) caller?.begun.add(endpoint)
   const shown = cleanText(frame.get('DestConnectedLineNum')) ?? cleanText(frame.get('DestCallerIDNum'))
@@ -24,7 +24,7 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
       dest,
       endpoint: name.startsWith('Local/')
         ? { kind: 'virtual', number: null, name: null }
-        : context.naming.callee(endpoint, dialString.sent, known?.number ?? '', known?.display ?? ''),
+        : context.endpoints.callee(endpoint, { sent, uri, number: known?.number ?? '', display: known?.display ?? '' }),
       shown,
     },
   ]
@@ -62,14 +62,14 @@ function unreachedTargets(context: AmiContext, known: Known, id: string, status:
     .map((target) => readDialString(target, target.slice(0, target.indexOf('/'))))
   known.targets = []
   // After a transfer a Newexten may still show the Dial before: what was rung then is none of its targets.
-  const isOther = [...known.begun].some((name) => !targets.some((target) => target.name === name))
+  const isOther = [...known.begun].some((begun) => !targets.some((target) => target.endpoint === begun))
   if (isOther || (known.begun.size === 0 && !FAILED.has(status))) return []
   return targets
-    .filter((target) => !known.begun.has(target.name))
-    .map(({ name, sent }) => ({
+    .filter((target) => !known.begun.has(target.endpoint))
+    .map(({ endpoint, sent, uri }) => ({
       kind: 'dial_failed',
       source: id,
-      endpoint: context.naming.named(name, sent),
+      endpoint: context.endpoints.named(endpoint, uri ? null : sent),
       result: status === 'CONGESTION' ? 'congestion' : 'unavailable',
     }))
 }

@@ -1,24 +1,38 @@
 /** What app_dial and app_queue are told to ring: `PJSIP/101`, `15551234567@trunk`, `SIP/trunk/1555`, `Local/102@ctx/n`. */
 
-/** A channel's technology and endpoint: `PJSIP/trunk-000000f6` is `PJSIP`, `trunk`. */
-export function endpointOf(channel: string): { technology: string; name: string } {
+/** A channel's technology and its endpoint with it: `PJSIP/trunk-000000f6` is `PJSIP`, `PJSIP/trunk`. */
+export function endpointOf(channel: string): { technology: string; endpoint: string } {
   const slash = channel.indexOf('/')
+  const technology = channel.slice(0, slash)
   const rest = channel.slice(slash + 1)
   const dash = rest.lastIndexOf('-')
-  return { technology: channel.slice(0, slash), name: dash < 0 ? rest : rest.slice(0, dash) }
+  const name = dash < 0 ? rest : rest.slice(0, dash)
+  // `DAHDI/i1/5551234-1`: the number of the other party is no part of the line's name.
+  return { technology, endpoint: `${technology}/${name.split('/')[0] ?? name}` }
 }
 
 /** What is dialled: an endpoint, and the number sent to it (`null` if the endpoint alone is rung). */
-export function readDialString(dialString: string, technology: string): { name: string; sent: string | null } {
+export type Dialled = {
+  /** With its technology. */
+  readonly endpoint: string
+  readonly sent: string | null
+  /** `sent` is the user part of a URI: it may be the phone's own. */
+  readonly uri: boolean
+}
+
+export function readDialString(dialString: string, technology: string): Dialled {
   const text = dialString.startsWith(`${technology}/`) ? dialString.slice(technology.length + 1) : dialString
   const slash = text.indexOf('/')
   const head = slash < 0 ? text : text.slice(0, slash)
   const tail = slash < 0 ? '' : text.slice(slash + 1)
   const at = head.indexOf('@')
-  if (at >= 0) return { name: head.slice(at + 1), sent: head.slice(0, at) }
-  // `101/sip:101@192.0.2.1:5060` rings one contact of a phone; `trunk/15551234567` sends a number.
-  if (tail === '' || /^sips?:/.test(tail) || tail.includes('@')) return { name: head, sent: null }
-  return { name: head, sent: tail.split('/')[0] ?? tail }
+  const endpoint = (name: string): string => `${technology}/${name}`
+  if (at >= 0) return { endpoint: endpoint(head.slice(at + 1)), sent: head.slice(0, at), uri: false }
+  // `101/sip:101@192.0.2.1:5060` rings one contact of a phone, `trunk/sip:15551234567@192.0.2.1` and `trunk/15551234567` send a number.
+  const user = /^(?:sips?:)?([^@/;:]*)@/.exec(tail)?.[1]
+  if (user !== undefined) return { endpoint: endpoint(head), sent: user, uri: true }
+  if (tail === '' || /^sips?:/.test(tail)) return { endpoint: endpoint(head), sent: null, uri: false }
+  return { endpoint: endpoint(head), sent: tail.split('/')[0] ?? tail, uri: false }
 }
 
 /** The first argument of Dial: what is rung at the same time. */

@@ -1,4 +1,5 @@
 import type { ListedChannel } from '../../calls/signal.ts'
+import { bareName, isShortNumber } from '../endpoint-classifier.ts'
 import type { AmiContext } from './context.ts'
 import { endpointOf } from './dialstring.ts'
 import type { AmiFrame } from './frame.ts'
@@ -33,7 +34,7 @@ function listedChannel(context: AmiContext, id: string, rows: readonly AmiFrame[
   const state = get('ChannelState')
   const number = get('CallerIDNum')
   const display = get('CallerIDName')
-  const { name: endpoint } = endpointOf(name)
+  const { endpoint } = endpointOf(name)
   const linkedId = get('Linkedid')
   const exten = get('DNID', 'Exten')
   if (!context.channels.has(id)) {
@@ -52,15 +53,15 @@ function listedChannel(context: AmiContext, id: string, rows: readonly AmiFrame[
       rang: false,
     })
   }
-  const known = callee && !/^\d{2,6}$/.test(endpoint) && !/^\d{2,6}$/.test(number)
+  const isNamedByNumber = isShortNumber(bareName(endpoint)) || isShortNumber(number)
   return {
     id,
     linkedId: linkedId === '' ? null : linkedId,
     endpoint: local
       ? { kind: 'virtual', number: null, name: null }
-      : known
-        ? context.naming.callee(endpoint, number, number, display)
-        : context.naming.caller(endpoint, number, display),
+      : callee && !isNamedByNumber
+        ? context.endpoints.named(endpoint, number)
+        : context.endpoints.caller(endpoint, { number, display, context: '' }),
     dialled: callee ? null : exten,
     callee,
     source: null,

@@ -29,7 +29,11 @@ export function newchannel(context: AmiContext, frame: AmiFrame, id: string): Ch
   context.channels.set(id, known)
   const endpoint = local
     ? ({ kind: 'virtual', number: null, name: null } as const)
-    : context.naming.caller(endpointOf(name).name, known.number, known.display)
+    : context.endpoints.caller(endpointOf(name).endpoint, {
+        number: known.number,
+        display: known.display,
+        context: frame.get('Context'),
+      })
   const channel: ChannelSignal = {
     kind: 'channel',
     id,

@@ -1,7 +1,7 @@
 import type { ChannelSignal } from '../../calls/signal.ts'
 import { cleanText } from '../text.ts'
 import type { AmiContext } from './context.ts'
-import { endpointOf } from './dialstring.ts'
+import { endpointOf, readDialString } from './dialstring.ts'
 import type { AmiFrame } from './frame.ts'
 
 /** A call that is parked: by a transfer, by a feature code, or by the dialplan (then the parker is the parked channel itself). */
@@ -13,14 +13,14 @@ export function parkedCall(context: AmiContext, frame: AmiFrame): ChannelSignal[
   if (sentTo !== undefined) context.lots.set(lot, sentTo)
   context.sentTo.delete(id)
   const parker = frame.get('ParkerDialString')
-  const { name } = endpointOf(parker)
-  const isItself = endpointOf(frame.get('ParkeeChannel')).name === name
+  const { endpoint } = readDialString(parker, parker.slice(0, Math.max(0, parker.indexOf('/'))))
+  const isItself = endpointOf(frame.get('ParkeeChannel')).endpoint === endpoint
   return [
     {
       kind: 'parked',
       id,
       slot: cleanText(slot) ?? '',
-      parker: parker === '' || isItself ? null : context.naming.named(name, null),
+      parker: parker === '' || isItself ? null : context.endpoints.named(endpoint, null),
       to: cleanText(context.lots.get(lot) ?? lotOf(slot)) ?? '',
     },
   ]

@@ -1,5 +1,5 @@
 import type { At, ChannelSignal, Signal, Translator } from '../../calls/signal.ts'
-import { createNaming } from '../naming.ts'
+import { createEndpoints } from '../endpoints.ts'
 import { createStamps } from '../stamps.ts'
 import { cleanText } from '../text.ts'
 import { endOf } from './causes.ts'
@@ -24,14 +24,14 @@ export type AmiOptions = {
 
 type Handler = (context: AmiContext, frame: AmiFrame, id: string) => ChannelSignal[]
 
-export function createAmiSignals(options: AmiOptions): Translator<AmiFrame> {
+export function createAmiSignals(options: AmiOptions, endpoints = createEndpoints(options)): Translator<AmiFrame> {
   const stamps = createStamps()
   const context: AmiContext = {
     channels: new Map(),
     lots: new Map(),
     sentTo: new Map(),
     halves: new Map(),
-    naming: createNaming(options),
+    endpoints,
     variables: new Set(options.variables),
     told: new Map(),
   }

@@ -45,7 +45,12 @@ function unreachedAgent(context: EslContext, event: EslEvent, source: string, ag
   if (!context.offers.delete(`${source} ${agent}`)) return []
   const cause = event.get('CC-Hangup-Cause')
   return [
-    { kind: 'dial_failed', source, endpoint: context.naming.named(userOf(agent), null), result: resultOfCause(cause) },
+    {
+      kind: 'dial_failed',
+      source,
+      endpoint: context.endpoints.named(userOf(agent), null),
+      result: resultOfCause(cause),
+    },
   ]
 }
 

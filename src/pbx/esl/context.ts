@@ -1,4 +1,4 @@
-import type { Naming } from '../naming.ts'
+import type { Endpoints } from '../endpoints.ts'
 import type { EslEvent } from './event.ts'
 
 /** What is kept of the legs of one connection between events. */
@@ -38,7 +38,7 @@ export type Leg = {
 
 export type EslContext = {
   readonly legs: Map<string, Leg>
-  readonly naming: Naming
+  readonly endpoints: Endpoints
   readonly variables: readonly string[]
   /** What was passed on of a leg's variables. */
   readonly told: Map<string, string>

@@ -1,4 +1,5 @@
 import type { ChannelSignal, Endpoint } from '../../calls/signal.ts'
+import { isShortNumber, kindOfContext } from '../endpoint-classifier.ts'
 import { cleanText } from '../text.ts'
 import { addLeg, type EslContext, type Leg, userOf, variableOf } from './context.ts'
 import type { EslEvent } from './event.ts'
@@ -89,19 +90,37 @@ function endpointOf(context: EslContext, event: EslEvent, virtual: boolean, outb
     const caller = event.get('Caller-Orig-Caller-ID-Number') || event.get('Caller-Caller-ID-Number')
     const name = event.get('Caller-Orig-Caller-ID-Name') || event.get('Caller-Caller-ID-Name')
     const display = name === caller ? '' : name
-    return context.naming.caller(user || variableOf(event, 'sip_gateway') || profile, caller, display, user !== '')
+    const place = event.get('Caller-Context')
+    const shown = { number: caller, display, context: place }
+    if (user !== '') return context.endpoints.caller(user, { ...shown, user: true })
+    const letIn = variableOf(event, 'sip_gateway') === '' && isLetIn(context, caller, { profile, place })
+    return context.endpoints.caller(letIn ? caller : variableOf(event, 'sip_gateway') || profile, shown)
   }
   const user = variableOf(event, 'dialed_user') || userOf(event.get('Channel-Presence-ID'))
   const display = event.get('Caller-Callee-ID-Name')
   // What FreeSWITCH calls a party that it knows no name of.
   const shown = display === 'Outbound Call' || display === number ? '' : display
-  if (gateway !== '') return context.naming.callee(gateway, number, '', '')
-  if (user !== '' && variableOf(event, 'dialed_user') !== '') return context.naming.callee(user, null, number, shown)
-  // Dialled by its address alone (a redirected call): a short number is one of the PBX's own.
-  return context.naming.callee(
-    /^\d{2,6}$/.test(number) ? number : profile,
-    /^\d{2,6}$/.test(number) ? null : number,
-    number,
-    shown,
-  )
+  if (gateway !== '') return context.endpoints.callee(gateway, { sent: number, number: '', display: '' })
+  const isUser = user !== '' && variableOf(event, 'dialed_user') !== ''
+  if (isUser) return context.endpoints.callee(user, { sent: null, number, display: shown })
+  // Dialled by its address alone (a redirected call).
+  return isOwn(context, number, profile)
+    ? context.endpoints.callee(number, { sent: null, number, display: shown })
+    : context.endpoints.callee(profile, { sent: number, number, display: shown })
+}
+
+/** A short number is one of the PBX's own, unless it goes out by where trunks are. */
+export function isOwn({ endpoints }: EslContext, number: string, profile: string): boolean {
+  if (endpoints.isExtension(number)) return true
+  return isShortNumber(number) && endpoints.kindOf(profile) !== 'trunk'
+}
+
+/** A phone that need not log in: FreeSWITCH knows it by its address, and we by its number and the context that it calls in. */
+function isLetIn(
+  { endpoints }: EslContext,
+  number: string,
+  { profile, place }: { readonly profile: string; readonly place: string },
+): boolean {
+  if (kindOfContext(place) === 'trunk' || endpoints.kindOf(profile) === 'trunk') return false
+  return endpoints.isExtension(number) || (isShortNumber(number) && kindOfContext(place) === 'extension')
 }

@@ -1,6 +1,7 @@
 import type { Endpoint, ListedChannel } from '../../calls/signal.ts'
 import { SECOND } from '../../lib/time.ts'
 import { addLeg, type EslContext, userOf } from './context.ts'
+import { isOwn } from './create.ts'
 import type { EslFrame } from './decoder.ts'
 
 /**
@@ -119,10 +120,11 @@ function endpointOf(context: EslContext, row: Row, outbound: boolean): Endpoint 
   const presence = userOf(row.presence_id ?? '')
   if (outbound) {
     const number = row.initial_dest || row.dest || ''
-    const isUser = presence !== '' || /^\d{2,6}$/.test(number)
-    return context.naming.callee(isUser ? presence || number : profile, isUser ? null : number, number, '')
+    const isUser = presence !== '' || isOwn(context, number, profile)
+    return context.endpoints.named(isUser ? presence || number : profile, isUser ? null : number)
   }
   const number = row.initial_cid_num || row.cid_num || userOf(address)
   const name = row.initial_cid_name || row.cid_name || ''
-  return context.naming.caller(presence || profile, number, name === number ? '' : name, presence !== '')
+  const shown = { number, display: name === number ? '' : name, context: row.initial_context ?? row.context ?? '' }
+  return context.endpoints.caller(presence || profile, { ...shown, user: presence !== '' })
 }

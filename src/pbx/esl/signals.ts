@@ -1,5 +1,5 @@
 import type { At, ChannelSignal, Signal, Translator } from '../../calls/signal.ts'
-import { createNaming } from '../naming.ts'
+import { createEndpoints } from '../endpoints.ts'
 import { createStamps } from '../stamps.ts'
 import { cleanText } from '../text.ts'
 import { answered, bridge, transfersOf, unbridge } from './bridges.ts'
@@ -19,11 +19,11 @@ export type EslOptions = {
   readonly variables: readonly string[]
 }
 
-export function createEslSignals(options: EslOptions): Translator<EslFrame> {
+export function createEslSignals(options: EslOptions, endpoints = createEndpoints(options)): Translator<EslFrame> {
   const stamps = createStamps()
   const context: EslContext = {
     legs: new Map(),
-    naming: createNaming(options),
+    endpoints,
     variables: options.variables,
     told: new Map(),
     offers: new Map(),
@@ -107,7 +107,7 @@ function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
     {
       kind: 'dial_failed',
       source: leg.id,
-      endpoint: context.naming.named(user, null),
+      endpoint: context.endpoints.named(user, null),
       result: resultOfCause(disposition),
     },
   ]

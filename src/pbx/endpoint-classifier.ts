@@ -1,0 +1,135 @@
+/**
+ * Tells phones from trunks. PBXs do not say which is which, and to take one for the other turns every one of its calls round; so each
+ * kind of evidence has a rank, the best of them decides, and what a single call shows never overturns what the configuration says.
+ */
+
+export type EndpointKind = 'extension' | 'trunk'
+
+/** What the PBX's configuration says of an endpoint, as far as we may ask for it. */
+export type Configured = {
+  /** It registers with a provider, or is a gateway. */
+  readonly registers?: boolean
+  /** The PBX lists it as one of its own. */
+  readonly listed?: Listed
+  /** How the dialplan dials it; if it does both, with a number. */
+  readonly dialled?: 'with_number' | 'alone'
+  /** The context that its calls begin in. */
+  readonly context?: string
+  /** Its extension, and whose it is. */
+  readonly number?: string
+  readonly name?: string
+}
+
+export type Listed = 'hint' | 'mailbox' | 'seat' | 'directory' | 'registration'
+
+/** What calls have shown of it. */
+export type Seen = {
+  /** The context that its own channels begin in. */
+  readonly context?: string
+  /** It was dialled with a number behind it, or it logged in as a user of the PBX. The first of them stays. */
+  readonly proof?: 'with_number' | 'login'
+  /** It was dialled with no number behind it. */
+  readonly alone?: boolean
+  /** Its own short number, where its name is none. */
+  readonly number?: string
+}
+
+/** Who uses a context, of those whose kind does not come from contexts. */
+export type ContextUse = { readonly extensions: number; readonly trunks: number }
+
+/** Patterns of names, with or without the technology: `*` stands for anything. */
+export type Settings = { readonly trunks: readonly string[]; readonly extensions: readonly string[] }
+
+/** What is known beside the endpoint itself. */
+export type Surroundings = {
+  readonly settings: Settings
+  readonly usersOf: (context: string) => ContextUse
+  /** The PBX lists its extensions, and some have called or been called: a context that none of them uses says something. */
+  readonly knowsExtensions: boolean
+}
+
+/** Why an endpoint is what it is, best evidence first. */
+export type Reason =
+  | 'setting'
+  | 'registers'
+  | Listed
+  | 'dialplan_number'
+  | 'call_number'
+  | 'login'
+  | 'context'
+  | 'dialplan_alone'
+  | 'context_shared'
+  | 'call_alone'
+  | 'numeric_name'
+  | 'none'
+
+/** `null`: nothing tells. */
+export type Verdict = { readonly kind: EndpointKind | null; readonly reason: Reason }
+
+const UNDECIDED: Verdict = { kind: null, reason: 'none' }
+const extension = (reason: Reason): Verdict => ({ kind: 'extension', reason })
+const trunk = (reason: Reason): Verdict => ({ kind: 'trunk', reason })
+
+/** Returns what the settings and the configuration say, or calls have proved: what does not depend on other endpoints. */
+export function classifyAlone(name: string, configured: Configured, seen: Seen, settings: Settings): Verdict {
+  const set = bySetting(name, configured.number ?? seen.number ?? '', settings)
+  if (set !== null) return { kind: set, reason: 'setting' }
+  if (configured.registers === true) return trunk('registers')
+  if (configured.listed !== undefined) return extension(configured.listed)
+  if (configured.dialled === 'with_number') return trunk('dialplan_number')
+  if (seen.proof === 'login') return extension('login')
+  if (seen.proof === 'with_number') return trunk('call_number')
+  return UNDECIDED
+}
+
+/** Returns what an endpoint is, from all that is known. */
+export function classify(name: string, configured: Configured, seen: Seen, around: Surroundings): Verdict {
+  const sure = classifyAlone(name, configured, seen, around.settings)
+  if (sure.kind !== null) return sure
+  const context = configured.context ?? seen.context ?? ''
+  const named = kindOfContext(context)
+  if (named !== null) return { kind: named, reason: 'context' }
+  if (configured.dialled === 'alone') return extension('dialplan_alone')
+  const users = around.usersOf(context)
+  if (context !== '' && users.extensions > 0 && users.trunks === 0) return extension('context_shared')
+  if (context !== '' && users.extensions === 0 && around.knowsExtensions) return trunk('context_shared')
+  if (seen.alone === true) return extension('call_alone')
+  return isShortNumber(bareName(name)) ? extension('numeric_name') : UNDECIDED
+}
+
+/** Returns the kind that the operator gives an endpoint; who names the extensions alone means that the rest are trunks. */
+export function bySetting(name: string, number: string, { trunks, extensions }: Settings): EndpointKind | null {
+  const isNamed = (pattern: string): boolean => matches(pattern, name) || matches(pattern, bareName(name))
+  if (trunks.some(isNamed)) return 'trunk'
+  if (extensions.some((pattern) => isNamed(pattern) || matches(pattern, number))) return 'extension'
+  return extensions.length > 0 && trunks.length === 0 ? 'trunk' : null
+}
+
+/** As FreePBX, its kin and most handbooks call contexts. Others (`default`) may be anybody's. */
+const OUTSIDE =
+  /^(from-|incoming-|inbound-)?(trunks?|pstn|did|external|outside|providers?|zaptel|dahdi|analog|isdn|sip-external|incoming|inbound|public)\b/i
+const INSIDE = /^(from-|local-|outgoing-)?(internal|inside|phones?|extensions?|users?)\b/i
+
+/** Returns whose context this is by its name, `null` if that does not tell. */
+export function kindOfContext(context: string): EndpointKind | null {
+  if (INSIDE.test(context)) return 'extension'
+  return OUTSIDE.test(context) ? 'trunk' : null
+}
+
+/** Returns whether a text is a number as extensions have it. It proves nothing of who calls with it. */
+export const isShortNumber = (text: string): boolean => /^\d{2,6}$/.test(text)
+
+/** Returns an endpoint's name without its technology: `101` of `PJSIP/101`. */
+export const bareName = (name: string): string => name.slice(name.indexOf('/') + 1)
+
+const patterns = new Map<string, RegExp>()
+
+function matches(pattern: string, text: string): boolean {
+  let regex = patterns.get(pattern)
+  if (regex === undefined) {
+    const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
+    regex = new RegExp(`^${parts.join('.*')}$`)
+    patterns.set(pattern, regex)
+  }
+  return regex.test(text)
+}

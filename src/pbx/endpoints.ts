@@ -1,0 +1,214 @@
+import type { Endpoint } from '../calls/signal.ts'
+import {
+  bareName,
+  bySetting,
+  type Configured,
+  type ContextUse,
+  classify,
+  classifyAlone,
+  type EndpointKind,
+  isShortNumber,
+  type Seen,
+  type Settings,
+  type Verdict,
+} from './endpoint-classifier.ts'
+import { cleanText } from './text.ts'
+
+/** What the PBX's configuration says, as far as its user may ask: in place of all that it said before. */
+export type Inventory = {
+  /** By name, with the technology where the PBX has such: `PJSIP/101`. */
+  readonly endpoints: Readonly<Record<string, Configured>>
+  /** Full names by the number of their mailbox. */
+  readonly mailboxes: Readonly<Record<string, string>>
+}
+
+/** What survives a restart. It is plain data. */
+export type EndpointMemory = { readonly inventory: Inventory | null; readonly seen: Readonly<Record<string, Seen>> }
+
+/** An endpoint for people to see. */
+export type KnownEndpoint = {
+  readonly name: string
+  readonly number: string | null
+  readonly display: string | null
+} & Verdict
+
+/** What a channel shows of the one behind it. */
+export type Caller = {
+  readonly number: string
+  readonly display: string
+  /** Where its own calls begin; `''` if that is not known. */
+  readonly context: string
+  /** It logged in as a user of the PBX. */
+  readonly user?: boolean
+}
+
+/** What a dial shows of whom it is for. */
+export type Callee = {
+  /** The number that goes with the dial; `null` where the endpoint alone is dialled. */
+  readonly sent: string | null
+  /** It was dialled as a URI: `sent` is its user part, which a phone has too. */
+  readonly uri?: boolean
+  readonly number: string
+  readonly display: string
+  readonly context?: string
+}
+
+/** The endpoints of one PBX: what its configuration says of them, what calls have shown, and what they therefore are. */
+export type Endpoints = {
+  caller(name: string, caller: Caller): Endpoint
+  callee(name: string, callee: Callee): Endpoint
+  /** What a dialplan names, without a channel for it. */
+  named(name: string, sent: string | null): Endpoint
+  /** Returns what an endpoint is, `null` if nothing tells. */
+  kindOf(name: string): EndpointKind | null
+  /** Returns whether a number is known to be one of the PBX's own extensions. */
+  isExtension(number: string): boolean
+  configure(inventory: Inventory): void
+  /** Returns whether the PBX has ever said what is configured. */
+  isConfigured(): boolean
+  /** Returns all that are known, in the order of their names. */
+  list(): KnownEndpoint[]
+  memory(): EndpointMemory
+  /** Returns how often what should survive has changed. */
+  version(): number
+}
+
+/** More endpoints than any PBX has that configuration does not name: channel names may hold numbers that callers choose. */
+const MAX_SEEN = 10_000
+const NOTHING: Configured = {}
+const UNSEEN: Seen = {}
+
+export function createEndpoints(settings: Settings, memory?: EndpointMemory): Endpoints {
+  let inventory = indexed(memory?.inventory ?? null)
+  const seen = new Map<string, Seen>(Object.entries(memory?.seen ?? {}))
+  let version = 0
+  let contexts = newContextCount()
+
+  const configuredOf = (name: string): Configured => {
+    const configured = inventory.endpoints.get(name) ?? NOTHING
+    const fullName = inventory.mailboxes.get(configured.number ?? bareName(name))
+    if (fullName === undefined) return configured
+    return { ...configured, listed: configured.listed ?? 'mailbox', name: configured.name ?? fullName }
+  }
+  const note = (name: string, change: Seen): void => {
+    const known = seen.get(name) ?? UNSEEN
+    const next = { ...known, ...change }
+    // What a call proved stays proved.
+    if (known.proof !== undefined) next.proof = known.proof
+    if (isSame(known, next)) return
+    contexts.add(known, surely(name, known), -1)
+    seen.delete(name)
+    seen.set(name, next)
+    contexts.add(next, surely(name, next), 1)
+    if (seen.size > MAX_SEEN) forgetOldest()
+    version += 1
+  }
+  const forgetOldest = (): void => {
+    const [oldest] = seen
+    if (oldest === undefined) return
+    contexts.add(oldest[1], surely(...oldest), -1)
+    seen.delete(oldest[0])
+  }
+  const surely = (name: string, what: Seen): Verdict => classifyAlone(name, configuredOf(name), what, settings)
+  const recount = (): void => {
+    contexts = newContextCount()
+    for (const [name, what] of seen) contexts.add(what, surely(name, what), 1)
+  }
+  const around = {
+    settings,
+    usersOf: (context: string) => contexts.usersOf(context),
+    get knowsExtensions() {
+      return inventory.numbers.size > 0 && contexts.anyExtension()
+    },
+  }
+  const verdictOf = (name: string): Verdict => classify(name, configuredOf(name), seen.get(name) ?? UNSEEN, around)
+
+  recount()
+  function extension(name: string, number: string, display: string): Endpoint {
+    const configured = configuredOf(name)
+    const bare = bareName(name)
+    if (!isShortNumber(bare) && isShortNumber(number)) note(name, { number })
+    const own = configured.number ?? (isShortNumber(bare) ? bare : (seen.get(name)?.number ?? bare))
+    return { kind: 'extension', number: cleanText(own), name: cleanText(display) ?? cleanText(configured.name ?? '') }
+  }
+
+  return {
+    caller(name, { number, display, context, user }) {
+      if (context !== '') note(name, { context })
+      if (user === true) note(name, { proof: 'login' })
+      const kind = bySetting(name, number, settings) ?? verdictOf(name).kind
+      if (kind === 'extension' || (kind === null && bareName(name) === number)) return extension(name, number, display)
+      const outside = cleanText(number)
+      return { kind: 'external', number: outside, name: outside === null ? null : cleanText(display) }
+    },
+    callee(name, { sent, uri = false, number, display, context = '' }) {
+      const behind = uri && !isSentAway(name, sent, number) ? null : sent
+      const known = seen.get(name)?.context ?? ''
+      // Where a dialled channel begins is where its endpoint's calls would.
+      if (context !== '' && known === '') note(name, { context })
+      note(name, behind === null ? { alone: true } : { proof: 'with_number' })
+      const kind = bySetting(name, number, settings) ?? verdictOf(name).kind
+      if (kind !== 'trunk') return extension(name, number, display)
+      return { kind: 'external', number: cleanText(behind ?? number), name: null }
+    },
+    named(name, sent) {
+      const kind = verdictOf(name).kind ?? (sent === null ? 'extension' : 'trunk')
+      if (kind === 'extension') return extension(name, '', '')
+      return { kind: 'external', number: cleanText(sent ?? ''), name: null }
+    },
+    kindOf: (name) => verdictOf(name).kind,
+    isExtension: (number) => inventory.numbers.has(number),
+    configure(now) {
+      inventory = indexed(now)
+      version += 1
+      recount()
+    },
+    isConfigured: () => inventory.source !== null,
+    list() {
+      const names = new Set([...inventory.endpoints.keys(), ...seen.keys()])
+      return [...names].toSorted().map((name) => {
+        const { number, name: display } = configuredOf(name)
+        const own = number ?? seen.get(name)?.number ?? (isShortNumber(bareName(name)) ? bareName(name) : null)
+        return { name, number: own, display: cleanText(display ?? ''), ...verdictOf(name) }
+      })
+    },
+    memory: () => ({ inventory: inventory.source, seen: Object.fromEntries(seen) }),
+    version: () => version,
+  }
+}
+
+/** Counts who uses which context, of those whose kind does not come from contexts. */
+function newContextCount() {
+  const uses = new Map<string, { extensions: number; trunks: number }>()
+  let extensions = 0
+  return {
+    /** `by`: 1 for one that comes, -1 for one that goes. */
+    add({ context = '' }: Seen, { kind }: Verdict, by: 1 | -1): void {
+      if (context === '' || kind === null) return
+      const use = uses.get(context) ?? { extensions: 0, trunks: 0 }
+      use[kind === 'extension' ? 'extensions' : 'trunks'] += by
+      if (kind === 'extension') extensions += by
+      if (use.extensions + use.trunks === 0) uses.delete(context)
+      else uses.set(context, use)
+    },
+    usersOf: (context: string): ContextUse => uses.get(context) ?? { extensions: 0, trunks: 0 },
+    anyExtension: () => extensions > 0,
+  }
+}
+
+function indexed(source: Inventory | null) {
+  const endpoints = new Map(Object.entries(source?.endpoints ?? {}))
+  const numbers = new Set(
+    [...endpoints].flatMap(([name, { listed, number }]) => (listed === undefined ? [] : (number ?? bareName(name)))),
+  )
+  const mailboxes = new Map(Object.entries(source?.mailboxes ?? {}))
+  return { source, endpoints, mailboxes, numbers }
+}
+
+const isSame = (one: Seen, other: Seen): boolean =>
+  one.context === other.context && one.proof === other.proof && one.alone === other.alone && one.number === other.number
+
+/** The user part of a URI is a number that is sent on, unless it is the phone's own: its name, its number, or what it made up. */
+function isSentAway(name: string, user: string | null, number: string): boolean {
+  return user !== null && user !== bareName(name) && user !== number && /^\+?\d{7,}$/.test(user)
+}
