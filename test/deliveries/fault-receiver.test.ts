@@ -15,12 +15,22 @@ const REFUSALS: readonly Answer[] = [
   () => Response.redirect('http://127.0.0.1:1/'),
 ]
 
-async function refuse({ answerWith, take }: Taking): Promise<void> {
+/** As many requests as are enough to see what comes of them. */
+const ENOUGH = 8
+
+const takesAgain = async ({ taken }: Pick<Taking, 'taken'>): Promise<void> => {
+  const { length } = taken
+  await until('it takes what comes', () => taken.length >= length + ENOUGH)
+}
+
+async function refuse(receiver: Taking): Promise<void> {
+  const refused = () => receiver.received.length - receiver.taken.length
   for (const refusal of REFUSALS) {
-    answerWith(refusal)
-    await Bun.sleep(700)
-    answerWith(take)
-    await Bun.sleep(500)
+    const before = refused()
+    receiver.answerWith(refusal)
+    await until('some are refused', () => refused() >= before + ENOUGH)
+    receiver.answerWith(receiver.take)
+    await takesAgain(receiver)
   }
 }
 
@@ -37,14 +47,15 @@ const isDown = (app: RunningApp, url: string): boolean =>
     .split('\n')
     .some((line) => line.includes('webhook is down') && line.includes(url))
 
-async function reset({ reset: end, resets }: Awaited<ReturnType<typeof startResetting>>): Promise<void> {
+type Resetting = Awaited<ReturnType<typeof startResetting>>
+
+async function reset({ reset: end, resets }: Resetting, behind: Taking): Promise<void> {
   for (const how of ['request', 'answer', 'request', 'answer'] as const) {
     const before = resets()
     end(how)
-    await until('connections are reset', () => resets() > before)
-    await Bun.sleep(300)
+    await until('connections are reset', () => resets() >= before + ENOUGH)
     end('never')
-    await Bun.sleep(1_200)
+    await takesAgain(behind)
   }
 }
 
@@ -60,7 +71,7 @@ test('receivers that refuse, hang or reset, and come back, get all', async () =>
     const db = openDatabase(join(folder.path, 'data/hookswitch.db'))
     const load = startLoad(storeOver(db), 20)
     await until('all is well', () => [refusing, hanging, behind].every(({ taken }) => taken.length > 50))
-    await Promise.all([refuse(refusing), hang(hanging, app), reset(resetting)])
+    await Promise.all([refuse(refusing), hang(hanging, app), reset(resetting, behind)])
     await load.stop()
     const told: readonly Told[] = load.committed
     const all = () => [refusing, hanging, behind].every(({ taken }) => allArrived(told, taken))

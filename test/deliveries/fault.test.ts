@@ -87,7 +87,8 @@ describe('a full disk', () => {
         await until('writes are refused', () => load.refused() > 0)
         rmSync(filler)
         await until('it is well again', async () => (await ask(app, 'GET', '/health')).status === 200)
-        await Bun.sleep(300)
+        const { length } = load.committed
+        await until('more is told', () => load.committed.length > length)
         await load.stop()
         await until('all have arrived', () => allArrived(load.committed, idsOf(receiver.received)))
         const verdict = judge(load.committed, idsOf(receiver.received))

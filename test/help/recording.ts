@@ -6,9 +6,13 @@ export const FIXTURES = join(import.meta.dir, '..', 'fixtures')
 /** A chunk of a recording, and when it came: milliseconds from its start. */
 export type Chunk = { bytes: Uint8Array; atMs: number }
 
+/** Where `asterisk/a-inbound-answered` or `freeswitch/queue` is. */
+export const fileOf = (name: string): string =>
+  join(FIXTURES, `${name}.${name.startsWith('freeswitch') ? 'esl' : 'ami'}`)
+
 /** Reads `asterisk/a-inbound-answered` or `freeswitch/queue` with its timing: byte offset first, milliseconds last on each line. */
 export function readRecording(name: string): Chunk[] {
-  const file = join(FIXTURES, `${name}.${name.startsWith('freeswitch') ? 'esl' : 'ami'}`)
+  const file = fileOf(name)
   const bytes = readFileSync(file)
   const rows = readFileSync(file.replace(/\.\w+$/, '.timing'), 'utf8')
     .split('\n')
