@@ -48,7 +48,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     app = await startServe({
       cwd: folder.path,
       args: [
-        ...['--allow-net', 'loopback', '--retry-schedule', '1s 1s 1s 1s 1s 1s 1s 1s 1s 1s'.replaceAll(' ', ',')],
+        ...['--allow-net', 'loopback', '--retry-schedule', '1s,1s,1s,1s,1s,1s,1s,1s,1s,1h'],
         ...['--pbx', `ami://watcher:secret@127.0.0.1:${gate.port}?name=office`],
       ],
     })
@@ -170,16 +170,23 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
   test('a call shows as it moves, its caller as text, its events with their outcomes', async () => {
     const { page } = seen
     await open('#/live')
-    replay = startReplay({ files: [hostileRecording(folder.path)], speed: 1.5 })
+    // While it rings, talks, and talks to the other: until that was seen.
+    const moments = [1_500, 3_500, 6_000].map((atMs) => ({ atMs, ...Promise.withResolvers<void>() }))
+    const holds = moments.map(({ atMs, promise }) => ({ atMs, until: promise }))
+    const goOn = () => moments.shift()?.resolve()
+    replay = startReplay({ files: [hostileRecording(folder.path)], speed: 1.5, holds })
     gate.open(replay.port)
     const board = page.getByRole('region', { name: 'Active calls' })
     await board.getByText(HOSTILE_NAME).first().waitFor()
     expect(await page.locator('#x').count()).toBe(0)
     await board.getByText('ringing 101').waitFor()
+    goOn()
     await board.getByText('talking to 101').waitFor()
     expect(await accessibilityFaults(page)).toEqual([])
+    goOn()
     await board.getByText('1 transfer').waitFor()
     await board.getByText('talking to 102').waitFor()
+    goOn()
     await board.getByText('No active calls').waitFor()
     const events = page.getByRole('region', { name: 'Events' })
     await events.getByText('call saved').waitFor()
