@@ -39,9 +39,12 @@ export function startReceiver(answer: Answer = () => new Response('ok'), port = 
     answerWith(next: Answer): void {
       state.answer = next
     },
-    /** What is wrong with the signatures of what came. */
+    /** What was wrong with the signatures of what came, when it came. */
     faults: (secret: string): string[] =>
-      received.flatMap(({ headers, body }) => faultOfSigned(secret, headers, body, Date.now() / 1_000) ?? []),
+      received.flatMap(({ headers, body, atMs }) => {
+        const atS = (performance.timeOrigin + atMs) / 1_000
+        return faultOfSigned(secret, headers, body, atS) ?? []
+      }),
     stop: () => server.stop(true),
   }
 }
