@@ -2,7 +2,9 @@ import { join } from 'node:path'
 import { Elysia } from 'elysia'
 import { createAlerts } from './alerts/alerts.ts'
 import { startPbxAlerts } from './alerts/pbxs.ts'
+import { createAudit } from './auth/audit.ts'
 import { ensureFirstUser } from './auth/first.ts'
+import { createOperatorLog } from './auth/operator-log.ts'
 import { authRoutes } from './auth/routes.ts'
 import { createAuthService } from './auth/service.ts'
 import { tokenRoutes } from './auth/token-routes.ts'
@@ -73,10 +75,16 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const emitter = newEmitter()
     const clock = await openClock({ maintenance: store.maintenance, log })
     const allow = allowListOf(config.allowNets)
-    const auth = createAuthService({ accounts: store.accounts })
+    const audit = createAudit({ accounts: store.accounts, log, trustProxies: config.trustProxies })
+    const operatorLog = createOperatorLog({ accounts: store.accounts, audit, log })
+    operatorLog.look()
+    const auth = createAuthService({ accounts: store.accounts, note: audit.note })
     const webhooks = createWebhookService({ webhooks: store.webhooks, onChanged: () => emitter.emit('webhooks') })
     store.onForeignChange(() => emitter.emit('foreign'))
-    emitter.on('foreign', () => auth.forget())
+    emitter.on('foreign', () => {
+      auth.forget()
+      operatorLog.look()
+    })
 
     const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
     const tally = createTally({ emitter })
@@ -152,9 +160,9 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       .use(faults({ log, routes: () => root.routes, draining: () => draining }))
       .use(healthRoutes(store.maintenance, disk.nearlyFull))
       .use(metricsRoutes(config.metricsToken, metrics))
-      .use(authRoutes(auth, config.trustProxies))
-      .use(tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget })))
-      .use(webhookRoutes(auth, webhooks, allow))
+      .use(authRoutes(auth, audit.clientOf))
+      .use(tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget }), audit))
+      .use(webhookRoutes({ auth, webhooks, allow, audit }))
       .use(callRoutes(auth, store.calls))
       .use(overviewRoutes(auth, sources))
       .use(streamRoutes(auth, streams))

@@ -20,7 +20,7 @@ export const Config = t.Object({
   /** CIDRs of the proxies whose X-Forwarded-For is believed. */
   trustProxies: t.Array(t.String()),
   proxy: t.Optional(t.String()),
-  metricsToken: t.Optional(t.String({ minLength: 1 })),
+  metricsToken: t.Optional(t.String()),
   retryScheduleMs: t.Array(durationMs, { minItems: 1 }),
   retentionMs: durationMs,
   retentionFailedMs: durationMs,
@@ -49,6 +49,8 @@ export type ServeFlags = {
   logMaskNumbers?: boolean
   alertUrl?: string
 }
+
+const MIN_METRICS_TOKEN_CHARACTERS = 16
 
 export const DEFAULT_DATA = './data'
 export const DEFAULT_RETRY_SCHEDULE = '5s,30s,2m,10m,30m,1h,2h,4h,8h,16h'
@@ -81,7 +83,11 @@ function contentOf(name: string, path: string, readFile: (path: string) => strin
 
 /** @throws CommanderError with exit code 2, naming the first setting that is wrong and what to do. */
 export function readConfig(flags: ServeFlags, env: Environment, canRead = isReadable): Config {
-  if (flags.metricsToken === '') throw wrong('--metrics-token', 'is empty: give a token, or leave it out')
+  if (flags.metricsToken !== undefined && [...flags.metricsToken].length < MIN_METRICS_TOKEN_CHARACTERS)
+    throw wrong(
+      '--metrics-token',
+      `must have ${MIN_METRICS_TOKEN_CHARACTERS} characters at least, so that nobody guesses it: openssl rand -hex 16 makes one`,
+    )
   if (/^[\s,]*$/.test(flags.retrySchedule)) throw wrong('--retry-schedule', 'is empty: give durations like 5s,30s,2m')
   const config = {
     listen: listenAddress(flags.listen),

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
+import { createClientOf } from '../src/auth/client.ts'
 import { authRoutes } from '../src/auth/routes.ts'
 import { createAuthService } from '../src/auth/service.ts'
 import { newToken, tokenHash } from '../src/auth/token.ts'
@@ -97,7 +98,7 @@ test('requests of the API are answered while a commit goes on', async () => {
   const root = new Elysia({ normalize: false })
   root
     .use(faults({ log: LOG, routes: () => root.routes }))
-    .use(authRoutes(createAuthService({ accounts: rig.store.accounts }), []))
+    .use(authRoutes(createAuthService({ accounts: rig.store.accounts }), createClientOf([])))
   const server = startServer(root, { host: '127.0.0.1', port: 0 })
   const headers = { authorization: `Bearer ${token}` }
   const asking = async () => {

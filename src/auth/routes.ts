@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 import { accepts } from '../http/accepts.ts'
 import { takes, takesNothing } from '../http/body.ts'
 import { Nothing, responses, success } from '../http/envelope.ts'
-import { createClientAddress } from './client.ts'
+import type { Audit } from './audit.ts'
 import { guard } from './guard.ts'
 import { AuthUser, authUser, ChangePassword, Login, TokenResult } from './model.ts'
 import { loginRule, passwordRule } from './password.ts'
@@ -11,15 +11,11 @@ import type { AuthService } from './service.ts'
 const BODY_FAULTS = ['malformed', 'too_large', 'unsupported_media_type', 'invalid', 'too_many_requests'] as const
 const tags = ['Authentication']
 
-export function authRoutes(auth: AuthService, trustProxies: readonly string[]) {
-  const clientAddress = createClientAddress(trustProxies)
-
+export function authRoutes(auth: AuthService, clientOf: Audit['clientOf']) {
   const open = new Elysia({ name: 'login', normalize: false, encodeSchema: false }).use(accepts).post(
     '/auth/login',
     async ({ body, request, server }) => {
-      const socket = server?.requestIP(request)?.address ?? 'unknown'
-      const address = clientAddress(socket, request.headers.get('x-forwarded-for'))
-      const token = await auth.login(body, { address, program: programOf(request) })
+      const token = await auth.login(body, clientOf(request, server))
       return success({ access_token: token }, 'The user was authenticated.')
     },
     {
@@ -38,8 +34,8 @@ export function authRoutes(auth: AuthService, trustProxies: readonly string[]) {
     })
     .post(
       '/auth/change-password',
-      async ({ body, session, request }) => {
-        const token = await auth.changePassword(session, body, programOf(request))
+      async ({ body, session, request, server }) => {
+        const token = await auth.changePassword(session, body, clientOf(request, server))
         return success({ access_token: token }, 'The password was changed.')
       },
       {
@@ -50,8 +46,8 @@ export function authRoutes(auth: AuthService, trustProxies: readonly string[]) {
     )
     .post(
       '/auth/logout',
-      async ({ session }) => {
-        await auth.logout(session)
+      async ({ session, request, server }) => {
+        await auth.logout(session, clientOf(request, server))
         return success([], 'The user was logged out.')
       },
       {
@@ -62,11 +58,4 @@ export function authRoutes(auth: AuthService, trustProxies: readonly string[]) {
     )
 
   return new Elysia({ name: 'auth-routes' }).use(open).use(guarded)
-}
-
-const MAX_PROGRAM_CHARACTERS = 200
-
-/** Returns the program that sends a request, as far as it says so. */
-function programOf(request: Request): string | null {
-  return request.headers.get('user-agent')?.slice(0, MAX_PROGRAM_CHARACTERS) ?? null
 }

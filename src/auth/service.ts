@@ -2,6 +2,8 @@ import { Fault } from '../lib/fault.ts'
 import { type NowUs, nowUs, SECOND } from '../lib/time.ts'
 import type { UserRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
+import type { Actor, Audit } from './audit.ts'
+import type { Client } from './client.ts'
 import { type AttemptLimits, createAttemptLimits } from './limits.ts'
 import { type ChangePassword, type Login, normalEmail } from './model.ts'
 import { createPasswords, type Passwords } from './password.ts'
@@ -9,9 +11,6 @@ import { hashOf, newToken, tokenHash } from './token.ts'
 
 /** Whose token a request carries. */
 export type Session = { readonly user: UserRecord; readonly tokenHash: string; lastUsedUs: number | null }
-
-/** Who logs in: where from, and with which program (its User-Agent). */
-export type Client = { readonly address: string; readonly program: string | null }
 
 export type AuthService = ReturnType<typeof createAuthService>
 
@@ -22,7 +21,14 @@ const MAX_SESSIONS = 10_000
 /** The last use of a token is for people: it must not cost every request a write. */
 const NOTE_USE_EVERY_US = 300 * SECOND
 
-type Dependencies = { accounts: Store['accounts']; passwords?: Passwords; limits?: AttemptLimits; now?: NowUs }
+type Dependencies = {
+  accounts: Store['accounts']
+  passwords?: Passwords
+  limits?: AttemptLimits
+  now?: NowUs
+  /** Told of what users do to get in and out. */
+  note?: Audit['note']
+}
 
 /** Who may: logging in and out, and whose a token is. */
 export function createAuthService({
@@ -30,6 +36,7 @@ export function createAuthService({
   passwords = createPasswords(),
   limits = createAttemptLimits(),
   now = nowUs,
+  note = () => {},
 }: Dependencies) {
   const sessions = new Map<string, Session>()
   /** Counts what made the sessions stale, so that a look-up which was under way meanwhile is not kept. */
@@ -75,27 +82,34 @@ export function createAuthService({
     forget,
 
     /** @returns a new token. @throws Fault 401, the same for an unknown e-mail address and a wrong password; 429. */
-    async login({ email, password }: Login, { address, program }: Client): Promise<string> {
+    async login({ email, password }: Login, client: Client): Promise<string> {
       const wanted = normalEmail(email)
       const keys = [
-        { key: `login ${address}`, limit: ADDRESS_LIMIT },
-        { key: `login ${address} ${wanted}`, limit: PAIR_LIMIT },
+        { key: `login ${client.network}`, limit: ADDRESS_LIMIT },
+        { key: `login ${client.network} ${wanted}`, limit: PAIR_LIMIT },
       ]
-      const token = await limits.attempt(keys, async () => {
+      let user: Actor['user']
+      const checked = limits.attempt(keys, async () => {
         const found = await accounts.userGetPassword(wanted)
+        user = found
         const right = await passwords.verify(password, found?.passwordHash)
         if (found === undefined || !right) return undefined
         const fresh = newToken()
         const { id: userId, passwordHash } = found
-        const args = { userId, passwordHash, tokenHash: hashOf(fresh), client: program, atUs: now() }
+        const args = { userId, passwordHash, tokenHash: hashOf(fresh), client: client.program, atUs: now() }
         return (await accounts.tokenAddIfPasswordUnchanged(args)) ? fresh : undefined
       })
+      const token = await checked.catch((error) => {
+        if (error instanceof Fault && error.code === 'too_many_requests') note('login_refused', { client })
+        throw error
+      })
+      note(token === undefined ? 'login_failed' : 'logged_in', { user, client })
       if (token === undefined) throw new Fault('unauthenticated', 'The e-mail address or the password is wrong.')
       return token
     },
 
     /** @returns a new token. @throws Fault 422 when `old_password` is wrong; 429 when it was too often. */
-    async changePassword({ user }: Session, change: ChangePassword, program: string | null): Promise<string> {
+    async changePassword({ user }: Session, change: ChangePassword, client: Client): Promise<string> {
       const token = await limits.attempt([{ key: `change ${user.id}`, limit: PAIR_LIMIT }], async () => {
         const found = await accounts.userGetPassword(user.email)
         if (!(await passwords.verify(change.old_password, found?.passwordHash)) || found === undefined) return undefined
@@ -105,12 +119,13 @@ export function createAuthService({
           passwordHash: found.passwordHash,
           newPasswordHash: await passwords.hash(change.password),
           tokenHash: hashOf(fresh),
-          client: program,
+          client: client.program,
           revokeOthers: change.revoke_other_tokens ?? false,
           atUs: now(),
         })
         return changed ? fresh : undefined
       })
+      note(token === undefined ? 'password_change_failed' : 'password_changed', { user, client })
       if (token === undefined)
         throw new Fault('invalid', 'The old password is wrong.', {
           errors: [{ path: '/old_password', message: 'is wrong' }],
@@ -119,9 +134,10 @@ export function createAuthService({
       return token
     },
 
-    async logout({ tokenHash: hash }: Session): Promise<void> {
+    async logout({ user, tokenHash: hash }: Session, client: Client): Promise<void> {
       await accounts.tokenDelete(hash)
       forget()
+      note('logged_out', { user, client })
     },
   }
 }

@@ -2,6 +2,7 @@ import { Elysia, t } from 'elysia'
 import { accepts } from '../http/accepts.ts'
 import { takes, takesNothing } from '../http/body.ts'
 import { Nothing, responses, success } from '../http/envelope.ts'
+import type { Audit } from './audit.ts'
 import { guard } from './guard.ts'
 import { NamedToken, NewToken, TokenInfo } from './model.ts'
 import type { AuthService } from './service.ts'
@@ -11,7 +12,7 @@ const about = { tags: ['Authentication'], security: [{ bearer: [] }] }
 const BODY_FAULTS = ['malformed', 'too_large', 'unsupported_media_type'] as const
 
 /** Returns the routes by which users list, make and revoke their own tokens. */
-export function tokenRoutes(auth: AuthService, tokens: TokenService) {
+export function tokenRoutes(auth: AuthService, tokens: TokenService, audit: Audit) {
   return new Elysia({ name: 'tokens', normalize: false, encodeSchema: false })
     .use(accepts)
     .use(guard(auth))
@@ -29,8 +30,11 @@ export function tokenRoutes(auth: AuthService, tokens: TokenService) {
     )
     .post(
       '/auth/token',
-      async ({ session, body }) =>
-        success(await tokens.create(session, body), 'The API token was made. It cannot be shown again.'),
+      async ({ session, body, request, server }) => {
+        const token = await tokens.create(session, body)
+        audit.note('token_made', { user: session.user, client: audit.clientOf(request, server) }, { token: token.id })
+        return success(token, 'The API token was made. It cannot be shown again.')
+      },
       {
         ...takes(NewToken, tokenNameRule),
         response: responses(NamedToken, 'unauthenticated', ...BODY_FAULTS, 'invalid'),
@@ -43,8 +47,10 @@ export function tokenRoutes(auth: AuthService, tokens: TokenService) {
     )
     .delete(
       '/auth/token/:id',
-      async ({ session, params }) => {
+      async ({ session, params, request, server }) => {
         await tokens.revoke(session, params.id)
+        const client = audit.clientOf(request, server)
+        audit.note('token_revoked', { user: session.user, client }, { token: params.id })
         return success([], 'The token was revoked.')
       },
       {

@@ -4,6 +4,9 @@ import { createPasswords, passwordProblem } from '../auth/password.ts'
 import { wrongUsage } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
 import { nowUs, rfc3339 } from '../lib/time.ts'
+import type { OperatorAct } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
+import { noteAct } from './operator.ts'
 import { dataOption, jsonOption } from './options.ts'
 import { readPassword } from './password.ts'
 import { withExistingStore, withStore } from './store.ts'
@@ -59,9 +62,13 @@ async function addUser({ data, json, email, name, account }: Flags): Promise<voi
     passwordHash,
     atUs: nowUs(),
   }
-  const made = await withStore(data, ({ accounts }) => accounts.userCreate(fresh))
-  if (made === undefined)
-    throw new Fault('invalid', `${fresh.email} is a user already: change the password with user passwd`)
+  const made = await withStore(data, async (store) => {
+    const created = await store.accounts.userCreate(fresh)
+    if (created === undefined)
+      throw new Fault('invalid', `${fresh.email} is a user already: change the password with user passwd`)
+    await noteAct(store, { event: 'user_added', email: fresh.email, account })
+    return created
+  })
   console.log(json ? JSON.stringify({ id: made.id }) : String(made.id))
 }
 
@@ -80,29 +87,43 @@ async function showUsers({ data, json }: Flags): Promise<void> {
 
 async function changePassword({ data, email, json }: Flags): Promise<void> {
   const passwordHash = await hashed(await readPassword())
-  const found = await withExistingStore(data, ({ accounts }) =>
-    accounts.userSetPassword({ email: normalEmail(email), passwordHash }),
+  await toUser(data, email, 'user_password_set', async ({ accounts }, known) =>
+    (await accounts.userSetPassword({ email: known, passwordHash })) ? true : undefined,
   )
-  if (!found) throw unknownUser(email)
   console.log(json ? '{}' : 'The password was changed. Tokens stay valid; hookswitch user logout ends them.')
 }
 
 async function dropUser({ data, email, json }: Flags): Promise<void> {
-  if (!(await withExistingStore(data, ({ accounts }) => accounts.userDelete(normalEmail(email)))))
-    throw unknownUser(email)
+  await toUser(data, email, 'user_removed', async ({ accounts }, known) =>
+    (await accounts.userDelete(known)) ? true : undefined,
+  )
   console.log(json ? '{}' : 'The user was removed.')
 }
 
 async function logOut({ data, email, json }: Flags): Promise<void> {
-  const ended = await withExistingStore(data, ({ accounts }) => accounts.tokenDeleteOfUser(normalEmail(email)))
-  if (ended === undefined) throw unknownUser(email)
+  const ended = await toUser(data, email, 'user_logged_out', ({ accounts }, known) => accounts.tokenDeleteOfUser(known))
   console.log(
     json ? JSON.stringify({ revoked: ended }) : `${ended} ${ended === 1 ? 'token was' : 'tokens were'} revoked.`,
   )
 }
 
-const unknownUser = (email: string) =>
-  new Fault('not_found', `there is no user ${normalEmail(email)}: hookswitch user list shows them all`)
+/** Does something to a user, and notes it for the log. @throws Fault when there is no such user. */
+function toUser<Result>(
+  data: string,
+  email: string,
+  event: OperatorAct['event'],
+  act: (store: Store, email: string) => Promise<Result | undefined>,
+): Promise<Result> {
+  const known = normalEmail(email)
+  return withExistingStore(data, async (store) => {
+    const user = (await store.accounts.userList()).find((one) => one.email === known)
+    const done = user === undefined ? undefined : await act(store, known)
+    if (user === undefined || done === undefined)
+      throw new Fault('not_found', `there is no user ${known}: hookswitch user list shows them all`)
+    await noteAct(store, { event, email: known, account: user.account })
+    return done
+  })
+}
 
 async function hashed(password: string): Promise<string> {
   const problem = passwordProblem(password)

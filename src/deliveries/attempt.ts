@@ -171,6 +171,5 @@ function refusal(
   refusalOf: (address: string) => string | undefined,
 ): string {
   if (address === undefined) return `${target.name} has no address`
-  const why = refusalOf(address) ?? ''
-  return target.literal === undefined ? `${target.name}: ${why}` : why
+  return `${target.name} ${target.literal === undefined ? 'has' : 'is'} ${refusalOf(address) ?? ''}`
 }

@@ -1,4 +1,4 @@
-import { type AllowList, newJudge } from '../lib/net.ts'
+import { type AllowList, addressRefusal, newJudge } from '../lib/net.ts'
 import { USER_AGENT } from './attempt.ts'
 import { reasonOf } from './attempt-failure.ts'
 import { newResolver, type Resolve } from './resolver.ts'
@@ -23,7 +23,7 @@ export async function reach(target: Target, allow: AllowList, resolve: Resolve =
     const found = target.literal === undefined ? await resolve(target.name) : [target.literal]
     const address = found.find((one) => refusalOf(one) === undefined)
     if (address === undefined) {
-      const reason = found[0] === undefined ? 'the name has no address' : (refusalOf(found[0]) ?? '')
+      const reason = found[0] === undefined ? 'the name has no address' : (addressRefusal(found[0], allow) ?? '')
       return { kind: 'refused', reason }
     }
     const pinned = target.literal === undefined && target.url.protocol === 'https:'

@@ -77,33 +77,46 @@ function innermost(address: Address): Address {
   }
 }
 
-/**
- * Why an IP address may not be called, naming the setting that would allow it; `undefined` if it may.
- * Global unicast is allowed; the rest only as far as `allow` lists it. Text that is no address is refused.
- */
-export function addressRefusal(text: string, allow: AllowList): string | undefined {
+/** Why an address may not be called: what kind of address it is, and what `--allow-net` would have to say. */
+type Refusal = { readonly kind: string; readonly setting: string }
+
+function refusalOf(text: string, allow: AllowList): Refusal | undefined {
   const zoneless = text.split('%', 1)[0] ?? text
-  if (!ipaddr.isValid(zoneless)) return `${text} is not an IP address`
+  if (!ipaddr.isValid(zoneless)) return { kind: 'text that is no address', setting: 'no setting' }
   const address = ipaddr.parse(zoneless)
   const judged = innermost(address)
   if (within(judged, allow) || within(address, allow)) return undefined
-  if (within(judged, loopback)) return `${text} is a loopback address: --allow-net loopback allows it`
-  if (within(judged, privateNets)) return `${text} is a private address: --allow-net private allows it`
+  if (within(judged, loopback)) return { kind: 'a loopback address', setting: '--allow-net loopback' }
+  if (within(judged, privateNets)) return { kind: 'a private address', setting: '--allow-net private' }
   const global = judged instanceof ipaddr.IPv4 || within(judged, [GLOBAL_V6])
   if (global && !within(judged, special)) return undefined
-  return `${text} is a special address: --allow-net ${judged.toString()} allows it`
+  return { kind: 'a special address', setting: `--allow-net ${judged.toString()}` }
+}
+
+/**
+ * Returns why an IP address may not be called, naming it and the setting that would allow it; `undefined` if it may.
+ * Global unicast is allowed; the rest only as far as `allow` lists it. Text that is no address is refused.
+ */
+export function addressRefusal(text: string, allow: AllowList): string | undefined {
+  const refusal = refusalOf(text, allow)
+  return refusal === undefined ? undefined : `${text} is ${refusal.kind}: ${refusal.setting} allows it`
 }
 
 /** Addresses whose verdict is kept: the receivers of a large installation, several times over. */
 const VERDICTS_KEPT = 4_096
 
-/** `addressRefusal` for one list, which remembers its verdicts: each attempt asks. */
+/**
+ * Returns a judge of addresses that remembers its verdicts, since each attempt asks. It tells why a name may not be called by an
+ * account: never with which address, since that would tell strangers about the network that the service is in.
+ */
 export function newJudge(allow: AllowList): (address: string) => string | undefined {
   const verdicts = new Map<string, string | undefined>()
   return (address) => {
     if (verdicts.has(address)) return verdicts.get(address)
     if (verdicts.size >= VERDICTS_KEPT) verdicts.clear()
-    const verdict = addressRefusal(address, allow)
+    const refusal = refusalOf(address, allow)
+    const setting = refusal?.kind === 'a special address' ? '--allow-net with its network' : refusal?.setting
+    const verdict = refusal === undefined ? undefined : `${refusal.kind}: ${setting} allows it`
     verdicts.set(address, verdict)
     return verdict
   }

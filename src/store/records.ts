@@ -24,6 +24,14 @@ export type NewUser = {
   readonly passwordHash: string
   readonly atUs: number
 }
+/** What an operator did to a user on the command line, to be logged by a service. `by`: who ran the command. */
+export type OperatorAct = {
+  readonly event: 'user_added' | 'user_removed' | 'user_password_set' | 'user_logged_out'
+  readonly email: string
+  readonly account: string | null
+  readonly by: string
+  readonly atUs: number
+}
 /** A token to add for a user whose password was checked against `passwordHash`. */
 export type NewToken = {
   readonly userId: number

@@ -17,6 +17,7 @@ import type {
   NewNamedToken,
   NewToken,
   NewUser,
+  OperatorAct,
   OrphanedPbx,
   OutcomeBatch,
   PasswordChange,
@@ -68,8 +69,8 @@ export type AccountStore = {
   userCount(): Promise<number>
   /** Returns whose token has this hash, and when it was last used, or `undefined`. */
   userGetByToken(tokenHash: string): Promise<{ user: UserRecord; lastUsedUs: number | null } | undefined>
-  /** Returns the id and the password hash of a user, or `undefined`. */
-  userGetPassword(email: string): Promise<{ id: number; passwordHash: string } | undefined>
+  /** Returns a user with its password hash, or `undefined`. */
+  userGetPassword(email: string): Promise<(UserRecord & { passwordHash: string }) | undefined>
   /** Sets the password of a user; its tokens stay. Returns false if there is no such user. */
   userSetPassword(change: { email: string; passwordHash: string }): Promise<boolean>
   /** Sets the password and adds a token if the password is still the one that was checked; else returns false. */
@@ -90,6 +91,10 @@ export type AccountStore = {
   tokenDelete(tokenHash: string): Promise<void>
   /** Deletes all tokens of a user. Returns how many, or `undefined` if there is no such user. */
   tokenDeleteOfUser(email: string): Promise<number | undefined>
+  /** Notes what an operator did to a user, whom it may have deleted. */
+  operatorActAdd(act: OperatorAct): Promise<void>
+  /** Returns what operators did since this was last asked, the oldest first, and deletes it: so one service logs each once. */
+  operatorActTake(): Promise<OperatorAct[]>
   /** Returns the id of an account, or `undefined`. */
   accountGetId(name: string): Promise<number | undefined>
   /** Returns the name of an account, or `undefined`. */

@@ -1,17 +1,32 @@
 import { Elysia, t } from 'elysia'
+import type { Audit } from '../auth/audit.ts'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
 import { accepts } from '../http/accepts.ts'
 import { takes } from '../http/body.ts'
 import { responses, success } from '../http/envelope.ts'
+import { createQuota } from '../http/quota.ts'
 import type { AllowList } from '../lib/net.ts'
+import { type NowUs, SECOND, steadyUs } from '../lib/time.ts'
 import { Rotation, urlRule, WebhookList, WebhookSecret } from './model.ts'
 import type { WebhookService } from './service.ts'
 
 const BODY_FAULTS = ['unauthenticated', 'malformed', 'too_large', 'unsupported_media_type', 'invalid'] as const
 const about = { tags: ['Webhooks'], security: [{ bearer: [] }] }
 
-export function webhookRoutes(auth: AuthService, webhooks: WebhookService, allow: AllowList) {
+export type WebhookRoutesOptions = {
+  readonly auth: AuthService
+  readonly webhooks: WebhookService
+  readonly allow: AllowList
+  readonly audit: Audit
+  readonly now?: NowUs
+}
+
+/** So often the list of an account may be replaced: a script that runs wild must not keep the store busy. */
+const REPLACED_A_MINUTE = 60
+
+export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: WebhookRoutesOptions) {
+  const quota = createQuota({ limit: REPLACED_A_MINUTE, windowUs: 60 * SECOND, now })
   return new Elysia({ name: 'webhooks', normalize: false, encodeSchema: false })
     .use(accepts)
     .use(guard(auth))
@@ -29,14 +44,16 @@ export function webhookRoutes(auth: AuthService, webhooks: WebhookService, allow
     )
     .put(
       '/integration/webhook',
-      async ({ accountId, body, request, set }) => {
+      async ({ accountId, user, body, request, server, set }) => {
+        quota.take(accountId)
         const { list, etag } = await webhooks.replace(accountId, body, request.headers.get('if-match'))
+        audit.note('webhooks_replaced', { user, client: audit.clientOf(request, server) }, { webhooks: list.length })
         set.headers.etag = etag
         return success(list, 'The webhooks were replaced.')
       },
       {
         ...takes(WebhookList, urlRule(allow)),
-        response: responses(WebhookList, ...BODY_FAULTS, 'precondition_failed'),
+        response: responses(WebhookList, ...BODY_FAULTS, 'precondition_failed', 'too_many_requests'),
         detail: {
           summary: 'Replace the whole list; [] deletes all',
           ...about,
@@ -62,8 +79,11 @@ export function webhookRoutes(auth: AuthService, webhooks: WebhookService, allow
     )
     .post(
       '/integration/webhook/secret/rotate',
-      async ({ accountId, body: { url, force } }) =>
-        success(await webhooks.rotate(accountId, url, force), 'The secret was replaced.'),
+      async ({ accountId, user, body: { url, force }, request, server }) => {
+        const secret = await webhooks.rotate(accountId, url, force)
+        audit.note('secret_rotated', { user, client: audit.clientOf(request, server) }, { host: new URL(url).host })
+        return success(secret, 'The secret was replaced.')
+      },
       {
         ...takes(Rotation),
         response: responses(WebhookSecret, ...BODY_FAULTS, 'conflict'),

@@ -1,5 +1,5 @@
 import { describe, expect, setSystemTime, test } from 'bun:test'
-import { createClientAddress } from '../../src/auth/client.ts'
+import { createClientOf } from '../../src/auth/client.ts'
 import { createAttemptLimits } from '../../src/auth/limits.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { SECOND } from '../../src/lib/time.ts'
@@ -133,5 +133,9 @@ test.each<[string, string, string | null, string]>([
   ['the /64 of IPv6', '2001:db8:1:2:3:4:5:6', null, '2001:db8:1:2::/64'],
   ['the last hop without the port that some proxies add', '10.0.0.1', '203.0.113.9:5678', '203.0.113.9'],
 ])('the address is %s', (_, socket, forwarded, expected) => {
-  expect(createClientAddress(['10.0.0.0/8'])(socket, forwarded)).toBe(expected)
+  const headers = forwarded === null ? {} : { 'x-forwarded-for': forwarded }
+  const peers = { requestIP: () => ({ address: socket }) }
+  const client = createClientOf(['10.0.0.0/8'])(new Request('http://x/', { headers }), peers)
+  expect(client.network).toBe(expected)
+  expect(client.address).toBe(expected === '2001:db8:1:2::/64' ? socket : expected)
 })

@@ -4,7 +4,7 @@ import { createAuthService } from '../../src/auth/service.ts'
 import { tokenRoutes } from '../../src/auth/token-routes.ts'
 import { createTokenService } from '../../src/auth/token-service.ts'
 import { SECOND } from '../../src/lib/time.ts'
-import { startApi } from '../help/api.ts'
+import { SILENT_AUDIT, startApi } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
 import { type Answer, ask } from '../help/client.ts'
 import { type OpenStore, openStore } from '../help/store.ts'
@@ -17,7 +17,7 @@ beforeAll(async () => {
   folder = emptyFolder()
   store = openStore(join(folder.path, 'hookswitch.db'))
   api = await startApi(store, (auth) =>
-    tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget })),
+    tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget }), SILENT_AUDIT),
   )
 })
 afterAll(async () => {
@@ -97,7 +97,7 @@ describe('the last use of a token', () => {
     const tokens = createTokenService({ accounts: store.accounts, now, onRevoked: auth.forget })
     const user = { account: 'used', type: 1, name: 'U', email: 'used@example.com', passwordHash: 'hash', atUs }
     await store.accounts.userCreate(user)
-    const client = { address: '192.0.2.1', program: 'Mozilla/5.0 (X11; Linux) Firefox/140' }
+    const client = { address: '192.0.2.1', network: '192.0.2.1', program: 'Mozilla/5.0 (X11; Linux) Firefox/140' }
     const token = await auth.login({ email: 'used@example.com', password: 'x' }, client)
     const use = async () => {
       const session = await auth.session(token)

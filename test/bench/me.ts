@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { createClientOf } from '../../src/auth/client.ts'
 import { authRoutes } from '../../src/auth/routes.ts'
 import { createAuthService } from '../../src/auth/service.ts'
 import { newToken, tokenHash } from '../../src/auth/token.ts'
@@ -40,7 +41,7 @@ export async function benchMe(roundMs = 1_000, rounds = 4): Promise<Rates> {
   root
     .use(faults({ log: createLog('silent'), routes: () => root.routes }))
     .get('/constant', () => ({ status: 'success', code: 200, result: [], message: 'A constant.' }))
-    .use(authRoutes(createAuthService({ accounts: store.accounts }), []))
+    .use(authRoutes(createAuthService({ accounts: store.accounts }), createClientOf([])))
   const server = startServer(root, { host: '127.0.0.1', port: 0 })
   const headers = { authorization: `Bearer ${token}` }
   let me = 0

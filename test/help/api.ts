@@ -1,4 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia'
+import type { Audit } from '../../src/auth/audit.ts'
+import { createClientOf } from '../../src/auth/client.ts'
 import { type AuthService, createAuthService } from '../../src/auth/service.ts'
 import { newToken, tokenHash } from '../../src/auth/token.ts'
 import { faults } from '../../src/http/faults.ts'
@@ -6,6 +8,8 @@ import { startServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/lib/log.ts'
 
 import type { Store } from '../../src/store/store.ts'
+
+export const SILENT_AUDIT: Audit = { clientOf: createClientOf([]), note() {}, noteOperator() {} }
 
 /** Some routes on a port of their own, behind the same hooks as in the service. */
 export async function startApi({ accounts }: Pick<Store, 'accounts'>, routes: (auth: AuthService) => AnyElysia) {

@@ -1,9 +1,9 @@
 import { and, asc, count, desc, eq, ne, sql } from 'drizzle-orm'
-import type { NewNamedToken, NewToken, NewUser, PasswordChange } from '../records.ts'
+import type { NewNamedToken, NewToken, NewUser, OperatorAct, PasswordChange } from '../records.ts'
 import type { AccountStore } from '../store.ts'
 import type { Database } from './database.ts'
 import { mutation, type Tx } from './mutation.ts'
-import { accounts, tokens, users } from './schema.ts'
+import { accounts, operatorActs, tokens, users } from './schema.ts'
 
 const user = {
   id: users.id,
@@ -113,6 +113,19 @@ export const setTokenUsed = mutation(
   },
 )
 
+export const addOperatorAct = mutation('accounts.operatorActAdd', (tx: Tx, { atUs: at, ...act }: OperatorAct): void => {
+  tx.insert(operatorActs)
+    .values({ ...act, at })
+    .run()
+})
+
+export const takeOperatorActs = mutation('accounts.operatorActTake', (tx: Tx, _args: null): OperatorAct[] => {
+  const acts = tx.delete(operatorActs).returning().all()
+  return acts
+    .toSorted((one, other) => one.id - other.id)
+    .map(({ event, email, account, by, at: atUs }) => ({ event, email, account, by, atUs }))
+})
+
 /** The accounts, users and tokens of a store. */
 export function createAccountStore(db: Database): AccountStore {
   const { read, commit } = db
@@ -131,7 +144,11 @@ export function createAccountStore(db: Database): AccountStore {
         .where(eq(tokens.hash, tokenHash))
         .get(),
     userGetPassword: async (email) =>
-      read.select({ id: users.id, passwordHash: users.passwordHash }).from(users).where(eq(users.email, email)).get(),
+      read
+        .select({ ...user, passwordHash: users.passwordHash })
+        .from(users)
+        .where(eq(users.email, email))
+        .get(),
     userSetPassword: (change) => commit(setPassword, change),
     userChangePasswordIfUnchanged: (change) => commit(changePassword, change),
     userDelete: (email) => commit(removeUser, email),
@@ -151,6 +168,12 @@ export function createAccountStore(db: Database): AccountStore {
     tokenDeleteOwn: (own) => commit(removeOwnToken, own),
     tokenDelete: (tokenHash) => commit(removeToken, tokenHash),
     tokenDeleteOfUser: (email) => commit(removeTokens, email),
+    operatorActAdd: (act) => commit(addOperatorAct, act),
+    async operatorActTake() {
+      // It is asked after every change by another process: only when there is something is anything written.
+      const isAny = read.select({ id: operatorActs.id }).from(operatorActs).limit(1).get() !== undefined
+      return isAny ? commit(takeOperatorActs, null) : []
+    },
     accountGetId: async (name) =>
       read.select({ id: accounts.id }).from(accounts).where(eq(accounts.name, name)).get()?.id,
     accountGetName: async (id) =>

@@ -11,12 +11,23 @@ import leftSecrets from './migrations/005.sql' with { type: 'text' }
 import tokenNames from './migrations/006.sql' with { type: 'text' }
 import prunedTo from './migrations/007.sql' with { type: 'text' }
 import generations from './migrations/008.sql' with { type: 'text' }
+import operatorActs from './migrations/009.sql' with { type: 'text' }
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
 import * as schema from './schema.ts'
 import { asStoreFault, storeFault, storeFaultKind } from './store-fault.ts'
 
-const MIGRATIONS = [initial, leftWebhooks, clock, callsByNumber, leftSecrets, tokenNames, prunedTo, generations]
+const MIGRATIONS = [
+  initial,
+  leftWebhooks,
+  clock,
+  callsByNumber,
+  leftSecrets,
+  tokenNames,
+  prunedTo,
+  generations,
+  operatorActs,
+]
 const MAGIC = 'SQLite format 3\0'
 
 /** How long a store that is being made or used by another process is waited for, and how often it is tried. */

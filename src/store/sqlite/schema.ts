@@ -1,5 +1,6 @@
 import { index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core'
 import { forSwitches } from '../../lib/event-kinds.ts'
+import type { OperatorAct } from '../records.ts'
 
 // The tables as Drizzle sees them; migrations/*.sql make them and hold the reasons.
 
@@ -8,6 +9,16 @@ const flag = (name: string) => integer(name, { mode: 'boolean' }).notNull()
 export const accounts = sqliteTable('accounts', {
   id: integer('id').primaryKey(),
   name: text('name').notNull().unique(),
+})
+
+/** What operators did to users, until a service has logged it. */
+export const operatorActs = sqliteTable('operator_acts', {
+  id: integer('id').primaryKey(),
+  at: integer('at').notNull(),
+  event: text('event').$type<OperatorAct['event']>().notNull(),
+  email: text('email').notNull(),
+  account: text('account'),
+  by: text('by').notNull(),
 })
 
 export const users = sqliteTable('users', {

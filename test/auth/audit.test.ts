@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { createAudit } from '../../src/auth/audit.ts'
+import type { Log } from '../../src/lib/log.ts'
+import { SECOND } from '../../src/lib/time.ts'
+import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
+import { addUser, ask, logIn, PASSWORD, webhook } from '../help/client.ts'
+import { until } from '../help/receiver.ts'
+
+describe('the log of the compiled file', () => {
+  const folder = emptyFolder()
+  let app: RunningApp
+  let token = ''
+  beforeAll(async () => {
+    app = await startServe({ cwd: folder.path, args: ['--trust-proxy', '127.0.0.1'] })
+    await addUser(folder.path, 'anna@example.com', 'acme')
+  })
+  afterAll(async () => {
+    await app.stop()
+    folder[Symbol.dispose]()
+  })
+
+  const lines = (): Record<string, unknown>[] =>
+    app
+      .output()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+      .map((line) => JSON.parse(line))
+  /** The facts of the last line of this kind, once there is one more than before. */
+  const noted = async (security: string, work: () => Promise<unknown>) => {
+    const of = () => lines().filter((line) => line.security === security)
+    const before = of().length
+    await work()
+    await until(`${security} is logged`, () => of().length > before)
+    const { user, account, address, ...rest } = of().at(-1) ?? {}
+    return { user, account, address, rest }
+  }
+  const headers = { 'x-forwarded-for': '2001:db8:1:2:3:4:5:6' }
+  const address = '2001:db8:1:2:3:4:5:6'
+  const anna = { user: 'anna@example.com', account: 'acme', address }
+  const login = (email: string, password: string) =>
+    ask(app, 'POST', '/auth/login', { body: { email, password }, headers })
+  const api = (method: string, path: string, body?: unknown) => ask(app, method, path, { token, body, headers })
+
+  test('names user, account and address of who has logged in', async () => {
+    expect(await noted('logged_in', () => login('Anna@Example.com', PASSWORD))).toMatchObject(anna)
+    token = await logIn(app, 'anna@example.com')
+  })
+
+  test('names whose password was wrong, and does not repeat what a stranger typed', async () => {
+    expect(await noted('login_failed', () => login('anna@example.com', 'not this'))).toMatchObject(anna)
+    const unknown = await noted('login_failed', () => login('hunter2', 'typed into the wrong field'))
+    expect(unknown).toMatchObject({ user: null, account: null, address })
+    expect(app.output()).not.toMatch(/hunter2|typed into|not this/)
+  })
+
+  test('tells of changes of the list, of secrets, tokens and the password', async () => {
+    const url = 'https://u:p4ss@crm.example.com/calls?key=s3cret'
+    const list = await noted('webhooks_replaced', () => api('PUT', '/integration/webhook', [webhook(url)]))
+    expect(list).toMatchObject({ ...anna, rest: { webhooks: 1 } })
+    const rotated = await noted('secret_rotated', () => api('POST', '/integration/webhook/secret/rotate', { url }))
+    expect(rotated).toMatchObject({ ...anna, rest: { host: 'crm.example.com' } })
+    expect(await noted('token_made', () => api('POST', '/auth/token', { name: 'script' }))).toMatchObject(anna)
+    const change = { old_password: PASSWORD, password: 'another one', password_confirmation: 'another one' }
+    const wrong = { ...change, old_password: 'wrong one' }
+    const failed = await noted('password_change_failed', () => api('POST', '/auth/change-password', wrong))
+    expect(failed).toMatchObject(anna)
+    expect(await noted('password_changed', () => api('POST', '/auth/change-password', change))).toMatchObject(anna)
+    expect(await noted('logged_out', () => api('POST', '/auth/logout'))).toMatchObject(anna)
+    expect(app.output()).not.toMatch(/p4ss|s3cret|another one|wrong one|hks_|whsec_/)
+  })
+
+  test('tells what the operator does to users beside the service, and of that alone', async () => {
+    const env = { SUDO_USER: 'jane' }
+    const user = (line: string) => run(['user', ...line.split(' ')], { cwd: folder.path, stdin: 'yet another', env })
+    const ben = { user: 'ben@example.com', account: 'default', address: null, rest: { by: expect.any(String) } }
+    expect(await noted('user_added', () => addUser(folder.path, 'ben@example.com'))).toMatchObject(ben)
+    await logIn(app, 'ben@example.com')
+    const set = await noted('user_password_set', () => user('passwd --email ben@example.com'))
+    expect(set).toMatchObject({ ...ben, rest: { by: 'jane' } })
+    expect(await noted('user_logged_out', () => user('logout --email ben@example.com'))).toMatchObject(ben)
+    expect(await noted('user_removed', () => user('remove --email ben@example.com'))).toMatchObject(ben)
+    const operators = lines().flatMap(({ security, user: whose }) =>
+      /^user_/.test(String(security)) ? [[security, whose]] : [],
+    )
+    expect(operators).toEqual([
+      ['user_added', 'anna@example.com'],
+      ['user_added', 'ben@example.com'],
+      ['user_password_set', 'ben@example.com'],
+      ['user_logged_out', 'ben@example.com'],
+      ['user_removed', 'ben@example.com'],
+    ])
+  })
+
+  test('tells what the operator did while no service ran, once', async () => {
+    await app.stop()
+    await addUser(folder.path, 'carla@example.com')
+    app = await startServe({ cwd: folder.path })
+    const added = () => lines().filter(({ security }) => security === 'user_added')
+    await until('it is logged', () => added().length > 0)
+    expect(added().map(({ user }) => user)).toEqual(['carla@example.com'])
+  })
+})
+
+test('of refused logins one line a minute is logged for each address', async () => {
+  const addresses: unknown[] = []
+  const note = (line: unknown) => void addresses.push(line instanceof Object && 'address' in line && line.address)
+  const log: Log = { debug() {}, info() {}, warn: note, error() {} }
+  let atUs = 0
+  const accounts = { accountGetName: async () => undefined }
+  const audit = createAudit({ accounts, log, trustProxies: [], now: () => atUs })
+  const refuse = (address: string) =>
+    audit.note('login_refused', { client: { address, network: address, program: null } })
+  for (let n = 0; n < 100; n += 1) refuse('192.0.2.1')
+  refuse('192.0.2.2')
+  atUs += 60 * SECOND
+  refuse('192.0.2.1')
+  await until('all are logged', () => addresses.length === 3)
+  expect(addresses).toEqual(['192.0.2.1', '192.0.2.2', '192.0.2.1'])
+})
