@@ -6,7 +6,7 @@ import { beginDirection, destination } from './direction.ts'
 import { enterRoom, linkCalls, settleLinks } from './links.ts'
 import { park, unpark } from './parking.ts'
 import { noteTalk } from './parties.ts'
-import { joinQueue, leaveQueue } from './queues.ts'
+import { goElsewhere, joinQueue, leaveQueue } from './queues.ts'
 import { record, setRecordingPath, stopRecording } from './recordings.ts'
 import { closeMissing, connected, resync } from './resync.ts'
 import type { Channel, TrackerState } from './state.ts'
@@ -115,8 +115,10 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       bridged(state, channel, signal)
       break
     case 'unbridged':
-      if (channel.bridge === signal.bridge) leaveBridge(state, channel)
-      unpark(state, channel)
+      if (channel.bridge === signal.bridge) {
+        if (channel.waiting) unpark(state, channel)
+        leaveBridge(state, channel)
+      }
       if (channel.meets === signal.bridge) leaveRoom(state, channel)
       break
     case 'held':
@@ -188,6 +190,7 @@ function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   channel.dialled = place
   const call = callOf(state, channel)
   if (call === undefined) return
+  goElsewhere(call, channel.id)
   for (const stage of call.stages) {
     if (stage.kind === 'group' && stage.dialler === channel.id && !stage.ended) stage.target = place
   }

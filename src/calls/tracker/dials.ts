@@ -1,24 +1,14 @@
 import type { StageResult } from '../../lib/call-enums.ts'
 import type { At, Endpoint } from '../signal.ts'
-import {
-  callByLinkedId,
-  callOf,
-  channelOf,
-  consult,
-  consultationsOf,
-  heardBy,
-  openCall,
-  place,
-  touch,
-} from './calls.ts'
+import { callByLinkedId, callOf, channelOf, heardBy, place, touch } from './calls.ts'
+import { consultation } from './consultations.ts'
 import { addStage, assignStage, openQueue } from './dial-stages.ts'
 import { beginClickToCall, settleDirection } from './direction.ts'
 import { newDial } from './new-state.ts'
 import { originOf, partyFor } from './origin.ts'
-import { moveQueues } from './queues.ts'
 import { recall } from './recall.ts'
-import type { Call, Channel, TrackerState } from './state.ts'
-import { isVirtual, partyOf, partyOfNumber } from './state.ts'
+import type { Channel, TrackerState } from './state.ts'
+import { isVirtual, partyOf } from './state.ts'
 
 /**
  * Dials: who is rung, for whom, and how it ends. A dial is one attempt at one channel; a stage is what people see of it: one for each
@@ -65,7 +55,9 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   if (first === undefined) return
   const busy = origin.consulting || (party.spoke && heardBy(state, party).some((other) => other.id !== dest.id))
   if (busy && !origin.consulting && waitedUs < CONSULTATION_SETTLE_US) return
-  const call = busy ? consultation(state, party, first, origin.through, dest) : first
+  const to = { dialled: origin.through?.dialled ?? null, party: partyOf(dest.endpoint) }
+  const asked = { through: origin.through, to, startedUs: dial.beganUs }
+  const call = busy ? consultation(state, party, first, asked) : first
   place(state, dest, call)
   assignStage(state, call, dest, party, false)
 }
@@ -92,27 +84,6 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
   }
   beginClickToCall(call, dest)
   assignStage(state, call, dest, null, isAgent)
-}
-
-/** The call of its own in which a party of `first` asks somebody else. */
-function consultation(state: TrackerState, party: Channel, first: Call, through: Channel | null, dest: Channel): Call {
-  const halves = [through, channelOf(state, through?.pair ?? null)].flatMap((half) => half ?? [])
-  const asking = consultationsOf(state, party.id).find((call) => !call.ended && call.endDueUs === null)
-  if (asking !== undefined) return asking
-  const dial = dest.dial
-  const call = openCall(state, first.pbxId, dial?.beganUs ?? null, dial?.beganUs ?? state.atUs)
-  consult(state, call, party.id)
-  call.parentId = first.id
-  call.from = partyOf(party.endpoint)
-  call.root = null
-  const dialled = through?.dialled ?? null
-  call.to =
-    dialled === null || dialled === dest.endpoint.number ? partyOf(dest.endpoint) : partyOfNumber(dialled, false)
-  for (const half of halves) {
-    place(state, half, call)
-    moveQueues(half.id, first, call, party.id)
-  }
-  return call
 }
 
 export function endDial(

@@ -1,8 +1,8 @@
 import type { At } from '../signal.ts'
-import { callByLinkedId, callOf, channelOf, claimLinkedId, meet, touch } from './calls.ts'
-import { merge } from './merges.ts'
+import { callByLinkedId, callOf, channelOf, claimLinkedId, meet, stageOf, touch } from './calls.ts'
+import { isOver, merge } from './merges.ts'
 import { partyFor } from './origin.ts'
-import type { Channel, TrackerState } from './state.ts'
+import type { Call, Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 import { join } from './transfers.ts'
 
@@ -21,8 +21,13 @@ export function linkCalls(state: TrackerState, channel: Channel, linkedId: strin
     claimLinkedId(state, own, linkedId)
     return
   }
-  if (own.consultedBy !== null || other.ended || state.links.some((link) => link.channel === channel.id)) return
-  state.links.push({ channel: channel.id, callId: other.id, dueUs: state.nowUs + LINK_SETTLE_US })
+  if (own.consultedBy === null && !isOver(other)) expectLink(state, channel, other, false)
+}
+
+/** The calls become one, if no transfer or pick-up that explains it comes in time. `unseen`: it happened while nobody listened. */
+export function expectLink(state: TrackerState, channel: Channel, other: Call, unseen: boolean): void {
+  if (state.links.some((link) => link.channel === channel.id)) return
+  state.links.push({ channel: channel.id, callId: other.id, dueUs: state.nowUs + LINK_SETTLE_US, unseen })
 }
 
 /** Joins what nothing explained in time. */
@@ -34,14 +39,30 @@ export function settleLinks(state: TrackerState): void {
     const channel = channelOf(state, link.channel)
     const own = callOf(state, channel)
     const other = state.calls.get(link.callId)
-    if (channel === undefined || own === undefined || other === undefined || own === other || own.ended || other.ended)
-      continue
-    const into = channelOf(state, other.root)
-    const [first, second] = (own.startedUs ?? 0) < (other.startedUs ?? 0) ? [own, other] : [other, own]
-    if (first === other && into !== undefined && own.root === channel.id && own.stages.length === 0 && isUp(channel)) {
-      join(state, { atUs: state.atUs, arrivedUs: state.nowUs }, channel, into)
-    } else merge(state, second, first)
+    if (channel === undefined || own === undefined || other === undefined || own === other) continue
+    if (isOver(own) || isOver(other)) continue
+    if (link.unseen) for (const call of [own, other]) call.partial = true
+    settleLink(state, channel, own, other)
   }
+}
+
+function settleLink(state: TrackerState, channel: Channel, own: Call, other: Call): void {
+  const at = { atUs: state.atUs, arrivedUs: state.nowUs }
+  const into = channelOf(state, other.root)
+  const picksUp = own.root === channel.id && own.stages.length === 0 && isUp(channel)
+  if (into !== undefined && picksUp && !isOlder(own, other)) {
+    join(state, at, channel, into)
+    return
+  }
+  const [first, second] = isOlder(own, other) ? [own, other] : [other, own]
+  merge(state, second, first)
+  const stage = stageOf(first, channel.dial?.stageId ?? null)
+  if (stage?.answered === true) stage.enteredUs = at.atUs
+}
+
+/** Whose id survives; a call that was not emitted is nobody's yet. */
+function isOlder(one: Call, other: Call): boolean {
+  return one.told === other.told ? (one.startedUs ?? 0) < (other.startedUs ?? 0) : one.told
 }
 
 /** A conference is answered, by nobody, once two are in it. */

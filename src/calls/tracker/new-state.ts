@@ -70,6 +70,7 @@ export function newChannel(id: string, endpoint: Endpoint): Channel {
     spoke: false,
     talked: [],
     slot: null,
+    queuing: null,
     adopted: false,
     pair: null,
     half: null,

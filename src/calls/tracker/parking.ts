@@ -2,7 +2,7 @@ import type { At, ChannelSignal } from '../signal.ts'
 import { callOf, channelOf, touch } from './calls.ts'
 import { partyOn } from './parties.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
-import { partyOf, partyOfNumber } from './state.ts'
+import { isUp, partyOf, partyOfNumber } from './state.ts'
 
 /** Parking is a blind transfer, which PBXs tell of or not: one-touch parking they do not. */
 
@@ -17,12 +17,8 @@ export function park(state: TrackerState, at: At & Extract<ChannelSignal, { kind
   if (call === undefined || parked === undefined || at.parker === null) return
   const by = channelOf(state, parked.talked.at(-1) ?? null)
   // A dialplan may park a caller too: then nobody that it talked with did.
-  if (
-    by?.endpoint.kind !== 'extension' ||
-    by.endpoint.number !== at.parker.number ||
-    (by.dial?.leftUs ?? null) !== null
-  )
-    return
+  const isNamed = at.parker.kind === 'virtual' || by?.endpoint.number === at.parker.number
+  if (by?.endpoint.kind !== 'extension' || !isUp(by) || !isNamed || (by.dial?.leftUs ?? null) !== null) return
   const dueUs = state.nowUs + PARKING_SETTLE_US
   call.parking = { by: by.id, transferee: parked.id, to: at.to, atUs: at.atUs, dueUs }
   touch(state, call)

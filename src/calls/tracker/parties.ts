@@ -1,5 +1,5 @@
-import { callOf, channelOf, channelsOf, heardBy } from './calls.ts'
-import type { Channel, TrackerState } from './state.ts'
+import { callOf, channelOf, channelsOf, heardBy, stageOf } from './calls.ts'
+import type { Call, Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 
 /** Which real parties virtual halves stand for, and who talked with whom. */
@@ -25,9 +25,13 @@ export function behind(state: TrackerState, half: Channel, seen = new Set<string
   const dialled = call === undefined ? [] : channelsOf(state, call).filter((one) => one.dial?.source === pair.id)
   const answered = dialled.filter((one) => one.dial?.answeredUs !== null && isUp(one))
   const ringing = dialled.filter((one) => isUp(one) && one.dial?.endedUs === null)
-  // Of several that ring none stands for the others.
-  return (answered.length > 0 || ringing.length > 1 ? answered : ringing).flatMap(across)
+  // Of several that ring, or may ring in turn, none stands for the others.
+  const isOne = ringing.length === 1 && ringing.every((one) => isVirtual(one) || isAlone(call, one))
+  return (answered.length > 0 ? answered : isOne ? ringing : []).flatMap(across)
 }
+
+const isAlone = (call: Call | undefined, leg: Channel): boolean =>
+  call !== undefined && stageOf(call, leg.dial?.stageId ?? null)?.parentId === null
 
 /** The real party that a channel is, or stands for; `except` are none. */
 export function partyOn(

@@ -1,37 +1,76 @@
 import type { At, ChannelSignal } from '../signal.ts'
-import { callOf, stageOf } from './calls.ts'
+import { callOf, channelOf, place, stageOf, touch } from './calls.ts'
+import { consultation } from './consultations.ts'
 import { addStage } from './dial-stages.ts'
-import { partyFor } from './origin.ts'
-import type { Call, Channel, TrackerState } from './state.ts'
+import { newDial } from './new-state.ts'
+import { originOf } from './origin.ts'
+import type { Call, Channel, QueueState, TrackerState } from './state.ts'
+import { isVirtual } from './state.ts'
 
-/** A caller's way into a queue and out of it. */
+/** A caller's way into a queue and out of it. A virtual half may stand in the queue for the caller. */
 
 export function joinQueue(
   state: TrackerState,
   channel: Channel,
   signal: At & Extract<ChannelSignal, { kind: 'queue_joined' }>,
 ): void {
-  const call = callOf(state, channel)
-  if (call === undefined) return
-  const open = call.queues.some((queue) => queue.name === signal.queue && queue.leftUs === null)
+  channel.queuing = { queue: signal.queue, position: signal.position, atUs: signal.atUs }
+  placeQueue(state, channel)
+}
+
+/** Gives a queue its call and its stage, as soon as it is known for whom it is. */
+export function placeQueue(state: TrackerState, channel: Channel): void {
+  const { queuing } = channel
+  if (queuing === null) return
+  const caller = callerIn(state, channel)
+  const call = caller?.call
+  if (call === undefined || caller === undefined) return
+  channel.queuing = null
+  const open = call.queues.some((queue) => queue.name === queuing.queue && queue.leftUs === null)
   if (open) return
   const stage = addStage(state, call, {
     kind: 'queue',
-    target: signal.queue,
-    source: partyFor(state, channel)?.id ?? channel.id,
+    target: queuing.queue,
+    source: caller.party.id,
     name: null,
-    startedUs: signal.atUs,
+    startedUs: queuing.atUs,
   })
   call.queues.push({
     stageId: stage.id,
-    name: signal.queue,
-    position: signal.position,
-    joinedUs: signal.atUs,
+    channel: channel.id,
+    name: queuing.queue,
+    position: queuing.position,
+    joinedUs: queuing.atUs,
     leftUs: null,
     leftArrivedUs: null,
     result: null,
+    isElsewhere: false,
     answeredUs: null,
   })
+  touch(state, call)
+}
+
+function callerIn(state: TrackerState, channel: Channel): { party: Channel; call: Call | undefined } | undefined {
+  if (!isVirtual(channel)) return { party: channel, call: callOf(state, channel) }
+  const origin = originOf(state, newDial(channel.id, null, state.nowUs))
+  if (origin.kind !== 'party') return undefined
+  const { channel: party, through } = origin
+  const first = callOf(state, party)
+  if (!origin.consulting || first === undefined) return { party, call: first }
+  const to = { dialled: through?.dialled ?? null, party: null }
+  const call = consultation(state, party, first, { through, to, startedUs: channel.queuing?.atUs ?? null })
+  for (const half of [channel, channelOf(state, channel.pair)]) if (half !== undefined) place(state, half, call)
+  return { party, call }
+}
+
+/** The caller goes on in the dialplan: a queue that he left without any other reason he has given up, by a key. */
+export function goElsewhere(call: Call, channelId: string): void {
+  for (const queue of call.queues) {
+    const isIts = queue.channel === channelId || stageOf(call, queue.stageId)?.source === channelId
+    if (!isIts || queue.leftUs === null || queue.answeredUs !== null || queue.result !== null) continue
+    queue.result = 'abandoned'
+    queue.isElsewhere = true
+  }
 }
 
 export function leaveQueue(
@@ -40,25 +79,13 @@ export function leaveQueue(
   signal: At & Extract<ChannelSignal, { kind: 'queue_left' }>,
 ): void {
   const call = callOf(state, channel)
-  const queue = call?.queues.findLast(
-    (one) => (signal.queue === null || signal.queue === one.name) && stageOf(call, one.stageId)?.ended === false,
-  )
+  const isIt = (one: QueueState) => signal.queue === null || signal.queue === one.name
+  const open = call?.queues.filter((one) => isIt(one) && stageOf(call, one.stageId)?.ended === false) ?? []
+  const queue = open.findLast((one) => one.channel === channel.id) ?? open.at(-1)
   if (queue === undefined) return
   queue.leftUs ??= signal.atUs
   queue.leftArrivedUs ??= signal.arrivedUs
   // "Abandoned" is what a time-out looks like at first; what comes later knows better.
   if (signal.result !== null) queue.result = signal.result
-}
-
-/** The queues that a virtual channel entered in `from` are those of the party which asks through it in `into`. */
-export function moveQueues(channelId: string, from: Call, into: Call, partyId: string): void {
-  for (const queue of from.queues) {
-    const stage = stageOf(from, queue.stageId)
-    if (stage === undefined || stage.ended || stage.source !== channelId) continue
-    stage.source = partyId
-    from.stages = from.stages.filter((one) => one !== stage)
-    from.queues = from.queues.filter((one) => one !== queue)
-    into.stages.push(stage)
-    into.queues.push(queue)
-  }
+  touch(state, call)
 }

@@ -7,12 +7,15 @@ import {
   claimLinkedId,
   dropChannel,
   enterBridge,
+  heardBy,
   openCall,
   place,
   touch,
 } from './calls.ts'
 import { addStage } from './dial-stages.ts'
 import { beginDirection, settleDirection } from './direction.ts'
+import { expectLink } from './links.ts'
+import { isOver } from './merges.ts'
 import { newChannel, newDial } from './new-state.ts'
 import { noteAnswer } from './stages.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
@@ -30,13 +33,30 @@ export function resync(state: TrackerState, at: At, listed: readonly ListedChann
     const channel = channelOf(state, row.id)
     if (channel === undefined) continue
     channel.missingUs = null
-    if (row.bridge !== null && channel.bridge === null && isUp(channel)) enterBridge(state, channel, row.bridge)
+    if (row.bridge !== null && row.bridge !== channel.bridge && isUp(channel)) {
+      enterBridge(state, channel, row.bridge)
+      channel.room = false
+      channel.waiting = false
+    }
     if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)
     else catchUp(state, channel, row)
   }
+  for (const row of listed) joinUnseen(state, row)
   const unknown = listed.filter((row) => !state.channels.has(row.id) && !state.tombstones.has(row.id))
   const callers = unknown.filter((row) => !row.callee)
   for (const row of [...callers, ...unknown.filter((one) => one.callee)]) addListed(state, at, row, listed)
+}
+
+/** A party that now talks with one of another call, and that the PBX counts to that: it was transferred, or bridged, unseen. */
+function joinUnseen(state: TrackerState, row: ListedChannel): void {
+  const channel = channelOf(state, row.id)
+  const own = callOf(state, channel)
+  const other = callByLinkedId(state, row.linkedId)
+  if (channel === undefined || own === undefined || other === undefined || own === other) return
+  if (row.bridge === null || !isUp(channel) || isVirtual(channel) || isOver(own) || isOver(other)) return
+  // Whoever asks in a consultation is of the other call too, and talks with this one.
+  const isJoined = heardBy(state, channel).some((one) => callOf(state, one) === other && one.id !== own.consultedBy)
+  if (isJoined) expectLink(state, channel, other, true)
 }
 
 /** The channel was seen, and that it was dialled was not. */
@@ -95,7 +115,12 @@ function addListed(state: TrackerState, at: At, row: ListedChannel, listed: read
     addUnseenStage(state, call, channel, row, sourceId)
     return
   }
-  if (call.root !== null) return
+  if (call.root !== null) {
+    // It took over a call that there was: picked it up, or retrieved it.
+    const party = row.up ? heardBy(state, channel).find((one) => callOf(state, one) === call) : undefined
+    if (party !== undefined) addUnseenStage(state, call, channel, row, party.id)
+    return
+  }
   call.root = channel.id
   call.startedUs = startOf(row, at)
   beginDirection(call, channel)

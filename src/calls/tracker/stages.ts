@@ -2,6 +2,7 @@ import type { StageResult } from '../../lib/call-enums.ts'
 import { channelOf, channelsOf, consultationsOf, heardBy, stageOf } from './calls.ts'
 import { placeDial } from './dials.ts'
 import { settleParking } from './parking.ts'
+import { placeQueue } from './queues.ts'
 import type { Call, Channel, QueueState, Stage, TrackerState } from './state.ts'
 import { isUp, isVirtual, partyOf } from './state.ts'
 
@@ -29,6 +30,7 @@ export function updateStages(state: TrackerState, call: Call): void {
   settleParking(state, call)
   for (const channel of channelsOf(state, call)) {
     if (channel.dial !== null && channel.dial.stageId === null) placeDial(state, channel)
+    if (channel.queuing !== null) placeQueue(state, channel)
   }
   for (const stage of call.stages) {
     if (stage.ended || stage.kind === 'group' || stage.kind === 'queue') continue
@@ -116,6 +118,7 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
     const talking = answered.length > 0 ? answered : legs
     if (talking.some((leg) => leftUs(leg) === null)) return
     const last = talking.reduce((a, b) => ((leftUs(a) ?? 0) > (leftUs(b) ?? 0) ? a : b))
+    if (call.parking !== null && legs.some((leg) => leg.id === call.parking?.by)) return
     if (last.end?.mayTransfer === true && last.dial?.leftUs === null && awaitsTransfer(state, call, stage, last)) return
     close(stage, leftUs(last), 'answered')
     return
@@ -142,7 +145,6 @@ function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, leg: Chan
   stage.holdUs ??= state.nowUs
   const others = channelsOf(state, call).filter((one) => isUp(one) && !isVirtual(one) && one.id !== leg.id)
   if (others.length === 0) return false
-  if (call.parking?.by === leg.id) return true
   const told = call.transfers.length > 0 || call.transferCount > 0
   const asking = consultationsOf(state, leg.id).some((other) => !other.ended && other.endDueUs === null)
   if (asking) return true
@@ -278,7 +280,7 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
   }
   if (!callerGone && queue.leftUs === null) return
   if (!members.every((member) => member.ended)) return
-  const settled = callerGone || queue.result === 'timeout' || queue.result === 'other'
+  const settled = callerGone || queue.isElsewhere || queue.result === 'timeout' || queue.result === 'other'
   if (!settled && state.nowUs - (queue.leftArrivedUs ?? state.nowUs) < QUEUE_SETTLE_US) return
   const gaveUp = caller === undefined || caller.hungUpItself || caller.end?.result === 'cancelled'
   const result =

@@ -50,6 +50,8 @@ export type Channel = {
   slot: string | null
   /** Half of a virtual channel that was made to ask somebody, and is part of the call since a transfer. */
   adopted: boolean
+  /** It stands in a queue, and for whom is not known yet. */
+  queuing: { queue: string; position: number | null; atUs: number } | null
   /** The other half of a virtual channel, and which half this is. */
   pair: string | null
   half: 1 | 2 | null
@@ -96,12 +98,16 @@ export type Stage = {
 
 export type QueueState = {
   stageId: string
+  /** Who stands in it: the caller, or a virtual half for it. */
+  channel: string
   name: string
   position: number | null
   joinedUs: number
   leftUs: number | null
   leftArrivedUs: number | null
   result: 'abandoned' | 'timeout' | 'other' | null
+  /** The caller left it by himself, and is elsewhere in the dialplan. */
+  isElsewhere: boolean
   answeredUs: number | null
 }
 
@@ -188,7 +194,7 @@ export type Call = {
 }
 
 /** A link between two calls that the PBX's ids show, and that an event may still explain. */
-export type PendingLink = { channel: string; callId: string; dueUs: number }
+export type PendingLink = { channel: string; callId: string; dueUs: number; unseen: boolean }
 
 export type TrackerState = {
   readonly pbx: string

@@ -8,7 +8,7 @@ import { originOf } from './origin.ts'
 import { partyOn, talkedWith } from './parties.ts'
 import { noteAnswer } from './stages.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
-import { ANONYMOUS, partyOf, partyOfNumber } from './state.ts'
+import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from './state.ts'
 
 /** Transfers, and channels that take over a call. */
 
@@ -82,10 +82,7 @@ export function attendedTransfer(state: TrackerState, at: At, told: Attended): v
       kind: 'attended',
       by: parties.by === undefined ? ANONYMOUS : partyOf(parties.by.endpoint),
       transferee: parties.transferee === undefined ? null : partyOf(parties.transferee.endpoint),
-      to:
-        parties.to === undefined || isRungByQueue(state, parties.to)
-          ? targetOf(state, other ?? first, transferers)
-          : partyOf(parties.to.endpoint),
+      to: parties.to === undefined ? targetOf(state, other ?? first, transferers) : partyOf(parties.to.endpoint),
       otherCallId: other !== undefined && endsInside(other, first) ? other.id : null,
       atUs: at.atUs,
     })
@@ -140,14 +137,6 @@ function enter(state: TrackerState, party: Channel | undefined, at: At): void {
 
 const older = (a: Call, b: Call): number => (a.startedUs ?? 0) - (b.startedUs ?? 0) || (a.id < b.id ? -1 : 1)
 
-/** A queue that was asked is the target, not the member that it happens to ring. */
-function isRungByQueue(state: TrackerState, party: Channel): boolean {
-  const call = callOf(state, party)
-  const stage = call === undefined ? undefined : stageOf(call, party.dial?.stageId ?? null)
-  if (call === undefined || stage === undefined || stage.answered) return false
-  return call.queues.some((queue) => queue.stageId === stage.parentId)
-}
-
 /** Whom the transferer was calling: the phone that rings, or what it dialled (a queue, a group). */
 function targetOf(state: TrackerState, call: Call, transferers: readonly Channel[]): Party {
   const ids = new Set(transferers.map((one) => one.id))
@@ -195,6 +184,7 @@ export function join(state: TrackerState, at: At, joiner: Channel, into: Channel
 
 /** The party that is taken over, where what is named is a phone that rings for it. */
 function callerOf(state: TrackerState, channel: Channel): Channel {
+  if (isVirtual(channel)) return partyOn(state, channel) ?? channel
   if (channel.dial === null || channel.dial.answeredUs !== null) return channel
   const origin = originOf(state, channel.dial)
   return origin.kind === 'party' ? origin.channel : channel

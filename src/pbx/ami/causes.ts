@@ -10,6 +10,8 @@ const BY_STATUS: ReadonlyMap<string, StageResult> = new Map([
   ['ABORT', 'cancelled'],
   ['CONGESTION', 'congestion'],
   ['CHANUNAVAIL', 'unavailable'],
+  // It was picked up, and the call was not taken (a confirmation that was not given): nobody answered.
+  ['CONTINUE', 'no_answer'],
   ['DONTCALL', 'rejected'],
   ['TORTURE', 'rejected'],
 ])

@@ -1,4 +1,4 @@
-import type { ChannelSignal } from '../../calls/signal.ts'
+import type { ChannelSignal, Endpoint } from '../../calls/signal.ts'
 import { cleanText } from '../text.ts'
 import type { AmiContext } from './context.ts'
 import { endpointOf, readDialString } from './dialstring.ts'
@@ -20,10 +20,16 @@ export function parkedCall(context: AmiContext, frame: AmiFrame): ChannelSignal[
       kind: 'parked',
       id,
       slot: cleanText(slot) ?? '',
-      parker: parker === '' || isItself ? null : context.endpoints.named(endpoint, null),
+      parker: parker === '' || isItself ? null : parkerOf(context, parker, endpoint),
       to: cleanText(context.lots.get(lot) ?? lotOf(slot)) ?? '',
     },
   ]
+}
+
+/** A virtual half stands for whom the parked party talked with. */
+function parkerOf(context: AmiContext, parker: string, endpoint: string): Endpoint {
+  if (parker.startsWith('Local/')) return { kind: 'virtual', number: null, name: null }
+  return context.endpoints.named(endpoint, null)
 }
 
 /** What parks somebody in the lot of this place, as lots are numbered everywhere: 701 to 720 by 700, 71 to 78 by 70. */

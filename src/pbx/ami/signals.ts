@@ -68,7 +68,7 @@ export function isNoise(name: string, peek: (key: string) => string, options: Am
   return NOISE.has(name)
 }
 
-const STEPS: ReadonlySet<string> = new Set(['dial', 'voicemail'])
+const STEPS: ReadonlySet<string> = new Set(['dial', 'page', 'voicemail'])
 
 const NOISE: ReadonlySet<string> = new Set([
   'RTCPSent',
@@ -123,6 +123,8 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
     case 'dial':
       if (known === undefined) return []
       known.next = readDialTargets(frame.get('AppData'))
+      return moved(known, id, frame.get('Exten'))
+    case 'page':
       return moved(known, id, frame.get('Exten'))
     case 'voicemail':
       return [{ kind: 'voicemail', id }]

@@ -1,0 +1,29 @@
+import type { Party } from '../event.ts'
+import { channelOf, consult, consultationsOf, openCall, place } from './calls.ts'
+import type { Call, Channel, TrackerState } from './state.ts'
+import { ANONYMOUS, partyOf, partyOfNumber } from './state.ts'
+
+/** Whom a consultation is with: through which half, what was dialled, and the party that is rung, where there is one. */
+type Asked = {
+  readonly through: Channel | null
+  readonly to: { readonly dialled: string | null; readonly party: Party | null }
+  readonly startedUs: number | null
+}
+
+/** Returns the call of its own in which a party of `first` asks somebody else. */
+export function consultation(state: TrackerState, party: Channel, first: Call, asked: Asked): Call {
+  const asking = consultationsOf(state, party.id).find((call) => !call.ended && call.endDueUs === null)
+  if (asking !== undefined) return asking
+  const call = openCall(state, first.pbxId, asked.startedUs, asked.startedUs ?? state.atUs)
+  consult(state, call, party.id)
+  call.parentId = first.id
+  call.from = partyOf(party.endpoint)
+  call.root = null
+  const { dialled, party: rung } = asked.to
+  const isRung = rung !== null && (dialled === null || dialled === rung.number)
+  call.to = isRung ? rung : dialled === null ? ANONYMOUS : partyOfNumber(dialled)
+  for (const half of [asked.through, channelOf(state, asked.through?.pair ?? null)]) {
+    if (half !== undefined && half !== null) place(state, half, call)
+  }
+  return call
+}
