@@ -89,3 +89,24 @@ describe('pure code has no clock, no random and no I/O', () => {
     expect(text.match(IMPURE)?.[0]).toBeUndefined()
   })
 })
+
+const tests = readdirSync(import.meta.dir, { recursive: true, encoding: 'utf8' }).filter((path) =>
+  path.endsWith('.test.ts'),
+)
+/** The time that each test has, by test/help/patience.ts: far more than any machine needs. */
+const TEST_MS = 900_000
+
+describe('no test depends on how fast a machine is', () => {
+  test.each(tests)('%s gives no test less time than all have', (path) => {
+    const text = readFileSync(join(import.meta.dir, path), 'utf8')
+    const limits = [...text.matchAll(/^ *\},(?: |\n *)(\d[\d_]*),?(?:\n *)?\)$/gm)]
+    const ofTests = limits.map(([, ms = '']) => Number(ms.replaceAll('_', ''))).filter((ms) => ms >= 1_000)
+    expect(ofTests.filter((ms) => ms < TEST_MS)).toEqual([])
+  })
+
+  test('each has that time, with whatever it is run', () => {
+    const manifest = readFileSync(join(import.meta.dir, '../bunfig.toml'), 'utf8')
+    expect(manifest).toContain('preload = ["./test/help/patience.ts"]')
+    expect(readFileSync(join(import.meta.dir, 'help/patience.ts'), 'utf8')).toContain('const TEST_MS = 900_000')
+  })
+})

@@ -91,7 +91,7 @@ describe(`with ${MANY} calls up`, () => {
     using reader = askByHand(readers.url, await readers.logIn('a'))
     await until('the last one is told', () => reader.state.text.includes(`"id":"call ${MANY - 1}"`))
     expect(reader.state.text.split('event: call\n')).toHaveLength(MANY + 1)
-  }, 40_000)
+  })
 
   test('the overview has all of them, and is what its schema says', async () => {
     await using readers = await startReaders(MANY)
@@ -139,7 +139,7 @@ test('an account is sure of 16 streams, whatever others hold, and gets more whil
   expect(last.codes().filter(isOpen)).toHaveLength(16)
   taken.drop()
   last.drop()
-}, 60_000)
+})
 
 describe('the connection is closed', () => {
   test('of a reader that is refused', async () => {
@@ -176,7 +176,7 @@ describe('the connection is closed', () => {
     })
     reader.read()
     await until('it is closed', () => reader.state.closed)
-  }, 60_000)
+  })
 })
 
 test('the events of a call that was erased say nothing of whom they were about', async () => {

@@ -150,7 +150,7 @@ describe('what a caller writes', () => {
       if (got.join('\n\n') !== expected.join('\n\n'))
         throw new Error(`round ${round}: ${JSON.stringify(forged)}\ngot ${got.length}:\n${got.join('\n\n')}`)
     }
-  }, 600_000)
+  }, 3_600_000)
 
   test.each([
     ['h-ring-group', 'i-queue'],
