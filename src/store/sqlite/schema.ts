@@ -90,6 +90,7 @@ export const deliveries = sqliteTable('deliveries', {
   tries: integer('tries').notNull().default(0),
   attemptsMade: integer('attempts_made').notNull().default(0),
   dueAt: integer('due_at'),
+  generation: integer('generation').notNull().default(1),
   since: integer('since').notNull(),
   createdAt: integer('created_at').notNull(),
   endedAt: integer('ended_at'),
@@ -137,3 +138,10 @@ export const calls = sqliteTable(
     index('calls_by_to').on(table.accountId, table.toNumber, table.direction, table.savedAt, table.id),
   ],
 )
+
+export const clock = sqliteTable('clock', {
+  id: integer('id').primaryKey(),
+  stepped: integer('stepped').notNull(),
+  pruneFrom: integer('prune_from').notNull(),
+  prunedTo: integer('pruned_to').notNull().default(0),
+})

@@ -1,0 +1,766 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { forSwitches } from '../../src/lib/event-kinds.ts'
+import { SECOND } from '../../src/lib/time.ts'
+import { etagOf } from '../../src/store/list-etag.ts'
+import {
+  DELIVERIES_PER_EVENT,
+  type NewEvent,
+  type OutcomeBatch,
+  type PendingDelivery,
+  type StoredEvent,
+  stateNumber,
+  type WebhookEntry,
+} from '../../src/store/records.ts'
+import type { Store } from '../../src/store/store.ts'
+import { until } from '../help/receiver.ts'
+import { batch, storeEvents } from '../help/store.ts'
+import { ENGINES, operationsOf, type TestStore, watchOperations } from './engines.ts'
+
+/** Every operation of the interface, on every engine: what it returns, what it changes, and what it leaves alone. */
+
+const ACCOUNT = 1
+const NOW = 1_795_213_000 * SECOND
+const HOUR = 3_600 * SECOND
+const [ONE, TWO] = ['https://one.example/', 'https://two.example/']
+
+const entry = (url: string, off: Partial<WebhookEntry> = {}): WebhookEntry => ({
+  url,
+  ...forSwitches(() => true),
+  ...off,
+})
+
+const user = (email: string, account = 'default') => ({
+  account,
+  type: 1,
+  name: 'A',
+  email,
+  passwordHash: `hash of ${email}`,
+  atUs: NOW,
+})
+
+let events = 0
+const event = (callId = 'call', more: Partial<NewEvent> = {}): NewEvent => {
+  events += 1
+  const data = { name: 'call_started', call: { id: callId } }
+  return {
+    uuid: `event ${events}`,
+    callId,
+    name: 'call_started',
+    sequence: 1,
+    atUs: NOW,
+    body: JSON.stringify({ data }),
+    ...more,
+  }
+}
+
+type Outcome = {
+  state: 'pending' | 'delivered' | 'failed'
+  generation?: number
+  dueSteadyUs?: number
+  probe?: boolean
+  attemptUs?: number
+  response?: string
+}
+
+/** What came of one attempt on each of some deliveries. */
+function outcomes(ids: readonly number[], outcome: Outcome): OutcomeBatch {
+  const {
+    state,
+    generation = 1,
+    dueSteadyUs = null,
+    probe = false,
+    attemptUs = NOW + SECOND,
+    response = 'ok',
+  } = outcome
+  const each = <Value>(value: Value): Value[] => ids.map(() => value)
+  return {
+    deliveryIds: ids,
+    generations: each(generation),
+    states: each(stateNumber(state)),
+    tries: each(1),
+    attemptsMade: each(1),
+    dueSteadyUs: each(dueSteadyUs),
+    endedUs: each(state === 'pending' ? null : attemptUs),
+    attemptUs: each(attemptUs),
+    probes: each(probe),
+    statuses: each(state === 'delivered' ? 200 : 500),
+    durationsMs: each(7),
+    errors: each(null),
+    addresses: each('192.0.2.1'),
+    responses: each(response),
+  }
+}
+
+const idsOf = (stored: readonly StoredEvent[]) => stored.flatMap(({ deliveries }) => deliveries.map(({ id }) => id))
+const called = new Set<string>()
+let all: string[] = []
+
+for (const engine of ENGINES)
+  describe(engine.name, () => {
+    /** A store with some URLs in the list of the default account. */
+    async function open(...urls: string[]) {
+      const opened: TestStore = await engine.open()
+      all = operationsOf(opened.store)
+      const store = watchOperations(opened.store, called)
+      const setList = (list: readonly WebhookEntry[], ifMatch: string | null = null, nowUs = NOW) =>
+        store.webhooks.listReplace({
+          accountId: ACCOUNT,
+          list,
+          ifMatch,
+          nowUs,
+          secrets: list.map(({ url }) => `whsec_${url}`),
+        })
+      if (urls.length > 0) await setList(urls.map((url) => entry(url)))
+      const put = (...some: NewEvent[]) => storeEvents(store, some, { nowSteadyUs: NOW })
+      const webhookId = async (url = ONE) => (await store.webhooks.webhookGetByUrl(ACCOUNT, url))?.id ?? 0
+      const untried = async (url = ONE, afterId = 0, limit = 100): Promise<PendingDelivery[]> =>
+        store.queue.deliveryGetUntried({ webhookId: await webhookId(url), afterId, limit })
+      const states = async () => {
+        const query = { filter: { accountId: ACCOUNT }, fromId: Number.MAX_SAFE_INTEGER, limit: 1_000 } as const
+        const { rows } = await store.log.deliveryList({ ...query, order: 'newest' })
+        return rows.toReversed().map(({ state }) => state)
+      }
+      return {
+        store,
+        another: opened.another,
+        setList,
+        put,
+        webhookId,
+        untried,
+        states,
+        [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose](),
+      }
+    }
+
+    describe('accounts', () => {
+      test('a user is created with its account, and an e-mail address is taken once', async () => {
+        await using at = await open()
+        const { accounts } = at.store
+        expect(await accounts.userCount()).toBe(0)
+        const made = await accounts.userCreate(user('a@example.com', 'acme'))
+        expect(await accounts.userCreate(user('a@example.com', 'other'))).toBeUndefined()
+        await accounts.userCreate(user('b@example.com', 'acme'))
+        expect(await accounts.userCount()).toBe(2)
+        const accountId = (await accounts.accountGetId('acme')) ?? 0
+        expect(await accounts.accountGetName(accountId)).toBe('acme')
+        expect(await accounts.accountGetId('other')).toBeUndefined()
+        expect(await accounts.accountGetName(999)).toBeUndefined()
+        const record = { accountId, type: 1, name: 'A', account: 'acme', createdUs: NOW }
+        expect(await accounts.userList()).toEqual([
+          { id: made?.id ?? 0, email: 'a@example.com', ...record },
+          { id: (made?.id ?? 0) + 1, email: 'b@example.com', ...record },
+        ])
+      })
+
+      /** A user with a token for each name. */
+      async function withTokens(accounts: Store['accounts'], ...tokens: string[]): Promise<number> {
+        const userId = (await accounts.userCreate(user('a@example.com')))?.id ?? 0
+        for (const tokenHash of tokens)
+          await accounts.tokenAddIfPasswordUnchanged({
+            userId,
+            passwordHash: 'hash of a@example.com',
+            tokenHash,
+            client: 'curl',
+            atUs: NOW,
+          })
+        return userId
+      }
+
+      test('a token is added only for the password that was checked, and names its user', async () => {
+        await using at = await open()
+        const { accounts } = at.store
+        const userId = await withTokens(accounts, 'one')
+        const late = { userId, passwordHash: 'another', tokenHash: 'two', atUs: NOW }
+        expect(await accounts.tokenAddIfPasswordUnchanged(late)).toBe(false)
+        expect(await accounts.userGetByToken('two')).toBeUndefined()
+        expect(await accounts.userGetByToken('one')).toMatchObject({ user: { id: userId }, lastUsedUs: null })
+        await accounts.tokenSetUsed({ tokenHash: 'one', atUs: NOW + 5 })
+        expect((await accounts.userGetByToken('one'))?.lastUsedUs).toBe(NOW + 5)
+      })
+
+      test('a named token is added while the one that asks for it is valid, and deleted by its owner alone', async () => {
+        await using at = await open()
+        const { accounts } = at.store
+        const userId = await withTokens(accounts, 'aaaa')
+        const named = { userId, name: 'crm', tokenHash: 'bbbb', atUs: NOW + 9 }
+        expect(await accounts.tokenAddNamed({ ...named, madeWith: 'revoked' })).toBe(false)
+        expect(await accounts.tokenAddNamed({ ...named, madeWith: 'aaaa' })).toBe(true)
+        expect((await accounts.tokenList(userId, 10)).map(({ hash, name, client }) => [hash, name, client])).toEqual([
+          ['bbbb', 'crm', null],
+          ['aaaa', null, 'curl'],
+        ])
+        expect(await accounts.tokenList(userId, 1)).toHaveLength(1)
+        expect(await accounts.tokenDeleteOwn({ userId: userId + 1, id: 'bb' })).toBe(false)
+        expect(await accounts.tokenDeleteOwn({ userId, id: 'bb' })).toBe(true)
+        expect(await accounts.userGetByToken('bbbb')).toBeUndefined()
+      })
+
+      test('tokens are deleted one by one, or all of a user', async () => {
+        await using at = await open()
+        const { accounts } = at.store
+        await withTokens(accounts, 'one', 'two', 'three')
+        await accounts.tokenDelete('one')
+        await accounts.tokenDelete('unknown')
+        expect(await accounts.userGetByToken('one')).toBeUndefined()
+        expect(await accounts.tokenDeleteOfUser('nobody@example.com')).toBeUndefined()
+        expect(await accounts.tokenDeleteOfUser('a@example.com')).toBe(2)
+      })
+
+      test('a password is changed if it is still the one that was checked; other tokens end if that is asked', async () => {
+        await using at = await open()
+        const { accounts } = at.store
+        const userId = await withTokens(accounts, 'old')
+        const change = { userId, newPasswordHash: 'new', atUs: NOW }
+        const wrong = { ...change, passwordHash: 'wrong', tokenHash: 'x', revokeOthers: true }
+        expect(await accounts.userChangePasswordIfUnchanged(wrong)).toBe(false)
+        const right = { ...change, passwordHash: 'hash of a@example.com', tokenHash: 'fresh', revokeOthers: false }
+        expect(await accounts.userChangePasswordIfUnchanged(right)).toBe(true)
+        expect(await accounts.userGetByToken('old')).toBeDefined()
+        expect((await accounts.userGetPassword('a@example.com'))?.passwordHash).toBe('new')
+        const again = { ...change, passwordHash: 'new', tokenHash: 'last', revokeOthers: true }
+        expect(await accounts.userChangePasswordIfUnchanged(again)).toBe(true)
+        expect(await accounts.userGetByToken('old')).toBeUndefined()
+        expect(await accounts.userGetByToken('last')).toBeDefined()
+      })
+
+      test('the operator sets a password and deletes a user with its tokens', async () => {
+        await using at = await open()
+        const { accounts } = at.store
+        await withTokens(accounts, 'one')
+        expect(await accounts.userSetPassword({ email: 'b@example.com', passwordHash: 'x' })).toBe(false)
+        expect(await accounts.userSetPassword({ email: 'a@example.com', passwordHash: 'x' })).toBe(true)
+        expect(await accounts.userGetPassword('a@example.com')).toMatchObject({ passwordHash: 'x' })
+        expect(await accounts.userDelete('b@example.com')).toBe(false)
+        expect(await accounts.userDelete('a@example.com')).toBe(true)
+        expect(await accounts.userGetByToken('one')).toBeUndefined()
+        expect(await accounts.userGetPassword('a@example.com')).toBeUndefined()
+      })
+    })
+
+    describe('webhooks', () => {
+      test('a list keeps its order and its switches, and its tag guards it', async () => {
+        await using at = await open()
+        const list = [entry(TWO, { call_saved: false }), entry(ONE), entry(TWO)]
+        expect(await at.setList(list)).toBe(true)
+        expect(await at.store.webhooks.listGet(ACCOUNT)).toEqual(list)
+        expect(await at.setList([], '"another"')).toBe(false)
+        expect(await at.store.webhooks.listGet(ACCOUNT)).toEqual(list)
+        expect(await at.setList([entry(ONE)], etagOf(list))).toBe(true)
+        expect(await at.store.webhooks.listGet(ACCOUNT)).toEqual([entry(ONE)])
+        expect(await at.store.webhooks.listGet(2)).toEqual([])
+      })
+
+      test('a webhook keeps its id while it stays and when it comes back, and each occurrence has its own', async () => {
+        await using at = await open(ONE, ONE, TWO)
+        const { webhooks } = at.store
+        const ids = (await webhooks.webhookListWithPending(ACCOUNT)).map(({ id }) => id)
+        expect(new Set(ids).size).toBe(3)
+        await at.setList([entry(TWO)])
+        expect(await webhooks.webhookGetByUrl(ACCOUNT, ONE)).toBeUndefined()
+        expect(await webhooks.webhookGetMany([...ids, 999])).toMatchObject([
+          { id: ids[0], url: ONE, listed: false },
+          { id: ids[1], url: ONE, listed: false },
+          { id: ids[2], url: TWO, listed: true },
+        ])
+        await at.setList([entry(ONE), entry(TWO)])
+        expect((await webhooks.webhookListWithPending(ACCOUNT)).map(({ id }) => id)).toEqual([ids[0] ?? 0, ids[2] ?? 0])
+      })
+
+      test('a URL keeps the secret that it got first, also while it is not in the list', async () => {
+        await using at = await open(ONE, ONE, TWO)
+        const { webhooks } = at.store
+        const before = await webhooks.secretList(ACCOUNT)
+        expect(before).toEqual([
+          { url: ONE, secret: `whsec_${ONE}`, previousUntilUs: null },
+          { url: TWO, secret: `whsec_${TWO}`, previousUntilUs: null },
+        ])
+        await at.setList([])
+        expect(await webhooks.secretList(ACCOUNT)).toEqual([])
+        const list = [entry(ONE)]
+        await webhooks.listReplace({ accountId: ACCOUNT, list, ifMatch: null, secrets: ['whsec_new'], nowUs: NOW })
+        expect(await webhooks.secretList(ACCOUNT)).toEqual(before.slice(0, 1))
+      })
+
+      test('a rotation keeps the secret before for a while, and another has to wait for it or be forced', async () => {
+        await using at = await open(ONE)
+        const { webhooks } = at.store
+        const until = NOW + 24 * HOUR
+        const rotation = { accountId: ACCOUNT, url: ONE, nowUs: NOW, previousUntilUs: until, force: false }
+        expect(await webhooks.secretRotate({ ...rotation, url: TWO, secret: 'x' })).toBe('unlisted')
+        expect(await webhooks.secretRotate({ ...rotation, secret: 'second' })).toBe('rotated')
+        expect(await webhooks.webhookGetByUrl(ACCOUNT, ONE)).toMatchObject({
+          secret: 'second',
+          previous: `whsec_${ONE}`,
+          previousUntilUs: until,
+        })
+        expect(await webhooks.secretRotate({ ...rotation, secret: 'third' })).toBe(until)
+        expect(await webhooks.secretRotate({ ...rotation, secret: 'third', force: true })).toBe('rotated')
+        expect(await webhooks.webhookGetByUrl(ACCOUNT, ONE)).toMatchObject({ secret: 'third', previous: 'second' })
+      })
+
+      test('what is pending is counted for each webhook, and webhooks with something to cancel are active', async () => {
+        await using at = await open(ONE, TWO)
+        const { webhooks, queue } = at.store
+        const [first = 0] = idsOf(await at.put(event('a'), event('b')))
+        await queue.deliveryRecordOutcomes(outcomes([first], { state: 'pending', dueSteadyUs: NOW + HOUR }))
+        expect((await webhooks.webhookListWithPending(ACCOUNT)).map(({ url, pending }) => [url, pending])).toEqual([
+          [ONE, 2],
+          [TWO, 2],
+        ])
+        const [one, two] = [await at.webhookId(ONE), await at.webhookId(TWO)]
+        await at.setList([entry(TWO)])
+        expect((await webhooks.webhookListActive()).toSorted()).toEqual([one, two].toSorted())
+        while ((await queue.deliveryCancelUnlisted({ webhookId: one, nowUs: NOW, limit: 1 })).length > 0);
+        expect(await webhooks.webhookListActive()).toEqual([two])
+      })
+    })
+
+    describe('queue', () => {
+      test('an event has a delivery for each webhook whose switch is on, in the order of the list', async () => {
+        await using at = await open()
+        await at.setList([entry(TWO), entry(ONE, { call_transferred: false })])
+        const stored = await at.put(event(), event('call', { name: 'call_blind_transferred' }))
+        const [two, one] = [await at.webhookId(TWO), await at.webhookId(ONE)]
+        expect(stored.map(({ deliveries }) => deliveries.map(({ webhookId }) => webhookId))).toEqual([
+          [two, one],
+          [two],
+        ])
+        const [first = 0, second = 0] = stored.map(({ id }) => id)
+        expect(second).toBeGreaterThan(first)
+        expect(idsOf(stored)).toEqual([
+          first * DELIVERIES_PER_EVENT,
+          first * DELIVERIES_PER_EVENT + 1,
+          second * DELIVERIES_PER_EVENT,
+        ])
+      })
+
+      test('untried deliveries come in the order of their ids, in pages, with all that sending takes', async () => {
+        await using at = await open(ONE, TWO)
+        const stored = await at.put(event('a'), event('b'), event('c'))
+        const page = await at.untried(ONE, 0, 2)
+        const [first] = stored
+        expect(page[0]).toEqual({
+          id: first?.deliveries[0]?.id ?? 0,
+          accountId: ACCOUNT,
+          webhookId: await at.webhookId(ONE),
+          callId: 'a',
+          event: 'call_started',
+          uuid: first?.uuid ?? '',
+          body: first?.body ?? '',
+          atUs: NOW,
+          generation: 1,
+          sinceSteadyUs: NOW,
+          tries: 0,
+          attemptsMade: 0,
+          dueSteadyUs: undefined,
+        })
+        const rest = await at.untried(ONE, page.at(-1)?.id)
+        expect([...page, ...rest].map(({ callId }) => callId)).toEqual(['a', 'b', 'c'])
+      })
+
+      test('retries come when they are due, the longest due first, and it is known when the next is', async () => {
+        await using at = await open(ONE)
+        const { queue } = at.store
+        const [a = 0, b = 0, c = 0, d = 0] = idsOf(await at.put(event('a'), event('b'), event('c'), event('d')))
+        const due = (id: number, dueSteadyUs: number) =>
+          queue.deliveryRecordOutcomes(outcomes([id], { state: 'pending', dueSteadyUs }))
+        await due(c, NOW + 10)
+        await due(b, NOW + 20)
+        await due(a, NOW + 20)
+        await due(d, NOW + 30)
+        const webhookId = await at.webhookId()
+        const get = async (dueSteadyUs: number, limit = 9) =>
+          (await queue.deliveryGetDue({ webhookId, dueSteadyUs, limit })).map(({ id }) => id)
+        expect(await get(NOW + 29)).toEqual([c, a, b])
+        expect(await get(NOW + 29, 1)).toEqual([c])
+        expect(await at.untried()).toEqual([])
+        expect(await queue.deliveryGetNextDue({ webhookId, fromSteadyUs: NOW + 21 })).toBe(NOW + 30)
+        expect(await queue.deliveryGetNextDue({ webhookId, fromSteadyUs: NOW + 31 })).toBeUndefined()
+        expect(await queue.deliveryGetPending(d)).toMatchObject({ id: d, tries: 1, dueSteadyUs: NOW + 30 })
+      })
+
+      test('an outcome ends a delivery or schedules its retry, and is in its log', async () => {
+        await using at = await open(ONE)
+        const { queue, log } = at.store
+        const [a = 0, b = 0] = idsOf(await at.put(event('a'), event('b')))
+        expect(await queue.deliveryRecordOutcomes(outcomes([a], { state: 'delivered' }))).toEqual([])
+        expect(await queue.deliveryRecordOutcomes(outcomes([b], { state: 'failed', response: 'no' }))).toEqual([])
+        expect(await at.states()).toEqual(['delivered', 'failed'])
+        expect(await queue.deliveryGetPending(a)).toBeUndefined()
+        expect(await log.deliveryGet(ACCOUNT, b)).toMatchObject({
+          state: 'failed',
+          attemptsMade: 1,
+          endedUs: NOW + SECOND,
+          attempts: [
+            { atUs: NOW + SECOND, status: 500, durationMs: 7, error: null, address: '192.0.2.1', response: 'no' },
+          ],
+        })
+      })
+
+      test('a failure of a schedule that was superseded changes nothing but the log; a success counts always', async () => {
+        await using at = await open(ONE)
+        const { queue, log } = at.store
+        const [a = 0, b = 0] = idsOf(await at.put(event('a'), event('b')))
+        await queue.deliveryRecordOutcomes(outcomes([a, b], { state: 'failed' }))
+        for (const id of [a, b]) await queue.deliveryRetry({ accountId: ACCOUNT, id, nowSteadyUs: NOW + 50 })
+        expect((await queue.deliveryGetPending(a))?.generation).toBe(2)
+        const late = { state: 'failed', generation: 1, attemptUs: NOW + 3 * SECOND } as const
+        expect(await queue.deliveryRecordOutcomes(outcomes([a], late))).toEqual([a])
+        expect(await queue.deliveryGetPending(a)).toMatchObject({ generation: 2, tries: 0 })
+        expect((await log.deliveryGet(ACCOUNT, a))?.attempts).toHaveLength(2)
+        expect(await queue.deliveryRecordOutcomes(outcomes([b], { ...late, state: 'delivered' }))).toEqual([])
+        expect(await at.states()).toEqual(['pending', 'delivered'])
+      })
+
+      test('of the probes of a delivery the last twenty are kept', async () => {
+        await using at = await open(ONE)
+        const { queue, log } = at.store
+        const [id = 0] = idsOf(await at.put(event('a')))
+        for (let n = 1; n <= 25; n += 1)
+          await queue.deliveryRecordOutcomes(
+            outcomes([id], { state: 'pending', dueSteadyUs: NOW, probe: true, attemptUs: NOW + n }),
+          )
+        const attempts = (await log.deliveryGet(ACCOUNT, id))?.attempts ?? []
+        expect(attempts.map(({ atUs }) => atUs - NOW)).toEqual(Array.from({ length: 20 }, (_, n) => n + 6))
+      })
+
+      test('what was pending when a URL left is cancelled in steps, and what comes after it came back is not', async () => {
+        await using at = await open(ONE)
+        const { queue, webhooks } = at.store
+        const webhookId = await at.webhookId()
+        const before = idsOf(await at.put(event('a'), event('b'), event('c')))
+        await at.setList([])
+        await at.setList([entry(ONE)])
+        expect((await webhooks.webhookGetMany([webhookId]))[0]?.cancelledTo).toBeGreaterThanOrEqual(before.at(-1) ?? 0)
+        await at.put(event('d'))
+        const cancelled = await queue.deliveryCancelUnlisted({ webhookId, nowUs: NOW, limit: 2 })
+        expect(cancelled).toHaveLength(2)
+        cancelled.push(...(await queue.deliveryCancelUnlisted({ webhookId, nowUs: NOW, limit: 2 })))
+        expect(cancelled.toSorted()).toEqual(before)
+        expect(await queue.deliveryCancelUnlisted({ webhookId, nowUs: NOW, limit: 2 })).toEqual([])
+        expect((await webhooks.webhookGetMany([webhookId]))[0]?.cancelledTo).toBe(0)
+        expect(await at.states()).toEqual(['cancelled', 'cancelled', 'cancelled', 'pending'])
+      })
+
+      test('what has been pending for too long fails, in steps', async () => {
+        await using at = await open(ONE, TWO)
+        const { queue } = at.store
+        await storeEvents(at.store, [event('a'), event('b')], { nowSteadyUs: NOW - HOUR })
+        await at.put(event('c'))
+        const webhookId = await at.webhookId()
+        const step = { webhookId, beforeSteadyUs: NOW, nowUs: NOW, limit: 1 }
+        expect(await queue.deliveryFailExpired(step)).toHaveLength(1)
+        expect(await queue.deliveryFailExpired({ ...step, limit: 9 })).toHaveLength(1)
+        expect(await queue.deliveryFailExpired(step)).toEqual([])
+        expect((await at.untried(ONE)).map(({ callId }) => callId)).toEqual(['c'])
+        expect(await at.untried(TWO)).toHaveLength(3)
+      })
+
+      test('a retry makes a delivery due at once, and says why it cannot', async () => {
+        await using at = await open(ONE, TWO)
+        const { queue, maintenance } = at.store
+        const stored = await at.put(event('a'), event('b'), event('c'))
+        const [a = 0, aTwo = 0, b = 0, , c = 0] = idsOf(stored)
+        await queue.deliveryRecordOutcomes(outcomes(idsOf(stored), { state: 'failed' }))
+        const retry = (id: number, accountId: number | null = ACCOUNT) =>
+          queue.deliveryRetry({ accountId, id, nowSteadyUs: NOW + 9 })
+        expect(await retry(999_999)).toBe('unknown')
+        expect(await retry(a, 2)).toBe('unknown')
+        expect(await retry(a, null)).toBe('queued')
+        expect(await queue.deliveryGetPending(a)).toMatchObject({
+          dueSteadyUs: NOW + 9,
+          sinceSteadyUs: NOW + 9,
+          tries: 0,
+        })
+        await queue.deliveryRecordOutcomes(outcomes([b], { state: 'delivered' }))
+        expect(await retry(b)).toBe('queued')
+        await maintenance.callErase(['c'])
+        expect(await retry(c)).toBe('erased')
+        const two = await at.webhookId(TWO)
+        await at.setList([entry(ONE)])
+        expect(await retry(aTwo)).toBe('unlisted')
+        await at.setList([entry(ONE), entry(TWO)])
+        expect(await retry(aTwo)).toBe(two)
+      })
+
+      test('a bulk retry goes through the log from the oldest on, in steps', async () => {
+        await using at = await open(ONE)
+        const { queue } = at.store
+        const ids = idsOf(await at.put(...Array.from({ length: 5 }, (_, n) => event(`call ${n}`))))
+        await queue.deliveryRecordOutcomes(outcomes(ids.slice(0, 4), { state: 'failed' }))
+        const filter = { accountId: ACCOUNT, state: 'failed' } as const
+        const first = await queue.deliveryRetryMatching({ filter, fromId: 0, nowSteadyUs: NOW, limit: 3 })
+        if (typeof first === 'number') throw new Error('no webhook is leaving')
+        expect(first.queued).toBe(3)
+        const fromId = first.nextId ?? 0
+        expect(await queue.deliveryRetryMatching({ filter, fromId, nowSteadyUs: NOW, limit: 3 })).toEqual({
+          queued: 1,
+          nextId: null,
+        })
+        expect(await at.states()).toEqual(Array(5).fill('pending'))
+      })
+
+      test('what is pending is counted, and how long it has been', async () => {
+        await using at = await open(ONE, TWO)
+        const { queue } = at.store
+        const webhookId = await at.webhookId()
+        expect(await queue.pendingGetOldest(webhookId)).toBeUndefined()
+        const [a = 0] = idsOf(await storeEvents(at.store, [event()], { nowSteadyUs: NOW - HOUR }))
+        await at.put(event())
+        await queue.deliveryRecordOutcomes(outcomes([a], { state: 'pending', dueSteadyUs: NOW + HOUR }))
+        expect(await queue.pendingCount()).toBe(4)
+        expect(await queue.pendingGetOldest(webhookId)).toBe(NOW - HOUR)
+      })
+    })
+
+    describe('calls', () => {
+      const saved = (id: string, savedUs = NOW, more: object = {}) => ({
+        id,
+        savedUs,
+        direction: 'inbound' as const,
+        fromNumber: '15551230001',
+        toNumber: '101',
+        record: JSON.stringify({ call: { id, from: { number: '15551230001' } } }),
+        ...more,
+      })
+
+      test('a batch stores events, live calls and records of several accounts together', async () => {
+        await using at = await open(ONE)
+        const { accounts, calls, log } = at.store
+        await accounts.userCreate(user('b@example.com', 'other'))
+        const other = (await accounts.accountGetId('other')) ?? 0
+        const parts = [
+          { accountId: ACCOUNT, events: [event('mine')], saved: [saved('mine')] },
+          { accountId: other, events: [event('theirs')], saved: [] },
+        ]
+        const live = [{ id: 'up', state: '{"call":1}' }]
+        const placed = await calls.batchStore({ pbx: 'office', parts, live, removed: [], nowSteadyUs: NOW })
+        expect(placed.map(({ webhookIds }) => webhookIds.length)).toEqual([1, 0])
+        expect(await calls.callGet(ACCOUNT, 'mine')).toContain('15551230001')
+        expect(await calls.callGet(other, 'mine')).toBeUndefined()
+        expect(await log.eventListOfCall(other, 'theirs')).toHaveLength(1)
+        expect(await log.eventListOfCall(other, 'mine')).toEqual([])
+        expect(await calls.liveCallList('office')).toEqual(['{"call":1}'])
+      })
+
+      test('live calls are replaced and removed, PBX by PBX, and their accounts are known', async () => {
+        await using at = await open()
+        const { calls } = at.store
+        const put = (pbx: string, live: { id: string; state: string }[], removed: string[] = [], ...some: NewEvent[]) =>
+          calls.batchStore(batch({ events: some }, { pbx, live, removed }))
+        await put('office', [{ id: 'a', state: '1' }], [], event('a'))
+        await put('office', [
+          { id: 'a', state: '2' },
+          { id: 'b', state: '3' },
+        ])
+        await put('branch', [{ id: 'a', state: '4' }], [], event('c'))
+        expect((await calls.liveCallList('office')).toSorted()).toEqual(['2', '3'])
+        expect(await calls.liveCallListAccounts('office')).toEqual([{ callId: 'a', accountId: 1, account: 'default' }])
+        await put('office', [], ['a'])
+        expect(await calls.liveCallList('office')).toEqual(['3'])
+        expect(await calls.orphanedPbxList(['office'])).toEqual([{ pbx: 'branch', accountId: 1, account: 'default' }])
+        expect(await calls.orphanedPbxList(['office', 'branch'])).toEqual([])
+      })
+
+      test('saved calls are listed newest first, in pages, by direction, number and time', async () => {
+        await using at = await open()
+        const { calls } = at.store
+        const records = Array.from({ length: 5 }, (_, n) =>
+          saved(`call ${n}`, NOW + n, n === 3 ? { direction: 'outbound', toNumber: '999' } : {}),
+        )
+        await calls.batchStore(batch({ saved: records }))
+        const list = async (filter: object, limit = 9, after?: { savedUs: number; id: string }) =>
+          (await calls.callList({ accountId: ACCOUNT, filter, limit, after })).map(({ id }) => id)
+        expect(await list({})).toEqual(['call 4', 'call 3', 'call 2', 'call 1', 'call 0'])
+        expect(await list({}, 2, { savedUs: NOW + 3, id: 'call 3' })).toEqual(['call 2', 'call 1'])
+        expect(await list({ direction: 'outbound' })).toEqual(['call 3'])
+        expect(await list({ number: '999' })).toEqual(['call 3'])
+        expect(await list({ sinceUs: NOW + 1, untilUs: NOW + 3 })).toEqual(['call 2', 'call 1'])
+        expect(await calls.callList({ accountId: 2, filter: {}, limit: 9, after: undefined })).toEqual([])
+      })
+
+      test('an erased number is in no record, body or live call, and what is pending keeps its body', async () => {
+        await using at = await open(ONE)
+        const { calls, maintenance, queue, log } = at.store
+        const body = JSON.stringify({ data: { name: 'call_saved', call: { from: { number: '15551230001' } } } })
+        const events = [event('ended', { name: 'call_saved', body }), event('pending', { name: 'call_saved', body })]
+        const stored = await storeEvents(at.store, events, { nowSteadyUs: NOW })
+        await queue.deliveryRecordOutcomes(outcomes([stored[0]?.deliveries[0]?.id ?? 0], { state: 'delivered' }))
+        const live = [{ id: 'up', state: JSON.stringify({ call: { from: '15551230001' }, channels: [] }) }]
+        await calls.batchStore(batch({ saved: [saved('ended')] }, { live }))
+        const ids = await maintenance.callListWithNumber('15551230001')
+        expect(ids.toSorted()).toEqual(['ended', 'pending'])
+        expect(await maintenance.callListWithNumber('1555123000')).toEqual([])
+        expect(await maintenance.callErase(ids)).toEqual({ calls: 1, events: 1, pending: 1 })
+        expect(await maintenance.liveCallErase('15551230001')).toBe(1)
+        expect(await calls.liveCallList('office')).toEqual([JSON.stringify({ call: { from: null }, channels: [] })])
+        expect(await calls.callGet(ACCOUNT, 'ended')).toBeUndefined()
+        expect((await log.eventListOfCall(ACCOUNT, 'ended'))[0]?.body).not.toContain('15551230001')
+        expect(await maintenance.callListWithNumber('15551230001')).toEqual(['pending'])
+      })
+    })
+
+    describe('the log', () => {
+      test('deliveries are found by state, event, URL, call and time, in parts, of one account or of all', async () => {
+        await using at = await open(ONE, TWO)
+        const { log, queue } = at.store
+        const ids = idsOf(await at.put(event('a'), event('b', { name: 'call_ended' })))
+        await queue.deliveryRecordOutcomes(outcomes(ids.slice(0, 1), { state: 'delivered' }))
+        const find = async (filter: object, accountId: number | null = ACCOUNT) => {
+          const found: number[] = []
+          for (let fromId: number | null = 0; fromId !== null; ) {
+            const part = await log.deliveryList({ filter: { accountId, ...filter }, fromId, limit: 3, order: 'oldest' })
+            found.push(...part.rows.map(({ id }) => id))
+            fromId = part.nextId
+          }
+          return found
+        }
+        expect(await find({})).toEqual(ids)
+        expect(await find({}, null)).toEqual(ids)
+        expect(await find({}, 2)).toEqual([])
+        expect(await find({ state: 'delivered' })).toEqual(ids.slice(0, 1))
+        expect(await find({ event: 'call_ended' })).toEqual(ids.slice(2))
+        expect(await find({ url: TWO })).toEqual([ids[1] ?? 0, ids[3] ?? 0])
+        expect(await find({ callId: 'a', state: 'pending' })).toEqual([ids[1] ?? 0])
+        expect(await find({ sinceUs: NOW, untilUs: NOW + 1 })).toEqual(ids)
+        expect(await find({ untilUs: NOW })).toEqual([])
+      })
+
+      test('one delivery, and many by their ids', async () => {
+        await using at = await open(ONE)
+        const { log } = at.store
+        const [stored] = await at.put(event('a'))
+        const [id = 0] = idsOf(stored === undefined ? [] : [stored])
+        expect(await log.deliveryGet(ACCOUNT, id)).toMatchObject({ id, url: ONE, body: stored?.body, attempts: [] })
+        expect(await log.deliveryGet(null, id)).toBeDefined()
+        expect(await log.deliveryGet(2, id)).toBeUndefined()
+        expect(await log.deliveryGet(ACCOUNT, id + 1)).toBeUndefined()
+        expect(await log.deliveryGetMany([id, 999_999])).toMatchObject([{ id, accountId: ACCOUNT, state: 'pending' }])
+      })
+
+      test('the events of a call come in order of their sequence, each with its deliveries', async () => {
+        await using at = await open(ONE, TWO)
+        await at.put(event('a', { sequence: 2, name: 'call_ended' }), event('a', { sequence: 1 }), event('b'))
+        const found = await at.store.log.eventListOfCall(ACCOUNT, 'a')
+        expect(found.map(({ name, deliveries }) => [name, deliveries.length])).toEqual([
+          ['call_started', 2],
+          ['call_ended', 2],
+        ])
+      })
+    })
+
+    describe('maintenance', () => {
+      test('the clock is kept, and the store can be written', async () => {
+        await using at = await open(ONE)
+        const { maintenance } = at.store
+        await maintenance.writeProbe()
+        expect(await maintenance.clockGet()).toEqual({
+          steppedUs: 0,
+          pruneFromUs: 0,
+          lastSteadyUs: 0,
+          newestEventUs: undefined,
+        })
+        await maintenance.clockSet({ steppedUs: -HOUR, pruneFromUs: NOW })
+        await at.put(event())
+        expect(await maintenance.clockGet()).toEqual({
+          steppedUs: -HOUR,
+          pruneFromUs: NOW,
+          lastSteadyUs: NOW,
+          newestEventUs: NOW,
+        })
+        // Times are shown on the wall clock.
+        expect(await at.store.log.deliveryGetMany((await at.untried()).map(({ id }) => id))).toMatchObject([
+          { createdUs: NOW - HOUR },
+        ])
+      })
+
+      test('what ended long ago is pruned in steps, the newest event stays, and the store is whole after it', async () => {
+        await using at = await open(ONE)
+        const { maintenance, queue } = at.store
+        const ids = idsOf(
+          await at.put(...['a', 'b', 'c'].map((call) => event(call, { name: 'call_saved' })), event('d')),
+        )
+        await queue.deliveryRecordOutcomes(outcomes(ids.slice(0, 2), { state: 'delivered' }))
+        await queue.deliveryRecordOutcomes(outcomes(ids.slice(2), { state: 'failed' }))
+        const step = { deliveredBeforeUs: NOW + HOUR, failedBeforeUs: NOW, nowUs: NOW + HOUR, limit: 1 }
+        const first = await maintenance.deliveryPrune({ afterId: 0, ...step })
+        expect(first).toMatchObject({ pruned: 2 })
+        const rest = await maintenance.deliveryPrune({ afterId: first.lastId ?? 0, ...step, limit: 9 })
+        expect(rest).toEqual({ lastId: null, pruned: 2 })
+        expect(await at.states()).toEqual(['failed', 'failed'])
+        expect((await maintenance.verify()).filter((text) => !text.includes('neither are up'))).toEqual([])
+      })
+
+      test('webhooks, secrets and call records that nothing refers to any more are pruned', async () => {
+        await using at = await open(ONE, TWO)
+        const { maintenance, calls } = at.store
+        await at.setList([entry(TWO)], null, NOW)
+        expect(await maintenance.secretPrune({ beforeUs: NOW, limit: 9 })).toBe(0)
+        expect(await maintenance.secretPrune({ beforeUs: NOW + 1, limit: 9 })).toBe(1)
+        const one = (await at.store.webhooks.webhookListActive())[0] ?? 0
+        await at.store.queue.deliveryCancelUnlisted({ webhookId: one, nowUs: NOW, limit: 9 })
+        expect(await maintenance.webhookPrune(9)).toBe(1)
+        const records = [1, 2, 3].map((n) => ({
+          id: `${n}`,
+          savedUs: NOW + n,
+          direction: 'internal' as const,
+          fromNumber: null,
+          toNumber: null,
+          record: '{}',
+        }))
+        await calls.batchStore(batch({ saved: records }))
+        expect(await maintenance.callPrune({ beforeUs: NOW + 3, limit: 1 })).toBe(1)
+        expect(await maintenance.callPrune({ beforeUs: NOW + 3, limit: 9 })).toBe(1)
+        expect(await calls.callGet(ACCOUNT, '3')).toBe('{}')
+      })
+
+      test('a store that is whole is proven so, and its condition is told', async () => {
+        await using at = await open(ONE)
+        const { maintenance, queue } = at.store
+        expect(await maintenance.fileFaults()).toEqual([])
+        const [a = 0] = idsOf(await at.put(event('a'), event('b')))
+        await queue.deliveryRecordOutcomes(outcomes([a], { state: 'failed' }))
+        expect(await maintenance.conditionGet(NOW)).toEqual({
+          webhooks: [{ account: 'default', url: ONE }],
+          failed: 1,
+          pending: 1,
+          oldestPendingUs: NOW,
+          newestEventUs: NOW,
+        })
+        expect(await maintenance.verify()).toEqual([expect.stringContaining('calls that neither are up')])
+      })
+
+      test('another process sees what was written, and this one is told that something was', async () => {
+        await using at = await open(ONE)
+        let told = 0
+        at.store.onForeignChange(() => {
+          told += 1
+        })
+        const other = await at.another()
+        expect(await other.webhooks.listGet(ACCOUNT)).toEqual([entry(ONE)])
+        await other.accounts.userCreate(user('new@example.com'))
+        await until('it is told', () => told > 0)
+        expect(await at.store.accounts.userCount()).toBe(1)
+      })
+
+      test('writes of one turn share a commit, and one that fails undoes itself alone', async () => {
+        await using at = await open(ONE)
+        const before = at.store.commits.batches
+        const created = Array.from({ length: 50 }, (_, n) => at.store.accounts.userCreate(user(`${n}@example.com`)))
+        const broken = at.store.calls.batchStore(batch({ events: [event('a', { uuid: null as unknown as string })] }))
+        expect(
+          await broken.then(
+            () => 'stored',
+            () => 'refused',
+          ),
+        ).toBe('refused')
+        expect((await Promise.all(created)).every((made) => made !== undefined)).toBe(true)
+        expect(at.store.commits.batches - before).toBeLessThanOrEqual(2)
+      })
+    })
+  })
+
+afterAll(() => {
+  // An operation that the suite does not use is one that an engine may get wrong.
+  expect(all.filter((name) => !called.has(name))).toEqual([])
+})

@@ -1,0 +1,62 @@
+import { join } from 'node:path'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { emptyFolder } from '../help/app.ts'
+
+/** A store of a test: a second process may be opened on it. */
+export type TestStore = { readonly store: Store; another(): Promise<Store>; [Symbol.asyncDispose](): Promise<void> }
+
+export type Engine = { readonly name: string; open(): Promise<TestStore> }
+
+const sqlite: Engine = {
+  name: 'SQLite',
+  async open() {
+    const folder = emptyFolder()
+    const path = join(folder.path, 'hookswitch.db')
+    const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
+    const store = openSqliteStore(path, { thread })
+    const others: Store[] = []
+    return {
+      store,
+      async another() {
+        const other = openSqliteStore(path)
+        others.push(other)
+        return other
+      },
+      async [Symbol.asyncDispose]() {
+        for (const other of others) await other.stop()
+        await store.stop()
+        folder[Symbol.dispose]()
+      },
+    }
+  },
+}
+
+/** The engines that the conformance suite runs on. */
+export const ENGINES: readonly Engine[] = [sqlite]
+
+const GROUPS = ['accounts', 'webhooks', 'queue', 'calls', 'log', 'maintenance'] as const
+
+/** Returns the names of all operations of a store, `group.operation`. */
+export const operationsOf = (store: Store): string[] =>
+  GROUPS.flatMap((group) => Object.keys(store[group]).map((name) => `${group}.${name}`))
+
+/** Notes each operation that is called on a store. */
+export function watchOperations(store: Store, called: Set<string>): Store {
+  const watched = <Group extends object>(name: string, group: Group): Group =>
+    new Proxy(group, {
+      get(target, key, receiver) {
+        if (typeof key === 'string') called.add(`${name}.${key}`)
+        return Reflect.get(target, key, receiver)
+      },
+    })
+  return {
+    ...store,
+    accounts: watched('accounts', store.accounts),
+    webhooks: watched('webhooks', store.webhooks),
+    queue: watched('queue', store.queue),
+    calls: watched('calls', store.calls),
+    log: watched('log', store.log),
+    maintenance: watched('maintenance', store.maintenance),
+  }
+}
