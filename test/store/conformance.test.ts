@@ -237,6 +237,17 @@ for (const engine of ENGINES)
       })
     })
 
+    test('what operators did is handed out once, in order', async () => {
+      await using at = await open()
+      const { accounts } = at.store
+      const act = (email: string) =>
+        ({ event: 'user_added', email, account: 'default', by: 'root', atUs: NOW }) as const
+      await accounts.operatorActAdd(act('a@example.com'))
+      await accounts.operatorActAdd(act('b@example.com'))
+      expect(await accounts.operatorActTake()).toEqual([act('a@example.com'), act('b@example.com')])
+      expect(await accounts.operatorActTake()).toEqual([])
+    })
+
     describe('webhooks', () => {
       test('a list keeps its order and its switches, and its tag guards it', async () => {
         await using at = await open()
