@@ -70,6 +70,8 @@ export type ChannelSignal =
       readonly dest: string
       readonly endpoint: Endpoint
       readonly shown: string | null
+      /** A conference calls it in: nobody called, and who is called is no caller either. */
+      readonly forRoom?: boolean
     }
   | { readonly kind: 'ringing'; readonly id: string }
   /** The channel is up. For a caller's channel that is the PBX's answer, not a person's. */
@@ -104,6 +106,8 @@ export type ChannelSignal =
       readonly transferer: string | null
       readonly transferee: string | null
       readonly to: string
+      /** Who transfers goes there too, and stays in the call (three-way). */
+      readonly stays?: boolean
     }
   | {
       readonly kind: 'attended_transfer'
@@ -121,15 +125,22 @@ export type ChannelSignal =
       readonly parker: Endpoint | null
       readonly to: string
     }
-  /** The channel took over a call that was not its own: pick-up, parking retrieved, intercept. */
-  | { readonly kind: 'joined'; readonly id: string; readonly into: string }
+  /**
+   * The channel took over a call that was not its own: pick-up, parking retrieved, intercept. `through`: what it took is not the caller's
+   * channel but a virtual half behind which somebody of a group was rung.
+   */
+  | { readonly kind: 'joined'; readonly id: string; readonly into: string; readonly through?: boolean }
   | { readonly kind: 'queue_joined'; readonly id: string; readonly queue: string; readonly position: number | null }
-  /** `queue`: which one, `null` where the PBX does not tell: the one it joined last. */
+  /**
+   * `queue`: which one, `null` where the PBX does not tell: the one it joined last. `final`: the PBX gives the reason with it; else a better
+   * one may follow.
+   */
   | {
       readonly kind: 'queue_left'
       readonly id: string
       readonly queue: string | null
       readonly result: 'abandoned' | 'timeout' | 'other' | null
+      readonly final?: boolean
     }
   | { readonly kind: 'member'; readonly dest: string; readonly name: string | null }
   /** Voicemail answered, or a conference room was entered. */
@@ -169,4 +180,6 @@ export type Translator<Frame> = {
    * behind the list tell all of them. Of those that are `unsure` there is no row to be believed.
    */
   listed(rows: readonly Frame[], arrivedUs: number, born?: ReadonlySet<string>, unsure?: readonly string[]): Signal[]
+  /** Hands on events that were held back for what they need, once they have waited long enough. */
+  release?(nowUs: number): Signal[]
 }

@@ -57,6 +57,7 @@ export function newTracker(pbx: string, account: string, newId: NewId): TrackerS
     wakes: newWakes(),
     changed: new Set(),
     removed: new Set(),
+    parting: [],
     merged: [],
     boot: null,
     closeAtOnce: false,

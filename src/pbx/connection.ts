@@ -40,6 +40,9 @@ export type Connection<Frame> = {
   isOver(): boolean
 }
 
+/** How often events that wait for what they need are looked at, where no other event comes. */
+const RELEASE_MS = 250
+
 /**
  * connecting → logged in → up → over
  *
@@ -66,7 +69,9 @@ export function openConnection<Frame>(
   const inbox = createInbox<Item<Frame>>({
     matters: (item) => !('frame' in item && protocol.mayShed(item.frame)),
     handle(items) {
-      const signals = translate(items, translator, failed)
+      const signals = translate(items, translator, (error, item) =>
+        failed(error, 'frame' in item ? 'an event' : 'a list'),
+      )
       if (signals.length > 0) feed(signals)
     },
     overrun(shed) {
@@ -76,13 +81,23 @@ export function openConnection<Frame>(
     },
   })
   /** What it cannot make sense of is left out, and what is up is asked for in its place. */
-  function failed(error: unknown, item: Item<Frame>): void {
+  function failed(error: unknown, what: 'an event' | 'a list'): void {
     counts.faults += 1
-    const facts = { pbx: name, what: 'frame' in item ? 'an event' : 'a list', err: error }
+    const facts = { pbx: name, what, err: error }
     // Logged once for each resync: a caller must not be able to fill the log.
     if (resync.ask()) log.error(facts, 'what the PBX sent made us fail: it is left out, and what is up is asked for')
   }
   inbox.hold(true)
+  /** What the translator holds back must not wait for the next event. */
+  const release = (untilUs: number): void => {
+    try {
+      const signals = translator.release?.(untilUs) ?? []
+      if (signals.length > 0) feed(signals)
+    } catch (error) {
+      failed(error, 'an event')
+    }
+  }
+  const releasing = setInterval(() => release(nowUs()), RELEASE_MS)
 
   const connect = (run: Run | null): void => {
     if (up) return
@@ -94,12 +109,14 @@ export function openConnection<Frame>(
   const disconnect = (): void => {
     connect(null)
     inbox.flush()
+    release(Number.POSITIVE_INFINITY)
     const atUs = nowUs()
     feed([{ kind: 'disconnected', atUs, arrivedUs: atUs }])
   }
   const end = (kind: SessionEnd['kind'], reason: string): void => {
     if (over) return
     over = true
+    clearInterval(releasing)
     resync.stop()
     protocol.leave(kind)
     link.close()

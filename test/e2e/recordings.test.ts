@@ -39,9 +39,9 @@ let watched: Awaited<ReturnType<typeof startWatched>>
 beforeAll(async () => {
   const replays = cases.map(({ files }) => startReplay({ files }))
   stops.push(...replays.map((replay) => () => replay.stop()))
-  const urls = cases.map(({ name, scheme }, index) => {
+  const urls = cases.map(({ name, folder: kind, scheme }, index) => {
     const user = scheme === 'ami' ? 'any' : ''
-    return `${scheme}://${user}:any@127.0.0.1:${replays[index]?.port}?name=${name}`
+    return `${scheme}://${user}:any@127.0.0.1:${replays[index]?.port}?name=${kind}-${name}`
   })
   watched = await startWatched(folder.path, urls)
   stops.unshift(() => watched.stop())
@@ -66,15 +66,18 @@ function isOver(bodies: readonly CallEvent['body'][]): boolean {
 const SAVED = new Map(
   cases.map(({ name, folder }) => {
     const lines = readExpected(readExpectedFile(`${folder}/${name}`)).flat(2)
-    return [name, lines.filter((line) => line.startsWith('call_saved')).length]
+    return [`${folder}-${name}`, lines.filter((line) => line.startsWith('call_saved')).length]
   }),
 )
 
-test.each(cases.map((one) => [one.name, one] as const))('%s reaches the receiver as it happened', (name, one) => {
-  const bodies = byPbx.get(name) ?? []
-  const { got, expected } = compare(bodies, readExpectedFile(`${one.folder}/${name}`))
-  expect(got).toBe(expected)
-})
+test.each(cases.map((one) => [`${one.folder}-${one.name}`, one] as const))(
+  '%s reaches the receiver as it happened',
+  (pbx, one) => {
+    const bodies = byPbx.get(pbx) ?? []
+    const { got, expected } = compare(bodies, readExpectedFile(`${one.folder}/${one.name}`))
+    expect(got).toBe(expected)
+  },
+)
 
 test('every body fits its schema, is signed, and came in the order of its call', () => {
   const bodies = watched.bodies()

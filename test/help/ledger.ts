@@ -15,8 +15,12 @@ type CallAccount = {
   saved: boolean
   /** An attended transfer named it as the call that ends inside another: nothing follows. */
   transferred: boolean
+  /** A group of it ended before the member who answered: that one must go on in another call, at once. */
+  mustMerge: boolean
 }
 type StageAccount = { kind: string; parentId: string | null; started: boolean; answered: boolean; ended: boolean }
+
+const NEW_CALL: CallAccount = { sequence: 0, ended: false, saved: false, transferred: false, mustMerge: false }
 
 const checks = new Map(Object.entries(BODIES).map(([name, schema]) => [name, TypeCompiler.Compile(schema)] as const))
 
@@ -33,7 +37,7 @@ export function createLedger(): Ledger {
   const calls = new Map<string, CallAccount>()
   const stages = new Map<string, StageAccount>()
 
-  function stageEvent(name: EventName, stage: Stage): string | undefined {
+  function stageEvent(call: CallAccount, name: EventName, stage: Stage): string | undefined {
     const { kind, parent_id: parentId } = stage
     const account = stages.get(stage.id) ?? { kind, parentId, started: false, answered: false, ended: false }
     account.parentId = parentId
@@ -60,8 +64,13 @@ export function createLedger(): Ledger {
     }
     if (kind !== 'group' && kind !== 'queue') return undefined
     if (account.started || account.answered) return `${name} of a ${kind}`
-    for (const other of stages.values())
-      if (other.parentId === stage.id && !other.ended) return `a ${kind} ended before its members`
+    for (const other of stages.values()) {
+      if (other.parentId !== stage.id || other.ended) continue
+      if (kind !== 'group' || !other.answered) return `a ${kind} ended before its members`
+      // Who answered goes on in the call into which a transfer takes this one, at once.
+      call.mustMerge = true
+      other.parentId = null
+    }
     return undefined
   }
 
@@ -79,7 +88,7 @@ export function createLedger(): Ledger {
   function callEvent(event: CallEvent): string | undefined {
     const { data } = event.body
     const isFirst = !calls.has(event.callId)
-    const account = calls.get(event.callId) ?? { sequence: 0, ended: false, saved: false, transferred: false }
+    const account = calls.get(event.callId) ?? { ...NEW_CALL }
     calls.set(event.callId, account)
     if (isFirst !== (event.name === 'call_started'))
       return `${event.name} as ${isFirst ? 'the first' : 'a later'} event`
@@ -88,6 +97,7 @@ export function createLedger(): Ledger {
     account.sequence = event.sequence
     if (data.id !== event.id || data.call.id !== event.callId || data.name !== event.name)
       return 'ids that do not match'
+    if (account.mustMerge) return 'an event of a call in which a group ended before its members'
     if (account.transferred) return 'an event of a call that was merged by a transfer'
     if (account.saved) return 'an event after call_saved'
     if (account.ended && event.name !== 'call_saved') return `${event.name} after call_ended`
@@ -106,7 +116,7 @@ export function createLedger(): Ledger {
       if (merged === undefined || merged.ended) return 'a transfer that merges a call which is not up'
       merged.transferred = true
     }
-    if ('stage' in data) return stageEvent(event.name, data.stage)
+    if ('stage' in data) return stageEvent(account, event.name, data.stage)
     if (data.name === 'call_ended') {
       account.ended = true
       // The stages of a call that goes on in another go on there.
@@ -127,6 +137,8 @@ export function createLedger(): Ledger {
       }
     },
     finish() {
+      for (const [id, { mustMerge, transferred }] of calls)
+        if (mustMerge && !transferred) throw new Error(`call ${id}: a group ended before its members`)
       for (const [id, { saved, transferred }] of calls)
         if (!saved && !transferred) throw new Error(`call ${id} never came to its end`)
       for (const [id, stage] of stages) if (!stage.ended) throw new Error(`stage ${id} (${stage.kind}) never ended`)

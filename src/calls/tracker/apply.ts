@@ -58,7 +58,7 @@ function applyToChannel(state: TrackerState, signal: At & Exclude<ChannelSignal,
       return
     }
     case 'blind_transfer':
-      blindTransfer(state, signal, signal.transferer, signal.transferee, signal.to)
+      blindTransfer(state, signal, signal)
       return
     case 'attended_transfer':
       attendedTransfer(state, signal, signal)
@@ -66,7 +66,8 @@ function applyToChannel(state: TrackerState, signal: At & Exclude<ChannelSignal,
     case 'joined': {
       const joiner = channelOf(state, signal.id)
       const into = channelOf(state, signal.into)
-      if (joiner !== undefined && into !== undefined && isUp(joiner)) join(state, signal, joiner, into)
+      if (joiner !== undefined && into !== undefined && isUp(joiner))
+        join(state, signal, joiner, into, signal.through === true)
       return
     }
     case 'member': {
@@ -182,7 +183,7 @@ function dialed(state: TrackerState, signal: At & Extract<ChannelSignal, { kind:
   }
 }
 
-/** The channel is elsewhere in the dialplan; a group that it rings right now is named after the place. */
+/** The channel is elsewhere in the dialplan; a group that it rings without a name is named after the place. */
 function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   const place = destination(dialled)
   if (place === null) return
@@ -192,7 +193,7 @@ function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   if (call === undefined) return
   goElsewhere(call, channel.id)
   for (const stage of call.stages) {
-    if (stage.kind === 'group' && stage.dialler === channel.id && !stage.ended) stage.target = place
+    if (stage.kind === 'group' && stage.dialler === channel.id && !stage.ended) stage.target ??= place
   }
   // Who called whom is what was said first: later places are the dialplan's.
   if (isFirst && !call.told && call.root === channel.id) beginDirection(call, channel)

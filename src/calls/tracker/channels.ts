@@ -116,7 +116,7 @@ export function dial(state: TrackerState, signal: At & Extract<ChannelSignal, { 
       originated: signal.source === null,
     })
   noteExtension(state, signal.endpoint)
-  beginDial(state, signal, signal.source, dest, signal.endpoint, signal.shown)
+  beginDial(state, signal, signal, dest)
   if (dest.callId === null && !isVirtual(dest)) beginUnseen(state, signal, dest)
   bury(state, dest)
 }

@@ -1,9 +1,9 @@
 import type { StageResult } from '../../lib/call-enums.ts'
-import type { At, Endpoint } from '../signal.ts'
+import type { At, ChannelSignal, Endpoint } from '../signal.ts'
 import { callByLinkedId, callOf, channelOf, heardBy, place, touch } from './calls.ts'
 import { consultation } from './consultations.ts'
 import { addStage, assignStage, openQueue } from './dial-stages.ts'
-import { beginClickToCall, settleDirection } from './direction.ts'
+import { beginClickToCall, callIntoRoom, settleDirection } from './direction.ts'
 import { newDial } from './new-state.ts'
 import { originOf, partyFor } from './origin.ts'
 import { recall } from './recall.ts'
@@ -21,15 +21,14 @@ export const CONSULTATION_SETTLE_US = 60_000
 export function beginDial(
   state: TrackerState,
   at: At,
-  source: string | null,
+  told: Pick<Extract<ChannelSignal, { kind: 'dial' }>, 'source' | 'endpoint' | 'shown' | 'forRoom'>,
   dest: Channel,
-  endpoint: Endpoint,
-  shown: string | null,
 ): void {
   if (dest.dial !== null && dest.dial.beganUs !== null) return
+  const { source, endpoint, shown } = told
   if (endpoint.kind !== 'virtual') dest.endpoint = { ...endpoint, name: endpoint.name ?? dest.endpoint.name }
   dest.shown = shown
-  dest.dial = newDial(source, at.atUs, at.arrivedUs)
+  dest.dial = { ...newDial(source, at.atUs, at.arrivedUs), forRoom: told.forRoom === true }
   const call = callOf(state, dest) ?? callOf(state, channelOf(state, source))
   if (call !== undefined && dest.callId === null) place(state, dest, call)
   touch(state, call)
@@ -73,6 +72,11 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
   const root = channelOf(state, call.root)
   if (root !== undefined && root !== dest) {
     assignStage(state, call, dest, root, false)
+    return
+  }
+  if (dest.dial?.forRoom === true) {
+    callIntoRoom(call, dest)
+    assignStage(state, call, dest, null, false)
     return
   }
   const isAgent = dest.endpoint.kind === 'extension'

@@ -50,6 +50,14 @@ export function beginClickToCall(call: Call, root: Channel): void {
   call.to = other
 }
 
+/** A conference calls a party in: nobody called. */
+export function callIntoRoom(call: Call, dest: Channel): void {
+  call.root = null
+  call.direction = dest.endpoint.kind === 'external' ? 'outbound' : 'internal'
+  call.to = partyOf(dest.endpoint)
+  call.settled = true
+}
+
 /** What a dial tells of the call it is made for. The direction that was emitted holds, whatever is dialled later. */
 export function settleDirection(state: TrackerState, call: Call, dest: Channel, party: Channel | null): void {
   if (call.settled) return

@@ -1,7 +1,8 @@
 import { rfc3339 } from '../../lib/time.ts'
 import type { CallRecord } from '../event.ts'
 import { channelOf, channelsOf, claimLinkedId, dropCall, endConsultation, place, stageOf, touch } from './calls.ts'
-import type { Call, TrackerState } from './state.ts'
+import { closeGroup } from './stages.ts'
+import type { Call, Stage, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 import { callView, keptRecordings, stagesView } from './view.ts'
 
@@ -13,10 +14,35 @@ export const endsInside = (from: Call, into: Call): boolean => from.told && from
 /** An attended transfer, which names both calls, makes them one: nothing more is emitted of `from`. */
 export function mergeTransferred(state: TrackerState, from: Call, into: Call): void {
   if (isOver(from) || isOver(into)) return
+  const over = closeGroups(state, from)
   state.merged.push({ account: from.account, record: mergedRecord(state, from, into) })
+  if (over.length > 0) state.parting.push({ call: from, stages: over })
   moveInto(state, from, into)
   dropCall(state, from)
   state.dirty.delete(from.id)
+}
+
+/**
+ * Closes the groups of a call in which somebody answered, where virtual channels that the transferer dialled stand for the members: they
+ * end with the transferer's part, and the member who answered goes on as himself.
+ */
+function closeGroups(state: TrackerState, from: Call): Stage[] {
+  const isThrough = (member: Stage): boolean =>
+    member.legs.some((id) => {
+      const source = channelOf(state, channelOf(state, id)?.dial?.source ?? null)
+      return source !== undefined && isVirtual(source)
+    })
+  const over = from.stages.filter((group) => {
+    if (group.kind !== 'group' || group.ended) return false
+    const members = from.stages.filter((stage) => stage.parentId === group.id)
+    return members.some((one) => one.answered && isThrough(one)) && members.every((one) => one.answered || one.ended)
+  })
+  for (const group of over) {
+    const members = from.stages.filter((stage) => stage.parentId === group.id)
+    closeGroup(group, members, state.atUs)
+    for (const member of members) if (!member.ended) member.parentId = null
+  }
+  return over
 }
 
 /** Two calls become one in any other way: `from`, where it was emitted, ends at once, so that no card stays open. */
@@ -46,7 +72,8 @@ export const isOver = (call: Call): boolean => call.ended || call.mergedInto !==
 
 function moveInto(state: TrackerState, from: Call, into: Call): void {
   const openQueues = from.queues.filter((queue) => stageOf(from, queue.stageId)?.ended === false)
-  const openStages = from.stages.filter((stage) => !stage.ended || !stage.told.ended)
+  const over = state.parting.find((one) => one.call === from)?.stages ?? []
+  const openStages = from.stages.filter((stage) => (!stage.ended || !stage.told.ended) && !over.includes(stage))
   for (const channel of channelsOf(state, from)) {
     // Halves through which somebody was asked are plumbing of the one call from now on.
     if (isVirtual(channel)) channel.adopted = true

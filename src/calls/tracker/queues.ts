@@ -45,6 +45,7 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
     leftArrivedUs: null,
     result: null,
     isElsewhere: false,
+    final: false,
     answeredUs: null,
   })
   touch(state, call)
@@ -87,5 +88,6 @@ export function leaveQueue(
   queue.leftArrivedUs ??= signal.arrivedUs
   // "Abandoned" is what a time-out looks like at first; what comes later knows better.
   if (signal.result !== null) queue.result = signal.result
+  queue.final ||= signal.final === true
   touch(state, call)
 }

@@ -234,10 +234,15 @@ function updateGroup(_state: TrackerState, call: Call, group: Stage): void {
   const members = membersOf(call, group.id)
   if (members.length === 0 || !members.every((member) => member.ended)) return
   const endedUs = members.reduce((last, member) => Math.max(last, member.endedUs ?? 0), 0)
+  closeGroup(group, members, endedUs === 0 ? null : endedUs)
+}
+
+/** Ends a group: what happened to its members tells what happened to it. */
+export function closeGroup(group: Stage, members: readonly Stage[], atUs: number | null): void {
   const answered = members.find((member) => member.answered)
   group.answeredUs = answered?.answeredUs ?? null
   group.rangUs = firstRing(members)
-  close(group, endedUs === 0 ? null : endedUs, groupResult(members))
+  close(group, atUs, answered === undefined ? groupResult(members) : 'answered')
 }
 
 const firstRing = (members: readonly Stage[]): number | null =>
@@ -280,7 +285,8 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
   }
   if (!callerGone && queue.leftUs === null) return
   if (!members.every((member) => member.ended)) return
-  const settled = callerGone || queue.isElsewhere || queue.result === 'timeout' || queue.result === 'other'
+  const isClear = queue.isElsewhere || (queue.final && queue.result !== null)
+  const settled = callerGone || isClear || queue.result === 'timeout' || queue.result === 'other'
   if (!settled && state.nowUs - (queue.leftArrivedUs ?? state.nowUs) < QUEUE_SETTLE_US) return
   const gaveUp = caller === undefined || caller.hungUpItself || caller.end?.result === 'cancelled'
   const result =

@@ -12,6 +12,8 @@ import type { Wakes } from './wakes.ts'
 /** An attempt of the PBX to reach the channel that holds it. */
 export type Dial = {
   source: string | null
+  /** A conference calls the party in. */
+  forRoom: boolean
   beganUs: number | null
   beganArrivedUs: number
   rangUs: number | null
@@ -108,6 +110,8 @@ export type QueueState = {
   result: 'abandoned' | 'timeout' | 'other' | null
   /** The caller left it by himself, and is elsewhere in the dialplan. */
   isElsewhere: boolean
+  /** The PBX gave the reason with the leaving. */
+  final: boolean
   answeredUs: number | null
 }
 
@@ -223,6 +227,8 @@ export type TrackerState = {
   /** Calls whose stored state is no longer true, and those that are gone for good. */
   readonly changed: Set<string>
   readonly removed: Set<string>
+  /** Calls that ended inside another by an attended transfer, and stages of theirs whose end is still to be emitted. */
+  readonly parting: { call: Call; stages: Stage[] }[]
   /** Records of calls that ended inside another. */
   readonly merged: { account: string; record: CallRecord }[]
   boot: string | null

@@ -29,6 +29,7 @@ const ENVELOPE_BYTES = 2_048
 /** Returns what is due. A call of which nothing can be told costs the others nothing: `faults` gets the error. */
 export function tellDue(state: TrackerState, faults: unknown[]): Told[] {
   const told: Told[] = []
+  for (const { call, stages } of state.parting.splice(0)) tellEnded(state, call, told, stages)
   // A call that is looked at may touch another (a consultation its parent): until all is quiet.
   for (const id of state.dirty) {
     state.dirty.delete(id)

@@ -1,13 +1,13 @@
 import type { Party } from '../event.ts'
 import type { At, ChannelSignal } from '../signal.ts'
 import { callOf, channelOf, consultationsOf, heardBy, place, stageOf, touch } from './calls.ts'
-import { addStage } from './dial-stages.ts'
+import { addStage, openQueue } from './dial-stages.ts'
 import { endsInside, isOver, merge, mergeTransferred } from './merges.ts'
 import { newDial } from './new-state.ts'
 import { originOf } from './origin.ts'
 import { partyOn, talkedWith } from './parties.ts'
 import { noteAnswer } from './stages.ts'
-import type { Call, Channel, TrackerState } from './state.ts'
+import type { Call, Channel, Stage, TrackerState } from './state.ts'
 import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from './state.ts'
 
 /** Transfers, and channels that take over a call. */
@@ -15,15 +15,12 @@ import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from './state.ts'
 /** The same transfer may be told twice, by each of its parties: within this it is one. */
 const SAME_TRANSFER_US = 2_000_000
 
-export function blindTransfer(
-  state: TrackerState,
-  at: At,
-  transfererId: string | null,
-  transfereeId: string | null,
-  to: string,
-): void {
-  const transferee = channelOf(state, transfereeId)
-  const transferer = channelOf(state, transfererId) ?? otherParty(state, transferee)
+type Blind = Extract<ChannelSignal, { kind: 'blind_transfer' }>
+
+export function blindTransfer(state: TrackerState, at: At, told: Blind): void {
+  const { to } = told
+  const transferee = channelOf(state, told.transferee)
+  const transferer = channelOf(state, told.transferer) ?? otherParty(state, transferee)
   const call = callOf(state, transferer) ?? callOf(state, transferee)
   if (call === undefined || isOver(call)) return
   const by = partyOn(state, transferer) ?? transferer
@@ -38,7 +35,10 @@ export function blindTransfer(
   }
   if (isNew(call, `blind to ${to}`, at)) call.transfers.push(transfer)
   call.parking = null
-  for (const one of [transferer, by]) leave(one, at)
+  for (const one of [transferer, by]) {
+    if (told.stays === true) stay(one)
+    else leave(one, at)
+  }
   call.hungUpBy = null
   touch(state, call)
 }
@@ -47,6 +47,11 @@ export function blindTransfer(
 function leave(transferer: Channel | undefined, at: At): void {
   if (transferer !== undefined && transferer.dial !== null && transferer.dial.answeredUs !== null)
     transferer.dial.leftUs ??= at.atUs
+}
+
+/** That the other party alone was transferred was said too early. */
+function stay(transferer: Channel | undefined): void {
+  if (transferer !== undefined && transferer.dial !== null) transferer.dial.leftUs = null
 }
 
 /** Notes a transfer; false if the same was noted within that time. */
@@ -154,7 +159,7 @@ function targetOf(state: TrackerState, call: Call, transferers: readonly Channel
  * A channel took over a call: it picked it up, retrieved or intercepted it. Its own call was none; it becomes a stage that was answered
  * without ringing, and those that rang for that call have been answered elsewhere.
  */
-export function join(state: TrackerState, at: At, joiner: Channel, into: Channel): void {
+export function join(state: TrackerState, at: At, joiner: Channel, into: Channel, through = false): void {
   const source = callerOf(state, into)
   const call = callOf(state, source)
   const own = callOf(state, joiner)
@@ -175,11 +180,18 @@ export function join(state: TrackerState, at: At, joiner: Channel, into: Channel
   stage.answered = true
   stage.answeredUs = at.atUs
   stage.told.started = true
-  const rung = stageOf(call, into.dial?.stageId ?? null)
-  const parent = stageOf(call, rung?.parentId ?? null)
-  if (rung?.answered === false && parent?.ended === false) stage.parentId = parent.id
+  if (!through) stage.parentId = parentOfJoined(call, into, source)?.id ?? null
   noteAnswer(call, stage, joiner, at.atUs)
   touch(state, call)
+}
+
+/** The group or queue that rang the party that is taken over, or in which the caller was found: who takes the call is its answer. */
+function parentOfJoined(call: Call, into: Channel, source: Channel): Stage | undefined {
+  const rung = stageOf(call, into.dial?.stageId ?? null)
+  const parent = rung?.answered === false ? stageOf(call, rung.parentId) : undefined
+  if (parent?.ended === false) return parent
+  const open = call.stages.filter((stage) => stage.source === source.id && !stage.ended && !stage.answered)
+  return openQueue(call, source) ?? open.findLast((stage) => stage.kind === 'group')
 }
 
 /** The party that is taken over, where what is named is a phone that rings for it. */

@@ -1,6 +1,6 @@
 import type { ChannelSignal } from '../../calls/signal.ts'
 import { cleanText } from '../text.ts'
-import { diallerOf, type EslContext, type Leg, variableOf } from './context.ts'
+import { type EslContext, everLeg, type Leg, partyBehind, variableOf } from './context.ts'
 import type { EslEvent } from './event.ts'
 
 /** Who talks to whom, and what a meeting of two legs means: an answer, a transfer, a pick-up. */
@@ -14,15 +14,14 @@ export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {
   const two = context.legs.get(b)
   if (a === '' || b === '' || a === b) return []
   const name = bridgeName(a, b)
-  const meant = one === undefined || two === undefined ? [] : meeting(context, one, two)
   for (const [leg, other] of [[one, two] as const, [two, one] as const]) {
     if (leg === undefined) continue
     leg.bridged = true
     leg.answered ||= hasAnswered(event, leg)
     leg.left = false
     leg.peer = other?.id ?? null
-    if (other !== undefined && !other.virtual) leg.peers.push(other.id)
   }
+  const meant = met(partyBehind(context, one), partyBehind(context, two), one?.virtual || two?.virtual || false)
   const place = { bridge: name, room: false, waiting: false }
   return [
     ...meant,
@@ -31,6 +30,15 @@ export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {
     ...(one === undefined ? [] : answered(one)),
     ...(two === undefined ? [] : answered(two)),
   ]
+}
+
+/** Two parties talk to each other, directly or through the halves of loopback channels. */
+function met(one: Leg | undefined, two: Leg | undefined, through: boolean): ChannelSignal[] {
+  if (one === undefined || two === undefined || one === two) return []
+  const meant = meeting(one, two, through)
+  one.peers.push(two.id)
+  two.peers.push(one.id)
+  return meant
 }
 
 /** Its CHANNEL_ANSWER may have been missed. */
@@ -73,37 +81,38 @@ export function answered(leg: Leg): ChannelSignal[] {
  * Two legs that were not dialled for one another: both talked to somebody before, so that somebody handed one to the other; one is
  * rung for somebody who already handed over; or one, that talked to nobody yet, takes over a call (pick-up, parking).
  */
-function meeting(context: EslContext, one: Leg, two: Leg): ChannelSignal[] {
-  if (one.virtual || two.virtual || related(context, one, two)) return []
+function meeting(one: Leg, two: Leg, through: boolean): ChannelSignal[] {
+  if (related(one, two)) return []
   const [first, second] = one.order < two.order ? [one, two] : [two, one]
   const talked = (leg: Leg, other: Leg): string | undefined => leg.peers.findLast((id) => id !== other.id)
   const firstPeer = talked(first, second)
   const secondPeer = talked(second, first)
   if (firstPeer !== undefined && secondPeer !== undefined) {
-    return attended(context, [firstPeer, secondPeer], first.id, second.id)
+    return attended([firstPeer, secondPeer], first, second)
   }
   const waiting = secondPeer === undefined ? first : second
   const fresh = waiting === first ? second : first
   const peer = firstPeer ?? secondPeer
-  const dialler = diallerOf(context, fresh)
-  if (peer !== undefined && dialler !== null && dialler !== waiting.id) {
-    return attended(context, [peer, dialler], waiting.id, fresh.id)
+  if (peer !== undefined && fresh.dialler !== null && fresh.dialler !== waiting.id) {
+    return attended([peer, fresh.dialler], waiting, fresh)
   }
   if (fresh.source !== null || fresh.originated) return []
-  return [{ kind: 'joined', id: fresh.id, into: waiting.id }]
+  return [{ kind: 'joined', id: fresh.id, into: waiting.id, ...(through ? { through } : {}) }]
 }
 
-function related(context: EslContext, one: Leg, two: Leg): boolean {
-  const first = diallerOf(context, one)
-  const second = diallerOf(context, two)
-  return first === two.id || second === one.id || one.peers.includes(two.id) || (first !== null && first === second)
+/** They were to talk: one was dialled for the other, or for the same party, takes the other out of a queue, or talked to it before. */
+function related(one: Leg, two: Leg): boolean {
+  if (one.peers.includes(two.id) || one.takes === two.id || two.takes === one.id) return true
+  return one.dialler === two.id || two.dialler === one.id || (one.dialler !== null && one.dialler === two.dialler)
 }
 
-function attended(context: EslContext, transferers: string[], transferee: string, target: string): ChannelSignal[] {
-  const pair = bridgeName(transferee, target)
-  if (context.transferred.has(pair)) return []
-  context.transferred.add(pair)
-  return [{ kind: 'attended_transfer', transferers: [...new Set(transferers)], transferee, target }]
+/** The same legs hand somebody over once, in however many ways and events that is told. */
+function attended(transferers: readonly string[], transferee: Leg, target: Leg | undefined): ChannelSignal[] {
+  const by = [...new Set(transferers)]
+  const known = [transferee, target].some((leg) => leg !== undefined && by.every((id) => leg.handedOverBy.has(id)))
+  for (const leg of [transferee, target]) for (const id of by) leg?.handedOverBy.add(id)
+  if (known) return []
+  return [{ kind: 'attended_transfer', transferers: by, transferee: transferee.id, target: target?.id ?? null }]
 }
 
 /** What a leg's variables tell of transfers, in whatever event of it they are seen first. */
@@ -118,42 +127,54 @@ export function transfersOf(context: EslContext, event: EslEvent, leg: Leg): Cha
 
 /** REFER with Replaces while the target still rings: the other party waits, and says for whom; the phone's second line rang it. */
 function arranged(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
-  if (leg.peers.length === 0) return []
   const number = variableOf(event, 'att_xfer_destination_number')
-  const peer = leg.peer ?? leg.peers.at(-1) ?? null
-  if (number === '' || peer === null) return []
+  const peer = counterpart(context, leg)
+  if (number === '' || peer === undefined) return []
   // The first line may be gone by now.
   const extension = context.legs.get(peer)?.extension ?? null
   const legs = [...context.legs.values()]
   const second = legs.findLast(
     (one) => one.source === null && one.dialled === number && (extension === null || one.extension === extension),
   )
-  const target = legs.findLast((one) => second !== undefined && one.source === second.id && !one.gone)
-  if (second === undefined || target === undefined) return []
-  return attended(context, [peer, second.id], leg.id, target.id)
+  if (second === undefined) return []
+  const target = legs.findLast((one) => one.source === second.id && !one.gone)
+  return attended([peer, second.id], leg, target?.virtual === true ? undefined : target)
+}
+
+/** The party that a leg talks to or talked to last, behind loopback halves. */
+function counterpart(context: EslContext, leg: Leg): string | undefined {
+  return partyBehind(context, context.legs.get(leg.peer ?? ''))?.id ?? leg.peers.at(-1)
 }
 
 /** REFER: the leg's own phone sent the other party away. */
 function referred(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const destination = variableOf(event, 'transfer_destination')
-  const disposition = variableOf(event, 'endpoint_disposition')
-  const isBlind = disposition === 'BLIND_TRANSFER' || event.get('Hangup-Cause') === 'BLIND_TRANSFER'
   const to = cleanText(destination.replace(/^blind:/, ''))
-  if (!isBlind || !destination.startsWith('blind:') || to === null || leg.sentTo === to) return []
+  if (!isBlind(event) || !destination.startsWith('blind:') || to === null || leg.sentTo === to) return []
   leg.sentTo = to
-  const transferee = leg.peer ?? leg.peers.at(-1) ?? null
-  const other = transferee === null ? undefined : context.legs.get(transferee)
-  if (other !== undefined) other.expected = to
-  return [{ kind: 'blind_transfer', transferer: leg.id, transferee, to }]
+  // What the PBX moves is the leg that it is bridged with, be it a loopback half.
+  const moved = context.legs.get(leg.peer ?? leg.peers.at(-1) ?? '')
+  if (moved !== undefined) moved.expected = to
+  return [{ kind: 'blind_transfer', transferer: leg.id, transferee: counterpart(context, leg) ?? null, to }]
 }
 
-/** REFER with Replaces: the leg says to whom its other party goes, and by which leg of its phone that was arranged. */
+const isBlind = (event: EslEvent): boolean =>
+  variableOf(event, 'endpoint_disposition') === 'BLIND_TRANSFER' || event.get('Hangup-Cause') === 'BLIND_TRANSFER'
+
+/**
+ * REFER with Replaces: the leg says by which other leg of its phone that was arranged, and to whom its other party goes. That other leg may
+ * talk to nobody (a conference, a queue, a phone that still rings): then the other party is sent where it had called.
+ */
 function replaced(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
-  const target = /^att:(.+)$/.exec(variableOf(event, 'transfer_to'))?.[1]
-  const transferee = leg.peer ?? leg.peers.at(-1)
-  if (target === undefined || transferee === undefined || transferee === target) return []
-  const arranged = variableOf(event, 'refer_uuid')
-  return attended(context, [leg.id, ...(arranged === '' ? [] : [arranged])], transferee, target)
+  const to = /^att:(.+)$/.exec(variableOf(event, 'transfer_to'))?.[1]
+  const second = variableOf(event, 'refer_uuid')
+  const isDone = to !== undefined || (variableOf(event, 'transfer_disposition') === 'recv_replace' && second !== '')
+  const transferee = context.legs.get(counterpart(context, leg) ?? '')
+  if (!isDone || isBlind(event) || transferee === undefined || transferee.id === to) return []
+  const asked = everLeg(context, second)
+  const target = partyBehind(context, context.legs.get(to ?? asked?.peer ?? ''))
+  if (target === undefined && asked !== undefined) transferee.expected = asked.dialled
+  return attended([leg.id, ...(second === '' ? [] : [second])], transferee, target)
 }
 
 const BLIND = /^\d+:[^:]*:bl_xfer:([^/":]+)\/[^/]*\/(?!inline)/
@@ -162,7 +183,7 @@ const BLIND = /^\d+:[^:]*:bl_xfer:([^/":]+)\/[^/]*\/(?!inline)/
  * A leg that is bridged with a person is sent elsewhere (by a feature code or the API): a new `bl_xfer`. The dialplan's own `transfer`
  * writes one too, but of a leg that talks to nobody.
  */
-function moved(_context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
+function moved(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const source = variableOf(event, 'transfer_source')
   const wasLeft = leg.left
   leg.left = false
@@ -170,11 +191,35 @@ function moved(_context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[]
   const isFirst = leg.transferSource === '' && leg.peers.length === 0
   leg.transferSource = source
   const to = cleanText(BLIND.exec(source)?.[1] ?? '')
-  const peer = leg.peer ?? (wasLeft ? leg.peers.at(-1) : undefined)
+  const peer = partyBehind(context, context.legs.get(leg.peer ?? ''))?.id ?? (wasLeft ? leg.peers.at(-1) : undefined)
   if (isFirst || to === null || peer === undefined) return []
   if (leg.expected === to) {
     leg.expected = null
     return []
   }
-  return [{ kind: 'blind_transfer', transferer: peer, transferee: leg.id, to }]
+  const other = context.legs.get(peer)
+  // It was sent here together with the party that it sent, or runs the transfer itself: both go, and nobody leaves (three-way).
+  if (leg.sentTo === to || variableOf(event, 'current_application') === 'transfer') {
+    leg.sentTo = to
+    if (other !== undefined) other.expected = to
+    return [{ kind: 'blind_transfer', transferer: leg.id, transferee: peer, to, stays: true }]
+  }
+  const second = consultation(context, other, to)
+  if (second !== undefined) return attended([peer, second.id], partyBehind(context, leg) ?? leg, undefined)
+  if (other !== undefined) other.sentTo = to
+  return [{ kind: 'blind_transfer', transferer: peer, transferee: (partyBehind(context, leg) ?? leg).id, to }]
+}
+
+/** Another leg of the same phone called there and talks to no person: the other party takes its place. */
+function consultation(context: EslContext, first: Leg | undefined, to: string): Leg | undefined {
+  if (first === undefined || first.extension === null) return undefined
+  return [...context.ended.values(), ...context.legs.values()].findLast(
+    (leg) =>
+      leg !== first &&
+      leg.source === null &&
+      leg.extension === first.extension &&
+      leg.dialled === to &&
+      leg.peers.length === 0 &&
+      (leg.replaced || !leg.gone),
+  )
 }

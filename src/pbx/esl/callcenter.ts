@@ -16,7 +16,7 @@ export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[
     case 'member-queue-start':
       return [{ kind: 'queue_joined', id, queue: queue ?? '', position: null }]
     case 'member-queue-end':
-      return [{ kind: 'queue_left', id, queue, result: leaving(event) }]
+      return [{ kind: 'queue_left', id, queue, result: leaving(event), final: true }]
     case 'agent-offering':
       context.offers.set(`${id} ${agent}`, agent)
       return []
@@ -27,14 +27,13 @@ export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[
   }
 }
 
-function leaving(event: EslEvent): 'abandoned' | 'timeout' | 'other' | null {
+function leaving(event: EslEvent): 'abandoned' | 'timeout' | null {
   if (event.get('CC-Cause') !== 'Cancel') return null
   switch (event.get('CC-Cancel-Reason')) {
     case 'TIMEOUT':
     case 'NO_AGENT_TIMEOUT':
       return 'timeout'
-    case 'EXIT_WITH_KEY':
-      return 'other'
+    // Given up, or left by a key.
     default:
       return 'abandoned'
   }
@@ -54,18 +53,43 @@ function unreachedAgent(context: EslContext, event: EslEvent, source: string, ag
   ]
 }
 
-export function fifo(event: EslEvent): ChannelSignal[] {
+export function fifo(context: EslContext, event: EslEvent): ChannelSignal[] {
   const id = event.get('Unique-ID')
-  const queue = cleanText(event.get('FIFO-Name'))
+  const name = event.get('FIFO-Name')
+  const queue = cleanText(name)
   if (id === '' || queue === null) return []
   switch (event.get('FIFO-Action')) {
     case 'push':
+      wait(context, name, id, true)
       return [{ kind: 'queue_joined', id, queue, position: null }]
     case 'abort':
-      return [{ kind: 'queue_left', id, queue, result: 'abandoned' }]
+      wait(context, name, id, false)
+      return [{ kind: 'queue_left', id, queue, result: 'abandoned', final: true }]
     case 'timeout':
-      return [{ kind: 'queue_left', id, queue, result: 'timeout' }]
+      wait(context, name, id, false)
+      return [{ kind: 'queue_left', id, queue, result: 'timeout', final: true }]
+    case 'caller_pop':
+      wait(context, name, id, false)
+      return []
+    case 'consumer_pop':
+      return popped(context, id, event.get('FIFO-Caller-UUID'))
     default:
       return []
   }
+}
+
+/** Notes who waits in a queue of mod_fifo, and who does no more. */
+function wait(context: EslContext, name: string, id: string, waits: boolean): void {
+  const others = (context.waiting.get(name) ?? []).filter((one) => one !== id)
+  const callers = waits ? [...others, id] : others
+  if (callers.length > 0) context.waiting.set(name, callers)
+  else context.waiting.delete(name)
+}
+
+/** Who called in to serve a queue gets a caller: it becomes part of that call, whichever began first. */
+function popped(context: EslContext, id: string, caller: string): ChannelSignal[] {
+  const consumer = context.legs.get(id)
+  if (consumer === undefined || caller === '' || consumer.dialler === caller) return []
+  consumer.takes = caller
+  return [{ kind: 'joined', id, into: caller }]
 }

@@ -9,7 +9,11 @@ export type Leg = {
   readonly source: string | null
   /** Of the second half of a loopback: the first. */
   readonly first: string | null
+  /** The other half of a loopback. */
+  readonly pair: string | null
   readonly originated: boolean
+  /** The party that it was dialled for, behind loopback halves. */
+  readonly dialler: string | null
   /** The order of creation: of two calls that meet, the later one joins. */
   readonly order: number
   readonly extension: string | null
@@ -27,34 +31,43 @@ export type Leg = {
   transferSource: string
   /** Where a transfer that was told already sends it. */
   expected: string | null
+  /** The waiting caller that it takes out of a queue. */
+  takes: string | null
   /** Where it sent the other party. */
   sentTo: string | null
+  /** The legs that handed it over to somebody else. */
+  handedOverBy: Set<string>
   /** Whom it dialled. */
   reached: Set<string>
   unreached: Set<string>
   hungUpItself: boolean
   gone: boolean
+  /** Somebody who was handed over has taken its place. */
+  replaced: boolean
 }
 
 export type EslContext = {
   readonly legs: Map<string, Leg>
+  /** The last legs that ended: what is still told of them waits for nothing, and what they did may explain what others do. */
+  readonly ended: Map<string, Leg>
+  /** Callers who wait in each mod_fifo queue, in order. */
+  readonly waiting: Map<string, string[]>
   readonly endpoints: Endpoints
   readonly variables: readonly string[]
   /** What was passed on of a leg's variables. */
   readonly told: Map<string, string>
   /** Agents that a queue offered a member, by session and agent, until they get a leg. */
   readonly offers: Map<string, string>
-  /** Pairs that a transfer was told of. */
-  readonly transferred: Set<string>
   count: number
 }
 
 export function addLeg(
   context: EslContext,
-  leg: Pick<Leg, 'id' | 'virtual' | 'source' | 'first' | 'originated' | 'extension' | 'dialled'>,
+  leg: Pick<Leg, 'id' | 'virtual' | 'source' | 'first' | 'pair' | 'originated' | 'extension' | 'dialled'>,
 ): Leg {
   const added: Leg = {
     ...leg,
+    dialler: diallerOf(context, leg.source),
     order: ++context.count,
     answered: false,
     told: false,
@@ -64,32 +77,52 @@ export function addLeg(
     left: false,
     transferSource: '',
     expected: null,
+    takes: null,
     sentTo: null,
+    handedOverBy: new Set(),
     reached: new Set(),
     unreached: new Set(),
     hungUpItself: false,
     gone: false,
+    replaced: false,
   }
   context.legs.set(leg.id, added)
   return added
 }
 
+/** Some seconds of the busiest PBX, and some 1 MB. */
+const MAX_ENDED = 2_000
+
 export function dropLeg(context: EslContext, id: string): void {
+  const leg = context.legs.get(id)
   context.legs.delete(id)
+  if (leg !== undefined) context.ended.set(id, leg)
+  if (context.ended.size > MAX_ENDED) context.ended.delete(context.ended.keys().next().value ?? '')
   for (const name of context.variables) context.told.delete(`${id} ${name}`)
-  for (const pair of context.transferred) if (pair.includes(id)) context.transferred.delete(pair)
 }
 
-/** The party that a leg was dialled for, behind loopback halves. */
-export function diallerOf(context: EslContext, leg: Leg): string | null {
-  let source = leg.source
-  for (let depth = 0; depth < 16; depth++) {
-    const dialler = source === null ? undefined : context.legs.get(source)
-    if (dialler === undefined || !dialler.virtual) return source
-    source = dialler.first === null ? dialler.source : (context.legs.get(dialler.first)?.source ?? null)
-  }
-  return source
+/** The party for which `source` dials, behind loopback halves. */
+function diallerOf(context: EslContext, source: string | null): string | null {
+  const leg = source === null ? undefined : context.legs.get(source)
+  if (leg === undefined || !leg.virtual) return source
+  // What the second half dials is dialled for whom the first half was.
+  return leg.first === null ? leg.dialler : (context.legs.get(leg.first)?.dialler ?? null)
 }
+
+/** A leg, be it over or not. */
+export const everLeg = (context: EslContext, id: string): Leg | undefined =>
+  context.legs.get(id) ?? context.ended.get(id)
+
+/** The party behind a leg: itself, or whom the other half of a loopback talks to. */
+export function partyBehind(context: EslContext, leg: Leg | undefined): Leg | undefined {
+  let behind = leg
+  for (let depth = 0; depth < MAX_NESTING && behind?.virtual === true; depth++) {
+    behind = context.legs.get(context.legs.get(behind.pair ?? '')?.peer ?? '')
+  }
+  return behind?.virtual === true ? undefined : behind
+}
+
+const MAX_NESTING = 16
 
 export const variableOf = (event: EslEvent, name: string): string => event.get(`variable_${name}`)
 

@@ -1,7 +1,7 @@
 import type { ChannelSignal, Endpoint } from '../../calls/signal.ts'
 import { isShortNumber, kindOfContext } from '../endpoint-classifier.ts'
 import { cleanText } from '../text.ts'
-import { addLeg, type EslContext, type Leg, userOf, variableOf } from './context.ts'
+import { addLeg, type EslContext, type Leg, partyBehind, userOf, variableOf } from './context.ts'
 import type { EslEvent } from './event.ts'
 
 /** CHANNEL_CREATE: first sight of a leg, whom it is, and for whom it is made. */
@@ -10,16 +10,17 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
   if (id === '' || context.legs.has(id)) return []
   const virtual = event.get('Channel-Name').startsWith('loopback/')
   const outbound = event.get('Call-Direction') === 'outbound'
-  const second = virtual ? variableOf(event, 'other_loopback_leg_uuid') : ''
-  const isSecond = virtual && !outbound && second !== ''
-  const source = outbound ? sourceOf(event) : null
+  const other = virtual ? variableOf(event, 'other_loopback_leg_uuid') : ''
+  const isSecond = virtual && !outbound && other !== ''
+  const source = outbound ? (sourceOf(event) ?? waitingFor(context, event)) : null
   const endpoint = endpointOf(context, event, virtual, outbound)
   const dialled = event.get('Caller-Destination-Number')
   addLeg(context, {
     id,
     virtual,
     source,
-    first: isSecond ? second : null,
+    first: isSecond ? other : null,
+    pair: other === '' ? null : other,
     originated: outbound && source === null,
     extension: endpoint.kind === 'extension' ? endpoint.number : null,
     dialled,
@@ -33,14 +34,29 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
     originated: outbound && source === null,
     shown: null,
   }
-  if (isSecond) return [channel, { kind: 'pair', one: second, two: id }]
+  if (isSecond) return [channel, { kind: 'pair', one: other, two: id }]
   if (!outbound) return [channel]
   return [...sourceMoved(context, event, source, endpoint), channel, dialOf(event, id, source, endpoint)]
 }
 
+/** What FreeSWITCH shows to a phone that it rings for nobody in particular. */
+const NOBODY = '0000000000'
+
 function dialOf(event: EslEvent, id: string, source: string | null, endpoint: Endpoint): ChannelSignal {
-  const shown = cleanText(event.get('Caller-Caller-ID-Number'))
-  return { kind: 'dial', source, dest: id, endpoint, shown: shown === endpoint.number ? null : shown }
+  const number = cleanText(event.get('Caller-Caller-ID-Number'))
+  const shown = number === endpoint.number || number === NOBODY ? null : number
+  const dial = { kind: 'dial' as const, source, dest: id, endpoint, shown }
+  return source === null && isMadeByConference(event) ? { ...dial, forRoom: true } : dial
+}
+
+/** A leg that a module originates has the variables of the event by which it was asked for. */
+const isMadeByConference = (event: EslEvent): boolean =>
+  /^(mod_)?conference/.test(variableOf(event, 'Event-Calling-File'))
+
+/** A member that mod_fifo rings for whoever has waited longest. */
+function waitingFor(context: EslContext, event: EslEvent): string | null {
+  const callers = context.waiting.get(variableOf(event, 'fifo_name'))
+  return variableOf(event, 'fifo_hangup_check') === '' ? null : (callers?.[0] ?? null)
 }
 
 /** The event says where in the dialplan the leg that dials is right now. */
@@ -52,27 +68,35 @@ function sourceMoved(context: EslContext, event: EslEvent, source: string | null
   if (agent !== '') context.offers.delete(`${source} ${agent}`)
   const where = event.get('Other-Type') === 'originator' ? event.get('Other-Leg-Destination-Number') : ''
   if (where === '' || where === leg.dialled) return []
+  const sent = sentAway(context, event, leg, where)
   leg.dialled = where
-  return [...sentAway(context, leg, where), { kind: 'dialled', id: source, dialled: where }]
+  return [...sent, { kind: 'dialled', id: source, dialled: where }]
 }
 
-/** A leg that was itself dialled, and is not bridged any more, dials: the other party sent it there, which its own events will tell late. */
-function sentAway(context: EslContext, leg: Leg, where: string): ChannelSignal[] {
-  const transferer = leg.peers.at(-1)
+/**
+ * A leg that was itself dialled dials: it is not bridged any more, or its last destination has become whence it was redirected. So the
+ * other party sent it there, which its own events will tell late.
+ */
+function sentAway(context: EslContext, event: EslEvent, leg: Leg, where: string): ChannelSignal[] {
+  const transferer = partyBehind(context, context.legs.get(leg.peer ?? ''))?.id ?? leg.peers.at(-1)
   const talks = leg.peer !== null && context.legs.get(leg.peer)?.gone === false
+  const wasMoved = event.get('Other-Leg-RDNIS') === leg.dialled
   const to = cleanText(where)
-  if (leg.source === null || leg.virtual || talks || transferer === undefined || to === null || leg.expected === to)
-    return []
+  if (leg.source === null || leg.virtual || transferer === undefined || to === null || leg.expected === to) return []
+  if (talks && !wasMoved) return []
   leg.expected = to
+  const by = context.legs.get(transferer)
+  if (by !== undefined) by.sentTo = to
   return [{ kind: 'blind_transfer', transferer, transferee: leg.id, to }]
 }
 
 /** Who has this leg dialled: the order of the tests matters (a queue's legs name no other leg). */
-function sourceOf(event: EslEvent): string | null {
+export function sourceOf(event: EslEvent): string | null {
   const other = event.get('Other-Type') === 'originator' ? event.get('Other-Leg-Unique-ID') : ''
   const found =
     other ||
     variableOf(event, 'cc_member_session_uuid') ||
+    variableOf(event, 'fifo_bridge_uuid') ||
     variableOf(event, 'ent_originate_aleg_uuid') ||
     variableOf(event, 'originating_leg_uuid')
   return found === '' ? null : found

@@ -88,6 +88,7 @@ function listedChannel(
       virtual,
       source,
       first: null,
+      pair: null,
       originated: outbound && source === null,
       extension: endpoint.kind === 'extension' ? endpoint.number : null,
       dialled: row.dest ?? '',

@@ -4,9 +4,10 @@ import { createStamps } from '../stamps.ts'
 import { cleanText } from '../text.ts'
 import { answered, bridge, transfersOf, unbridge } from './bridges.ts'
 import { callcenter, fifo } from './callcenter.ts'
+import { createCausalOrder } from './causal-order.ts'
 import { codeOfCause, isUnreached, resultOfCause } from './causes.ts'
 import { dropLeg, type EslContext, type Leg, variableOf } from './context.ts'
-import { createLeg } from './create.ts'
+import { createLeg, sourceOf } from './create.ts'
 import type { EslFrame } from './decoder.ts'
 import type { EslEvent } from './event.ts'
 import { listedChannels } from './listed.ts'
@@ -23,26 +24,54 @@ export function createEslSignals(options: EslOptions, endpoints = createEndpoint
   const stamps = createStamps()
   const context: EslContext = {
     legs: new Map(),
+    ended: new Map(),
+    waiting: new Map(),
     endpoints,
     variables: options.variables,
     told: new Map(),
     offers: new Map(),
-    transferred: new Set(),
     count: 0,
   }
+  const translate = (event: EslEvent, arrivedUs: number): Signal[] => {
+    const signals = read(context, event)
+    if (signals.length === 0) return []
+    const stamp = event.get('Event-Date-Timestamp')
+    const at: At = { atUs: stamps.at(stamp === '' ? null : Number(stamp), arrivedUs), arrivedUs }
+    return signals.map((signal): Signal => ({ ...at, ...signal }))
+  }
+  const order = createCausalOrder({
+    legsOf,
+    isKnown: (leg) => context.legs.has(leg) || context.ended.has(leg),
+    handle: translate,
+  })
   return {
-    event(frame, arrivedUs) {
-      const event = frame.event
-      if (event === undefined) return []
-      const signals = read(context, event)
-      if (signals.length === 0) return []
-      const stamp = event.get('Event-Date-Timestamp')
-      const at: At = { atUs: stamps.at(stamp === '' ? null : Number(stamp), arrivedUs), arrivedUs }
-      return signals.map((signal): Signal => ({ ...at, ...signal }))
+    event: (frame, arrivedUs) => (frame.event === undefined ? [] : order.take(frame.event, arrivedUs)),
+    listed(rows, arrivedUs, born) {
+      const channels = listedChannels(context, rows, arrivedUs, born)
+      return [{ kind: 'listed', atUs: arrivedUs, arrivedUs, channels }, ...order.release(arrivedUs)]
     },
-    listed: (rows, arrivedUs, born) => [
-      { kind: 'listed', atUs: arrivedUs, arrivedUs, channels: listedChannels(context, rows, arrivedUs, born) },
-    ],
+    release: order.release,
+  }
+}
+
+/** The leg that an event is of, and those that must have been told of before it. */
+function legsOf(event: EslEvent): { own: string; needs: string[] } {
+  const own = event.get('Unique-ID')
+  switch (event.name) {
+    case 'CHANNEL_CREATE': {
+      const isOutbound = event.get('Call-Direction') === 'outbound'
+      const isSecond = !isOutbound && event.get('Channel-Name').startsWith('loopback/')
+      const needs = isOutbound ? sourceOf(event) : isSecond ? variableOf(event, 'other_loopback_leg_uuid') : null
+      return { own: '', needs: [needs ?? ''] }
+    }
+    case 'CHANNEL_BRIDGE':
+      return { own, needs: [own, event.get('Bridge-A-Unique-ID'), event.get('Bridge-B-Unique-ID')] }
+    case 'CUSTOM': {
+      const member = event.get('CC-Member-Session-UUID')
+      return { own: member || own, needs: [member || own, event.get('FIFO-Caller-UUID')] }
+    }
+    default:
+      return { own, needs: [own] }
   }
 }
 
@@ -62,7 +91,7 @@ function custom(context: EslContext, event: EslEvent): ChannelSignal[] {
     case 'callcenter::info':
       return callcenter(context, event)
     case 'fifo::info':
-      return fifo(event)
+      return fifo(context, event)
     case 'conference::maintenance':
       if (event.get('Action') !== 'add-member') return []
       return [{ kind: 'room', id: event.get('Unique-ID'), room: event.get('Conference-Name') }]
@@ -86,7 +115,7 @@ function besides(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[
   }
   signals.push(...unreached(context, event, leg))
   const application = variableOf(event, 'current_application') || variableOf(event, 'last_app')
-  if (application === 'voicemail') signals.push({ kind: 'voicemail', id })
+  if (application === 'voicemail' && !isMailboxCheck(event)) signals.push({ kind: 'voicemail', id })
   if (application === 'conference') signals.push(...conference(context, leg))
   for (const name of context.variables) {
     const value = variableOf(event, name)
@@ -96,6 +125,10 @@ function besides(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[
   }
   return signals
 }
+
+/** Somebody listens to a mailbox, and leaves no message. */
+const isMailboxCheck = (event: EslEvent): boolean =>
+  /^\s*(check|auth)/.test(variableOf(event, 'current_application_data') || variableOf(event, 'last_arg'))
 
 /** A bridge that could reach nobody makes no leg: only the caller's variables say whom it was to ring. */
 function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
@@ -157,7 +190,10 @@ const hangup: Handler = (_context, event, leg) => {
   if (id === '' || leg?.gone === true) return []
   const cause = event.get('Hangup-Cause')
   const missed = leg === undefined ? [] : missedAnswer(event, leg)
-  if (leg !== undefined) leg.gone = true
+  if (leg !== undefined) {
+    leg.gone = true
+    leg.replaced = cause === 'ATTENDED_TRANSFER' || variableOf(event, 'transfer_disposition') === 'replaced'
+  }
   const gaveUp = cause === 'ORIGINATOR_CANCEL' && leg !== undefined && leg.source === null && !leg.hungUpItself
   const result = resultOfCause(cause)
   return [
