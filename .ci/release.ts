@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
 
-// What `bun run release` makes, in dist/release: the executables, their SHA256SUMS, and this version's section of CHANGELOG.md.
+// What `bun run release` makes, in dist/release: the executables, their SHA256SUMS, the licences of what is inside them, and this version's
+// section of CHANGELOG.md.
 
 const ROOT = resolve(import.meta.dir, '..')
 const FOLDER = join(ROOT, 'dist/release')
@@ -58,6 +59,7 @@ async function tryOut(file: string): Promise<void> {
     const said = await run([file, 'version'], cwd, {})
     if (said.trim() !== version) throw new Error(`${file} says that it is ${said}`)
     await run([file, 'demo', '--once'], cwd, {})
+    writeFileSync(join(FOLDER, 'LICENSES.txt'), await run([file, 'licenses'], cwd, {}))
   } finally {
     rmSync(cwd, { recursive: true, force: true })
   }

@@ -7,6 +7,7 @@ import { deliveryCommand } from './delivery.ts'
 import { demoCommand } from './demo.ts'
 import { doctorCommand } from './doctor.ts'
 import { healthCommand } from './health.ts'
+import { licensesCommand } from './licenses.ts'
 import { listenCommand } from './listen.ts'
 import { nameVariables } from './options.ts'
 import { pbxCommand } from './pbx.ts'
@@ -34,6 +35,7 @@ export function commandLine(stopped: () => Promise<void>): Command {
   backupCommand(program)
   callCommand(program)
   doctorCommand(program)
+  licensesCommand(program)
   versionCommand(program)
   return program
 }
