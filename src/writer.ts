@@ -3,6 +3,7 @@ import * as calls from './store/sqlite/calls.ts'
 import * as clock from './store/sqlite/clock.ts'
 import * as erase from './store/sqlite/erase.ts'
 import * as outcomes from './store/sqlite/outcomes.ts'
+import * as pbxMemory from './store/sqlite/pbx-memory.ts'
 import * as probe from './store/sqlite/probe.ts'
 import * as retention from './store/sqlite/retention.ts'
 import * as retries from './store/sqlite/retries.ts'
@@ -12,4 +13,4 @@ import { registryOf, serveWriter } from './store/sqlite/writer.ts'
 declare const self: Worker
 
 // Every file of the engine that exports mutations is named here: the thread finds them by name. A test holds that none is missing.
-serveWriter(registryOf([accounts, calls, clock, erase, outcomes, probe, retention, retries, webhooks]), self)
+serveWriter(registryOf([accounts, calls, clock, erase, outcomes, pbxMemory, probe, retention, retries, webhooks]), self)

@@ -1,5 +1,6 @@
 import { createInbox, type Inbox } from './inbox.ts'
 import { type Item, translate } from './item.ts'
+import { createLearning, type Learned } from './learning.ts'
 import { type LinkAddress, openLink } from './link.ts'
 import { createResync } from './resync.ts'
 import type { Run, SessionEnd, SessionOptions } from './session.ts'
@@ -15,6 +16,8 @@ export type Protocol<Frame> = {
   readonly mayShed: (frame: Frame) => boolean
   /** Asks what is up and puts it into the inbox; `false` if no whole list came. */
   readonly list: () => Promise<boolean>
+  /** Asks what is configured; `undefined`: it did not answer. */
+  readonly learn: () => Promise<Learned>
   /** It is over: what the protocol started ends. The link still takes a last word. */
   readonly leave: (kind: SessionEnd['kind']) => void
 }
@@ -31,6 +34,8 @@ export type Connection<Frame> = {
   /** Tells that it is up, asks what is, and lets go of what has waited; `hint`: what a user lacks that may not ask. */
   begin(run: Run | null, hint: string): Promise<void>
   isUp(): boolean
+  /** The PBX says that its configuration has changed. */
+  reloaded(): void
   /** There is a reason to doubt what is known. `false` if lists were to follow anyway. */
   doubt(): boolean
   /** The PBX says that it shuts down: that is what an end is then. */
@@ -56,7 +61,7 @@ export function openConnection<Frame>(
   options: SessionOptions<Frame>,
   protocol: Protocol<Frame>,
 ): Connection<Frame> {
-  const { translator, feed, counts, nowUs, patience, log } = options
+  const { translator, endpoints, feed, counts, nowUs, patience, log } = options
   const { decoder } = protocol
   const { promise: ended, resolve } = Promise.withResolvers<SessionEnd>()
   let loggedIn = false
@@ -66,6 +71,7 @@ export function openConnection<Frame>(
   let heardMs = performance.now()
 
   const resync = createResync({ list: protocol.list, isAnyMissing: options.isAnyMissing, ...patience })
+  const learning = createLearning({ pbx: name, ask: protocol.learn, endpoints, log, patience })
   const inbox = createInbox<Item<Frame>>({
     matters: (item) => !('frame' in item && protocol.mayShed(item.frame)),
     handle(items) {
@@ -118,6 +124,7 @@ export function openConnection<Frame>(
     over = true
     clearInterval(releasing)
     resync.stop()
+    learning.stop()
     protocol.leave(kind)
     link.close()
     if (loggedIn) disconnect()
@@ -152,9 +159,13 @@ export function openConnection<Frame>(
       const whole = await resync.first()
       if (over) return
       if (!whole) log.warn({ pbx: name }, `the PBX does not say what is up: ${hint}`)
-      inbox.hold(false)
+      const isNew = !endpoints.isConfigured()
+      const learnt = learning.now()
+      if (isNew) await Promise.race([learnt, Bun.sleep(patience.learnMs)])
+      if (!over) inbox.hold(false)
     },
     isUp: () => up,
+    reloaded: learning.soon,
     doubt: resync.ask,
     shutsDown() {
       shutdown = true

@@ -15,6 +15,8 @@ export type Configured = {
   readonly dialled?: 'with_number' | 'alone'
   /** The context that its calls begin in. */
   readonly context?: string
+  /** It is no endpoint: others come and go through it. */
+  readonly profile?: boolean
   /** Its extension, and whose it is. */
   readonly number?: string
   readonly name?: string
@@ -37,7 +39,7 @@ export type Seen = {
 /** Who uses a context, of those whose kind does not come from contexts. */
 export type ContextUse = { readonly extensions: number; readonly trunks: number }
 
-/** Patterns of names, with or without the technology: `*` stands for anything. */
+/** Patterns of names, with or without the technology: `*` stands for anything, `?` for one character. */
 export type Settings = { readonly trunks: readonly string[]; readonly extensions: readonly string[] }
 
 /** What is known beside the endpoint itself. */
@@ -127,8 +129,8 @@ const patterns = new Map<string, RegExp>()
 function matches(pattern: string, text: string): boolean {
   let regex = patterns.get(pattern)
   if (regex === undefined) {
-    const parts = pattern.split('*').map((part) => part.replace(/[.+?^${}()|[\]\\]/g, '\\$&'))
-    regex = new RegExp(`^${parts.join('.*')}$`)
+    const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&')
+    regex = new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`)
     patterns.set(pattern, regex)
   }
   return regex.test(text)

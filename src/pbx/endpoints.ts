@@ -166,10 +166,12 @@ export function createEndpoints(settings: Settings, memory?: EndpointMemory): En
     isConfigured: () => inventory.source !== null,
     list() {
       const names = new Set([...inventory.endpoints.keys(), ...seen.keys()])
-      return [...names].toSorted().map((name) => {
-        const { number, name: display } = configuredOf(name)
+      return [...names].toSorted().flatMap((name) => {
+        const { number, name: display, profile } = configuredOf(name)
+        if (profile === true) return []
+        const verdict = verdictOf(name)
         const own = number ?? seen.get(name)?.number ?? (isShortNumber(bareName(name)) ? bareName(name) : null)
-        return { name, number: own, display: cleanText(display ?? ''), ...verdictOf(name) }
+        return { name, number: verdict.kind === 'trunk' ? null : own, display: cleanText(display ?? ''), ...verdict }
       })
     },
     memory: () => ({ inventory: inventory.source, seen: Object.fromEntries(seen) }),

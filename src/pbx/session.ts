@@ -1,6 +1,7 @@
 import type { Signal, Translator } from '../calls/signal.ts'
 import type { Log } from '../lib/log.ts'
 import type { NowUs } from '../lib/time.ts'
+import type { Endpoints } from './endpoints.ts'
 
 /** Where signals go. It must not wait: it is called between two reads of the socket. */
 export type Feed = (signals: readonly Signal[]) => void
@@ -49,6 +50,12 @@ export type Patience = {
   readonly idleMs: number
   /** Silence after which an ESL connection is dead: two of FreeSWITCH's heartbeats and some. */
   readonly heartbeatMs: number
+  /** Until the PBX has said what is configured, where that is not known at all: calls would be taken for what they are not. */
+  readonly learnMs: number
+  /** A reload comes in many parts. */
+  readonly reloadMs: number
+  /** At least this from one time that is asked what is configured to the next. */
+  readonly relearnMs: number
 }
 
 export const PATIENCE: Patience = {
@@ -60,10 +67,15 @@ export const PATIENCE: Patience = {
   resyncMs: 5_000,
   idleMs: 20_000,
   heartbeatMs: 45_000,
+  learnMs: 3_000,
+  reloadMs: 5_000,
+  relearnMs: 60_000,
 }
 
 export type SessionOptions<Frame> = {
   readonly translator: Translator<Frame>
+  /** What is known of the PBX's endpoints; asking it adds to that. */
+  readonly endpoints: Endpoints
   readonly feed: Feed
   /** Whether something that was up is not in the last list (see resync). */
   readonly isAnyMissing?: (() => boolean) | undefined

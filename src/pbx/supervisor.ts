@@ -4,8 +4,10 @@ import type { PbxSource } from '../lib/pbx-url.ts'
 import { type NowUs, nowUs as systemNowUs } from '../lib/time.ts'
 import { startAmiSession } from './ami/connector.ts'
 import type { AmiFrame } from './ami/decoder.ts'
+import type { Endpoints } from './endpoints.ts'
 import { startEslSession } from './esl/connector.ts'
 import type { EslFrame } from './esl/decoder.ts'
+import type { Memory } from './memory.ts'
 import {
   type Feed,
   PATIENCE,
@@ -30,13 +32,14 @@ export type PbxStatus = Readonly<PbxCounts> & {
 
 /** Who turns the frames of one PBX into signals. A new one for each connection: what it keeps is of one connection. */
 export type Translators = {
-  readonly ami: (source: PbxSource) => Translator<AmiFrame>
-  readonly esl: (source: PbxSource) => Translator<EslFrame>
+  readonly ami: (source: PbxSource, endpoints: Endpoints) => Translator<AmiFrame>
+  readonly esl: (source: PbxSource, endpoints: Endpoints) => Translator<EslFrame>
 }
 
 export type SupervisorOptions = {
   readonly source: PbxSource
   readonly translators: Translators
+  readonly memory: Memory
   readonly feed: Feed
   /** Whether something that was up is not in the last list: it is asked on until that is clear. */
   readonly isAnyMissing?: () => boolean
@@ -71,7 +74,7 @@ export type Supervisor = {
  * Waits have full jitter, so that a hundred Hookswitches do not come back to a PBX at once.
  */
 export function startSupervisor(options: SupervisorOptions): Supervisor {
-  const { source, feed, isAnyMissing, log, nowUs = systemNowUs, random = Math.random } = options
+  const { source, memory, feed, isAnyMissing, log, nowUs = systemNowUs, random = Math.random } = options
   const patience = { ...PATIENCE, ...BACKOFF, ...options.patience }
   const counts: PbxCounts = { events: 0, taints: 0, overruns: 0, faults: 0 }
   const rate = startRate(() => counts.events)
@@ -79,7 +82,6 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   let state: PbxStatus['state'] = 'connecting'
   let sinceUs = nowUs()
   let lastError: string | null = null
-  let lastRun: Run | null = null
   let first = true
   let stopped = false
   let session: Session | undefined
@@ -92,15 +94,17 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   const up = (run: Run | null): void => {
     log.info({ pbx: source.name, first, run: run?.id }, 'the PBX is connected')
     first = false
-    lastRun = run ?? lastRun
+    if (run !== null) memory.setRun(run)
     lastError = null
     enter('up')
   }
   const open = (): Session => {
-    const shared = { feed, isAnyMissing, counts, log, nowUs, patience, first, lastRun, up }
+    const { endpoints } = memory
+    const lastRun = memory.lastRun()
+    const shared = { endpoints, feed, isAnyMissing, counts, log, nowUs, patience, first, lastRun, up }
     return source.protocol === 'esl'
-      ? startEslSession(source, { ...shared, translator: options.translators.esl(source) })
-      : startAmiSession(source, { ...shared, translator: options.translators.ami(source) })
+      ? startEslSession(source, { ...shared, translator: options.translators.esl(source, endpoints) })
+      : startAmiSession(source, { ...shared, translator: options.translators.ami(source, endpoints) })
   }
   const waitAfter = (end: SessionEnd, heldMs: number): number => {
     if (heldMs >= patience.stableMs) failures = 0

@@ -7,7 +7,9 @@ import { nowUs } from '../lib/time.ts'
 import type { StoredEvent } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import { createAmiSignals } from './ami/signals.ts'
+import type { KnownEndpoint } from './endpoints.ts'
 import { createEslSignals } from './esl/signals.ts'
+import { type Memory, startMemory } from './memory.ts'
 import { type PbxStatus, type Supervisor, startSupervisor, type Translators } from './supervisor.ts'
 
 /** Who turns what a PBX says into signals. */
@@ -17,6 +19,8 @@ export type Watch = {
   status(): readonly PbxStatus[]
   /** The calls of an account that are up, each made as it is asked for. */
   liveCalls(accountId: number): Iterable<LiveCall>
+  /** The phones and trunks of an account's PBXs, by the PBX's name, as far as they are known. */
+  endpoints(accountId: number): ReadonlyMap<string, readonly KnownEndpoint[]>
   /** Events that are told but not on disk yet, of all PBXs. */
   waiting(): number
   stop(): Promise<void>
@@ -36,7 +40,7 @@ export type WatchOptions = {
 /** Watches every PBX: connection → signals → tracker → store. */
 export async function startWatch(options: WatchOptions): Promise<Watch> {
   const { store, accounts, onStored, log, clock } = options
-  const watched: { supervisor: Supervisor; ingest: Ingest }[] = []
+  const watched: { source: PbxSource; memory: Memory; supervisor: Supervisor; ingest: Ingest }[] = []
   for (const source of options.pbxs) {
     const accountId = accounts.get(source.account)
     if (accountId === undefined) throw new Error(`the account ${source.account} was not looked up`)
@@ -53,8 +57,9 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
       log,
     })
     const { feed, isAnyMissing } = ingest
-    supervisor = startSupervisor({ source, translators: TRANSLATORS, feed, isAnyMissing, log })
-    watched.push({ supervisor, ingest })
+    const memory = await startMemory(store.calls, source, log)
+    supervisor = startSupervisor({ source, memory, translators: TRANSLATORS, feed, isAnyMissing, log })
+    watched.push({ source, memory, supervisor, ingest })
   }
   const closing = await closeOrphaned(options, clock)
   return {
@@ -62,10 +67,17 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
     *liveCalls(accountId) {
       for (const { ingest } of watched) yield* ingest.liveCalls(accountId)
     },
+    endpoints: (accountId) =>
+      new Map(
+        watched
+          .filter(({ source }) => accounts.get(source.account) === accountId)
+          .map(({ source, memory }) => [source.name, memory.endpoints.list()]),
+      ),
     waiting: () => watched.reduce((sum, { ingest }) => sum + ingest.waiting(), 0),
     async stop() {
       await Promise.all(watched.map(({ supervisor }) => supervisor.stop()))
-      await Promise.all([...watched.map(({ ingest }) => ingest.stop()), closing.stop()])
+      const parts = watched.flatMap(({ ingest, memory }) => [ingest.stop(), memory.stop()])
+      await Promise.all([...parts, closing.stop()])
     },
   }
 }

@@ -185,6 +185,10 @@ export type CallStore = {
   }): Promise<CallRow[]>
   /** Returns the record of a saved call (JSON), or `undefined`. */
   callGet(accountId: number, id: string): Promise<string | undefined>
+  /** Returns what is known of a PBX beside its calls (JSON), as it was set last; `undefined` if nothing is. */
+  pbxMemoryGet(pbx: string): Promise<string | undefined>
+  /** Replaces what is known of a PBX. */
+  pbxMemorySet(pbx: string, memory: string): Promise<void>
 }
 
 export type LogStore = {

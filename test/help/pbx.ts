@@ -2,7 +2,9 @@ import { join } from 'node:path'
 import type { Signal } from '../../src/calls/signal.ts'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
 import type { AmiFrame } from '../../src/pbx/ami/decoder.ts'
+import type { Endpoints } from '../../src/pbx/endpoints.ts'
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
+import { newMemory } from '../../src/pbx/memory.ts'
 import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../src/pbx/supervisor.ts'
 
 export const fixture = (name: string): string =>
@@ -15,6 +17,7 @@ type Entry =
   | { kind: 'disconnected' }
 
 export type Watched = Supervisor & {
+  readonly endpoints: Endpoints['list']
   /** What came out of the connector, in order. */
   readonly story: Entry[]
   readonly logged: { level: string; fact: { reason?: string; retryInSeconds?: number }; message: string }[]
@@ -57,8 +60,10 @@ export function watchPbx(
       return []
     },
   }
+  const memory = newMemory(parsed.pbx)
   const supervisor = startSupervisor({
     source: parsed.pbx,
+    memory,
     translators: { ami: () => ami, esl: () => esl },
     feed(signals) {
       for (const signal of signals) {
@@ -67,9 +72,9 @@ export function watchPbx(
       }
     },
     log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
-    patience: { firstMs: 10, maxMs: 20, relistMs: 20, resyncMs: 20, ...patience },
+    patience: { learnMs: 20, firstMs: 10, maxMs: 20, relistMs: 20, resyncMs: 20, ...patience },
   })
-  return { ...supervisor, story, logged }
+  return { ...supervisor, story, logged, endpoints: memory.endpoints.list }
 }
 
 export type Scripted = { readonly port: number; readonly connections: () => number; stop(): void }

@@ -113,19 +113,23 @@ describe('an endpoint is', () => {
   })
 
   test('what the settings say before all', () => {
-    const settings = { trunks: ['PJSIP/t*', 'DAHDI/i1', 'carrier'], extensions: ['anna', '1??', '2*'] }
-    const kinds = ['PJSIP/t1', 'SIP/t1', 'DAHDI/i1', 'IAX2/carrier', 'PJSIP/anna', 'PJSIP/2', 'PJSIP/211', 'PJSIP/311']
-    expect(kinds.map((name) => bySetting(name, '', settings))).toEqual([
-      'trunk',
-      null,
-      'trunk',
-      'trunk',
-      'extension',
-      'extension',
-      'extension',
-      null,
-    ])
-    expect(bySetting('PJSIP/0004f2aabbcc', '233', settings)).toBe('extension')
+    const settings = { trunks: ['PJSIP/t*', 'DAHDI/i1', 'carrier'], extensions: ['anna', '1??', '2*', 'a.b'] }
+    const kinds: Readonly<Record<string, string | null>> = {
+      'PJSIP/t1': 'trunk',
+      'SIP/t1': null,
+      'DAHDI/i1': 'trunk',
+      'IAX2/carrier': 'trunk',
+      'PJSIP/anna': 'extension',
+      'PJSIP/2': 'extension',
+      'PJSIP/111': 'extension',
+      'PJSIP/11': null,
+      'PJSIP/1111': null,
+      'PJSIP/a.b': 'extension',
+      'PJSIP/axb': null,
+    }
+    for (const [name, kind] of Object.entries(kinds))
+      expect(`${name} ${bySetting(name, '', settings)}`).toBe(`${name} ${kind}`)
+    expect(bySetting('PJSIP/0004f2aabbcc', '133', settings)).toBe('extension')
     expect(bySetting('PJSIP/x', '', { trunks: [], extensions: ['1*'] })).toBe('trunk')
     const around = { ...NOBODY, settings }
     expect(classify('PJSIP/t1', { listed: 'hint' }, { proof: 'login' }, around)).toEqual({

@@ -573,6 +573,17 @@ for (const engine of ENGINES)
         expect(await calls.orphanedPbxList(['office', 'branch'])).toEqual([])
       })
 
+      test('what is known of a PBX is replaced as a whole, PBX by PBX', async () => {
+        await using at = await open()
+        const { calls } = at.store
+        expect(await calls.pbxMemoryGet('office')).toBeUndefined()
+        await calls.pbxMemorySet('office', '{"one":1}')
+        await calls.pbxMemorySet('branch', '{"two":2}')
+        await calls.pbxMemorySet('office', '{"three":3}')
+        expect(await calls.pbxMemoryGet('office')).toBe('{"three":3}')
+        expect(await calls.pbxMemoryGet('branch')).toBe('{"two":2}')
+      })
+
       test('saved calls are listed newest first, in pages, by direction, number and time', async () => {
         await using at = await open()
         const { calls } = at.store

@@ -4,6 +4,7 @@ import { type Connection, openConnection } from '../connection.ts'
 import type { Session, SessionOptions } from '../session.ts'
 import { AmiDecoder, type AmiFrame } from './decoder.ts'
 import { createDialogue } from './dialogue.ts'
+import { askInventory } from './inventory.ts'
 import { createLists } from './lists.ts'
 import { logIn } from './login.ts'
 import { startPings } from './pings.ts'
@@ -34,6 +35,7 @@ export function startAmiSession(source: PbxSource, options: SessionOptions<AmiFr
     take,
     mayShed: (frame) => SHED_FIRST.has(frame.name),
     list: () => lists.next(),
+    learn: () => askInventory(dialogue),
     leave() {
       stopPings()
       dialogue.close()
@@ -59,6 +61,7 @@ export function startAmiSession(source: PbxSource, options: SessionOptions<AmiFr
     } else if (frame.type === 'event' && frame.has('Privilege')) {
       counts.events += 1
       if (frame.name === 'Shutdown') connection.shutsDown()
+      if (frame.name === 'Reload') connection.reloaded()
       // The first that comes after the login; a later one says nothing new, or was written by a caller.
       if (frame.name === 'FullyBooted' && !heard) startedUs = startOf(frame, arrivedUs)
       heard = true

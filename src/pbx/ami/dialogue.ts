@@ -27,11 +27,16 @@ export type Dialogue = {
   close(): void
 }
 
-/** `began`: what is listed is of now, rows may be mixed with live events. `whole`: all of it is there. */
-export type ListWatch = { began(): void; whole(list: AmiRows): void }
+/**
+ * `began`: what is listed is of now, rows may be mixed with live events. `whole`: all of it is there. With `row` each row is handed
+ * over as it comes, and none is kept.
+ */
+export type ListWatch = { began(): void; whole(list: AmiRows): void; row?(frame: AmiFrame): void }
 
 type Waiting = {
   readonly rows: AmiFrame[] | undefined
+  /** Rows that came, and where the first began in the stream. */
+  readonly came: { rows: number; offset: number }
   /** What came since the list began and is not believed. */
   readonly tainted: AmiFrame[]
   readonly watch: ListWatch | undefined
@@ -47,7 +52,8 @@ const MAX_ROWS = 50_000
 const MAX_LIST_BYTES = 64 * 1024 * 1024
 /** More are not explained one by one. */
 const MAX_TAINTED = 1_000
-const ROW = /^(Status|CoreShowChannel)$/
+/** A row that looks like a live event. */
+const ROW = /^Status$/
 
 export function createDialogue(
   write: (text: string) => void,
@@ -75,7 +81,7 @@ export function createDialogue(
         clearTimeout(timer)
         timer = setTimeout(late, patience.listMs)
       }
-      waiting.set(id, { rows, tainted: [], watch, done, begun })
+      waiting.set(id, { rows, came: { rows: 0, offset: 0 }, tainted: [], watch, done, begun })
       write(text)
     })
   }
@@ -89,22 +95,24 @@ export function createDialogue(
       if (frame.tainted && frame.type !== 'response') {
         for (const { rows, tainted } of waiting.values())
           if (rows !== undefined && tainted.length < MAX_TAINTED) tainted.push(frame)
-        // Not even its id says that it answers: the rest of a row that was cut short ends with it. An event is another matter.
-        return isListing() && (frame.type === 'other' || ROW.test(frame.name))
+        // Not even its id says that it answers: the rest of a row that was cut short ends with it. A live event is another matter.
+        return isListing() && (frame.type === 'other' || !frame.has('Privilege') || ROW.test(frame.name))
       }
       const asked = waiting.get(frame.get('ActionID'))
       if (asked === undefined) return false
-      const { rows, tainted, watch, done, begun } = asked
+      const { rows, came, tainted, watch, done, begun } = asked
       if (frame.type === 'response' && frame.name !== 'Success') done(errorOf(frame))
       else if (rows === undefined) done({ kind: 'reply', frame })
       else if (isEndOfList(frame)) {
-        const reply = wholeList(frame, rows, tainted)
+        const reply = wholeList(frame, { rows, came: came.rows, tainted })
         if (reply.kind === 'rows') watch?.whole(reply)
         done(reply)
       } else if (frame.type === 'event') {
-        rows.push(frame)
-        const bytes = frame.offset - (rows[0]?.offset ?? frame.offset)
-        if (rows.length > MAX_ROWS || bytes > MAX_LIST_BYTES)
+        if (came.rows === 0) came.offset = frame.offset
+        came.rows += 1
+        if (watch?.row === undefined) rows.push(frame)
+        else watch.row(frame)
+        if (came.rows > MAX_ROWS || frame.offset - came.offset > MAX_LIST_BYTES)
           done({ kind: 'partial', message: `the list is longer than ${MAX_ROWS} rows or ${MAX_LIST_BYTES} bytes` })
       } else {
         begun()
@@ -130,9 +138,12 @@ const isEndOfList = (frame: AmiFrame): boolean =>
  * A list that lacks a row says nothing about what is not in it, unless a caller wrote into that row: then the row is one
  * of the frames that are not believed, whole or in pieces, and that channel alone is in doubt.
  */
-function wholeList(end: AmiFrame, rows: readonly AmiFrame[], tainted: readonly AmiFrame[]): AmiReply {
+function wholeList(
+  end: AmiFrame,
+  { rows, came, tainted }: { rows: readonly AmiFrame[]; came: number; tainted: readonly AmiFrame[] },
+): AmiReply {
   const announced = end.get('ListItems') || end.get('Items')
-  const missing = announced === '' ? 0 : Number(announced) - rows.length
+  const missing = announced === '' ? 0 : Number(announced) - came
   const isWhole = missing === 0 || (missing > 0 && missing <= tainted.length)
   if (!isWhole || end.get('EventList').toLowerCase() === 'cancelled')
     return { kind: 'partial', message: 'the list is not whole' }

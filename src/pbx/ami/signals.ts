@@ -65,8 +65,11 @@ function stampUs(frame: AmiFrame): number | null {
 export function isNoise(name: string, peek: (key: string) => string, options: AmiOptions): boolean {
   if (name === 'VarSet') return !VARIABLES.has(peek('Variable')) && !options.variables.includes(peek('Variable'))
   if (name === 'Newexten') return !STEPS.has(peek('Application').toLowerCase())
-  return NOISE.has(name)
+  return NOISE.has(name) && !(MAY_BE_ROW.has(name) && peek('ActionID') !== '')
 }
+
+/** Live, they say nothing of a call; as rows of a list that was asked for, what is configured. */
+const MAY_BE_ROW: ReadonlySet<string> = new Set(['DeviceStateChange', 'ExtensionStatus'])
 
 const STEPS: ReadonlySet<string> = new Set(['dial', 'page', 'voicemail'])
 

@@ -3,6 +3,7 @@ import { type Connection, openConnection } from '../connection.ts'
 import type { Session, SessionOptions } from '../session.ts'
 import { EslDecoder, type EslFrame } from './decoder.ts'
 import { createEslDialogue } from './dialogue.ts'
+import { askEslInventory } from './inventory.ts'
 import { createLists } from './lists.ts'
 import { logInToEsl } from './login.ts'
 
@@ -10,7 +11,7 @@ import { logInToEsl } from './login.ts'
 export const SUBSCRIPTION = [
   'CHANNEL_CREATE CHANNEL_ORIGINATE CHANNEL_PROGRESS CHANNEL_PROGRESS_MEDIA CHANNEL_ANSWER CHANNEL_BRIDGE CHANNEL_UNBRIDGE',
   'CHANNEL_HANGUP CHANNEL_HANGUP_COMPLETE CHANNEL_DESTROY CHANNEL_HOLD CHANNEL_UNHOLD CALL_UPDATE RECORD_START RECORD_STOP',
-  'HEARTBEAT SHUTDOWN',
+  'HEARTBEAT SHUTDOWN RELOADXML BACKGROUND_JOB',
   'CUSTOM callcenter::info sofia::transferor sofia::transferee sofia::replaced fifo::info conference::maintenance valet_parking::info',
 ].join(' ')
 
@@ -37,6 +38,7 @@ export function startEslSession(source: PbxSource, options: SessionOptions<EslFr
     take,
     mayShed: ({ event }) => SHED_FIRST.has(event?.name ?? ''),
     list: () => lists.next(),
+    learn: () => askEslInventory(dialogue),
     leave(kind) {
       clearInterval(watch)
       dialogue.close()
@@ -57,13 +59,15 @@ export function startEslSession(source: PbxSource, options: SessionOptions<EslFr
     if (event !== undefined) {
       counts.events += 1
       if (event.name === 'SHUTDOWN') connection.shutsDown()
+      if (event.name === 'RELOADXML') connection.reloaded()
       if (event.name !== 'HEARTBEAT') connection.inbox.push({ frame, arrivedUs })
     } else if (frame.contentType === 'auth/request') void converse()
     else if (frame.contentType === 'text/rude-rejection')
       connection.end('refused', 'its access list refuses our address')
     else if (frame.contentType === 'text/disconnect-notice') {
       if (/shut ?down/i.test(frame.body)) connection.shutsDown()
-      connection.end('lost', `it said goodbye: ${frame.body.split('\n')[0] ?? ''}`)
+      // Behind what was refused just before it: a wrong password, which says more.
+      setImmediate(() => connection.end('lost', `it said goodbye: ${frame.body.split('\n')[0] ?? ''}`))
     }
   }
 

@@ -13,6 +13,7 @@ import type { CallStore } from '../store.ts'
 import type { Database } from './database.ts'
 import { storeEvents } from './events.ts'
 import { mutation, type Tx } from './mutation.ts'
+import { readPbxMemory, setPbxMemory } from './pbx-memory.ts'
 import { prepared } from './prepared.ts'
 import { calls, liveCalls } from './schema.ts'
 
@@ -100,5 +101,7 @@ export function createCallStore({ read, commit }: Database): CallStore {
       const found = and(eq(calls.accountId, accountId), eq(calls.id, id))
       return read.select({ record: calls.record }).from(calls).where(found).get()?.record
     },
+    pbxMemoryGet: async (pbx) => readPbxMemory(read, pbx),
+    pbxMemorySet: (pbx, memory) => commit(setPbxMemory, { pbx, memory }),
   }
 }

@@ -12,6 +12,7 @@ import tokenNames from './migrations/006.sql' with { type: 'text' }
 import prunedTo from './migrations/007.sql' with { type: 'text' }
 import generations from './migrations/008.sql' with { type: 'text' }
 import operatorActs from './migrations/009.sql' with { type: 'text' }
+import pbxMemory from './migrations/010.sql' with { type: 'text' }
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
 import * as schema from './schema.ts'
@@ -27,6 +28,7 @@ const MIGRATIONS = [
   prunedTo,
   generations,
   operatorActs,
+  pbxMemory,
 ]
 const MAGIC = 'SQLite format 3\0'
 

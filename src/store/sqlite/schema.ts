@@ -121,6 +121,11 @@ export const liveCalls = sqliteTable(
   (table) => [primaryKey({ columns: [table.pbx, table.id] })],
 )
 
+export const pbxMemory = sqliteTable('pbx_memory', {
+  pbx: text('pbx').primaryKey(),
+  memory: text('memory').notNull(),
+})
+
 export const calls = sqliteTable(
   'calls',
   {

@@ -37,6 +37,11 @@ const emptyList = (id: string, name: string): string =>
   ami(`Response: Success\nActionID: ${id}\nEventList: start\nMessage: will follow`) +
   ami(`Event: ${name}Complete\nActionID: ${id}\nEventList: Complete\nListItems: 0`)
 
+const oneHint = (id: string): string =>
+  ami(`Response: Success\nActionID: ${id}\nEventList: start\nMessage: will follow`) +
+  ami(`Event: ExtensionStatus\nActionID: ${id}\nExten: 101\nContext: any\nHint: PJSIP/101\nStatus: 0`) +
+  ami(`Event: ExtensionStateListComplete\nActionID: ${id}\nEventList: Complete\nListItems: 1`)
+
 describe('an Asterisk is watched', () => {
   test('from login to the last event: connected, the list, then each event once', async () => {
     const replay = kept(startReplay({ files: [fixture('a-inbound-answered.ami')], speed: Number.POSITIVE_INFINITY }))
@@ -249,6 +254,44 @@ describe('an Asterisk is watched', () => {
     const names = pbx.story.flatMap((entry) => (entry.kind === 'event' ? [entry.name] : []))
     expect(names).toEqual(['Newchannel', 'Hangup'])
     expect(pbx.logged.filter(({ level }) => level === 'error').length).toBe(1)
+  })
+
+  test('calls wait until a PBX that is not known has said what is configured', async () => {
+    const asked: string[] = []
+    const server = letIn((block, say) => {
+      const name = actionName(block)
+      asked.push(name)
+      if (name === 'Status') say(emptyList(actionId(block), 'Status') + amiEvent('Newchannel', snapshotOf('1.1')))
+      else if (name === 'ExtensionStateList') say(oneHint(actionId(block)))
+      else say(ami(`Response: Error\nActionID: ${actionId(block)}\nMessage: Permission denied`))
+    })
+    const pbx = kept(watchPbx(url(server.port), { learnMs: 60_000 }))
+    await until('the event', () => pbx.story.some((entry) => entry.kind === 'event'))
+    expect(asked).toContain('ShowDialPlan')
+    expect(pbx.endpoints().map(({ name, kind }) => [name, kind])).toEqual([['PJSIP/101', 'extension']])
+  })
+
+  test('a PBX that says nothing of what is configured is watched all the same', async () => {
+    const server = letIn((block, say) => {
+      if (actionName(block) === 'Status')
+        say(emptyList(actionId(block), 'Status') + amiEvent('Newchannel', snapshotOf('1.1')))
+    })
+    const pbx = kept(watchPbx(url(server.port)))
+    await until('the event', () => pbx.story.some((entry) => entry.kind === 'event'))
+  })
+
+  test('a reload is a reason to ask again what is configured', async () => {
+    let lists = 0
+    const server = letIn((block, say) => {
+      const name = actionName(block)
+      if (name === 'Status') return say(emptyList(actionId(block), 'Status'))
+      if (name === 'ExtensionStateList') lists += 1
+      say(ami(`Response: Error\nActionID: ${actionId(block)}\nMessage: Permission denied`))
+      if (name === 'ShowDialPlan' && lists === 1)
+        say(ami('Event: Reload\nPrivilege: system,all\nModule: All\nStatus: 0'))
+    })
+    kept(watchPbx(url(server.port), { reloadMs: 1, relearnMs: 1 }))
+    await until('it is asked again', () => lists === 2)
   })
 
   test('a list that is not whole is asked for again, and never handed on', async () => {

@@ -83,6 +83,24 @@ describe('a FreeSWITCH is watched', () => {
     expect(JSON.stringify(pbx.logged)).not.toContain('secret')
   })
 
+  test('a wrong password is said once, though a goodbye comes with the refusal', async () => {
+    const notice = 'Disconnected, goodbye.\nSee you at ClueCon! http://www.cluecon.com/\n'
+    const goodbye = `Content-Type: text/disconnect-notice\nContent-Length: ${notice.length}\n\n${notice}`
+    const refusing = kept(
+      startScripted({
+        greeting: GREETING,
+        answer(_block, say, close) {
+          say(reply('-ERR invalid') + goodbye)
+          close()
+        },
+      }),
+    )
+    const pbx = kept(watchPbx(url(refusing.port)))
+    await until('refused', () => pbx.status().state === 'refused')
+    expect(pbx.logged.map(({ fact }) => fact.reason)).toEqual(['it refuses the password'])
+    expect(refusing.connections()).toBe(1)
+  })
+
   test('a user of its own logs in by userauth', async () => {
     const blocks: string[] = []
     const server = kept(startScripted({ greeting: GREETING, answer: (block) => void blocks.push(block) }))

@@ -1,0 +1,141 @@
+import { bareName, type Configured, type Listed } from '../endpoint-classifier.ts'
+import type { Inventory } from '../endpoints.ts'
+import type { AmiReply, Dialogue } from './dialogue.ts'
+import { createDialplanReader, type DialplanReader } from './dialplan.ts'
+import type { AmiFrame } from './frame.ts'
+
+/** Reads rows of the lists below, whichever come, into what the configuration says. */
+export type InventoryReader = {
+  row(frame: AmiFrame): void
+  /** A trunk that a global variable of the dialplan names. */
+  trunk(endpoint: string): void
+  readonly dialplan: DialplanReader
+  inventory(): Inventory
+}
+
+/** The lists that a user with `write = reporting` may ask for, and what they tell. */
+export const LISTS = [
+  ['ExtensionStateList', 'the extensions, by their hints'],
+  ['VoicemailUsersList', 'the mailboxes'],
+  ['QueueStatus', 'the members of queues'],
+  ['PJSIPShowRegistrationsOutbound', 'which trunks register with a provider'],
+  ['SIPpeers', 'which phones of chan_sip log in'],
+  ['IAXpeers', 'which phones of chan_iax2 log in'],
+  ['DeviceStateList', 'which endpoints there are'],
+  ['ShowDialPlan', 'what is dialled with a number, and what alone'],
+] as const
+
+/** Where an endpoint is listed in several ways, the best counts. */
+const RANKED: readonly Listed[] = ['hint', 'seat', 'mailbox', 'directory', 'registration']
+/** Hints and device states are of these too, and there they are no endpoints. */
+const NO_ENDPOINT = /^(custom|park|queue|meetme|confbridge|calendar|presence|mwi|local|agent|xmpp|hint|stasis)/i
+
+export function createInventoryReader(): InventoryReader {
+  const endpoints = new Map<string, Configured>()
+  const mailboxes: Record<string, string> = {}
+  const dialplan = createDialplanReader()
+
+  const note = (name: string, change: Configured): void => {
+    const known = endpoints.get(name)
+    const listed = RANKED.find((one) => one === known?.listed || one === change.listed)
+    endpoints.set(name, { ...known, ...change, ...(listed === undefined ? {} : { listed }) })
+  }
+  const hint = (frame: AmiFrame): void => {
+    const number = frame.get('Exten')
+    if (!/^\d{1,10}$/.test(number)) return
+    for (const device of devicesOf(frame.get('Hint'))) {
+      const known = endpoints.get(device)?.number
+      // Of several hints of one phone that which bears its name is its own.
+      const isOwn = known === undefined || number === bareName(device)
+      note(device, { listed: 'hint', ...(isOwn ? { number } : {}) })
+    }
+  }
+  const peer = (frame: AmiFrame): void => {
+    const name = `${frame.get('Channeltype')}/${frame.get('ObjectName').split('/')[0]}`
+    note(name, /^yes$/i.test(frame.get('Dynamic')) ? { listed: 'registration' } : {})
+  }
+  const rows: Readonly<Record<string, (frame: AmiFrame) => void>> = {
+    ExtensionStatus: hint,
+    VoicemailUserEntry(frame) {
+      mailboxes[frame.get('VoiceMailbox')] = frame.get('Fullname').slice(0, 256)
+    },
+    QueueMember(frame) {
+      // `Local/101@from-queue/n` is a number that is dialled: whose phone it is, StateInterface tells.
+      for (const device of devicesOf(`${frame.get('StateInterface')}&${frame.get('Location')}`))
+        note(device, { listed: 'seat' })
+    },
+    OutboundRegistrationDetail(frame) {
+      note(`PJSIP/${frame.get('Endpoint') || frame.get('ObjectName')}`, { registers: true })
+    },
+    PeerEntry: peer,
+    DeviceStateChange(frame) {
+      for (const device of devicesOf(frame.get('Device'))) note(device, {})
+    },
+    ListDialplan: (frame) => dialplan.read(frame.get('Application'), frame.get('AppData')),
+  }
+  return {
+    row(frame) {
+      if (!frame.tainted && Object.hasOwn(rows, frame.name)) rows[frame.name]?.(frame)
+    },
+    trunk: (endpoint) => note(endpoint, { dialled: 'with_number' }),
+    dialplan,
+    inventory() {
+      for (const [name, how] of dialplan.dialled())
+        if (endpoints.get(name)?.dialled !== 'with_number') note(name, { dialled: how })
+      return { endpoints: Object.fromEntries(endpoints), mailboxes: { ...mailboxes } }
+    },
+  }
+}
+
+/** `PJSIP/101&Custom:DND101,CustomPresence:101` is the phone PJSIP/101. */
+function devicesOf(hint: string): string[] {
+  return (hint.split(',')[0] ?? '')
+    .split('&')
+    .map((device) => device.trim())
+    .filter((device) => /^\w+\/[^/${}]+$/.test(device) && !NO_ENDPOINT.test(device))
+}
+
+export type Asked = {
+  /** `undefined`: the PBX did not answer in time, so that what was known stays. */
+  readonly inventory: Inventory | undefined
+  /** Which lists its user may not ask for. */
+  readonly denied: readonly string[]
+}
+
+/** Asks an Asterisk what is configured, one list after the other; none of them is kept longer than it takes to read its rows. */
+export async function askInventory(dialogue: Dialogue): Promise<Asked> {
+  const reader = createInventoryReader()
+  const denied: string[] = []
+  for (const [name] of LISTS) {
+    const reply = await dialogue.list({ Action: name }, { began() {}, whole() {}, row: reader.row })
+    if (reply.kind === 'silent' || reply.kind === 'partial') return { inventory: undefined, denied }
+    if (reply.kind === 'denied') denied.push(name)
+  }
+  for (const [variable, before] of reader.dialplan.globals()) {
+    const value = await globalOf(dialogue, variable)
+    if (/^\w+\/[^/]+$/.test(before + value)) reader.trunk(before + value)
+  }
+  if (reader.dialplan.numbered) await askNumbered(dialogue, reader)
+  return { inventory: reader.inventory(), denied }
+}
+
+/** FreePBX's trunks are numbered from 1, with gaps where one was deleted. */
+const MAX_GAP = 10
+const MAX_NUMBERED = 200
+
+async function askNumbered(dialogue: Dialogue, reader: InventoryReader): Promise<void> {
+  let gap = 0
+  for (let number = 1; number <= MAX_NUMBERED && gap < MAX_GAP; number++) {
+    const value = await globalOf(dialogue, `OUT_${number}`)
+    gap = value === '' ? gap + 1 : 0
+    // `SIP/carrier`, or of PJSIP the technology alone, with `@carrier` in a variable of its own.
+    const suffix = value === 'PJSIP' ? await globalOf(dialogue, `OUT_${number}_SUFFIX`) : ''
+    const endpoint = suffix.startsWith('@') ? `${value}/${suffix.slice(1)}` : value
+    if (/^\w+\/[^/]+$/.test(endpoint)) reader.trunk(endpoint)
+  }
+}
+
+async function globalOf(dialogue: Dialogue, variable: string): Promise<string> {
+  const reply: AmiReply = await dialogue.ask({ Action: 'Getvar', Variable: variable })
+  return reply.kind === 'reply' ? reply.frame.get('Value') : ''
+}

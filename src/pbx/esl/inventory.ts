@@ -1,0 +1,112 @@
+import type { Configured } from '../endpoint-classifier.ts'
+import type { Inventory } from '../endpoints.ts'
+import { userOf } from './context.ts'
+import type { EslDialogue } from './dialogue.ts'
+
+/** What a FreeSWITCH says of its endpoints: users by their name, gateways by theirs, and the profiles through which others come. */
+
+/** The answers of `sofia status`, of each profile, `list_users`, `show registrations as json` and `callcenter_config agent list`. */
+export type EslAnswers = {
+  readonly sofia: string
+  readonly profiles: Readonly<Record<string, string>>
+  readonly users: string
+  readonly registrations: string
+  readonly agents: string
+}
+
+/** More profiles than any FreeSWITCH has: each costs a question. */
+const MAX_PROFILES = 20
+
+export function inventoryOf(answers: EslAnswers): Inventory {
+  const endpoints = new Map<string, Configured>()
+  const note = (name: string, change: Configured): void => {
+    if (name !== '') endpoints.set(name, { ...endpoints.get(name), ...change })
+  }
+  for (const { kind, name } of sofiaRows(answers.sofia)) if (kind === 'gateway') note(name, { registers: true })
+  for (const [profile, text] of Object.entries(answers.profiles)) {
+    const context = /^Context\s+(\S+)/m.exec(text)?.[1]
+    note(profile, { profile: true, ...(context === undefined ? {} : { context }) })
+  }
+  for (const name of registered(answers.registrations)) note(name, { listed: 'registration' })
+  for (const agent of table(answers.agents)) {
+    // Other agents are reached through a gateway or the dialplan.
+    const user = /(?:^|[\]/])user\/([^@/]+)/.exec(agent.get('contact') ?? '')?.[1]
+    if (user !== undefined) note(user, { listed: 'seat' })
+  }
+  for (const user of table(answers.users)) {
+    const shown = user.get('effective_caller_id_number') ?? ''
+    note(user.get('userid') ?? '', {
+      listed: 'directory',
+      ...(/^\d{2,6}$/.test(shown) ? { number: shown } : {}),
+      ...(user.get('effective_caller_id_name') ? { name: user.get('effective_caller_id_name')?.slice(0, 256) } : {}),
+    } as Configured)
+  }
+  return { endpoints: Object.fromEntries(endpoints), mailboxes: {} }
+}
+
+/** Rows like `external::trunk  gateway  sip:… REGED` and `external  profile  sip:… RUNNING (0)`. */
+function sofiaRows(text: string): { kind: 'profile' | 'gateway'; name: string }[] {
+  return text.split('\n').flatMap((line) => {
+    const [, name = '', kind = ''] = /^\s*(\S+)\s+(profile|gateway)\s/.exec(line) ?? []
+    if (kind === 'profile') return { kind, name }
+    return kind === 'gateway' ? { kind, name: name.slice(name.lastIndexOf('::') + 2) } : []
+  })
+}
+
+export const profilesOf = (sofia: string): string[] =>
+  sofiaRows(sofia)
+    .flatMap(({ kind, name }) => (kind === 'profile' ? name : []))
+    .slice(0, MAX_PROFILES)
+
+/** Lines of columns with `|` between them, the first of which names them. */
+function table(text: string): Map<string, string>[] {
+  const [head = '', ...lines] = text.split('\n').map((line) => line.replace(/\r$/, ''))
+  const names = head.split('|')
+  if (names.length < 2) return []
+  return lines
+    .filter((line) => line.includes('|'))
+    .map((line) => new Map(line.split('|').map((value, index) => [names[index] ?? '', value])))
+}
+
+function registered(text: string): string[] {
+  try {
+    const rows: unknown = Object(JSON.parse(text)).rows
+    if (!Array.isArray(rows)) return []
+    return rows.flatMap((row: unknown) => {
+      const user: unknown = Object(row).reg_user
+      return typeof user === 'string' ? userOf(user) : []
+    })
+  } catch {
+    return []
+  }
+}
+
+/** What is asked, and what it tells. */
+export const QUESTIONS = [
+  ['sofia status', 'the gateways'],
+  ['list_users', 'the users of the directory'],
+  ['show registrations as json', 'which phones are registered'],
+  ['callcenter_config agent list', 'the agents of queues'],
+] as const
+
+/** Asks a FreeSWITCH what is configured, in the background: a large directory takes its time. */
+export async function askEslInventory(dialogue: EslDialogue): Promise<{
+  readonly inventory: Inventory | undefined
+  readonly denied: readonly string[]
+}> {
+  const answers: string[] = []
+  const denied: string[] = []
+  for (const [question] of QUESTIONS) {
+    const answer = await dialogue.job(question)
+    if (answer === undefined) return { inventory: undefined, denied }
+    if (/^-(ERR|USAGE)/.test(answer)) denied.push(question)
+    answers.push(answer.startsWith('-') ? '' : answer)
+  }
+  const [sofia = '', users = '', registrations = '', agents = ''] = answers
+  const profiles: Record<string, string> = {}
+  for (const profile of profilesOf(sofia)) {
+    const answer = /^[\w.-]+$/.test(profile) ? await dialogue.job(`sofia status profile ${profile}`) : ''
+    if (answer !== undefined) profiles[profile] = answer
+  }
+  return { inventory: inventoryOf({ sofia, profiles, users, registrations, agents }), denied }
+}

@@ -1,0 +1,186 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: dialplans are written like that
+import { afterEach, describe, expect, test } from 'bun:test'
+import { AmiDecoder } from '../../../src/pbx/ami/decoder.ts'
+import { createDialogue } from '../../../src/pbx/ami/dialogue.ts'
+import { askInventory, LISTS } from '../../../src/pbx/ami/inventory.ts'
+import { isNoise } from '../../../src/pbx/ami/signals.ts'
+import { createEndpoints } from '../../../src/pbx/endpoints.ts'
+import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
+import { actionId, actionName, ami } from '../../help/pbx.ts'
+
+const OPTIONS = { trunks: [], extensions: [], variables: [] }
+type Answers = Readonly<Record<string, readonly string[] | 'denied' | 'unknown' | 'silent'>>
+
+const closing: (() => void)[] = []
+afterEach(() => {
+  for (const close of closing.splice(0)) close()
+})
+
+/** Asks an Asterisk that answers as told; what it is not told of is no command of its. */
+async function ask(answers: Answers, globals: Readonly<Record<string, string>> = {}) {
+  const decoder = new AmiDecoder({ skip: (name, peek) => isNoise(name, peek, OPTIONS) })
+  const asked: string[] = []
+  const untaken: string[] = []
+  const hear = (text: string): void => {
+    for (const frame of decoder.push(Buffer.from(text))) if (!dialogue.take(frame)) untaken.push(frame.name)
+  }
+  const dialogue = createDialogue(
+    (block) => {
+      const id = actionId(block)
+      const name = actionName(block)
+      asked.push(name)
+      const answer = answers[name] ?? 'unknown'
+      const variable = /^Variable: (\S+)/m.exec(block)?.[1] ?? ''
+      queueMicrotask(() => {
+        if (answer === 'silent') return dialogue.close()
+        if (name === 'Getvar')
+          hear(ami(`Response: Success\nActionID: ${id}\nVariable: ${variable}\nValue: ${globals[variable] ?? ''}`))
+        else if (typeof answer === 'string')
+          hear(
+            ami(
+              `Response: Error\nActionID: ${id}\nMessage: ${answer === 'denied' ? 'Permission denied' : 'Invalid/unknown command'}`,
+            ),
+          )
+        else
+          hear(
+            [
+              ami(`Response: Success\nActionID: ${id}\nEventList: start\nMessage: will follow`),
+              ...answer.map((row) =>
+                row.includes('\r') ? row.replace('ID', id) : ami(row.replace('\n', `\nActionID: ${id}\n`)),
+              ),
+              ami(`Event: ${name}Complete\nActionID: ${id}\nEventList: Complete\nListItems: ${answer.length}`),
+            ].join(''),
+          )
+      })
+    },
+    { replyMs: 60_000, listMs: 60_000 },
+  )
+  closing.push(dialogue.close)
+  hear('Asterisk Call Manager/11.0.0\r\n')
+  return { ...(await askInventory(dialogue)), asked, untaken }
+}
+
+const hint = (exten: string, device: string) =>
+  `Event: ExtensionStatus\nExten: ${exten}\nContext: any\nHint: ${device}\nStatus: 0`
+const dial = (appData: string) =>
+  `Event: ListDialplan\nContext: any\nExtension: _X.\nPriority: 1\nApplication: Dial\nAppData: ${appData}`
+
+const HAND_MADE: Answers = {
+  ExtensionStateList: [
+    hint('101', 'PJSIP/101'),
+    hint('201', 'PJSIP/anna&Custom:DND201,CustomPresence:201'),
+    hint('*47', 'Custom:x'),
+    hint('_1XX', 'PJSIP/${EXTEN}'),
+  ],
+  VoicemailUsersList: [
+    'Event: VoicemailUserEntry\nVMContext: default\nVoiceMailbox: 201\nFullname: Anna Bell',
+    'Event: VoicemailUserEntry\nVMContext: default\nVoiceMailbox: 105\nFullname: Eve Fox',
+  ],
+  QueueStatus: [
+    'Event: QueueParams\nQueue: support\nMax: 0',
+    'Event: QueueMember\nQueue: support\nName: Bert\nLocation: Local/301@from-queue/n\nStateInterface: SIP/bert',
+    'Event: QueueEntry\nQueue: support\nPosition: 1\nChannel: PJSIP/t-1\nCallerIDNum: 1',
+  ],
+  PJSIPShowRegistrationsOutbound: [
+    'Event: OutboundRegistrationDetail\nObjectName: carrier-reg\nEndpoint: carrier\nServerUri: sip:192.0.2.1',
+  ],
+  DeviceStateList: [
+    'Event: DeviceStateChange\nDevice: PJSIP/door\nState: NOT_INUSE',
+    'Event: DeviceStateChange\nDevice: Queue:support_avail\nState: INUSE',
+  ],
+  ShowDialPlan: [dial('PJSIP/${EXTEN}@other,30'), dial('PJSIP/fax'), dial('PJSIP/101&PJSIP/anna')],
+}
+
+describe('what is asked of an Asterisk after the login', () => {
+  test('tells phones, with number and name, from trunks, and what nothing is said of', async () => {
+    const { inventory, denied } = await ask(HAND_MADE)
+    expect(denied).toEqual([])
+    const endpoints = createEndpoints(OPTIONS)
+    if (inventory !== undefined) endpoints.configure(inventory)
+    expect(
+      endpoints.list().map(({ name, number, display, kind, reason }) => [name, number, display, kind, reason]),
+    ).toEqual([
+      ['PJSIP/101', '101', null, 'extension', 'hint'],
+      ['PJSIP/anna', '201', 'Anna Bell', 'extension', 'hint'],
+      ['PJSIP/carrier', null, null, 'trunk', 'registers'],
+      ['PJSIP/door', null, null, null, 'none'],
+      ['PJSIP/fax', null, null, 'extension', 'dialplan_alone'],
+      ['PJSIP/other', null, null, 'trunk', 'dialplan_number'],
+      ['SIP/bert', null, null, 'extension', 'seat'],
+    ])
+    expect(endpoints.caller('PJSIP/105', { number: '105', display: '', context: 'any' }).name).toBe('Eve Fox')
+  })
+
+  test('a right that lacks costs what it would have told', async () => {
+    const { inventory, denied } = await ask({ ...HAND_MADE, ShowDialPlan: 'denied', VoicemailUsersList: 'denied' })
+    expect(denied).toEqual(['VoicemailUsersList', 'ShowDialPlan'])
+    expect(Object.keys(inventory?.endpoints ?? {})).toEqual([
+      'PJSIP/101',
+      'PJSIP/anna',
+      'SIP/bert',
+      'PJSIP/carrier',
+      'PJSIP/door',
+    ])
+  })
+
+  test('no rights at all, or modules that are not there', async () => {
+    const all = Object.fromEntries(LISTS.map(([name]) => [name, 'denied'] as const))
+    expect(await ask(all)).toMatchObject({
+      inventory: { endpoints: {}, mailboxes: {} },
+      denied: LISTS.map(([name]) => name),
+    })
+    expect(await ask({})).toMatchObject({ inventory: { endpoints: {} }, denied: [] })
+  })
+
+  test('a PBX that stops answering leaves what is known as it is', async () => {
+    const { inventory, asked } = await ask({ ...HAND_MADE, QueueStatus: 'silent' })
+    expect(inventory).toBeUndefined()
+    expect(asked.at(-1)).toBe('QueueStatus')
+  })
+
+  test('trunks that global variables name, FreePBX numbered ones with gaps', async () => {
+    const dialplan = {
+      ShowDialPlan: [
+        dial('${TRUNK}/${EXTEN},30'),
+        dial('PJSIP/${EXTEN}@${NAME}'),
+        dial('${OUT_${DIAL_TRUNK}}/${OUTNUM}'),
+      ],
+    }
+    const globals = {
+      TRUNK: 'SIP/one',
+      NAME: 'two',
+      OUT_1: 'PJSIP',
+      OUT_1_SUFFIX: '@three',
+      OUT_4: 'DAHDI/g0',
+      OUT_5: 'AMP:custom',
+    }
+    const { inventory, asked } = await ask(dialplan, globals)
+    expect(inventory?.endpoints).toEqual({
+      'SIP/one': { dialled: 'with_number' },
+      'PJSIP/two': { dialled: 'with_number' },
+      'PJSIP/three': { dialled: 'with_number' },
+      'DAHDI/g0': { dialled: 'with_number' },
+    })
+    expect(asked.filter((name) => name === 'Getvar').length).toBe(2 + 5 + 1 + 10)
+  })
+
+  test('chan_sip: who logs in is a phone', async () => {
+    const peer = (name: string, dynamic: string) =>
+      `Event: PeerEntry\nChanneltype: SIP\nObjectName: ${name}\nDynamic: ${dynamic}`
+    const { inventory } = await ask({ SIPpeers: [peer('301', 'yes'), peer('carrier', 'no')] })
+    expect(inventory?.endpoints).toEqual({ 'SIP/301': { listed: 'registration' }, 'SIP/carrier': {} })
+  })
+
+  test('a caller in a queue who writes into its list costs his row alone, and is no reason to doubt', async () => {
+    const written = amiEvent('QueueEntry', {
+      ActionID: 'ID',
+      ...snapshotOf('1.1', { CallerIDNum: '1\r\nLocation: PJSIP/x\r\nLocation: y' }),
+    }).replace('Privilege: call,all\r\n', '')
+    const { inventory, untaken } = await ask({
+      ...HAND_MADE,
+      QueueStatus: [...(HAND_MADE.QueueStatus as string[]), written],
+    })
+    expect(inventory?.endpoints['SIP/bert']).toEqual({ listed: 'seat' })
+    expect(untaken).toEqual([])
+  })
+})

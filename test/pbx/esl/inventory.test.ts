@@ -1,0 +1,122 @@
+import { describe, expect, test } from 'bun:test'
+import { createEndpoints } from '../../../src/pbx/endpoints.ts'
+import { EslDecoder } from '../../../src/pbx/esl/decoder.ts'
+import { createEslDialogue } from '../../../src/pbx/esl/dialogue.ts'
+import { askEslInventory, inventoryOf, profilesOf } from '../../../src/pbx/esl/inventory.ts'
+
+const NONE = { trunks: [], extensions: [] }
+
+const SOFIA = `                     Name	   Type	                                      Data	State
+=================================================================================================
+                 external	profile	              sip:mod_sofia@192.0.2.1:5082	RUNNING (0)
+          external::carrier	gateway	          sip:74950000000@192.0.2.9:5060	NOREG
+              pbx.example	  alias	                                  internal	ALIASED
+                 internal	profile	              sip:mod_sofia@192.0.2.1:5080	RUNNING (0)
+=================================================================================================
+2 profiles 1 alias
+`
+const USERS = `userid|context|domain|group|contact|callgroup|effective_caller_id_name|effective_caller_id_number
+1001|default|pbx.example|default|error/user_not_registered|office|Anna Bell|1001
+bert|default|pbx.example|default|error/user_not_registered|office|Bert|2002
+
++OK
+`
+const REGISTRATIONS = '{"row_count":1,"rows":[{"reg_user":"1003","realm":"pbx.example"},null,{"reg_user":7}]}'
+const AGENTS = `name|instance_id|uuid|type|contact|status
+1004@default|single_box||callback|[leg_timeout=5]user/1004@pbx.example|Available
+mobile@default|single_box||callback|[leg_timeout=5]sofia/gateway/carrier/79037778899|Available
++OK
+`
+const PROFILES: Readonly<Record<string, string>> = {
+  external: 'Name             	external\nContext          	public\n',
+  internal: 'Name             	internal\nContext          	default\n',
+}
+
+describe('what a FreeSWITCH says is configured', () => {
+  test('tells phones, with number and name, from trunks; profiles are neither', () => {
+    expect(profilesOf(SOFIA)).toEqual(['external', 'internal'])
+    const endpoints = createEndpoints(NONE)
+    endpoints.configure(
+      inventoryOf({ sofia: SOFIA, users: USERS, registrations: REGISTRATIONS, agents: AGENTS, profiles: PROFILES }),
+    )
+    const rows = endpoints
+      .list()
+      .map(({ name, number, display, kind, reason }) => [name, number, display, kind, reason])
+    expect(rows).toEqual([
+      ['1001', '1001', 'Anna Bell', 'extension', 'directory'],
+      ['1003', '1003', null, 'extension', 'registration'],
+      ['1004', '1004', null, 'extension', 'seat'],
+      ['bert', '2002', 'Bert', 'extension', 'directory'],
+      ['carrier', null, null, 'trunk', 'registers'],
+    ])
+    expect(endpoints.kindOf('external')).toBe('trunk')
+    expect(endpoints.caller('bert', { number: '74951234567', display: '', context: 'default', user: true })).toEqual({
+      kind: 'extension',
+      number: '2002',
+      name: 'Bert',
+    })
+  })
+
+  test.each(['', '-ERR no reply', 'x|y', '{"rows":7}', '{', '\n\n|||\n|'])('an answer of %j costs nothing', (text) => {
+    const answers = { sofia: text, users: text, registrations: text, agents: text, profiles: { '': text } }
+    expect(inventoryOf(answers)).toMatchObject({ mailboxes: {} })
+  })
+})
+
+/** A FreeSWITCH that answers background jobs as told: `undefined` is a command that it refuses. */
+async function ask(answers: (command: string) => string | undefined, eventFirst = false) {
+  const decoder = new EslDecoder()
+  const commands: string[] = []
+  const hear = (text: string): void => {
+    for (const frame of decoder.push(Buffer.from(text))) dialogue.take(frame)
+  }
+  const dialogue = createEslDialogue(
+    (text) => {
+      const command = /^bgapi (.*)$/m.exec(text)?.[1] ?? ''
+      const id = /^Job-UUID: (.*)$/m.exec(text)?.[1] ?? ''
+      commands.push(command)
+      const answer = answers(command)
+      const reply = `Content-Type: command/reply\nReply-Text: ${answer === undefined ? '-ERR permission denied' : `+OK Job-UUID: ${id}`}\n\n`
+      const body = JSON.stringify({ 'Event-Name': 'BACKGROUND_JOB', 'Job-UUID': id, _body: answer })
+      const event = `Content-Length: ${Buffer.byteLength(body)}\nContent-Type: text/event-json\n\n${body}`
+      const other = event.replace(id, crypto.randomUUID())
+      queueMicrotask(() => {
+        if (answer === undefined) hear(reply)
+        else hear(other + (eventFirst ? event + reply : reply + event))
+      })
+    },
+    60_000,
+    () => {},
+  )
+  return { ...(await askEslInventory(dialogue)), commands }
+}
+
+const ANSWERS: Readonly<Record<string, string>> = {
+  'sofia status': SOFIA,
+  list_users: USERS,
+  'show registrations as json': REGISTRATIONS,
+  'callcenter_config agent list': AGENTS,
+  'sofia status profile external': PROFILES.external ?? '',
+  'sofia status profile internal': PROFILES.internal ?? '',
+}
+
+describe('it is asked in the background', () => {
+  test.each([false, true])('whatever comes first, the reply or what it says: %p', async (eventFirst) => {
+    const { inventory, denied, commands } = await ask((command) => ANSWERS[command] ?? '-ERR\n', eventFirst)
+    expect(commands).toEqual(Object.keys(ANSWERS))
+    expect(denied).toEqual([])
+    expect(Object.keys(inventory?.endpoints ?? {}).length).toBe(7)
+  })
+
+  test('a module that is not loaded, or a right that lacks, costs what it would have told', async () => {
+    const { inventory, denied } = await ask((command) =>
+      command === 'list_users'
+        ? undefined
+        : command.startsWith('callcenter')
+          ? '-ERR command not found!\n'
+          : ANSWERS[command],
+    )
+    expect(denied).toEqual(['list_users', 'callcenter_config agent list'])
+    expect(Object.keys(inventory?.endpoints ?? {}).toSorted()).toEqual(['1003', 'carrier', 'external', 'internal'])
+  })
+})
