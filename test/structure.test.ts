@@ -77,6 +77,13 @@ describe('only', () => {
     },
   )
 
+  test.each(files.filter((path) => path !== 'cli/print.ts' && !path.startsWith('web/browser/')))(
+    'cli/print.ts prints, what others have written made harmless: %s does not',
+    (path) => {
+      expect(source(path)).not.toMatch(/\bconsole\.(log|error|info|warn)\(/)
+    },
+  )
+
   test.each(files.filter((path) => path !== 'main.ts'))('main.ts ends the process: %s does not', (path) => {
     expect(source(path)).not.toMatch(/process\.exit\(/)
   })

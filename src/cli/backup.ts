@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { Fault } from '../lib/fault.ts'
 import { backupStore } from '../store/sqlite/backup.ts'
 import { dataOption, jsonOption } from './options.ts'
+import { print } from './print.ts'
 
 type Flags = { data: string; json?: boolean }
 
@@ -20,6 +21,6 @@ export function backupCommand(program: Command): void {
       if (!existsSync(folder))
         throw new Fault('not_found', `cannot write the backup ${file}: there is no folder ${folder}: make it first`)
       const bytes = backupStore(store, resolve(file))
-      console.log(json ? JSON.stringify({ file: resolve(file), bytes }) : `${bytes} bytes are in ${file}.`)
+      print(json ? JSON.stringify({ file: resolve(file), bytes }) : `${bytes} bytes are in ${file}.`)
     })
 }

@@ -6,6 +6,7 @@ import type { ErasedCounts } from '../store/records.ts'
 import { emptyLog } from '../store/sqlite/checkpoint.ts'
 import type { Store } from '../store/store.ts'
 import { dataOption, jsonOption, list } from './options.ts'
+import { print, printJson } from './print.ts'
 import { withExistingStore } from './store.ts'
 
 type Flags = { data: string; json?: boolean; number: string[] }
@@ -30,8 +31,8 @@ async function eraseNumbers({ data, json = false, number: numbers }: Flags): Pro
     for (const number of numbers) sum = added(sum, await erase(maintenance, number))
     return sum
   })
-  if (json) console.log(JSON.stringify(erased))
-  else console.log(`${erased.calls} call records and the bodies of ${erased.events} events were erased.`)
+  if (json) printJson(erased)
+  else print(`${erased.calls} call records and the bodies of ${erased.events} events were erased.`)
   const left = [
     ...(emptyLog(join(data, 'hookswitch.db')) ? [] : ['the log of the store was in use, and may hold it']),
     ...(erased.pending > 0 ? [`${erased.pending} events still wait for a receiver`] : []),

@@ -9,6 +9,7 @@ import { parseTime } from '../lib/time.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import { dataOption, jsonOption } from './options.ts'
+import { print, printJson } from './print.ts'
 import { withExistingStore } from './store.ts'
 
 type Flags = { data: string; json?: boolean }
@@ -73,8 +74,8 @@ async function list({ data, json, limit, call, ...wanted }: ListFlags): Promise<
     ...(until === undefined ? {} : { until: momentOf('--until', until) }),
   }
   const { items } = await withExistingStore(data, (store) => serviceOf(store).list(null, filter, count))
-  if (json) console.log(JSON.stringify(items))
-  else for (const item of items) console.log(line(item))
+  if (json) printJson(items)
+  else for (const item of items) print(line(item))
 }
 
 const line = (item: Delivery) =>
@@ -90,8 +91,8 @@ const line = (item: Delivery) =>
 
 async function show(id: string, { data, json }: Flags): Promise<void> {
   const detail = await withExistingStore(data, (store) => known(id, serviceOf(store).show(null, id)))
-  if (json) console.log(JSON.stringify(detail))
-  else for (const text of lines(detail)) console.log(text)
+  if (json) printJson(detail)
+  else for (const text of lines(detail)) print(text)
 }
 
 function lines({ body, attempts, url, ...rest }: DeliveryDetail): string[] {
@@ -116,7 +117,7 @@ async function retry(id: string | undefined, flags: Flags & { failedSince?: stri
     await known(id, service.retry(null, id))
     return 1
   })
-  console.log(json ? JSON.stringify({ queued }) : `${queued} ${queued === 1 ? 'is' : 'are'} sent again.`)
+  print(json ? JSON.stringify({ queued }) : `${queued} ${queued === 1 ? 'is' : 'are'} sent again.`)
 }
 
 function momentOf(flag: string, text: string): string {

@@ -12,6 +12,7 @@ import { configureWebhook } from './demo/client.ts'
 import { newLedger } from './demo/ledger.ts'
 import { PLAYED, type Played } from './demo/recordings.ts'
 import { newStory } from './demo/story.ts'
+import { print } from './print.ts'
 import { startReceiver } from './receiver.ts'
 import { VERSION } from './version.ts'
 
@@ -38,7 +39,7 @@ export function demoCommand(program: Command, stopped: () => Promise<void>): voi
 async function demo({ listen, once = false, bodies = false }: Flags, stop: Promise<void>): Promise<void> {
   listenAddress(listen)
   const folder = mkdtempSync(join(tmpdir(), 'hookswitch-demo-'))
-  const story = newStory({ paint: newPaint(), bodies, print: (line) => console.log(line) })
+  const story = newStory({ paint: newPaint(), bodies, print })
   const ledger = newLedger()
   let secret = ''
   const receiver = startReceiver({ host: '127.0.0.1', port: 0 }, (request) => {

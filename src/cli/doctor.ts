@@ -10,6 +10,7 @@ import { advice, type Diagnosis, ok, wrong } from './doctor/diagnosis.ts'
 import { diagnoseClock, diagnoseDisk, diagnoseService } from './doctor/machine.ts'
 import { diagnoseStore } from './doctor/store.ts'
 import { jsonOption } from './options.ts'
+import { print, printJson } from './print.ts'
 import { settings } from './settings.ts'
 
 /** `hookswitch doctor`: with the flags and variables that `serve` has, since those are looked at too. */
@@ -19,8 +20,8 @@ export function doctorCommand(program: Command): void {
     .action(async ({ json = false, ...flags }: ServeFlags & { json?: boolean }) => {
       const diagnoses = await diagnose(flags)
       const paint = newPaint()
-      if (json) console.log(JSON.stringify(diagnoses))
-      else for (const one of diagnoses) console.log(linesOf(paint, one))
+      if (json) printJson(diagnoses)
+      else for (const one of diagnoses) print(linesOf(paint, one))
       const faults = diagnoses.filter(({ level }) => level === 'wrong').length
       if (faults > 0) throw new Fault('unavailable', `${faults} ${faults === 1 ? 'thing is' : 'things are'} wrong`)
     })

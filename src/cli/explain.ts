@@ -1,10 +1,11 @@
 import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../lib/fault.ts'
-import { harmless, newPaint, type Paint } from '../lib/paint.ts'
+import { harmless, newPaint, type Paint, printableJson } from '../lib/paint.ts'
 import { type Explained, type Explanation, explain } from '../pbx/explain.ts'
 import { type Recording, readRecording } from '../pbx/replay/recording.ts'
 import { jsonOption, list } from './options.ts'
+import { print } from './print.ts'
 import { sentenceOf } from './sentence.ts'
 
 type Flags = { trunks: string[]; extensions: string[]; variables: string[]; json?: boolean }
@@ -37,7 +38,7 @@ export function explainCommand(pbx: Command): void {
           `${paths[empty]} holds no event that a PBX sent: name a recording (.ami or .esl, see pbx record)`,
         )
       const lines = json ? explained.map((one) => jsonOf(one, names)) : report(names, explanation, kind, newPaint())
-      for (const line of lines) console.log(line)
+      for (const line of lines) print(line)
       const broken = files.findIndex(({ fault }) => fault !== undefined)
       if (broken >= 0) throw new Fault('invalid', `${paths[broken]} cannot be read to its end: ${files[broken]?.fault}`)
     })
@@ -82,7 +83,7 @@ function explainedLines(names: readonly string[], { event, atMs, cause }: Explai
 
 function jsonOf({ event, atMs, cause }: Explained, names: readonly string[]): string {
   const { name, channel, file, line, offset } = cause
-  return JSON.stringify({
+  return printableJson({
     at_ms: atMs,
     event: event.body,
     cause: { name, channel, file: names[file], line, offset, at_ms: cause.atMs },

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { listenAddress } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
+import { print } from './print.ts'
 
 const ANSWER_WITHIN_MS = 2_500
 
@@ -25,6 +26,6 @@ export function healthCommand(program: Command): void {
       )
       if (status !== 200)
         throw new Fault('unavailable', `the service at ${listen} is not well (${status}): see its log`)
-      console.log('The service is well.')
+      print('The service is well.')
     })
 }

@@ -3,6 +3,7 @@ import { wrongUsage } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
 import { harmless, newPaint, type Paint } from '../lib/paint.ts'
 import { jsonOption } from './options.ts'
+import { print, printError, printJson } from './print.ts'
 import { type Answer, faultOf, type Received, startReceiver } from './receiver.ts'
 import { requestLine, type Verdict } from './request-line.ts'
 import { readEvent } from './sentence.ts'
@@ -30,14 +31,14 @@ export function listenCommand(program: Command, stopped: () => Promise<void>): v
       const paint = newPaint()
       const receiver = listening({ host, port }, (request) => {
         const verdict = verdictOf(request, secret)
-        if (json) console.log(JSON.stringify({ ...request, signature: verdict }))
-        else for (const line of linesOf(paint, request, verdict)) console.log(line)
+        if (json) printJson({ ...request, signature: verdict })
+        else for (const line of linesOf(paint, request, verdict)) print(line)
         return answerOf(asked, verdict)
       })
       const stop = stopped()
       const ready = `hookswitch listens on ${receiver.url}`
-      if (json) console.error(ready)
-      else for (const line of [ready, ...hints(secret)]) console.log(line)
+      if (json) printError(ready)
+      else for (const line of [ready, ...hints(secret)]) print(line)
       await stop
       await receiver.stop()
     })

@@ -3,13 +3,14 @@ import { type Command, Option } from 'commander'
 import { listenAddress, wrongUsage } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
 import { harmless } from '../lib/paint.ts'
-import { type PbxSource, parsePbxUrl } from '../lib/pbx-url.ts'
 import { parseDuration } from '../lib/time.ts'
 import { checkPbx } from '../pbx/check.ts'
 import { startRecord } from '../pbx/record.ts'
 import { startReplay } from '../pbx/replay/replay.ts'
 import { explainCommand } from './explain.ts'
 import { jsonOption } from './options.ts'
+import { inputLine, nameOption, PBX_URL, pbxSource } from './pbx-source.ts'
+import { print, printJson } from './print.ts'
 
 /** `hookswitch pbx …`. @returns the command, for what others add to it. */
 export function pbxCommand(program: Command, stopped: () => Promise<void>): Command {
@@ -21,21 +22,27 @@ export function pbxCommand(program: Command, stopped: () => Promise<void>): Comm
   return pbx
 }
 
-const PBX_URL = 'ami://user:secret@host, amis://user:secret@host or esl://:password@host'
+const given = (url: string | undefined, name: string | undefined) =>
+  pbxSource({ url, name, env: process.env, readInput: inputLine })
+const URL_HELP = `${PBX_URL}; - for a line of standard input; default: HOOKSWITCH_PBX`
+
+type CheckFlags = { listenFor: string; json?: boolean; name?: string }
+type RecordFlags = { mask?: boolean; name?: string }
 
 function checkCommand(pbx: Command): void {
   pbx
     .command('check')
-    .argument('<url>', PBX_URL)
+    .argument('[url]', URL_HELP)
     .description('connect, log in, and say what can be seen and what right is missing')
     .option('--listen-for <duration>', 'how long to look at the events', '5s')
+    .addOption(nameOption())
     .addOption(jsonOption())
-    .action(async (url: string, { listenFor, json }: { listenFor: string; json?: boolean }) => {
+    .action(async (url: string | undefined, { listenFor, json, name }: CheckFlags) => {
       const listenMs = parseDuration(listenFor)
       if (listenMs === undefined) throw wrongUsage(`--listen-for is ${JSON.stringify(listenFor)}: give it as 5s`)
-      const findings = await checkPbx(source(url), listenMs)
-      if (json) console.log(JSON.stringify(findings))
-      else for (const { level, text } of findings) console.log(`${level.padEnd(8)} ${harmless(text)}`)
+      const findings = await checkPbx(await given(url, name), listenMs)
+      if (json) printJson(findings)
+      else for (const { level, text } of findings) print(`${level.padEnd(8)} ${harmless(text)}`)
       if (findings.some(({ level }) => level === 'missing'))
         throw new Fault('unavailable', 'the PBX cannot be watched as it should be: see what is missing')
     })
@@ -44,15 +51,19 @@ function checkCommand(pbx: Command): void {
 function recordCommand(pbx: Command, stopped: () => Promise<void>): void {
   pbx
     .command('record')
-    .argument('<url>', PBX_URL)
-    .argument('<file>', 'a file that is not there yet')
+    .usage('[options] [url] <file>')
+    .argument('<url|file>', `the URL: ${URL_HELP}; then FILE, which is not there yet`)
+    .argument('[file]')
     .description("record a PBX's events, until Ctrl-C: the bytes in FILE, when they came in FILE.timing")
     .option('--mask', 'hide numbers and names (the same one always by the same other)')
-    .action(async (url: string, file: string, { mask = false }: { mask?: boolean }) => {
-      const record = startRecord(source(url), file, { masked: mask })
+    .addOption(nameOption())
+    .action(async (one: string, other: string | undefined, { mask = false, name }: RecordFlags) => {
+      if (other === undefined && one.includes('://')) throw wrongUsage('FILE is missing: pbx record URL FILE')
+      const [url, file] = other === undefined ? [undefined, one] : [one, other]
+      const record = startRecord(await given(url, name), file, { masked: mask })
       void stopped().then(record.stop)
       const problem = await record.ended
-      console.log(`${record.bytes()} bytes recorded in ${file}`)
+      print(`${record.bytes()} bytes recorded in ${file}`)
       if (problem !== undefined) throw new Fault('unavailable', `the recording ended: ${problem}`)
     })
 }
@@ -82,17 +93,11 @@ function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
       // Before the line that says it is ready: whoever reads it may stop us at once.
       const stop = stopped()
       const url = replay.kind === 'ami' ? `ami://any:any@${host}` : `esl://:any@${host}`
-      console.log(`hookswitch replays ${replay.events} events on ${url}:${replay.port}`)
-      void replay.finished.then(() => console.log('hookswitch has replayed all of them'))
+      print(`hookswitch replays ${replay.events} events on ${url}:${replay.port}`)
+      void replay.finished.then(() => print('hookswitch has replayed all of them'))
       await stop
       await replay.stop()
     })
-}
-
-function source(url: string): PbxSource {
-  const parsed = parsePbxUrl(url)
-  if ('wrong' in parsed) throw wrongUsage(`the PBX URL ${parsed.wrong}`)
-  return parsed.pbx
 }
 
 function readable(file: string): void {

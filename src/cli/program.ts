@@ -11,6 +11,7 @@ import { licensesCommand } from './licenses.ts'
 import { listenCommand } from './listen.ts'
 import { nameVariables } from './options.ts'
 import { pbxCommand } from './pbx.ts'
+import { printError } from './print.ts'
 import { serveCommand } from './serve.ts'
 import { userCommand } from './user.ts'
 import { verifyCommand } from './verify.ts'
@@ -54,9 +55,9 @@ export async function run(args: readonly string[], stopped: () => Promise<void>)
     if (error instanceof CommanderError && error.code === 'commander.help') return 2
     const message = error instanceof Error ? error.message : String(error)
     const said = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
-    console.error(`hookswitch: ${isParsers(error) ? `${said.replace(/\.$/, '')}: see ${helpOf(program, args)}` : said}`)
+    printError(`hookswitch: ${isParsers(error) ? `${said.replace(/\.$/, '')}: see ${helpOf(program, args)}` : said}`)
     if (error instanceof CommanderError) return 2
-    if (!(error instanceof Fault) && error instanceof Error) console.error(error.stack)
+    if (!(error instanceof Fault) && error instanceof Error) printError(error.stack ?? '')
     return 1
   }
 }

@@ -3,6 +3,7 @@ import { startApp } from '../app.ts'
 import { readConfig, type ServeFlags } from '../config.ts'
 import { createLog } from '../lib/log.ts'
 import { addUserLine } from './options.ts'
+import { print, printError } from './print.ts'
 import { settings } from './settings.ts'
 import { VERSION } from './version.ts'
 
@@ -13,10 +14,10 @@ export function serveCommand(program: Command, stopped: () => Promise<void>): vo
       log: createLog(config.logLevel, { maskNumbers: config.logMaskNumbers }),
       version: VERSION,
     })
-    if (app.hasNoUser) console.error(`hookswitch: nobody can log in yet: ${addUserLine(config.dataPath)}`)
+    if (app.hasNoUser) printError(`hookswitch: nobody can log in yet: ${addUserLine(config.dataPath)}`)
     // Before the line that says it is ready: whoever reads it may stop us at once.
     const stop = stopped()
-    console.log(`hookswitch ready on ${app.url}`)
+    print(`hookswitch ready on ${app.url}`)
     await stop
     await app.stop()
   })

@@ -9,6 +9,7 @@ import type { Store } from '../store/store.ts'
 import { noteAct } from './operator.ts'
 import { dataOption, jsonOption } from './options.ts'
 import { readPassword } from './password.ts'
+import { print, printJson } from './print.ts'
 import { withExistingStore, withStore } from './store.ts'
 
 type Flags = { data: string; json?: boolean; email: string; name: string; account: string }
@@ -69,7 +70,7 @@ async function addUser({ data, json, email, name, account }: Flags): Promise<voi
     await noteAct(store, { event: 'user_added', email: fresh.email, account })
     return created
   })
-  console.log(json ? JSON.stringify({ id: made.id }) : String(made.id))
+  print(json ? JSON.stringify({ id: made.id }) : String(made.id))
 }
 
 async function showUsers({ data, json }: Flags): Promise<void> {
@@ -81,8 +82,8 @@ async function showUsers({ data, json }: Flags): Promise<void> {
     type: Object.entries(USER_TYPES).find(([number]) => Number(number) === row.type)?.[1] ?? String(row.type),
     created_at: rfc3339(row.createdUs),
   }))
-  if (json) console.log(JSON.stringify(rows))
-  else for (const row of rows) console.log(Object.values(row).join('\t'))
+  if (json) printJson(rows)
+  else for (const row of rows) print(Object.values(row).join('\t'))
 }
 
 async function changePassword({ data, email, json }: Flags): Promise<void> {
@@ -90,21 +91,19 @@ async function changePassword({ data, email, json }: Flags): Promise<void> {
   await toUser(data, email, 'user_password_set', async ({ accounts }, known) =>
     (await accounts.userSetPassword({ email: known, passwordHash })) ? true : undefined,
   )
-  console.log(json ? '{}' : 'The password was changed. Tokens stay valid; hookswitch user logout ends them.')
+  print(json ? '{}' : 'The password was changed. Tokens stay valid; hookswitch user logout ends them.')
 }
 
 async function dropUser({ data, email, json }: Flags): Promise<void> {
   await toUser(data, email, 'user_removed', async ({ accounts }, known) =>
     (await accounts.userDelete(known)) ? true : undefined,
   )
-  console.log(json ? '{}' : 'The user was removed.')
+  print(json ? '{}' : 'The user was removed.')
 }
 
 async function logOut({ data, email, json }: Flags): Promise<void> {
   const ended = await toUser(data, email, 'user_logged_out', ({ accounts }, known) => accounts.tokenDeleteOfUser(known))
-  console.log(
-    json ? JSON.stringify({ revoked: ended }) : `${ended} ${ended === 1 ? 'token was' : 'tokens were'} revoked.`,
-  )
+  print(json ? JSON.stringify({ revoked: ended }) : `${ended} ${ended === 1 ? 'token was' : 'tokens were'} revoked.`)
 }
 
 /** Does something to a user, and notes it for the log. @throws Fault when there is no such user. */

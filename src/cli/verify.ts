@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { Fault } from '../lib/fault.ts'
 import { dataOption, jsonOption } from './options.ts'
+import { print, printJson } from './print.ts'
 import { withExistingStore } from './store.ts'
 
 /** Proves that the store is whole. Prints what is wrong, and ends with 1 then. */
@@ -12,9 +13,9 @@ export function verifyCommand(program: Command): void {
     .addOption(jsonOption())
     .action(async ({ data, json }: { data: string; json?: boolean }) => {
       const wrong = await withExistingStore(data, ({ maintenance }) => maintenance.verify())
-      if (json) console.log(JSON.stringify({ whole: wrong.length === 0, wrong }))
-      else if (wrong.length === 0) console.log('The store is whole.')
-      else for (const text of wrong) console.log(text)
+      if (json) printJson({ whole: wrong.length === 0, wrong })
+      else if (wrong.length === 0) print('The store is whole.')
+      else for (const text of wrong) print(text)
       if (wrong.length > 0) throw new Fault('unavailable', `the store is not whole: ${wrong.length} kinds of fault`)
     })
 }

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import manifest from '../../package.json' with { type: 'json' }
 import { jsonOption } from './options.ts'
+import { print } from './print.ts'
 
 export const VERSION: string = manifest.version
 
@@ -10,6 +11,6 @@ export function versionCommand(program: Command): void {
     .description('print the version')
     .addOption(jsonOption())
     .action(({ json }: { json?: boolean }) => {
-      console.log(json ? JSON.stringify({ version: VERSION, bun: Bun.version }) : VERSION)
+      print(json ? JSON.stringify({ version: VERSION, bun: Bun.version }) : VERSION)
     })
 }

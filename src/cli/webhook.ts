@@ -5,6 +5,7 @@ import { sendSample } from '../deliveries/sample.ts'
 import { Fault } from '../lib/fault.ts'
 import { oneLine } from '../lib/paint.ts'
 import { dataOption, jsonOption, list } from './options.ts'
+import { print, printJson } from './print.ts'
 import { withExistingStore } from './store.ts'
 
 type Flags = { data: string; json?: boolean; account: string; allowNet: string[]; proxy?: string }
@@ -35,8 +36,8 @@ async function sendTest(url: string, { data, json, account, allowNet, proxy }: F
       throw cause instanceof Fault && cause.code === 'invalid' ? notInList(url, account) : cause
     })
   })
-  if (json) console.log(JSON.stringify({ status, duration_ms, error, response }))
-  else console.log([status ?? error, `${duration_ms} ms`, oneLine(response ?? '')].join('\t').trimEnd())
+  if (json) printJson({ status, duration_ms, error, response })
+  else print([status ?? error, `${duration_ms} ms`, oneLine(response ?? '')].join('\t').trimEnd())
   if (status === null || status < 200 || status >= 300)
     throw new Fault('unavailable', `the receiver did not take it: ${error ?? `it answered ${status}`}`)
 }

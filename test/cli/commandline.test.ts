@@ -41,6 +41,18 @@ test.each(['--help', 'serve --help', 'user --help', 'user add --help', 'version'
   },
 )
 
+test('a message that repeats what was typed moves no terminal', async () => {
+  using folder = emptyFolder()
+  const cwd = folder.path
+  const email = 'x\u001b]0;owned\u0007\u009b2J\u202e@example.com'
+  await run(['user', 'add', '--email', 'a@example.com', '--name', 'A'], { cwd, stdin: 'correct horse' })
+  for (const args of [['user', 'remove', '--email', email], ['delivery', 'show', email], [email], ['serve', email]]) {
+    const { code, stderr } = await run(args, { cwd })
+    expect(code).toBeGreaterThan(0)
+    expect(stderr).not.toMatch(/[^\P{C}\n]/u)
+  }
+})
+
 test('the help of a flag that may be repeated says that there is none, and its variable', async () => {
   const { stdout } = await run(['serve', '--help'], { cwd })
   expect(stdout.replace(/\s+/g, ' ')).toContain('(repeatable) (default: none, env: HOOKSWITCH_PBX)')

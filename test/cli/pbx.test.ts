@@ -1,17 +1,22 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, describe, expect, test } from 'bun:test'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { startReplay } from '../../src/pbx/replay/replay.ts'
+import { emptyFolder } from '../help/app.ts'
 import { fixture } from '../help/pbx.ts'
+import { until } from '../help/receiver.ts'
 
 const MAIN = join(import.meta.dir, '../../src/main.ts')
 
-function start(...args: string[]) {
+function start(args: string[], more: Record<string, string> = {}, input = '') {
   // The service's own variable is not of a command beside it.
-  const env = { ...process.env, HOOKSWITCH_LISTEN: '127.0.0.1:1' }
-  return Bun.spawn([process.execPath, MAIN, 'pbx', ...args], { env, stdout: 'pipe', stderr: 'pipe', stdin: 'ignore' })
+  const env = { ...process.env, HOOKSWITCH_LISTEN: '127.0.0.1:1', ...more }
+  const stdin = new Blob([input])
+  return Bun.spawn([process.execPath, MAIN, 'pbx', ...args], { env, stdout: 'pipe', stderr: 'pipe', stdin })
 }
-async function run(...args: string[]) {
-  const child = start(...args)
+const run = (...args: string[]) => runWith({}, '', ...args)
+async function runWith(env: Record<string, string>, input: string, ...args: string[]) {
+  const child = start(args, env, input)
   const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   return { code: await child.exited, out, err }
 }
@@ -70,7 +75,9 @@ describe('hookswitch pbx', () => {
     [['replay', fixture('o-ivr-no-dial.ami'), '--speed', '0'], '--speed'],
     [['replay', fixture('o-ivr-no-dial.ami'), '--listen', 'nowhere'], '--listen'],
     [['replay', fixture('o-ivr-no-dial.ami').replace('.ami', '.timing')], 'no event that a PBX sent'],
-    [['check'], 'see hookswitch pbx check --help'],
+    [['check'], 'set HOOKSWITCH_PBX or HOOKSWITCH_PBX_FILE'],
+    [['record'], 'see hookswitch pbx record --help'],
+    [['record', 'ami://u:s@h'], 'FILE is missing'],
     [['check', 'http://x'], 'ami://'],
     [['record', 'ami://u@h', 'file'], 'secret'],
   ])('%j is wrong usage', async (args, message) => {
@@ -79,8 +86,52 @@ describe('hookswitch pbx', () => {
     expect(err).toContain(message)
   })
 
+  describe('the URL, which holds a secret, need not stand on the command line', () => {
+    const folder = emptyFolder()
+    const replay = startReplay({ files: [fixture('o-ivr-no-dial.ami')], speed: Number.POSITIVE_INFINITY })
+    const url = `ami://u:s@127.0.0.1:${replay.port}?name=office`
+    const far = 'esl://:p@127.0.0.1:1?name=far'
+    const file = join(folder.path, 'pbx.url')
+    writeFileSync(file, `${url}\n`)
+    afterAll(async () => {
+      await replay.stop()
+      folder[Symbol.dispose]()
+    })
+
+    test.each<[string, string[], Record<string, string>, string]>([
+      ['in the variable of the service', [], { HOOKSWITCH_PBX: url }, ''],
+      ['in a file that the variable names', [], { HOOKSWITCH_PBX_FILE: file }, ''],
+      ['on standard input', ['-'], {}, `${url}\nnot this\n`],
+      ['on standard input, whatever the variable says', ['-'], { HOOKSWITCH_PBX: far }, url],
+      ['among others, by its name', ['--name', 'office'], { HOOKSWITCH_PBX: `${far} ${url}` }, ''],
+    ])('check: %s', async (_, args, env, input) => {
+      const { code, out, err } = await runWith(env, input, 'check', ...args, '--listen-for', '100ms')
+      expect({ code, err }).toEqual({ code: 0, err: '' })
+      expect(out).toContain('the user u may log in')
+    })
+
+    test.each<[string, string[], Record<string, string>, string]>([
+      ['not by a name that is not there', ['--name', 'home'], { HOOKSWITCH_PBX: `${far} ${url}` }, 'among far, office'],
+      ['not without a name among several', [], { HOOKSWITCH_PBX: `${far} ${url}` }, 'far, office: say which'],
+      ['not from an empty input', ['-'], {}, 'which PBX?'],
+    ])('check: %s', async (_, args, env, message) => {
+      const { code, err } = await runWith(env, '', 'check', ...args)
+      expect([code, err]).toEqual([2, expect.stringContaining(message)])
+      expect(err).not.toMatch(/u:s@|:p@/)
+    })
+
+    test('record: in the variable of the service', async () => {
+      const recorded = join(folder.path, 'office.ami')
+      const child = start(['record', recorded], { HOOKSWITCH_PBX: url })
+      await until('something is recorded', () => existsSync(recorded) && statSync(recorded).size > 0)
+      child.kill('SIGTERM')
+      expect(await child.exited).toBe(0)
+      expect(readFileSync(recorded, 'utf8')).toContain('Event: ')
+    })
+  })
+
   test('replay says where it is a PBX, and ends at SIGTERM', async () => {
-    const child = start('replay', fixture('o-ivr-no-dial.ami'))
+    const child = start(['replay', fixture('o-ivr-no-dial.ami')])
     const line = new TextDecoder().decode((await child.stdout.getReader().read()).value)
     expect(line).toMatch(/^hookswitch replays \d+ events on ami:\/\/any:any@127\.0\.0\.1:\d{2,}\n$/)
     child.kill('SIGTERM')

@@ -1,0 +1,46 @@
+import { Option } from 'commander'
+import { wrongUsage } from '../config.ts'
+import { type PbxSource, parsePbxUrl } from '../lib/pbx-url.ts'
+
+// A secret on a command line stands in the list of processes, which everybody may read: so there are other ways to give a PBX's URL.
+
+export const PBX_URL = 'ami://user:secret@host, amis://user:secret@host or esl://:password@host'
+const VARIABLE = 'HOOKSWITCH_PBX'
+const FROM_INPUT = '-'
+
+/** Of several PBXs in the variable the one that is meant. It has no variable of its own. */
+export const nameOption = () =>
+  new Option('--name <name>', `which one, where ${VARIABLE} names several`).env('HOOKSWITCH_PBX_NAME')
+
+/** Where a PBX's URL comes from: the argument, `-` for a line of standard input, else the service's own variable. */
+export type PbxGiven = {
+  readonly url: string | undefined
+  readonly name: string | undefined
+  readonly env: Readonly<Record<string, string | undefined>>
+  readonly readInput: () => Promise<string>
+}
+
+/** Returns the PBX that a command is for. @throws CommanderError with exit code 2 when it is not clear which. */
+export async function pbxSource({ url, name, env, readInput }: PbxGiven): Promise<PbxSource> {
+  const text = url === FROM_INPUT ? await readInput() : (url ?? env[VARIABLE] ?? '')
+  const sources = text.split(/\s+/).filter(Boolean).map(parsed)
+  const found = name === undefined ? sources : sources.filter((one) => one.name === name)
+  const [source] = found
+  const names = sources.map((one) => one.name).join(', ')
+  if (sources.length === 0)
+    throw wrongUsage(
+      `which PBX? give its URL (${PBX_URL}), or ${FROM_INPUT} for a line of standard input, or set ${VARIABLE} or ${VARIABLE}_FILE`,
+    )
+  if (source === undefined) throw wrongUsage(`there is no PBX named ${name} among ${names}: see --name`)
+  if (found.length > 1) throw wrongUsage(`${names}: say which of them with --name`)
+  return source
+}
+
+function parsed(url: string): PbxSource {
+  const result = parsePbxUrl(url)
+  if ('wrong' in result) throw wrongUsage(`the PBX URL ${result.wrong}`)
+  return result.pbx
+}
+
+/** One line, so that a script may give more to what it runs. */
+export const inputLine = async (): Promise<string> => (await Bun.stdin.text()).split(/\r?\n/, 1)[0] ?? ''

@@ -1,0 +1,22 @@
+import { expect, test } from 'bun:test'
+import { harmless, newPaint, printable, printableJson } from '../../src/lib/paint.ts'
+
+/** What a caller may have put into a name: a title, a hidden text, a line that is written over, a turn of direction. */
+const NASTY = 'Eve\x1b]0;owned\x07\x1b[8mhidden\x1b[2K\r\u009b31m\x7f\u202egnp.exe'
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+const MOVES = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]/
+
+test('what others have written moves no terminal, in whatever it stands', () => {
+  const paint = newPaint(true, {})
+  expect(harmless(NASTY)).not.toMatch(MOVES)
+  expect(printable(`a call from ${NASTY}`)).not.toMatch(MOVES)
+  expect(printable(`${paint('red', 'wrong')}\ta\nb ${paint('dim', 'c')}`)).toBe(
+    '\x1b[31mwrong\x1b[0m\ta\nb \x1b[2mc\x1b[0m',
+  )
+})
+
+test('JSON for machines is the same value, and moves no terminal either', () => {
+  const text = printableJson({ name: NASTY })
+  expect(text).not.toMatch(MOVES)
+  expect(JSON.parse(text)).toEqual({ name: NASTY })
+})
