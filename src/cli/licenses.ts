@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { jsonOption } from './options.ts'
+import { print, printJson } from './print.ts'
 import { readThirdParty } from './third-party.ts' with { type: 'macro' }
 
 const THIRD_PARTY = readThirdParty()
@@ -11,8 +12,8 @@ export function licensesCommand(program: Command): void {
     .description('print the licences of the software inside this executable')
     .addOption(jsonOption())
     .action(({ json }: { json?: boolean }) => {
-      if (json) console.log(JSON.stringify(THIRD_PARTY))
-      else console.log(THIRD_PARTY.map(textOf).join('\n'))
+      if (json) printJson(THIRD_PARTY)
+      else print(THIRD_PARTY.map(textOf).join('\n'))
     })
 }
 
