@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
 
-// What `bun run release` makes, in dist/release: the executables, their SHA256SUMS, the licences of what is inside them, and this version's
-// section of CHANGELOG.md.
+// What `bun run release` makes, in dist/release: the executables, the licences of all that is inside them, the SHA256SUMS of these, and
+// this version's section of CHANGELOG.md.
 
 const ROOT = resolve(import.meta.dir, '..')
 const FOLDER = join(ROOT, 'dist/release')
+const LICENSES = 'LICENSES.txt'
 const { version } = manifest
 
 /** `baseline` is for processors before Haswell (2013). The number is ELF's name of the machine. */
@@ -34,6 +35,9 @@ for (const { name, target, machine } of TARGETS) {
   sums.push(`${new Bun.CryptoHasher('sha256').update(bytes).digest('hex')}  ${file}`)
   console.log(`${file}  ${Math.round(bytes.length / 1024 / 1024)} MiB  ${tried ? 'runs' : 'built'}`)
 }
+const licenses = await run(['bun', 'src/main.ts', 'licenses'], ROOT)
+writeFileSync(join(FOLDER, LICENSES), licenses)
+sums.push(`${new Bun.CryptoHasher('sha256').update(licenses).digest('hex')}  ${LICENSES}`)
 writeFileSync(join(FOLDER, 'SHA256SUMS'), `${sums.join('\n')}\n`)
 console.log(`hookswitch ${version} is in dist/release`)
 
@@ -59,7 +63,6 @@ async function tryOut(file: string): Promise<void> {
     const said = await run([file, 'version'], cwd, {})
     if (said.trim() !== version) throw new Error(`${file} says that it is ${said}`)
     await run([file, 'demo', '--once'], cwd, {})
-    writeFileSync(join(FOLDER, 'LICENSES.txt'), await run([file, 'licenses'], cwd, {}))
   } finally {
     rmSync(cwd, { recursive: true, force: true })
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
+import manifest from '../package.json' with { type: 'json' }
 
 const SRC = resolve(import.meta.dir, '../src')
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path))
@@ -112,8 +113,12 @@ describe('no test depends on how fast a machine is', () => {
   })
 
   test('each has that time, with whatever it is run', () => {
-    const manifest = readFileSync(join(import.meta.dir, '../bunfig.toml'), 'utf8')
-    expect(manifest).toContain('preload = ["./test/help/patience.ts"]')
+    const settings = readFileSync(join(import.meta.dir, '../bunfig.toml'), 'utf8')
+    expect(settings).toContain('preload = ["./test/help/patience.ts"]')
     expect(readFileSync(join(import.meta.dir, 'help/patience.ts'), 'utf8')).toContain('const TEST_MS = 900_000')
   })
+})
+
+test('no package may run a script when it is installed', () => {
+  expect(manifest.trustedDependencies).toEqual([])
 })

@@ -1,21 +1,20 @@
 import type { Command } from 'commander'
+import type { Notice } from './notices.ts'
 import { jsonOption } from './options.ts'
 import { print, printJson } from './print.ts'
-import { readThirdParty } from './third-party.ts' with { type: 'macro' }
 
-const THIRD_PARTY = readThirdParty()
-
-/** Adds the command that prints the licences of what is inside the executable. */
+/** Adds the command that prints the licences of the program and of all that is inside it. */
 export function licensesCommand(program: Command): void {
   program
     .command('licenses')
-    .description('print the licences of the software inside this executable')
+    .description('print the licences of Hookswitch and of all that is inside it')
     .addOption(jsonOption())
-    .action(({ json }: { json?: boolean }) => {
-      if (json) printJson(THIRD_PARTY)
-      else print(THIRD_PARTY.map(textOf).join('\n'))
+    .action(async ({ json }: { json?: boolean }) => {
+      const { NOTICES, OWN_LICENSE } = await import('./license-texts.ts')
+      if (json) printJson(NOTICES)
+      else print([OWN_LICENSE, ...NOTICES.map(headed)].join('\n\n'))
     })
 }
 
-const textOf = ({ name, version, terms }: (typeof THIRD_PARTY)[number]): string =>
-  `${'='.repeat(72)}\n${name} ${version}\n${'='.repeat(72)}\n\n${terms}\n`
+const headed = ({ name, version, license, text }: Notice) =>
+  `${'='.repeat(80)}\n${name} ${version} (${license})\n${'='.repeat(80)}\n\n${text}`

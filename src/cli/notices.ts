@@ -1,0 +1,86 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, resolve } from 'node:path'
+import { version as bunVersion } from 'bun'
+
+// Runs when the executable is built, or the sources are loaded: what it returns is written into the program.
+
+/** What one third party asks us to pass on. */
+export type Notice = {
+  readonly name: string
+  readonly version: string
+  readonly license: string
+  readonly text: string
+}
+
+type Manifest = {
+  readonly name: string
+  readonly version: string
+  readonly license?: string
+  readonly author?: string | { readonly name: string }
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
+}
+
+const ROOT = resolve(import.meta.dir, '../..')
+/** What packages hold of others: their licences are not in files of the usual names. */
+const BUNDLED: Readonly<Record<string, string>> = { 'swagger-ui-dist': 'swagger-ui-bundle.js.LICENSE.txt' }
+const USUAL_NAME = /^(licen[cs]e|copying|notice)([.-].*)?$/i
+
+/** Returns the licence of Hookswitch itself. */
+export const ownLicense = (): string => readFileSync(join(ROOT, 'LICENSE'), 'utf8').trim()
+
+/** Returns the notices of Bun and of every package that the program is built from, in the order of their names. */
+export function thirdPartyNotices(): Notice[] {
+  const folders = new Map<string, string>()
+  const pending = neededBy(ROOT)
+  for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
+    if (folders.has(folder)) continue
+    folders.set(folder, folder)
+    pending.push(...neededBy(folder))
+  }
+  const packages = [...folders.keys()].map(noticeOf).toSorted((one, other) => (one.name < other.name ? -1 : 1))
+  return [noticeOfBun(), ...packages]
+}
+
+const manifestOf = (folder: string): Manifest => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+
+/** Where the packages are that one needs to run. */
+function neededBy(folder: string): string[] {
+  const { dependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = manifestOf(folder)
+  const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional !== true)
+  return [...Object.keys(dependencies), ...peers].map((name) => folderOf(name, folder))
+}
+
+/** Looks for a package as Bun does: beside whoever needs it, and further up. */
+function folderOf(name: string, from: string): string {
+  for (let folder = from; ; folder = dirname(folder)) {
+    const found = join(folder, 'node_modules', name)
+    if (existsSync(join(found, 'package.json'))) return found
+    if (folder === dirname(folder)) throw new Error(`the package ${name} is not installed: bun install`)
+  }
+}
+
+function noticeOf(folder: string): Notice {
+  const { name, version, license = 'unknown', author } = manifestOf(folder)
+  const bundled = BUNDLED[name]
+  const files = readdirSync(folder).filter((file) => USUAL_NAME.test(file) || basename(file) === bundled)
+  const texts = files.toSorted().map((file) => readFileSync(join(folder, file), 'utf8').trim())
+  const holder = typeof author === 'object' ? author.name : (author ?? `the authors of ${name}`)
+  return { name, version, license, text: texts.length > 0 ? texts.join('\n\n') : withoutText(license, holder) }
+}
+
+/** For a package that names its licence and does not hold the text. */
+function withoutText(license: string, holder: string): string {
+  if (license === 'MIT') return ownLicense().replace(/^Copyright .*$/m, `Copyright (c) ${holder}`)
+  if (license === 'Apache-2.0')
+    return `Copyright ${holder}\n\nLicensed under the Apache License, Version 2.0, whose text is that of swagger-ui-dist, below.`
+  throw new Error(`a package by ${holder} holds no text of its licence, ${license}`)
+}
+
+/** Bun's own page on its licence, which comes with its types. */
+function noticeOfBun(): Notice {
+  const page = readFileSync(join(folderOf('bun-types', ROOT), 'docs/project/license.mdx'), 'utf8')
+  const text = page.replace(/^---\n.*?\n---\n/s, '').trim()
+  return { name: 'Bun', version: bunVersion, license: 'MIT, and those of what it is linked with', text }
+}
