@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { CommanderError } from 'commander'
-import { type Config, readConfig, type ServeFlags, settleEnvironment } from '../src/config.ts'
+import { type Config, prepareEnvironment, readConfig } from '../src/config.ts'
+import type { GivenSettings } from '../src/settings.ts'
 
-const flags: ServeFlags = {
+const flags: GivenSettings = {
   listen: '127.0.0.1:8080',
   data: './data',
   pbx: [],
@@ -17,7 +18,7 @@ const flags: ServeFlags = {
 
 const pbx = { account: 'default', trunks: [], extensions: [], variables: [] }
 
-test.each<[string, Partial<ServeFlags>, Partial<Config>]>([
+test.each<[string, Partial<GivenSettings>, Partial<Config>]>([
   ['an address', { listen: '0.0.0.0:0' }, { listen: { host: '0.0.0.0', port: 0 } }],
   ['an IPv6 address', { listen: '[::1]:80' }, { listen: { host: '::1', port: 80 } }],
   ['durations', { retention: '1h' }, { retentionMs: 3_600_000 }],
@@ -82,7 +83,7 @@ test.each<[string, Partial<ServeFlags>, Partial<Config>]>([
 })
 
 describe('a wrong setting is named, with what to do', () => {
-  test.each<[string, Partial<ServeFlags>, RegExp]>([
+  test.each<[string, Partial<GivenSettings>, RegExp]>([
     ['no port', { listen: '127.0.0.1' }, /--listen \(HOOKSWITCH_LISTEN\).*127\.0\.0\.1:8080/],
     ['a port too high', { listen: '127.0.0.1:65536' }, /--listen/],
     ['no duration', { retention: 'soon' }, /--retention \(HOOKSWITCH_RETENTION\).*"soon".*30d/],
@@ -116,7 +117,7 @@ describe('a wrong setting is named, with what to do', () => {
 describe('the environment', () => {
   test('a file holds the value, without its last line break; an empty variable is none; others are left alone', () => {
     const env = { HOOKSWITCH_PBX_FILE: '/run/pbx', HOOKSWITCH_LISTEN: '', PATH_FILE: 'x', HOOKSWITCH_DATA: '/d' }
-    settleEnvironment(env, () => 'ami://u:s@h\n')
+    prepareEnvironment(env, () => 'ami://u:s@h\n')
     expect<Record<string, string>>(env).toEqual({
       HOOKSWITCH_PBX_FILE: '/run/pbx',
       HOOKSWITCH_PBX: 'ami://u:s@h',
@@ -126,6 +127,6 @@ describe('the environment', () => {
   })
 
   test('a file that cannot be read is named', () => {
-    expect(() => settleEnvironment({ HOOKSWITCH_PROXY_FILE: '/none' })).toThrow(/HOOKSWITCH_PROXY_FILE.*\/none/)
+    expect(() => prepareEnvironment({ HOOKSWITCH_PROXY_FILE: '/none' })).toThrow(/HOOKSWITCH_PROXY_FILE.*\/none/)
   })
 })

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { commandLine } from '../src/cli/program.ts'
 import { readEvent } from '../src/cli/sentence.ts'
-import { settings } from '../src/cli/settings.ts'
 import { EXAMPLES } from '../src/openapi/examples.ts'
+import { SETTINGS } from '../src/settings.ts'
 
 const README = readFileSync(join(import.meta.dir, '../README.md'), 'utf8')
 const blocks = (language: string) =>
@@ -15,16 +15,15 @@ const blocks = (language: string) =>
     .map((block) => block[2] ?? '')
 
 describe('README.md', () => {
-  test('lists every setting with its default, and no other', () => {
-    const listed = [...README.matchAll(/^\| `(--[a-z-]+)` +\| (?:`([^`]*)`)? *\|/gm)].map(([, flag, value = '']) => [
-      flag,
-      value,
-    ])
-    const flags = settings(new Command()).options.map(({ long, defaultValue }) => [
-      long,
-      typeof defaultValue === 'string' ? defaultValue : '',
-    ])
-    expect(listed).toEqual(flags)
+  test('lists every setting with its default and its description, and no other', () => {
+    const listed = [...README.matchAll(/^\| `(--[a-z-]+)` +\| (?:`([^`]*)`)? *\| (.*?) *\|$/gm)]
+    const declared = Object.values(SETTINGS).map((setting) => {
+      const value = 'default' in setting ? setting.default : ''
+      const [flag] = setting.flag.split(' ')
+      const isList = typeof value === 'object'
+      return [flag, isList ? '' : value, `${setting.description}${isList ? '; repeatable' : ''}`]
+    })
+    expect(listed.map(([, flag, value = '', description]) => [flag, value, description])).toEqual(declared)
   })
 
   test('shows a body that is one', () => {

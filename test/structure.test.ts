@@ -19,6 +19,7 @@ const ROOMS = [
   ['webhooks'],
   ['auth'],
   ['http', 'config'],
+  ['settings'],
   ['store'],
   ['lib'],
 ]

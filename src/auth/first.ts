@@ -1,5 +1,5 @@
-import { wrongUsage } from '../config.ts'
 import { type NowUs, nowUs } from '../lib/time.ts'
+import { wrongUsage } from '../lib/usage.ts'
 import type { Store } from '../store/store.ts'
 import { DEFAULT_USER_TYPE, normalEmail } from './model.ts'
 import { createPasswords, passwordProblem } from './password.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { wrongUsage } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
+import { wrongUsage } from '../lib/usage.ts'
 import type { ErasedCounts } from '../store/records.ts'
 import { emptyLog } from '../store/sqlite/checkpoint.ts'
 import type { Store } from '../store/store.ts'

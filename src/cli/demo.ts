@@ -3,11 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { type App, startApp } from '../app.ts'
-import { type Config, DEFAULT_RETRY_SCHEDULE, listenAddress, readConfig } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
 import { createLog } from '../lib/log.ts'
 import { newPaint } from '../lib/paint.ts'
 import { startReplay } from '../pbx/replay/replay.ts'
+import { listenAddress, SETTINGS } from '../settings.ts'
 import { configureWebhook } from './demo/client.ts'
 import { newLedger } from './demo/ledger.ts'
 import { PLAYED, type Played } from './demo/recordings.ts'
@@ -91,7 +92,7 @@ function demoConfig(listen: string, data: string, pbx: string[]): Config {
     pbx,
     allowNet: ['loopback'],
     trustProxy: [],
-    retrySchedule: DEFAULT_RETRY_SCHEDULE,
+    retrySchedule: SETTINGS.retryScheduleMs.default,
     retention: '30d',
     retentionFailed: '90d',
     retentionCalls: '90d',

@@ -1,11 +1,12 @@
 import type { Command } from 'commander'
-import { type Config, readConfig, type ServeFlags } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import { reach } from '../deliveries/reach.ts'
 import type { Target } from '../deliveries/target.ts'
 import { Fault } from '../lib/fault.ts'
 import { parseAllowList } from '../lib/net.ts'
 import { harmless, newPaint, type Paint } from '../lib/paint.ts'
 import { checkPbx } from '../pbx/check.ts'
+import type { GivenSettings } from '../settings.ts'
 import { advice, type Diagnosis, ok, wrong } from './doctor/diagnosis.ts'
 import { diagnoseClock, diagnoseDisk, diagnoseService } from './doctor/machine.ts'
 import { diagnoseStore } from './doctor/store.ts'
@@ -17,7 +18,7 @@ import { settings } from './settings.ts'
 export function doctorCommand(program: Command): void {
   settings(program.command('doctor').description('say what is wrong with this installation, and what mends it'))
     .addOption(jsonOption())
-    .action(async ({ json = false, ...flags }: ServeFlags & { json?: boolean }) => {
+    .action(async ({ json = false, ...flags }: GivenSettings & { json?: boolean }) => {
       const diagnoses = await diagnose(flags)
       const paint = newPaint()
       if (json) printJson(diagnoses)
@@ -27,7 +28,7 @@ export function doctorCommand(program: Command): void {
     })
 }
 
-async function diagnose(flags: ServeFlags): Promise<Diagnosis[]> {
+async function diagnose(flags: GivenSettings): Promise<Diagnosis[]> {
   let config: Config
   try {
     config = readConfig(flags, process.env)

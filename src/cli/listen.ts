@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { wrongUsage } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
 import { harmless, newPaint, type Paint } from '../lib/paint.ts'
+import { wrongUsage } from '../lib/usage.ts'
 import { jsonOption } from './options.ts'
 import { print, printError, printJson } from './print.ts'
 import { type Answer, faultOf, type Received, startReceiver } from './receiver.ts'

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { DEFAULT_DATA } from '../config.ts'
+import { SETTINGS } from '../settings.ts'
 
 /** For `.option(flag, help, list, [])`: a flag that may be repeated, or separated by white space in its variable. */
 export const list = (value: string, before: readonly string[]): string[] => [
@@ -9,11 +9,11 @@ export const list = (value: string, before: readonly string[]): string[] => [
 
 /** `--data`, on every command that uses the store. */
 export const dataOption = () =>
-  new Option('--data <folder>', 'the folder that holds hookswitch.db').default(DEFAULT_DATA)
+  new Option('--data <folder>', 'the folder that holds hookswitch.db').default(SETTINGS.dataPath.default)
 
 /** What a line that one may paste needs to reach the same store; nothing for the default one. */
 export const dataFlag = (dataPath: string): string =>
-  dataPath === DEFAULT_DATA
+  dataPath === SETTINGS.dataPath.default
     ? ''
     : ` --data ${/^[\w./-]+$/.test(dataPath) ? dataPath : `'${dataPath.replaceAll("'", `'\\''`)}'`}`
 

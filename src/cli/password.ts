@@ -1,5 +1,5 @@
-import { wrongUsage } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
+import { wrongUsage } from '../lib/usage.ts'
 
 /**
  * A new password: asked for twice at the terminal, without echo, or else one line of standard input.

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { settleEnvironment } from '../config.ts'
+import { prepareEnvironment } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
 import { backupCommand } from './backup.ts'
 import { callCommand } from './call.ts'
@@ -45,7 +45,7 @@ export function commandLine(stopped: () => Promise<void>): Command {
 export async function run(args: readonly string[], stopped: () => Promise<void>): Promise<number> {
   const program = commandLine(stopped)
   try {
-    settleEnvironment(process.env)
+    prepareEnvironment(process.env)
     nameVariables(program, process.env)
     await program.parseAsync(args, { from: 'user' })
     return 0

@@ -1,14 +1,15 @@
 import type { Command } from 'commander'
 import { startApp } from '../app.ts'
-import { readConfig, type ServeFlags } from '../config.ts'
+import { readConfig } from '../config.ts'
 import { createLog } from '../lib/log.ts'
+import type { GivenSettings } from '../settings.ts'
 import { addUserLine } from './options.ts'
 import { print, printError } from './print.ts'
 import { settings } from './settings.ts'
 import { VERSION } from './version.ts'
 
 export function serveCommand(program: Command, stopped: () => Promise<void>): void {
-  settings(program.command('serve').description('run the service')).action(async (flags: ServeFlags) => {
+  settings(program.command('serve').description('run the service')).action(async (flags: GivenSettings) => {
     const config = readConfig(flags, process.env)
     const app = await startApp(config, {
       log: createLog(config.logLevel, { maskNumbers: config.logMaskNumbers }),

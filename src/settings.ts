@@ -1,0 +1,228 @@
+import ipaddr from 'ipaddr.js'
+import { LOG_LEVELS, type LogLevel } from './lib/log.ts'
+import { type AllowList, parseAllowList } from './lib/net.ts'
+import { type PbxSource, parsePbxUrl } from './lib/pbx-url.ts'
+import { parseDuration } from './lib/time.ts'
+import { wrongUsage } from './lib/usage.ts'
+
+/** What a flag or its variable gives: text, several texts, or a switch that is on. */
+type Given = string | readonly string[] | boolean | undefined
+
+/** What reading a setting asks of the machine. */
+export type Surroundings = { readonly canRead: (path: string) => boolean }
+
+type Setting = {
+  /** As the command line declares it: `--pbx <url>`; without an argument it is a switch. */
+  readonly flag: string
+  /** One line, the same in the help and in README. */
+  readonly description: string
+  /** A list is repeatable. */
+  readonly default?: string | readonly string[]
+  /** Returns the checked value. Throws CommanderError that names the setting and says what to do. */
+  read(given: Given, surroundings: Surroundings): unknown
+}
+
+const text = (given: Given): string => (typeof given === 'string' ? given : '')
+const texts = (given: Given): readonly string[] => (Array.isArray(given) ? given : [])
+const required =
+  <Value>(read: (text: string) => Value) =>
+  (given: Given): Value =>
+    read(text(given))
+const optional =
+  <Value>(read: (text: string) => Value) =>
+  (given: Given): Value | undefined =>
+    given === undefined ? undefined : read(text(given))
+
+/**
+ * The settings of the service, in the order of the help. The one list from which the flags of `serve` and `doctor`, their variables, the
+ * Config, the help and README's table derive.
+ */
+export const SETTINGS = {
+  listen: {
+    flag: '--listen <address>',
+    description: 'where the API and the web page are',
+    default: '127.0.0.1:8080',
+    read: required((given) => listenAddress(given)),
+  },
+  dataPath: {
+    flag: '--data <folder>',
+    description: 'the folder of the store, hookswitch.db',
+    default: './data',
+    read: required((given) => given),
+  },
+  pbxs: {
+    flag: '--pbx <url>',
+    description: 'a PBX to watch: ami://user:secret@host, amis://…, esl://:password@host',
+    default: [],
+    read: (given: Given, { canRead }: Surroundings) => pbxSources(texts(given), canRead),
+  },
+  allowNets: {
+    flag: '--allow-net <net>',
+    description: 'where webhooks may go besides the internet: private, loopback, or a network',
+    default: [],
+    read: (given: Given) => {
+      allowListOf(texts(given))
+      return texts(given)
+    },
+  },
+  trustProxies: {
+    flag: '--trust-proxy <net>',
+    description: 'a reverse proxy whose X-Forwarded-For is believed',
+    default: [],
+    read: (given: Given) => texts(given).map(trustedNet),
+  },
+  proxy: {
+    flag: '--proxy <url>',
+    description: 'an egress proxy for webhooks, which then has to guard',
+    read: optional((given) => httpUrl('--proxy', given)),
+  },
+  metricsToken: {
+    flag: '--metrics-token <token>',
+    description: 'serve /metrics to whoever has this token, of 16 characters at least',
+    read: optional((given) => metricsToken(given)),
+  },
+  retryScheduleMs: {
+    flag: '--retry-schedule <durations>',
+    description: 'when a failed delivery is tried again',
+    default: '5s,30s,2m,10m,30m,1h,2h,4h,8h,16h',
+    read: required((given) => durations('--retry-schedule', given)),
+  },
+  retentionMs: {
+    flag: '--retention <duration>',
+    description: 'how long delivered deliveries and their events are kept',
+    default: '30d',
+    read: required((given) => duration('--retention', given)),
+  },
+  retentionFailedMs: {
+    flag: '--retention-failed <duration>',
+    description: 'how long failed and cancelled deliveries are kept',
+    default: '90d',
+    read: required((given) => duration('--retention-failed', given)),
+  },
+  retentionCallsMs: {
+    flag: '--retention-calls <duration>',
+    description: 'how long call records are kept',
+    default: '90d',
+    read: required((given) => duration('--retention-calls', given)),
+  },
+  logLevel: {
+    flag: '--log-level <level>',
+    description: `${LOG_LEVELS.join(', ')}; debug follows each event to each webhook`,
+    default: 'info',
+    read: required((given) => logLevel(given)),
+  },
+  logMaskNumbers: {
+    flag: '--log-mask-numbers',
+    description: 'hide phone numbers in the log, but for their last two digits',
+    read: (given: Given) => given === true,
+  },
+  alertUrl: {
+    flag: '--alert-url <url>',
+    description: 'gets a POST when a webhook or PBX has been down for 5 minutes, and when it is back',
+    read: optional((given) => httpUrl('--alert-url', given)),
+  },
+} as const satisfies Readonly<Record<string, Setting>>
+
+/** The values of all settings, checked. */
+export type Settings = { readonly [Name in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Name]['read']> }
+
+/** What the command line gives for the settings, by the name that it makes of a flag: `retryFailed` of `--retry-failed`. */
+export type GivenSettings = Readonly<Record<string, Given>>
+
+/** Returns the name of a setting on the command line: `allow-net` of `--allow-net <net>`. */
+const longNameOf = (flag: string): string => flag.replace(/^--/, '').replace(/ .*$/, '')
+const attributeOf = (flag: string): string =>
+  longNameOf(flag).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
+
+/** Reads all settings. Throws CommanderError with exit code 2, naming the first one that is wrong and what to do. */
+export function readSettings(given: GivenSettings, surroundings: Surroundings): Settings {
+  const all: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS)
+  const values = all.map(([name, setting]) => [name, setting.read(given[attributeOf(setting.flag)], surroundings)])
+  // fromEntries forgets that each name has the value of its own reader.
+  return Object.fromEntries(values) as Settings
+}
+
+/** Names a setting by its flag and its variable. */
+function wrong(flag: string, problem: string) {
+  const variable = `HOOKSWITCH_${longNameOf(flag).replaceAll('-', '_').toUpperCase()}`
+  return wrongUsage(`${flag} (${variable}) ${problem}`)
+}
+
+const MIN_METRICS_TOKEN_CHARACTERS = 16
+
+function metricsToken(given: string): string {
+  if ([...given].length >= MIN_METRICS_TOKEN_CHARACTERS) return given
+  throw wrong(
+    '--metrics-token',
+    `must have ${MIN_METRICS_TOKEN_CHARACTERS} characters at least, so that nobody guesses it: openssl rand -hex 16 makes one`,
+  )
+}
+
+function logLevel(given: string): LogLevel {
+  const found = LOG_LEVELS.find((level) => level === given)
+  if (found === undefined)
+    throw wrong('--log-level', `is ${JSON.stringify(given)}: give one of ${LOG_LEVELS.join(', ')}`)
+  return found
+}
+
+function duration(flag: string, given: string): number {
+  const ms = parseDuration(given)
+  if (ms === undefined || ms === 0)
+    throw wrong(flag, `has ${JSON.stringify(given)} where a duration like 5s, 2m, 1h or 30d is wanted`)
+  return ms
+}
+
+function durations(flag: string, given: string): number[] {
+  const parts = given.split(/[\s,]+/).filter(Boolean)
+  if (parts.length === 0) throw wrong(flag, 'is empty: give durations like 5s,30s,2m')
+  return parts.map((part) => duration(flag, part))
+}
+
+/** Reads `127.0.0.1:8080`, `[::1]:8080`, `localhost:0`. */
+export function listenAddress(given: string, setting = '--listen (HOOKSWITCH_LISTEN)'): { host: string; port: number } {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/i.exec(given)
+  const host = match?.[1] ?? match?.[2]
+  const port = Number(match?.[3])
+  if (host === undefined || !(port <= 65535))
+    throw wrongUsage(`${setting} is ${JSON.stringify(given)}: give it as 127.0.0.1:8080 or [::1]:8080`)
+  return { host, port }
+}
+
+/** Returns the networks of `--allow-net`. Throws CommanderError naming the one that is none. */
+export function allowListOf(nets: readonly string[]): AllowList {
+  const parsed = parseAllowList(nets)
+  if ('allow' in parsed) return parsed.allow
+  throw wrong(
+    '--allow-net',
+    `has ${JSON.stringify(parsed.wrong)}: give private, loopback, or a network like 10.0.0.0/8`,
+  )
+}
+
+function trustedNet(given: string): string {
+  if (ipaddr.isValidCIDR(given)) return given
+  if (ipaddr.isValid(given)) return `${given}/${given.includes(':') ? 128 : 32}`
+  throw wrong('--trust-proxy', `has ${JSON.stringify(given)}: give a network like 10.0.0.0/8, or an address`)
+}
+
+/** Returns an http: or https: URL as it was given. Throws CommanderError naming the flag if it is none. */
+export function httpUrl(flag: string, given: string): string {
+  const protocol = URL.canParse(given) ? new URL(given).protocol : ''
+  if (protocol !== 'http:' && protocol !== 'https:')
+    throw wrong(flag, 'must be a URL that begins with http:// or https://')
+  return given
+}
+
+function pbxSources(urls: readonly string[], canRead: Surroundings['canRead']): PbxSource[] {
+  const named = new Map<string, PbxSource>()
+  urls.forEach((url, index) => {
+    const parsed = parsePbxUrl(url)
+    if ('wrong' in parsed) throw wrong('--pbx', `number ${index + 1} ${parsed.wrong}`)
+    const { name, caFile } = parsed.pbx
+    if (caFile !== undefined && !canRead(caFile))
+      throw wrong('--pbx', `number ${index + 1} has ca=${caFile}, which cannot be read: name a file of certificates`)
+    if (named.has(name))
+      throw wrong('--pbx', `number ${index + 1} is named ${name} like another one: add ?name= to tell them apart`)
+    named.set(name, parsed.pbx)
+  })
+  return [...named.values()]
+}
