@@ -1,6 +1,6 @@
 import { Option } from 'commander'
-import { wrongUsage } from '../config.ts'
 import { type PbxSource, parsePbxUrl } from '../lib/pbx-url.ts'
+import { wrongUsage } from '../lib/usage.ts'
 
 // A secret on a command line stands in the list of processes, which everybody may read: so there are other ways to give a PBX's URL.
 
