@@ -21,6 +21,36 @@ dial_answered user 101`
 
 const cases: Case[] = [
   [
+    'a phone that is rung again, in a group now, before the channel of its first dial is gone: two attempts, two stages',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100101')
+      pbx.ring('caller', 'a', '101')
+      pbx.later(4_000)
+      pbx.dialEnd('caller', 'a', 'NOANSWER')
+      pbx.ring('caller', 'again', '101')
+      pbx.ring('caller', 'b', '102')
+      pbx.hangup('a', 0)
+      pbx.later(600)
+      pbx.dialEnd('caller', 'again', 'CANCEL')
+      pbx.answer('caller', 'b')
+      pbx.hangup('again', 26)
+      pbx.later(2_000)
+      pbx.end('caller', 'b')
+    },
+    `call_started inbound 15551230001 15550100101
+dial_started user 101
+~dial_ended user 101 no_answer
+~dial_started user 101
+~dial_started user 102
+# then
+dial_answered user 102
+dial_ended user 101 answered_elsewhere
+dial_ended user 102 answered
+dial_ended group 15550100101 answered
+call_ended answered owner 102
+call_saved recordings 0`,
+  ],
+  [
     'a blind transfer by a feature code',
     (pbx) => {
       talk(pbx)

@@ -17,9 +17,15 @@ export function assignStage(
   const sourceId = party?.id ?? null
   const kind = dest.endpoint.kind === 'external' ? 'external' : 'user'
   const target = dest.endpoint.number
+  // Another of its devices, as long as one rings; what is dialled after that is another attempt, though the first may not be over yet.
   const same = call.stages.find(
     (stage) =>
-      stage.kind === kind && stage.target === target && stage.source === sourceId && isOpen(stage) && !stage.answered,
+      stage.kind === kind &&
+      stage.target === target &&
+      stage.source === sourceId &&
+      isOpen(stage) &&
+      !stage.answered &&
+      legsRinging(state, stage),
   )
   const stage =
     same ?? addStage(state, call, { kind, target, source: sourceId, name: dest.endpoint.name, startedUs: dial.beganUs })
