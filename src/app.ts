@@ -9,6 +9,7 @@ import { authRoutes } from './auth/routes.ts'
 import { createAuthService } from './auth/service.ts'
 import { tokenRoutes } from './auth/token-routes.ts'
 import { createTokenService } from './auth/token-service.ts'
+import { findCallsOfNumber } from './calls/number-search.ts'
 import { startCallRetention } from './calls/retention.ts'
 import { callRoutes } from './calls/routes.ts'
 import type { Config } from './config.ts'
@@ -39,6 +40,8 @@ import { lockFolder } from './store/sqlite/lock.ts'
 import { openSqliteStore } from './store/sqlite/store.ts'
 import type { Store } from './store/store.ts'
 import { loadAssets } from './web/assets.ts'
+import { createLastHour } from './web/last-hour.ts'
+import { startLastHourSaver } from './web/last-hour-saver.ts'
 import { overviewRoutes } from './web/overview.ts'
 import { pageRoutes } from './web/routes.ts'
 import { startStreams, streamRoutes } from './web/stream.ts'
@@ -89,7 +92,8 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     })
 
     const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
-    const tally = createTally({ emitter })
+    const lastHour = createLastHour()
+    const tally = createTally({ emitter, lastHour })
     const metrics = createMetrics()
     const alerts = createAlerts({ url: config.alertUrl, proxy: config.proxy, log })
     // Only where it is read: it would cost every attempt.
@@ -104,7 +108,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       observer: observers(tally.observer, metrics.observer, ...journal),
       onOutage: (name, state) => alerts.say({ what: 'webhook', state, name }),
     })
-    started.push(dispatcher)
+    started.push(dispatcher, startLastHourSaver({ statistics: store.statistics, lastHour, log }))
     const onStored = (stored: readonly StoredEvent[]) => emitter.emit('stored', stored)
     const watch = await startWatch({ store, pbxs: config.pbxs, accounts, onStored, clock, log })
     started.unshift(watch)
@@ -112,6 +116,8 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       store,
       onDue: (ids) => emitter.emit('due', ids),
       onCancelled: (ids) => emitter.emit('deliveries', ids),
+      callsOfNumber: (accountId, number) =>
+        findCallsOfNumber({ calls: store.calls, liveCalls: watch.liveCalls }, accountId, number),
       steadyUs: clock.steadyUs,
     })
     const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs } = config
@@ -150,7 +156,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
           since: rfc3339(sinceUs),
           detail: lastError,
         }))
-    const sources = { store, tally, health: dispatcher.health, liveCalls: watch.liveCalls, pbxs: pbxsOf }
+    const sources = { store, tally, lastHour, health: dispatcher.health, liveCalls: watch.liveCalls, pbxs: pbxsOf }
 
     const root = new Elysia({
       name: 'root',

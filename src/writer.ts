@@ -2,6 +2,7 @@ import * as accounts from './store/sqlite/accounts.ts'
 import * as calls from './store/sqlite/calls.ts'
 import * as clock from './store/sqlite/clock.ts'
 import * as erase from './store/sqlite/erase.ts'
+import * as minutes from './store/sqlite/minutes.ts'
 import * as outcomes from './store/sqlite/outcomes.ts'
 import * as pbxMemory from './store/sqlite/pbx-memory.ts'
 import * as probe from './store/sqlite/probe.ts'
@@ -13,4 +14,7 @@ import { registryOf, serveWriter } from './store/sqlite/writer.ts'
 declare const self: Worker
 
 // Every file of the engine that exports mutations is named here: the thread finds them by name. A test holds that none is missing.
-serveWriter(registryOf([accounts, calls, clock, erase, outcomes, pbxMemory, probe, retention, retries, webhooks]), self)
+serveWriter(
+  registryOf([accounts, calls, clock, erase, minutes, outcomes, pbxMemory, probe, retention, retries, webhooks]),
+  self,
+)

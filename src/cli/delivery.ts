@@ -98,8 +98,15 @@ async function show(id: string, { data, json }: Flags): Promise<void> {
 function lines({ body, attempts, url, ...rest }: DeliveryDetail): string[] {
   return [
     ...Object.entries({ ...rest, url: harmless(masked(url)) }).map(([name, value]) => `${name}\t${value ?? '-'}`),
-    ...attempts.map(({ at, status, error, duration_ms, address, response }) =>
-      ['attempt', at, status ?? harmless(error ?? '-'), `${duration_ms} ms`, address ?? '-', oneLine(response ?? '')]
+    ...attempts.map(({ at, probe, status, error, duration_ms, address, response }) =>
+      [
+        probe ? 'probe' : 'attempt',
+        at,
+        status ?? harmless(error ?? '-'),
+        `${duration_ms} ms`,
+        address ?? '-',
+        oneLine(response ?? ''),
+      ]
         .join('\t')
         .trimEnd(),
     ),

@@ -14,7 +14,7 @@ export const Delivery = t.Object({
   call_id: t.String(),
   url: t.String(),
   state: t.UnionEnum(DELIVERY_STATES, { default: undefined }),
-  attempts_made: t.Integer({ description: 'those that count; the log also holds probes' }),
+  attempts_made: t.Integer({ description: 'without probes' }),
   next_attempt_at: time,
   created_at: t.String({ format: 'date-time' }),
   delivered_at: time,
@@ -24,6 +24,7 @@ export type Delivery = typeof Delivery.static
 /** One POST as it went. Without an answer `status` is `null`, else `error`. */
 export const LoggedAttempt = t.Object({
   at: t.String({ format: 'date-time' }),
+  probe: t.Boolean({ description: 'it failed while the webhook was down, and does not count as an attempt' }),
   status: t.Union([t.Integer(), t.Null()]),
   duration_ms: t.Integer(),
   error: text,
@@ -52,7 +53,10 @@ export const DeliveryFilter = t.Object({
   state: t.Optional(t.UnionEnum(DELIVERY_STATES, { default: undefined })),
   event: t.Optional(t.UnionEnum(EVENT_NAMES, { default: undefined })),
   url: t.Optional(t.String({ maxLength: 2_048 })),
-  call_id: t.Optional(t.String({ maxLength: 64 })),
+  call_id: t.Optional(t.String({ maxLength: 64, description: 'the id of a call, or its last 8 characters or more' })),
+  number: t.Optional(
+    t.String({ maxLength: 64, description: 'of the caller or the number called; the newest 1,000 calls are searched' }),
+  ),
   since: moment('created at this time (RFC 3339) or later'),
   until: moment('created before this time (RFC 3339)'),
 })

@@ -15,6 +15,8 @@ type Dependencies = {
   readonly onDue?: (ids: readonly number[]) => void
   /** Told of deliveries that were cancelled before others could be retried. */
   readonly onCancelled?: (ids: readonly number[]) => void
+  /** Returns the ids of the calls from or to a number, the newest ones if there are many; without it a number matches no call. */
+  readonly callsOfNumber?: (accountId: number, number: string) => Promise<readonly string[]>
   /** How long a page may be looked for: what a filter leaves out may be millions. */
   readonly patienceMs?: number
   readonly nowUs?: NowUs
@@ -31,11 +33,15 @@ const PATIENCE_MS = 2_000
 const STEP = 500
 /** Above every id. */
 const NEWEST = Number.MAX_SAFE_INTEGER
+/** The end of a call's id: the page shows the last 8 characters. */
+const SHORT_ID = /^[0-9a-f-]{8,35}$/i
+const ABOVE_ALL_IDS = '~'
+type CallIdPart = { ids: string[]; nextId: string | null }
 
 /** The log of deliveries, and what can be sent again. */
 export function createDeliveryService(deps: Dependencies) {
   const { store, onDue = () => {}, onCancelled = () => {}, patienceMs = PATIENCE_MS, nowUs = wallUs } = deps
-  const { steadyUs } = deps
+  const { steadyUs, callsOfNumber = async () => [] } = deps
   const nowSteadyUs = async () => steadyUs?.() ?? nowUs() - (await store.maintenance.clockGet()).steppedUs
 
   /** Asks until no webhook has to finish its leaving first. */
@@ -67,11 +73,34 @@ export function createDeliveryService(deps: Dependencies) {
     return { rows, nextId }
   }
 
+  /** Returns the filter with the calls that it names, by their short id or a number. */
+  async function resolved(accountId: Account, filter: DeliveryFilter): Promise<LogFilter> {
+    const plain = logFilter(accountId, filter)
+    const { call_id: callId, number } = filter
+    const byId = callId === undefined ? undefined : await callsOfId(callId)
+    const byNumber = number === undefined ? undefined : accountId === null ? [] : await callsOfNumber(accountId, number)
+    if (byId === undefined || byNumber === undefined) return { ...plain, callIds: byId ?? byNumber }
+    return { ...plain, callIds: byId.filter((id) => byNumber.includes(id)) }
+  }
+
+  async function callsOfId(callId: string): Promise<string[]> {
+    if (!SHORT_ID.test(callId)) return [callId]
+    const endMs = performance.now() + patienceMs
+    let beforeId: string | null = ABOVE_ALL_IDS
+    while (beforeId !== null && performance.now() < endMs) {
+      const part: CallIdPart = await store.calls.callIdListEndingIn({ ending: callId, beforeId })
+      if (part.ids.length > 0) return part.ids
+      beforeId = part.nextId
+      await setImmediate()
+    }
+    return []
+  }
+
   return {
     /** A page may be shorter than its limit though it is not the last: when finding its rows took too long. */
     async list(accountId: Account, filter: DeliveryFilter, limit = PAGE_SIZE, cursor?: string): Promise<DeliveryPage> {
       const [before] = cursor === undefined ? [NEWEST] : readCursor(cursor, ['number'])
-      const { rows, nextId } = await look(logFilter(accountId, filter), Number(before), limit + 1)
+      const { rows, nextId } = await look(await resolved(accountId, filter), Number(before), limit + 1)
       const shown = rows.slice(0, limit)
       const rest = rows.length > limit ? (shown.at(-1)?.id ?? null) : nextId
       return { items: shown.map(deliveryOf), next_cursor: rest === null ? null : writeCursor([rest]) }
@@ -105,7 +134,7 @@ export function createDeliveryService(deps: Dependencies) {
 
     /** Retries all that match, failed ones unless the filter says otherwise. @returns how many. */
     async retryAll(accountId: Account, filter: DeliveryFilter): Promise<number> {
-      const meant = logFilter(accountId, filter)
+      const meant = await resolved(accountId, filter)
       const wanted: LogFilter = { ...meant, state: meant.state ?? 'failed', untilUs: meant.untilUs ?? nowUs() }
       const next = (fromId: number) =>
         unlessLeaving(async () =>
@@ -134,7 +163,7 @@ export function logFilter(accountId: Account, filter: DeliveryFilter): LogFilter
   const { state, event, url, call_id: callId, since, until } = filter
   const sinceUs = since === undefined ? undefined : parseTime(since)
   const untilUs = until === undefined ? undefined : parseTime(until)
-  return { accountId, state, event, url, callId, sinceUs, untilUs }
+  return { accountId, state, event, url, callIds: callId === undefined ? undefined : [callId], sinceUs, untilUs }
 }
 
 export function deliveryOf(row: DeliveryRow): Delivery {
@@ -154,8 +183,9 @@ export function deliveryOf(row: DeliveryRow): Delivery {
   }
 }
 
-const attemptOf = ({ atUs, status, durationMs, error, address, response }: AttemptRow): LoggedAttempt => ({
+const attemptOf = ({ atUs, probe, status, durationMs, error, address, response }: AttemptRow): LoggedAttempt => ({
   at: rfc3339(atUs),
+  probe,
   status,
   duration_ms: durationMs,
   error,

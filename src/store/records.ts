@@ -228,7 +228,8 @@ export type DeliveryFilter = {
   readonly state?: DeliveryState | undefined
   readonly event?: string | undefined
   readonly url?: string | undefined
-  readonly callId?: string | undefined
+  /** Of one of these calls; an empty list matches nothing. */
+  readonly callIds?: readonly string[] | undefined
   readonly sinceUs?: number | undefined
   readonly untilUs?: number | undefined
 }
@@ -250,6 +251,8 @@ export type DeliveryRow = {
 }
 export type AttemptRow = {
   readonly atUs: number
+  /** Sent while the webhook was down: it counts against nothing. */
+  readonly probe: boolean
   readonly status: number | null
   readonly durationMs: number
   readonly error: string | null
@@ -312,3 +315,17 @@ export type StoreCondition = {
 }
 
 export type CommitCounts = { batches: number; writes: number; failed: number; lastMs: number; waiting: number }
+
+/** The figures of one minute of a webhook; `webhookId` is 0 for what belongs to the account as a whole. */
+export type MinuteFigures = {
+  readonly accountId: number
+  readonly webhookId: number
+  /** Minutes since 1970. */
+  readonly minute: number
+  readonly events: number
+  readonly delivered: number
+  readonly failedAttempts: number
+  readonly failedProbes: number
+  /** Pairs of a latency's bucket and how many were in it. */
+  readonly latencies: readonly number[]
+}

@@ -14,6 +14,7 @@ import type {
   ListReplacement,
   LiveCallAccount,
   LogOrder,
+  MinuteFigures,
   NewNamedToken,
   NewToken,
   NewUser,
@@ -51,6 +52,7 @@ export type Store = {
   readonly queue: QueueStore
   readonly calls: CallStore
   readonly log: LogStore
+  readonly statistics: StatisticsStore
   readonly maintenance: MaintenanceStore
   /** Calls back, within a second, after another process changed the store: what was cached of it is stale. */
   onForeignChange(listener: () => void): void
@@ -183,6 +185,13 @@ export type CallStore = {
     after: CallPosition | undefined
     limit: number
   }): Promise<CallRow[]>
+  /** Returns the ids of saved calls of an account that are from or to a number, newest first, at most `limit`. */
+  callListIdsOfNumber(query: { accountId: number; number: string; limit: number }): Promise<string[]>
+  /**
+   * Returns those ids of calls with events that end in a text (in any case), of a part of all, below an id and the newest first, and
+   * below which id the rest is; `null`: that was all. A part takes a few milliseconds.
+   */
+  callIdListEndingIn(query: { ending: string; beforeId: string }): Promise<{ ids: string[]; nextId: string | null }>
   /** Returns the record of a saved call (JSON), or `undefined`. */
   callGet(accountId: number, id: string): Promise<string | undefined>
   /** Returns what is known of a PBX beside its calls (JSON), as it was set last; `undefined` if nothing is. */
@@ -200,6 +209,13 @@ export type LogStore = {
   deliveryGetMany(ids: readonly number[]): Promise<DeliveryRow[]>
   /** Returns the events of a call in order of `sequence`, each with its deliveries, at most 500. */
   eventListOfCall(accountId: number, callId: string): Promise<EventRow[]>
+}
+
+export type StatisticsStore = {
+  /** Saves figures of some minutes in place of those that were saved of the same, and deletes all of minutes before one. */
+  minuteSave(step: { figures: readonly MinuteFigures[]; beforeMinute: number }): Promise<void>
+  /** Returns the figures of one minute (counted since 1970) of all accounts. */
+  minuteGet(minute: number): Promise<MinuteFigures[]>
 }
 
 export type MaintenanceStore = {

@@ -49,15 +49,19 @@ export const WebhookHealth = t.Object({
 })
 export type WebhookHealth = typeof WebhookHealth.static
 
-/** One minute of the last hour. Latency is from the stored event to its delivery, of those delivered in that minute. */
-export const Minute = t.Object({
+/** One minute of a webhook. Latency is from the stored event to its delivery, of those delivered in that minute. */
+export const WebhookMinute = t.Object({
   at: time,
-  events: whole,
   delivered: whole,
   failed_attempts: whole,
+  failed_probes: whole,
   p50_ms: wholeOrNull,
   p99_ms: wholeOrNull,
 })
+export type WebhookMinute = typeof WebhookMinute.static
+
+/** One minute of an account. */
+export const Minute = t.Composite([WebhookMinute, t.Object({ events: whole })])
 export type Minute = typeof Minute.static
 
 export const Overview = t.Object({

@@ -11,12 +11,21 @@ import { bodyInSlices } from '../lib/slices.ts'
 import { MILLISECOND, type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 import type { EventRow } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import { EventWithDeliveries, type LiveCall, Overview, type PbxStatus, type WebhookHealth } from './model.ts'
+import type { LastHour } from './last-hour.ts'
+import {
+  EventWithDeliveries,
+  type LiveCall,
+  Overview,
+  type PbxStatus,
+  type WebhookHealth,
+  WebhookMinute,
+} from './model.ts'
 import type { Tally } from './tally.ts'
 
 export type OverviewSources = {
   store: Store
   tally: Tally
+  lastHour: LastHour
   health: (webhookId: number) => DispatcherHealth
   /** Each made as it is asked for. */
   liveCalls: (accountId: number) => Iterable<LiveCall>
@@ -36,12 +45,19 @@ const Query = t.Object({
   ),
 })
 
+const WebhookQuery = t.Object({
+  url: t.String({ maxLength: 2_048 }),
+  occurrence: t.Optional(
+    t.Integer({ minimum: 0, default: 0, description: 'which one, if the list has this URL several times' }),
+  ),
+})
+
 const JSON_HEADERS = { 'content-type': 'application/json' }
 const about = { tags: ['Page'], security: [{ bearer: [] }] }
 
 /** What the web page asks for beyond the contract: how everything is right now, and what one call told to whom. */
 export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
-  const { store, tally, liveCalls, pbxs, nowUs = wallUs } = sources
+  const { store, lastHour, liveCalls, pbxs, nowUs = wallUs } = sources
   const webhooksOf = recentHealth(sources)
   return new Elysia({ name: 'overview', normalize: false })
     .use(accepts)
@@ -55,8 +71,8 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
           now: rfc3339(nowUs()),
           account: (await store.accounts.accountGetName(accountId)) ?? '',
           pbxs: pbxs(accountId),
-          webhooks,
-          minutes: tally.minutes(accountId, nowUs()),
+          webhooks: webhooks.map(({ health }) => health),
+          minutes: lastHour.ofAccount(accountId, nowUs()),
         }
         return new Response(bodyInSlices(overviewText(rest, calls)), { headers: JSON_HEADERS })
       },
@@ -67,6 +83,21 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
           summary: 'Live calls, PBXs, the health of the webhooks, and the last hour minute by minute',
           ...about,
         },
+      },
+    )
+    .get(
+      '/overview/webhook',
+      async ({ accountId, query: { url, occurrence = 0 } }) => {
+        const webhooks = await webhooksOf(accountId)
+        const found = webhooks.find(({ health }) => health.url === url && health.occurrence === occurrence)
+        if (found === undefined) throw new Fault('not_found', 'This webhook is not in the list.')
+        const minutes = lastHour.ofWebhook({ accountId, webhookId: found.id }, nowUs())
+        return success(minutes, 'This is the last hour of the webhook.')
+      },
+      {
+        ...asks(WebhookQuery),
+        response: responses(t.Array(WebhookMinute), 'unauthenticated', 'not_found', 'invalid'),
+        detail: { summary: 'The last hour of a webhook, minute by minute', ...about },
       },
     )
     .get(
@@ -106,19 +137,21 @@ function* overviewText(rest: Omit<Overview, 'calls'>, calls: Iterable<LiveCall>)
   yield ']}}'
 }
 
-function recentHealth({ store, tally, health, nowUs = wallUs }: OverviewSources) {
-  const known = new Map<number, { atUs: number; list: Promise<WebhookHealth[]> }>()
+type ListedHealth = { readonly id: number; readonly health: WebhookHealth }
 
-  async function read(accountId: number, atUs: number): Promise<WebhookHealth[]> {
+function recentHealth({ store, tally, health, nowUs = wallUs }: OverviewSources) {
+  const known = new Map<number, { atUs: number; list: Promise<ListedHealth[]> }>()
+
+  async function read(accountId: number, atUs: number): Promise<ListedHealth[]> {
     const listed = await store.webhooks.webhookListWithPending(accountId)
     return listed.map(({ id, url, occurrence, pending }) => {
       const { downForMs } = health(id)
       const downSince = downForMs === undefined ? null : rfc3339(Math.round(atUs - downForMs * MILLISECOND))
-      return { url, occurrence, down_since: downSince, pending, last: tally.last(id) }
+      return { id, health: { url, occurrence, down_since: downSince, pending, last: tally.last(id) } }
     })
   }
 
-  return (accountId: number): Promise<WebhookHealth[]> => {
+  return (accountId: number): Promise<ListedHealth[]> => {
     const atUs = nowUs()
     const held = known.get(accountId)
     if (held !== undefined && Math.abs(atUs - held.atUs) < FRESH_US) return held.list

@@ -3,44 +3,40 @@ import type { Emitter } from '../deliveries/emitter.ts'
 import type { Observer } from '../deliveries/observer.ts'
 import { failureOf, statusOf } from '../deliveries/schedule.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
-import { createMinutes, type Minutes } from './minutes.ts'
+import type { LastHour } from './last-hour.ts'
 import type { WebhookHealth } from './model.ts'
 
 export type LastAnswer = NonNullable<WebhookHealth['last']>
 
-/**
- * What the page shows of the deliveries' past: counts for each minute, and the last answer of each webhook. In memory, from the
- * start of the process; it has an entry for a webhook that was sent something, and none else.
- */
+/** Counts what the page shows of the past: the figures of the last hour, and the last response of each webhook since the start. */
 export type Tally = {
   readonly observer: Observer
-  minutes: Minutes['read']
   last(webhookId: number): LastAnswer | null
 }
 
-export type TallyOptions = { emitter: Emitter; nowUs?: NowUs }
+export type TallyOptions = { emitter: Emitter; lastHour: LastHour; nowUs?: NowUs }
 
-export function createTally({ emitter, nowUs = wallUs }: TallyOptions): Tally {
-  const minutes = createMinutes()
+export function createTally({ emitter, lastHour, nowUs = wallUs }: TallyOptions): Tally {
   const answers = new Map<number, readonly [atUs: number, attempted: Attempted]>()
 
   emitter.on('stored', (stored) => {
     const atUs = nowUs()
-    for (const { accountId } of stored) minutes.events(accountId, 1, atUs)
+    for (const { accountId } of stored) lastHour.addEvents(accountId, 1, atUs)
   })
 
   return {
     observer: {
       started() {},
-      ended({ delivery: { webhookId, accountId }, attempted, atUs, waitedUs }) {
+      ended({ delivery: { webhookId, accountId }, attempted, probe, atUs, waitedUs }) {
         answers.set(webhookId, [atUs, attempted])
-        if (attempted.outcome.kind === 'delivered') minutes.delivered(accountId, waitedUs, atUs)
-        else minutes.failed(accountId, atUs)
+        const webhook = { accountId, webhookId }
+        if (attempted.outcome.kind === 'delivered') lastHour.addDelivered(webhook, waitedUs, atUs)
+        else if (probe) lastHour.addFailedProbe(webhook, atUs)
+        else lastHour.addFailedAttempt(webhook, atUs)
       },
       dropped() {},
       left: (webhookId) => void answers.delete(webhookId),
     },
-    minutes: minutes.read,
     last(webhookId) {
       const held = answers.get(webhookId)
       return held === undefined ? null : shown(held[0], held[1])

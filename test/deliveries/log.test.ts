@@ -71,6 +71,12 @@ afterAll(async () => {
   folder[Symbol.dispose]()
 })
 
+/** Every fifth call is from one number; another has made one call alone. */
+const numberOf = (callId: string) => (Number(callId.slice(5)) % 5 === 0 ? '101' : callId === 'call 733' ? '102' : '')
+const callsOfNumber = async (_: number, number: string) => [
+  ...new Set(rows.map(({ callId }) => callId).filter((callId) => numberOf(callId) === number)),
+]
+
 const wanted = (filter: DeliveryFilter): string[] =>
   rows
     .filter(
@@ -79,6 +85,7 @@ const wanted = (filter: DeliveryFilter): string[] =>
         (filter.event === undefined || filter.event === event) &&
         (filter.url === undefined || filter.url === url) &&
         (filter.call_id === undefined || filter.call_id === callId) &&
+        (filter.number === undefined || numberOf(callId) === filter.number) &&
         (filter.since === undefined || rfc3339(atUs) >= filter.since) &&
         (filter.until === undefined || rfc3339(atUs) < filter.until),
     )
@@ -86,7 +93,7 @@ const wanted = (filter: DeliveryFilter): string[] =>
 
 /** All pages, one after the other. */
 async function all(filter: DeliveryFilter, limit: number, patienceMs?: number) {
-  const service = createDeliveryService({ store, ...(patienceMs === undefined ? {} : { patienceMs }) })
+  const service = createDeliveryService({ store, callsOfNumber, ...(patienceMs === undefined ? {} : { patienceMs }) })
   const pages: Delivery[][] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page = await service.list(ACCOUNT, filter, limit, cursor)
@@ -114,16 +121,33 @@ const FILTERS: readonly DeliveryFilter[] = [
   { since: rfc3339(START_US + 10_000 * SECOND) },
 ]
 
-test.each(FILTERS)('%j: every page is full but the last, and together they are what matches', async (filter) => {
-  const pages = await all(filter, 200)
-  expect(pages.flat().map(({ id }) => id)).toEqual(wanted(filter))
-  for (const page of pages.slice(0, -1)) expect(page).toHaveLength(200)
-})
+const NUMBERS: readonly DeliveryFilter[] = [
+  { number: '101' },
+  { number: '101', state: 'failed' },
+  { number: '101', url: 'http://seldom.example/' },
+  { number: '101', since: rfc3339(START_US + 1_200 * SECOND), until: rfc3339(START_US + 5_000 * SECOND) },
+  { number: '102' },
+  { number: '103' },
+  { number: '101', call_id: 'call 100' },
+  { number: '101', call_id: 'call 101' },
+]
 
-test.each(FILTERS)('%j: without any patience pages are shorter, and together the same', async (filter) => {
-  const pages = await all(filter, random.pick([1, 7, 50]), 0)
-  expect(pages.flat().map(({ id }) => id)).toEqual(wanted(filter))
-})
+test.each([...FILTERS, ...NUMBERS])(
+  '%j: every page is full but the last, and together they are what matches',
+  async (filter) => {
+    const pages = await all(filter, 200)
+    expect(pages.flat().map(({ id }) => id)).toEqual(wanted(filter))
+    for (const page of pages.slice(0, -1)) expect(page).toHaveLength(200)
+  },
+)
+
+test.each([...FILTERS, ...NUMBERS])(
+  '%j: without any patience pages are shorter, and together the same',
+  async (filter) => {
+    const pages = await all(filter, random.pick([1, 7, 50]), 0)
+    expect(pages.flat().map(({ id }) => id)).toEqual(wanted(filter))
+  },
+)
 
 test.each(FILTERS)('%j: read from the oldest on, in parts, it is the same the other way round', async (filter) => {
   const ids: number[] = []
@@ -136,6 +160,9 @@ test.each(FILTERS)('%j: read from the oldest on, in parts, it is the same the ot
   }
   expect(ids.map(String)).toEqual(wanted(filter).toReversed())
 })
+
+test('a number without calls retries nothing', async () =>
+  expect(await createDeliveryService({ store }).retryAll(ACCOUNT, { number: '104' })).toBe(0))
 
 test('a look for what is nowhere leaves the event loop to others', async () => {
   let turns = 0

@@ -599,6 +599,12 @@ for (const engine of ENGINES)
         expect(await list({ number: '999' })).toEqual(['call 3'])
         expect(await list({ sinceUs: NOW + 1, untilUs: NOW + 3 })).toEqual(['call 2', 'call 1'])
         expect(await calls.callList({ accountId: 2, filter: {}, limit: 9, after: undefined })).toEqual([])
+        const ofNumber = (number: string, limit = 9, accountId = ACCOUNT) =>
+          calls.callListIdsOfNumber({ accountId, number, limit })
+        expect(await ofNumber('101')).toEqual(['call 4', 'call 2', 'call 1', 'call 0'])
+        expect(await ofNumber('15551230001', 2)).toEqual(['call 4', 'call 3'])
+        expect(await ofNumber('101', 9, 2)).toEqual([])
+        expect(await ofNumber('10')).toEqual([])
       })
 
       test('an erased number is in no record, body or live call, and what is pending keeps its body', async () => {
@@ -643,7 +649,9 @@ for (const engine of ENGINES)
         expect(await find({ state: 'delivered' })).toEqual(ids.slice(0, 1))
         expect(await find({ event: 'call_ended' })).toEqual(ids.slice(2))
         expect(await find({ url: TWO })).toEqual([ids[1] ?? 0, ids[3] ?? 0])
-        expect(await find({ callId: 'a', state: 'pending' })).toEqual([ids[1] ?? 0])
+        expect(await find({ callIds: ['a'], state: 'pending' })).toEqual([ids[1] ?? 0])
+        expect(await find({ callIds: ['b', 'a', 'c'] })).toEqual(ids)
+        expect(await find({ callIds: [] })).toEqual([])
         expect(await find({ sinceUs: NOW, untilUs: NOW + 1 })).toEqual(ids)
         expect(await find({ untilUs: NOW })).toEqual([])
       })
@@ -660,6 +668,20 @@ for (const engine of ENGINES)
         expect(await log.deliveryGetMany([id, 999_999])).toMatchObject([{ id, accountId: ACCOUNT, state: 'pending' }])
       })
 
+      test('calls are found by the end of their id, in any case, the newest first', async () => {
+        await using at = await open(ONE)
+        await at.put(event('01-aaa-beef'), event('01-bbb-beef'), event('02-ccc-cafe'), event('02-ccc-cafe'))
+        const find = async (ending: string, beforeId = '~') => {
+          const { ids, nextId } = await at.store.calls.callIdListEndingIn({ ending, beforeId })
+          expect(nextId).toBeNull()
+          return ids
+        }
+        expect(await find('-BEEF')).toEqual(['01-bbb-beef', '01-aaa-beef'])
+        expect(await find('-beef', '01-bbb-beef')).toEqual(['01-aaa-beef'])
+        expect(await find('cafe')).toEqual(['02-ccc-cafe'])
+        expect(await find('01-aaa')).toEqual([])
+      })
+
       test('the events of a call come in order of their sequence, each with its deliveries', async () => {
         await using at = await open(ONE, TWO)
         await at.put(event('a', { sequence: 2, name: 'call_ended' }), event('a', { sequence: 1 }), event('b'))
@@ -669,6 +691,23 @@ for (const engine of ENGINES)
           ['call_ended', 2],
         ])
       })
+    })
+
+    test('figures are saved minute by minute in place of those before, and old ones deleted', async () => {
+      await using at = await open()
+      const { statistics } = at.store
+      const figures = (minute: number, delivered: number, webhookId = 1) => ({
+        ...{ accountId: ACCOUNT, webhookId, minute, events: 0, delivered, failedAttempts: 2, failedProbes: 3 },
+        latencies: [5, delivered],
+      })
+      const [first, second, other] = [figures(100, 1), figures(101, 7), figures(101, 1, 2)]
+      await statistics.minuteSave({ figures: [first, figures(101, 6), other], beforeMinute: 41 })
+      await statistics.minuteSave({ figures: [second], beforeMinute: 41 })
+      expect(await statistics.minuteGet(100)).toEqual([first])
+      expect(await statistics.minuteGet(101)).toEqual([second, other])
+      await statistics.minuteSave({ figures: [], beforeMinute: 101 })
+      expect(await statistics.minuteGet(100)).toEqual([])
+      expect(await statistics.minuteGet(101)).toHaveLength(2)
     })
 
     describe('maintenance', () => {

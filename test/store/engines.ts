@@ -35,7 +35,7 @@ const sqlite: Engine = {
 /** The engines that the conformance suite runs on. */
 export const ENGINES: readonly Engine[] = [sqlite]
 
-const GROUPS = ['accounts', 'webhooks', 'queue', 'calls', 'log', 'maintenance'] as const
+const GROUPS = ['accounts', 'webhooks', 'queue', 'calls', 'log', 'statistics', 'maintenance'] as const
 
 /** Returns the names of all operations of a store, `group.operation`. */
 export const operationsOf = (store: Store): string[] =>
@@ -57,6 +57,7 @@ export function watchOperations(store: Store, called: Set<string>): Store {
     queue: watched('queue', store.queue),
     calls: watched('calls', store.calls),
     log: watched('log', store.log),
+    statistics: watched('statistics', store.statistics),
     maintenance: watched('maintenance', store.maintenance),
   }
 }

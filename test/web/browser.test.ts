@@ -248,6 +248,91 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     expect(ids.slice(0, -1)).toContain(ids.at(-1) ?? '')
   })
 
+  test('deliveries are found by the number of their call, and by the short id that the list shows', async () => {
+    const { page } = seen
+    await open('#/deliveries')
+    const shortId = (await page.locator('tbody .id-cell').first().textContent()) ?? ''
+    expect(shortId).toMatch(/^[0-9a-f]{8}$/)
+    const rows = page.locator('tbody tr')
+    await page.getByLabel('Call id').fill(shortId)
+    await page.waitForURL(/call_id=/)
+    await rows.first().waitFor()
+    expect(new Set(await page.locator('tbody .id-cell').allTextContents())).toEqual(new Set([shortId]))
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await page.getByLabel('Number').fill('15551230001')
+    await page.waitForURL(/number=/)
+    await rows.first().waitFor()
+    await page.getByLabel('Number').fill('15551239999')
+    await page.getByText('No matches').waitFor()
+    await page.getByRole('button', { name: 'Clear' }).click()
+    await rows.first().waitFor()
+  })
+
+  test('new deliveries are counted above the list while it is read, and shown on request', async () => {
+    const { page } = seen
+    await open('#/live')
+    await open('#/deliveries')
+    const rows = page.locator('tbody tr')
+    await rows.first().waitFor()
+    const before = await rows.first().getByRole('link').first().getAttribute('href')
+    const next = startReplay({ files: [hostileRecording(folder.path)], speed: 20 })
+    gate.open(next.port)
+    await replay.stop()
+    replay = next
+    const button = page.getByRole('button', { name: /^\d+ new$/ })
+    await button.waitFor()
+    expect(await rows.first().getByRole('link').first().getAttribute('href')).toBe(before)
+    expect(await accessibilityFaults(page)).toEqual([])
+    await replay.finished
+    await button.click()
+    await page.waitForFunction((href) => !document.querySelector(`tbody tr:first-child a[href="${href}"]`), before)
+  })
+
+  test('a webhook has charts of its own', async () => {
+    const { page } = seen
+    await open('#/webhooks')
+    await page.getByRole('button', { name: `Charts of ${bad.url}/bot` }).click()
+    const row = page.locator('.webhook-row').filter({ hasText: 'Success rate' })
+    await row.getByText(/\d+ delivered, \d+ failed attempts, [1-9]\d* failed probes?/).waitFor()
+    await row.getByRole('img', { name: 'Median and 99th percentile' }).waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await page.getByRole('button', { name: `Charts of ${bad.url}/bot` }).click()
+    await row.waitFor({ state: 'detached' })
+  })
+
+  test('a delivery to a webhook that is down is retried at once, as its probe, and the probes are named', async () => {
+    const { page } = seen
+    await open('#/webhooks')
+    bad.answerWith(() => new Response('not now', { status: 503, headers: { 'retry-after': '3600' } }))
+    const next = startReplay({ files: [hostileRecording(folder.path)], speed: 20 })
+    gate.open(next.port)
+    await replay.stop()
+    replay = next
+    const row = page.getByRole('listitem').filter({ has: page.getByRole('button', { name: `Remove ${bad.url}/bot` }) })
+    await row.getByText(/down for/).waitFor()
+    await replay.finished
+    const before = bad.received.length
+    const retry = row.getByRole('button', { name: `Retry now: ${bad.url}/bot` })
+    await retry.click()
+    await page.getByText('is being sent as a probe').waitFor()
+    await until('it was sent', () => bad.received.length > before)
+    await open('#/deliveries?state=pending')
+    const id = bad.received.at(-1)?.id ?? ''
+    const token = await logIn(app, EMAIL)
+    const { body } = await ask(app, 'GET', '/integration/delivery?state=pending&limit=200', { token })
+    const probed = (body.result as { items: { id: string; event_id: string }[] }).items.find(
+      (one) => one.event_id === id,
+    )
+    await open(`#/deliveries/${probed?.id}`)
+    await page.getByText('probe', { exact: true }).first().waitFor()
+    await page.getByText(/\d made, and \d+ probes?/).waitFor()
+    bad.answerWith(() => new Response('ok'))
+    await open('#/webhooks')
+    await retry.click()
+    await row.getByText('up', { exact: true }).waitFor()
+    await row.getByText(/\d+ pending/).waitFor({ state: 'detached' })
+  })
+
   test.each([
     ['desktop', 'light'],
     ['desktop', 'dark'],
@@ -368,6 +453,10 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
 
   test('after the service was away the page comes back by itself, and its errors go', async () => {
     const { page } = seen
+    await open('#/live')
+    const figures = async () => (await page.locator('.figure dd').allTextContents()).slice(1, 4)
+    await page.locator('.figure').first().waitFor()
+    const before = await figures()
     await open('#/deliveries')
     await page.locator('tbody tr').first().waitFor()
     const port = new URL(app.url).port
@@ -379,6 +468,10 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     app = await startServe({ cwd: folder.path, args: ['--listen', `127.0.0.1:${port}`] })
     await page.getByText('Connected', { exact: true }).waitFor()
     await error.waitFor({ state: 'detached' })
+    await open('#/live')
+    // The figures of the last hour were saved.
+    expect(before[1]).toMatch(/[1-9]/)
+    expect(await figures()).toEqual(before)
   })
 
   test('times are in the zone of the reader', async () => {

@@ -6,6 +6,7 @@ import { Elysia } from 'elysia'
 import type { AuthService } from '../../src/auth/service.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
+import { createLastHour } from '../../src/web/last-hour.ts'
 import { type LiveCall, Overview } from '../../src/web/model.ts'
 import { overviewRoutes } from '../../src/web/overview.ts'
 import { type Streams, startStreams, streamRoutes } from '../../src/web/stream.ts'
@@ -42,9 +43,10 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
       liveCalls: () => calls(count),
     })
     held.streams = streams
-    const tally = createTally({ emitter })
+    const lastHour = createLastHour()
+    const tally = createTally({ emitter, lastHour })
     const health = () => ({ state: 'up' as const, downForMs: undefined })
-    const sources = { store, tally, health, liveCalls: () => calls(count), pbxs: () => [] }
+    const sources = { store, tally, lastHour, health, liveCalls: () => calls(count), pbxs: () => [] }
     return new Elysia().use(streamRoutes(auth, streams)).use(overviewRoutes(auth, sources))
   })
   return {

@@ -89,6 +89,16 @@ describe('GET /stream of the compiled file', () => {
     expect(foreign).not.toContain('"events":6')
   })
 
+  test('the last hour of a webhook is for its account alone', async () => {
+    const path = `/overview/webhook?url=${encodeURIComponent(receiver.url)}`
+    const { body } = await ask(app, 'GET', path, { token })
+    const minutes = body.result as { delivered: number }[]
+    expect(minutes.reduce((sum, one) => sum + one.delivered, 0)).toBe(6)
+    expect((await ask(app, 'GET', path, { token: stranger })).status).toBe(404)
+    expect((await ask(app, 'GET', `${path}&occurrence=1`, { token })).status).toBe(404)
+    expect((await ask(app, 'GET', '/overview/webhook', { token })).status).toBe(422)
+  })
+
   test('who was told of a call is for its account alone', async () => {
     const id: string = JSON.parse(receiver.received[0]?.body ?? '').data.call.id
     const told = JSON.stringify((await ask(app, 'GET', `/call/${id}/event`, { token })).body.result)

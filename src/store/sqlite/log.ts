@@ -77,9 +77,9 @@ type LogQuery = {
  * oldest first.
  */
 export function readLog(tx: Tx, { filter, fromId, limit, order }: LogQuery): DeliveryPart {
-  const { state, url, callId } = filter
+  const { state, url, callIds } = filter
   const range = rangeOf(tx, filter, fromId, order)
-  if (callId !== undefined) return ofCall(tx, filter, range, limit)
+  if (callIds !== undefined) return ofCalls(tx, { ...filter, callIds }, range, limit)
   const indexes = state === undefined ? [] : INDEXES[state]
   const webhooks = indexes.length === 0 && url === undefined ? undefined : webhooksOf(tx, filter)
   if (webhooks?.length === 0) return { rows: [], nextId: null }
@@ -97,11 +97,30 @@ function rangeOf(tx: Tx, { sinceUs, untilUs }: DeliveryFilter, fromId: number, o
     : { lowId: Math.max(fromId, sinceId), highId: untilId, order }
 }
 
-/** A call has few events: they are one part. */
-function ofCall(tx: Tx, filter: DeliveryFilter, range: Range, limit: number): DeliveryPart {
-  const conditions = [within(range), ...conditionsOf(filter)]
+const OF_CALLS = 'call_id IN (SELECT value FROM json_each(?))'
+
+type CallsFilter = DeliveryFilter & { readonly callIds: readonly string[] }
+
+/** By the index of calls. One call has few events; those of many are read part by part. */
+function ofCalls(tx: Tx, filter: CallsFilter, range: Range, limit: number): DeliveryPart {
+  const { lowId, highId, order } = range
+  const [first, last] = [eventIdOf(lowId), eventIdOf(highId)]
+  const end = prepared<{ id: number }, [string, number, number, number]>(
+    tx,
+    `SELECT id FROM events INDEXED BY events_by_call WHERE ${OF_CALLS} AND +id <= ? AND +id >= ?
+     ORDER BY +id ${SORTED[order]} LIMIT 1 OFFSET ?`,
+  ).get(JSON.stringify(filter.callIds), last, first, SPAN - 1)?.id
+  const bounds = order === 'newest' ? [end ?? first, last] : [first, end ?? last]
+  const part = { sql: '+e.id >= ? AND +e.id <= ?', values: bounds }
+  const conditions = [part, within(range), ...conditionsOf(filter)]
   const rows = select(tx, byEvents('INDEXED BY events_by_call'), conditions, eventOrder(range), limit)
-  return partOf(rows, limit, range, null)
+  return partOf(rows, limit, range, restAfter(end, order))
+}
+
+/** Returns where the deliveries behind the last event of a part begin; null if there is no event behind it. */
+function restAfter(end: number | undefined, order: LogOrder): number | null {
+  if (end === undefined) return null
+  return (order === 'newest' ? end : end + 1) * DELIVERIES_PER_EVENT
 }
 
 function ofEvents(tx: Tx, filter: DeliveryFilter, range: Range, limit: number): DeliveryPart {
@@ -116,8 +135,7 @@ function ofEvents(tx: Tx, filter: DeliveryFilter, range: Range, limit: number): 
   const part = { sql: 'e.id >= ? AND e.id <= ?', values: bounds }
   const conditions = [part, within(range), ...conditionsOf(filter)]
   const rows = select(tx, byEvents(), conditions, eventOrder(range), limit)
-  if (end === undefined) return partOf(rows, limit, range, null)
-  return partOf(rows, limit, range, (order === 'newest' ? end : end + 1) * DELIVERIES_PER_EVENT)
+  return partOf(rows, limit, range, restAfter(end, order))
 }
 
 type Place = { readonly webhookId: number; readonly index: Index }
@@ -187,14 +205,14 @@ function select(tx: Tx, from: string, conditions: readonly Condition[], order: s
 }
 
 function conditionsOf(filter: DeliveryFilter): Condition[] {
-  const { accountId, state, event, url, callId, sinceUs, untilUs } = filter
+  const { accountId, state, event, url, callIds, sinceUs, untilUs } = filter
   const conditions: Condition[] = []
   const add = (sql: string, ...values: Bindings) => void conditions.push({ sql, values })
   if (accountId !== null) add('e.account_id = ?', accountId)
   if (state !== undefined) add('d.state = ?', stateNumber(state))
   if (event !== undefined) add('e.name = ?', event)
   if (url !== undefined) add('w.url = ?', url)
-  if (callId !== undefined) add('e.call_id = ?', callId)
+  if (callIds !== undefined) add(`e.${OF_CALLS}`, JSON.stringify(callIds))
   if (sinceUs !== undefined) add('d.created_at >= ?', sinceUs)
   if (untilUs !== undefined) add('d.created_at < ?', untilUs)
   return conditions
@@ -227,12 +245,12 @@ function readDelivery(tx: Tx, accountId: number | null, id: number): DeliveryDet
     `SELECT ${COLUMNS}, e.body ${JOINED} WHERE d.id = ? AND e.account_id = ifnull(?, e.account_id)`,
   ).get(id, accountId)
   if (row === null) return undefined
-  const attempts = prepared<AttemptRow, [number]>(
+  const attempts = prepared<Omit<AttemptRow, 'probe'> & { probe: number }, [number]>(
     tx,
-    `SELECT at AS atUs, status, duration_ms AS durationMs, error, address, response FROM attempts
+    `SELECT at AS atUs, probe, status, duration_ms AS durationMs, error, address, response FROM attempts
      WHERE delivery_id = ? ORDER BY at`,
   ).all(id)
-  return { ...rowOf(row), attempts }
+  return { ...rowOf(row), attempts: attempts.map((attempt) => ({ ...attempt, probe: attempt.probe === 1 })) }
 }
 
 /** More than any call has; a call that has more shows its first ones. */

@@ -13,6 +13,7 @@ import prunedTo from './migrations/007.sql' with { type: 'text' }
 import generations from './migrations/008.sql' with { type: 'text' }
 import operatorActs from './migrations/009.sql' with { type: 'text' }
 import pbxMemory from './migrations/010.sql' with { type: 'text' }
+import minutes from './migrations/011.sql' with { type: 'text' }
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
 import * as schema from './schema.ts'
@@ -29,6 +30,7 @@ const MIGRATIONS = [
   generations,
   operatorActs,
   pbxMemory,
+  minutes,
 ]
 const MAGIC = 'SQLite format 3\0'
 

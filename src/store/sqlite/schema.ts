@@ -150,3 +150,18 @@ export const clock = sqliteTable('clock', {
   pruneFrom: integer('prune_from').notNull(),
   prunedTo: integer('pruned_to').notNull().default(0),
 })
+
+export const minutes = sqliteTable(
+  'minutes',
+  {
+    minute: integer('minute').notNull(),
+    accountId: integer('account_id').notNull(),
+    webhookId: integer('webhook_id').notNull(),
+    events: integer('events').notNull(),
+    delivered: integer('delivered').notNull(),
+    failedAttempts: integer('failed_attempts').notNull(),
+    failedProbes: integer('failed_probes').notNull(),
+    latencies: text('latencies').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.minute, table.accountId, table.webhookId] })],
+)

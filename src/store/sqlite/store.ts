@@ -4,6 +4,7 @@ import { createCallStore } from './calls.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts'
 import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance.ts'
+import { createStatisticsStore } from './minutes.ts'
 import { createQueueStore } from './queue.ts'
 import { createWebhookStore } from './webhooks.ts'
 
@@ -15,6 +16,7 @@ export function storeOver(db: Database): Store {
     queue: createQueueStore(db),
     calls: createCallStore(db),
     log: createLogStore(db),
+    statistics: createStatisticsStore(db),
     maintenance: createMaintenanceStore(db),
     onForeignChange: db.onForeignChange,
     commits: db.commits,

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
 import { isolatedPoints } from '../lib/chart-data.ts'
@@ -26,7 +27,7 @@ type ChartProps = {
 const HEIGHT = 190
 
 /** Draws series over time. The values under the pointer are written above them. */
-export function Chart({ label, timesS, series, format, max }: ChartProps) {
+function Chart({ label, timesS, series, format, max }: ChartProps) {
   const [pointedAt, setPointedAt] = useState<number | null>(null)
   const box = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
@@ -62,6 +63,22 @@ export function Chart({ label, timesS, series, format, max }: ChartProps) {
       {pointedAt === null ? null : <PointedValues timesS={timesS} series={series} at={pointedAt} format={format} />}
       <div ref={box} />
     </div>
+  )
+}
+
+type ChartSectionProps = ChartProps & { title: string; framed: boolean; children?: ComponentChildren }
+
+/** Shows a chart with its title and legend; a framed one is a card of its own. */
+export function ChartSection({ title, framed, children, ...chart }: ChartSectionProps) {
+  return (
+    <section class={framed ? 'card chart-section' : 'chart-section'} aria-label={title}>
+      <header class="card-head">
+        <h2>{title}</h2>
+        <ChartLegend series={chart.series} />
+      </header>
+      <Chart {...chart} />
+      {children}
+    </section>
   )
 }
 

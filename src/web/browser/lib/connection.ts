@@ -22,6 +22,14 @@ const SILENCE_MS = 40_000
 const BATCH_MS = 100
 const FEED_HISTORY = 60
 
+const deliveryListeners = new Set<(changed: readonly Delivery[]) => void>()
+
+/** Calls the listener with the deliveries that changed, a batch at a time; returns what unsubscribes it. */
+export function subscribeDeliveries(listener: (changed: readonly Delivery[]) => void): () => void {
+  deliveryListeners.add(listener)
+  return () => deliveryListeners.delete(listener)
+}
+
 /** Follows the server until stopped: the stream for changes, the overview for figures. */
 export function startConnection(): { stop(): void } {
   const stopping = new AbortController()
@@ -131,6 +139,8 @@ function createMessageBatch(): { add(message: LiveMessage): void } {
         liveState.update((before) =>
           batch.reduce((state, next) => applyLiveMessage(state, next, serverNowMs()), before),
         )
+        const changed = batch.flatMap((message) => (message.kind === 'delivery' ? [message.delivery] : []))
+        if (changed.length > 0) for (const listener of [...deliveryListeners]) listener(changed)
       }, BATCH_MS)
     },
   }

@@ -6,17 +6,22 @@ import type { Page } from './resources.ts'
 export type PagedList<T> = {
   /** `null` until the first page has arrived. */
   readonly items: readonly T[] | null
+  /** Counts how often the first page was read. */
+  readonly version: number
   readonly hasMore: boolean
   readonly isLoading: boolean
   readonly error: string | null
   loadMore(): void
   reload(): void
+  /** Changes items that were read. */
+  update(change: (items: readonly T[]) => readonly T[]): void
 }
 
 /** Reads a list of the API page by page, and from its start again whenever the path or the query changes. */
 export function usePagedList<T>(path: string, query: Query): PagedList<T> {
   const [items, setItems] = useState<readonly T[] | null>(null)
   const [cursor, setCursor] = useState<string | null>(null)
+  const [version, setVersion] = useState(0)
   const [error, setError] = useState<string | null>(null)
   const [isLoading, setLoading] = useState(false)
   const turns = useRef(0)
@@ -34,6 +39,7 @@ export function usePagedList<T>(path: string, query: Query): PagedList<T> {
     setLoading(false)
     setError(answer.ok ? null : errorText(answer))
     if (!answer.ok) return
+    if (from === null) setVersion((before) => before + 1)
     pagesRead.current = from === null ? 1 : pagesRead.current + 1
     setItems((before) => (from === null ? answer.result.items : [...(before ?? []), ...answer.result.items]))
     setCursor(answer.result.next_cursor)
@@ -50,10 +56,12 @@ export function usePagedList<T>(path: string, query: Query): PagedList<T> {
   })
   return {
     items,
+    version,
     hasMore: cursor !== null,
     isLoading,
     error,
     loadMore: () => void read(cursor),
     reload: () => void read(null),
+    update: (change) => setItems((before) => before && change(before)),
   }
 }

@@ -10,7 +10,15 @@ export type {
   Tested as TestResult,
 } from '../../../deliveries/model.ts'
 export type { Webhook, WebhookSecret } from '../../../webhooks/model.ts'
-export type { EventWithDeliveries, LiveCall, Minute, Overview, PbxStatus, WebhookHealth } from '../../model.ts'
+export type {
+  EventWithDeliveries,
+  LiveCall,
+  Minute,
+  Overview,
+  PbxStatus,
+  WebhookHealth,
+  WebhookMinute,
+} from '../../model.ts'
 
 export type DeliveryState = Delivery['state']
 

@@ -1,7 +1,7 @@
 import { EmptyState } from '../components/empty-state.tsx'
 import { Icon } from '../components/icon.tsx'
 import { Time } from '../components/time.tsx'
-import { formatMilliseconds } from '../lib/format.ts'
+import { formatMilliseconds, pluralize } from '../lib/format.ts'
 import type { Attempt } from '../lib/resources.ts'
 
 /** The time limit of an attempt: the full width of its bar. */
@@ -23,14 +23,29 @@ export function AttemptList({ attempts, pending }: { attempts: readonly Attempt[
     <ol class="attempts">
       {attempts.map((attempt, at) => (
         <li key={at}>
-          <AttemptRow attempt={attempt} number={at + 1} />
+          <AttemptRow
+            attempt={attempt}
+            name={attempt.probe ? 'probe' : `attempt ${countAttempts(attempts.slice(0, at + 1))}`}
+          />
         </li>
       ))}
     </ol>
   )
 }
 
-function AttemptRow({ attempt, number }: { attempt: Attempt; number: number }) {
+/** Returns how many of these count: probes of a webhook that is down do not. */
+function countAttempts(attempts: readonly Attempt[]): number {
+  return attempts.filter((attempt) => !attempt.probe).length
+}
+
+/** Writes how often a delivery was attempted and probed. */
+export function describeAttempts(attempts: readonly Attempt[]): string {
+  const made = countAttempts(attempts)
+  const probes = attempts.length - made
+  return probes === 0 ? `${made} made` : `${made} made, and ${pluralize(probes, 'probe')}`
+}
+
+function AttemptRow({ attempt, name }: { attempt: Attempt; name: string }) {
   const succeeded = attempt.status !== null && attempt.status >= 200 && attempt.status < 300 && attempt.error === null
   const tone = succeeded ? 'good' : 'bad'
   const share = Math.min(1, (attempt.duration_ms ?? 0) / TIMEOUT_MS)
@@ -41,7 +56,9 @@ function AttemptRow({ attempt, number }: { attempt: Attempt; number: number }) {
           <Icon name={succeeded ? 'check' : 'cross'} />
           {attempt.status ?? 'no response'}
         </span>
-        <span class="muted">attempt {number}</span>
+        <span class="muted" title={attempt.probe ? 'Sent while the webhook was down; it does not count.' : ''}>
+          {name}
+        </span>
         <Time at={attempt.at} day />
         <span class="attempt-duration">{formatMilliseconds(attempt.duration_ms)}</span>
       </div>

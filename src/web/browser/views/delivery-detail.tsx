@@ -14,7 +14,7 @@ import { useObservable } from '../lib/observable.ts'
 import type { DeliveryDetail, WebhookSecret } from '../lib/resources.ts'
 import { routeHref } from '../lib/router.ts'
 import { serverNowMs } from '../lib/server-clock.ts'
-import { AttemptList } from './attempt-list.tsx'
+import { AttemptList, describeAttempts } from './attempt-list.tsx'
 
 /** A retry that is due is not announced by the stream, so a pending delivery is read again at this interval. */
 const POLL_INTERVAL_MS = 2_000
@@ -81,7 +81,7 @@ function DeliveryContent({ delivery, onRetry }: { delivery: DeliveryDetail; onRe
         <section class="card" aria-labelledby="attempts">
           <header class="card-head">
             <h2 id="attempts">Attempts</h2>
-            <p class="muted">{delivery.attempts_made} made</p>
+            <p class="muted">{describeAttempts(delivery.attempts)}</p>
           </header>
           <AttemptList attempts={delivery.attempts} pending={pending} />
         </section>

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { EVENT_NAMES } from '../../../lib/event-kinds.ts'
 import { DeliveryBadge, EventLabel } from '../components/badge.tsx'
 import { ConfirmDialog } from '../components/dialog.tsx'
@@ -9,16 +9,17 @@ import { PagedSection } from '../components/paged-section.tsx'
 import { Time, TimeUntil } from '../components/time.tsx'
 import { showToast } from '../components/toast.tsx'
 import { errorText, request } from '../lib/api.ts'
-import { overview } from '../lib/connection.ts'
+import { liveState, overview, subscribeDeliveries } from '../lib/connection.ts'
+import { type DeliveryFilters, matchesFilters, newDeliveries, updateDeliveries } from '../lib/delivery-updates.ts'
 import { localToUtc, pickFilters } from '../lib/filters.ts'
 import { humanize, pluralize, shortenUrl } from '../lib/format.ts'
 import { useObservable } from '../lib/observable.ts'
-import { usePagedList } from '../lib/paged-list.ts'
+import { type PagedList, usePagedList } from '../lib/paged-list.ts'
 import type { Delivery } from '../lib/resources.ts'
 import { currentRoute, navigate, replaceRoute, routeHref } from '../lib/router.ts'
 import { serverNowMs } from '../lib/server-clock.ts'
 
-const FILTERS = ['state', 'event', 'url', 'call_id', 'since', 'until'] as const
+const FILTERS = ['state', 'event', 'url', 'number', 'call_id', 'since', 'until'] as const
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>
 
 const STATES = [
@@ -34,6 +35,7 @@ export function DeliveryList() {
   const filters: Filters = pickFilters(useObservable(currentRoute).query, FILTERS)
   const query = { ...filters, since: localToUtc(filters.since), until: localToUtc(filters.until) }
   const list = usePagedList<Delivery>('/integration/delivery', query)
+  const newCount = useNewDeliveries(list, query)
   const [confirming, setConfirming] = useState(false)
   const setFilter = (name: keyof Filters, value: string) =>
     replaceRoute(routeHref('deliveries', null, { ...filters, [name]: value }))
@@ -61,8 +63,8 @@ export function DeliveryList() {
           <Icon name="send" /> Retry all {state}
         </button>
       </header>
-      <DeliveryFilters filters={filters} filtered={filtered} onChange={setFilter} />
-      <PagedSection label="Deliveries" list={list}>
+      <FilterBar filters={filters} filtered={filtered} onChange={setFilter} />
+      <PagedSection label="Deliveries" list={list} newCount={newCount}>
         <DeliveryTable items={list.items} filtered={filtered} />
       </PagedSection>
       {confirming ? (
@@ -78,13 +80,36 @@ export function DeliveryList() {
   )
 }
 
-type DeliveryFiltersProps = {
+/** A count beyond this says no more. */
+const MAX_NEW = 1_000
+
+/** Follows the stream: changes listed deliveries in place, and returns how many new ones match the filters. */
+function useNewDeliveries(list: PagedList<Delivery>, filters: DeliveryFilters): number {
+  const [newIds, setNewIds] = useState<ReadonlySet<string>>(new Set())
+  const { items } = list
+  useEffect(() => {
+    setNewIds(new Set())
+    if (items === null) return
+    const matches = (delivery: Delivery) => {
+      const event = liveState.get().feed.find(({ id }) => id === delivery.event_id)
+      return matchesFilters(filters, delivery, event?.body?.data.call)
+    }
+    return subscribeDeliveries((changed) => {
+      list.update((before) => updateDeliveries(before, changed))
+      const arrived = newDeliveries(items, changed, matches)
+      if (arrived.length > 0) setNewIds((before) => new Set([...before, ...arrived].slice(0, MAX_NEW)))
+    })
+  }, [list.version])
+  return newIds.size
+}
+
+type FilterBarProps = {
   filters: Filters
   filtered: boolean
   onChange: (name: keyof Filters, value: string) => void
 }
 
-function DeliveryFilters({ filters, filtered, onChange }: DeliveryFiltersProps) {
+function FilterBar({ filters, filtered, onChange }: FilterBarProps) {
   return (
     <search class="filters" aria-label="Filter the deliveries">
       <SegmentedFilter
@@ -101,6 +126,7 @@ function DeliveryFilters({ filters, filtered, onChange }: DeliveryFiltersProps) 
           onChange={(value) => onChange('event', value)}
         />
         <WebhookFilter value={filters.url ?? ''} onChange={(value) => onChange('url', value)} />
+        <TextFilter label="Number" value={filters.number ?? ''} onChange={(value) => onChange('number', value)} />
         <TextFilter label="Call id" value={filters.call_id ?? ''} onChange={(value) => onChange('call_id', value)} />
         <TimeFilters range={filters} onChange={onChange} />
       </MoreFilters>

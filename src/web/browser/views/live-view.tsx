@@ -6,7 +6,7 @@ import { useObservable } from '../lib/observable.ts'
 import type { Overview } from '../lib/resources.ts'
 import { routeHref } from '../lib/router.ts'
 import { EventFeed } from './event-feed.tsx'
-import { LastHourCharts } from './last-hour-charts.tsx'
+import { LatencyChart, VolumeChart } from './last-hour-charts.tsx'
 import { LiveCalls } from './live-calls.tsx'
 import { PbxErrors, PbxStatusList } from './pbx-status.tsx'
 
@@ -58,7 +58,12 @@ export function LiveView() {
             <NoEvents hasWebhook={now === null || now.webhooks.length > 0} />
           )}
         </section>
-        {now === null ? null : <LastHourCharts minutes={now.minutes} />}
+        {now === null ? null : (
+          <>
+            <VolumeChart minutes={now.minutes} />
+            <LatencyChart minutes={now.minutes} framed />
+          </>
+        )}
       </div>
     </div>
   )
@@ -96,6 +101,7 @@ function KeyFigures({ now, calls }: { now: Overview; calls: number }) {
   const sum = (count: (minute: Overview['minutes'][number]) => number) =>
     now.minutes.reduce((total, minute) => total + count(minute), 0)
   const failed = sum((minute) => minute.failed_attempts)
+  const probes = sum((minute) => minute.failed_probes)
   const pending = now.webhooks.reduce((total, webhook) => total + webhook.pending, 0)
   const last = now.minutes.findLast((minute) => minute.p50_ms !== null)
   return (
@@ -106,7 +112,7 @@ function KeyFigures({ now, calls }: { now: Overview; calls: number }) {
       <Figure
         label="Failed attempts"
         value={failed.toLocaleString()}
-        detail="last hour"
+        detail={probes === 0 ? 'last hour' : `and ${pluralize(probes, 'probe')}`}
         tone={failed > 0 ? 'bad' : ''}
       />
       <Figure label="Pending" value={formatPendingCount(pending)} tone={pending > 0 ? 'ring' : ''} />

@@ -1,10 +1,11 @@
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Icon } from '../components/icon.tsx'
 import { EVENT_SWITCHES } from '../lib/event-switches.ts'
-import { formatDuration, formatMilliseconds, formatPendingCount, humanize } from '../lib/format.ts'
+import { humanize } from '../lib/format.ts'
 import type { Webhook, WebhookHealth } from '../lib/resources.ts'
-import { serverNowMs } from '../lib/server-clock.ts'
 import { type DraftRow, isSwitchChanged } from '../lib/webhook-draft.ts'
+import { WebhookCharts } from './webhook-charts.tsx'
+import { WebhookHealthLine } from './webhook-health.tsx'
 
 /** Shows the heads of the columns. Each switch has a label of its own, so these are hidden from screen readers. */
 export function WebhookTableHead() {
@@ -36,6 +37,7 @@ type WebhookRowProps = {
 /** Shows one webhook of the list for editing, with the state of its receiver. */
 export function WebhookRow({ row, health, error, copies, onEdit, onRemove, onOpen }: WebhookRowProps) {
   const { webhook, removed, saved } = row
+  const [charted, setCharted] = useState(false)
   const isSaved = saved !== null && saved.url === webhook.url && !removed
   const name = webhook.url === '' ? 'new webhook' : webhook.url
   return (
@@ -83,6 +85,14 @@ export function WebhookRow({ row, health, error, copies, onEdit, onRemove, onOpe
         ) : (
           <>
             <RowButton
+              icon="live"
+              label={`Charts of ${name}`}
+              text="Charts"
+              disabled={!isSaved}
+              expanded={charted && isSaved}
+              onClick={() => setCharted(!charted)}
+            />
+            <RowButton
               icon="key"
               label={`Signing secret of ${name}`}
               text="Secret"
@@ -100,6 +110,7 @@ export function WebhookRow({ row, health, error, copies, onEdit, onRemove, onOpe
           </>
         )}
       </div>
+      {charted && isSaved && health !== null ? <WebhookCharts url={health.url} occurrence={health.occurrence} /> : null}
     </li>
   )
 }
@@ -138,14 +149,16 @@ function UrlField({ row: { webhook, saved, removed }, name, error, onEdit }: Url
 }
 
 type RowButtonProps = {
-  icon: 'key' | 'send' | 'trash'
+  icon: 'live' | 'key' | 'send' | 'trash'
   label: string
   text: string
   disabled?: boolean
+  /** Of a button that opens a part of the row: whether that is open. */
+  expanded?: boolean
   onClick: () => void
 }
 
-function RowButton({ icon, label, text, disabled = false, onClick }: RowButtonProps) {
+function RowButton({ icon, label, text, disabled = false, expanded, onClick }: RowButtonProps) {
   return (
     <button
       type="button"
@@ -153,35 +166,11 @@ function RowButton({ icon, label, text, disabled = false, onClick }: RowButtonPr
       aria-label={label}
       title={disabled ? `${text}: save the list first` : text}
       disabled={disabled}
+      {...(expanded === undefined ? {} : { 'aria-expanded': expanded })}
       onClick={onClick}
     >
       <Icon name={icon} />
       <span class="row-button-text">{text}</span>
     </button>
-  )
-}
-
-function WebhookHealthLine({ health }: { health: WebhookHealth | null }) {
-  if (health === null) return <p class="health muted">No attempts since the start.</p>
-  const { last, pending, down_since: downSince } = health
-  return (
-    <p class="health">
-      <span class={downSince === null ? 'health-state good' : 'health-state bad'}>
-        <i class="dot" aria-hidden="true" />
-        {downSince === null
-          ? last === null
-            ? 'ready'
-            : 'up'
-          : `down for ${formatDuration(serverNowMs() - Date.parse(downSince))}`}
-      </span>
-      {pending > 0 ? <span class="health-pending">{formatPendingCount(pending)} pending</span> : null}
-      {last === null ? null : (
-        <span class="muted">
-          {last.status === null ? `last attempt: ${last.error ?? 'no response'}` : `last response ${last.status}`}
-          {last.duration_ms === null ? '' : ` in ${formatMilliseconds(last.duration_ms)}`},{' '}
-          {formatDuration(serverNowMs() - Date.parse(last.at))} ago
-        </span>
-      )}
-    </p>
   )
 }
