@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../lib/fault.ts'
 import { harmless, newPaint, type Paint, printableJson } from '../lib/paint.ts'
+import { lineOf, SETTING } from '../pbx/endpoint-summary.ts'
 import { type Explained, type Explanation, explain } from '../pbx/explain.ts'
 import { type Recording, readRecording } from '../pbx/replay/recording.ts'
 import { jsonOption, list } from './options.ts'
@@ -92,7 +93,7 @@ function jsonOf({ event, atMs, cause }: Explained, names: readonly string[]): st
 
 function summary(
   names: readonly string[],
-  { explained, files, open }: Explanation,
+  { explained, files, open, endpoints }: Explanation,
   kind: Recording['kind'],
   calls: number,
 ): string[] {
@@ -110,5 +111,16 @@ function summary(
       : [
           `${tainted.length} are not believed: a caller may have written into them (${tainted.slice(0, 5).join(', ')}).`,
         ]),
+    ...endpointLines(endpoints),
   ]
+}
+
+/** What the endpoints were taken for, which decides the direction of calls, and why. */
+function endpointLines(endpoints: Explanation['endpoints']): string[] {
+  const undecided = lineOf(endpoints, null)
+  const decided = (['trunk', 'extension'] as const).flatMap((kind) => lineOf(endpoints, kind) ?? [])
+  return [
+    ...decided,
+    ...(undecided === null ? [] : [`${undecided}: ${SETTING}, or with --trunks or --extensions here`]),
+  ].map(harmless)
 }

@@ -1,11 +1,16 @@
 import type { PbxSource } from '../lib/pbx-url.ts'
 import { AmiDecoder, type AmiFrame } from './ami/decoder.ts'
 import { createDialogue, type Dialogue } from './ami/dialogue.ts'
+import { askInventory, LISTS } from './ami/inventory.ts'
 import { logIn } from './ami/login.ts'
+import { lineOf, SETTING } from './endpoint-summary.ts'
+import { createEndpoints } from './endpoints.ts'
 import { SUBSCRIPTION } from './esl/connector.ts'
 import { EslDecoder } from './esl/decoder.ts'
 import { createEslDialogue, type EslDialogue } from './esl/dialogue.ts'
+import { askEslInventory, QUESTIONS } from './esl/inventory.ts'
 import { logInToEsl } from './esl/login.ts'
+import type { Learned } from './learning.ts'
 import { openLink } from './link.ts'
 import { PATIENCE } from './session.ts'
 
@@ -73,6 +78,7 @@ async function checkAmi(source: PbxSource, listenMs: number, find: Find): Promis
     if (login.kind !== 'in') return login.reason
     find('ok', `the user ${source.user} may log in`)
     await checkAmiRights(dialogue, find)
+    checkEndpoints(source, await askInventory(dialogue), { find, right: 'add write = reporting', tells: LISTS })
     if (listenMs > 0) {
       await Bun.sleep(listenMs)
       judgeEvents(events, listenMs, find)
@@ -106,6 +112,31 @@ async function checkAmiRights(dialogue: Dialogue, find: Find): Promise<void> {
     find('advice', `its user may do more than watch (${excess.join(', ')}): write = reporting is all that is needed`)
 }
 
+type Questions = readonly (readonly [question: string, tells: string])[]
+
+/** What its endpoints are taken for, and why; `right`: what to do where it does not say. */
+function checkEndpoints(
+  source: PbxSource,
+  { inventory, denied }: Learned,
+  { find, right, tells }: { readonly find: Find; readonly right: string; readonly tells: Questions },
+): void {
+  if (inventory === undefined) {
+    find('advice', 'it does not answer what is configured, so that calls alone show which endpoints are phones')
+    return
+  }
+  const missing = tells.flatMap(([question, what]) => (denied.includes(question) ? `${what} (${question})` : []))
+  if (missing.length > 0) find('advice', `it does not say ${missing.join(', ')}: ${right}`)
+  const endpoints = createEndpoints(source)
+  endpoints.configure(inventory)
+  const known = endpoints.list()
+  for (const kind of ['trunk', 'extension'] as const) {
+    const line = lineOf(known, kind)
+    if (line !== null) find('ok', line)
+  }
+  const undecided = lineOf(known, null)
+  if (undecided !== null) find('advice', `${undecided}: calls will show, or ${SETTING}`)
+}
+
 const CLASSES: Readonly<Record<string, string>> = {
   call: 'calls are not told without it',
   agent: 'queues are not told without it',
@@ -119,8 +150,9 @@ function judgeEvents(events: readonly AmiFrame[], listenMs: number, find: Find):
   for (const [name, use] of Object.entries(CLASSES))
     if (seen.has(name)) find('ok', `events of class ${name} come`)
     else find('advice', `no event of class ${name} came within ${seconds} s: is it in read = …? ${use}`)
-  const stamped = events.some((event) => event.has('Timestamp'))
-  if (events.length > 0 && !stamped)
+  // What greets us at the login never has one.
+  const live = events.filter((event) => event.name !== 'FullyBooted')
+  if (live.length > 0 && !live.some((event) => event.has('Timestamp')))
     find('advice', 'events have no time of their own: set timestampevents = yes in manager.conf')
   if (!seen.has('cdr'))
     find('advice', 'no call detail record came: cdr_manager.conf with enabled = yes adds what it maps (optional)')
@@ -170,6 +202,12 @@ async function checkEslRights(source: PbxSource, dialogue: EslDialogue, find: Fi
     const level = isLoopback(source.host) ? 'advice' : 'missing'
     find(level, 'the password is the default one (ClueCon), which everybody knows: change it in event_socket.conf.xml')
   }
+  const learned = await askEslInventory(dialogue)
+  checkEndpoints(source, learned, {
+    find,
+    right: 'its user may not ask, or the module is not loaded',
+    tells: QUESTIONS,
+  })
   const channels = await dialogue.ask('api show channels as json')
   const count = /"row_count":\s*(\d+)/.exec(channels?.body ?? '')?.[1]
   if (count !== undefined) find('ok', `it says what is up: ${count} channels now`)

@@ -66,6 +66,8 @@ export type Endpoints = {
   configure(inventory: Inventory): void
   /** Returns whether the PBX has ever said what is configured. */
   isConfigured(): boolean
+  /** Returns whose calls have come of which nothing tells what they are: they are taken for trunks. */
+  undecidedCallers(): string[]
   /** Returns all that are known, in the order of their names. */
   list(): KnownEndpoint[]
   memory(): EndpointMemory
@@ -75,12 +77,15 @@ export type Endpoints = {
 
 /** More endpoints than any PBX has that configuration does not name: channel names may hold numbers that callers choose. */
 const MAX_SEEN = 10_000
+/** So many are named to the operator. */
+const MAX_UNDECIDED = 20
 const NOTHING: Configured = {}
 const UNSEEN: Seen = {}
 
 export function createEndpoints(settings: Settings, memory?: EndpointMemory): Endpoints {
   let inventory = indexed(memory?.inventory ?? null)
   const seen = new Map<string, Seen>(Object.entries(memory?.seen ?? {}))
+  const undecided = new Set<string>()
   let version = 0
   let contexts = newContextCount()
 
@@ -137,6 +142,7 @@ export function createEndpoints(settings: Settings, memory?: EndpointMemory): En
       if (context !== '') note(name, { context })
       if (user === true) note(name, { proof: 'login' })
       const kind = bySetting(name, number, settings) ?? verdictOf(name).kind
+      if (kind === null && undecided.size < MAX_UNDECIDED) undecided.add(name)
       if (kind === 'extension' || (kind === null && bareName(name) === number)) return extension(name, number, display)
       const outside = cleanText(number)
       return { kind: 'external', number: outside, name: outside === null ? null : cleanText(display) }
@@ -164,6 +170,7 @@ export function createEndpoints(settings: Settings, memory?: EndpointMemory): En
       recount()
     },
     isConfigured: () => inventory.source !== null,
+    undecidedCallers: () => [...undecided].filter((name) => verdictOf(name).kind === null),
     list() {
       const names = new Set([...inventory.endpoints.keys(), ...seen.keys()])
       return [...names].toSorted().flatMap((name) => {

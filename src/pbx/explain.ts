@@ -3,7 +3,9 @@ import type { Signal, Translator } from '../calls/signal.ts'
 import { newTracker, track } from '../calls/tracker.ts'
 import { MILLISECOND, SECOND } from '../lib/time.ts'
 import { AmiDecoder, type AmiFrame } from './ami/decoder.ts'
+import { createInventoryReader } from './ami/inventory.ts'
 import { createAmiSignals, isNoise } from './ami/signals.ts'
+import { createEndpoints, type Endpoints, type KnownEndpoint } from './endpoints.ts'
 import { EslDecoder, type EslFrame } from './esl/decoder.ts'
 import { createEslSignals } from './esl/signals.ts'
 import type { Recording } from './replay/recording.ts'
@@ -40,6 +42,8 @@ export type Explanation = {
   readonly files: readonly FileRead[]
   /** Calls that are up where the last recording ends. */
   readonly open: number
+  /** What the endpoints were taken for in the end, and why. */
+  readonly endpoints: readonly KnownEndpoint[]
 }
 
 export type ExplainOptions = {
@@ -60,6 +64,7 @@ const MAX_TICKS = 100_000
  */
 export function explain(recordings: readonly Recording[], options: ExplainOptions): Explanation {
   let ids = 0
+  const endpoints = createEndpoints(options)
   const tracker = newTracker(options.pbx, 'default', () => `id-${++ids}`)
   const explained: Explained[] = []
   const touched = new Map<string, Cause>()
@@ -84,7 +89,8 @@ export function explain(recordings: readonly Recording[], options: ExplainOption
       feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs }, true)
   }
   function connection(recording: Recording, file: number): FileRead {
-    const { source, state: read } = recording.kind === 'ami' ? amiSource(options) : eslSource(options)
+    const { source, state: read } =
+      recording.kind === 'ami' ? amiSource(options, endpoints) : eslSource(options, endpoints)
     const lines = newLineCount(recording.bytes)
     const beganUs = lastUs
     cause = { file, offset: 0, line: 1, name: 'connected', channel: '', atMs: lastUs / MILLISECOND }
@@ -104,7 +110,7 @@ export function explain(recordings: readonly Recording[], options: ExplainOption
 
   const files = recordings.map(connection)
   tickUntil(lastUs + REST_US)
-  return { explained, files, open: tracker.calls.size }
+  return { explained, files, open: tracker.calls.size, endpoints: endpoints.list() }
 }
 
 /** Names the run of the PBX, if the recording tells it. */
@@ -120,10 +126,11 @@ type Source = {
   readonly state: () => FileRead
 }
 
-function amiSource(options: ExplainOptions): Source {
+function amiSource(options: ExplainOptions, endpoints: Endpoints): Source {
   const decoder = new AmiDecoder({ skip: (name, peek) => isNoise(name, peek, options) })
-  const translator = createAmiSignals(options)
+  const translator = createAmiSignals(options, endpoints)
   const lists = new Map<string, AmiFrame[]>()
+  const configured = createInventoryReader()
   const tainted: number[] = []
   let frames = 0
 
@@ -133,6 +140,8 @@ function amiSource(options: ExplainOptions): Source {
     const rows = lists.get(id) ?? []
     lists.set(id, rows)
     if (frame.name === 'Status' || frame.name === 'CoreShowChannel') rows.push(frame)
+    configured.row(frame)
+    if (frame.name === 'ExtensionStateListComplete') endpoints.configure(configured.inventory())
     if (frame.name !== 'StatusComplete' && frame.name !== 'CoreShowChannelsComplete') return []
     lists.delete(id)
     return translator.listed(rows, arrivedUs)
@@ -151,9 +160,9 @@ function amiSource(options: ExplainOptions): Source {
   }
 }
 
-function eslSource(options: ExplainOptions): Source {
+function eslSource(options: ExplainOptions, endpoints: Endpoints): Source {
   const decoder = new EslDecoder()
-  const translator: Translator<EslFrame> = createEslSignals(options)
+  const translator: Translator<EslFrame> = createEslSignals(options, endpoints)
   /** Channels, then calls: both together are what is up. */
   let listed: EslFrame[] = []
   let frames = 0

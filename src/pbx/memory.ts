@@ -1,6 +1,7 @@
 import type { Log } from '../lib/log.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'
 import type { CallStore } from '../store/store.ts'
+import { SETTING } from './endpoint-summary.ts'
 import { createEndpoints, type EndpointMemory, type Endpoints } from './endpoints.ts'
 import type { Run } from './session.ts'
 
@@ -37,7 +38,20 @@ export async function startMemory(store: CallStore, source: PbxSource, log: Log)
       log.warn({ pbx: source.name, err: error }, 'what is known of the PBX could not be stored: it is tried again')
     }
   }
+  const named = new Set<string>()
+  /** Each endpoint once: whoever runs the PBX decides. */
+  function nameUndecided(): void {
+    for (const endpoint of endpoints.undecidedCallers()) {
+      if (named.has(endpoint)) continue
+      named.add(endpoint)
+      log.warn(
+        { pbx: source.name, endpoint },
+        `nothing tells whether this endpoint is a phone or a trunk, and its calls are taken for calls from outside: ${SETTING}`,
+      )
+    }
+  }
   const turn = (): void => {
+    nameUndecided()
     saving ??= save().finally(() => {
       saving = undefined
     })

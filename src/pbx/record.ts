@@ -115,6 +115,8 @@ function talkAmi(source: PbxSource, { write, end }: Wire, pieces: Pieces | undef
     if (login.kind !== 'in') end(login.reason)
     // What is up is a part of the recording: without it the rest of those calls could not be understood.
     else await dialogue.list({ Action: 'Status' })
+    // Nor is which endpoints are phones; other lists of the configuration hold what is nobody's business.
+    await dialogue.list({ Action: 'ExtensionStateList' })
   }
   return {
     open: () => void begin(),

@@ -17,6 +17,21 @@ describe('hookswitch pbx explain', () => {
     expect(stdout).toMatch(/Asterisk \(AMI\): 11 events of 1 call from/)
   })
 
+  test('says what the endpoints were taken for, and which setting decides of those that nothing tells of', async () => {
+    const { stdout } = await run(['pbx', 'explain', fixture('f-outbound-answered.ami')], { cwd })
+    expect(stdout).toMatch(
+      /\ntrunks: PJSIP\/trunk \(dialled with a number\)\nphones: PJSIP\/101 \(name of the context\)\n$/,
+    )
+    const set = await run(
+      ['pbx', 'explain', fixture('f-outbound-answered.ami'), '--extensions', 'trunk', '--extensions', '1??'],
+      {
+        cwd,
+      },
+    )
+    expect(set.stdout).toMatch(/call_started .*\(internal\)/)
+    expect(set.stdout).toMatch(/phones: PJSIP\/101, PJSIP\/trunk \(named in the PBX URL\)/)
+  })
+
   test('as JSON, a line an event', async () => {
     const { stdout } = await run(['pbx', 'explain', fixture('queue.esl'), '--json'], { cwd })
     const events = stdout

@@ -17,6 +17,9 @@ describe('the endpoints of a PBX', () => {
     const endpoints = createEndpoints(NONE)
     expect(endpoints.caller('PJSIP/t', caller('116117')).kind).toBe('external')
     expect(endpoints.list().map(({ kind, reason }) => [kind, reason])).toEqual([[null, 'none']])
+    expect(endpoints.undecidedCallers()).toEqual(['PJSIP/t'])
+    endpoints.callee('PJSIP/t', callee('15557654321'))
+    expect(endpoints.undecidedCallers()).toEqual([])
   })
 
   test.each([

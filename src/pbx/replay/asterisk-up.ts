@@ -1,4 +1,5 @@
 import { AmiDecoder, type AmiFrame } from '../ami/decoder.ts'
+import { type AmiConfigured, configuredOf } from './asterisk-configured.ts'
 import type { Recording, Step } from './recording.ts'
 
 export type AmiStep = Step & { readonly frame: AmiFrame }
@@ -7,6 +8,7 @@ type Loaded = {
   readonly steps: AmiStep[]
   readonly beginMs: number
   readonly up: AmiFrame[]
+  readonly configured: AmiConfigured
   /** When that Asterisk was started, in milliseconds of the recording; NaN if it does not tell. */
   readonly bootMs: number
 }
@@ -28,7 +30,7 @@ export function amiSteps(recording: Recording): Loaded {
   const beginMs = cameMs(login < 0 ? 1 : endOf(login))
   const booted = steps.find(({ frame }) => frame.name === 'FullyBooted')
   const bootMs = booted === undefined ? Number.NaN : booted.atMs - Number(booted.frame.get('Uptime')) * 1_000
-  return { steps, beginMs, up: upBefore(frames), bootMs }
+  return { steps, beginMs, up: upBefore(frames), configured: configuredOf(frames), bootMs }
 }
 
 /** Channels that were up when the recording began: listed or met in it, and never made in it. */

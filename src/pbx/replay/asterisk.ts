@@ -1,4 +1,5 @@
 import type { AmiFrame } from '../ami/decoder.ts'
+import { type AmiConfigured, completeOf } from './asterisk-configured.ts'
 import { amiSteps, createAmiUp } from './asterisk-up.ts'
 import type { Client, Conversation, Persona } from './persona.ts'
 import type { Step } from './recording.ts'
@@ -11,12 +12,14 @@ export function createAsterisk(): Persona {
   const up = createAmiUp()
   const frames = new WeakMap<Step, AmiFrame>()
   let bootMs = Number.NaN
+  let configured: AmiConfigured | undefined
   let startedAt = new Date()
 
   return {
     load(recording) {
       const loaded = amiSteps(recording)
       up.reset(loaded.up, loaded.beginMs)
+      configured = loaded.configured
       for (const step of loaded.steps) frames.set(step, step.frame)
       const sameRun = Number.isNaN(loaded.bootMs) || Math.abs(loaded.bootMs - bootMs) < TOLERANCE_MS
       if (!sameRun) startedAt = new Date(Date.now() + loaded.bootMs - loaded.beginMs)
@@ -27,18 +30,20 @@ export function createAsterisk(): Persona {
       const frame = frames.get(step)
       if (frame !== undefined) up.see(frame, step.atMs)
     },
-    meet: (client) => converse(client, up, frames, () => startedAt),
+    meet: (client) => converse(client, { up, frames, startedAt: () => startedAt, configured: () => configured }),
   }
 }
 
 type Fields = ReadonlyMap<string, string>
 
-function converse(
-  client: Client,
-  up: ReturnType<typeof createAmiUp>,
-  frames: WeakMap<Step, AmiFrame>,
-  startedAt: () => Date,
-): Conversation {
+type Played = {
+  readonly up: ReturnType<typeof createAmiUp>
+  readonly frames: WeakMap<Step, AmiFrame>
+  readonly startedAt: () => Date
+  readonly configured: () => AmiConfigured | undefined
+}
+
+function converse(client: Client, { up, frames, startedAt, configured }: Played): Conversation {
   let input = ''
   let classes: ReadonlySet<string> | undefined
   let loggedIn = false
@@ -66,13 +71,21 @@ function converse(
     corestatus: () => startup(startedAt()),
     listcommands: () => Object.fromEntries(CAPABLE.map((name) => [name, '(Priv: <none>)'])),
     events: () => ({ Events: 'On' }),
+    getvar: () => ({ Variable: '', Value: '' }),
+  }
+  /** A list of the configuration, if the recording shows any of it. */
+  const list = (name: string, id: string): string | undefined => {
+    const complete = completeOf(name)
+    const rows = complete === undefined ? undefined : configured()?.rows(name)
+    return rows === undefined ? undefined : listOf(id, complete ?? '', rows)
   }
   const answer = (action: Fields): void => {
     const name = action.get('action')?.toLowerCase() ?? ''
-    const list = lists[name]
+    const id = action.get('actionid') ?? ''
+    const text = lists[name]?.(id) ?? list(name, id)
     const fields = replies[name]
     if (name === 'login') logIn(action)
-    else if (list !== undefined) client.write(list(action.get('actionid') ?? ''))
+    else if (text !== undefined) client.write(text)
     else if (fields !== undefined) reply(action, 'Success', fields())
     else if (name === 'logoff') {
       reply(action, 'Goodbye', { Message: 'Thanks for all the fish.' })
@@ -95,6 +108,20 @@ function converse(
     },
     stop() {},
   }
+}
+
+function listOf(id: string, complete: string, rows: readonly Readonly<Record<string, string>>[]): string {
+  const frame = (fields: Readonly<Record<string, string>>): string =>
+    `${Object.entries(fields)
+      .map(([key, value]) => `${key}: ${value}\r\n`)
+      .join('')}\r\n`
+  const event = ({ Event: name = 'ExtensionStatus', ...fields }: Readonly<Record<string, string>>): string =>
+    frame({ Event: name, ActionID: id, ...fields })
+  return [
+    frame({ Response: 'Success', ActionID: id, EventList: 'start', Message: 'will follow' }),
+    ...rows.map(event),
+    frame({ Event: complete, ActionID: id, EventList: 'Complete', ListItems: String(rows.length) }),
+  ].join('')
 }
 
 /** Actions are short; more than this without an end is no client. */

@@ -1,3 +1,5 @@
+import type { EslEvent } from '../esl/decoder.ts'
+import { eslAnswerOf } from './freeswitch-configured.ts'
 import { createEslUp, type EslStep, eslSteps } from './freeswitch-up.ts'
 import type { Client, Conversation, Persona } from './persona.ts'
 import type { Step } from './recording.ts'
@@ -8,6 +10,7 @@ export function createFreeswitch(): Persona {
   const up = createEslUp()
   const events = new WeakMap<Step, EslStep>()
   let core: string = crypto.randomUUID()
+  let shown: readonly EslEvent[] = []
 
   return {
     load(recording) {
@@ -15,22 +18,26 @@ export function createFreeswitch(): Persona {
       up.reset(loaded.up)
       for (const step of loaded.steps) events.set(step, step)
       if (loaded.core !== '') core = loaded.core
+      shown = loaded.steps.map(({ event }) => event)
       return loaded
     },
     see(step) {
       const event = events.get(step)?.event
       if (event !== undefined) up.see(event)
     },
-    meet: (client) => converse(client, up, events, () => core),
+    meet: (client) => converse(client, { up, events, core: () => core, shown: () => shown }),
   }
 }
 
-function converse(
-  client: Client,
-  up: ReturnType<typeof createEslUp>,
-  events: WeakMap<Step, EslStep>,
-  core: () => string,
-): Conversation {
+type Played = {
+  readonly up: ReturnType<typeof createEslUp>
+  readonly events: WeakMap<Step, EslStep>
+  readonly core: () => string
+  /** All that the recording shows. */
+  readonly shown: () => readonly EslEvent[]
+}
+
+function converse(client: Client, { up, events, core, shown }: Played): Conversation {
   let input = ''
   let wanted = new Set<string>()
 
@@ -39,8 +46,7 @@ function converse(
     client.write(`Content-Type: api/response\nContent-Length: ${Buffer.byteLength(body)}\n\n${body}`)
   const heartbeat = setInterval(() => {
     if (!wanted.has('HEARTBEAT') && !wanted.has('ALL')) return
-    const body = JSON.stringify({ 'Event-Name': 'HEARTBEAT', 'Core-UUID': core() })
-    client.write(`Content-Length: ${Buffer.byteLength(body)}\nContent-Type: text/event-json\n\n${body}`)
+    send({ 'Event-Name': 'HEARTBEAT', 'Core-UUID': core() })
   }, HEARTBEAT_MS)
 
   const subscribe = (words: readonly string[], format: string): void => {
@@ -48,9 +54,23 @@ function converse(
     reply(`+OK event listener enabled ${format}`)
     client.begin()
   }
+  const send = (event: Readonly<Record<string, string>>): void => {
+    const body = JSON.stringify(event)
+    client.write(`Content-Length: ${Buffer.byteLength(body)}\nContent-Type: text/event-json\n\n${body}`)
+  }
+  const runJob = (block: string): void => {
+    const [line = '', ...headers] = block.split(/\r?\n/)
+    const id = /^Job-UUID: (\S+)/i.exec(headers.find((header) => /^Job-UUID:/i.test(header)) ?? '')?.[1]
+    const job = id ?? crypto.randomUUID()
+    const said = eslAnswerOf(shown(), line.replace(/^bgapi\s+/, '').trim()) ?? '-ERR no reply\n'
+    reply(`+OK Job-UUID: ${job}`)
+    if (wanted.has('BACKGROUND_JOB') || wanted.has('ALL'))
+      send({ 'Event-Name': 'BACKGROUND_JOB', 'Job-UUID': job, _body: said })
+  }
   const answer = (line: string): void => {
     const [command = '', ...words] = line.trim().split(/\s+/)
-    if (command === 'auth' || command === 'userauth') reply('+OK accepted')
+    if (command === 'bgapi') runJob(line)
+    else if (command === 'auth' || command === 'userauth') reply('+OK accepted')
     else if (command === 'event' || command === 'events') subscribe(words.slice(1), words[0] ?? 'plain')
     else if (line.startsWith('api show channels')) respond(up.channels())
     else if (line.startsWith('api show calls')) respond(up.calls())

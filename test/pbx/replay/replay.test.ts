@@ -102,6 +102,36 @@ describe('a replayed PBX', () => {
     await until('both were told', () => one.status().state === 'up' && two.status().state === 'up')
   })
 
+  test.each([
+    [
+      'f-outbound-answered.ami',
+      amiUrl,
+      ['trunks: PJSIP/trunk (dialled by the dialplan with a number)', 'phones: PJSIP/101 (member of a queue)'],
+    ],
+    [
+      'q-voicemail.ami',
+      amiUrl,
+      ['phones: PJSIP/101 (member of a queue)', 'undecided: PJSIP/trunk: calls will show, or name it in trunks='],
+    ],
+    [
+      'outbound-answered.esl',
+      eslUrl,
+      ['trunks: trunk (registration with a provider, or a gateway)', 'phones: 1001 (user of the directory)'],
+    ],
+    ['in-short-116117.esl', eslUrl, ['phones: 1002 (user of the directory)']],
+  ])('check of %s lists its trunks and phones', async (name, url, lines) => {
+    const replay = kept(startReplay({ files: [fixture(name)], speed: FAST }))
+    const texts = (await checkPbx(source(url(replay.port)), 0)).map(({ text }) => text)
+    for (const line of lines) expect(texts.filter((text) => text.startsWith(line))).toHaveLength(1)
+  })
+
+  test('what a recording does not show, it refuses as a user without the right would be', async () => {
+    const replay = kept(startReplay({ files: [fixture('k5-blind-transfer-call-class-only.ami')], speed: FAST }))
+    const findings = await checkPbx(source(amiUrl(replay.port)), 0)
+    const text = findings.map((finding) => finding.text).find((one) => one.startsWith('it does not say'))
+    expect(text).toMatch(/the extensions.*the mailboxes.*ShowDialPlan\): add write = reporting$/)
+  })
+
   test('check says what a PBX shows', async () => {
     const replay = kept(startReplay({ files: [fixture('a4-timestampevents.ami')], speed: FAST }))
     const findings = await checkPbx(source(amiUrl(replay.port)), 50)

@@ -1,0 +1,48 @@
+import { bareName, type EndpointKind, type Reason } from './endpoint-classifier.ts'
+import type { KnownEndpoint } from './endpoints.ts'
+
+/** Where an endpoint is named that is undecided, or taken for what it is not. */
+export const SETTING = 'name it in trunks= or extensions= of the PBX URL'
+
+/** Why an endpoint is taken for what it is. */
+const WHY: Readonly<Record<Reason, string>> = {
+  setting: 'named in the PBX URL',
+  registers: 'registration with a provider, or a gateway',
+  hint: 'hint',
+  mailbox: 'mailbox',
+  seat: 'member of a queue',
+  directory: 'user of the directory',
+  registration: 'registered',
+  dialplan_number: 'dialled by the dialplan with a number',
+  call_number: 'dialled with a number',
+  login: 'logged in for a call',
+  context: 'name of the context',
+  dialplan_alone: 'dialled by the dialplan without a number',
+  context_shared: 'who else uses the context',
+  call_alone: 'dialled without a number',
+  numeric_name: 'the name is a number',
+  none: 'nothing tells',
+}
+
+/** A PBX may have thousands of phones. */
+const MAX_SHOWN = 100
+
+/** Returns the endpoints of a kind in one line, `null` if there are none: by why they are taken for it, at most 100 of them. */
+export function lineOf(endpoints: readonly KnownEndpoint[], kind: EndpointKind | null): string | null {
+  const all = endpoints.filter((endpoint) => endpoint.kind === kind)
+  if (all.length === 0) return null
+  const groups = Map.groupBy(all.slice(0, MAX_SHOWN), ({ reason }) => reason)
+  const text = [...groups].map(
+    ([reason, some]) => `${some.map(labelOf).join(', ')}${kind === null ? '' : ` (${WHY[reason]})`}`,
+  )
+  const more = all.length > MAX_SHOWN ? `; and ${all.length - MAX_SHOWN} more` : ''
+  return `${TITLES[kind ?? 'undecided']}: ${text.join('; ')}${more}`
+}
+
+const TITLES = { trunk: 'trunks', extension: 'phones', undecided: 'undecided' } as const
+
+/** `PJSIP/101 Anna Bell`, `PJSIP/anna 201 Anna Bell`. */
+function labelOf({ name, number, display }: KnownEndpoint): string {
+  const own = number === null || number === bareName(name) ? [] : [number]
+  return [name, ...own, ...(display === null ? [] : [display])].join(' ')
+}
