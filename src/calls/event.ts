@@ -1,3 +1,4 @@
+import type { TSchema } from '@sinclair/typebox'
 import { t } from 'elysia'
 import {
   CALL_RESULTS,
@@ -8,6 +9,7 @@ import {
   STAGE_KINDS,
   STAGE_RESULTS,
 } from '../lib/call-enums.ts'
+import type { EventKind } from '../lib/event-kinds.ts'
 
 /**
  * The bodies of the eight call events, as receivers get them. Keys never disappear: what is unknown is `null`, lists may be
@@ -140,9 +142,9 @@ export const BODIES = {
   call_attended_transferred: body('call_attended_transferred', { transfer: Transfer }),
   call_ended: body('call_ended', { stages: t.Array(Stage) }),
   call_saved: body('call_saved', { stages: t.Array(Stage), recordings: t.Array(Recording) }),
-} as const
+} as const satisfies Readonly<Record<EventKind, TSchema>>
 
-export type EventName = keyof typeof BODIES
+export type EventName = EventKind
 export type EventBody = (typeof BODIES)[EventName]['static']
 
 /** What `GET /call/{id}` shows, and what is kept of a saved call. */

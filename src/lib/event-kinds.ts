@@ -1,42 +1,53 @@
 /**
- * The kinds of call event, and the switch of a webhook that each obeys. The one list from which the bodies' schemas, the columns of the
- * switches, the command line, the page and the documents derive.
+ * The switches of a webhook, in the order of the contract, each with when its events occur. With EVENT_KINDS the one list from which
+ * schemas, columns, the command line, the page and the API's document derive.
  */
-export const EVENT_KINDS = {
-  call_started: 'call_started',
-  dial_started: 'dial_started',
-  dial_answered: 'dial_answered',
-  dial_ended: 'dial_ended',
-  call_blind_transferred: 'call_transferred',
-  call_attended_transferred: 'call_transferred',
-  call_ended: 'call_ended',
-  call_saved: 'call_saved',
+export const EVENT_SWITCHES = {
+  call_started: 'An incoming, outgoing or internal call started',
+  call_ended: 'Everybody has left the call',
+  dial_started: 'A phone or an outside number starts ringing',
+  dial_answered: 'It was picked up',
+  dial_ended: 'It stopped ringing, or that party left the call',
+  call_transferred: 'The call was transferred, blind or attended',
+  call_saved: 'The record of the call is complete, with its recordings',
 } as const
 
+export type EventSwitch = keyof typeof EVENT_SWITCHES
+
+type Kind = {
+  /** The switch of a webhook that it obeys. */
+  readonly obeys: EventSwitch
+  /** What happened, for people. */
+  readonly summary: string
+}
+
+/** The kinds of call event, in the order in which a call emits them. Their bodies are in calls/event.ts. */
+export const EVENT_KINDS = {
+  call_started: { obeys: 'call_started', summary: 'A call began' },
+  dial_started: { obeys: 'dial_started', summary: 'A phone or an outside number starts ringing' },
+  dial_answered: { obeys: 'dial_answered', summary: 'A phone or an outside number was picked up' },
+  dial_ended: { obeys: 'dial_ended', summary: 'A stage ended: it stopped ringing, or its party left the call' },
+  call_blind_transferred: { obeys: 'call_transferred', summary: 'The call was transferred without a consultation' },
+  call_attended_transferred: { obeys: 'call_transferred', summary: 'The call was transferred after a consultation' },
+  call_ended: { obeys: 'call_ended', summary: 'Everybody has left the call' },
+  call_saved: { obeys: 'call_saved', summary: 'The record of the call is complete, with its recordings' },
+} as const satisfies Readonly<Record<string, Kind>>
+
 export type EventKind = keyof typeof EVENT_KINDS
-export type EventSwitch = (typeof EVENT_KINDS)[EventKind]
 
 /** The names of the kinds, in the order in which a call emits them. */
 // Object.keys forgets which keys there are.
 export const EVENT_NAMES = Object.keys(EVENT_KINDS) as unknown as readonly [EventKind, ...EventKind[]]
 
-/** The switches of a webhook, in the order of the contract. */
-export const EVENT_SWITCHES = [
-  'call_started',
-  'call_ended',
-  'dial_started',
-  'dial_answered',
-  'dial_ended',
-  'call_transferred',
-  'call_saved',
-] as const satisfies readonly EventSwitch[]
+/** The names of the switches, in the order of the contract. */
+export const SWITCH_NAMES = Object.keys(EVENT_SWITCHES) as unknown as readonly [EventSwitch, ...EventSwitch[]]
 
 type Switches<Value> = { [name in EventSwitch]: Value }
 
 /** Makes something for each switch, in the order of the contract. */
 export const forSwitches = <Value>(make: (name: EventSwitch) => Value): Switches<Value> =>
   // fromEntries forgets which keys there are: these are all of them.
-  Object.fromEntries(EVENT_SWITCHES.map((name) => [name, make(name)])) as Switches<Value>
+  Object.fromEntries(SWITCH_NAMES.map((name) => [name, make(name)])) as Switches<Value>
 
 /** Returns the switches of a row or webhook, and nothing else of it. */
 export const switchesOf = <Value>(all: Switches<Value>): Switches<Value> => forSwitches((name) => all[name])

@@ -2,6 +2,7 @@ import type { TSchema } from 'elysia'
 import { BODIES, Call, CallRecord, Hangup, Party, Recording, Stage, Transfer } from '../calls/event.ts'
 import { Failure } from '../http/envelope.ts'
 import { asMeant } from '../http/query.ts'
+import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
 import { EXAMPLES } from './examples.ts'
 
 /** What Elysia knows of a route, as far as the document needs it. */
@@ -61,7 +62,7 @@ export function openApiDocument(routes: readonly DocumentedRoute[], version: str
     },
     servers: [{ url: '/' }],
     paths,
-    webhooks: Object.fromEntries(Object.entries(BODIES).map(([name, schema]) => [name, webhook(name, schema)])),
+    webhooks: Object.fromEntries(EVENT_NAMES.map((name) => [name, webhook(name, BODIES[name])])),
     components: {
       schemas: Object.fromEntries(Object.entries(NAMED).map(([name, schema]) => [name, plain(schema, true)])),
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'The token of POST /auth/login' } },
@@ -98,11 +99,11 @@ function operation({ method, hooks }: DocumentedRoute, path: string): Json {
   }
 }
 
-function webhook(name: string, schema: TSchema): Json {
+function webhook(name: EventKind, schema: TSchema): Json {
   return {
     post: {
       operationId: name,
-      summary: `What is sent for ${name}`,
+      summary: EVENT_KINDS[name].summary,
       tags: ['Call events'],
       parameters: ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((header) =>
         parameter('header', header, { type: 'string' }, true),

@@ -1,9 +1,9 @@
-import { EVENT_SWITCHES } from '../lib/event-kinds.ts'
+import { SWITCH_NAMES } from '../lib/event-kinds.ts'
 import type { WebhookEntry } from './records.ts'
 
 /** Returns the list's entity tag (RFC 9110, 8.8.3), strong: the same list has the same one, in whatever order its fields came. */
 export function etagOf(list: readonly WebhookEntry[]): string {
-  const content = list.map((webhook) => [webhook.url, ...EVENT_SWITCHES.map((name) => webhook[name])])
+  const content = list.map((webhook) => [webhook.url, ...SWITCH_NAMES.map((name) => webhook[name])])
   return `"${new Bun.CryptoHasher('sha256').update(JSON.stringify(content)).digest('base64url').slice(0, 22)}"`
 }
 

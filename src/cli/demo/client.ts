@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type as t } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { forSwitches } from '../../lib/event-kinds.ts'
 import type { Webhook } from '../../webhooks/model.ts'
 
 const Token = t.Object({ access_token: t.String() })
@@ -15,16 +16,7 @@ export async function configureWebhook(base: string, { email, password, webhook 
   return secrets[0]?.secret ?? ''
 }
 
-const everyEvent = (url: string): Webhook => ({
-  url,
-  call_started: true,
-  call_ended: true,
-  dial_started: true,
-  dial_answered: true,
-  dial_ended: true,
-  call_transferred: true,
-  call_saved: true,
-})
+const everyEvent = (url: string): Webhook => ({ url, ...forSwitches(() => true) })
 
 type Ask = { readonly token?: string; readonly body?: unknown }
 

@@ -11,7 +11,7 @@ export const IS_ERASED = `(body LIKE '{"erased":%')`
 function subscribedIds(tx: Tx, accountId: number, kind: EventKind): number[] {
   return prepared<{ id: number }, [number]>(
     tx,
-    `SELECT id FROM webhooks WHERE account_id = ? AND position IS NOT NULL AND ${EVENT_KINDS[kind]} = 1 ORDER BY position`,
+    `SELECT id FROM webhooks WHERE account_id = ? AND position IS NOT NULL AND ${EVENT_KINDS[kind].obeys} = 1 ORDER BY position`,
   )
     .all(accountId)
     .map(({ id }) => id)

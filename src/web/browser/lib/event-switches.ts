@@ -1,36 +1,21 @@
-import type { Webhook } from './resources.ts'
+import { EVENT_KINDS, EVENT_SWITCHES, type EventSwitch } from '../../../lib/event-kinds.ts'
 
-export type Switch = Exclude<keyof Webhook, 'url'>
+export type Switch = EventSwitch
 
 type SwitchText = {
   readonly name: Switch
   /** The two lines of a column's head; together they are the event's name. */
-  readonly group: 'call' | 'dial'
+  readonly group: string
   readonly verb: string
   /** When the event occurs, for a tooltip. */
   readonly meaning: string
 }
 
-/** The seven switches of a webhook, in the order in which the page shows them. */
-export const EVENT_SWITCHES: readonly SwitchText[] = [
-  { name: 'call_started', group: 'call', verb: 'started', meaning: 'An incoming, outgoing or internal call started' },
-  { name: 'dial_started', group: 'dial', verb: 'started', meaning: 'A phone or an outside number starts ringing' },
-  { name: 'dial_answered', group: 'dial', verb: 'answered', meaning: 'It was picked up' },
-  { name: 'dial_ended', group: 'dial', verb: 'ended', meaning: 'It stopped ringing, or that party left the call' },
-  {
-    name: 'call_transferred',
-    group: 'call',
-    verb: 'transferred',
-    meaning: 'The call was transferred, blind or attended',
-  },
-  { name: 'call_ended', group: 'call', verb: 'ended', meaning: 'Everybody has left the call' },
-  {
-    name: 'call_saved',
-    group: 'call',
-    verb: 'saved',
-    meaning: 'The record of the call is complete, with its recordings',
-  },
-]
+/** The names of the switches, in the order in which a call emits their events: so the page shows them. */
+export const SWITCHES: readonly Switch[] = [...new Set(Object.values(EVENT_KINDS).map(({ obeys }) => obeys))]
 
-/** The names of the switches alone. */
-export const SWITCHES: readonly Switch[] = EVENT_SWITCHES.map(({ name }) => name)
+/** The switches of a webhook with their texts. */
+export const SWITCH_TEXTS: readonly SwitchText[] = SWITCHES.map((name) => {
+  const [group = '', ...verb] = name.split('_')
+  return { name, group, verb: verb.join(' '), meaning: EVENT_SWITCHES[name] }
+})

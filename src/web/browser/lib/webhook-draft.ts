@@ -1,3 +1,4 @@
+import { forSwitches } from '../../../lib/event-kinds.ts'
 import type { FieldError } from '../../../lib/fault.ts'
 import type { Switch } from './event-switches.ts'
 import type { Webhook } from './resources.ts'
@@ -22,16 +23,7 @@ export type Draft = {
   readonly nextKey: number
 }
 
-const NEW_WEBHOOK: Webhook = {
-  url: '',
-  call_started: true,
-  call_ended: true,
-  call_saved: true,
-  dial_started: true,
-  dial_answered: true,
-  dial_ended: true,
-  call_transferred: true,
-}
+const NEW_WEBHOOK: Webhook = { url: '', ...forSwitches(() => true) }
 
 /** Starts a draft from the server's list, without changes. */
 export function newDraft(list: readonly Webhook[], etag: string | null): Draft {

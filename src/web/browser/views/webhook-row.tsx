@@ -1,6 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Icon } from '../components/icon.tsx'
-import { EVENT_SWITCHES } from '../lib/event-switches.ts'
+import { SWITCH_TEXTS } from '../lib/event-switches.ts'
 import { humanize } from '../lib/format.ts'
 import type { Webhook, WebhookHealth } from '../lib/resources.ts'
 import { type DraftRow, isSwitchChanged } from '../lib/webhook-draft.ts'
@@ -12,7 +12,7 @@ export function WebhookTableHead() {
   return (
     <div class="webhook-head" aria-hidden="true">
       <span>URL</span>
-      {EVENT_SWITCHES.map(({ name, group, verb, meaning }) => (
+      {SWITCH_TEXTS.map(({ name, group, verb, meaning }) => (
         <span key={name} title={meaning}>
           <small>{group}</small>
           {verb}
@@ -59,7 +59,7 @@ export function WebhookRow({ row, health, error, copies, onEdit, onRemove, onOpe
       </div>
       <fieldset class="switches" disabled={removed}>
         <legend class="visually-hidden">Events for {name}</legend>
-        {EVENT_SWITCHES.map((event) => (
+        {SWITCH_TEXTS.map((event) => (
           <label
             key={event.name}
             class={isSwitchChanged(row, event.name) ? 'switch changed' : 'switch'}
