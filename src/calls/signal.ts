@@ -70,6 +70,8 @@ export type ChannelSignal =
       readonly dest: string
       readonly endpoint: Endpoint
       readonly shown: string | null
+      /** Where in the dialplan it is dialled from, where the PBX tells it with the dial. */
+      readonly place?: string | null
       /** A conference calls it in: nobody called, and who is called is no caller either. */
       readonly forRoom?: boolean
     }
@@ -116,6 +118,8 @@ export type ChannelSignal =
       readonly target: string | null
       /** A three-way call: who brought the others together stays in it. */
       readonly stays?: boolean
+      /** The target was reached through a virtual channel, which goes with the transferer. */
+      readonly through?: boolean
     }
   /** The channel was parked: in which place, by whom (`null`: by itself), and what would have been dialled to transfer it there. */
   | {

@@ -183,7 +183,7 @@ function dialed(state: TrackerState, signal: At & Extract<ChannelSignal, { kind:
   }
 }
 
-/** The channel is elsewhere in the dialplan; a group that it rings without a name is named after the place. */
+/** The channel is elsewhere in the dialplan; a group that it rings right now is named after the place. */
 function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   const place = destination(dialled)
   if (place === null) return
@@ -193,7 +193,7 @@ function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   if (call === undefined) return
   goElsewhere(call, channel.id)
   for (const stage of call.stages) {
-    if (stage.kind === 'group' && stage.dialler === channel.id && !stage.ended) stage.target ??= place
+    if (stage.kind === 'group' && stage.dialler === channel.id && !stage.ended) stage.target = place
   }
   // Who called whom is what was said first: later places are the dialplan's.
   if (isFirst && !call.told && call.root === channel.id) beginDirection(call, channel)
@@ -208,6 +208,7 @@ function bridged(
   enterBridge(state, channel, signal.bridge)
   channel.room = signal.room
   channel.waiting = signal.waiting
+  if (!signal.waiting) unpark(state, channel)
   if (signal.room) enterRoom(state, signal, channel, signal.bridge)
   const others = heardBy(state, channel)
   if (others.length > 0) answerByBridge(channel, signal.atUs)

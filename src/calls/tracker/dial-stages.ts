@@ -95,7 +95,8 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
       (other.kind === 'user' || other.kind === 'external') &&
       other.source === party.id &&
       !other.answered &&
-      legsRinging(state, other),
+      legsRinging(state, other) &&
+      isSamePlace(outermost(state, other), outermost(state, stage)),
   )
   if (siblings.length === 0) return
   const groups = siblings.map((sibling) => stageOf(call, sibling.parentId))
@@ -106,33 +107,44 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
 
 /** A group is named after the place in the dialplan that rings all of its members, however many virtual halves are before it. */
 function addGroup(state: TrackerState, call: Call, party: Channel, members: readonly Stage[]): Stage {
-  const [first = [], ...others] = members.map(({ legs }) => diallersOf(state, channelOf(state, legs[0] ?? null)))
-  const dialler = channelOf(state, first.find((id) => others.every((ids) => ids.includes(id))) ?? null) ?? party
+  const [first = [], ...others] = members.map((member) => diallersOf(state, member))
+  const common = first.find((one) => others.every((chain) => chain.some((other) => isSamePlace(one, other))))
+  const dialler = channelOf(state, common?.id ?? null) ?? party
+  const place = common?.place ?? null
   const group = addStage(state, call, {
     kind: 'group',
-    target: destination(dialler.dialled) ?? destination(party.dialled) ?? call.to.number,
+    target: place ?? destination(dialler.dialled) ?? destination(party.dialled) ?? call.to.number,
     source: party.id,
     name: null,
     startedUs: members[0]?.startedUs ?? null,
   })
-  group.dialler = dialler.id
+  // What was told with the dial is not told anew with the dialler's way through the dialplan.
+  group.dialler = place === null ? dialler.id : null
   return group
 }
 
 const MAX_NESTING = 16
 
-/** The channels that dialled a leg, from the nearest to the party that all of it is for. */
-function diallersOf(state: TrackerState, leg: Channel | undefined): string[] {
-  const ids: string[] = []
-  let channel = leg
-  while (channel !== undefined && ids.length < MAX_NESTING) {
+/** A channel that dialled, and where in the dialplan it did, if that was told. */
+type Dialler = { readonly id: string; readonly place: string | null }
+
+const isSamePlace = (one: Dialler | undefined, other: Dialler | undefined): boolean =>
+  one?.id === other?.id && (one?.place == null || other?.place == null || one.place === other.place)
+
+/** The channels that dialled a stage, from the nearest to the party that all of it is for. */
+function diallersOf(state: TrackerState, stage: Stage): Dialler[] {
+  const diallers: Dialler[] = []
+  let channel = channelOf(state, stage.legs[0] ?? null)
+  while (channel !== undefined && diallers.length < MAX_NESTING) {
     const source = channelOf(state, channel.dial?.source ?? null)
-    if (source === undefined) return ids
-    ids.push(source.id)
+    if (source === undefined) return diallers
+    diallers.push({ id: source.id, place: channel.dial?.place ?? null })
     channel = isVirtual(source) ? channelOf(state, source.pair) : undefined
   }
-  return ids
+  return diallers
 }
+
+const outermost = (state: TrackerState, stage: Stage): Dialler | undefined => diallersOf(state, stage).at(-1)
 
 /** The queue in which this party still waits: who is dialled now is dialled by it. */
 export function openQueue(call: Call, party: Channel): Stage | undefined {

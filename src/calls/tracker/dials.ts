@@ -3,7 +3,7 @@ import type { At, ChannelSignal, Endpoint } from '../signal.ts'
 import { callByLinkedId, callOf, channelOf, heardBy, place, touch } from './calls.ts'
 import { consultation } from './consultations.ts'
 import { addStage, assignStage, openQueue } from './dial-stages.ts'
-import { beginClickToCall, callIntoRoom, settleDirection } from './direction.ts'
+import { beginClickToCall, callIntoRoom, destination, settleDirection } from './direction.ts'
 import { newDial } from './new-state.ts'
 import { originOf, partyFor } from './origin.ts'
 import { recall } from './recall.ts'
@@ -21,14 +21,16 @@ export const CONSULTATION_SETTLE_US = 60_000
 export function beginDial(
   state: TrackerState,
   at: At,
-  told: Pick<Extract<ChannelSignal, { kind: 'dial' }>, 'source' | 'endpoint' | 'shown' | 'forRoom'>,
+  told: Pick<Extract<ChannelSignal, { kind: 'dial' }>, 'source' | 'endpoint' | 'shown' | 'place' | 'forRoom'>,
   dest: Channel,
 ): void {
   if (dest.dial !== null && dest.dial.beganUs !== null) return
   const { source, endpoint, shown } = told
   if (endpoint.kind !== 'virtual') dest.endpoint = { ...endpoint, name: endpoint.name ?? dest.endpoint.name }
   dest.shown = shown
-  dest.dial = { ...newDial(source, at.atUs, at.arrivedUs), forRoom: told.forRoom === true }
+  dest.dial = newDial(source, at.atUs, at.arrivedUs)
+  dest.dial.place = destination(told.place ?? null)
+  dest.dial.forRoom = told.forRoom === true
   const call = callOf(state, dest) ?? callOf(state, channelOf(state, source))
   if (call !== undefined && dest.callId === null) place(state, dest, call)
   touch(state, call)

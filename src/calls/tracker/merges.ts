@@ -11,10 +11,13 @@ import { callView, keptRecordings, stagesView } from './view.ts'
 /** Receivers know of `from`, and learn of its merging from the transfer itself. */
 export const endsInside = (from: Call, into: Call): boolean => from.told && from.account === into.account
 
-/** An attended transfer, which names both calls, makes them one: nothing more is emitted of `from`. */
-export function mergeTransferred(state: TrackerState, from: Call, into: Call): void {
+/**
+ * An attended transfer, which names both calls, makes them one: nothing more is emitted of `from`. Where the target was reached `through`
+ * a virtual channel, the group behind it is over.
+ */
+export function mergeTransferred(state: TrackerState, from: Call, into: Call, through: boolean): void {
   if (isOver(from) || isOver(into)) return
-  const over = closeGroups(state, from)
+  const over = through ? closeGroups(state, from) : []
   state.merged.push({ account: from.account, record: mergedRecord(state, from, into) })
   if (over.length > 0) state.parting.push({ call: from, stages: over })
   moveInto(state, from, into)
@@ -22,24 +25,16 @@ export function mergeTransferred(state: TrackerState, from: Call, into: Call): v
   state.dirty.delete(from.id)
 }
 
-/**
- * Closes the groups of a call in which somebody answered, where virtual channels that the transferer dialled stand for the members: they
- * end with the transferer's part, and the member who answered goes on as himself.
- */
+/** Closes the groups of a call in which somebody answered: the member who did goes on as himself. */
 function closeGroups(state: TrackerState, from: Call): Stage[] {
-  const isThrough = (member: Stage): boolean =>
-    member.legs.some((id) => {
-      const source = channelOf(state, channelOf(state, id)?.dial?.source ?? null)
-      return source !== undefined && isVirtual(source)
-    })
   const over = from.stages.filter((group) => {
     if (group.kind !== 'group' || group.ended) return false
     const members = from.stages.filter((stage) => stage.parentId === group.id)
-    return members.some((one) => one.answered && isThrough(one)) && members.every((one) => one.answered || one.ended)
+    return members.some((one) => one.answered) && members.every((one) => one.answered || one.ended)
   })
   for (const group of over) {
     const members = from.stages.filter((stage) => stage.parentId === group.id)
-    closeGroup(group, members, state.atUs)
+    closeGroup(state, group, members, state.atUs)
     for (const member of members) if (!member.ended) member.parentId = null
   }
   return over

@@ -86,6 +86,7 @@ export function newChannel(id: string, endpoint: Endpoint): Channel {
 export function newDial(source: string | null, beganUs: number | null, beganArrivedUs: number): Dial {
   return {
     source,
+    place: null,
     forRoom: false,
     beganUs,
     beganArrivedUs,

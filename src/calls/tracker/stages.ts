@@ -23,6 +23,8 @@ const EXPLANATION_US = 300_000
 const HANGUP_US = 100_000
 /** How long a call that began with its outside party waits, once that answered, for the agent who is rung for it. */
 const AGENT_SETTLE_US = 10_000_000
+/** How long a phone whose call was answered elsewhere waits for who answered to be told: a busy PBX connects the caller late. */
+const WINNER_US = 5_000_000
 /** How long a queue that the caller left waits to hear why. */
 const QUEUE_SETTLE_US = 1_000_000
 
@@ -131,7 +133,7 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   // The hang-up says more than the end of the dial does: wait for it.
   if (arrivedUs === 0 && waitedUs < HANGUP_US) return
   const result = explain(state, call, stage, legs)
-  if (result === null && waitedUs < EXPLANATION_US) return
+  if (result === null && waitedUs < (isWinnerDue(state, call, stage, legs) ? WINNER_US : EXPLANATION_US)) return
   stage.forwardedTo =
     legs.map((leg) => leg.dial?.forwardedTo ?? leg.end?.forwardedTo ?? null).find((to) => to !== null) ?? null
   close(stage, endedUs, result ?? unexplained(state, stage))
@@ -145,11 +147,16 @@ function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, leg: Chan
   stage.holdUs ??= state.nowUs
   const others = channelsOf(state, call).filter((one) => isUp(one) && !isVirtual(one) && one.id !== leg.id)
   if (others.length === 0) return false
-  const told = call.transfers.length > 0 || call.transferCount > 0
+  // One that was before it answered is none of its.
+  const told = call.transferred.some((one) => one.atUs >= (stage.answeredUs ?? 0))
   const asking = consultationsOf(state, leg.id).some((other) => !other.ended && other.endDueUs === null)
   if (asking) return true
   return !told && state.nowUs - stage.holdUs < EXPLANATION_US
 }
+
+/** A party that answered is out of the call, and whether it sent the other party away is yet to be told. */
+export const mayHaveSent = (state: TrackerState, stage: Stage): boolean =>
+  stage.answered && !stage.ended && stage.holdUs !== null && state.nowUs - stage.holdUs < EXPLANATION_US
 
 function close(stage: Stage, atUs: number | null, result: StageResult): void {
   stage.ended = true
@@ -165,7 +172,7 @@ function explain(state: TrackerState, call: Call, stage: Stage, legs: readonly C
   const results = legs.map((leg) => legResult(state, leg))
   if (results.includes('forwarded')) return 'forwarded'
   const firm = results.find((result) => result !== 'cancelled' && result !== 'answered_elsewhere' && result !== null)
-  const isElsewhere = call.stages.some((other) => other.id !== stage.id && answeredMeanwhile(other, stage, legs))
+  const isElsewhere = call.stages.some((other) => other.id !== stage.id && answeredMeanwhile(state, other, stage, legs))
   // That somebody else answered is said of a phone also where a dialplan asks for it, so that it shows no missed call.
   if (isElsewhere && (firm === undefined || results.includes('answered_elsewhere'))) return 'answered_elsewhere'
   if (firm !== undefined) return firm
@@ -174,6 +181,15 @@ function explain(state: TrackerState, call: Call, stage: Stage, legs: readonly C
   // Whether it was the caller that hung up may be told a moment after the hang-up.
   return caller === undefined || caller.hungUpItself ? 'cancelled' : null
 }
+
+/** The PBX says that somebody else has answered, and one whom the same caller rings is up: that it is he is yet to be told. */
+function isWinnerDue(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): boolean {
+  if (!legs.some((leg) => legResult(state, leg) === 'answered_elsewhere')) return false
+  const rivals = call.stages.filter((other) => other.source === stage.source && !other.answered && !other.ended)
+  return rivals.some((other) => other.legs.some((id) => isAnswering(channelOf(state, id))))
+}
+
+const isAnswering = (leg: Channel | undefined): boolean => leg !== undefined && isUp(leg) && leg.upUs !== null
 
 /** The caller has left the queue that rings this stage, and goes on elsewhere. */
 function isAbandoned(state: TrackerState, call: Call, stage: Stage): boolean {
@@ -189,13 +205,17 @@ function unexplained(state: TrackerState, stage: Stage): StageResult {
   const result = legs.map((leg) => leg.dial?.result ?? leg.end?.result).find((one) => one !== undefined && one !== null)
   const isWithdrawn = result === undefined || result === 'cancelled' || result === 'answered_elsewhere'
   if (!isWithdrawn) return result
-  return caller !== undefined && !isUp(caller) && !caller.hungUpItself ? 'other' : 'cancelled'
+  if (caller === undefined || isUp(caller) || caller.hungUpItself) return 'cancelled'
+  // The PBX allowed for no more time: it rang until it was given up.
+  return caller.end?.result === 'no_answer' && !caller.end.withdrawn ? 'no_answer' : 'other'
 }
 
 /** Whether the same caller was answered by another party while this one rang. Who had answered before, or is dialled later, is none. */
-function answeredMeanwhile(other: Stage, stage: Stage, legs: readonly Channel[]): boolean {
+function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stage, legs: readonly Channel[]): boolean {
   if (!other.answered || other.source !== stage.source) return false
-  const answeredUs = other.answeredUs ?? 0
+  // Its phone was up before the caller was connected to it.
+  const upsUs = other.legs.map((id) => channelOf(state, id)?.upUs ?? Number.POSITIVE_INFINITY)
+  const answeredUs = Math.min(other.answeredUs ?? 0, ...upsUs)
   const beganUs = stage.startedUs ?? 0
   const overUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
   if (other.endedUs !== null && other.endedUs <= beganUs) return false
@@ -206,6 +226,7 @@ function legResult(state: TrackerState, leg: Channel): StageResult | null {
   const ended = leg.end?.result ?? null
   const told = leg.dial?.result ?? null
   if (told === 'forwarded' || ended === 'answered_elsewhere') return told === 'forwarded' ? told : ended
+  if (told === null && ended === 'no_answer' && leg.end?.withdrawn !== true) return innerNoAnswer(state, leg)
   if (told === null) return leg.end?.withdrawn === true ? (outerResult(state, leg) ?? 'cancelled') : ended
   // "Nobody answered" is what the PBX says of anything that was no answer: the cause of the hang-up knows better.
   if ((told === 'no_answer' || told === 'other') && ended !== null && SAYS_MORE.has(ended)) return ended
@@ -214,35 +235,50 @@ function legResult(state: TrackerState, leg: Channel): StageResult | null {
   return told
 }
 
+/** "Nobody answered" is said of the phone behind virtual halves also when these are taken down at that moment, since another answered. */
+function innerNoAnswer(state: TrackerState, leg: Channel): StageResult | null {
+  const one = outerHalf(state, leg)
+  if (one === undefined) return 'no_answer'
+  const isSoon = state.nowUs - (leg.goneArrivedUs ?? 0) < HANGUP_US
+  if (isUp(one)) return isSoon ? null : 'no_answer'
+  const isSameMoment = Math.abs((one.goneUs ?? 0) - (leg.goneUs ?? 0)) < EXPLANATION_US
+  return isSameMoment && one.end?.result === 'answered_elsewhere' ? 'answered_elsewhere' : 'no_answer'
+}
+
 const SAYS_MORE: ReadonlySet<StageResult> = new Set(['busy', 'rejected', 'unavailable', 'congestion'])
 
 /** What a dial around this one says: the phone behind virtual halves is only ever cancelled. */
 function outerResult(state: TrackerState, leg: Channel): StageResult | null {
-  const source = channelOf(state, leg.dial?.source ?? null)
-  if (source === undefined || !isVirtual(source)) return null
-  const one = channelOf(state, source.pair)
+  const one = outerHalf(state, leg)
   if (one === undefined) return null
   const result = one.dial?.result ?? one.end?.result ?? null
   return result === 'cancelled' || result === 'other' || one.dial?.answeredUs !== null ? null : result
+}
+
+/** The half that was dialled, of the virtual pair whose other half dialled this leg. */
+function outerHalf(state: TrackerState, leg: Channel): Channel | undefined {
+  const source = channelOf(state, leg.dial?.source ?? null)
+  return source === undefined || !isVirtual(source) ? undefined : channelOf(state, source.pair)
 }
 
 function membersOf(call: Call, id: string): Stage[] {
   return call.stages.filter((stage) => stage.parentId === id)
 }
 
-function updateGroup(_state: TrackerState, call: Call, group: Stage): void {
+function updateGroup(state: TrackerState, call: Call, group: Stage): void {
   const members = membersOf(call, group.id)
   if (members.length === 0 || !members.every((member) => member.ended)) return
   const endedUs = members.reduce((last, member) => Math.max(last, member.endedUs ?? 0), 0)
-  closeGroup(group, members, endedUs === 0 ? null : endedUs)
+  closeGroup(state, group, members, endedUs === 0 ? null : endedUs)
 }
 
 /** Ends a group: what happened to its members tells what happened to it. */
-export function closeGroup(group: Stage, members: readonly Stage[], atUs: number | null): void {
+export function closeGroup(state: TrackerState, group: Stage, members: readonly Stage[], atUs: number | null): void {
   const answered = members.find((member) => member.answered)
+  const gaveUp = channelOf(state, group.source)?.hungUpItself !== false
   group.answeredUs = answered?.answeredUs ?? null
   group.rangUs = firstRing(members)
-  close(group, atUs, answered === undefined ? groupResult(members) : 'answered')
+  close(group, atUs, answered === undefined ? groupResult(members, gaveUp) : 'answered')
 }
 
 const firstRing = (members: readonly Stage[]): number | null =>
@@ -251,21 +287,22 @@ const firstRing = (members: readonly Stage[]): number | null =>
     null,
   )
 
-/** The best that happened to a member tells what happened to the group. */
+/** The best that happened to a member tells what happened to the group; if the caller gave up, that. */
 const RANKED: readonly StageResult[] = [
   'answered',
-  'cancelled',
   'answered_elsewhere',
   'no_answer',
   'rejected',
   'busy',
+  'cancelled',
   'forwarded',
   'congestion',
   'unavailable',
   'other',
 ]
 
-function groupResult(members: readonly Stage[]): StageResult {
+function groupResult(members: readonly Stage[], gaveUp: boolean): StageResult {
+  if (gaveUp && members.some((member) => member.result === 'cancelled')) return 'cancelled'
   return RANKED.find((result) => members.some((member) => member.result === result)) ?? 'other'
 }
 

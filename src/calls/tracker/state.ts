@@ -12,6 +12,8 @@ import type { Wakes } from './wakes.ts'
 /** An attempt of the PBX to reach the channel that holds it. */
 export type Dial = {
   source: string | null
+  /** Where in the dialplan it is made; `null` if the PBX does not tell it of each dial. */
+  place: string | null
   /** A conference calls the party in. */
   forRoom: boolean
   beganUs: number | null

@@ -3,7 +3,7 @@ import { rfc3339 } from '../../lib/time.ts'
 import type { CallRecord, EventBody, EventName } from '../event.ts'
 import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './bounds.ts'
 import { channelsOf, forget } from './calls.ts'
-import { closeStages, updateStages } from './stages.ts'
+import { closeStages, mayHaveSent, updateStages } from './stages.ts'
 import type { Call, Stage, Told, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 import { callView, keptRecordings, stagesView, stageView, transferView } from './view.ts'
@@ -87,6 +87,20 @@ function tellLive(state: TrackerState, call: Call, told: Told[]): void {
     call.told = true
   }
   const parties = call.stages.filter((stage) => stage.kind === 'user' || stage.kind === 'external')
+  // Whom a party that is out of the call was sent to comes after its transfer and its end.
+  const isLeaving = parties.some((stage) => mayHaveSent(state, stage))
+  const leavers = parties.filter((stage) => stage.told.answered && stage.ended && !stage.told.ended)
+  const next = parties.filter((stage) => !stage.told.started && leavers.some((one) => isBefore(one, stage)))
+  const others = parties.filter((stage) => !next.includes(stage))
+  tellParties(state, call, told, isLeaving ? others.filter((stage) => stage.told.started || stage.answered) : others)
+  if (!isLeaving && next.length > 0) tellParties(state, call, told, next)
+  forgetOldStages(state, call)
+}
+
+/** A party was out of the call when the other one was dialled. */
+const isBefore = (left: Stage, stage: Stage): boolean => (left.endedUs ?? 0) <= (stage.startedUs ?? 0)
+
+function tellParties(state: TrackerState, call: Call, told: Told[], parties: readonly Stage[]): void {
   for (const stage of parties) {
     if (stage.rang && !stage.told.started && !(stage.answered && stage.rangUs === null && !stage.rang)) {
       stage.told.started = true
@@ -106,19 +120,15 @@ function tellLive(state: TrackerState, call: Call, told: Told[]): void {
     tell(state, call, told, name, transfer.atUs, { transfer: transferView(call, transfer) })
   }
   tellEnded(state, call, told, parties)
-  tellEnded(
-    state,
-    call,
-    told,
-    call.stages.filter((stage) => stage.kind === 'group'),
-  )
-  tellEnded(
-    state,
-    call,
-    told,
-    call.stages.filter((stage) => stage.kind === 'queue'),
-  )
-  forgetOldStages(state, call)
+  for (const kind of ['group', 'queue'] as const) {
+    const isOver = (parent: Stage): boolean => call.stages.every((one) => one.parentId !== parent.id || one.told.ended)
+    tellEnded(
+      state,
+      call,
+      told,
+      call.stages.filter((stage) => stage.kind === kind && isOver(stage)),
+    )
+  }
 }
 
 function tellEnded(state: TrackerState, call: Call, told: Told[], stages: readonly Stage[]): void {

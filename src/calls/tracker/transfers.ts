@@ -95,7 +95,8 @@ export function attendedTransfer(state: TrackerState, at: At, told: Attended): v
   if (told.stays !== true) for (const one of [...transferers, parties.by]) leave(one, at)
   for (const call of [first, ...rest]) handOver(call, transferers, parties)
   for (const call of rest) {
-    if (isTransfer && call === other && endsInside(call, first)) mergeTransferred(state, call, first)
+    if (isTransfer && call === other && endsInside(call, first))
+      mergeTransferred(state, call, first, told.through === true)
     else merge(state, call, first)
   }
   for (const party of [parties.transferee, parties.to]) enter(state, party, at)

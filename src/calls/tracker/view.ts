@@ -122,8 +122,8 @@ export function resultOf(state: TrackerState, call: Call): CallResult {
   if (callerGaveUp(state, call, last)) return 'cancelled'
   if (last === undefined) return call.pbxAnswered ? 'no_answer' : 'failed'
   const result = CALL_RESULT_OF[last.result ?? 'other']
-  // Whom the PBX took out of a queue has not given up.
-  return last.result === 'abandoned' && isEndedByPbx(state, call) ? 'no_answer' : result
+  // Whom the PBX took out of a queue or hung up has not given up.
+  return result === 'cancelled' && isEndedByPbx(state, call) ? 'no_answer' : result
 }
 
 const CALL_RESULT_OF: Readonly<Record<StageResult, CallResult>> = {

@@ -88,13 +88,13 @@ function meeting(one: Leg, two: Leg, through: boolean): ChannelSignal[] {
   const firstPeer = talked(first, second)
   const secondPeer = talked(second, first)
   if (firstPeer !== undefined && secondPeer !== undefined) {
-    return attended([firstPeer, secondPeer], first, second)
+    return attended([firstPeer, secondPeer], first, second, through)
   }
   const waiting = secondPeer === undefined ? first : second
   const fresh = waiting === first ? second : first
   const peer = firstPeer ?? secondPeer
   if (peer !== undefined && fresh.dialler !== null && fresh.dialler !== waiting.id) {
-    return attended([peer, fresh.dialler], waiting, fresh)
+    return attended([peer, fresh.dialler], waiting, fresh, through)
   }
   if (fresh.source !== null || fresh.originated) return []
   return [{ kind: 'joined', id: fresh.id, into: waiting.id, ...(through ? { through } : {}) }]
@@ -107,12 +107,18 @@ function related(one: Leg, two: Leg): boolean {
 }
 
 /** The same legs hand somebody over once, in however many ways and events that is told. */
-function attended(transferers: readonly string[], transferee: Leg, target: Leg | undefined): ChannelSignal[] {
+function attended(
+  transferers: readonly string[],
+  transferee: Leg,
+  target: Leg | undefined,
+  through = false,
+): ChannelSignal[] {
   const by = [...new Set(transferers)]
   const known = [transferee, target].some((leg) => leg !== undefined && by.every((id) => leg.handedOverBy.has(id)))
   for (const leg of [transferee, target]) for (const id of by) leg?.handedOverBy.add(id)
   if (known) return []
-  return [{ kind: 'attended_transfer', transferers: by, transferee: transferee.id, target: target?.id ?? null }]
+  const told = { transferers: by, transferee: transferee.id, target: target?.id ?? null }
+  return [{ kind: 'attended_transfer', ...told, ...(through ? { through } : {}) }]
 }
 
 /** What a leg's variables tell of transfers, in whatever event of it they are seen first. */
@@ -172,9 +178,10 @@ function replaced(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal
   const transferee = context.legs.get(counterpart(context, leg) ?? '')
   if (!isDone || isBlind(event) || transferee === undefined || transferee.id === to) return []
   const asked = everLeg(context, second)
-  const target = partyBehind(context, context.legs.get(to ?? asked?.peer ?? ''))
+  const named = context.legs.get(to ?? asked?.peer ?? '')
+  const target = partyBehind(context, named)
   if (target === undefined && asked !== undefined) transferee.expected = asked.dialled
-  return attended([leg.id, ...(second === '' ? [] : [second])], transferee, target)
+  return attended([leg.id, ...(second === '' ? [] : [second])], transferee, target, named?.virtual)
 }
 
 const BLIND = /^\d+:[^:]*:bl_xfer:([^/":]+)\/[^/]*\/(?!inline)/
@@ -188,11 +195,12 @@ function moved(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] 
   const wasLeft = leg.left
   leg.left = false
   if (source === '' || source === leg.transferSource) return []
+  const handed = handedOn(context, source, leg)
   const isFirst = leg.transferSource === '' && leg.peers.length === 0
   leg.transferSource = source
   const to = cleanText(BLIND.exec(source)?.[1] ?? '')
   const peer = partyBehind(context, context.legs.get(leg.peer ?? ''))?.id ?? (wasLeft ? leg.peers.at(-1) : undefined)
-  if (isFirst || to === null || peer === undefined) return []
+  if (isFirst || to === null || peer === undefined) return handed
   if (leg.expected === to) {
     leg.expected = null
     return []
@@ -208,6 +216,15 @@ function moved(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] 
   if (second !== undefined) return attended([peer, second.id], partyBehind(context, leg) ?? leg, undefined)
   if (other !== undefined) other.sentTo = to
   return [{ kind: 'blind_transfer', transferer: peer, transferee: (partyBehind(context, leg) ?? leg).id, to }]
+}
+
+const HANDED = /^\d+:[^:]*:uuid_br:(.+)$/
+
+/** A leg that talked to somebody is about to be bridged with one that rings or talks for that party (or for somebody it talked to). */
+function handedOn(context: EslContext, source: string, leg: Leg): ChannelSignal[] {
+  const target = context.legs.get(HANDED.exec(source)?.[1] ?? '')
+  if (target === undefined || target.virtual || leg.virtual) return []
+  return meeting(leg, target, false).filter((one) => one.kind === 'attended_transfer')
 }
 
 /** Another leg of the same phone called there and talks to no person: the other party takes its place. */

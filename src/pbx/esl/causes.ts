@@ -73,6 +73,9 @@ export function codeOfCause(cause: string): number | null {
 
 export const resultOfCause = (cause: string): StageResult => CAUSES.get(cause)?.[1] ?? 'other'
 
+/** Such a dial was given up while it rang, for what the party that it was made for has done. */
+export const isGivenUp = (cause: string): boolean => cause === 'ATTENDED_TRANSFER' || cause === 'BLIND_TRANSFER'
+
 /** The PBX could not reach whom it was to dial, and made no leg for it. */
 export const isUnreached = (cause: string): boolean => {
   const result = resultOfCause(cause)

@@ -18,6 +18,7 @@ export type Leg = {
   readonly order: number
   readonly extension: string | null
   dialled: string
+  rang: boolean
   answered: boolean
   /** Its answer was told: for a dialled leg, that it was bridged too. */
   told: boolean
@@ -69,6 +70,7 @@ export function addLeg(
     ...leg,
     dialler: diallerOf(context, leg.source),
     order: ++context.count,
+    rang: false,
     answered: false,
     told: false,
     bridged: false,

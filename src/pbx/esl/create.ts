@@ -45,13 +45,16 @@ const NOBODY = '0000000000'
 function dialOf(event: EslEvent, id: string, source: string | null, endpoint: Endpoint): ChannelSignal {
   const number = cleanText(event.get('Caller-Caller-ID-Number'))
   const shown = number === endpoint.number || number === NOBODY ? null : number
-  const dial = { kind: 'dial' as const, source, dest: id, endpoint, shown }
+  const place = event.get('Other-Type') === 'originator' ? cleanText(event.get('Other-Leg-Destination-Number')) : null
+  const dial = { kind: 'dial' as const, source, dest: id, endpoint, shown, place }
   return source === null && isMadeByConference(event) ? { ...dial, forRoom: true } : dial
 }
 
 /** A leg that a module originates has the variables of the event by which it was asked for. */
 const isMadeByConference = (event: EslEvent): boolean =>
-  /^(mod_)?conference/.test(variableOf(event, 'Event-Calling-File'))
+  /^(mod_)?conference/.test(variableOf(event, 'Event-Calling-File')) ||
+  variableOf(event, 'conference_bgdial_jobid') !== '' ||
+  (event.get('Caller-Caller-ID-Number') === NOBODY && event.get('Caller-Caller-ID-Name') === 'conference')
 
 /** A member that mod_fifo rings for whoever has waited longest. */
 function waitingFor(context: EslContext, event: EslEvent): string | null {

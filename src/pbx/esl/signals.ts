@@ -1,12 +1,13 @@
-import type { At, ChannelSignal, Signal, Translator } from '../../calls/signal.ts'
+import type { At, ChannelSignal, End, Signal, Translator } from '../../calls/signal.ts'
+import type { StageResult } from '../../lib/call-enums.ts'
 import { createEndpoints } from '../endpoints.ts'
 import { createStamps } from '../stamps.ts'
 import { cleanText } from '../text.ts'
 import { answered, bridge, transfersOf, unbridge } from './bridges.ts'
 import { callcenter, fifo } from './callcenter.ts'
 import { createCausalOrder } from './causal-order.ts'
-import { codeOfCause, isUnreached, resultOfCause } from './causes.ts'
-import { dropLeg, type EslContext, type Leg, variableOf } from './context.ts'
+import { codeOfCause, isGivenUp, isUnreached, resultOfCause } from './causes.ts'
+import { dropLeg, type EslContext, type Leg, userOf, variableOf } from './context.ts'
 import { createLeg, sourceOf } from './create.ts'
 import type { EslFrame } from './decoder.ts'
 import type { EslEvent } from './event.ts'
@@ -95,9 +96,18 @@ function custom(context: EslContext, event: EslEvent): ChannelSignal[] {
     case 'conference::maintenance':
       if (event.get('Action') !== 'add-member') return []
       return [{ kind: 'room', id: event.get('Unique-ID'), room: event.get('Conference-Name') }]
+    case 'valet_parking::info':
+      return parked(event)
     default:
       return []
   }
+}
+
+/** Somebody waits in a parking lot: who calls there fetches him. */
+function parked(event: EslEvent): ChannelSignal[] {
+  const slot = cleanText(event.get('Valet-Extension'))
+  if (event.get('Action') !== 'hold' || slot === null) return []
+  return [{ kind: 'parked', id: event.get('Unique-ID'), slot, parker: null, to: slot }]
 }
 
 /** What any event of a leg may show for the first time. */
@@ -167,13 +177,15 @@ function conference(context: EslContext, leg: Leg): ChannelSignal[] {
 
 type Handler = (context: EslContext, event: EslEvent, leg: Leg | undefined) => ChannelSignal[]
 
-const ringing: Handler = (_context, event) => [{ kind: 'ringing', id: event.get('Unique-ID') }]
+const ringing: Handler = (_context, event, leg) => {
+  if (leg !== undefined) leg.rang = true
+  return [{ kind: 'ringing', id: event.get('Unique-ID') }]
+}
 
 const answer: Handler = (_context, event, leg) => {
   if (leg === undefined) return []
   leg.answered = true
-  if (leg.source === null && !leg.originated) return [{ kind: 'up', id: event.get('Unique-ID') }]
-  return answered(leg)
+  return [{ kind: 'up', id: event.get('Unique-ID') }, ...(leg.source === null && !leg.originated ? [] : answered(leg))]
 }
 
 /** A leg that was bridged has answered; if nobody was told, it did so while we were not connected. */
@@ -195,22 +207,30 @@ const hangup: Handler = (_context, event, leg) => {
     leg.replaced = cause === 'ATTENDED_TRANSFER' || variableOf(event, 'transfer_disposition') === 'replaced'
   }
   const gaveUp = cause === 'ORIGINATOR_CANCEL' && leg !== undefined && leg.source === null && !leg.hungUpItself
-  const result = resultOfCause(cause)
   return [
     ...missed,
     ...(gaveUp ? [{ kind: 'hangup_requested' as const, id }] : []),
-    {
-      kind: 'hangup',
-      id,
-      end: {
-        code: codeOfCause(cause),
-        result,
-        withdrawn: result === 'cancelled' || cause === 'NORMAL_CLEARING',
-        mayTransfer: leg !== undefined && leg.peers.length > 0,
-        forwardedTo: cleanText(variableOf(event, 'sip_redirect_contact_user_0')),
-      },
-    },
+    { kind: 'hangup', id, end: endOf(event, cause, leg) },
   ]
+}
+
+function endOf(event: EslEvent, cause: string, leg: Leg | undefined): End {
+  const isRinging = leg?.rang === true && !leg.answered
+  const redirectedTo = cleanText(userOf(variableOf(event, 'sip_redirected_to').replace(/^sips?:/, '')))
+  const result = resultOfEnd(cause, isRinging, redirectedTo !== null && leg?.answered === false)
+  return {
+    code: codeOfCause(cause),
+    result,
+    withdrawn: result === 'cancelled' || cause === 'NORMAL_CLEARING' || isGivenUp(cause),
+    mayTransfer: leg !== undefined && leg.peers.length > 0,
+    forwardedTo: cleanText(variableOf(event, 'sip_redirect_contact_user_0')) ?? redirectedTo,
+  }
+}
+
+function resultOfEnd(cause: string, isRinging: boolean, isRedirected: boolean): StageResult {
+  if (isRedirected) return 'forwarded'
+  // What rings is in order: the PBX has given it up, having nobody left to connect it with.
+  return isRinging && cause === 'DESTINATION_OUT_OF_ORDER' ? 'cancelled' : resultOfCause(cause)
 }
 
 const destroyed: Handler = (context, event, leg) => {
