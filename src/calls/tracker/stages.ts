@@ -3,6 +3,7 @@ import { channelOf, channelsOf, consultationsOf, heardBy, stageOf } from './call
 import { placeDial } from './dials.ts'
 import { settleParking } from './parking.ts'
 import { placeQueue } from './queues.ts'
+import { EXPLANATION_US, explain, explanationUs, HANGUP_US, unexplained } from './results.ts'
 import type { Call, Channel, QueueState, Stage, TrackerState } from './state.ts'
 import { isUp, isVirtual, partyOf } from './state.ts'
 
@@ -17,14 +18,8 @@ import { isUp, isVirtual, partyOf } from './state.ts'
  * A group ends with the last of its members, a queue when the caller is out of it and its members are.
  */
 
-/** How long the end of a stage waits for the event that explains it; PBXs tell both within 50 ms. */
-const EXPLANATION_US = 300_000
-/** How long an unanswered dial whose end was told waits for the hang-up of its channel, whose cause says more. */
-const HANGUP_US = 100_000
 /** How long a call that began with its outside party waits, once that answered, for the agent who is rung for it. */
 const AGENT_SETTLE_US = 10_000_000
-/** How long a phone whose call was answered elsewhere waits for who answered to be told: a busy PBX connects the caller late. */
-const WINNER_US = 5_000_000
 /** How long a queue that the caller left waits to hear why. */
 const QUEUE_SETTLE_US = 1_000_000
 
@@ -133,7 +128,7 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   // The hang-up says more than the end of the dial does: wait for it.
   if (arrivedUs === 0 && waitedUs < HANGUP_US) return
   const result = explain(state, call, stage, legs)
-  if (result === null && waitedUs < (isWinnerDue(state, call, stage, legs) ? WINNER_US : EXPLANATION_US)) return
+  if (result === null && waitedUs < explanationUs(state, call, stage, legs)) return
   stage.forwardedTo =
     legs.map((leg) => leg.dial?.forwardedTo ?? leg.end?.forwardedTo ?? null).find((to) => to !== null) ?? null
   close(stage, endedUs, result ?? unexplained(state, stage))
@@ -166,100 +161,6 @@ function close(stage: Stage, atUs: number | null, result: StageResult): void {
 }
 
 const isParty = (stage: Stage): boolean => stage.kind === 'user' || stage.kind === 'external'
-
-/** Why an unanswered stage ended; `null` if that is not clear yet. */
-function explain(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): StageResult | null {
-  const results = legs.map((leg) => legResult(state, leg))
-  if (results.includes('forwarded')) return 'forwarded'
-  const firm = results.find((result) => result !== 'cancelled' && result !== 'answered_elsewhere' && result !== null)
-  const isElsewhere = call.stages.some((other) => other.id !== stage.id && answeredMeanwhile(state, other, stage, legs))
-  // That somebody else answered is said of a phone also where a dialplan asks for it, so that it shows no missed call.
-  if (isElsewhere && (firm === undefined || results.includes('answered_elsewhere'))) return 'answered_elsewhere'
-  if (firm !== undefined) return firm
-  if (isAbandoned(state, call, stage)) return 'cancelled'
-  const caller = channelOf(state, stage.source)
-  // Whether it was the caller that hung up may be told a moment after the hang-up.
-  return caller === undefined || caller.hungUpItself ? 'cancelled' : null
-}
-
-/** The PBX says that somebody else has answered, and one whom the same caller rings is up: that it is he is yet to be told. */
-function isWinnerDue(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): boolean {
-  if (!legs.some((leg) => legResult(state, leg) === 'answered_elsewhere')) return false
-  const rivals = call.stages.filter((other) => other.source === stage.source && !other.answered && !other.ended)
-  return rivals.some((other) => other.legs.some((id) => isAnswering(channelOf(state, id))))
-}
-
-const isAnswering = (leg: Channel | undefined): boolean => leg !== undefined && isUp(leg) && leg.upUs !== null
-
-/** The caller has left the queue that rings this stage, and goes on elsewhere. */
-function isAbandoned(state: TrackerState, call: Call, stage: Stage): boolean {
-  const caller = channelOf(state, stage.source)
-  if (caller === undefined || !isUp(caller)) return false
-  return call.queues.some((queue) => queue.stageId === stage.parentId && queue.result === 'abandoned')
-}
-
-/** What is left where nothing explained the end in time: a caller that is gone and did not hang up was hung up by the PBX. */
-function unexplained(state: TrackerState, stage: Stage): StageResult {
-  const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
-  const caller = channelOf(state, stage.source)
-  const result = legs.map((leg) => leg.dial?.result ?? leg.end?.result).find((one) => one !== undefined && one !== null)
-  const isWithdrawn = result === undefined || result === 'cancelled' || result === 'answered_elsewhere'
-  if (!isWithdrawn) return result
-  if (caller === undefined || isUp(caller) || caller.hungUpItself) return 'cancelled'
-  // The PBX allowed for no more time: it rang until it was given up.
-  return caller.end?.result === 'no_answer' && !caller.end.withdrawn ? 'no_answer' : 'other'
-}
-
-/** Whether the same caller was answered by another party while this one rang. Who had answered before, or is dialled later, is none. */
-function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stage, legs: readonly Channel[]): boolean {
-  if (!other.answered || other.source !== stage.source) return false
-  // Its phone was up before the caller was connected to it.
-  const upsUs = other.legs.map((id) => channelOf(state, id)?.upUs ?? Number.POSITIVE_INFINITY)
-  const answeredUs = Math.min(other.answeredUs ?? 0, ...upsUs)
-  const beganUs = stage.startedUs ?? 0
-  const overUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
-  if (other.endedUs !== null && other.endedUs <= beganUs) return false
-  return answeredUs >= beganUs - EXPLANATION_US && answeredUs <= overUs + EXPLANATION_US
-}
-
-function legResult(state: TrackerState, leg: Channel): StageResult | null {
-  const ended = leg.end?.result ?? null
-  const told = leg.dial?.result ?? null
-  if (told === 'forwarded' || ended === 'answered_elsewhere') return told === 'forwarded' ? told : ended
-  if (told === null && ended === 'no_answer' && leg.end?.withdrawn !== true) return innerNoAnswer(state, leg)
-  if (told === null) return leg.end?.withdrawn === true ? (outerResult(state, leg) ?? 'cancelled') : ended
-  // "Nobody answered" is what the PBX says of anything that was no answer: the cause of the hang-up knows better.
-  if ((told === 'no_answer' || told === 'other') && ended !== null && SAYS_MORE.has(ended)) return ended
-  if (told === 'busy' && ended === 'rejected') return ended
-  if (told === 'cancelled') return outerResult(state, leg) ?? told
-  return told
-}
-
-/** "Nobody answered" is said of the phone behind virtual halves also when these are taken down at that moment, since another answered. */
-function innerNoAnswer(state: TrackerState, leg: Channel): StageResult | null {
-  const one = outerHalf(state, leg)
-  if (one === undefined) return 'no_answer'
-  const isSoon = state.nowUs - (leg.goneArrivedUs ?? 0) < HANGUP_US
-  if (isUp(one)) return isSoon ? null : 'no_answer'
-  const isSameMoment = Math.abs((one.goneUs ?? 0) - (leg.goneUs ?? 0)) < EXPLANATION_US
-  return isSameMoment && one.end?.result === 'answered_elsewhere' ? 'answered_elsewhere' : 'no_answer'
-}
-
-const SAYS_MORE: ReadonlySet<StageResult> = new Set(['busy', 'rejected', 'unavailable', 'congestion'])
-
-/** What a dial around this one says: the phone behind virtual halves is only ever cancelled. */
-function outerResult(state: TrackerState, leg: Channel): StageResult | null {
-  const one = outerHalf(state, leg)
-  if (one === undefined) return null
-  const result = one.dial?.result ?? one.end?.result ?? null
-  return result === 'cancelled' || result === 'other' || one.dial?.answeredUs !== null ? null : result
-}
-
-/** The half that was dialled, of the virtual pair whose other half dialled this leg. */
-function outerHalf(state: TrackerState, leg: Channel): Channel | undefined {
-  const source = channelOf(state, leg.dial?.source ?? null)
-  return source === undefined || !isVirtual(source) ? undefined : channelOf(state, source.pair)
-}
 
 function membersOf(call: Call, id: string): Stage[] {
   return call.stages.filter((stage) => stage.parentId === id)
