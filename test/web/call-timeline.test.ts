@@ -36,7 +36,7 @@ const eventAt = (
 })
 const STAGES = [stage('101', 0, 10, 50), stage('102', 50, 60, 100)]
 const timeline = (change: Partial<Parameters<typeof buildTimeline>[0]> = {}) =>
-  buildTimeline({ call: CALL, stages: STAGES, events: [], nowMs: NOW + 100_000, minGap: 4, ...change })
+  buildTimeline({ call: CALL, stages: STAGES, events: [], nowMs: NOW + 100_000, minGap: 4, maxTicks: 7, ...change })
 const bars = (row: number) => timeline().rows[row]?.bars.map(({ tone, left, width }) => [tone, left, width])
 
 test('the call and each stage have a row, with ringing before the answer and talking after it', () => {

@@ -42,13 +42,14 @@ export type TimelineInput = {
   nowMs: number
   /** Events closer than this percentage of the width share a mark. */
   minGap: number
+  /** How many times the axis has room for. */
+  maxTicks: number
 }
 
 const NICE_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200]
-const MAX_TICKS = 7
 
 /** Computes the timeline of a call; one that is up ends at `nowMs`. */
-export function buildTimeline({ call, stages, events, nowMs, minGap }: TimelineInput): Timeline {
+export function buildTimeline({ call, stages, events, nowMs, minGap, maxTicks }: TimelineInput): Timeline {
   const known = [call.started_at, call.ended_at, ...stages.flatMap((stage) => [stage.started_at, stage.ended_at])]
     .filter((at) => at !== null)
     .map((at) => Date.parse(at))
@@ -65,7 +66,7 @@ export function buildTimeline({ call, stages, events, nowMs, minGap }: TimelineI
     rows,
     arrows: events.flatMap((event) => arrowsOf(event, stages, share)),
     marks: marksOf(events, share, minGap),
-    ticks: ticksOf((toMs - fromMs) / 1_000),
+    ticks: ticksOf((toMs - fromMs) / 1_000, maxTicks),
   }
 }
 
@@ -145,9 +146,8 @@ function marksOf(events: readonly EventWithDeliveries[], share: (ms: number) => 
   return marks
 }
 
-function ticksOf(seconds: number): Timeline['ticks'] {
-  const step =
-    NICE_STEPS_S.find((nice) => seconds / nice <= MAX_TICKS) ?? Math.ceil(seconds / MAX_TICKS / 3_600) * 3_600
+function ticksOf(seconds: number, maxTicks: number): Timeline['ticks'] {
+  const step = NICE_STEPS_S.find((nice) => seconds / nice <= maxTicks) ?? Math.ceil(seconds / maxTicks / 3_600) * 3_600
   const count = Math.floor(seconds / step)
   return Array.from({ length: count + 1 }, (_, at) => ({ seconds: at * step, left: (100 * at * step) / seconds }))
 }

@@ -20,9 +20,9 @@ import { RecordingList } from './call-recordings.tsx'
 import { StageTable } from './call-stages.tsx'
 import { TimelineChart } from './timeline-chart.tsx'
 
-/** Below this width the timeline is some 220 px wide, and its marks need a larger share of it. */
+/** Below this width the timeline is some 220 px wide: its marks need a larger share of it, and its axis has room for fewer times. */
 const NARROW_PX = 820
-const MIN_GAP = { narrow: 11, wide: 3.6 } as const
+const LAYOUT = { narrow: { minGap: 11, maxTicks: 3 }, wide: { minGap: 3.6, maxTicks: 7 } } as const
 /** Several deliveries change together: they are read once. */
 const RELOAD_DELAY_MS = 300
 
@@ -90,8 +90,8 @@ const LEGEND = [
 
 function CallContent({ record, events }: { record: CallRecord; events: readonly EventWithDeliveries[] }) {
   const { call, stages, recordings } = record
-  const minGap = innerWidth < NARROW_PX ? MIN_GAP.narrow : MIN_GAP.wide
-  const timeline = buildTimeline({ call, stages, events, nowMs: serverNowMs(), minGap })
+  const layout = innerWidth < NARROW_PX ? LAYOUT.narrow : LAYOUT.wide
+  const timeline = buildTimeline({ call, stages, events, nowMs: serverNowMs(), ...layout })
   const summary = `${call.direction} call from ${formatParty(call.from)} to ${formatParty(call.to)}, ${pluralize(stages.length, 'stage')}, ${pluralize(call.transfers, 'transfer')}, ${humanize(call.result ?? call.state)}`
   return (
     <>

@@ -34,7 +34,7 @@ export function LatencyChart({ minutes, framed }: { minutes: readonly WebhookMin
   const series = useMemo(
     (): ChartSeries[] => [
       { name: 'p50', tone: 'accent', kind: 'line', values: minutes.map((minute) => minute.p50_ms) },
-      { name: 'p99', tone: 'wait', kind: 'line', values: minutes.map((minute) => minute.p99_ms) },
+      { name: 'p99', tone: 'ring', kind: 'line', values: minutes.map((minute) => minute.p99_ms) },
     ],
     [minutes],
   )

@@ -149,8 +149,8 @@ function DownWebhooks({ now }: { now: Overview }) {
       <span>
         <strong>{pluralize(down.length, 'webhook is', 'webhooks are')} down.</strong>{' '}
         {pending === 1
-          ? '1 delivery is pending. It is sent when the webhook answers again.'
-          : `${formatPendingCount(pending)} deliveries are pending. They are sent in order when the webhook answers again.`}
+          ? '1 delivery is pending and will be sent.'
+          : `${formatPendingCount(pending)} deliveries are pending and will be sent in order.`}
       </span>
       <a class="button" href={routeHref('webhooks')}>
         Show webhooks
