@@ -33,7 +33,7 @@ export type OverviewSources = {
   nowUs?: NowUs
 }
 
-/** Many pages of one account look at once: the table is asked once in this time. */
+/** Many pages of one account ask at the same time: pending deliveries are counted once in this time. */
 const FRESH_US = 1_000 * MILLISECOND
 
 const Query = t.Object({
@@ -55,7 +55,7 @@ const WebhookQuery = t.Object({
 const JSON_HEADERS = { 'content-type': 'application/json' }
 const about = { tags: ['Page'], security: [{ bearer: [] }] }
 
-/** What the web page asks for beyond the contract: how everything is right now, and what one call told to whom. */
+/** Returns the routes that are for the page: the state of everything now, and the events of one call with their deliveries. */
 export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
   const { store, lastHour, liveCalls, pbxs, nowUs = wallUs } = sources
   const webhooksOf = recentHealth(sources)
@@ -117,16 +117,16 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
     )
 }
 
-/** Returns an event as the page shows it. Of one whose body was erased it is not said what it is about. */
+/** Returns an event as the page shows it. One whose body was erased has neither stage nor transfer. */
 function eventOf({ uuid, name, sequence, atUs, body, deliveries }: EventRow): EventWithDeliveries {
   const { erased = false, data } = JSON.parse(body)
   const { stage = null, transfer = null } = erased ? {} : data
   return { id: uuid, name, sequence, at: rfc3339(atUs), stage, transfer, deliveries: deliveries.map(deliveryOf) }
 }
 
-/** The answer, piece by piece: with 10,000 calls it has some 20 MB. */
+/** Returns the response piece by piece: with 10,000 calls it has some 20 MB. */
 function* overviewText(rest: Omit<Overview, 'calls'>, calls: Iterable<LiveCall>): Generator<string> {
-  const { result, ...envelope } = success(rest, 'This is how things are.')
+  const { result, ...envelope } = success(rest, 'This is the state of your account.')
   const open = (object: object) => JSON.stringify(object).slice(0, -1)
   yield `${open(envelope)},"result":${open(result)},"calls":[`
   let isFirst = true
@@ -153,11 +153,11 @@ function recentHealth({ store, tally, health, nowUs = wallUs }: OverviewSources)
 
   return (accountId: number): Promise<ListedHealth[]> => {
     const atUs = nowUs()
-    const held = known.get(accountId)
-    if (held !== undefined && Math.abs(atUs - held.atUs) < FRESH_US) return held.list
+    const cached = known.get(accountId)
+    if (cached !== undefined && Math.abs(atUs - cached.atUs) < FRESH_US) return cached.list
     const list = read(accountId, atUs)
     known.set(accountId, { atUs, list })
-    // A store that could not be read now can be read at the next question.
+    // A store that could not be read now may be readable at the next request.
     list.catch(() => known.delete(accountId))
     return list
   }

@@ -6,18 +6,18 @@ import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 import type { LastHour } from './last-hour.ts'
 import type { WebhookHealth } from './model.ts'
 
-export type LastAnswer = NonNullable<WebhookHealth['last']>
+export type LastResponse = NonNullable<WebhookHealth['last']>
 
 /** Counts what the page shows of the past: the figures of the last hour, and the last response of each webhook since the start. */
 export type Tally = {
   readonly observer: Observer
-  last(webhookId: number): LastAnswer | null
+  last(webhookId: number): LastResponse | null
 }
 
 export type TallyOptions = { emitter: Emitter; lastHour: LastHour; nowUs?: NowUs }
 
 export function createTally({ emitter, lastHour, nowUs = wallUs }: TallyOptions): Tally {
-  const answers = new Map<number, readonly [atUs: number, attempted: Attempted]>()
+  const responses = new Map<number, readonly [atUs: number, attempted: Attempted]>()
 
   emitter.on('stored', (stored) => {
     const atUs = nowUs()
@@ -28,23 +28,23 @@ export function createTally({ emitter, lastHour, nowUs = wallUs }: TallyOptions)
     observer: {
       started() {},
       ended({ delivery: { webhookId, accountId }, attempted, probe, atUs, waitedUs }) {
-        answers.set(webhookId, [atUs, attempted])
+        responses.set(webhookId, [atUs, attempted])
         const webhook = { accountId, webhookId }
         if (attempted.outcome.kind === 'delivered') lastHour.addDelivered(webhook, waitedUs, atUs)
         else if (probe) lastHour.addFailedProbe(webhook, atUs)
         else lastHour.addFailedAttempt(webhook, atUs)
       },
       dropped() {},
-      left: (webhookId) => void answers.delete(webhookId),
+      left: (webhookId) => void responses.delete(webhookId),
     },
     last(webhookId) {
-      const held = answers.get(webhookId)
-      return held === undefined ? null : shown(held[0], held[1])
+      const response = responses.get(webhookId)
+      return response === undefined ? null : describeResponse(response[0], response[1])
     },
   }
 }
 
-function shown(atUs: number, { outcome, durationMs }: Attempted): LastAnswer {
+function describeResponse(atUs: number, { outcome, durationMs }: Attempted): LastResponse {
   return { at: rfc3339(atUs), status: statusOf(outcome), error: failureOf(outcome), duration_ms: durationMs }
 }
 

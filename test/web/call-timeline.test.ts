@@ -41,7 +41,7 @@ const bars = (row: number) => timeline().rows[row]?.bars.map(({ tone, left, widt
 
 test('the call and each stage have a row, with ringing before the answer and talking after it', () => {
   expect(bars(0)).toEqual([
-    ['wait', 0, 10],
+    ['pending', 0, 10],
     ['talk', 10, 90],
   ])
   expect(bars(1)).toEqual([

@@ -100,7 +100,7 @@ describe(`with ${MANY} calls up`, () => {
     const { status, body, headers } = await ask(readers, 'GET', '/overview', { token: await readers.logIn('a') })
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json'])
     const { result, ...envelope } = body
-    expect(envelope).toEqual({ status: 'success', code: 200, message: 'This is how things are.' })
+    expect(envelope).toEqual({ status: 'success', code: 200, message: 'This is the state of your account.' })
     if (!Value.Check(Overview, result)) throw new Error(String(Value.Errors(Overview, result).First()?.path))
     expect(result.calls.length).toBe(MANY)
     expect(result.calls.at(-1)?.call.id).toBe(`call ${MANY - 1}`)

@@ -10,7 +10,7 @@ export const DELIVERY_ICON: Readonly<Record<DeliveryState, IconName>> = {
 }
 
 export const DELIVERY_TONE: Readonly<Record<DeliveryState, string>> = {
-  pending: 'wait',
+  pending: 'pending',
   delivered: 'good',
   failed: 'bad',
   cancelled: 'neutral',
@@ -29,9 +29,9 @@ export function DeliveryBadge({ state, retrying = false }: { state: DeliveryStat
 /** The colour of each state and result of a call; any other is neutral. */
 const CALL_TONE: Readonly<Record<string, string>> = {
   ringing: 'ring',
-  waiting: 'wait',
+  waiting: 'pending',
   answered: 'good',
-  voicemail: 'wait',
+  voicemail: 'pending',
   no_answer: 'ring',
   busy: 'ring',
   cancelled: 'neutral',

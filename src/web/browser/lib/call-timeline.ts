@@ -8,7 +8,7 @@ import type { Call, EventWithDeliveries, Party, Stage } from './resources.ts'
  * A bar whose start or end is unknown (`null`) reaches to the edge of the call.
  */
 export type Bar = {
-  readonly tone: 'wait' | 'ring' | 'talk' | 'group'
+  readonly tone: 'pending' | 'ring' | 'talk' | 'group'
   readonly left: number
   readonly width: number
   readonly text: string
@@ -80,7 +80,7 @@ function callRow(call: Call, bar: MakeBar): TimelineRow {
     detail: call.direction === 'outbound' ? 'calls out' : 'calls',
     depth: 0,
     bars: [
-      bar('wait', call.started_at, answered ?? call.ended_at, 'waiting'),
+      bar('pending', call.started_at, answered ?? call.ended_at, 'waiting'),
       ...(answered === null ? [] : [bar('talk', answered, call.ended_at, 'talking')]),
     ],
   }

@@ -54,12 +54,12 @@ export function startConnection(): { stop(): void } {
 /** Reads the overview again. As a snapshot it also replaces the live calls. */
 export async function refreshOverview({ asSnapshot = false } = {}): Promise<void> {
   // Thousands of live calls are read once: after that the stream sends their changes.
-  const answer = await request<Overview>('GET', asSnapshot ? '/overview' : '/overview?calls=none')
-  if (!answer.ok) return
-  serverOffsetMs.set(Date.parse(answer.result.now) - Date.now())
-  overview.set(answer.result)
+  const response = await request<Overview>('GET', asSnapshot ? '/overview' : '/overview?calls=none')
+  if (!response.ok) return
+  serverOffsetMs.set(Date.parse(response.result.now) - Date.now())
+  overview.set(response.result)
   if (!asSnapshot) return
-  liveState.update((state) => applyLiveMessage(state, { kind: 'snapshot', overview: answer.result }, serverNowMs()))
+  liveState.update((state) => applyLiveMessage(state, { kind: 'snapshot', overview: response.result }, serverNowMs()))
 }
 
 /** Calls `reload` each time that a lost connection is back, so that errors and old data do not stay on the screen. */

@@ -30,21 +30,22 @@ export function usePagedList<T>(path: string, query: Query): PagedList<T> {
   const read = async (from: string | null) => {
     const turn = ++turns.current
     setLoading(true)
-    const answer = await request<Page<T>>(
+    const response = await request<Page<T>>(
       'GET',
       withQuery(path, { ...query, ...(from === null ? {} : { cursor: from }) }),
     )
-    // A newer request was made meanwhile: this answer is out of date.
+    // A newer request was made meanwhile: this response is out of date.
     if (turn !== turns.current) return
     setLoading(false)
-    setError(answer.ok ? null : errorText(answer))
-    if (!answer.ok) return
+    setError(response.ok ? null : errorText(response))
+    if (!response.ok) return
     if (from === null) setVersion((before) => before + 1)
     pagesRead.current = from === null ? 1 : pagesRead.current + 1
-    setItems((before) => (from === null ? answer.result.items : [...(before ?? []), ...answer.result.items]))
-    setCursor(answer.result.next_cursor)
+    setItems((before) => (from === null ? response.result.items : [...(before ?? []), ...response.result.items]))
+    setCursor(response.result.next_cursor)
     // A page may be empty although older items match: keep following the cursor.
-    if (answer.result.items.length === 0 && answer.result.next_cursor !== null) void read(answer.result.next_cursor)
+    if (response.result.items.length === 0 && response.result.next_cursor !== null)
+      void read(response.result.next_cursor)
   }
   useEffect(() => {
     setCursor(null)

@@ -32,8 +32,8 @@ export function AccountView() {
 function Profile() {
   const [user, setUser] = useState<User | null>(null)
   const load = async () => {
-    const answer = await request<User>('GET', '/auth/me')
-    if (answer.ok) setUser(answer.result)
+    const response = await request<User>('GET', '/auth/me')
+    if (response.ok) setUser(response.result)
   }
   useEffect(() => void load(), [])
   useReconnected(load)
@@ -81,15 +81,15 @@ function ChangePassword() {
   const change = async (event: Event) => {
     event.preventDefault()
     const oldToken = accessToken.get()
-    const answer = await request<{ access_token: string }>('POST', '/auth/change-password', {
+    const response = await request<{ access_token: string }>('POST', '/auth/change-password', {
       ...form,
       revoke_other_tokens: revokeOthers,
     })
-    setErrors(answer.ok ? [] : answer.errors)
-    setError(answer.ok || answer.errors.some(({ path }) => path.slice(1) in EMPTY_FORM) ? null : answer.message)
-    if (!answer.ok) return
+    setErrors(response.ok ? [] : response.errors)
+    setError(response.ok || response.errors.some(({ path }) => path.slice(1) in EMPTY_FORM) ? null : response.message)
+    if (!response.ok) return
     setForm(EMPTY_FORM)
-    replaceToken(answer.result.access_token)
+    replaceToken(response.result.access_token)
     // The password's change gave this page a new token: the one before it is of no more use.
     if (!revokeOthers) await request('POST', '/auth/logout', undefined, { authorization: `Bearer ${oldToken}` })
     showToast('good', revokeOthers ? 'Password changed. All other sessions are logged out.' : 'Password changed.')

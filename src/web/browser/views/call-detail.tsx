@@ -85,7 +85,7 @@ function MissingRecord({ events }: { events: readonly EventWithDeliveries[] }) {
 const LEGEND = [
   { name: 'ringing', tone: 'ring' },
   { name: 'talking', tone: 'good' },
-  { name: 'waiting', tone: 'wait' },
+  { name: 'waiting', tone: 'pending' },
 ] as const
 
 function CallContent({ record, events }: { record: CallRecord; events: readonly EventWithDeliveries[] }) {

@@ -25,12 +25,12 @@ export function DeliveryDetailView({ id }: { id: string }) {
   const [error, setError] = useState<string | null>(null)
   const path = `/integration/delivery/${encodeURIComponent(id)}`
   const load = async () => {
-    const answer = await request<DeliveryDetail>('GET', path)
-    if (answer.ok) setDelivery(answer.result)
-    if (answer.ok) setError(null)
+    const response = await request<DeliveryDetail>('GET', path)
+    if (response.ok) setDelivery(response.result)
+    if (response.ok) setError(null)
     else
       setError(
-        answer.status === 404 ? 'There is no such delivery. It may be older than the retention.' : answer.message,
+        response.status === 404 ? 'There is no such delivery. It may be older than the retention.' : response.message,
       )
   }
   const changed = useObservable(liveState)
@@ -45,9 +45,9 @@ export function DeliveryDetailView({ id }: { id: string }) {
     return () => clearInterval(timer)
   }, [pending])
   const retry = async () => {
-    const answer = await request('POST', `${path}/retry`)
-    if (answer.ok) showToast('good', 'The delivery is being sent again.')
-    else showToast('bad', errorText(answer))
+    const response = await request('POST', `${path}/retry`)
+    if (response.ok) showToast('good', 'The delivery is being sent again.')
+    else showToast('bad', errorText(response))
     await load()
   }
   return (
@@ -138,8 +138,8 @@ function CurlCommand({ delivery }: { delivery: DeliveryDetail }) {
   const [command, setCommand] = useState('')
   const [signed, setSigned] = useState(false)
   const sign = async () => {
-    const answer = await request<WebhookSecret[]>('GET', '/integration/webhook/secret')
-    const secret = answer.ok ? (answer.result.find((one) => one.url === delivery.url)?.secret ?? null) : null
+    const response = await request<WebhookSecret[]>('GET', '/integration/webhook/secret')
+    const secret = response.ok ? (response.result.find((one) => one.url === delivery.url)?.secret ?? null) : null
     const headers = await requestHeaders(delivery.event_id, delivery.body, secret, serverNowMs())
     setSigned(headers.some(([name]) => name === 'webhook-signature'))
     setCommand(curlCommand(delivery.url, headers, delivery.body))

@@ -45,9 +45,9 @@ export function DeliveryList() {
   const retryAll = async () => {
     setConfirming(false)
     const body = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined))
-    const answer = await request<{ queued: number }>('POST', '/integration/delivery/retry', body)
-    if (!answer.ok) return showToast('bad', errorText(answer))
-    showToast('good', `${pluralize(answer.result.queued, 'delivery is', 'deliveries are')} being sent again.`)
+    const response = await request<{ queued: number }>('POST', '/integration/delivery/retry', body)
+    if (!response.ok) return showToast('bad', errorText(response))
+    showToast('good', `${pluralize(response.result.queued, 'delivery is', 'deliveries are')} being sent again.`)
     list.reload()
   }
 

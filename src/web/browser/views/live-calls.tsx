@@ -72,7 +72,7 @@ function StageTags({ call, stages }: { call: Call; stages: readonly Stage[] }) {
   return (
     <span class="stage-tags">
       {call.queue === null || call.state !== 'waiting' ? null : (
-        <span class="stage-tag wait">
+        <span class="stage-tag pending">
           queue {call.queue.name}
           {call.queue.position === null ? '' : ` · position ${call.queue.position}`}
         </span>

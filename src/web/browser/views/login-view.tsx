@@ -19,10 +19,10 @@ export function LoginView() {
   const logIn = async (event: Event) => {
     event.preventDefault()
     setBusy(true)
-    const answer = await request<{ access_token: string }>('POST', '/auth/login', { email, password })
+    const response = await request<{ access_token: string }>('POST', '/auth/login', { email, password })
     setBusy(false)
-    if (answer.ok) logInWith(answer.result.access_token, stay)
-    else setError(errorText(answer))
+    if (response.ok) logInWith(response.result.access_token, stay)
+    else setError(errorText(response))
   }
 
   return (

@@ -44,9 +44,9 @@ export function SecretDialog({ url, onClose }: { url: string; onClose: () => voi
   const [confirming, setConfirming] = useState(false)
 
   const load = async () => {
-    const answer = await request<WebhookSecret[]>('GET', '/integration/webhook/secret')
-    if (!answer.ok) return setError(answer.message)
-    const found = answer.result.find((one) => one.url === url)
+    const response = await request<WebhookSecret[]>('GET', '/integration/webhook/secret')
+    if (!response.ok) return setError(response.message)
+    const found = response.result.find((one) => one.url === url)
     if (found === undefined) return setError('This URL is no longer in the saved list.')
     setSecret(found)
   }
@@ -55,9 +55,9 @@ export function SecretDialog({ url, onClose }: { url: string; onClose: () => voi
     setConfirming(false)
     // The confirmation said so where an earlier secret still signs.
     const force = secret?.previous_until != null
-    const answer = await request<WebhookSecret>('POST', '/integration/webhook/secret/rotate', { url, force })
-    if (!answer.ok) return setError(answer.message)
-    setSecret(answer.result)
+    const response = await request<WebhookSecret>('POST', '/integration/webhook/secret/rotate', { url, force })
+    if (!response.ok) return setError(response.message)
+    setSecret(response.result)
     showToast('good', 'Requests are signed with the new secret, and for 24 hours also with the old one.')
   }
 

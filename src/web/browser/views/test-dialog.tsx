@@ -15,10 +15,10 @@ export function TestDialog({ url, onClose }: { url: string; onClose: () => void 
   const [busy, setBusy] = useState(true)
   const send = async () => {
     setBusy(true)
-    const answer = await request<TestResult>('POST', '/integration/webhook/test', { url })
+    const response = await request<TestResult>('POST', '/integration/webhook/test', { url })
     setBusy(false)
-    setError(answer.ok ? null : errorText(answer))
-    setResult(answer.ok ? answer.result : null)
+    setError(response.ok ? null : errorText(response))
+    setResult(response.ok ? response.result : null)
     // A successful test brings a webhook that was down back up.
     void refreshOverview()
   }

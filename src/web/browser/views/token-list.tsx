@@ -21,18 +21,18 @@ export function TokenList() {
   const [error, setError] = useState<string | null>(null)
   const [revoking, setRevoking] = useState<TokenInfo | null>(null)
   const load = async () => {
-    const answer = await request<TokenInfo[]>('GET', '/auth/token')
-    setError(answer.ok ? null : answer.message)
-    if (answer.ok) setTokens(answer.result)
+    const response = await request<TokenInfo[]>('GET', '/auth/token')
+    setError(response.ok ? null : response.message)
+    if (response.ok) setTokens(response.result)
   }
   const current = useObservable(accessToken)
   useEffect(() => void load(), [current])
   useReconnected(load)
   const revoke = async (token: TokenInfo) => {
     setRevoking(null)
-    const answer = await request('DELETE', `/auth/token/${token.id}`)
-    if (answer.ok) showToast('good', 'Revoked. It can no longer be used.')
-    else showToast('bad', errorText(answer))
+    const response = await request('DELETE', `/auth/token/${token.id}`)
+    if (response.ok) showToast('good', 'Revoked. It can no longer be used.')
+    else showToast('bad', errorText(response))
     await load()
   }
   return (
@@ -102,14 +102,14 @@ function NewTokenForm({ onCreated }: { onCreated: () => void }) {
   const [errors, setErrors] = useState<readonly FieldError[]>([])
   const create = async (event: Event) => {
     event.preventDefault()
-    const answer = await request<NamedToken>('POST', '/auth/token', { name })
-    setErrors(answer.ok ? [] : answer.errors)
-    if (!answer.ok) {
-      if (answer.errors.length === 0) showToast('bad', answer.message)
+    const response = await request<NamedToken>('POST', '/auth/token', { name })
+    setErrors(response.ok ? [] : response.errors)
+    if (!response.ok) {
+      if (response.errors.length === 0) showToast('bad', response.message)
       return
     }
     setName('')
-    setCreated(answer.result)
+    setCreated(response.result)
     onCreated()
   }
   return (

@@ -14,9 +14,9 @@ export function WebhookCharts({ url, occurrence }: { url: string; occurrence: nu
   const [error, setError] = useState<string | null>(null)
   const load = async () => {
     const path = withQuery('/overview/webhook', { url, occurrence: String(occurrence) })
-    const answer = await request<WebhookMinute[]>('GET', path)
-    setError(answer.ok ? null : answer.message)
-    if (answer.ok) setMinutes(answer.result)
+    const response = await request<WebhookMinute[]>('GET', path)
+    setError(response.ok ? null : response.message)
+    if (response.ok) setMinutes(response.result)
   }
   useEffect(() => {
     void load()

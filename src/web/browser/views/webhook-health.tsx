@@ -63,6 +63,6 @@ async function probeNow(url: string): Promise<string | null> {
   if (!pending.ok) return errorText(pending)
   const [delivery] = pending.result.items
   if (delivery === undefined) return 'There is no pending delivery. Send a test instead.'
-  const answer = await request('POST', `/integration/delivery/${delivery.id}/retry`)
-  return answer.ok ? null : errorText(answer)
+  const response = await request('POST', `/integration/delivery/${delivery.id}/retry`)
+  return response.ok ? null : errorText(response)
 }

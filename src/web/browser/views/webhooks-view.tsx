@@ -101,13 +101,13 @@ function useWebhookDraft() {
   const [error, setError] = useState<string | null>(null)
   const saves = useRef(0)
 
-  const takeServerList = (answer: ApiResult<Webhook[]>) => {
+  const takeServerList = (response: ApiResult<Webhook[]>) => {
     const before = currentDraft.get()
-    if (!answer.ok) {
-      if (before === null) setError(answer.message)
+    if (!response.ok) {
+      if (before === null) setError(response.message)
       return
     }
-    const { result, etag } = answer
+    const { result, etag } = response
     if (before === null) setError(null)
     if (before === null || (before.etag !== etag && !isDraftChanged(before))) setDraft(newDraft(result, etag))
     else if (before.etag !== etag && sameWebhooks(before.base, result)) setDraft({ ...before, etag })
@@ -115,9 +115,9 @@ function useWebhookDraft() {
   }
   const load = async () => {
     const savesBefore = saves.current
-    const answer = await request<Webhook[]>('GET', '/integration/webhook')
-    // An answer that was asked for before a save may be older than the save.
-    if (savesBefore === saves.current) takeServerList(answer)
+    const response = await request<Webhook[]>('GET', '/integration/webhook')
+    // A response that was asked for before a save may be older than the save.
+    if (savesBefore === saves.current) takeServerList(response)
   }
   useEffect(() => {
     void load()
@@ -134,14 +134,14 @@ function useWebhookDraft() {
     if (draft === null) return
     saves.current += 1
     const ifMatch: Record<string, string> = draft.etag === null ? {} : { 'if-match': draft.etag }
-    const answer = await request<Webhook[]>('PUT', '/integration/webhook', draftWebhooks(draft), ifMatch)
-    setErrors(answer.ok ? [] : answer.errors)
-    setError(answer.ok || answer.status === 412 || answer.errors.length > 0 ? null : answer.message)
-    if (answer.ok) {
-      setDraft(newDraft(answer.result, answer.etag))
+    const response = await request<Webhook[]>('PUT', '/integration/webhook', draftWebhooks(draft), ifMatch)
+    setErrors(response.ok ? [] : response.errors)
+    setError(response.ok || response.status === 412 || response.errors.length > 0 ? null : response.message)
+    if (response.ok) {
+      setDraft(newDraft(response.result, response.etag))
       showToast('good', 'Saved. New events go to this list.')
       void refreshOverview()
-    } else if (answer.status === 412) await load()
+    } else if (response.status === 412) await load()
   }
   const resolveConflict = (list: readonly Webhook[], from: ServerList) => {
     setDraft(rebaseDraft(list, from.list, from.etag))
