@@ -50,7 +50,7 @@ function listedChannel(context: AmiContext, id: string, rows: readonly AmiFrame[
       begun: new Set(),
       unanswered: [],
       path: null,
-      rang: false,
+      rang: state === '5',
     })
   }
   const isNamedByNumber = isShortNumber(bareName(endpoint)) || isShortNumber(number)
