@@ -31,6 +31,7 @@ import { wrongUsage } from './lib/usage.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { metricsRoutes } from './metrics/routes.ts'
 import { openApiRoutes } from './openapi/routes.ts'
+import { summaryOf } from './pbx/endpoint-summary.ts'
 import { startWatch } from './pbx/watch.ts'
 import { allowListOf } from './settings.ts'
 import type { StoredEvent } from './store/records.ts'
@@ -145,8 +146,9 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       deliveries: store.log.deliveryGetMany,
     })
     started.push(streams)
-    const pbxsOf = (accountId: number) =>
-      watch
+    const pbxsOf = (accountId: number) => {
+      const endpoints = watch.endpoints(accountId)
+      return watch
         .status()
         .filter((pbx) => accounts.get(pbx.account) === accountId)
         .map(({ name, kind, state, sinceUs, lastError }) => ({
@@ -155,7 +157,9 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
           state,
           since: rfc3339(sinceUs),
           detail: lastError,
+          endpoints: summaryOf(endpoints.get(name) ?? []),
         }))
+    }
     const sources = { store, tally, lastHour, health: dispatcher.health, liveCalls: watch.liveCalls, pbxs: pbxsOf }
 
     const root = new Elysia({

@@ -39,6 +39,19 @@ export function lineOf(endpoints: readonly KnownEndpoint[], kind: EndpointKind |
   return `${TITLES[kind ?? 'undecided']}: ${text.join('; ')}${more}`
 }
 
+/** Endpoints by what they are taken for, each with why. */
+export type EndpointSummary = { trunks: string[]; phones: string[]; undecided: string[] }
+
+/** Returns the endpoints by kind, at most 100 of each. */
+export function summaryOf(endpoints: readonly KnownEndpoint[]): EndpointSummary {
+  const of = (kind: EndpointKind | null): string[] =>
+    endpoints
+      .filter((endpoint) => endpoint.kind === kind)
+      .slice(0, MAX_SHOWN)
+      .map((endpoint) => (kind === null ? labelOf(endpoint) : `${labelOf(endpoint)} (${WHY[endpoint.reason]})`))
+  return { trunks: of('trunk'), phones: of('extension'), undecided: of(null) }
+}
+
 const TITLES = { trunk: 'trunks', extension: 'phones', undecided: 'undecided' } as const
 
 /** `PJSIP/101 Anna Bell`, `PJSIP/anna 201 Anna Bell`. */

@@ -69,7 +69,7 @@ export type Endpoints = {
   /** Returns whose calls have come of which nothing tells what they are: they are taken for trunks. */
   undecidedCallers(): string[]
   /** Returns all that are known, in the order of their names. */
-  list(): KnownEndpoint[]
+  list(): readonly KnownEndpoint[]
   memory(): EndpointMemory
   /** Returns how often what should survive has changed. */
   version(): number
@@ -128,6 +128,19 @@ export function createEndpoints(settings: Settings, memory?: EndpointMemory): En
   }
   const verdictOf = (name: string): Verdict => classify(name, configuredOf(name), seen.get(name) ?? UNSEEN, around)
 
+  /** Sorting thousands of them for each reader of the page would be felt. */
+  let listed: { readonly version: number; readonly endpoints: readonly KnownEndpoint[] } | undefined
+  function listAll(): KnownEndpoint[] {
+    const names = new Set([...inventory.endpoints.keys(), ...seen.keys()])
+    return [...names].toSorted().flatMap((name) => {
+      const { number, name: display, profile } = configuredOf(name)
+      if (profile === true) return []
+      const verdict = verdictOf(name)
+      const own = number ?? seen.get(name)?.number ?? (isShortNumber(bareName(name)) ? bareName(name) : null)
+      return { name, number: verdict.kind === 'trunk' ? null : own, display: cleanText(display ?? ''), ...verdict }
+    })
+  }
+
   recount()
   function extension(name: string, number: string, display: string): Endpoint {
     const configured = configuredOf(name)
@@ -172,14 +185,8 @@ export function createEndpoints(settings: Settings, memory?: EndpointMemory): En
     isConfigured: () => inventory.source !== null,
     undecidedCallers: () => [...undecided].filter((name) => verdictOf(name).kind === null),
     list() {
-      const names = new Set([...inventory.endpoints.keys(), ...seen.keys()])
-      return [...names].toSorted().flatMap((name) => {
-        const { number, name: display, profile } = configuredOf(name)
-        if (profile === true) return []
-        const verdict = verdictOf(name)
-        const own = number ?? seen.get(name)?.number ?? (isShortNumber(bareName(name)) ? bareName(name) : null)
-        return { name, number: verdict.kind === 'trunk' ? null : own, display: cleanText(display ?? ''), ...verdict }
-      })
+      if (listed?.version !== version) listed = { version, endpoints: listAll() }
+      return listed.endpoints
     },
     memory: () => ({ inventory: inventory.source, seen: Object.fromEntries(seen) }),
     version: () => version,

@@ -23,6 +23,8 @@ export type LearningOptions = {
     readonly reloadMs: number
     /** At least this from one time to the next. */
     readonly relearnMs: number
+    /** It is asked again that long after the last time: `dialplan reload` says nothing. */
+    readonly refreshMs: number
   }
 }
 
@@ -30,11 +32,17 @@ export function createLearning({ pbx, ask, endpoints, log, patience }: LearningO
   let stopped = false
   let askedMs = Number.NEGATIVE_INFINITY
   let timer: ReturnType<typeof setTimeout> | undefined
+  let refresh: ReturnType<typeof setInterval> | undefined
 
   async function now(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
     askedMs = performance.now()
+    await learn()
+    if (!stopped) refresh ??= setInterval(() => void now(), patience.refreshMs)
+  }
+
+  async function learn(): Promise<void> {
     try {
       const { inventory, denied } = await ask()
       if (stopped || inventory === undefined) return
@@ -58,6 +66,7 @@ export function createLearning({ pbx, ask, endpoints, log, patience }: LearningO
     stop() {
       stopped = true
       clearTimeout(timer)
+      clearInterval(refresh)
     },
   }
 }

@@ -56,6 +56,8 @@ export type Patience = {
   readonly reloadMs: number
   /** At least this from one time that is asked what is configured to the next. */
   readonly relearnMs: number
+  /** It is asked again that long after the last time: a reload of the dialplan alone says nothing. */
+  readonly refreshMs: number
 }
 
 export const PATIENCE: Patience = {
@@ -70,6 +72,7 @@ export const PATIENCE: Patience = {
   learnMs: 3_000,
   reloadMs: 5_000,
   relearnMs: 60_000,
+  refreshMs: 3_600_000,
 }
 
 export type SessionOptions<Frame> = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { lineOf } from '../../src/pbx/endpoint-summary.ts'
+import { lineOf, summaryOf } from '../../src/pbx/endpoint-summary.ts'
 import type { KnownEndpoint } from '../../src/pbx/endpoints.ts'
 
 const phone = (name: string, more: Partial<KnownEndpoint> = {}): KnownEndpoint => ({
@@ -25,6 +25,11 @@ test('endpoints are shown by kind, and by why they are taken for it', () => {
   expect(lineOf(endpoints, 'trunk')).toBe('trunks: PJSIP/carrier (registration with a provider, or a gateway)')
   expect(lineOf(endpoints, null)).toBe('undecided: PJSIP/door')
   expect(lineOf([], 'trunk')).toBeNull()
+  expect(summaryOf(endpoints)).toEqual({
+    trunks: ['PJSIP/carrier (registration with a provider, or a gateway)'],
+    phones: ['PJSIP/101 Anna Bell (hint)', 'PJSIP/bert 201 (member of a queue)', 'PJSIP/102 (hint)'],
+    undecided: ['PJSIP/door'],
+  })
 })
 
 test('of thousands a hundred are shown', () => {

@@ -15,7 +15,7 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop()
 })
 
-function learn(answers: readonly (Learned | Error)[], patience = { reloadMs: 1, relearnMs: 1 }) {
+function learn(answers: readonly (Learned | Error)[], patience = { reloadMs: 1, relearnMs: 1, refreshMs: 60_000 }) {
   const endpoints = createEndpoints({ trunks: [], extensions: [] })
   let asked = 0
   const learning = createLearning({
@@ -45,7 +45,7 @@ test('what is configured now takes the place of what was', async () => {
 })
 
 test('a reload of many parts asks once, and not all the time', async () => {
-  const it = learn([{ inventory: inventory(), denied: [] }], { reloadMs: 1, relearnMs: 60_000 })
+  const it = learn([{ inventory: inventory(), denied: [] }], { reloadMs: 1, relearnMs: 60_000, refreshMs: 60_000 })
   for (let part = 0; part < 20; part++) it.soon()
   expect(it.asked()).toBe(0)
   await it.now()
@@ -62,6 +62,12 @@ test.each([
   await it.now()
   await it.now()
   expect([it.asked(), it.trunks()]).toEqual([2, ['PJSIP/one']])
+})
+
+test('it is asked again from time to time', async () => {
+  const it = learn([{ inventory: inventory(), denied: [] }], { reloadMs: 60_000, relearnMs: 60_000, refreshMs: 1 })
+  await it.now()
+  await until('the third time', () => it.asked() >= 3)
 })
 
 test('nothing is learnt, or asked, once it is over', async () => {
