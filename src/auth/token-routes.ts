@@ -2,6 +2,8 @@ import { Elysia, t } from 'elysia'
 import { accepts } from '../http/accepts.ts'
 import { takes, takesNothing } from '../http/body.ts'
 import { Nothing, responses, success } from '../http/envelope.ts'
+import { createQuota } from '../http/quota.ts'
+import { SECOND, steadyUs } from '../lib/time.ts'
 import type { Audit } from './audit.ts'
 import { guard } from './guard.ts'
 import { NamedToken, NewToken, TokenInfo } from './model.ts'
@@ -9,10 +11,13 @@ import type { AuthService } from './service.ts'
 import { type TokenService, tokenNameRule } from './token-service.ts'
 
 const about = { tags: ['Authentication'], security: [{ bearer: [] }] }
-const BODY_FAULTS = ['malformed', 'too_large', 'unsupported_media_type'] as const
+const BODY_FAULTS = ['malformed', 'too_large', 'unsupported_media_type', 'too_many_requests'] as const
+/** So many API tokens a user may make in a minute: they are kept until they are revoked. */
+const MADE_A_MINUTE = 20
 
 /** Returns the routes by which users list, make and revoke their own tokens. */
 export function tokenRoutes(auth: AuthService, tokens: TokenService, audit: Audit) {
+  const quota = createQuota({ limit: MADE_A_MINUTE, windowUs: 60 * SECOND, now: steadyUs })
   return new Elysia({ name: 'tokens', normalize: false, encodeSchema: false })
     .use(accepts)
     .use(guard(auth))
@@ -31,6 +36,7 @@ export function tokenRoutes(auth: AuthService, tokens: TokenService, audit: Audi
     .post(
       '/auth/token',
       async ({ session, body, request, server }) => {
+        quota.take(session.user.id)
         const token = await tokens.create(session, body)
         audit.note('token_made', { user: session.user, client: audit.clientOf(request, server) }, { token: token.id })
         return success(token, 'The API token was made. It cannot be shown again.')

@@ -10,7 +10,14 @@ import { UrlOnly } from '../webhooks/model.ts'
 import { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, Queued, Tested } from './model.ts'
 import type { DeliveryService } from './service.ts'
 
-const BODY_FAULTS = ['unauthenticated', 'malformed', 'too_large', 'unsupported_media_type', 'invalid'] as const
+const BODY_FAULTS = [
+  'unauthenticated',
+  'malformed',
+  'too_large',
+  'unsupported_media_type',
+  'invalid',
+  'too_many_requests',
+] as const
 const about = { tags: ['Deliveries'], security: [{ bearer: [] }] }
 
 const Query = t.Composite([
@@ -81,7 +88,7 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
       },
       {
         ...takes(UrlOnly),
-        response: responses(Tested, ...BODY_FAULTS, 'too_many_requests'),
+        response: responses(Tested, ...BODY_FAULTS),
         detail: { summary: 'Send one signed sample request to a URL of the list', ...about },
       },
     )

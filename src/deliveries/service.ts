@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises'
 import { PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
 import { Fault } from '../lib/fault.ts'
+import { nextTurn } from '../lib/slices.ts'
 import { type NowUs, parseTime, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 import type { AttemptRow, DeliveryPart, DeliveryRow, DeliveryFilter as LogFilter } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
@@ -68,7 +68,7 @@ export function createDeliveryService(deps: Dependencies) {
       rows.push(...part.rows)
       nextId = part.nextId
       if (performance.now() > endMs) break
-      if (nextId !== null && rows.length < enough) await setImmediate()
+      if (nextId !== null && rows.length < enough) await nextTurn()
     }
     return { rows, nextId }
   }
@@ -91,7 +91,7 @@ export function createDeliveryService(deps: Dependencies) {
       const part: CallIdPart = await store.calls.callIdListEndingIn({ ending: callId, beforeId })
       if (part.ids.length > 0) return part.ids
       beforeId = part.nextId
-      await setImmediate()
+      await nextTurn()
     }
     return []
   }

@@ -1,15 +1,23 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { TSchema } from 'elysia'
 import { Fault, type FieldError } from '../lib/fault.ts'
+import { steadyUs } from '../lib/time.ts'
+import { createAllowance } from './allowance.ts'
 import { errorsOf, INVALID } from './validation.ts'
 
 /** More than any list of 100 webhooks needs. */
 const MAX_BODY_BYTES = 1024 * 1024
+/** Of strangers: a login needs less, and thousands of them may send one each at the same time. */
+const MAX_STRANGERS_BYTES = 16 * 1024
+/** What large bodies an account may send at once, and each second: reading and checking 1 MiB takes some 50 ms. */
+const LARGE_BYTES = 16 * 1024
+const accountBytes = createAllowance({ atOnce: 32 * MAX_BODY_BYTES, perSecond: MAX_BODY_BYTES, now: steadyUs })
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/
 
 /** What a schema cannot say. It sees the body before it is known to fit, so that all faults are told at once. */
 export type Rule = (body: unknown) => readonly FieldError[]
-type Incoming = { request: Request; body: unknown }
+/** `accountId` is what the guard has put there; a route without a guard is for strangers. */
+type Incoming = { request: Request; body: unknown; accountId?: number }
 
 /**
  * The part of a route's options by which it takes a JSON body: read, bounded and checked by us and not by Elysia, since the order
@@ -31,7 +39,7 @@ function reading<Body extends TSchema>(schema: Body, rule: Rule = () => [], when
     body: schema,
     parse: 'none' as const,
     transform: async (context: Incoming) => {
-      const body = await readJson(context.request)
+      const body = await readJson(context)
       context.body = checked(validator, rule, body === undefined ? whenEmpty() : body)
     },
   }
@@ -40,8 +48,8 @@ function reading<Body extends TSchema>(schema: Body, rule: Rule = () => [], when
 /** For a route that needs no body: one that comes is held to the same rules, and then ignored. */
 export const takesNothing = {
   parse: 'none' as const,
-  transform: async ({ request }: { request: Request }) => {
-    await readJson(request)
+  transform: async (context: Omit<Incoming, 'body'>) => {
+    await readJson(context)
   },
 }
 
@@ -54,9 +62,10 @@ function checked(validator: ReturnType<typeof TypeCompiler.Compile>, rule: Rule,
   return body
 }
 
-/** The body as JSON, `undefined` if there is none. @throws Fault 413, 415, 400, in this order. */
-async function readJson(request: Request): Promise<unknown> {
-  const bytes = await readBounded(request).catch((cause) => {
+/** The body as JSON, `undefined` if there is none. @throws Fault 413, 429, 415, 400, in this order. */
+async function readJson(incoming: Omit<Incoming, 'body'>): Promise<unknown> {
+  const { request } = incoming
+  const bytes = await readBounded(incoming).catch((cause) => {
     if (cause instanceof Fault) throw cause
     // Nobody is there to be told; but that a client went away is no fault of the service.
     throw new Fault('malformed', 'The body broke off.')
@@ -73,17 +82,26 @@ async function readJson(request: Request): Promise<unknown> {
   }
 }
 
-async function readBounded(request: Request): Promise<Uint8Array> {
-  const tooLarge = () => new Fault('too_large', `A body may have ${MAX_BODY_BYTES} bytes at most.`)
-  if (Number(request.headers.get('content-length') ?? 0) > MAX_BODY_BYTES) throw tooLarge()
+async function readBounded({ request, accountId }: Omit<Incoming, 'body'>): Promise<Uint8Array> {
+  const maxBytes = accountId === undefined ? MAX_STRANGERS_BYTES : MAX_BODY_BYTES
+  const tooLarge = () => new Fault('too_large', `A body may have ${maxBytes} bytes at most.`)
+  const spend = (bytes: number) => {
+    if (accountId !== undefined && bytes > 0) accountBytes.spend(accountId, bytes)
+  }
+  const declared = Number(request.headers.get('content-length') ?? 0)
+  if (declared > maxBytes) throw tooLarge()
   if (request.body === null) return new Uint8Array()
   // A length that is announced is what the server hands over; only a chunked body has to be counted as it comes.
-  if (request.headers.has('content-length')) return await request.bytes()
+  if (request.headers.has('content-length')) {
+    spend(declared - LARGE_BYTES)
+    return await request.bytes()
+  }
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of request.body) {
+    spend(Math.min(chunk.length, length + chunk.length - LARGE_BYTES))
     length += chunk.length
-    if (length > MAX_BODY_BYTES) throw tooLarge()
+    if (length > maxBytes) throw tooLarge()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -2,19 +2,19 @@ import { Fault } from '../lib/fault.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 
 export type Quota = {
-  /** Counts one use by an account. @throws Fault 429 when it has used up its quota, with the time until there is more. */
-  take(accountId: number): void
+  /** Counts one use by an account, or a user. @throws Fault 429 when its quota is used up, with the time until there is more. */
+  take(id: number): void
 }
 
 export type QuotaOptions = { readonly limit: number; readonly windowUs: number; readonly now: NowUs }
 
-/** Lets each account do something so many times within a time that moves on. In memory: a few times for each account. */
+/** Lets each account, or user, do something so many times within a time that moves on. In memory: a few times for each. */
 export function createQuota({ limit, windowUs, now }: QuotaOptions): Quota {
   const usedUs = new Map<number, number[]>()
   return {
-    take(accountId) {
+    take(id) {
       const atUs = now()
-      const used = (usedUs.get(accountId) ?? []).filter((oneUs) => oneUs > atUs - windowUs)
+      const used = (usedUs.get(id) ?? []).filter((oneUs) => oneUs > atUs - windowUs)
       const [oldestUs = atUs] = used
       if (used.length >= limit) {
         const seconds = Math.max(1, Math.ceil((oldestUs + windowUs - atUs) / SECOND))
@@ -22,7 +22,7 @@ export function createQuota({ limit, windowUs, now }: QuotaOptions): Quota {
           headers: { 'retry-after': String(seconds) },
         })
       }
-      usedUs.set(accountId, [...used, atUs])
+      usedUs.set(id, [...used, atUs])
     },
   }
 }

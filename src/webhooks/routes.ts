@@ -11,7 +11,14 @@ import { type NowUs, SECOND, steadyUs } from '../lib/time.ts'
 import { Rotation, urlRule, WebhookList, WebhookSecret } from './model.ts'
 import type { WebhookService } from './service.ts'
 
-const BODY_FAULTS = ['unauthenticated', 'malformed', 'too_large', 'unsupported_media_type', 'invalid'] as const
+const BODY_FAULTS = [
+  'unauthenticated',
+  'malformed',
+  'too_large',
+  'unsupported_media_type',
+  'invalid',
+  'too_many_requests',
+] as const
 const about = { tags: ['Webhooks'], security: [{ bearer: [] }] }
 
 export type WebhookRoutesOptions = {
@@ -53,7 +60,7 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
       },
       {
         ...takes(WebhookList, urlRule(allow)),
-        response: responses(WebhookList, ...BODY_FAULTS, 'precondition_failed', 'too_many_requests'),
+        response: responses(WebhookList, ...BODY_FAULTS, 'precondition_failed'),
         detail: {
           summary: 'Replace the whole list; [] deletes all',
           ...about,

@@ -88,6 +88,15 @@ describe('an API token', () => {
   )
 })
 
+test('a user makes so many tokens in a minute, and no more', async () => {
+  const busy = await api.logIn('busy')
+  let last = await ask(api, 'POST', '/auth/token', { token: busy, body: { name: 'x' } })
+  let made = 0
+  for (; last.status === 200 && made < 1_000; made += 1)
+    last = await ask(api, 'POST', '/auth/token', { token: busy, body: { name: 'x' } })
+  expect([last.status, made >= 20]).toEqual([429, true])
+})
+
 describe('the last use of a token', () => {
   test('is noted at its first use, and then every five minutes at most', async () => {
     let atUs = Date.UTC(2026, 10, 20) * 1_000

@@ -1,0 +1,30 @@
+import { Fault } from '../lib/fault.ts'
+import { type NowUs, SECOND } from '../lib/time.ts'
+
+export type Allowance = {
+  /** Takes so much of an account's allowance. @throws Fault 429 when there is not so much, with the time until there is. */
+  spend(accountId: number, amount: number): void
+}
+
+export type AllowanceOptions = { readonly atOnce: number; readonly perSecond: number; readonly now: NowUs }
+
+type Left = { readonly amount: number; readonly atUs: number }
+
+/** Gives each account an amount of something that grows back. In memory: two numbers for each account that has spent some. */
+export function createAllowance({ atOnce, perSecond, now }: AllowanceOptions): Allowance {
+  const left = new Map<number, Left>()
+  return {
+    spend(accountId, amount) {
+      const atUs = now()
+      const before = left.get(accountId) ?? { amount: atOnce, atUs }
+      const grown = Math.min(atOnce, before.amount + ((atUs - before.atUs) / SECOND) * perSecond)
+      left.set(accountId, { amount: Math.max(0, grown - amount), atUs })
+      if (amount <= grown) return
+      left.set(accountId, { amount: grown, atUs })
+      const seconds = Math.ceil((amount - grown) / perSecond)
+      throw new Fault('too_many_requests', `Too much was sent in a short time. Try again in ${seconds} s.`, {
+        headers: { 'retry-after': String(seconds) },
+      })
+    },
+  }
+}

@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { connect } from 'node:net'
+import { createAllowance } from '../../src/http/allowance.ts'
+import { Fault } from '../../src/lib/fault.ts'
+import { SECOND } from '../../src/lib/time.ts'
+import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
+import { ask, newToken } from '../help/client.ts'
+import { until } from '../help/receiver.ts'
+
+const folder = emptyFolder()
+let app: RunningApp
+let token: string
+let stranger: string
+beforeAll(async () => {
+  app = await startServe({ cwd: folder.path })
+  token = await newToken(app, 'a@example.com')
+  stranger = await newToken(app, 'b@example.com', 'other')
+})
+afterAll(async () => {
+  await app.stop()
+  folder[Symbol.dispose]()
+})
+
+/** Sends the head of a request by hand, and bytes of its body now and then. */
+function byHand(head: string) {
+  const socket = connect(Number(new URL(app.url).port), '127.0.0.1')
+  const state = { text: '', closed: false }
+  socket.on('data', (chunk) => {
+    state.text += chunk
+  })
+  socket.on('error', () => {})
+  socket.on('close', () => {
+    state.closed = true
+  })
+  socket.write(`${head}\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n`)
+  return { socket, state, [Symbol.dispose]: () => void socket.destroy() }
+}
+
+describe('a body of a stranger', () => {
+  test.each([
+    ['an announced', (length: number) => `Content-Length: ${length}\r\n\r\n`],
+    [
+      'an unannounced',
+      (length: number) => `Transfer-Encoding: chunked\r\n\r\n${length.toString(16)}\r\n${' '.repeat(length)}\r\n`,
+    ],
+  ])('of more than 16 KiB is not waited for: %s length', async (_, rest) => {
+    using sender = byHand('POST /auth/login HTTP/1.1')
+    sender.socket.write(rest(16 * 1024 + 1))
+    await until('it is answered', () => sender.state.text.includes('"message"'))
+    expect(sender.state.text).toStartWith('HTTP/1.1 413')
+  })
+
+  test('that comes drop by drop holds its connection for no longer than one that does not come', async () => {
+    using sender = byHand('POST /auth/login HTTP/1.1')
+    sender.socket.write('Content-Length: 1000\r\n\r\n')
+    const drops = setInterval(() => sender.socket.write(' '), 500)
+    await until('it is closed', () => sender.state.closed)
+    clearInterval(drops)
+  })
+})
+
+test('an account that sends one large body after the other is told to wait, and no other one is', async () => {
+  const raw = `[${' '.repeat(1_000_000)}]`
+  const headers = { 'content-type': 'application/json' }
+  const put = (whose: string) => ask(app, 'PUT', '/integration/webhook', { token: whose, raw, headers })
+  let refused = await put(token)
+  let sent = 1
+  for (; refused.status === 200 && sent < 1_000; sent += 1) refused = await put(token)
+  expect(refused.status).toBe(429)
+  expect(sent).toBeGreaterThan(32)
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect((await ask(app, 'PUT', '/integration/webhook', { token: stranger, body: [] })).status).toBe(200)
+})
+
+test('an allowance is spent at once or bit by bit, and grows back', () => {
+  let atUs = 0
+  const allowance = createAllowance({ atOnce: 10, perSecond: 2, now: () => atUs })
+  const spend = (accountId: number, amount: number) => {
+    try {
+      allowance.spend(accountId, amount)
+      return 'spent'
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error
+      return `${error.status}, again in ${error.headers['retry-after']} s`
+    }
+  }
+  expect([spend(1, 4), spend(1, 6), spend(1, 3), spend(2, 10)]).toEqual([
+    'spent',
+    'spent',
+    '429, again in 2 s',
+    'spent',
+  ])
+  atUs += SECOND
+  expect([spend(1, 3), spend(1, 2), spend(1, 1)]).toEqual(['429, again in 1 s', 'spent', '429, again in 1 s'])
+  atUs += 1_000 * SECOND
+  expect([spend(1, 10), spend(1, 1)]).toEqual(['spent', '429, again in 1 s'])
+})
