@@ -35,7 +35,7 @@ const skipped = counts.skip === 0 ? '' : `, ${counts.skip} skipped`
 console.log(`${counts.pass} passed, ${counts.fail} failed${skipped}`)
 
 async function runTests(folder: string): Promise<void> {
-  const tests = Bun.spawn(['bun', 'test', ...process.argv.slice(2)], {
+  const tests = Bun.spawn(['bun', 'test', '--no-orphans', ...process.argv.slice(2)], {
     stdio: ['ignore', 'inherit', 'pipe'],
     env: { ...process.env, TMPDIR: folder, HOOKSWITCH_TEST_BUILT: '1' },
   })
