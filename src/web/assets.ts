@@ -5,8 +5,8 @@ import bundle from './browser/page.html'
 export type Asset = { name: string; type: string; bytes: Uint8Array<ArrayBuffer>; isHtml: boolean }
 
 /**
- * The page's files. In the compiled executable they are inside it, named by the manifest of the HTML import; when the sources run
- * they are built now, in some ten milliseconds. Bun's own HTML route is not used: it takes no headers of ours.
+ * Loads the page's files. The compiled executable contains them, named by the manifest of the HTML import; from the sources they are
+ * built now, in some ten milliseconds. Bun's own HTML route is not used because it takes no headers of ours.
  */
 export async function loadAssets(): Promise<Asset[]> {
   const embedded = bundle.files ?? []

@@ -30,19 +30,19 @@ const ALWAYS = {
   vary: 'accept-encoding',
 } as const
 
-/** `GET /` and the files that it names. Those hold a hash of their content in the name, so they never change: the page itself may. */
+/** Returns the routes of the page and of its files. A file's name contains a hash of its content, so only the page itself may change. */
 export function pageRoutes(assets: readonly Asset[]) {
   const routes = new Elysia({ name: 'page', normalize: false })
   for (const asset of assets) {
-    const answer = answering(asset)
-    routes.get(asset.isHtml ? '/' : `/${asset.name}`, ({ request, set }) => answer(request, set.headers), {
+    const handle = createHandler(asset)
+    routes.get(asset.isHtml ? '/' : `/${asset.name}`, ({ request, set }) => handle(request, set.headers), {
       detail: { hide: true },
     })
   }
   return routes
 }
 
-function answering(asset: Asset) {
+function createHandler(asset: Asset) {
   const caching = asset.isHtml ? 'no-cache' : 'public, max-age=31536000, immutable'
   const plainTag = `"${Bun.hash(asset.bytes).toString(36)}"`
   let gzipped: Uint8Array<ArrayBuffer> | undefined

@@ -16,6 +16,7 @@ export type Tally = {
 
 export type TallyOptions = { emitter: Emitter; lastHour: LastHour; nowUs?: NowUs }
 
+/** Makes a tally that is empty; the dispatcher has to call its `observer`. */
 export function createTally({ emitter, lastHour, nowUs = wallUs }: TallyOptions): Tally {
   const responses = new Map<number, readonly [atUs: number, attempted: Attempted]>()
 
@@ -48,7 +49,7 @@ function describeResponse(atUs: number, { outcome, durationMs }: Attempted): Las
   return { at: rfc3339(atUs), status: statusOf(outcome), error: failureOf(outcome), duration_ms: durationMs }
 }
 
-/** Several watchers of the dispatcher as one. */
+/** Combines several observers of the dispatcher into one. */
 export function observers(...all: readonly Observer[]): Observer {
   return {
     started(item, waitedUs) {

@@ -63,12 +63,12 @@ export function formatDuration(ms: number): string {
   return `${Math.round(seconds / 86_400)} d`
 }
 
-/** Formats a short duration as `0.4 ms`, `120 ms` or `2.35 s`. */
+/** Formats a short duration as `0.4 ms`, `120 ms`, `2.35 s` or `40.5 s`. */
 export function formatMilliseconds(ms: number | null): string {
   if (ms === null) return '–'
   if (ms < 0.05) return '0 ms'
   if (ms < 10) return `${Number(ms.toFixed(1))} ms`
-  return ms < 1_000 ? `${Math.round(ms)} ms` : `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`
+  return ms < 1_000 ? `${Math.round(ms)} ms` : `${Number((ms / 1_000).toFixed(ms < 10_000 ? 2 : 1))} s`
 }
 
 /** Writes an identifier of the API with spaces: `dial_started` as `dial started`. */
