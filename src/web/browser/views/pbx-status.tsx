@@ -1,14 +1,19 @@
 import { ErrorMessage } from '../components/error-message.tsx'
-import { formatDuration } from '../lib/format.ts'
+import { formatDuration, pluralize } from '../lib/format.ts'
 import type { PbxStatus } from '../lib/resources.ts'
 import { serverNowMs } from '../lib/server-clock.ts'
 
-/** Shows the name and the state of each PBX in a few words. */
+/** More would push the calls off the screen. */
+const MAX_LISTED = 8
+const MAX_ERRORS = 3
+
+/** Shows the name and the state of each PBX in a few words, those that are not connected first. */
 export function PbxStatusList({ pbxs }: { pbxs: readonly PbxStatus[] }) {
   if (pbxs.length === 0) return <p class="muted">no PBX</p>
+  const sorted = pbxs.toSorted((one, other) => Number(one.state === 'up') - Number(other.state === 'up'))
   return (
     <ul class="pbxs" aria-label="PBXs">
-      {pbxs.map(({ name, kind, state }) => (
+      {sorted.slice(0, MAX_LISTED).map(({ name, kind, state }) => (
         <li key={name} class={`pbx ${state}`}>
           <i class="dot" aria-hidden="true" />
           <b>{name}</b>
@@ -16,18 +21,26 @@ export function PbxStatusList({ pbxs }: { pbxs: readonly PbxStatus[] }) {
           <span class={state === 'up' ? 'visually-hidden' : 'pbx-state'}>{state}</span>
         </li>
       ))}
+      {pbxs.length > MAX_LISTED ? (
+        <li class="muted">and {pluralize(pbxs.length - MAX_LISTED, 'more PBX', 'more PBXs')}</li>
+      ) : null}
     </ul>
   )
 }
 
-/** Shows why a PBX is not connected, for each that is not. */
+/** Shows why PBXs are not connected, for those that are not. */
 export function PbxErrors({ pbxs }: { pbxs: readonly PbxStatus[] }) {
   const failed = pbxs.filter(({ state }) => state === 'down' || state === 'refused')
   return (
     <>
-      {failed.map((pbx) => (
+      {failed.slice(0, MAX_ERRORS).map((pbx) => (
         <ErrorMessage key={pbx.name} text={describeError(pbx)} />
       ))}
+      {failed.length > MAX_ERRORS ? (
+        <ErrorMessage
+          text={`${pluralize(failed.length - MAX_ERRORS, 'more PBX is', 'more PBXs are')} not connected.`}
+        />
+      ) : null}
     </>
   )
 }
