@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { EslDecoder, type EslFrame } from '../../../src/pbx/esl/decoder.ts'
 import { createEslSignals } from '../../../src/pbx/esl/signals.ts'
+import { createRandom } from '../../help/random.ts'
 
 const NOW_US = 1_795_213_000_000_000
 const OPTIONS = { trunks: [], extensions: [], variables: ['CustomerId'] }
@@ -83,5 +84,55 @@ describe('when what is listed began', () => {
     ['it began later than now', '1795212980000000', NOW_US],
   ])('%s', (_, clock, expected) => {
     expect(startedUs(clock)).toEqual([expected])
+  })
+})
+
+describe('what a caller writes into a FreeSWITCH event', () => {
+  const PARTS = [
+    '"',
+    '\\',
+    '\n',
+    '\r\n\r\n',
+    '\u0000',
+    '","Unique-ID":"b',
+    '"Hangup-Cause":"USER_BUSY"',
+    '}',
+    '\ud83d',
+    '%0a',
+    'x',
+  ]
+  const OWN = [
+    'Caller-Caller-ID-Name',
+    'Caller-Caller-ID-Number',
+    'Caller-Destination-Number',
+    'variable_sip_h_X-Unique-ID',
+  ]
+  const OTHERS = [
+    'Event-Name',
+    'Unique-ID',
+    'Hangup-Cause',
+    'Call-Direction',
+    'Event-Date-Timestamp',
+    'variable_user_name',
+  ]
+
+  test('stays in its own fields, whatever it is', () => {
+    const random = createRandom(20_261_120)
+    for (let round = 0; round < 5_000; round++) {
+      const fields: Record<string, string> = { 'Event-Name': 'CHANNEL_CREATE' }
+      const written = OWN.map(
+        (key) => [key, Array.from({ length: 1 + random.int(6) }, () => random.pick(PARTS)).join('')] as const,
+      )
+      const rest = [
+        ['Unique-ID', 'a'],
+        ['Call-Direction', 'inbound'],
+      ] as const
+      for (const [key, value] of random.chance(0.5) ? [...written, ...rest] : [...rest, ...written]) fields[key] = value
+      const plain = Object.entries(fields).map(
+        ([key, value]) => `${key}: ${encodeURIComponent(value.toWellFormed())}\n`,
+      )
+      for (const [frame] of [frames('text/event-json', fields), frames('text/event-plain', `${plain.join('')}\n`)])
+        expect(OTHERS.map((key) => frame?.event?.get(key))).toEqual(['CHANNEL_CREATE', 'a', '', 'inbound', '', ''])
+    }
   })
 })
