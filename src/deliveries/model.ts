@@ -24,7 +24,9 @@ export type Delivery = typeof Delivery.static
 /** One POST as it went. Without an answer `status` is `null`, else `error`. */
 export const LoggedAttempt = t.Object({
   at: t.String({ format: 'date-time' }),
-  probe: t.Boolean({ description: 'it failed while the webhook was down, and does not count as an attempt' }),
+  probe: t.Optional(
+    t.Boolean({ description: 'with `probes=true`: it failed while the webhook was down, and does not count' }),
+  ),
   status: t.Union([t.Integer(), t.Null()]),
   duration_ms: t.Integer(),
   error: text,

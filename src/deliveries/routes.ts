@@ -34,6 +34,15 @@ const TEST_WITHIN_S = 30
 /** Sends the sample request to a URL of an account. */
 export type SendTest = (accountId: number, url: string) => Promise<typeof Tested.static>
 
+const DetailQuery = t.Object({
+  probes: t.Optional(
+    t.UnionEnum(['true', 'false'], {
+      default: undefined,
+      description: 'true: each attempt says whether it was a probe of a webhook that is down',
+    }),
+  ),
+})
+
 export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, sendTest: SendTest) {
   return new Elysia({ name: 'deliveries', normalize: false })
     .use(accepts)
@@ -50,9 +59,14 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
     )
     .get(
       '/integration/delivery/:id',
-      async ({ accountId, params }) => success(await deliveries.show(accountId, params.id), 'This is the delivery.'),
+      async ({ accountId, params, query }) =>
+        success(
+          await deliveries.show(accountId, params.id, { probes: query.probes === 'true' }),
+          'This is the delivery.',
+        ),
       {
-        response: responses(DeliveryDetail, 'unauthenticated', 'not_found'),
+        ...asks(DetailQuery),
+        response: responses(DeliveryDetail, 'unauthenticated', 'not_found', 'invalid'),
         detail: { summary: 'One delivery with its body and attempts', ...about },
       },
     )

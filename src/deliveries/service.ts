@@ -107,10 +107,14 @@ export function createDeliveryService(deps: Dependencies) {
     },
 
     /** @throws Fault 404 when there is none of this id. */
-    async show(accountId: Account, id: string): Promise<DeliveryDetail> {
+    async show(accountId: Account, id: string, { probes = false } = {}): Promise<DeliveryDetail> {
       const row = await store.log.deliveryGet(accountId, idOf(id))
       if (row === undefined) throw unknown()
-      return { ...deliveryOf(row), body: row.body, attempts: row.attempts.map(attemptOf) }
+      return {
+        ...deliveryOf(row),
+        body: row.body,
+        attempts: row.attempts.map((one) => ({ ...attemptOf(one), ...(probes ? { probe: one.probe } : {}) })),
+      }
     },
 
     /** @throws Fault 404, or 422 when its URL has left the list, or its body was erased. */
@@ -183,9 +187,8 @@ export function deliveryOf(row: DeliveryRow): Delivery {
   }
 }
 
-const attemptOf = ({ atUs, probe, status, durationMs, error, address, response }: AttemptRow): LoggedAttempt => ({
+const attemptOf = ({ atUs, status, durationMs, error, address, response }: AttemptRow): LoggedAttempt => ({
   at: rfc3339(atUs),
-  probe,
   status,
   duration_ms: durationMs,
   error,

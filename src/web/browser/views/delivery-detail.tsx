@@ -23,7 +23,7 @@ const POLL_INTERVAL_MS = 2_000
 export function DeliveryDetailView({ id }: { id: string }) {
   const [delivery, setDelivery] = useState<DeliveryDetail | null>(null)
   const [error, setError] = useState<string | null>(null)
-  const path = `/integration/delivery/${encodeURIComponent(id)}`
+  const path = `/integration/delivery/${encodeURIComponent(id)}?probes=true`
   const load = async () => {
     const response = await request<DeliveryDetail>('GET', path)
     if (response.ok) setDelivery(response.result)
@@ -45,7 +45,7 @@ export function DeliveryDetailView({ id }: { id: string }) {
     return () => clearInterval(timer)
   }, [pending])
   const retry = async () => {
-    const response = await request('POST', `${path}/retry`)
+    const response = await request('POST', `/integration/delivery/${encodeURIComponent(id)}/retry`)
     if (response.ok) showToast('good', 'The delivery is being sent again.')
     else showToast('bad', errorText(response))
     await load()
