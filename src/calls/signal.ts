@@ -25,6 +25,8 @@ export type ListedChannel = {
   /** It was dialled by the PBX; `source` is who dialled it, where the list tells. */
   readonly callee: boolean
   readonly source: string | null
+  /** Of a virtual channel: its other half, and which half this is. */
+  readonly pair?: { readonly id: string; readonly half: 1 | 2 }
   readonly up: boolean
   readonly ringing: boolean
   readonly bridge: string | null

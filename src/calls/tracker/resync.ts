@@ -17,6 +17,7 @@ import { beginDirection, settleDirection } from './direction.ts'
 import { expectLink } from './links.ts'
 import { isOver } from './merges.ts'
 import { newChannel, newDial } from './new-state.ts'
+import { partyFor } from './origin.ts'
 import { noteAnswer } from './stages.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
@@ -43,8 +44,9 @@ export function resync(state: TrackerState, at: At, listed: readonly ListedChann
   }
   for (const row of listed) joinUnseen(state, row)
   const unknown = listed.filter((row) => !state.channels.has(row.id) && !state.tombstones.has(row.id))
-  const callers = unknown.filter((row) => !row.callee)
-  for (const row of [...callers, ...unknown.filter((one) => one.callee)]) addListed(state, at, row, listed)
+  // Who was dialled is found through who dialled, and that through the virtual channels between them.
+  const rank = (row: ListedChannel): number => (row.callee ? (row.endpoint.kind === 'virtual' ? 1 : 2) : 0)
+  for (const row of unknown.toSorted((a, b) => rank(a) - rank(b))) addListed(state, at, row, listed)
 }
 
 /** A party that now talks with one of another call, and that the PBX counts to that: it was transferred, or bridged, unseen. */
@@ -110,9 +112,12 @@ function addListed(state: TrackerState, at: At, row: ListedChannel, listed: read
     callByLinkedId(state, row.linkedId) ?? callOf(state, channelOf(state, sourceId)) ?? openUnseen(state, at, row)
   place(state, channel, call)
   call.partial = true
-  if (isVirtual(channel)) return
+  if (isVirtual(channel)) {
+    pairUnseen(state, channel, row)
+    return
+  }
   if (row.callee) {
-    addUnseenStage(state, call, channel, row, sourceId)
+    addUnseenStage(state, call, channel, row, partyOfSource(state, sourceId))
     return
   }
   if (call.root !== null) {
@@ -125,6 +130,27 @@ function addListed(state: TrackerState, at: At, row: ListedChannel, listed: read
   call.startedUs = startOf(row, at)
   beginDirection(call, channel)
   if (row.up && !row.callee) call.pbxAnswered = true
+}
+
+function pairUnseen(state: TrackerState, channel: Channel, row: ListedChannel): void {
+  const { pair } = row
+  if (pair !== undefined) {
+    channel.pair = pair.id
+    channel.half = pair.half
+    const other = channelOf(state, pair.id)
+    if (other !== undefined && isVirtual(other))
+      Object.assign(other, { pair: channel.id, half: pair.half === 1 ? 2 : 1 })
+  }
+  if (!row.callee) return
+  channel.dial = newDial(row.source, null, state.nowUs)
+  if (row.up) channel.dial.answeredUs = state.atUs
+}
+
+/** For whom a channel dials: the party behind it, where it is virtual. */
+function partyOfSource(state: TrackerState, sourceId: string | null): string | null {
+  const source = channelOf(state, sourceId)
+  if (source === undefined || !isVirtual(source)) return sourceId
+  return partyFor(state, source)?.id ?? sourceId
 }
 
 function callerRow(row: ListedChannel, listed: readonly ListedChannel[]): string | null {
