@@ -73,7 +73,8 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
   place(state, dest, call)
   const root = channelOf(state, call.root)
   if (root !== undefined && root !== dest) {
-    assignStage(state, call, dest, root, false)
+    const isTwin = root.dial !== null && root.dial.source === null && root.endpoint.number === dest.endpoint.number
+    assignStage(state, call, dest, isTwin ? null : root, isTwin && dest.endpoint.kind === 'extension')
     return
   }
   if (dest.dial?.forRoom === true) {

@@ -86,7 +86,11 @@ function isConfirmed(state: TrackerState, leg: Channel): boolean {
 /** A person answered, or was found to have: what that means for the call. */
 export function noteAnswer(call: Call, stage: Stage, leg: Channel, enteredUs: number): void {
   stage.enteredUs = enteredUs
-  if (stage.own) return
+  if (stage.own) {
+    // Of several devices that were rung for the agent this is the one.
+    call.root = leg.id
+    return
+  }
   const party = partyOf(leg.endpoint)
   // Of several that were rung for the outside party the first that answers made the call.
   if (call.customerFirst && stage.kind === 'user' && !call.stages.some((one) => one !== stage && isAgent(one)))

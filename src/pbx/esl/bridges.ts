@@ -63,6 +63,7 @@ export function unbridge(context: EslContext, event: EslEvent): ChannelSignal[] 
   }
   const name = bridgeName(a, b)
   return [
+    ...wentAlone(context.legs.get(own === a ? b : a)),
     { kind: 'unbridged', id: a, bridge: name },
     { kind: 'unbridged', id: b, bridge: name },
   ]
@@ -207,15 +208,34 @@ function moved(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] 
   }
   const other = context.legs.get(peer)
   // It was sent here together with the party that it sent, or runs the transfer itself: both go, and nobody leaves (three-way).
-  if (leg.sentTo === to || variableOf(event, 'current_application') === 'transfer') {
-    leg.sentTo = to
-    if (other !== undefined) other.expected = to
-    return [{ kind: 'blind_transfer', transferer: leg.id, transferee: peer, to, stays: true }]
+  if (leg.sentTo === to || variableOf(event, 'current_application') === 'transfer') return bothGo(leg, other, to)
+  if (other?.pending === to) return bothGo(other, leg, to)
+  // Of a party that was dialled it shows with the caller's next event whether the caller goes too.
+  if (leg.peer === peer && leg.dialler === peer && event.name !== 'CHANNEL_BRIDGE') {
+    leg.pending = to
+    return []
   }
   const second = consultation(context, other, to)
   if (second !== undefined) return attended([peer, second.id], partyBehind(context, leg) ?? leg, undefined)
   if (other !== undefined) other.sentTo = to
   return [{ kind: 'blind_transfer', transferer: peer, transferee: (partyBehind(context, leg) ?? leg).id, to }]
+}
+
+/** A party and the other one, who did not bring it about, go somewhere together. */
+function bothGo(leg: Leg, other: Leg | undefined, to: string): ChannelSignal[] {
+  leg.sentTo = to
+  leg.pending = null
+  if (other !== undefined) other.expected = to
+  return [{ kind: 'blind_transfer', transferer: leg.id, transferee: other?.id ?? null, to, stays: true }]
+}
+
+/** The other party did not go where this one was sent: it sent it there. */
+export function wentAlone(leg: Leg | undefined): ChannelSignal[] {
+  const peer = leg?.peers.at(-1)
+  if (leg === undefined || leg.pending === null || peer === undefined) return []
+  const to = leg.pending
+  leg.pending = null
+  return [{ kind: 'blind_transfer', transferer: peer, transferee: leg.id, to }]
 }
 
 const HANDED = /^\d+:[^:]*:uuid_br:(.+)$/

@@ -32,8 +32,12 @@ export type Leg = {
   transferSource: string
   /** Where a transfer that was told already sends it. */
   expected: string | null
+  /** Of one that the PBX originates: whom it rings on whose behalf, and when. */
+  originate: { readonly what: string; readonly atUs: number } | null
   /** The waiting caller that it takes out of a queue. */
   takes: string | null
+  /** Where it is sent, while it is not told yet whether the other party goes there too. */
+  pending: string | null
   /** Where it sent the other party. */
   sentTo: string | null
   /** The legs that handed it over to somebody else. */
@@ -79,7 +83,9 @@ export function addLeg(
     left: false,
     transferSource: '',
     expected: null,
+    originate: null,
     takes: null,
+    pending: null,
     sentTo: null,
     handedOverBy: new Set(),
     reached: new Set(),

@@ -1,6 +1,7 @@
 import type { ChannelSignal, Endpoint } from '../../calls/signal.ts'
 import { isShortNumber, kindOfContext } from '../endpoint-classifier.ts'
 import { cleanText } from '../text.ts'
+import { wentAlone } from './bridges.ts'
 import { addLeg, type EslContext, type Leg, partyBehind, userOf, variableOf } from './context.ts'
 import type { EslEvent } from './event.ts'
 
@@ -13,9 +14,10 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
   const other = virtual ? variableOf(event, 'other_loopback_leg_uuid') : ''
   const isSecond = virtual && !outbound && other !== ''
   const source = outbound ? (sourceOf(event) ?? waitingFor(context, event)) : null
+  const twin = outbound && source === null && !virtual ? twinOf(context, event) : undefined
   const endpoint = endpointOf(context, event, virtual, outbound)
   const dialled = event.get('Caller-Destination-Number')
-  addLeg(context, {
+  const leg = addLeg(context, {
     id,
     virtual,
     source,
@@ -25,10 +27,11 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
     extension: endpoint.kind === 'extension' ? endpoint.number : null,
     dialled,
   })
+  if (leg.originated) leg.originate = originateOf(event)
   const channel: ChannelSignal = {
     kind: 'channel',
     id,
-    linkedId: source === null && !isSecond ? id : null,
+    linkedId: source === null && !isSecond ? (twin?.id ?? id) : null,
     endpoint,
     dialled: outbound && !virtual ? null : dialled,
     originated: outbound && source === null,
@@ -48,6 +51,25 @@ function dialOf(event: EslEvent, id: string, source: string | null, endpoint: En
   const place = event.get('Other-Type') === 'originator' ? cleanText(event.get('Other-Leg-Destination-Number')) : null
   const dial = { kind: 'dial' as const, source, dest: id, endpoint, shown, place }
   return source === null && isMadeByConference(event) ? { ...dial, forRoom: true } : dial
+}
+
+/** Which party is rung on whose behalf, and when. */
+function originateOf(event: EslEvent): { readonly what: string; readonly atUs: number } {
+  const what = [variableOf(event, 'dialed_user'), event.get('Caller-Caller-ID-Number')].join(' ')
+  return { what, atUs: Number(event.get('Caller-Channel-Created-Time')) }
+}
+
+/** All devices of a party are rung at the same moment. */
+const TWINS_US = 500_000
+
+/** Another device of the same party that the same originate rings. */
+function twinOf(context: EslContext, event: EslEvent): Leg | undefined {
+  const { what, atUs } = originateOf(event)
+  if (variableOf(event, 'dialed_user') === '') return undefined
+  return [...context.legs.values()].find(
+    ({ originate, answered, gone }) =>
+      originate?.what === what && !answered && !gone && Math.abs(originate.atUs - atUs) < TWINS_US,
+  )
 }
 
 /** A leg that a module originates has the variables of the event by which it was asked for. */
@@ -85,6 +107,7 @@ function sentAway(context: EslContext, event: EslEvent, leg: Leg, where: string)
   const talks = leg.peer !== null && context.legs.get(leg.peer)?.gone === false
   const wasMoved = event.get('Other-Leg-RDNIS') === leg.dialled
   const to = cleanText(where)
+  if (leg.pending === to) return wentAlone(leg)
   if (leg.source === null || leg.virtual || transferer === undefined || to === null || leg.expected === to) return []
   if (talks && !wasMoved) return []
   leg.expected = to
