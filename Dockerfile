@@ -5,7 +5,7 @@ FROM oven/bun:1.4.5 AS build
 WORKDIR /build
 COPY package.json bun.lock bunfig.toml ./
 RUN bun install --frozen-lockfile
-COPY tsconfig.json ./
+COPY tsconfig.json LICENSE ./
 COPY src ./src
 RUN bun run build && mkdir /build/data
 
