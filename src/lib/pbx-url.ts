@@ -23,6 +23,9 @@ export type PbxSource = Static<typeof PbxSource>
 const DEFAULT_PORT = { ami: 5038, amis: 5039, esl: 8021 } as const
 const PARAMETERS = ['name', 'account', 'trunks', 'extensions', 'variables', 'ca']
 
+/** Returns whether a host is this machine. */
+export const isLoopbackHost = (host: string): boolean => /^(127\.|::1$|localhost$)/.test(host)
+
 type Parsed = { pbx: PbxSource } | { wrong: string }
 
 /** Reads `ami://user:secret@host:5038?name=office`. What is `wrong` is said without repeating the secret. */

@@ -1,4 +1,4 @@
-import type { PbxSource } from '../lib/pbx-url.ts'
+import { isLoopbackHost, type PbxSource } from '../lib/pbx-url.ts'
 import { AmiDecoder, type AmiFrame } from './ami/decoder.ts'
 import { createDialogue, type Dialogue } from './ami/dialogue.ts'
 import { askInventory, LISTS } from './ami/inventory.ts'
@@ -69,7 +69,7 @@ async function checkAmi(source: PbxSource, listenMs: number, find: Find): Promis
       'ok',
       `${source.host}:${source.port} answers${source.protocol === 'amis' ? ', and its certificate is right' : ''}`,
     )
-    if (source.protocol === 'ami' && !isLoopback(source.host))
+    if (source.protocol === 'ami' && !isLoopbackHost(source.host))
       find(
         'advice',
         'the events cross the network unencrypted: use amis:// (tlsenable = yes in manager.conf), or a VPN',
@@ -78,7 +78,7 @@ async function checkAmi(source: PbxSource, listenMs: number, find: Find): Promis
     if (login.kind !== 'in') return login.reason
     find('ok', `the user ${source.user} may log in`)
     await checkAmiRights(dialogue, find)
-    checkEndpoints(source, await askInventory(dialogue), { find, right: 'add write = reporting', tells: LISTS })
+    checkEndpoints(source, await askInventory(source, dialogue), { find, right: 'add write = reporting', tells: LISTS })
     if (listenMs > 0) {
       await Bun.sleep(listenMs)
       judgeEvents(events, listenMs, find)
@@ -158,8 +158,6 @@ function judgeEvents(events: readonly AmiFrame[], listenMs: number, find: Find):
     find('advice', 'no call detail record came: cdr_manager.conf with enabled = yes adds what it maps (optional)')
 }
 
-const isLoopback = (host: string): boolean => /^(127\.|::1$|localhost$)/.test(host)
-
 async function checkEsl(source: PbxSource, find: Find): Promise<string | undefined> {
   const { promise: asked, resolve } = Promise.withResolvers<string | undefined>()
   const decoder = new EslDecoder()
@@ -199,7 +197,7 @@ async function checkEsl(source: PbxSource, find: Find): Promise<string | undefin
 
 async function checkEslRights(source: PbxSource, dialogue: EslDialogue, find: Find): Promise<void> {
   if (source.secret === 'ClueCon') {
-    const level = isLoopback(source.host) ? 'advice' : 'missing'
+    const level = isLoopbackHost(source.host) ? 'advice' : 'missing'
     find(level, 'the password is the default one (ClueCon), which everybody knows: change it in event_socket.conf.xml')
   }
   const learned = await askEslInventory(dialogue)

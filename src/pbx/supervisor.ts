@@ -1,6 +1,6 @@
 import type { Translator } from '../calls/signal.ts'
 import type { Log } from '../lib/log.ts'
-import type { PbxSource } from '../lib/pbx-url.ts'
+import { isLoopbackHost, type PbxSource } from '../lib/pbx-url.ts'
 import { type NowUs, nowUs as systemNowUs } from '../lib/time.ts'
 import { startAmiSession } from './ami/connector.ts'
 import type { AmiFrame } from './ami/decoder.ts'
@@ -130,7 +130,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       await Promise.race([Bun.sleep(waitMs), stopping.promise])
     }
   }
-  if (source.protocol === 'esl' && source.secret === 'ClueCon' && !/^(127\.|::1$|localhost$)/.test(source.host))
+  if (source.protocol === 'esl' && source.secret === 'ClueCon' && !isLoopbackHost(source.host))
     log.warn({ pbx: source.name }, 'FreeSWITCH has its default password, which everybody knows: change it')
   const running = run()
 

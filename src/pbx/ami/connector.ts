@@ -35,7 +35,7 @@ export function startAmiSession(source: PbxSource, options: SessionOptions<AmiFr
     take,
     mayShed: (frame) => SHED_FIRST.has(frame.name),
     list: () => lists.next(),
-    learn: () => askInventory(dialogue),
+    learn: () => askInventory(source, dialogue),
     leave() {
       stopPings()
       dialogue.close()

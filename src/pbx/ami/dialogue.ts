@@ -144,7 +144,8 @@ function wholeList(
 ): AmiReply {
   const announced = end.get('ListItems') || end.get('Items')
   const missing = announced === '' ? 0 : Number(announced) - came
-  const isWhole = missing === 0 || (missing > 0 && missing <= tainted.length)
+  // Registrations come with rows of other kinds that are not counted.
+  const isWhole = missing <= tainted.length
   if (!isWhole || end.get('EventList').toLowerCase() === 'cancelled')
     return { kind: 'partial', message: 'the list is not whole' }
   return { kind: 'rows', rows, unsure: [...new Set(tainted.flatMap((frame) => frame.all('Uniqueid')))] }

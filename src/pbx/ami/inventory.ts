@@ -1,3 +1,4 @@
+import { isLoopbackHost, type PbxSource } from '../../lib/pbx-url.ts'
 import { bareName, type Configured, type Listed } from '../endpoint-classifier.ts'
 import type { Inventory } from '../endpoints.ts'
 import type { AmiReply, Dialogue } from './dialogue.ts'
@@ -102,11 +103,16 @@ export type Asked = {
   readonly denied: readonly string[]
 }
 
+/** With the registrations Asterisk prints their passwords: they are asked for only where nobody reads along. */
+const HOLDS_PASSWORDS = 'PJSIPShowRegistrationsOutbound'
+
 /** Asks an Asterisk what is configured, one list after the other; none of them is kept longer than it takes to read its rows. */
-export async function askInventory(dialogue: Dialogue): Promise<Asked> {
+export async function askInventory(source: Pick<PbxSource, 'protocol' | 'host'>, dialogue: Dialogue): Promise<Asked> {
   const reader = createInventoryReader()
   const denied: string[] = []
+  const isPrivate = source.protocol === 'amis' || isLoopbackHost(source.host)
   for (const [name] of LISTS) {
+    if (name === HOLDS_PASSWORDS && !isPrivate) continue
     const reply = await dialogue.list({ Action: name }, { began() {}, whole() {}, row: reader.row })
     if (reply.kind === 'silent' || reply.kind === 'partial') return { inventory: undefined, denied }
     if (reply.kind === 'denied') denied.push(name)

@@ -17,7 +17,11 @@ afterEach(() => {
 })
 
 /** Asks an Asterisk that answers as told; what it is not told of is no command of its. */
-async function ask(answers: Answers, globals: Readonly<Record<string, string>> = {}) {
+async function ask(
+  answers: Answers,
+  globals: Readonly<Record<string, string>> = {},
+  source: { protocol: 'ami' | 'amis'; host: string } = { protocol: 'ami', host: '127.0.0.1' },
+) {
   const decoder = new AmiDecoder({ skip: (name, peek) => isNoise(name, peek, OPTIONS) })
   const asked: string[] = []
   const untaken: string[] = []
@@ -48,7 +52,9 @@ async function ask(answers: Answers, globals: Readonly<Record<string, string>> =
               ...answer.map((row) =>
                 row.includes('\r') ? row.replace('ID', id) : ami(row.replace('\n', `\nActionID: ${id}\n`)),
               ),
-              ami(`Event: ${name}Complete\nActionID: ${id}\nEventList: Complete\nListItems: ${answer.length}`),
+              ami(
+                `Event: ${name}Complete\nActionID: ${id}\nEventList: Complete\nListItems: ${answer.filter((row) => !row.startsWith('Event: AuthDetail')).length}`,
+              ),
             ].join(''),
           )
       })
@@ -57,7 +63,7 @@ async function ask(answers: Answers, globals: Readonly<Record<string, string>> =
   )
   closing.push(dialogue.close)
   hear('Asterisk Call Manager/11.0.0\r\n')
-  return { ...(await askInventory(dialogue)), asked, untaken }
+  return { ...(await askInventory(source, dialogue)), asked, untaken }
 }
 
 const hint = (exten: string, device: string) =>
@@ -162,6 +168,24 @@ describe('what is asked of an Asterisk after the login', () => {
       'DAHDI/g0': { dialled: 'with_number' },
     })
     expect(asked.filter((name) => name === 'Getvar').length).toBe(2 + 5 + 1 + 10)
+  })
+
+  test('registrations come with passwords: they are asked for only where nobody reads along, and never kept', async () => {
+    const auth = 'Event: AuthDetail\nObjectName: carrier-auth\nUsername: 15550100\nPassword: verysecret'
+    const uncounted = {
+      ...HAND_MADE,
+      PJSIPShowRegistrationsOutbound: [...(HAND_MADE.PJSIPShowRegistrationsOutbound ?? []), auth],
+    }
+    for (const [protocol, host, isAsked] of [
+      ['ami', '192.0.2.1', false],
+      ['amis', '192.0.2.1', true],
+      ['ami', '127.0.0.1', true],
+    ] as const) {
+      const { inventory, asked } = await ask(uncounted, {}, { protocol, host })
+      expect(asked.includes('PJSIPShowRegistrationsOutbound')).toBe(isAsked)
+      expect(inventory?.endpoints['PJSIP/carrier']?.registers === true).toBe(isAsked)
+      expect(JSON.stringify(inventory)).not.toContain('verysecret')
+    }
   })
 
   test('chan_sip: who logs in is a phone', async () => {
