@@ -57,6 +57,9 @@ export type App = {
   stop(): Promise<void>
 }
 
+/** Events of PBXs that may wait, some milliseconds of handling: beyond, handling them comes before sending. */
+const MAX_INTAKE_WAITING = 512
+
 /** Log levels at which each attempt is told. */
 const FOLLOWING: ReadonlySet<string> = new Set(['trace', 'debug'])
 
@@ -99,7 +102,9 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const alerts = createAlerts({ url: config.alertUrl, proxy: config.proxy, log })
     // Only where it is read: it would cost every attempt.
     const journal = FOLLOWING.has(config.logLevel) ? [newJournal(log)] : []
+    const intake = { waiting: 0 }
     const dispatcher = startDispatcher({
+      isIntakeBehind: () => intake.waiting > MAX_INTAKE_WAITING,
       store,
       emitter,
       attempt,
@@ -111,7 +116,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     })
     started.push(dispatcher, startLastHourSaver({ statistics: store.statistics, lastHour, log }))
     const onStored = (stored: readonly StoredEvent[]) => emitter.emit('stored', stored)
-    const watch = await startWatch({ store, pbxs: config.pbxs, accounts, onStored, clock, log })
+    const watch = await startWatch({ store, intake, pbxs: config.pbxs, accounts, onStored, clock, log })
     started.unshift(watch)
     const deliveries = createDeliveryService({
       store,

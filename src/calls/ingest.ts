@@ -43,14 +43,16 @@ export type IngestOptions = {
   /** A signal made the tracker fail, and was left out: what the PBX says is up must be asked for. */
   readonly onFault: () => void
   readonly log: Log
+  /** Events that wait for the store at the most. */
+  readonly maxWaiting?: number
   readonly newId?: NewId
   readonly nowUs?: () => number
   /** The clock on which calls and deliveries wait: settle windows must not stretch when the wall clock is set. */
   readonly clock: Clock
 }
 
-/** Some 6 KB each: while the store cannot be written this much waits in memory, then signals are turned away and asked for later. */
-const MAX_WAITING = 10_000
+/** Some 6 KB each, so some 240 MB: while the store cannot be written this much waits in memory, then signals are turned away and asked for later. */
+const MAX_WAITING = 40_000
 /** Changes of a live call that no event tells (a channel more, a hold) are stored that soon. */
 const QUIET_MS = 1_000
 const RETRY_MS = 250
@@ -60,7 +62,7 @@ const FAULT_LOG_MS = 5_000
 const LAST_TRY_MS = 5_000
 
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
-  const { calls, pbx, log, newId = newUuid, nowUs = wallUs } = options
+  const { calls, pbx, log, newId = newUuid, nowUs = wallUs, maxWaiting = MAX_WAITING } = options
   const { steadyUs } = options.clock
   const state = newTracker(pbx, options.account, newId)
   const stored = await calls.liveCallList(pbx)
@@ -144,7 +146,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       // They are on disk: to store them again would tell all of them twice.
       log.error({ pbx, events: batch.length, err: error }, 'events are stored, but who listens for them has failed')
     }
-    if (!missed || events.length >= MAX_WAITING) return
+    if (!missed || events.length >= maxWaiting) return
     missed = false
     options.onMissed()
   }
@@ -175,7 +177,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   }
   return {
     feed(signals) {
-      if (events.length >= MAX_WAITING) {
+      if (events.length >= maxWaiting) {
         if (!missed)
           log.error({ pbx, waiting: events.length }, 'no room for more events: the PBX is asked for what is up later')
         missed = true

@@ -26,6 +26,8 @@ export type DispatcherOptions = {
   readonly observer?: Observer
   /** Told when a webhook has been down for long, and when it is back after that. */
   readonly onOutage?: (url: string, state: 'down' | 'up') => void
+  /** Returns whether what the PBXs sent waits to be handled: then fewer attempts begin. */
+  readonly isIntakeBehind?: () => boolean
   readonly clock: Clock
   readonly nowUs?: NowUs
   readonly random?: () => number
@@ -52,6 +54,8 @@ const PAUSE_US = SECOND
 const SAY_UNSENT_US = 60 * SECOND
 /** How often it is seen to that what has to end without an attempt ends. */
 const CARE_MS = 5_000
+/** Attempts at a time while the inboxes are filling: each answer takes a turn of the event loop from them. */
+const IN_FLIGHT_WHEN_BEHIND = 4
 /** How soon a list that could not be read is read again. */
 const LOOK_AGAIN_MS = 1_000
 
@@ -60,7 +64,7 @@ const LOOK_AGAIN_MS = 1_000
  */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const { store, emitter, attempt, log, scheduleMs = DEFAULT_SCHEDULE_MS, observer = silent, onOutage } = options
-  const { nowUs = wallUs, clock, random = Math.random } = options
+  const { nowUs = wallUs, clock, random = Math.random, isIntakeBehind = () => false } = options
   const { queue } = store
   const { steadyUs } = clock
   const lanes = createLanes()
@@ -116,11 +120,18 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     try {
       feed.refill()
       const atUs = steadyUs()
-      for (let flight = lanes.take(atUs); flight !== undefined; flight = lanes.take(atUs)) launch(flight)
+      while (mayBegin()) {
+        const flight = lanes.take(atUs)
+        if (flight === undefined) break
+        launch(flight)
+      }
     } finally {
       pumping = false
     }
   }
+
+  /** Reading and tracking come before sending: what a PBX says and nobody reads is lost, what waits to be sent is only late. */
+  const mayBegin = () => lanes.inFlight < IN_FLIGHT_WHEN_BEHIND || !isIntakeBehind()
 
   /** In a turn of the event loop of its own: reading a backlog must not hold up everything else. */
   function onLoaded(): void {

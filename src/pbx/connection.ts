@@ -61,7 +61,7 @@ export function openConnection<Frame>(
   options: SessionOptions<Frame>,
   protocol: Protocol<Frame>,
 ): Connection<Frame> {
-  const { translator, endpoints, feed, counts, nowUs, patience, log } = options
+  const { translator, endpoints, feed, counts, intake, nowUs, patience, log } = options
   const { decoder } = protocol
   const { promise: ended, resolve } = Promise.withResolvers<SessionEnd>()
   let loggedIn = false
@@ -69,10 +69,15 @@ export function openConnection<Frame>(
   let over = false
   let shutdown = false
   let heardMs = performance.now()
+  /** Of what was read and is not in the inbox yet. */
+  let readBytes = 0
 
   const resync = createResync({ list: protocol.list, isAnyMissing: options.isAnyMissing, ...patience })
   const learning = createLearning({ pbx: name, ask: protocol.learn, endpoints, log, patience })
-  const inbox = createInbox<Item<Frame>>({
+  const waiting = createInbox<Item<Frame>>({
+    changed: (by) => {
+      intake.waiting += by
+    },
     matters: (item) => !('frame' in item && protocol.mayShed(item.frame)),
     handle(items) {
       const signals = translate(items, translator, (error, item) =>
@@ -92,6 +97,14 @@ export function openConnection<Frame>(
     const facts = { pbx: name, what, err: error }
     // Logged once for each resync: a caller must not be able to fill the log.
     if (resync.ask()) log.error(facts, 'what the PBX sent made us fail: it is left out, and what is up is asked for')
+  }
+  const inbox: Inbox<Item<Frame>> = {
+    ...waiting,
+    push(item) {
+      // Of the frames of one chunk the first takes it all: the sum is what counts.
+      waiting.push(item, readBytes)
+      readBytes = 0
+    },
   }
   inbox.hold(true)
   /** What the translator holds back must not wait for the next event. */
@@ -138,6 +151,7 @@ export function openConnection<Frame>(
       data(chunk) {
         heardMs = performance.now()
         const arrivedUs = nowUs()
+        readBytes += chunk.length
         for (const frame of decoder.push(chunk)) if (!over) protocol.take(frame, arrivedUs)
         if (decoder.fault !== undefined) end('lost', decoder.fault)
       },

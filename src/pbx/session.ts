@@ -75,7 +75,11 @@ export const PATIENCE: Patience = {
   refreshMs: 3_600_000,
 }
 
+/** How much of what the PBXs sent is not handled yet, of all of them together. */
+export type Intake = { waiting: number }
+
 export type SessionOptions<Frame> = {
+  readonly intake: Intake
   readonly translator: Translator<Frame>
   /** What is known of the PBX's endpoints; asking it adds to that. */
   readonly endpoints: Endpoints

@@ -10,6 +10,7 @@ import type { EslFrame } from './esl/decoder.ts'
 import type { Memory } from './memory.ts'
 import {
   type Feed,
+  type Intake,
   PATIENCE,
   type Patience,
   type PbxCounts,
@@ -41,6 +42,8 @@ export type SupervisorOptions = {
   readonly translators: Translators
   readonly memory: Memory
   readonly feed: Feed
+  /** Counts what waits to be handled; shared by all PBXs. */
+  readonly intake?: Intake
   /** Whether something that was up is not in the last list: it is asked on until that is clear. */
   readonly isAnyMissing?: () => boolean
   readonly log: Log
@@ -74,7 +77,16 @@ export type Supervisor = {
  * Waits have full jitter, so that a hundred Hookswitches do not come back to a PBX at once.
  */
 export function startSupervisor(options: SupervisorOptions): Supervisor {
-  const { source, memory, feed, isAnyMissing, log, nowUs = systemNowUs, random = Math.random } = options
+  const {
+    source,
+    memory,
+    feed,
+    isAnyMissing,
+    intake = { waiting: 0 },
+    log,
+    nowUs = systemNowUs,
+    random = Math.random,
+  } = options
   const patience = { ...PATIENCE, ...BACKOFF, ...options.patience }
   const counts: PbxCounts = { events: 0, taints: 0, overruns: 0, faults: 0 }
   const rate = startRate(() => counts.events)
@@ -101,7 +113,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   const open = (): Session => {
     const { endpoints } = memory
     const lastRun = memory.lastRun()
-    const shared = { endpoints, feed, isAnyMissing, counts, log, nowUs, patience, first, lastRun, up }
+    const shared = { endpoints, feed, isAnyMissing, counts, intake, log, nowUs, patience, first, lastRun, up }
     return source.protocol === 'esl'
       ? startEslSession(source, { ...shared, translator: options.translators.esl(source, endpoints) })
       : startAmiSession(source, { ...shared, translator: options.translators.ami(source, endpoints) })

@@ -10,6 +10,7 @@ import { createAmiSignals } from './ami/signals.ts'
 import type { KnownEndpoint } from './endpoints.ts'
 import { createEslSignals } from './esl/signals.ts'
 import { type Memory, startMemory } from './memory.ts'
+import type { Intake } from './session.ts'
 import { type PbxStatus, type Supervisor, startSupervisor, type Translators } from './supervisor.ts'
 
 /** Who turns what a PBX says into signals. */
@@ -29,6 +30,8 @@ export type Watch = {
 export type WatchOptions = {
   readonly store: Store
   readonly pbxs: readonly PbxSource[]
+  /** Counts what waits to be handled. */
+  readonly intake?: Intake
   /** The id of each account by name. */
   readonly accounts: ReadonlyMap<string, number>
   readonly onStored: (stored: readonly StoredEvent[]) => void
@@ -39,7 +42,7 @@ export type WatchOptions = {
 
 /** Watches every PBX: connection → signals → tracker → store. */
 export async function startWatch(options: WatchOptions): Promise<Watch> {
-  const { store, accounts, onStored, log, clock } = options
+  const { store, accounts, onStored, log, clock, intake = { waiting: 0 } } = options
   const watched: { source: PbxSource; memory: Memory; supervisor: Supervisor; ingest: Ingest }[] = []
   for (const source of options.pbxs) {
     const accountId = accounts.get(source.account)
@@ -58,7 +61,7 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
     })
     const { feed, isAnyMissing } = ingest
     const memory = await startMemory(store.calls, source, log)
-    supervisor = startSupervisor({ source, memory, translators: TRANSLATORS, feed, isAnyMissing, log })
+    supervisor = startSupervisor({ source, memory, translators: TRANSLATORS, feed, isAnyMissing, intake, log })
     watched.push({ source, memory, supervisor, ingest })
   }
   const closing = await closeOrphaned(options, clock)

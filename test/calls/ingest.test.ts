@@ -229,7 +229,7 @@ test('a signal that makes the tracker fail costs itself alone, and the PBX is as
 test('with no room left signals are turned away, and the PBX is asked for what is up afterwards', async () => {
   const disk = fullDisk(openStore())
   const missed = Promise.withResolvers<void>()
-  const ingest = await start(disk.store, { onMissed: missed.resolve })
+  const ingest = await start(disk.store, { onMissed: missed.resolve, maxWaiting: 10_000 })
   undo.push(ingest.stop)
   const calls = Array.from({ length: 6_000 }, (_, index) =>
     BEGIN.map((signal) =>

@@ -193,3 +193,23 @@ test('what this machine could not send is no attempt: it is sent in its order as
 function disposable<T extends { stop(): unknown }>(value: T): T & Disposable {
   return Object.assign(value, { [Symbol.dispose]: () => void value.stop() })
 }
+
+test('while intake is behind only a few attempts run at a time, and all of them go on when it is not', async () => {
+  const held = Promise.withResolvers<void>()
+  const receiver = startReceiver(async () => {
+    await held.promise
+    return new Response()
+  })
+  let behind = true
+  await using rig = await newRig({ isIntakeBehind: () => behind })
+  const urls = Array.from({ length: 6 }, (_, n) => `${receiver.url}/${n}`)
+  await rig.setUrls(...urls)
+  await rig.tell('a', 'b', 'c')
+  await until('some are under way', () => receiver.received.length === 4)
+  expect(rig.dispatcher.inFlight).toBe(4)
+  behind = false
+  await until('all are under way', () => rig.dispatcher.inFlight === 18)
+  held.resolve()
+  await until('all came', () => receiver.received.length === 18)
+  await receiver.stop()
+})

@@ -7,7 +7,7 @@ function inboxOf(capacity: number) {
   const shed: number[] = []
   const turns: (() => void)[] = []
   const inbox = createInbox<number>({
-    capacity,
+    maxBytes: capacity,
     handle: (items) => void handled.push(...items),
     matters: (item) => item % 2 === 0,
     overrun: (count) => void shed.push(count),
@@ -49,6 +49,30 @@ describe('the inbox', () => {
     expect(handled).toEqual([0, 2, 4, 6, 8, 10, 11, 12, 13, 14])
     for (const item of upTo(11)) inbox.push(item)
     expect(shed).toEqual([5, 5])
+  })
+
+  test('is bounded by bytes, and counts what waits', () => {
+    let waiting = 0
+    const shed: number[] = []
+    const inbox = createInbox<number>({
+      maxBytes: 1_000,
+      handle: () => {},
+      matters: () => true,
+      overrun: (count) => void shed.push(count),
+      changed: (by) => {
+        waiting += by
+      },
+      defer: () => {},
+    })
+    for (const item of upTo(9)) inbox.push(item, 100)
+    inbox.push(9, 200)
+    expect([waiting, shed]).toEqual([9, [0]])
+    inbox.push(10, 100)
+    expect(waiting).toBe(10)
+    inbox.unshift(11)
+    expect(waiting).toBe(11)
+    inbox.flush()
+    expect(waiting).toBe(0)
   })
 
   test('flush handles all that waits, also when held', () => {
