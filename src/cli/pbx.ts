@@ -72,6 +72,9 @@ function recordCommand(pbx: Command, stopped: () => Promise<void>): void {
 /** Not the service's own variable: whoever sets that one does not mean what plays a PBX beside it. */
 const REPLAY_LISTEN = 'HOOKSWITCH_REPLAY_LISTEN'
 
+/** Longer than a call takes to be saved after its end: the next round has calls with the same ids. */
+const BETWEEN_ROUNDS_MS = 3_000
+
 function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
   pbx
     .command('replay')
@@ -79,12 +82,14 @@ function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
     .description('play recordings as a PBX, until Ctrl-C; each further file on the next connection')
     .addOption(new Option('--listen <address>', 'where to be a PBX').default('127.0.0.1:0').env(REPLAY_LISTEN))
     .option('--speed <n>', 'how many times as fast as it was', '1')
-    .action(async (files: string[], flags: { listen: string; speed: string }) => {
+    .option('--loop', 'play them again and again')
+    .action(async (files: string[], flags: { listen: string; speed: string; loop?: boolean }) => {
       const speed = Number(flags.speed)
       if (!(speed > 0)) throw wrongUsage(`--speed is ${JSON.stringify(flags.speed)}: give a number above 0`)
       for (const file of files) readable(file)
+      const again = flags.loop === true ? { againAfterMs: BETWEEN_ROUNDS_MS } : {}
       const { host, port } = listenAddress(flags.listen, `--listen (${REPLAY_LISTEN})`)
-      const replay = listening(() => startReplay({ files, hostname: host, port, speed }), flags.listen)
+      const replay = listening(() => startReplay({ files, hostname: host, port, speed, ...again }), flags.listen)
       if (replay.events === 0) {
         await replay.stop()
         throw wrongUsage(
@@ -95,7 +100,9 @@ function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
       const stop = stopped()
       const url = replay.kind === 'ami' ? `ami://any:any@${host}` : `esl://:any@${host}`
       print(`hookswitch replays ${replay.events} events on ${url}:${replay.port}`)
-      void replay.finished.then(() => print('hookswitch has replayed all of them'))
+      void replay.finished.then(() =>
+        print(`hookswitch has replayed all of them${flags.loop === true ? ', and begins again' : ''}`),
+      )
       await stop
       await replay.stop()
     })

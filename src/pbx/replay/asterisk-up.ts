@@ -77,6 +77,7 @@ export type AmiUp = {
   status(actionId: string, atMs: number): string
   channels(actionId: string, atMs: number): string
   bridges(actionId: string): string
+  isEmpty(): boolean
 }
 
 export function createAmiUp(): AmiUp {
@@ -128,6 +129,7 @@ export function createAmiUp(): AmiUp {
       for (const frame of frames) snapshot(frame, '', atMs)
     },
     see,
+    isEmpty: () => rows.size === 0,
     status: (actionId, atMs) =>
       listed(
         actionId,

@@ -30,6 +30,7 @@ export function createAsterisk(): Persona {
       const frame = frames.get(step)
       if (frame !== undefined) up.see(frame, step.atMs)
     },
+    isQuiet: up.isEmpty,
     meet: (client) => converse(client, { up, frames, startedAt: () => startedAt, configured: () => configured }),
   }
 }

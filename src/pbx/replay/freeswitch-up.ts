@@ -88,6 +88,7 @@ export type EslUp = {
   see(event: EslEvent): void
   channels(): string
   calls(): string
+  isEmpty(): boolean
 }
 
 /** What later events change of a row; the initial ones stay. */
@@ -134,6 +135,7 @@ export function createEslUp(): EslUp {
       }
     },
     see,
+    isEmpty: () => rows.size === 0,
     channels: () => table([...rows.values()]),
     calls() {
       const callees = new Set(pairs.values())

@@ -25,6 +25,7 @@ export function createFreeswitch(): Persona {
       const event = events.get(step)?.event
       if (event !== undefined) up.see(event)
     },
+    isQuiet: up.isEmpty,
     meet: (client) => converse(client, { up, events, core: () => core, shown: () => shown }),
   }
 }

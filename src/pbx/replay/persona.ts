@@ -23,5 +23,7 @@ export type Persona = {
   load(recording: Recording): { readonly steps: readonly Step[]; readonly beginMs: number }
   /** This step happens now. */
   see(step: Step): void
+  /** Whether nothing is up at this moment of the recording. */
+  isQuiet(): boolean
   meet(client: Client): Conversation
 }

@@ -22,6 +22,8 @@ export type ReplayOptions = {
   readonly speed?: number
   /** Closes the connection after so many events; the `missing` ones after it are never sent, the next login goes on behind them. */
   readonly cut?: { readonly after: number; readonly missing: number }
+  /** Plays them again and again, with a pause of so long between two rounds. */
+  readonly againAfterMs?: number
   /** Certificate and key (PEM), to be an `amis://` PBX. */
   readonly tls?: { readonly cert: string; readonly key: string }
 }
@@ -34,7 +36,7 @@ export type Replay = {
   played(): number
   /** How many clients are logged in. */
   clients(): number
-  /** The last event of the last recording was sent. */
+  /** The last event of the last recording was sent, for the first time. */
   readonly finished: Promise<void>
   stop(): Promise<void>
 }
@@ -49,7 +51,7 @@ type Peer = {
 
 /** Plays recordings as a PBX. Events begin when a client has logged in, and wait while there is none. */
 export function startReplay(options: ReplayOptions): Replay {
-  const { files, after, holds = [], hostname = '127.0.0.1', port = 0, speed = 1, cut, tls } = options
+  const { files, after, holds = [], hostname = '127.0.0.1', port = 0, speed = 1, cut, tls, againAfterMs } = options
   const recordings = files.map((file) => (typeof file === 'string' ? readRecording(file) : file))
   const kind = recordings[0]?.kind ?? 'ami'
   const persona = personaOf(kind)
@@ -61,6 +63,7 @@ export function startReplay(options: ReplayOptions): Replay {
   let played = 0
   let atMs = 0
   let timer: ReturnType<typeof setTimeout> | undefined
+  let again: ReturnType<typeof setTimeout> | undefined
   let stopped = false
   const held = new Set<Hold>(after === undefined ? holds : [{ atMs: 0, until: after }, ...holds])
   /** Which moment of the recording is which of the clock; none while nobody is logged in. */
@@ -130,7 +133,20 @@ export function startReplay(options: ReplayOptions): Replay {
     if (current < recordings.length - 1) {
       hangUp()
       load()
-    } else finish.resolve()
+      return
+    }
+    finish.resolve()
+    if (againAfterMs === undefined || again !== undefined) return
+    // The next connection is told what is up then, so that a call which the last round left open comes to its end.
+    if (recordings.length > 1 || !persona.isQuiet()) hangUp()
+    again = setTimeout(beginAgain, againAfterMs)
+  }
+  function beginAgain(): void {
+    again = undefined
+    current = -1
+    load()
+    anchor = undefined
+    play()
   }
   function flush(peer: Peer): void {
     if (peer.unsent.length > 0) {
@@ -197,6 +213,7 @@ export function startReplay(options: ReplayOptions): Replay {
     async stop() {
       stopped = true
       clearTimeout(timer)
+      clearTimeout(again)
       for (const peer of peers.values()) peer.conversation?.stop()
       server.stop(true)
     },

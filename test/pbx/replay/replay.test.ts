@@ -38,6 +38,18 @@ describe('a replayed PBX', () => {
     expect(tookMs).toBeGreaterThan((realMs / 20) * 0.8)
   })
 
+  test.each([
+    ['one connection, where all is over at its end', ['d-inbound-busy.ami'], 'ami' as const],
+    ['one connection of FreeSWITCH', ['recorded-transfer.esl'], 'esl' as const],
+    ['several connections, in their order', ['d-inbound-busy.ami', 'a-inbound-answered.ami'], 'ami' as const],
+  ])('plays again and again: %s', async (_, names, kind) => {
+    const files = names.map(fixture)
+    const replay = kept(startReplay({ files, speed: FAST, againAfterMs: 10 }))
+    kept(watchPbx(kind === 'ami' ? amiUrl(replay.port) : eslUrl(replay.port)))
+    await until('three rounds are played', () => replay.played() >= 3 * replay.events)
+    expect(replay.clients()).toBeLessThanOrEqual(1)
+  })
+
   test('waits while nobody is logged in, and goes on with whoever comes', async () => {
     const { promise, resolve: release } = Promise.withResolvers<void>()
     const holds = [{ atMs: 700, until: promise }]
