@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Command } from 'commander'
 import { DEFAULT_USER_TYPE, normalEmail, USER_TYPES } from '../auth/model.ts'
 import { createPasswords, passwordProblem } from '../auth/password.ts'
@@ -5,11 +6,13 @@ import { Fault } from '../lib/fault.ts'
 import { nowUs, rfc3339 } from '../lib/time.ts'
 import { wrongUsage } from '../lib/usage.ts'
 import type { OperatorAct } from '../store/records.ts'
+import { holderOf } from '../store/sqlite/lock.ts'
 import type { Store } from '../store/store.ts'
+import { afterUser } from './after-user.ts'
 import { noteAct } from './operator.ts'
 import { dataOption, jsonOption } from './options.ts'
 import { readPassword } from './password.ts'
-import { print, printJson } from './print.ts'
+import { print, printError, printJson } from './print.ts'
 import { withExistingStore, withStore } from './store.ts'
 
 type Flags = { data: string; json?: boolean; email: string; name: string; account: string }
@@ -71,6 +74,10 @@ async function addUser({ data, json, email, name, account }: Flags): Promise<voi
     return created
   })
   print(json ? JSON.stringify({ id: made.id }) : String(made.id))
+  // Standard output has the id alone; scripts are told nothing else.
+  if (json || process.stderr.isTTY !== true) return
+  const isServed = holderOf(join(data, 'lock')) !== undefined
+  for (const line of afterUser({ email: fresh.email, account, dataPath: data, isServed })) printError(line)
 }
 
 async function showUsers({ data, json }: Flags): Promise<void> {

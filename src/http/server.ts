@@ -36,6 +36,16 @@ function listen(app: AnyElysia, hostname: string, port: number) {
   }
 }
 
+/** Returns what keeps a port from being opened now, in words; `undefined` if nothing does. */
+export function portProblem({ host: hostname, port }: Address): string | undefined {
+  try {
+    Bun.listen({ hostname, port, socket: { data() {} } }).stop(true)
+    return undefined
+  } catch (cause) {
+    return listenProblem(cause, hostname, port)
+  }
+}
+
 function listenProblem(cause: unknown, host: string, port: number): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code === 'EADDRINUSE')

@@ -1,21 +1,21 @@
 import { type Colour, harmless, type Paint } from './paint.ts'
 
-const LEVELS: Readonly<Record<number, readonly [string, Colour]>> = {
-  10: ['trace', 'dim'],
-  20: ['debug', 'dim'],
-  30: ['info', 'green'],
-  40: ['warn', 'yellow'],
-  50: ['error', 'red'],
-  60: ['fatal', 'red'],
+const COLOURS: Readonly<Record<string, Colour>> = {
+  trace: 'dim',
+  debug: 'dim',
+  info: 'green',
+  warn: 'yellow',
+  error: 'red',
+  fatal: 'red',
 }
 
 /** A line of the log as people read it: `21:51:36.204 warn  the PBX is not connected  pbx=office reason="…"`. */
 export function readableLine(json: string, paint: Paint): string {
   const { time, level, msg = '', err, ...facts }: Record<string, unknown> = JSON.parse(json)
-  const [word, colour] = LEVELS[Number(level)] ?? ['log', 'dim']
+  const word = String(level)
   const line = [
     paint('dim', String(time).slice(11, 23)),
-    paint(colour, word.padEnd(5)),
+    paint(COLOURS[word] ?? 'dim', word.padEnd(5)),
     harmless(String(msg)),
     ...Object.entries(facts).map(([key, value]) => `${paint('dim', `${key}=`)}${shown(value)}`),
   ]

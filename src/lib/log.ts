@@ -1,7 +1,7 @@
 import { type LevelWithSilent, type LoggerOptions, pino, stdSerializers } from 'pino'
 import { readableLine } from './log-line.ts'
 import { maskNumber, maskNumbersIn } from './mask.ts'
-import { newPaint } from './paint.ts'
+import { escaped, newPaint } from './paint.ts'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -16,25 +16,41 @@ export type LogOptions = {
   readonly maskNumbers?: boolean
   /** For people: on a terminal by default. */
   readonly readable?: boolean
+  /** Each line begins with its priority, which systemd takes off: for the journal alone. */
+  readonly priorities?: boolean
   readonly write?: (line: string) => void
 }
 
-const toStandardOutput = (line: string): void => void process.stdout.write(line)
+/** As sd-daemon(3) has them. */
+const PRIORITIES: Readonly<Record<string, number>> = { trace: 7, debug: 7, info: 6, warn: 4, error: 3, fatal: 2 }
 
-/** Plain pino on standard output: its transports would start worker threads from files, which a compiled file lacks. */
+/** Plain pino on standard error: its transports would start worker threads from files, which a compiled file lacks. */
 export function createLog(level: LogLevel, options: LogOptions = {}): Log {
-  const { maskNumbers = false, readable = process.stdout.isTTY === true, write } = options
+  const { maskNumbers = false, priorities = false, readable = process.stderr.isTTY === true } = options
   const wanted: LoggerOptions & { level: LevelWithSilent } = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
+    formatters: { level: (name) => ({ level: name }) },
     ...(maskNumbers ? { serializers: MASKING } : {}),
   }
-  if (!readable && write === undefined) return pino(wanted)
-  const paint = newPaint()
-  const put = write ?? toStandardOutput
-  return pino(wanted, { write: readable ? (line: string) => put(readableLine(line, paint)) : put })
+  const write = options.write ?? toStandardError()
+  const paint = newPaint(process.stderr.isTTY === true)
+  return pino(wanted, {
+    write(line: string) {
+      if (readable) write(readableLine(line, paint))
+      else write(`${priorities ? priorityOf(line) : ''}${escaped(line.trimEnd())}\n`)
+    },
+  })
 }
+
+function toStandardError(): (line: string) => void {
+  const destination = pino.destination({ dest: 2, sync: true })
+  return (line) => void destination.write(line)
+}
+
+/** Of a line as it is written here: the level comes first. */
+const priorityOf = (line: string): string => `<${PRIORITIES[/^{"level":"(\w+)"/.exec(line)?.[1] ?? ''] ?? 6}>`
 
 const MASKING = {
   from: (value: unknown) => (typeof value === 'string' ? maskNumber(value) : value),

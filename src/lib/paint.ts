@@ -25,8 +25,11 @@ const UNPRINTED = new RegExp(`\\x1b\\[(?:0|${Object.values(CODES).join('|')})m|(
 export const printable = (text: string): string => text.replace(UNPRINTED, (found) => (found.length > 1 ? found : '?'))
 
 /** Returns a value as JSON in which nothing moves a terminal: what would is escaped. */
-export const printableJson = (value: unknown): string =>
-  (JSON.stringify(value) ?? '').replace(UNSHOWN, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
+export const printableJson = (value: unknown): string => escaped(JSON.stringify(value) ?? '')
+
+/** The same for JSON that is text already, on one line. */
+export const escaped = (json: string): string =>
+  json.replace(UNSHOWN, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** The same on one line, whatever white space is in it. */
 export const oneLine = (text: string): string => harmless(text.trim().replace(/\s+/g, ' '))

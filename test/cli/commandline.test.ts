@@ -141,7 +141,11 @@ describe('serve', () => {
     using other = emptyFolder()
     const app = await startServe({ cwd: other.path, args: ['--data', "an odd one's"] })
     await app.stop()
-    expect(app.output()).toContain(`--name You --data 'an odd one'\\''s'\n`)
+    const line = app
+      .output()
+      .split('\n')
+      .find((text) => text.includes('nobody can log in'))
+    expect(JSON.parse(line ?? '').msg).toEndWith(`--name You --data 'an odd one'\\''s'`)
   })
 
   test('says which port is in use', async () => {

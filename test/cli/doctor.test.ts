@@ -74,6 +74,17 @@ describe('hookswitch doctor', () => {
     expect(stdout).toMatch(line)
   })
 
+  test('says of a folder without a service whether its port is free, and what holds it', async () => {
+    using other = emptyFolder()
+    await run(['user', 'add', '--email', 'a@example.com', '--name', 'A'], { cwd: other.path, stdin: 'correct horse' })
+    const port = app.url.split(':').at(-1)
+    const held = await run(['doctor', '--listen', `127.0.0.1:${port}`], { cwd: other.path })
+    expect(held.stdout).toMatch(/^advice +service: no service runs on this folder\n +→ hookswitch serve$/m)
+    expect(held.stdout).toMatch(/^wrong +port: port \d+ on 127\.0\.0\.1 is in use.*\n +→ ss -ltnp 'sport = :\d+'/m)
+    const free = await run(['doctor', '--listen', '127.0.0.1:0'], { cwd: other.path })
+    expect(free.stdout).toMatch(/^ok +port: 127\.0\.0\.1:0 is free$/m)
+  })
+
   test('as JSON', async () => {
     const { stdout } = await doctor(['--json'])
     expect(JSON.parse(stdout)).toContainEqual({ level: 'ok', about: 'settings', text: 'they can be read' })

@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import manifest from '../../package.json' with { type: 'json' }
 import { startReplay } from '../../src/pbx/replay/replay.ts'
-import { emptyFolder, startServe } from '../help/app.ts'
+import { buildOnce, EXECUTABLE, emptyFolder, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
 import { fixture } from '../help/pbx.ts'
 import { startReceiver, until } from '../help/receiver.ts'
@@ -47,4 +50,64 @@ test('a call can be followed by its id from the PBX to each receiver; its number
       )
   }
   expect(app.output()).not.toMatch(/15551230001|passw0rd|s3cret|whsec_|hks_/)
+})
+
+/** `serve` of the compiled file from its start to its end. @returns its two outputs. */
+async function startAndStop(env: Record<string, string> = {}, errors?: string) {
+  await buildOnce()
+  using folder = emptyFolder()
+  const pbx = 'ami://u:s3cret@127.0.0.1:1?name=office'
+  const child = Bun.spawn([EXECUTABLE, 'serve', '--listen', '127.0.0.1:0', '--pbx', pbx], {
+    cwd: folder.path,
+    env,
+    stdout: 'pipe',
+    stderr: errors === undefined ? 'pipe' : Bun.file(errors),
+  })
+  const log = child.stderr instanceof ReadableStream ? new Response(child.stderr).text() : undefined
+  const reader = child.stdout.getReader()
+  let out = new TextDecoder().decode((await reader.read()).value)
+  child.kill('SIGTERM')
+  for (let part = await reader.read(); !part.done; part = await reader.read())
+    out += new TextDecoder().decode(part.value)
+  expect(await child.exited).toBe(0)
+  return { out, log: errors === undefined ? ((await log) ?? '') : readFileSync(errors, 'utf8') }
+}
+
+const messages = (log: string) =>
+  log
+    .trimEnd()
+    .split('\n')
+    .map((line): Record<string, unknown> => JSON.parse(line))
+
+test('standard output has the line that says it is ready, and standard error the log from its start to its end', async () => {
+  const { out, log } = await startAndStop()
+  expect(out).toMatch(/^hookswitch ready on http:\/\/127\.0\.0\.1:\d+\n$/)
+  const lines = messages(log)
+  expect(lines.find(({ msg }) => msg === 'hookswitch has started')).toMatchObject({
+    level: 'info',
+    version: manifest.version,
+    url: out.trim().split(' ').at(-1),
+    pbxs: ['office (ami://127.0.0.1:1)'],
+  })
+  expect(lines).toContainEqual(
+    expect.objectContaining({ level: 'warn', msg: expect.stringMatching(/^nobody can log in/) }),
+  )
+  expect(lines.at(-1)).toMatchObject({ level: 'info', msg: 'hookswitch has stopped', seconds: expect.any(Number) })
+  expect(log).not.toContain('s3cret')
+})
+
+test('the journal gets the priority of each line, and a file that has its place does not', async () => {
+  using folder = emptyFolder()
+  const journal = join(folder.path, 'journal')
+  writeFileSync(journal, '')
+  const { dev, ino } = statSync(journal, { bigint: true })
+  const env = { JOURNAL_STREAM: `${dev}:${ino}` }
+  const { log } = await startAndStop(env, journal)
+  const lines = log.trimEnd().split('\n')
+  expect(lines.every((line) => /^<[3-7]>\{"level":"/.test(line))).toBe(true)
+  expect(lines.some((line) => line.startsWith('<4>{"level":"warn"'))).toBe(true)
+  expect(messages(log.replace(/^<\d>/gm, '')).length).toBe(lines.length)
+  const other = join(folder.path, 'other')
+  writeFileSync(other, '')
+  expect(messages((await startAndStop(env, other)).log).length).toBeGreaterThan(0)
 })

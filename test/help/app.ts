@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 
 const ROOT = resolve(import.meta.dir, '../..')
-const EXECUTABLE = join(ROOT, 'dist/hookswitch')
+export const EXECUTABLE = join(ROOT, 'dist/hookswitch')
 const READY_WITHIN_MS = 300_000
 
 let built: Promise<void> | undefined

@@ -17,7 +17,29 @@ describe('the log', () => {
   test('is one JSON line a fact', () => {
     const line = logged({ readable: false }, { call: 'c-1', from: '15551230001' }, 'told')
     expect(line.endsWith('\n')).toBe(true)
-    expect(JSON.parse(line)).toMatchObject({ level: 30, msg: 'told', call: 'c-1', from: '15551230001' })
+    expect(JSON.parse(line)).toMatchObject({ level: 'info', msg: 'told', call: 'c-1', from: '15551230001' })
+  })
+
+  test('holds nothing that would move the terminal of whoever reads it, and is the same JSON', () => {
+    const reason = 'refused\x1b[2J\u009b31m\x7f\u202e'
+    const line = logged({ readable: false }, { reason }, 'not connected')
+    expect(line).toMatch(/^[ -~]*\n$/)
+    expect(JSON.parse(line)).toMatchObject({ reason })
+  })
+
+  test.each([
+    ['debug', 7],
+    ['info', 6],
+    ['warn', 4],
+    ['error', 3],
+  ] as const)('has for the journal the priority of its level: %s', (level, priority) => {
+    let written = ''
+    const write = (line: string) => {
+      written += line
+    }
+    createLog('debug', { readable: false, priorities: true, write })[level]({ pbx: 'office' }, 'told')
+    expect(written).toStartWith(`<${priority}>{"level":"${level}",`)
+    expect(JSON.parse(written.replace(/^<\d>/, ''))).toMatchObject({ level, pbx: 'office', msg: 'told' })
   })
 
   test('is a readable line on a terminal, without what would move its cursor', () => {

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { access, constants, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
+import { portProblem } from '../../http/server.ts'
 import { holderOf } from '../../store/sqlite/lock.ts'
 import { mendingLine, storeFaultKind } from '../../store/sqlite/store-fault.ts'
 import { dataFlag } from '../options.ts'
@@ -36,10 +37,13 @@ export async function diagnoseDisk(folder: string): Promise<Diagnosis[]> {
 
 const ANSWER_WITHIN_MS = 3_000
 
-/** Whether a service has the folder, and answers where the settings say. */
+/** Whether a service has the folder and answers where the settings say; else whether one could listen there. */
 export async function diagnoseService({ listen, dataPath }: Config): Promise<Diagnosis[]> {
   if (holderOf(`${dataPath}/lock`) === undefined)
-    return [advice('service', 'no service runs on this folder', `hookswitch serve${dataFlag(dataPath)}`)]
+    return [
+      advice('service', 'no service runs on this folder', `hookswitch serve${dataFlag(dataPath)}`),
+      ...diagnosePort(listen),
+    ]
   const host = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }[listen.host] ?? listen.host
   const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${listen.port}/health`
   const status = await fetch(url, { proxy: false, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) }).then(
@@ -51,6 +55,16 @@ export async function diagnoseService({ listen, dataPath }: Config): Promise<Dia
     return [advice('service', `it runs, but not at ${url}`, 'give doctor the --listen that serve has')]
   return [
     wrong('service', `it says that it is not well (${url}: ${status})`, 'see its log: the store cannot be written'),
+  ]
+}
+
+/** Whether a service could have its port, where none runs yet. */
+function diagnosePort(listen: Config['listen']): Diagnosis[] {
+  const problem = portProblem(listen)
+  return [
+    problem === undefined
+      ? ok('port', `${listen.host}:${listen.port} is free`)
+      : wrong('port', problem, `ss -ltnp 'sport = :${listen.port}'   shows what holds it`),
   ]
 }
 
