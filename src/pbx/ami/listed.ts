@@ -1,7 +1,7 @@
 import type { ListedChannel } from '../../calls/signal.ts'
 import { bareName, isShortNumber } from '../endpoint-classifier.ts'
 import type { AmiContext } from './context.ts'
-import { endpointOf } from './dialstring.ts'
+import { endpointOf, readDialString, readDialTargets } from './dialstring.ts'
 import type { AmiFrame } from './frame.ts'
 
 /** The items of CoreShowChannels and Status as what is up. Both may be given: they are put together by Uniqueid. */
@@ -20,14 +20,48 @@ export function listedChannels(
     if (id === '' || born.has(id) || (row.name !== 'CoreShowChannel' && row.name !== 'Status')) continue
     byId.set(id, [...(byId.get(id) ?? []), row])
   }
-  return [...byId].map(([id, same]) => listedChannel(context, id, same, arrivedUs))
+  const sent = sentNumbers(context, [...byId.values()])
+  return [...byId].map(([id, same]) => listedChannel(context, id, same, sent, arrivedUs))
 }
 
-function listedChannel(context: AmiContext, id: string, rows: readonly AmiFrame[], arrivedUs: number): ListedChannel {
-  const get = (...keys: string[]): string => {
-    for (const row of rows) for (const key of keys) if (row.get(key) !== '') return row.get(key)
-    return ''
+/** The first of these headers that a channel's rows have. */
+function headerOf(rows: readonly AmiFrame[], ...keys: string[]): string {
+  for (const row of rows) for (const key of keys) if (row.get(key) !== '') return row.get(key)
+  return ''
+}
+
+const keyOf = (linkedId: string, endpoint: string): string => `${linkedId} ${endpoint}`
+
+/**
+ * The numbers that are sent to endpoints, by call: a channel that was dialled shows what its caller dialled, access code and all. `null`:
+ * several are sent to one.
+ */
+function sentNumbers(
+  { endpoints }: AmiContext,
+  channels: readonly (readonly AmiFrame[])[],
+): Map<string, string | null> {
+  const sent = new Map<string, string | null>()
+  for (const rows of channels) {
+    if (headerOf(rows, 'Application') !== 'Dial') continue
+    const linkedId = headerOf(rows, 'Linkedid')
+    for (const target of readDialTargets(headerOf(rows, 'Data', 'ApplicationData'))) {
+      const dialled = readDialString(target, target.slice(0, target.indexOf('/')))
+      if (dialled.sent === null || (dialled.uri && endpoints.kindOf(dialled.endpoint) !== 'trunk')) continue
+      const key = keyOf(linkedId, dialled.endpoint)
+      sent.set(key, sent.has(key) && sent.get(key) !== dialled.sent ? null : dialled.sent)
+    }
   }
+  return sent
+}
+
+function listedChannel(
+  context: AmiContext,
+  id: string,
+  rows: readonly AmiFrame[],
+  sent: ReadonlyMap<string, string | null>,
+  arrivedUs: number,
+): ListedChannel {
+  const get = (...keys: string[]): string => headerOf(rows, ...keys)
   const name = get('Channel')
   const local = name.startsWith('Local/')
   const callee = CALLEE_APPLICATIONS.has(get('Application'))
@@ -53,15 +87,18 @@ function listedChannel(context: AmiContext, id: string, rows: readonly AmiFrame[
       rang: state === '5',
     })
   }
+  const behind = (callee ? sent.get(keyOf(linkedId, endpoint)) : null) ?? null
   const isNamedByNumber = isShortNumber(bareName(endpoint)) || isShortNumber(number)
   return {
     id,
     linkedId: linkedId === '' ? null : linkedId,
     endpoint: local
       ? { kind: 'virtual', number: null, name: null }
-      : callee && !isNamedByNumber
-        ? context.endpoints.named(endpoint, number)
-        : context.endpoints.caller(endpoint, { number, display, context: '' }),
+      : behind !== null
+        ? context.endpoints.callee(endpoint, { sent: behind, number, display: '' })
+        : callee && !isNamedByNumber
+          ? context.endpoints.named(endpoint, number)
+          : context.endpoints.caller(endpoint, { number, display, context: '' }),
     dialled: callee ? null : exten,
     callee,
     source: null,
