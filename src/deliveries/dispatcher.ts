@@ -131,7 +131,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   /** Reading and tracking come before sending: what a PBX says and nobody reads is lost, what waits to be sent is only late. */
-  const mayBegin = () => lanes.inFlight < IN_FLIGHT_WHEN_BEHIND || !isIntakeBehind()
+  const mayBegin = () => !recorder.congested() && (lanes.inFlight < IN_FLIGHT_WHEN_BEHIND || !isIntakeBehind())
 
   /** In a turn of the event loop of its own: reading a backlog must not hold up everything else. */
   function onLoaded(): void {

@@ -1,5 +1,6 @@
 import { benchClaims, benchDrain, benchStart } from './backlog.ts'
 import { benchIsolation } from './isolation.ts'
+import { benchKills } from './kills.ts'
 import { benchMe } from './me.ts'
 import { atLeast, perSecond, print, type Row } from './table.ts'
 import { benchThroughput } from './throughput.ts'
@@ -26,6 +27,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   claims: benchClaims,
   drain: benchDrain,
   start: benchStart,
+  kills: benchKills,
   tracker: benchTracker,
   me,
 }

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 
 /** Receivers in a process of their own, so that what they cost is nobody's. */
-export async function startReceiverProcess(ports: number, kind: 'ok' | 'hang' = 'ok') {
+export async function startReceiverProcess(ports: number, kind: 'ok' | 'hang' | 'count' = 'ok') {
   const script = resolve(import.meta.dir, 'receiver.ts')
   const child = Bun.spawn([process.execPath, script, String(ports), kind], { stdout: 'pipe' })
   const { value } = await child.stdout.getReader().read()

@@ -1,9 +1,10 @@
 /**
  * A receiver in a process of its own: answers 200 on several ports, or never. Says its ports on standard output, and on `GET /count`
- * how many requests it got.
+ * how many requests it got; when it counts, also how many of them were different ones.
  */
 const ports = Number(process.argv[2] ?? '1')
 const hang = process.argv[3] === 'hang'
+const ids = process.argv[3] === 'count' ? new Set<string>() : undefined
 let count = 0
 const ok = new Response('ok')
 const servers = Array.from({ length: ports }, () =>
@@ -12,8 +13,9 @@ const servers = Array.from({ length: ports }, () =>
     hostname: '127.0.0.1',
     idleTimeout: 0,
     async fetch(request) {
-      if (request.method === 'GET') return new Response(String(count))
+      if (request.method === 'GET') return Response.json({ requests: count, distinct: ids?.size })
       count += 1
+      ids?.add(`${request.url} ${request.headers.get('webhook-id')}`)
       if (hang) return new Promise<Response>(() => {})
       await request.arrayBuffer()
       return ok.clone()

@@ -9,6 +9,10 @@ export function startAsterisk() {
   const { promise: ready, resolve } = Promise.withResolvers<void>()
   const conversations = new Map<Socket<undefined>, Conversation>()
   let client: Socket<undefined> | undefined
+  let unsent = Buffer.alloc(0)
+  const flush = () => {
+    if (client !== undefined && unsent.length > 0) unsent = unsent.subarray(Math.max(0, client.write(unsent)))
+  }
   const server = Bun.listen<undefined>({
     hostname: '127.0.0.1',
     port: 0,
@@ -26,10 +30,21 @@ export function startAsterisk() {
         conversations.set(socket, conversation)
       },
       data: (socket, chunk) => conversations.get(socket)?.data(chunk),
+      drain: flush,
       close: (socket) => void conversations.delete(socket),
     },
   })
-  return { port: server.port, ready, send: (bytes: string) => void client?.write(bytes), stop: () => server.stop(true) }
+  return {
+    port: server.port,
+    ready,
+    send(bytes: string): void {
+      unsent = Buffer.concat([unsent, Buffer.from(bytes)])
+      flush()
+    },
+    /** Bytes that the client has not taken yet. */
+    unsent: () => unsent.length,
+    stop: () => server.stop(true),
+  }
 }
 
 /** What Asterisk tells of one short call, when, and which of our events each piece of it comes to. */
