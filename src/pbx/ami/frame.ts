@@ -127,6 +127,20 @@ export class AmiHeaders implements AmiFrame {
     return values
   }
 
+  /** How many headers it has; `hashAt` and `isKeyAt` say which is where. */
+  get count(): number {
+    return this.#table.length / SLOTS
+  }
+
+  hashAt(place: number): number {
+    return this.#table[place * SLOTS] ?? 0
+  }
+
+  isKeyAt(place: number, name: string): boolean {
+    const key = keyOf(name)
+    return this.#table[place * SLOTS] === key.hash && this.#is(place * SLOTS, key)
+  }
+
   isNext(name: string, after: string | null): boolean {
     const row = this.#find(keyOf(name), 0)
     if (row < 0) return true

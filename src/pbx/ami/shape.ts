@@ -1,4 +1,4 @@
-import type { AmiFrame } from './frame.ts'
+import { hashKey } from './frame.ts'
 
 /**
  * How Asterisk prints the events that are read. A caller can end a line, and write some 79 bytes of headers of his own behind it: too few
@@ -93,51 +93,69 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   CoreShowChannel: { channels: [''], holds: ['ActionID', 'Duration'], next: { ApplicationData: 'Duration' } },
 }
 
-/** A shape, made ready: keys by their hash would be found faster, but few frames get here. */
-type Ready = {
-  readonly groups: readonly { readonly needed: boolean; readonly keys: readonly string[] }[]
-  readonly holds: readonly string[]
-  readonly next: ReadonlyMap<string, string | null>
+/** The headers of a frame, by their place. */
+type Headers = {
+  readonly name: string
+  readonly count: number
+  get(key: string): string
+  hashAt(place: number): number
+  isKeyAt(place: number, key: string): boolean
 }
 
-const READY: ReadonlyMap<string, Ready> = new Map(
-  Object.entries(SHAPES).map(([name, { channels, maybe = [], holds = [], next = {} }]) => {
-    const prefixes = [...channels, ...maybe]
-    const within = prefixes.flatMap((prefix) =>
-      Object.entries(SNAPSHOT_NEXT).map(([key, after]) => [prefix + key, prefix + after] as const),
-    )
-    const keysOf = (prefix: string) => SNAPSHOT.map((key) => prefix + key)
-    return [
-      name,
-      {
-        groups: [
-          ...channels.map((prefix) => ({ needed: true, keys: keysOf(prefix) })),
-          ...maybe.map((prefix) => ({ needed: false, keys: keysOf(prefix) })),
-        ],
-        holds,
-        next: new Map([...within, ...Object.entries(next)]),
-      },
-    ]
-  }),
-)
+/** A shape, made ready for one pass over the headers of each frame: this is a hot loop. */
+type Ready = {
+  /** Keys that are there together, by their hash, and how many each group has: snapshots, and what else is held. */
+  readonly groupOf: ReadonlyMap<number, number>
+  readonly sizes: readonly number[]
+  readonly needed: readonly boolean[]
+  readonly next: ReadonlyMap<number, { readonly key: string; readonly after: string | null }>
+}
+
+function readyOf({ channels, maybe = [], holds = [], next = {} }: Shape): Ready {
+  const snapshots = [...channels, ...maybe].map((prefix) => SNAPSHOT.map((key) => prefix + key))
+  const groups = [...snapshots, ...(holds.length > 0 ? [holds] : [])]
+  const within = [...channels, ...maybe].flatMap((prefix) =>
+    Object.entries(SNAPSHOT_NEXT).map(([key, after]) => [prefix + key, prefix + after] as const),
+  )
+  return {
+    groupOf: new Map(groups.flatMap((keys, group) => keys.map((key) => [hashOf(key), group] as const))),
+    sizes: groups.map((keys) => keys.length),
+    needed: groups.map((_, group) => group < channels.length || group >= snapshots.length),
+    next: new Map([...within, ...Object.entries(next)].map(([key, after]) => [hashOf(key), { key, after }])),
+  }
+}
+
+const hashOf = (key: string): number => hashKey(Buffer.from(key, 'latin1'), 0, key.length)
+
+const READY: ReadonlyMap<string, Ready> = new Map(Object.entries(SHAPES).map(([name, shape]) => [name, readyOf(shape)]))
 
 /** Returns whether events of that name have a shape of their own here: those that are read have. */
 export const hasShape = (name: string): boolean => READY.has(name)
 
+/** More groups than any shape has. */
+const counts = new Uint16Array(16)
+
 /** Returns what is wrong with an event that is read: it lacks a part, or something stands where only a caller can have written it. */
-export function misshape(frame: AmiFrame): 'cut' | 'written' | undefined {
+export function misshape(frame: Headers): 'cut' | 'written' | undefined {
   const ready = READY.get(frame.name)
   if (ready === undefined || isGlobal(frame)) return undefined
-  const { groups, holds, next } = ready
-  if (!holds.every((key) => frame.has(key))) return 'cut'
-  for (const { needed, keys } of groups) {
-    const isThere = needed || keys.some((key) => frame.has(key))
-    if (isThere && !keys.every((key) => frame.has(key))) return 'cut'
+  const { groupOf, sizes, needed, next } = ready
+  counts.fill(0)
+  let written = false
+  for (let place = 0; place < frame.count; place++) {
+    const hash = frame.hashAt(place)
+    const group = groupOf.get(hash)
+    if (group !== undefined) counts[group] = (counts[group] ?? 0) + 1
+    const rule = next.get(hash)
+    if (rule !== undefined && frame.isKeyAt(place, rule.key)) written ||= !isFollowed(frame, place + 1, rule.after)
   }
-  for (const [key, after] of next) if (!frame.isNext(key, after)) return 'written'
-  return undefined
+  const isWhole = sizes.every((size, group) => counts[group] === size || (counts[group] === 0 && !needed[group]))
+  return isWhole ? (written ? 'written' : undefined) : 'cut'
 }
 
+const isFollowed = (frame: Headers, place: number, after: string | null): boolean =>
+  after === null ? place === frame.count : place < frame.count && frame.isKeyAt(place, after)
+
 /** A variable that is of no channel. */
-const isGlobal = (frame: AmiFrame): boolean =>
+const isGlobal = (frame: Headers): boolean =>
   frame.name === 'VarSet' && frame.get('Channel') === 'none' && frame.get('Uniqueid') === 'none'
