@@ -122,11 +122,18 @@ export function enterBridge(state: TrackerState, channel: Channel, bridge: strin
 
 export function leaveBridge(state: TrackerState, channel: Channel): void {
   if (channel.bridge === null) return
+  noteSilence(state, channel)
   const members = state.bridges.get(channel.bridge) ?? []
   const place = members.indexOf(channel.id)
   if (place >= 0) members.splice(place, 1)
   if (members.length === 0) state.bridges.delete(channel.bridge)
   channel.bridge = null
+}
+
+/** Those who hear a channel through its bridge talk with it no longer. */
+function noteSilence(state: TrackerState, channel: Channel): void {
+  const near = isVirtual(channel) ? heardBy(state, channel) : [channel, ...heardBy(state, channel)]
+  if (near.length > 1) for (const one of near) one.talkedUs = state.atUs
 }
 
 export function meet(state: TrackerState, channel: Channel, room: string): Set<string> {

@@ -70,11 +70,13 @@ export function addStage(
     forwardedTo: null,
     legs: [],
     source: of.source,
+    sinceUs: null,
     dialler: null,
     rang: false,
     answered: false,
     ended: false,
     holdUs: null,
+    overUs: null,
     told: { started: false, answered: false, ended: false },
     own: false,
   }

@@ -69,6 +69,7 @@ export function newChannel(id: string, endpoint: Endpoint): Channel {
     held: false,
     spoke: false,
     talked: [],
+    talkedUs: null,
     slot: null,
     queuing: null,
     adopted: false,

@@ -1,7 +1,8 @@
-import { callOf, channelOf, channelsOf, heardBy } from './calls.ts'
+import { callOf, channelOf, heardBy } from './calls.ts'
 import { newDial } from './new-state.ts'
+import { partyOn } from './parties.ts'
 import type { Channel, Dial, TrackerState } from './state.ts'
-import { isVirtual } from './state.ts'
+import { isUp, isVirtual } from './state.ts'
 
 /** For whom a dial is made, through whatever virtual halves stand between. */
 
@@ -24,7 +25,11 @@ export function originOf(state: TrackerState, dial: Dial): Origin {
   let source = channelOf(state, dial.source)
   let through: Channel | null = null
   for (let depth = 0; depth < MAX_NESTING && source !== undefined; depth++) {
-    if (!isVirtual(source)) return { kind: 'party', channel: source, consulting: false, through }
+    if (!isVirtual(source)) {
+      // Who dialled the halves may have transferred away: then they stand for whoever is before them now.
+      const now = isUp(source) || through === null ? source : (partyOn(state, through) ?? source)
+      return { kind: 'party', channel: now, consulting: false, through }
+    }
     through ??= source
     if (source.half === 1) {
       // Click-to-call through a virtual channel: its first half goes on as the agent who answered behind the second.
@@ -47,9 +52,6 @@ export function originOf(state: TrackerState, dial: Dial): Origin {
 }
 
 function answeredBehind(state: TrackerState, one: Channel): Channel | undefined {
-  const call = callOf(state, one)
-  if (call === undefined) return undefined
-  return channelsOf(state, call).find(
-    (channel) => channel.dial?.source === one.pair && channel.dial?.answeredUs !== null && channel.dial !== null,
-  )
+  const party = partyOn(state, one)
+  return party?.dial === null || (party?.dial.answeredUs ?? null) !== null ? party : undefined
 }

@@ -9,6 +9,8 @@ import { isUp, partyOf, partyOfNumber } from './state.ts'
 /** The PBX's own word of the transfer comes with the parking; after this there is none. */
 const PARKING_SETTLE_US = 300_000
 
+const SAME_PARKING_US = 2_000_000
+
 export function park(state: TrackerState, at: At & Extract<ChannelSignal, { kind: 'parked' }>, channel: Channel): void {
   channel.slot = at.slot
   state.parked.add(channel.id)
@@ -19,6 +21,8 @@ export function park(state: TrackerState, at: At & Extract<ChannelSignal, { kind
   // A dialplan may park a caller too: then nobody that it talked with did.
   const isNamed = at.parker.kind === 'virtual' || by?.endpoint.number === at.parker.number
   if (by?.endpoint.kind !== 'extension' || !isUp(by) || !isNamed || (by.dial?.leftUs ?? null) !== null) return
+  // The PBX told of the transfer first.
+  if (call.transferred.some((one) => one.by === by.id && at.atUs - one.atUs < SAME_PARKING_US)) return
   const dueUs = state.nowUs + PARKING_SETTLE_US
   call.parking = { by: by.id, transferee: parked.id, to: at.to, atUs: at.atUs, dueUs }
   touch(state, call)

@@ -65,10 +65,10 @@ function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stage, legs
   // Its phone was up before the caller was connected to it.
   const upsUs = other.legs.map((id) => channelOf(state, id)?.upUs ?? Number.POSITIVE_INFINITY)
   const answeredUs = Math.min(other.answeredUs ?? 0, ...upsUs)
-  const beganUs = stage.startedUs ?? 0
+  const beganUs = stage.sinceUs ?? (stage.startedUs ?? 0) - EXPLANATION_US
   const overUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
-  if (other.endedUs !== null && other.endedUs <= beganUs) return false
-  return answeredUs >= beganUs - EXPLANATION_US && answeredUs <= overUs + EXPLANATION_US
+  if (other.endedUs !== null && other.endedUs <= (stage.startedUs ?? 0)) return false
+  return answeredUs >= beganUs && answeredUs <= overUs + EXPLANATION_US
 }
 
 function legResult(state: TrackerState, leg: Channel): StageResult | null {

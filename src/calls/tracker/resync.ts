@@ -14,7 +14,7 @@ import {
 } from './calls.ts'
 import { addStage } from './dial-stages.ts'
 import { beginDirection, settleDirection } from './direction.ts'
-import { expectLink } from './links.ts'
+import { enterRoom, expectLink } from './links.ts'
 import { isOver } from './merges.ts'
 import { newChannel, newDial } from './new-state.ts'
 import { partyFor } from './origin.ts'
@@ -34,11 +34,8 @@ export function resync(state: TrackerState, at: At, listed: readonly ListedChann
     const channel = channelOf(state, row.id)
     if (channel === undefined) continue
     channel.missingUs = null
-    if (row.bridge !== null && row.bridge !== channel.bridge && isUp(channel)) {
-      enterBridge(state, channel, row.bridge)
-      channel.room = false
-      channel.waiting = false
-    }
+    if (row.bridge !== null && row.bridge !== channel.bridge && isUp(channel))
+      enterListed(state, at, channel, row.bridge)
     if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)
     else catchUp(state, channel, row)
   }
@@ -47,6 +44,14 @@ export function resync(state: TrackerState, at: At, listed: readonly ListedChann
   // Who was dialled is found through who dialled, and that through the virtual channels between them.
   const rank = (row: ListedChannel): number => (row.callee ? (row.endpoint.kind === 'virtual' ? 1 : 2) : 0)
   for (const row of unknown.toSorted((a, b) => rank(a) - rank(b))) addListed(state, at, row, listed)
+}
+
+/** A list does not say what a bridge is; that it is a conference is known from who entered it before. */
+function enterListed(state: TrackerState, at: At, channel: Channel, bridge: string): void {
+  enterBridge(state, channel, bridge)
+  channel.room = state.rooms.has(bridge)
+  channel.waiting = false
+  if (channel.room) enterRoom(state, at, channel, bridge)
 }
 
 /** A party that now talks with one of another call, and that the PBX counts to that: it was transferred, or bridged, unseen. */
@@ -105,13 +110,13 @@ function addListed(state: TrackerState, at: At, row: ListedChannel, listed: read
   channel.linkedId = row.linkedId
   channel.dialled = row.dialled
   state.channels.set(channel.id, channel)
-  if (row.bridge !== null) enterBridge(state, channel, row.bridge)
   channel.spoke = row.bridge !== null
   const sourceId = row.source ?? (row.callee ? callerRow(row, listed) : null)
   const call =
     callByLinkedId(state, row.linkedId) ?? callOf(state, channelOf(state, sourceId)) ?? openUnseen(state, at, row)
   place(state, channel, call)
   call.partial = true
+  if (row.bridge !== null) enterListed(state, at, channel, row.bridge)
   if (isVirtual(channel)) {
     pairUnseen(state, channel, row)
     return

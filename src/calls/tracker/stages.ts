@@ -119,6 +119,7 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
     const talking = answered.length > 0 ? answered : legs
     if (talking.some((leg) => leftUs(leg) === null)) return
     const last = talking.reduce((a, b) => ((leftUs(a) ?? 0) > (leftUs(b) ?? 0) ? a : b))
+    stage.overUs = leftUs(last)
     if (call.parking !== null && legs.some((leg) => leg.id === call.parking?.by)) return
     if (last.end?.mayTransfer === true && last.dial?.leftUs === null && awaitsTransfer(state, call, stage, last)) return
     close(stage, leftUs(last), 'answered')
@@ -128,6 +129,7 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   const endedUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
   const arrivedUs = Math.max(...legs.map((leg) => leg.goneArrivedUs ?? 0))
   stage.holdUs ??= state.nowUs
+  stage.overUs = endedUs
   const waitedUs = state.nowUs - stage.holdUs
   // The hang-up says more than the end of the dial does: wait for it.
   if (arrivedUs === 0 && waitedUs < HANGUP_US) return
@@ -152,10 +154,6 @@ function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, leg: Chan
   if (asking) return true
   return !told && state.nowUs - stage.holdUs < EXPLANATION_US
 }
-
-/** A party that answered is out of the call, and whether it sent the other party away is yet to be told. */
-export const mayHaveSent = (state: TrackerState, stage: Stage): boolean =>
-  stage.answered && !stage.ended && stage.holdUs !== null && state.nowUs - stage.holdUs < EXPLANATION_US
 
 function close(stage: Stage, atUs: number | null, result: StageResult): void {
   stage.ended = true

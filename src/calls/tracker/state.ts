@@ -48,8 +48,9 @@ export type Channel = {
   held: boolean
   /** It was in a bridge with another party of this call. */
   spoke: boolean
-  /** The parties that it talked with, the last one last. */
+  /** The parties that it talked with, the last one last, and when it last stopped talking with one. */
   talked: string[]
+  talkedUs: number | null
   /** The place where it is parked. */
   slot: string | null
   /** Half of a virtual channel that was made to ask somebody, and is part of the call since a transfer. */
@@ -87,6 +88,8 @@ export type Stage = {
   legs: string[]
   /** Who rings it: the channel that a group or queue belongs to. */
   source: string | null
+  /** Since when it is rung for that channel, where a transfer handed it over. */
+  sinceUs: number | null
   /** Of a group: the channel in whose place of the dialplan it is rung, which may be a virtual half. */
   dialler: string | null
   rang: boolean
@@ -94,6 +97,8 @@ export type Stage = {
   ended: boolean
   /** Arrival time until which its end may wait for what explains it. */
   holdUs: number | null
+  /** When it was over, while its end is held back for what explains it. */
+  overUs: number | null
   /** Which of its events were told. */
   told: { started: boolean; answered: boolean; ended: boolean }
   /** The agent's own phone in click-to-call: its answer is not the call's. */
@@ -178,7 +183,7 @@ export type Call = {
   transfers: TransferState[]
   transferCount: number
   /** The transfers that were told of or are about to be: a PBX tells the same one several times. */
-  transferred: { key: string; atUs: number }[]
+  transferred: { key: string; by: string | null; atUs: number }[]
   recorded: boolean
   voicemail: boolean
   pbxAnswered: boolean

@@ -3,7 +3,8 @@ import { rfc3339 } from '../../lib/time.ts'
 import type { CallRecord, EventBody, EventName } from '../event.ts'
 import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './bounds.ts'
 import { channelsOf, forget } from './calls.ts'
-import { closeStages, mayHaveSent, updateStages } from './stages.ts'
+import { EXPLANATION_US } from './results.ts'
+import { closeStages, updateStages } from './stages.ts'
 import type { Call, Stage, Told, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 import { callView, keptRecordings, stagesView, stageView, transferView } from './view.ts'
@@ -87,49 +88,69 @@ function tellLive(state: TrackerState, call: Call, told: Told[]): void {
     call.told = true
   }
   const parties = call.stages.filter((stage) => stage.kind === 'user' || stage.kind === 'external')
-  // Whom a party that is out of the call was sent to comes after its transfer and its end.
-  const isLeaving = parties.some((stage) => mayHaveSent(state, stage))
-  const leavers = parties.filter((stage) => stage.told.answered && stage.ended && !stage.told.ended)
-  const next = parties.filter((stage) => !stage.told.started && leavers.some((one) => isBefore(one, stage)))
-  const others = parties.filter((stage) => !next.includes(stage))
-  tellParties(state, call, told, isLeaving ? others.filter((stage) => stage.told.started || stage.answered) : others)
-  if (!isLeaving && next.length > 0) tellParties(state, call, told, next)
+  const ringing = parties.filter((stage) => stage.rang && !stage.told.started && !isBehindAnEnd(state, stage, parties))
+  // What was over before somebody began to ring is emitted before.
+  const firstUs = ringing.length === 0 ? 0 : Math.min(...ringing.map((stage) => stage.rangUs ?? state.atUs))
+  emitTransfers(state, call, told, firstUs)
+  emitEnded(state, call, told, firstUs)
+  for (const stage of ringing) {
+    stage.told.started = true
+    tell(state, call, told, 'dial_started', stage.rangUs ?? state.atUs, { stage: stageView(stage) })
+  }
+  for (const stage of parties) {
+    if (!stage.answered || stage.told.answered || (stage.rang && !stage.told.started)) continue
+    stage.told.started = true
+    stage.told.answered = true
+    tell(state, call, told, 'dial_answered', stage.answeredUs ?? state.atUs, { stage: stageView(stage) })
+  }
+  emitTransfers(state, call, told)
+  emitEnded(state, call, told)
   forgetOldStages(state, call)
 }
 
-/** A party was out of the call when the other one was dialled. */
-const isBefore = (left: Stage, stage: Stage): boolean => (left.endedUs ?? 0) <= (stage.startedUs ?? 0)
+/** Whether the end of another stage, which was over before this one rang, is still held back: this one waits for it, a moment at most. */
+function isBehindAnEnd(state: TrackerState, stage: Stage, parties: readonly Stage[]): boolean {
+  const rangUs = stage.rangUs ?? state.atUs
+  return parties.some(
+    ({ ended, holdUs, overUs }) =>
+      !ended && holdUs !== null && overUs !== null && overUs <= rangUs && state.nowUs - holdUs < EXPLANATION_US,
+  )
+}
 
-function tellParties(state: TrackerState, call: Call, told: Told[], parties: readonly Stage[]): void {
-  for (const stage of parties) {
-    if (stage.rang && !stage.told.started && !(stage.answered && stage.rangUs === null && !stage.rang)) {
-      stage.told.started = true
-      tell(state, call, told, 'dial_started', stage.rangUs ?? state.atUs, { stage: stageView(stage) })
-    }
-  }
-  for (const stage of parties) {
-    if (stage.answered && !stage.told.answered) {
-      stage.told.started = true
-      stage.told.answered = true
-      tell(state, call, told, 'dial_answered', stage.answeredUs ?? state.atUs, { stage: stageView(stage) })
-    }
-  }
-  for (const transfer of call.transfers.splice(0)) {
+function emitTransfers(state: TrackerState, call: Call, told: Told[], beforeUs = Number.POSITIVE_INFINITY): void {
+  const due = call.transfers.filter(({ atUs }) => atUs <= beforeUs)
+  call.transfers = call.transfers.filter(({ atUs }) => atUs > beforeUs)
+  for (const transfer of due) {
     call.transferCount += 1
     const name = transfer.kind === 'blind' ? 'call_blind_transferred' : 'call_attended_transferred'
     tell(state, call, told, name, transfer.atUs, { transfer: transferView(call, transfer) })
   }
-  tellEnded(state, call, told, parties)
-  for (const kind of ['group', 'queue'] as const) {
-    const isOver = (parent: Stage): boolean => call.stages.every((one) => one.parentId !== parent.id || one.told.ended)
+}
+
+/** The ends that are due: of parties, then of groups and queues, which come after their members. */
+function emitEnded(state: TrackerState, call: Call, told: Told[], beforeUs = Number.POSITIVE_INFINITY): void {
+  const isDue = (stage: Stage): boolean =>
+    stage.ended &&
+    (stage.endedUs ?? 0) <= beforeUs &&
+    (!stage.rang || stage.told.started) &&
+    (!stage.answered || isTold(stage))
+  const due = call.stages.filter(isDue)
+  const isParty = ({ kind }: Stage): boolean => kind === 'user' || kind === 'external'
+  tellEnded(state, call, told, due.filter(isParty))
+  for (const kind of ['group', 'queue'] as const)
     tellEnded(
       state,
       call,
       told,
-      call.stages.filter((stage) => stage.kind === kind && isOver(stage)),
+      due.filter((stage) => stage.kind === kind && areMembersOver(call, stage)),
     )
-  }
 }
+
+/** Groups and queues have no answer of their own. */
+const isTold = ({ kind, told }: Stage): boolean => told.answered || kind === 'group' || kind === 'queue'
+
+const areMembersOver = (call: Call, parent: Stage): boolean =>
+  call.stages.every((stage) => stage.parentId !== parent.id || stage.told.ended)
 
 function tellEnded(state: TrackerState, call: Call, told: Told[], stages: readonly Stage[]): void {
   const due = stages.filter((stage) => stage.ended && !stage.told.ended)

@@ -33,7 +33,8 @@ export function blindTransfer(state: TrackerState, at: At, told: Blind): void {
     otherCallId: null,
     atUs: at.atUs,
   }
-  if (isNew(call, `blind to ${to}`, at)) call.transfers.push(transfer)
+  if (isNew(call, { key: `blind by ${by?.endpoint.number ?? '-'} to ${to}`, by: by?.id ?? null }, at))
+    call.transfers.push(transfer)
   call.parking = null
   for (const one of [transferer, by]) {
     if (told.stays === true) stay(one)
@@ -55,10 +56,15 @@ function stay(transferer: Channel | undefined): void {
 }
 
 /** Notes a transfer; false if the same was noted within that time. */
-function isNew(call: Call, key: string, at: At, withinUs = SAME_TRANSFER_US): boolean {
+function isNew(
+  call: Call,
+  { key, by }: { key: string; by: string | null },
+  at: At,
+  withinUs = SAME_TRANSFER_US,
+): boolean {
   const before = call.transferred.findLast((one) => one.key === key)
   if (before !== undefined && at.atUs - before.atUs < withinUs) return false
-  call.transferred.push({ key, atUs: at.atUs })
+  call.transferred.push({ key, by, atUs: at.atUs })
   return true
 }
 
@@ -80,8 +86,13 @@ export function attendedTransfer(state: TrackerState, at: At, told: Attended): v
   const other = rest[0]
   // Two parties are joined only once, however much later it is told again.
   const isPair = transferee !== undefined && target !== undefined
-  const key = isPair ? `${transferee.id} to ${target.id}` : 'attended'
-  const isTransfer = isNew(first, key, at, isPair ? Number.POSITIVE_INFINITY : SAME_TRANSFER_US)
+  const key = isPair ? `${transferee.id} to ${target.id}` : `attended by ${parties.by?.endpoint.number ?? '-'}`
+  const isTransfer = isNew(
+    first,
+    { key, by: parties.by?.id ?? null },
+    at,
+    isPair ? Number.POSITIVE_INFINITY : SAME_TRANSFER_US,
+  )
   if (isTransfer) {
     first.transfers.push({
       kind: 'attended',
@@ -93,13 +104,16 @@ export function attendedTransfer(state: TrackerState, at: At, told: Attended): v
     })
   }
   if (told.stays !== true) for (const one of [...transferers, parties.by]) leave(one, at)
-  for (const call of [first, ...rest]) handOver(call, transferers, parties)
+  for (const call of [first, ...rest]) handOver(call, parties, { transferers, at })
   for (const call of rest) {
     if (isTransfer && call === other && endsInside(call, first))
       mergeTransferred(state, call, first, told.through === true)
     else merge(state, call, first)
   }
-  for (const party of [parties.transferee, parties.to]) enter(state, party, at)
+  // Who was asked, and answered, handles the call from now on; where that is an outside party, it is whom it was joined to.
+  if (stageOfParty(state, parties.to)?.answered === true) {
+    enter(state, parties.to?.endpoint.kind === 'external' ? parties.transferee : parties.to, at)
+  }
   first.hungUpBy = null
   touch(state, first)
 }
@@ -113,7 +127,7 @@ type Parties = { by: Channel | undefined; transferee: Channel | undefined; to: C
 function transferParties(state: TrackerState, told: Attended, transferers: readonly Channel[]): Parties {
   const by = partyOn(state, transferers[0]) ?? transferers[0]
   const mine = [...transferers, ...(by === undefined ? [] : [by])]
-  const to = partyOn(state, channelOf(state, told.target), mine)
+  const to = partyOn(state, channelOf(state, told.target), mine) ?? whoAnswered(state, mine)
   const taken = to === undefined ? mine : [...mine, to]
   const named = partyOn(state, channelOf(state, told.transferee), taken)
   if (named !== undefined && !taken.includes(named)) return { by, transferee: named, to }
@@ -121,13 +135,23 @@ function transferParties(state: TrackerState, told: Attended, transferers: reado
   return { by, transferee: talked, to }
 }
 
+/** Who answered one that asks in a consultation, where the PBX does not name the target. */
+function whoAnswered(state: TrackerState, asking: readonly Channel[]): Channel | undefined {
+  const asked = asking.flatMap((one) => consultationsOf(state, one.id))
+  const stage = asked.flatMap((call) => call.stages).findLast((one) => one.answered && !one.ended)
+  const leg = stage?.legs.findLast((id) => (channelOf(state, id)?.dial?.answeredUs ?? null) !== null)
+  return channelOf(state, leg ?? null)
+}
+
 /** Whom the transferer was calling is called for the transferee from now on, and if nobody answers the PBX may call the transferer back. */
-function handOver(call: Call, transferers: readonly Channel[], { by, transferee, to }: Parties): void {
+function handOver(call: Call, { by, transferee, to }: Parties, of: { transferers: readonly Channel[]; at: At }): void {
   if (transferee === undefined) return
+  const { transferers, at } = of
   const ids = new Set(transferers.map(({ id }) => id))
   for (const stage of call.stages) {
     if (stage.ended || stage.answered || stage.source === null || !ids.has(stage.source)) continue
     stage.source = transferee.id
+    stage.sinceUs = at.atUs
     // Its place in the dialplan is not where the transferee is.
     stage.dialler = null
   }
@@ -136,9 +160,13 @@ function handOver(call: Call, transferers: readonly Channel[], { by, transferee,
 
 /** A party came into a conversation by a transfer: it handles the call from now on. */
 function enter(state: TrackerState, party: Channel | undefined, at: At): void {
+  const stage = stageOfParty(state, party)
+  if (stage?.kind === 'user' && stage.answered) stage.enteredUs = at.atUs
+}
+
+function stageOfParty(state: TrackerState, party: Channel | undefined): Stage | undefined {
   const call = callOf(state, party)
-  const stage = call === undefined ? undefined : stageOf(call, party?.dial?.stageId ?? null)
-  if (stage?.answered === true) stage.enteredUs = at.atUs
+  return call === undefined ? undefined : stageOf(call, party?.dial?.stageId ?? null)
 }
 
 const older = (a: Call, b: Call): number => (a.startedUs ?? 0) - (b.startedUs ?? 0) || (a.id < b.id ? -1 : 1)

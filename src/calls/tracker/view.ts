@@ -1,9 +1,9 @@
 import type { CallResult, HangupCause, StageResult } from '../../lib/call-enums.ts'
 import { rfc3339, wholeSeconds } from '../../lib/time.ts'
 import type { Call as CallView, Hangup, Party, Recording, Stage as StageView, Transfer } from '../event.ts'
-import { channelOf, liveParties, stageOf } from './calls.ts'
-import type { Call, RecordingState, Stage, TrackerState, TransferState } from './state.ts'
-import { isVirtual, partyOf, sameParty } from './state.ts'
+import { channelOf, heardBy, liveParties, stageOf } from './calls.ts'
+import type { Call, Channel, RecordingState, Stage, TrackerState, TransferState } from './state.ts'
+import { isUp, isVirtual, partyOf, sameParty } from './state.ts'
 
 /** The tracker's state as receivers see it (event.ts). */
 
@@ -85,7 +85,14 @@ const STILL = Number.POSITIVE_INFINITY
 
 function handlerOf(state: TrackerState, stage: Stage): Handler {
   const enteredUs = stage.enteredUs ?? stage.answeredUs ?? 0
-  return { party: stageParty(state, stage), enteredUs, untilUs: stage.ended ? (stage.endedUs ?? STILL) : STILL }
+  const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
+  const untilUs = Math.max(-1, ...legs.map((leg) => talksUntilUs(state, leg) ?? -1))
+  return { party: stageParty(state, stage), enteredUs, untilUs: untilUs < 0 ? (stage.endedUs ?? STILL) : untilUs }
+}
+
+/** How long a party was in a conversation, `null` where no bridge told of one. */
+function talksUntilUs(state: TrackerState, leg: Channel): number | null {
+  return isUp(leg) && heardBy(state, leg).length > 0 ? STILL : leg.talkedUs
 }
 
 /** Of an outbound call who made it comes first. */
@@ -93,7 +100,8 @@ function callerAsHandler(state: TrackerState, call: Call): Handler | undefined {
   // Of the agent of a call-back it is known by a stage of its own whether it answered.
   if (call.direction !== 'outbound' || call.from.extension === null || call.customerFirst) return undefined
   const root = channelOf(state, call.root)
-  return { party: call.from, enteredUs: 0, untilUs: root?.dial?.leftUs ?? root?.goneUs ?? STILL }
+  const untilUs = root === undefined ? null : talksUntilUs(state, root)
+  return { party: call.from, enteredUs: 0, untilUs: untilUs ?? root?.goneUs ?? STILL }
 }
 
 /** All channels of a conversation that is over are hung up within this. */

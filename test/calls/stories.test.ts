@@ -1,0 +1,112 @@
+import { expect, test } from 'bun:test'
+import type { CallEvent } from '../../src/calls/event.ts'
+import type { Signal } from '../../src/calls/signal.ts'
+import { newTracker, restore, type StoredCall, takeChanges, track } from '../../src/calls/tracker.ts'
+import { lineOf } from '../help/expected.ts'
+import { contradiction, createLedger, leftover } from '../help/ledger.ts'
+import { createRandom, type Random } from '../help/random.ts'
+import { story } from '../help/stories.ts'
+import { createUp } from '../help/story-pbx.ts'
+
+// What is emitted of made-up stories is what happened in them, call by call and line by line; and it keeps the promises.
+// PROPERTY_STREAMS=100000 PROPERTY_SEED=7 bun test test/calls/stories.test.ts
+
+const STREAMS = Number(process.env.PROPERTY_STREAMS ?? 2_000)
+const SEED = Number(process.env.PROPERTY_SEED ?? 20_261_121)
+const IS_TRACED = STREAMS === 1
+
+const START_US = 1_795_213_000_000_000
+const SECOND = 1_000_000
+
+/** Feeds signals to a tracker that is stored and read back now and then. */
+function eventsOf(signals: readonly Signal[], random: Random): CallEvent[] {
+  const ledger = createLedger()
+  const events: CallEvent[] = []
+  const up = createUp()
+  const store = new Map<string, string>()
+  let ids = 0
+  const newId = (): string => `id-${++ids}`
+  let state = newTracker('pbx', 'default', newId)
+  let wakeAtUs: number | null = null
+  const feed = (signal: Signal): void => {
+    const tracked = track(state, signal)
+    if (IS_TRACED && signal.kind !== 'tick') trace(signal, tracked.events)
+    ledger.take(tracked.events)
+    events.push(...tracked.events)
+    wakeAtUs = tracked.wakeAtUs
+    const wrong = contradiction(state)
+    if (wrong !== undefined) throw new Error(wrong)
+    const { changed, removed } = takeChanges(state)
+    for (const one of changed) store.set(one.call.id, JSON.stringify(one))
+    for (const id of removed) store.delete(id)
+  }
+  /** What is not emitted yet is not stored: only between calls that all were may a process end. */
+  const restart = (): void => {
+    if (store.size !== state.calls.size || state.links.length > 0) return
+    const stored = [...store.values()].map((json): StoredCall => JSON.parse(json))
+    state = newTracker('pbx', 'default', newId)
+    restore(state, stored)
+  }
+  const wait = (untilUs: number): void => {
+    for (let ticks = 0; wakeAtUs !== null && wakeAtUs <= untilUs; ticks++) {
+      if (ticks > 5_000) throw new Error('the tracker wants to be woken again and again')
+      feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs })
+    }
+  }
+  feed({ kind: 'connected', first: true, boot: null, atUs: START_US, arrivedUs: START_US })
+  for (const signal of signals) {
+    wait(signal.arrivedUs)
+    if (random.chance(0.02)) restart()
+    feed(signal)
+    up.follow(signal)
+    // A list that nobody needs does no harm.
+    const { atUs, arrivedUs } = signal
+    if (random.chance(0.01)) feed({ kind: 'listed', channels: [...up.rows.values()], atUs, arrivedUs })
+  }
+  const overUs = state.nowUs + 30 * SECOND
+  wait(overUs)
+  feed({ kind: 'tick', atUs: overUs, arrivedUs: overUs })
+  ledger.finish()
+  const left = leftover(state)
+  if (left !== undefined) throw new Error(`nothing is up, and there is still: ${left}`)
+  return events
+}
+
+function trace(signal: Signal, events: readonly CallEvent[]): void {
+  const { atUs, arrivedUs: _, ...what } = signal
+  console.log(((atUs - START_US) / SECOND).toFixed(3), JSON.stringify(what))
+  for (const { callId, body } of events) console.log('      ', callId, lineOf(body))
+}
+
+const blocksOf = (events: readonly CallEvent[]): string[] => {
+  const calls = Map.groupBy(events, ({ callId }) => callId)
+  return [...calls.values()].map((own) =>
+    own
+      .map(({ body }) => lineOf(body))
+      .toSorted()
+      .join('\n'),
+  )
+}
+
+test(`${STREAMS} made-up stories are told as they happened (seed ${SEED})`, () => {
+  for (let index = 0; index < STREAMS; index++) {
+    const seed = (SEED + Math.imul(index, 2_654_435_761)) >>> 0
+    const random = createRandom(seed)
+    const stories = Array.from({ length: 1 + random.int(3) }, (_, place) =>
+      story(random, place, START_US + random.int(5) * SECOND),
+    )
+    const signals = stories.flatMap((one) => one.signals).toSorted((a, b) => a.arrivedUs - b.arrivedUs)
+    const truth = stories.flatMap((one) => one.truth).toSorted()
+    let got: string[]
+    try {
+      got = blocksOf(eventsOf(signals, random)).toSorted()
+    } catch (error) {
+      const why = error instanceof Error ? error.stack : String(error)
+      throw new Error(`story ${index} (PROPERTY_SEED=${seed} PROPERTY_STREAMS=1): ${why}`)
+    }
+    if (got.join('\n\n') !== truth.join('\n\n')) {
+      console.log(`story ${index}: PROPERTY_SEED=${seed} PROPERTY_STREAMS=1`)
+      expect(got.join('\n\n')).toBe(truth.join('\n\n'))
+    }
+  }
+}, 3_600_000)
