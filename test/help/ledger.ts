@@ -11,6 +11,8 @@ export type Ledger = {
 
 type CallAccount = {
   sequence: number
+  /** As it was first emitted. */
+  direction: string | null
   ended: boolean
   saved: boolean
   /** An attended transfer named it as the call that ends inside another: nothing follows. */
@@ -20,7 +22,14 @@ type CallAccount = {
 }
 type StageAccount = { kind: string; parentId: string | null; started: boolean; answered: boolean; ended: boolean }
 
-const NEW_CALL: CallAccount = { sequence: 0, ended: false, saved: false, transferred: false, mustMerge: false }
+const NEW_CALL: CallAccount = {
+  sequence: 0,
+  direction: null,
+  ended: false,
+  saved: false,
+  transferred: false,
+  mustMerge: false,
+}
 
 const checks = new Map(Object.entries(BODIES).map(([name, schema]) => [name, TypeCompiler.Compile(schema)] as const))
 
@@ -95,6 +104,9 @@ export function createLedger(): Ledger {
     if (event.sequence !== account.sequence + 1 || data.sequence !== event.sequence)
       return `sequence ${event.sequence} after ${account.sequence}`
     account.sequence = event.sequence
+    account.direction ??= data.call.direction
+    if (data.call.direction !== account.direction)
+      return `a direction that turned from ${account.direction} to ${data.call.direction}`
     if (data.id !== event.id || data.call.id !== event.callId || data.name !== event.name)
       return 'ids that do not match'
     if (account.mustMerge) return 'an event of a call in which a group ended before its members'
