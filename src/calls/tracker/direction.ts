@@ -1,3 +1,4 @@
+import type { Direction } from '../../lib/call-enums.ts'
 import { callOf, channelOf } from './calls.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from './state.ts'
@@ -16,6 +17,11 @@ const isPlace = (dialled: string): boolean => /^(s|i|t|h|failed|)$/.test(dialled
 export const destination = (dialled: string | null): string | null =>
   dialled === null || isPlace(dialled) ? null : dialled
 
+/** A direction that was emitted holds, whatever comes to light later. */
+export function decide(call: Call, direction: Direction): void {
+  if (!call.told) call.direction = direction
+}
+
 /** What the first channel of a call tells: all, if it came in by a trunk; a guess, until somebody is dialled, if it is an extension's. */
 export function beginDirection(call: Call, root: Channel): void {
   const dialled = destination(root.dialled)
@@ -23,13 +29,13 @@ export function beginDirection(call: Call, root: Channel): void {
   if (root.originated) return
   call.from = partyOf(root.endpoint)
   if (root.endpoint.kind === 'external') {
-    call.direction = 'inbound'
+    decide(call, 'inbound')
     call.settled = true
     call.did = dialled
     call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
     return
   }
-  call.direction = dialled === null || looksInternal(dialled) ? 'internal' : 'outbound'
+  decide(call, dialled === null || looksInternal(dialled) ? 'internal' : 'outbound')
   call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
 }
 
@@ -40,12 +46,12 @@ export function beginClickToCall(call: Call, root: Channel): void {
   const shown = root.shown
   const other = shown === null || shown === root.endpoint.number ? ANONYMOUS : partyOfNumber(shown)
   if (root.endpoint.kind === 'external') {
-    call.direction = 'outbound'
+    decide(call, 'outbound')
     call.from = other
     call.to = partyOf(root.endpoint)
     return
   }
-  call.direction = other.number !== null && looksInternal(other.number) ? 'internal' : 'outbound'
+  decide(call, other.number !== null && looksInternal(other.number) ? 'internal' : 'outbound')
   call.from = partyOf(root.endpoint)
   call.to = other
 }
@@ -53,22 +59,20 @@ export function beginClickToCall(call: Call, root: Channel): void {
 /** A conference calls a party in: nobody called. */
 export function callIntoRoom(call: Call, dest: Channel): void {
   call.root = null
-  call.direction = dest.endpoint.kind === 'external' ? 'outbound' : 'internal'
+  decide(call, dest.endpoint.kind === 'external' ? 'outbound' : 'internal')
   call.to = partyOf(dest.endpoint)
   call.settled = true
 }
 
-/** What a dial tells of the call it is made for. The direction that was emitted holds, whatever is dialled later. */
+/** What a dial tells of the call it is made for. Once that was emitted only whom a click-to-call reaches is news. */
 export function settleDirection(state: TrackerState, call: Call, dest: Channel, party: Channel | null): void {
   if (call.settled) return
-  const { direction } = call
-  settle(state, call, dest, party)
-  if (call.told) call.direction = direction
-}
-
-function settle(state: TrackerState, call: Call, dest: Channel, party: Channel | null): void {
+  if (call.told && !call.clickToCall) {
+    call.settled = true
+    return
+  }
   if (call.consultedBy !== null) {
-    call.direction = dest.endpoint.kind === 'external' ? 'outbound' : 'internal'
+    decide(call, dest.endpoint.kind === 'external' ? 'outbound' : 'internal')
     if (call.direction === 'outbound') call.to = partyOf(dest.endpoint)
     call.settled = true
     return
@@ -85,10 +89,10 @@ function settle(state: TrackerState, call: Call, dest: Channel, party: Channel |
   if (callOf(state, dialler) !== call) return
   const dialled = call.clickToCall ? destination(dialler.dialled) : (call.to.number ?? destination(dialler.dialled))
   if (dest.endpoint.kind === 'external' && !isForward(dest, dialled, party)) {
-    call.direction = 'outbound'
+    decide(call, 'outbound')
     call.to = partyOf(dest.endpoint)
   } else {
-    call.direction = 'internal'
+    decide(call, 'internal')
     const number = dialled ?? dest.endpoint.number
     if (number !== null) {
       call.to = number === dest.endpoint.number ? partyOf(dest.endpoint) : partyOfNumber(number)

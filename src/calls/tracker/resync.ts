@@ -13,7 +13,7 @@ import {
   touch,
 } from './calls.ts'
 import { addStage } from './dial-stages.ts'
-import { beginDirection, settleDirection } from './direction.ts'
+import { beginDirection, decide, settleDirection } from './direction.ts'
 import { enterRoom, expectLink } from './links.ts'
 import { isOver } from './merges.ts'
 import { newChannel, newDial } from './new-state.ts'
@@ -210,7 +210,7 @@ function addUnseenStage(
 /** Only the party that was called is still there: all that can be said is whom it is. */
 function beginUnseen(call: Call, channel: Channel): void {
   call.root = channel.id
-  call.direction = channel.endpoint.kind === 'external' ? 'outbound' : 'internal'
+  decide(call, channel.endpoint.kind === 'external' ? 'outbound' : 'internal')
   call.to = {
     number: channel.endpoint.number,
     name: channel.endpoint.name,
