@@ -9,6 +9,7 @@ import { doctorCommand } from './doctor.ts'
 import { healthCommand } from './health.ts'
 import { licensesCommand } from './licenses.ts'
 import { listenCommand } from './listen.ts'
+import { metricsCommand } from './metrics.ts'
 import { nameVariables } from './options.ts'
 import { pbxCommand } from './pbx.ts'
 import { printError } from './print.ts'
@@ -36,6 +37,7 @@ export function commandLine(stopped: () => Promise<void>): Command {
   backupCommand(program)
   callCommand(program)
   doctorCommand(program)
+  metricsCommand(program)
   licensesCommand(program)
   versionCommand(program)
   return program

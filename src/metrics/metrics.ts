@@ -5,6 +5,7 @@ import { type NowUs, SECOND } from '../lib/time.ts'
 import type { PbxStatus } from '../pbx/supervisor.ts'
 import type { DiskWatch } from '../store/sqlite/disk.ts'
 import type { Store } from '../store/store.ts'
+import { METRICS, type MetricDefinition } from './catalog.ts'
 
 /** What is asked when somebody scrapes. */
 export type Watched = {
@@ -28,26 +29,13 @@ const BACKLOG_FRESH_US = 5 * SECOND
 /** The metrics of one process. No label is made of what clients choose: the only names in them are those of the configured PBXs. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
-  const registers = [registry]
-  const attempts = new Counter({
-    name: 'hookswitch_attempts_total',
-    help: 'Attempts by outcome; probe: sent while the webhook was down',
-    labelNames: ['outcome', 'probe'],
-    registers,
-  })
-  const ended = new Counter({
-    name: 'hookswitch_deliveries_total',
-    help: 'Deliveries that ended, by state',
-    labelNames: ['state'],
-    registers,
-  })
-  const latency = (name: string, help: string) => new Histogram({ name, help, buckets: LATENCY_S, registers })
-  const first = latency('hookswitch_first_attempt_seconds', 'From when an event was stored to its first attempt')
-  const delivered = latency(
-    'hookswitch_delivered_seconds',
-    'From when an event was stored, or sent again by hand, to the answer that took it',
-  )
-  const duration = latency('hookswitch_attempt_seconds', 'How long attempts took')
+  const attempts = new Counter(settingsOf(METRICS.attempts, registry))
+  const ended = new Counter(settingsOf(METRICS.ended, registry))
+  const latency = (definition: MetricDefinition) =>
+    new Histogram({ ...settingsOf(definition, registry), buckets: LATENCY_S })
+  const first = latency(METRICS.firstAttempt)
+  const delivered = latency(METRICS.delivered)
+  const duration = latency(METRICS.attemptDuration)
 
   return {
     observer: {
@@ -68,77 +56,65 @@ export function createMetrics(): Metrics {
   }
 }
 
+function settingsOf({ name, help, labels = [] }: MetricDefinition, registry: Registry) {
+  return { name, help, labelNames: [...labels], registers: [registry] }
+}
+
 function addGauges(registry: Registry, { store, dispatcher, disk, pbxs, unstored, steadyUs }: Watched): void {
-  const registers = [registry]
-  const gauge = (name: string, help: string, read: () => number | undefined | Promise<number>) =>
+  const gauge = (definition: MetricDefinition, read: () => number | undefined | Promise<number>) =>
     new Gauge({
-      name: `hookswitch_${name}`,
-      help,
-      registers,
+      ...settingsOf(definition, registry),
       async collect() {
         const value = await read()
         if (value !== undefined) this.set(value)
       },
     })
   /** Counted elsewhere: what is read is the whole. */
-  const counter = (name: string, help: string, read: () => number) =>
+  const counter = (definition: MetricDefinition, read: () => number) =>
     new Counter({
-      name: `hookswitch_${name}`,
-      help,
-      registers,
+      ...settingsOf(definition, registry),
       collect() {
         this.reset()
         this.inc(read())
       },
     })
   const backlog = backlogOf(store, steadyUs)
-  gauge(
-    'deliveries_waiting',
-    'Deliveries that wait, counted up to a million of each kind',
-    async () => (await backlog()).pending,
-  )
-  gauge('oldest_waiting_seconds', 'How long the oldest delivery waits', async () => (await backlog()).oldestS)
-  gauge('attempts_in_flight', 'Requests under way', () => dispatcher.inFlight)
-  gauge('webhooks_down', 'Webhooks that are down', () => dispatcher.down().now)
-  gauge('webhooks_down_long', 'Webhooks that have been down for 5 minutes or more', () => dispatcher.down().long)
-  gauge('events_unstored', 'Events that wait for the store', unstored)
-  counter('commits_total', 'Group commits', () => store.commits.batches)
-  counter('commit_writes_total', 'Writes in group commits', () => store.commits.writes)
-  counter('commit_failures_total', 'Writes that failed', () => store.commits.failed)
-  gauge('commit_seconds', 'How long the last group commit took', () => store.commits.lastMs / 1_000)
-  gauge('commit_waiting', 'Writes that wait for a group commit', () => store.commits.waiting)
-  gauge('disk_free_bytes', 'Room on the disk of the store', disk.freeBytes)
-  gauge('disk_nearly_full', '1 when the disk of the store is nearly full', () => Number(disk.nearlyFull()))
-  gauge('memory_bytes', 'Resident memory', () => process.memoryUsage.rss())
+  gauge(METRICS.pending, async () => (await backlog()).pending)
+  gauge(METRICS.oldestPending, async () => (await backlog()).oldestS)
+  gauge(METRICS.inFlight, () => dispatcher.inFlight)
+  gauge(METRICS.webhooksDown, () => dispatcher.down().now)
+  gauge(METRICS.webhooksDownLong, () => dispatcher.down().long)
+  gauge(METRICS.unstored, unstored)
+  counter(METRICS.commits, () => store.commits.batches)
+  counter(METRICS.commitWrites, () => store.commits.writes)
+  counter(METRICS.commitFailures, () => store.commits.failed)
+  gauge(METRICS.commitDuration, () => store.commits.lastMs / 1_000)
+  gauge(METRICS.commitWaiting, () => store.commits.waiting)
+  gauge(METRICS.diskFree, disk.freeBytes)
+  gauge(METRICS.diskNearlyFull, () => Number(disk.nearlyFull()))
+  gauge(METRICS.memory, () => process.memoryUsage.rss())
   perPbx(registry, pbxs)
 }
 
 function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
-  const registers = [registry]
   new Gauge({
-    name: 'hookswitch_pbx_state',
-    help: '1 for the state that a PBX is in',
-    labelNames: ['pbx', 'state'],
-    registers,
+    ...settingsOf(METRICS.pbxState, registry),
     collect() {
       for (const { name, state } of pbxs())
         for (const one of PBX_STATES) this.set({ pbx: name, state: one }, Number(one === state))
     },
   })
-  const counter = (name: string, help: string, read: (status: PbxStatus) => number) =>
+  const counter = (definition: MetricDefinition, read: (status: PbxStatus) => number) =>
     new Counter({
-      name: `hookswitch_pbx_${name}_total`,
-      help,
-      labelNames: ['pbx'],
-      registers,
+      ...settingsOf(definition, registry),
       collect() {
         this.reset()
         for (const status of pbxs()) this.inc({ pbx: status.name }, read(status))
       },
     })
-  counter('events', 'Events that a PBX has sent', (status) => status.events)
-  counter('taints', 'Events that are not believed, since a caller may have written into them', ({ taints }) => taints)
-  counter('faults', 'Events that made us fail and were left out', ({ faults }) => faults)
+  counter(METRICS.pbxEvents, (status) => status.events)
+  counter(METRICS.pbxTaints, ({ taints }) => taints)
+  counter(METRICS.pbxFaults, ({ faults }) => faults)
 }
 
 function backlogOf({ queue, webhooks }: Store, steadyUs: NowUs) {

@@ -1,0 +1,190 @@
+import { METRICS } from './catalog.ts'
+
+// A dashboard for Grafana, as its import takes it. Its queries are made of the metrics' own names, so that none is forgotten in a renaming.
+
+type Target = { readonly expr: string; readonly legend: string }
+type PanelOptions = {
+  readonly title: string
+  readonly description?: string
+  /** As Grafana names it; counts have `short`. */
+  readonly unit: string
+  readonly targets: readonly Target[]
+}
+type Row = { readonly title: string; readonly panels: readonly PanelOptions[] }
+
+const JOB = 'job=~"$job"'
+// biome-ignore lint/suspicious/noTemplateCurlyInString: Grafana puts the data source there
+const SOURCE = { type: 'prometheus', uid: '${datasource}' } as const
+
+type Metric = (typeof METRICS)[keyof typeof METRICS]
+const of = ({ name }: Metric, more = ''): string => `${name}{${JOB}${more === '' ? '' : `, ${more}`}}`
+const rate = (metric: Metric, by: string): Target => ({
+  expr: `sum by (${by}) (rate(${of(metric)}[$__rate_interval]))`,
+  legend: `{{${by}}}`,
+})
+const perSecond = (metric: Metric, legend: string): Target => ({
+  expr: `sum(rate(${of(metric)}[$__rate_interval]))`,
+  legend,
+})
+const sum = (metric: Metric, legend: string): Target => ({ expr: `sum(${of(metric)})`, legend })
+const most = (metric: Metric, legend: string): Target => ({ expr: `max(${of(metric)})`, legend })
+const quantile = ({ name }: Metric, share: number, legend: string): Target => ({
+  expr: `histogram_quantile(${share}, sum by (le) (rate(${name}_bucket{${JOB}}[$__rate_interval])))`,
+  legend,
+})
+
+const ROWS: readonly Row[] = [
+  {
+    title: 'PBXs',
+    panels: [
+      {
+        title: 'Connected',
+        description: '1: connected and logged in',
+        unit: 'short',
+        targets: [{ expr: `max by (pbx) (${of(METRICS.pbxState, 'state="up"')})`, legend: '{{pbx}}' }],
+      },
+      { title: 'Events a second', unit: 'short', targets: [rate(METRICS.pbxEvents, 'pbx')] },
+      {
+        title: 'Events left out a second',
+        description: 'Not believed, since a caller may have written into them; or they made the service fail',
+        unit: 'short',
+        targets: [perSecond(METRICS.pbxTaints, 'not believed'), perSecond(METRICS.pbxFaults, 'failed')],
+      },
+    ],
+  },
+  {
+    title: 'Deliveries',
+    panels: [
+      { title: 'Attempts a second, by outcome', unit: 'short', targets: [rate(METRICS.attempts, 'outcome')] },
+      { title: 'Deliveries that ended a second, by state', unit: 'short', targets: [rate(METRICS.ended, 'state')] },
+      {
+        title: 'Pending',
+        unit: 'short',
+        targets: [sum(METRICS.pending, 'pending'), sum(METRICS.inFlight, 'in flight')],
+      },
+      { title: 'Age of the oldest that is pending', unit: 's', targets: [most(METRICS.oldestPending, 'oldest')] },
+      {
+        title: 'From the store to the first attempt',
+        unit: 's',
+        targets: [quantile(METRICS.firstAttempt, 0.5, 'p50'), quantile(METRICS.firstAttempt, 0.99, 'p99')],
+      },
+      {
+        title: 'From the store to the receiver',
+        unit: 's',
+        targets: [quantile(METRICS.delivered, 0.5, 'p50'), quantile(METRICS.delivered, 0.99, 'p99')],
+      },
+      {
+        title: 'How long attempts take',
+        unit: 's',
+        targets: [quantile(METRICS.attemptDuration, 0.5, 'p50'), quantile(METRICS.attemptDuration, 0.99, 'p99')],
+      },
+      {
+        title: 'Webhooks that are down',
+        unit: 'short',
+        targets: [sum(METRICS.webhooksDown, 'down'), sum(METRICS.webhooksDownLong, 'for 5 minutes or more')],
+      },
+    ],
+  },
+  {
+    title: 'Store and process',
+    panels: [
+      {
+        title: 'Commits and writes a second',
+        unit: 'short',
+        targets: [
+          perSecond(METRICS.commits, 'commits'),
+          perSecond(METRICS.commitWrites, 'writes'),
+          perSecond(METRICS.commitFailures, 'failed writes'),
+        ],
+      },
+      { title: 'How long the last commit took', unit: 's', targets: [most(METRICS.commitDuration, 'commit')] },
+      {
+        title: 'Waiting for the store',
+        unit: 'short',
+        targets: [sum(METRICS.commitWaiting, 'writes'), sum(METRICS.unstored, 'events')],
+      },
+      {
+        title: 'Room on the disk',
+        unit: 'bytes',
+        targets: [{ expr: `min(${of(METRICS.diskFree)})`, legend: 'free' }],
+      },
+      {
+        title: 'Disk nearly full',
+        description: '1: make room',
+        unit: 'short',
+        targets: [most(METRICS.diskNearlyFull, 'nearly full')],
+      },
+      { title: 'Resident memory', unit: 'bytes', targets: [sum(METRICS.memory, 'memory')] },
+    ],
+  },
+]
+
+/** Returns the dashboard, in Grafana's own form. */
+export function grafanaDashboard() {
+  let y = 0
+  let id = 0
+  const panels = ROWS.flatMap((row) => {
+    const heading = { id: ++id, type: 'row', title: row.title, gridPos: { x: 0, y: y++, w: 24, h: 1 }, panels: [] }
+    const placed = row.panels.map((panel, index) => {
+      const gridPos = {
+        x: (index % PER_LINE) * WIDTH,
+        y: y + Math.floor(index / PER_LINE) * HEIGHT,
+        w: WIDTH,
+        h: HEIGHT,
+      }
+      return panelOf(panel, ++id, gridPos)
+    })
+    y += Math.ceil(row.panels.length / PER_LINE) * HEIGHT
+    return [heading, ...placed]
+  })
+  return { ...FRAME, panels }
+}
+
+const PER_LINE = 3
+const WIDTH = 8
+const HEIGHT = 8
+
+function panelOf({ title, description = '', unit, targets }: PanelOptions, id: number, gridPos: object) {
+  return {
+    id,
+    type: 'timeseries',
+    title,
+    description,
+    datasource: SOURCE,
+    gridPos,
+    fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
+    options: { legend: { displayMode: 'list', placement: 'bottom' }, tooltip: { mode: 'multi' } },
+    targets: targets.map(({ expr, legend }, index) => ({
+      refId: String.fromCharCode('A'.charCodeAt(0) + index),
+      datasource: SOURCE,
+      expr,
+      legendFormat: legend,
+    })),
+  }
+}
+
+/** What is not the panels. The data source and the job are chosen at the top of the page. */
+const FRAME = {
+  uid: 'hookswitch',
+  title: 'Hookswitch',
+  tags: ['hookswitch'],
+  schemaVersion: 39,
+  editable: true,
+  refresh: '30s',
+  time: { from: 'now-6h', to: 'now' },
+  templating: {
+    list: [
+      { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus' },
+      {
+        name: 'job',
+        label: 'Job',
+        type: 'query',
+        datasource: SOURCE,
+        query: `label_values(${METRICS.memory.name}, job)`,
+        includeAll: true,
+        multi: true,
+        refresh: 2,
+      },
+    ],
+  },
+}
