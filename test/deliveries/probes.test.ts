@@ -90,12 +90,17 @@ test('an account has two tests at a time; a third is 429, and says when to try a
 })
 
 test('tests and deliveries together are 16 at a time at most', async () => {
-  let [under, most] = [0, 0]
+  let [under, most, answered] = [0, 0, 0]
+  const full = Promise.withResolvers<void>()
   const receiver = startReceiver(async () => {
     under += 1
     most = Math.max(most, under)
+    if (under === 16) full.resolve()
+    // It begins with fewer at a time, and is given more as it answers.
+    if (answered >= 20) await full.promise
     await Bun.sleep(20)
     under -= 1
+    answered += 1
     return new Response()
   })
   await using rig = await newRig()

@@ -4,13 +4,18 @@ import { parseAllowList } from '../../src/lib/net.ts'
 
 /**
  * A process of its own that makes attempts: which authorities are trusted is read when a process starts. Every name is at 127.0.0.1.
- * In: rounds of URLs as JSON on standard input, those of a round at the same time. Out: what came of each, in the same shape.
+ * In: rounds of URLs as JSON on standard input, those of a round at the same time, and how long each may take as argument. Out: what came
+ * of each, in the same shape.
  */
 async function main(): Promise<void> {
   const rounds: string[][] = JSON.parse(await Bun.stdin.text())
   const parsed = parseAllowList(['loopback'])
   if ('wrong' in parsed) throw new Error(parsed.wrong)
-  const attempt = newAttempt({ allow: parsed.allow, timeoutMs: 2_000, resolve: async () => ['127.0.0.1'] })
+  const attempt = newAttempt({
+    allow: parsed.allow,
+    timeoutMs: Number(process.argv[2]),
+    resolve: async () => ['127.0.0.1'],
+  })
   const came: Attempted[][] = []
   for (const urls of rounds)
     came.push(
@@ -22,8 +27,12 @@ async function main(): Promise<void> {
 }
 
 /** Makes attempts in a process that trusts these authorities besides the usual ones. */
-export async function attemptTrusting(caFile: string, rounds: readonly (readonly string[])[]): Promise<Attempted[][]> {
-  const child = Bun.spawn([process.execPath, import.meta.path], {
+export async function attemptTrusting(
+  caFile: string,
+  rounds: readonly (readonly string[])[],
+  timeoutMs = 3_600_000,
+): Promise<Attempted[][]> {
+  const child = Bun.spawn([process.execPath, import.meta.path, `${timeoutMs}`], {
     env: { ...process.env, NODE_EXTRA_CA_CERTS: caFile },
     stdin: new Blob([JSON.stringify(rounds)]),
     stdout: 'pipe',

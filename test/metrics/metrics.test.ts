@@ -10,8 +10,11 @@ import { startReceiver, until } from '../help/receiver.ts'
 
 /** The metrics of a store, a dispatcher and receivers that are real. The receiver answers by path: /200, /418, /500, or not at all. */
 
+const held: ((response: Response) => void)[] = []
 const receiver = startReceiver(({ path }) =>
-  path === '/hang' ? new Promise<Response>(() => {}) : new Response('', { status: Number(path.slice(1)) }),
+  path === '/hang'
+    ? new Promise<Response>((resolve) => held.push(resolve))
+    : new Response('', { status: Number(path.slice(1)) }),
 )
 const url = (path: string) => `${receiver.url}/${path}`
 afterEach(() => {
@@ -105,7 +108,7 @@ test('what is down is counted, its probes apart, and what waits for it with its 
 })
 
 test('what is under way, the commits, the disk and the PBXs are told as they are', async () => {
-  await using all = await measured({ attemptOptions: { timeoutMs: 500 } })
+  await using all = await measured()
   await all.rig.setUrls(url('hang'))
   await all.rig.tell('a', 'b')
   const samples = await all.reaches('hookswitch_attempts_in_flight', 2)
@@ -125,6 +128,8 @@ test('what is under way, the commits, the disk and the PBXs are told as they are
     ['down', 0],
     ['refused', 0],
   ])
+  await until('both have come', () => held.length === 2)
+  for (const answer of held) answer(new Response())
 })
 
 test('no label is made of what clients choose: a hundred URLs make no more samples than one', async () => {
