@@ -173,9 +173,9 @@ export function openConnection<Frame>(
       const whole = await resync.first()
       if (over) return
       if (!whole) log.warn({ pbx: name }, `the PBX does not say what is up: ${hint}`)
-      const isNew = !endpoints.isConfigured()
-      const learnt = learning.now()
-      if (isNew) await Promise.race([learnt, Bun.sleep(patience.learnMs)])
+      // A PBX that is known is asked a little later: a connection that keeps breaking must not cost it a whole list each time.
+      if (endpoints.isConfigured()) learning.soon()
+      else await Promise.race([learning.now(), Bun.sleep(patience.learnMs)])
       if (!over) inbox.hold(false)
     },
     isUp: () => up,

@@ -3,9 +3,12 @@ import { join } from 'node:path'
 import { startIngest } from '../../src/calls/ingest.ts'
 import { openClock } from '../../src/deliveries/clock.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
+import { startReplay } from '../../src/pbx/replay/replay.ts'
 import { startWatch } from '../../src/pbx/watch.ts'
 import type { StoredEvent } from '../../src/store/records.ts'
 import { emptyFolder } from '../help/app.ts'
+import { fixture } from '../help/pbx.ts'
 import { until } from '../help/receiver.ts'
 import { openStore } from '../help/store.ts'
 
@@ -37,4 +40,36 @@ test('calls that a PBX left open which is watched no more are ended', async () =
   expect(bodies[1].call).toMatchObject({ partial: true, hangup: { cause: 'unknown', by: 'unknown' } })
   expect(await store.calls.liveCallList('old')).toEqual([])
   await store.stop()
+})
+
+test('what is known of the endpoints of an account is kept for the next process', async () => {
+  using folder = emptyFolder()
+  const path = join(folder.path, 'hookswitch.db')
+  const replay = startReplay({ files: [fixture('f-outbound-answered.ami')] })
+  const kinds = async (port: number, isDone: (kinds: Map<string, string | null>) => boolean) => {
+    const store = openStore(path)
+    const clock = await openClock({ maintenance: store.maintenance, log })
+    const parsed = parsePbxUrl(`ami://any:any@127.0.0.1:${port}?name=office`)
+    if ('wrong' in parsed) throw new Error(parsed.wrong)
+    const accounts = new Map([['default', 1]])
+    const watch = await startWatch({ store, clock, pbxs: [parsed.pbx], accounts, onStored() {}, log })
+    const known = () =>
+      new Map(
+        watch
+          .endpoints(1)
+          .get('office')
+          ?.map(({ name, kind }) => [name, kind]),
+      )
+    await until('the endpoints are known', () => isDone(known()))
+    const all = known()
+    expect(watch.endpoints(2).size).toBe(0)
+    await watch.stop()
+    await store.stop()
+    return all
+  }
+  const before = await kinds(replay.port, (known) => known.size >= 2)
+  expect(before.get('PJSIP/trunk')).toBe('trunk')
+  await replay.stop()
+  const after = await kinds(replay.port, () => true)
+  expect(after).toEqual(before)
 })
