@@ -8,6 +8,7 @@ import { routeHref } from '../lib/router.ts'
 import { EventFeed } from './event-feed.tsx'
 import { LatencyChart, VolumeChart } from './last-hour-charts.tsx'
 import { LiveCalls } from './live-calls.tsx'
+import { PbxEndpoints } from './pbx-endpoints.tsx'
 import { PbxErrors, PbxStatusList } from './pbx-status.tsx'
 
 /** Shows the calls that are up, the events as they occur, and the figures of the last hour. */
@@ -65,6 +66,7 @@ export function LiveView() {
           </>
         )}
       </div>
+      {now === null ? null : <PbxEndpoints pbxs={now.pbxs} />}
     </div>
   )
 }
