@@ -19,7 +19,9 @@ const START_US = 1_795_213_000_000_000
 const SECOND = 1_000_000
 
 /** Feeds signals to a tracker that is stored and read back now and then. */
-function eventsOf(signals: readonly Signal[], random: Random): CallEvent[] {
+type Gap = { readonly fromUs: number; readonly untilUs: number }
+
+function eventsOf(signals: readonly Signal[], random: Random, gap?: Gap): CallEvent[] {
   const ledger = createLedger()
   const events: CallEvent[] = []
   const up = createUp()
@@ -54,15 +56,30 @@ function eventsOf(signals: readonly Signal[], random: Random): CallEvent[] {
     }
   }
   feed({ kind: 'connected', first: true, boot: null, atUs: START_US, arrivedUs: START_US })
+  const list = (atUs: number): void => feed({ kind: 'listed', channels: [...up.rows.values()], atUs, arrivedUs: atUs })
+  let lists = gap === undefined ? [] : [gap.untilUs, gap.untilUs + 2 * SECOND, gap.untilUs + 7 * SECOND]
+  const catchUp = (untilUs: number): void => {
+    for (const atUs of lists.filter((one) => one <= untilUs)) {
+      wait(atUs)
+      if (atUs === gap?.untilUs) feed({ kind: 'connected', first: false, boot: null, atUs, arrivedUs: atUs })
+      list(atUs)
+    }
+    lists = lists.filter((one) => one > untilUs)
+  }
   for (const signal of signals) {
+    catchUp(signal.arrivedUs)
+    if (gap !== undefined && signal.arrivedUs >= gap.fromUs && signal.arrivedUs < gap.untilUs) {
+      up.follow(signal)
+      continue
+    }
     wait(signal.arrivedUs)
-    if (random.chance(0.02)) restart()
+    if (gap === undefined && random.chance(0.02)) restart()
     feed(signal)
     up.follow(signal)
     // A list that nobody needs does no harm.
-    const { atUs, arrivedUs } = signal
-    if (random.chance(0.01)) feed({ kind: 'listed', channels: [...up.rows.values()], atUs, arrivedUs })
+    if (gap === undefined && random.chance(0.01)) list(signal.arrivedUs)
   }
+  catchUp(Number.POSITIVE_INFINITY)
   const overUs = state.nowUs + 30 * SECOND
   wait(overUs)
   feed({ kind: 'tick', atUs: overUs, arrivedUs: overUs })
@@ -110,3 +127,33 @@ test(`${STREAMS} made-up stories are told as they happened (seed ${SEED})`, () =
     }
   }
 }, 3_600_000)
+
+test(`${STREAMS} made-up stories with a gap keep the promises, and who is in the last conversation owns the call`, () => {
+  const wrong: string[] = []
+  for (let index = 0; index < STREAMS; index++) {
+    const seed = (SEED + Math.imul(index, 2_654_435_761)) >>> 0
+    const random = createRandom(seed)
+    const { signals, last } = story(random, 0, START_US)
+    const endUs = signals.at(-1)?.arrivedUs ?? START_US
+    const fromUs = START_US + random.int(Math.max(1, endUs - START_US))
+    const gap = { fromUs, untilUs: fromUs + random.pick([0, 0.01, 1, 4]) * SECOND }
+    try {
+      const events = eventsOf(signals, random, gap)
+      const owners = ownersOf(events)
+      if (last === undefined || gap.untilUs > last.fromUs + SECOND) continue
+      const { handlers } = last
+      if (handlers.length > 0 && !handlers.some((one) => owners.includes(one)))
+        wrong.push(`PROPERTY_SEED=${seed}: ${owners} own, not ${handlers}`)
+    } catch (error) {
+      const why = error instanceof Error ? error.stack : String(error)
+      throw new Error(`story ${index} (PROPERTY_SEED=${seed} PROPERTY_STREAMS=1): ${why}`)
+    }
+  }
+  expect(wrong).toEqual([])
+}, 3_600_000)
+
+/** Who owned the calls at their ends. */
+function ownersOf(events: readonly CallEvent[]): string[] {
+  const ends = events.filter(({ name, body }) => name === 'call_ended' && body.data.call.merged_into === null)
+  return ends.flatMap(({ body }) => body.data.call.handled_by.at(-1)?.extension ?? [])
+}

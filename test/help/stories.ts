@@ -21,7 +21,12 @@ import { type Leg, type Path, type StoryPbx, storyPbx } from './story-pbx.ts'
  * Stories that a PBX might tell, made up at random, each with the truth: the lines of each of its calls (as in a `.expected` file), whose
  * order the promises hold. One story is one call of somebody, with all that becomes of it, and the consultations beside it.
  */
-export type Story = { readonly signals: readonly Signal[]; readonly truth: readonly string[] }
+export type Story = {
+  readonly signals: readonly Signal[]
+  readonly truth: readonly string[]
+  /** Who of the last two who talked handled the call, and when that began. */
+  readonly last: { readonly handlers: readonly string[]; readonly fromUs: number } | undefined
+}
 
 type Line = string[]
 /** One call as it must be emitted. */
@@ -55,12 +60,12 @@ export function story(random: Random, index: number, startUs: number): Story {
   const blocks: Block[] = []
   const begin = random.pick([inbound, inbound, inbound, internal, outbound, agentFirst, customerFirst, older])
   const talk = begin({ pbx, random, blocks, phone, outside })
-  if (talk !== undefined) goOn(talk.plot, talk.talk)
+  const last = talk === undefined ? undefined : goOn(talk.plot, talk.talk)
   const truth = blocks.map(({ lines, owner, over }) => {
     const last = over ? [] : [`call_ended answered owner ${owner}`, 'call_saved recordings 0']
     return [...lines, ...last].toSorted().join('\n')
   })
-  return { signals: pbx.signals, truth }
+  return { signals: pbx.signals, truth, last }
 }
 
 type Beginning = Pick<Plot, 'pbx' | 'random' | 'blocks' | 'phone' | 'outside'>
@@ -342,7 +347,7 @@ function ringGroup(plot: Plot, near: Leg, place: string): Talk | undefined {
 type Move = (plot: Plot, talk: Talk) => Talk | undefined
 
 /** What becomes of two who talk: transfers, parking, and at last the end. */
-function goOn(plot: Plot, begun: Talk): void {
+function goOn(plot: Plot, begun: Talk): Story['last'] {
   const { pbx, random } = plot
   let talk: Talk | undefined = begun
   for (let moves = random.int(4); moves > 0 && talk !== undefined; moves--) {
@@ -354,12 +359,15 @@ function goOn(plot: Plot, begun: Talk): void {
       facing,
     )
   }
-  if (talk === undefined) return
+  if (talk === undefined) return undefined
+  const fromUs = pbx.nowUs()
   pbx.later(2)
   const by = random.pick([talk.near, talk.far, null])
   ownedBy(plot, talk)
+  const handlers = [talk.near, talk.far].filter((leg) => leg.kind === 'extension' && plot.staged.has(leg.id))
   finish(pbx, talk, by)
   for (const leg of [talk.near, talk.far]) leaves(plot, leg)
+  return { handlers: handlers.map(({ number }) => number), fromUs }
 }
 
 /** The owner is in the last conversation, where any of those is who handled the call. */

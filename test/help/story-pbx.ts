@@ -41,6 +41,10 @@ export function createUp() {
             ...{ callee: false, source: null, up: false, ringing: false, bridge: null, startedUs: signal.atUs },
           })
           break
+        case 'pair':
+          change(signal.one, { pair: { id: signal.two, half: 1 } })
+          change(signal.two, { pair: { id: signal.one, half: 2 } })
+          break
         case 'dial':
           change(signal.dest, { callee: true })
           break

@@ -132,8 +132,13 @@ export function leaveBridge(state: TrackerState, channel: Channel): void {
 
 /** Those who hear a channel through its bridge talk with it no longer. */
 function noteSilence(state: TrackerState, channel: Channel): void {
-  const near = isVirtual(channel) ? heardBy(state, channel) : [channel, ...heardBy(state, channel)]
+  const near = isVirtual(channel) ? talkersWith(state, channel) : [channel, ...talkersWith(state, channel)]
   if (near.length > 1) for (const one of near) one.talkedUs = state.atUs
+}
+
+/** The parties that hear a channel, but for those that the last list did not have: they may be gone. */
+export function talkersWith(state: TrackerState, channel: Channel): Channel[] {
+  return heardBy(state, channel).filter((other) => other.missingUs === null)
 }
 
 export function meet(state: TrackerState, channel: Channel, room: string): Set<string> {

@@ -60,7 +60,12 @@ function joinUnseen(state: TrackerState, row: ListedChannel): void {
   const own = callOf(state, channel)
   const other = callByLinkedId(state, row.linkedId)
   if (channel === undefined || own === undefined || other === undefined || own === other) return
-  if (row.bridge === null || !isUp(channel) || isVirtual(channel) || isOver(own) || isOver(other)) return
+  if (!isUp(channel) || isVirtual(channel) || isOver(own) || isOver(other)) return
+  // Whose call is held back since it may be a pick-up did pick up, wherever it is now.
+  if (!own.told && own.root === channel.id && own.stages.length === 0) {
+    expectLink(state, channel, other, true)
+    return
+  }
   // Whoever asks in a consultation is of the other call too, and talks with this one.
   const isJoined = heardBy(state, channel).some((one) => callOf(state, one) === other && one.id !== own.consultedBy)
   if (isJoined) expectLink(state, channel, other, true)
@@ -118,7 +123,7 @@ function addListed(state: TrackerState, at: At, row: ListedChannel, listed: read
   call.partial = true
   if (row.bridge !== null) enterListed(state, at, channel, row.bridge)
   if (isVirtual(channel)) {
-    pairUnseen(state, channel, row)
+    pairUnseen(state, channel, row, sourceId)
     return
   }
   if (row.callee) {
@@ -126,9 +131,9 @@ function addListed(state: TrackerState, at: At, row: ListedChannel, listed: read
     return
   }
   if (call.root !== null) {
-    // It took over a call that there was: picked it up, or retrieved it.
-    const party = row.up ? heardBy(state, channel).find((one) => callOf(state, one) === call) : undefined
-    if (party !== undefined) addUnseenStage(state, call, channel, row, party.id)
+    // It took over a call that there was: picked it up, or retrieved it, wherever it is now.
+    const party = heardBy(state, channel).find((one) => callOf(state, one) === call)
+    if (row.up) addUnseenStage(state, call, channel, row, party?.id ?? call.root)
     return
   }
   call.root = channel.id
@@ -137,7 +142,7 @@ function addListed(state: TrackerState, at: At, row: ListedChannel, listed: read
   if (row.up && !row.callee) call.pbxAnswered = true
 }
 
-function pairUnseen(state: TrackerState, channel: Channel, row: ListedChannel): void {
+function pairUnseen(state: TrackerState, channel: Channel, row: ListedChannel, sourceId: string | null): void {
   const { pair } = row
   if (pair !== undefined) {
     channel.pair = pair.id
@@ -147,7 +152,7 @@ function pairUnseen(state: TrackerState, channel: Channel, row: ListedChannel): 
       Object.assign(other, { pair: channel.id, half: pair.half === 1 ? 2 : 1 })
   }
   if (!row.callee) return
-  channel.dial = newDial(row.source, null, state.nowUs)
+  channel.dial = newDial(sourceId, null, state.nowUs)
   if (row.up) channel.dial.answeredUs = state.atUs
 }
 
@@ -198,7 +203,7 @@ function addUnseenStage(
   const party = channelOf(state, sourceId) ?? null
   if (call.root === null && party === null) beginUnseen(call, channel)
   settleDirection(state, call, channel, party)
-  if (row.up && row.bridge !== null) {
+  if (row.up && (row.bridge !== null || !row.callee)) {
     channel.dial.answeredUs = state.atUs
     stage.answered = true
     noteAnswer(call, stage, channel, state.atUs)

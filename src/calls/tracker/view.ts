@@ -1,7 +1,7 @@
 import type { CallResult, HangupCause, StageResult } from '../../lib/call-enums.ts'
 import { rfc3339, wholeSeconds } from '../../lib/time.ts'
 import type { Call as CallView, Hangup, Party, Recording, Stage as StageView, Transfer } from '../event.ts'
-import { channelOf, heardBy, liveParties, stageOf } from './calls.ts'
+import { channelOf, liveParties, stageOf, talkersWith } from './calls.ts'
 import type { Call, Channel, RecordingState, Stage, TrackerState, TransferState } from './state.ts'
 import { isUp, isVirtual, partyOf, sameParty } from './state.ts'
 
@@ -92,7 +92,7 @@ function handlerOf(state: TrackerState, stage: Stage): Handler {
 
 /** How long a party was in a conversation, `null` where no bridge told of one. */
 function talksUntilUs(state: TrackerState, leg: Channel): number | null {
-  return isUp(leg) && heardBy(state, leg).length > 0 ? STILL : leg.talkedUs
+  return isUp(leg) && talkersWith(state, leg).length > 0 ? STILL : leg.talkedUs
 }
 
 /** Of an outbound call who made it comes first. */

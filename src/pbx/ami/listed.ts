@@ -21,7 +21,19 @@ export function listedChannels(
     byId.set(id, [...(byId.get(id) ?? []), row])
   }
   const sent = sentNumbers(context, [...byId.values()])
-  return [...byId].map(([id, same]) => listedChannel(context, id, same, sent, arrivedUs))
+  const halves = new Map([...byId].map(([id, same]) => [headerOf(same, 'Channel'), id]))
+  return [...byId].map(([id, same]) => ({
+    ...listedChannel(context, id, same, sent, arrivedUs),
+    ...pairOf(headerOf(same, 'Channel'), halves),
+  }))
+}
+
+/** The other half of a Local channel, which is known by its name. */
+function pairOf(name: string, halves: ReadonlyMap<string, string>): Pick<ListedChannel, 'pair'> {
+  const half = /^Local\/.*;([12])$/.exec(name)?.[1]
+  if (half === undefined) return {}
+  const id = halves.get(`${name.slice(0, -1)}${half === '1' ? 2 : 1}`)
+  return id === undefined ? {} : { pair: { id, half: half === '1' ? 1 : 2 } }
 }
 
 /** The first of these headers that a channel's rows have. */
