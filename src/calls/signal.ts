@@ -74,6 +74,8 @@ export type ChannelSignal =
       readonly shown: string | null
       /** Where in the dialplan it is dialled from, where the PBX tells it with the dial. */
       readonly place?: string | null
+      /** A queue rings it, or not, where the PBX tells it of each dial. */
+      readonly byQueue?: boolean
       /** A conference calls it in: nobody called, and who is called is no caller either. */
       readonly forRoom?: boolean
     }

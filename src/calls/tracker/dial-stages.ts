@@ -87,7 +87,7 @@ export function addStage(
 /** The queue that rings this party, or the group: others that the same caller rings at the same time. */
 function findParent(state: TrackerState, call: Call, stage: Stage, party: Channel): void {
   const queue = openQueue(call, party)
-  if (queue !== undefined) {
+  if (queue !== undefined && diallersOf(state, stage).some(({ byQueue }) => byQueue !== false)) {
     stage.parentId = queue.id
     return
   }
@@ -98,6 +98,7 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
       other.source === party.id &&
       !other.answered &&
       legsRinging(state, other) &&
+      stageOf(call, other.parentId)?.kind !== 'queue' &&
       isSamePlace(outermost(state, other), outermost(state, stage)),
   )
   if (siblings.length === 0) return
@@ -128,7 +129,7 @@ function addGroup(state: TrackerState, call: Call, party: Channel, members: read
 const MAX_NESTING = 16
 
 /** A channel that dialled, and where in the dialplan it did, if that was told. */
-type Dialler = { readonly id: string; readonly place: string | null }
+type Dialler = { readonly id: string; readonly place: string | null; readonly byQueue: boolean | null }
 
 const isSamePlace = (one: Dialler | undefined, other: Dialler | undefined): boolean =>
   one?.id === other?.id && (one?.place == null || other?.place == null || one.place === other.place)
@@ -140,7 +141,7 @@ function diallersOf(state: TrackerState, stage: Stage): Dialler[] {
   while (channel !== undefined && diallers.length < MAX_NESTING) {
     const source = channelOf(state, channel.dial?.source ?? null)
     if (source === undefined) return diallers
-    diallers.push({ id: source.id, place: channel.dial?.place ?? null })
+    diallers.push({ id: source.id, place: channel.dial?.place ?? null, byQueue: channel.dial?.byQueue ?? null })
     channel = isVirtual(source) ? channelOf(state, source.pair) : undefined
   }
   return diallers

@@ -16,12 +16,15 @@ import { isVirtual, partyOf } from './state.ts'
  */
 
 /** A dial from a channel that talks to somebody is a consultation, unless the talk turns out to be over: as long we wait to see. */
-export const CONSULTATION_SETTLE_US = 60_000
+export const CONSULTATION_SETTLE_US = 150_000
 
 export function beginDial(
   state: TrackerState,
   at: At,
-  told: Pick<Extract<ChannelSignal, { kind: 'dial' }>, 'source' | 'endpoint' | 'shown' | 'place' | 'forRoom'>,
+  told: Pick<
+    Extract<ChannelSignal, { kind: 'dial' }>,
+    'source' | 'endpoint' | 'shown' | 'place' | 'byQueue' | 'forRoom'
+  >,
   dest: Channel,
 ): void {
   if (dest.dial !== null && dest.dial.beganUs !== null) return
@@ -30,6 +33,7 @@ export function beginDial(
   dest.shown = shown
   dest.dial = newDial(source, at.atUs, at.arrivedUs)
   dest.dial.place = destination(told.place ?? null)
+  dest.dial.byQueue = told.byQueue ?? null
   dest.dial.forRoom = told.forRoom === true
   const call = callOf(state, dest) ?? callOf(state, channelOf(state, source))
   if (call !== undefined && dest.callId === null) place(state, dest, call)

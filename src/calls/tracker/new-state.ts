@@ -88,6 +88,7 @@ export function newDial(source: string | null, beganUs: number | null, beganArri
   return {
     source,
     place: null,
+    byQueue: null,
     forRoom: false,
     beganUs,
     beganArrivedUs,

@@ -169,10 +169,25 @@ function membersOf(call: Call, id: string): Stage[] {
 }
 
 function updateGroup(state: TrackerState, call: Call, group: Stage): void {
-  const members = membersOf(call, group.id)
+  const all = membersOf(call, group.id)
+  const members = all.filter((member) => !partFrom(member, all))
+  if (members.length === 1 && all.length > 1) {
+    for (const member of members) member.parentId = null
+    call.stages = call.stages.filter((stage) => stage !== group)
+    return
+  }
   if (members.length === 0 || !members.every((member) => member.ended)) return
   const endedUs = members.reduce((last, member) => Math.max(last, member.endedUs ?? 0), 0)
   closeGroup(state, group, members, endedUs === 0 ? null : endedUs)
+}
+
+/** A member that had ended before any other was dialled was not rung together with them: its end was told late. */
+function partFrom(member: Stage, members: readonly Stage[]): boolean {
+  const { endedUs } = member
+  if (endedUs === null || !member.ended || member.answered || member.told.ended || members.length < 2) return false
+  if (!members.every((other) => other === member || (other.startedUs ?? 0) > endedUs)) return false
+  member.parentId = null
+  return true
 }
 
 /** Ends a group: what happened to its members tells what happened to it. */

@@ -14,6 +14,8 @@ export type Dial = {
   source: string | null
   /** Where in the dialplan it is made; `null` if the PBX does not tell it of each dial. */
   place: string | null
+  /** A queue rings the party, or not; `null` if the PBX does not tell it of each dial. */
+  byQueue: boolean | null
   /** A conference calls the party in. */
   forRoom: boolean
   beganUs: number | null

@@ -21,7 +21,12 @@ export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {
     leg.left = false
     leg.peer = other?.id ?? null
   }
-  const meant = met(partyBehind(context, one), partyBehind(context, two), one?.virtual || two?.virtual || false)
+  const meant = met(
+    context,
+    partyBehind(context, one),
+    partyBehind(context, two),
+    one?.virtual || two?.virtual || false,
+  )
   const place = { bridge: name, room: false, waiting: false }
   return [
     ...meant,
@@ -33,9 +38,9 @@ export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {
 }
 
 /** Two parties talk to each other, directly or through the halves of loopback channels. */
-function met(one: Leg | undefined, two: Leg | undefined, through: boolean): ChannelSignal[] {
+function met(context: EslContext, one: Leg | undefined, two: Leg | undefined, through: boolean): ChannelSignal[] {
   if (one === undefined || two === undefined || one === two) return []
-  const meant = meeting(one, two, through)
+  const meant = meeting(context, one, two, through)
   one.peers.push(two.id)
   two.peers.push(one.id)
   return meant
@@ -82,14 +87,16 @@ export function answered(leg: Leg): ChannelSignal[] {
  * Two legs that were not dialled for one another: both talked to somebody before, so that somebody handed one to the other; one is
  * rung for somebody who already handed over; or one, that talked to nobody yet, takes over a call (pick-up, parking).
  */
-function meeting(one: Leg, two: Leg, through: boolean): ChannelSignal[] {
+function meeting(context: EslContext, one: Leg, two: Leg, through: boolean): ChannelSignal[] {
   if (related(one, two)) return []
   const [first, second] = one.order < two.order ? [one, two] : [two, one]
   const talked = (leg: Leg, other: Leg): string | undefined => leg.peers.findLast((id) => id !== other.id)
   const firstPeer = talked(first, second)
   const secondPeer = talked(second, first)
   if (firstPeer !== undefined && secondPeer !== undefined) {
-    return attended([firstPeer, secondPeer], first, second, through)
+    // The one whose partner was replaced is the target, be it the earlier one.
+    const [transferee, target] = everLeg(context, firstPeer)?.replaced ? [second, first] : [first, second]
+    return attended([firstPeer, secondPeer], transferee, target, through)
   }
   const waiting = secondPeer === undefined ? first : second
   const fresh = waiting === first ? second : first
@@ -135,22 +142,21 @@ export function transfersOf(context: EslContext, event: EslEvent, leg: Leg): Cha
 /** REFER with Replaces while the target still rings: the other party waits, and says for whom; the phone's second line rang it. */
 function arranged(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const number = variableOf(event, 'att_xfer_destination_number')
-  const peer = counterpart(context, leg)
-  if (number === '' || peer === undefined) return []
-  // The first line may be gone by now.
-  const extension = context.legs.get(peer)?.extension ?? null
+  const peer = everLeg(context, counterpart(context, leg) ?? null)
+  if (number === '' || peer === undefined || leg.arranged) return []
   const legs = [...context.legs.values()]
   const second = legs.findLast(
-    (one) => one.source === null && one.dialled === number && (extension === null || one.extension === extension),
+    (one) => one !== leg && one.source === null && one.dialled === number && one.extension === peer.extension,
   )
   if (second === undefined) return []
+  leg.arranged = true
   const target = legs.findLast((one) => one.source === second.id && !one.gone)
-  return attended([peer, second.id], leg, target?.virtual === true ? undefined : target)
+  return attended([peer.id, second.id], leg, target?.virtual === true ? undefined : target)
 }
 
 /** The party that a leg talks to or talked to last, behind loopback halves. */
 function counterpart(context: EslContext, leg: Leg): string | undefined {
-  return partyBehind(context, context.legs.get(leg.peer ?? ''))?.id ?? leg.peers.at(-1)
+  return partyBehind(context, everLeg(context, leg.peer))?.id ?? leg.peers.at(-1)
 }
 
 /** REFER: the leg's own phone sent the other party away. */
@@ -200,7 +206,7 @@ function moved(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] 
   const isFirst = leg.transferSource === '' && leg.peers.length === 0
   leg.transferSource = source
   const to = cleanText(BLIND.exec(source)?.[1] ?? '')
-  const peer = partyBehind(context, context.legs.get(leg.peer ?? ''))?.id ?? (wasLeft ? leg.peers.at(-1) : undefined)
+  const peer = partyBehind(context, everLeg(context, leg.peer))?.id ?? (wasLeft ? leg.peers.at(-1) : undefined)
   if (isFirst || to === null || peer === undefined) return handed
   if (leg.expected === to) {
     leg.expected = null
@@ -243,8 +249,9 @@ const HANDED = /^\d+:[^:]*:uuid_br:(.+)$/
 /** A leg that talked to somebody is about to be bridged with one that rings or talks for that party (or for somebody it talked to). */
 function handedOn(context: EslContext, source: string, leg: Leg): ChannelSignal[] {
   const target = context.legs.get(HANDED.exec(source)?.[1] ?? '')
-  if (target === undefined || target.virtual || leg.virtual) return []
-  return meeting(leg, target, false).filter((one) => one.kind === 'attended_transfer')
+  // While it is still bridged with another one, it shows with its own next bridge who was handed over.
+  if (target === undefined || target.virtual || leg.virtual || target.peer !== null) return []
+  return meeting(context, leg, target, false).filter((one) => one.kind === 'attended_transfer')
 }
 
 /** Another leg of the same phone called there and talks to no person: the other party takes its place. */
@@ -257,6 +264,6 @@ function consultation(context: EslContext, first: Leg | undefined, to: string): 
       leg.extension === first.extension &&
       leg.dialled === to &&
       leg.peers.length === 0 &&
-      (leg.replaced || !leg.gone),
+      (leg.replaced || (leg.answered && !leg.gone)),
   )
 }

@@ -14,11 +14,12 @@ export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[
   if (id === '') return []
   switch (event.get('CC-Action')) {
     case 'member-queue-start':
+      context.queued.add(id)
       return [{ kind: 'queue_joined', id, queue: queue ?? '', position: null }]
     case 'member-queue-end':
       return [{ kind: 'queue_left', id, queue, result: leaving(event), final: true }]
     case 'agent-offering':
-      context.offers.set(`${id} ${agent}`, agent)
+      noteOffer(context, id, agent, 1)
       return []
     case 'bridge-agent-fail':
       return unreachedAgent(context, event, id, agent)
@@ -39,9 +40,18 @@ function leaving(event: EslEvent): 'abandoned' | 'timeout' | null {
   }
 }
 
+/** Counts offers, and legs that were made for them; these may be told in any order. */
+export function noteOffer({ offers }: EslContext, source: string, agent: string, by: 1 | -1): void {
+  const key = `${source} ${agent}`
+  const count = (offers.get(key) ?? 0) + by
+  if (count === 0) offers.delete(key)
+  else offers.set(key, count)
+}
+
 /** An agent whose phone could not be reached has no leg: only the queue tells of it. */
 function unreachedAgent(context: EslContext, event: EslEvent, source: string, agent: string): ChannelSignal[] {
-  if (!context.offers.delete(`${source} ${agent}`)) return []
+  if ((context.offers.get(`${source} ${agent}`) ?? 0) <= 0) return []
+  noteOffer(context, source, agent, -1)
   const cause = event.get('CC-Hangup-Cause')
   return [
     {
@@ -60,6 +70,7 @@ export function fifo(context: EslContext, event: EslEvent): ChannelSignal[] {
   if (id === '' || queue === null) return []
   switch (event.get('FIFO-Action')) {
     case 'push':
+      context.queued.add(id)
       wait(context, name, id, true)
       return [{ kind: 'queue_joined', id, queue, position: null }]
     case 'abort':

@@ -3,9 +3,10 @@ import type { EslEvent } from './event.ts'
 /**
  * Puts the events of legs into their causal order. FreeSWITCH tells the events of each leg from a thread of its own, so that those of
  * two legs overtake each other: a phone is dialled before the leg that dials it is made, a leg ends before it began. An event that needs
- * a leg which was not told of yet is held until it is, and with it all that comes of the same leg.
+ * something which was not told of yet (a leg that is made, a caller who is in a queue, a leg that is out of another bridge) is held until it
+ * is, and with it all that comes of the same leg.
  *
- * free → (a leg is missing) held → (it is told of, or `PATIENCE_US` of arrival time are over) handed on
+ * free → (something is missing) held → (it is told of, or its patience, in arrival time, is over) handed on
  */
 export type CausalOrder<Result> = {
   /** Takes an event; returns what was handed on: this one, and those that waited for it. */
@@ -14,37 +15,36 @@ export type CausalOrder<Result> = {
   release(nowUs: number): Result[]
 }
 
+/** What an event needs: its name, whether it is there, and for how long it is worth waiting for. */
+export type Need = { readonly name: string; readonly isMet: () => boolean; readonly patienceUs: number }
+
 type Options<Result> = {
-  /** The leg that an event is of, and the legs that it needs: an empty id is none. */
-  readonly legsOf: (event: EslEvent) => { readonly own: string; readonly needs: readonly string[] }
-  readonly isKnown: (leg: string) => boolean
+  /** The leg that an event is of, and what it needs. */
+  readonly needsOf: (event: EslEvent) => { readonly own: string; readonly needs: readonly Need[] }
   readonly handle: (event: EslEvent, arrivedUs: number) => Result[]
 }
 
-type Held = { readonly event: EslEvent; readonly arrivedUs: number; readonly own: string; readonly needs: string[] }
+type Held = { readonly event: EslEvent; readonly arrivedUs: number; readonly own: string; needs: readonly Need[] }
 
-/** Ten times what a busy FreeSWITCH was seen to take. */
-const PATIENCE_US = 1_000_000
 /** Some 20 MB. More than that is no disorder but a loss. */
 const MAX_HELD = 2_000
-/** Legs that nobody was told of in time: nothing waits for them again. */
+/** What nobody was told of in time: nothing waits for it again. */
 const MAX_GIVEN_UP = 10_000
 
-export function createCausalOrder<Result>({ legsOf, isKnown, handle }: Options<Result>): CausalOrder<Result> {
+export function createCausalOrder<Result>({ needsOf, handle }: Options<Result>): CausalOrder<Result> {
   const held: Held[] = []
   /** What was handed on while another event failed: it comes with the next. */
   let results: Result[] = []
   const givenUp = new Set<string>()
 
-  const isMissing = (leg: string): boolean => leg !== '' && !isKnown(leg) && !givenUp.has(leg)
+  const isMissing = (need: Need): boolean => !need.isMet() && !givenUp.has(need.name)
 
-  /** A clock that was set back must not make anything wait for longer. */
-  const isOver = (one: Held, nowUs: number): boolean =>
-    nowUs - one.arrivedUs >= PATIENCE_US || nowUs < one.arrivedUs || held.length > MAX_HELD
-
-  const giveUp = (one: Held): void => {
+  function giveUp(one: Held, nowUs: number): void {
+    const waitedUs = nowUs - one.arrivedUs
     if (givenUp.size >= MAX_GIVEN_UP) givenUp.clear()
-    for (const leg of one.needs) if (!isKnown(leg)) givenUp.add(leg)
+    // A clock that was set back must not make anything wait for longer.
+    const isOver = (need: Need): boolean => waitedUs >= need.patienceUs || waitedUs < 0 || held.length > MAX_HELD
+    for (const need of one.needs) if (isOver(need) && !need.isMet()) givenUp.add(need.name)
   }
 
   /** Takes out the first event that waits for nothing. */
@@ -60,7 +60,7 @@ export function createCausalOrder<Result>({ legsOf, isKnown, handle }: Options<R
 
   /** Hands on, in the order of arrival, until nothing more is free. What fails costs itself alone. */
   function handOn(nowUs: number): void {
-    for (const one of held) if (isOver(one, nowUs)) giveUp(one)
+    for (const one of held) giveUp(one, nowUs)
     for (let one = nextFree(); one !== undefined; one = nextFree()) results.push(...handle(one.event, one.arrivedUs))
   }
 
@@ -72,9 +72,9 @@ export function createCausalOrder<Result>({ legsOf, isKnown, handle }: Options<R
 
   return {
     take(event, arrivedUs) {
-      const { own, needs } = legsOf(event)
+      const { own, needs } = needsOf(event)
       if (held.length === 0 && results.length === 0 && !needs.some(isMissing)) return handle(event, arrivedUs)
-      held.push({ event, arrivedUs, own, needs: needs.filter((leg) => leg !== '') })
+      held.push({ event, arrivedUs, own, needs })
       handOn(arrivedUs)
       return handedOn()
     },

@@ -38,6 +38,8 @@ export type Leg = {
   takes: string | null
   /** Where it is sent, while it is not told yet whether the other party goes there too. */
   pending: string | null
+  /** It was told for whom it waits while that one is rung. */
+  arranged: boolean
   /** Where it sent the other party. */
   sentTo: string | null
   /** The legs that handed it over to somebody else. */
@@ -55,14 +57,16 @@ export type EslContext = {
   readonly legs: Map<string, Leg>
   /** The last legs that ended: what is still told of them waits for nothing, and what they did may explain what others do. */
   readonly ended: Map<string, Leg>
+  /** Callers who entered a queue, or were listed and may be in one. */
+  readonly queued: Set<string>
   /** Callers who wait in each mod_fifo queue, in order. */
   readonly waiting: Map<string, string[]>
   readonly endpoints: Endpoints
   readonly variables: readonly string[]
   /** What was passed on of a leg's variables. */
   readonly told: Map<string, string>
-  /** Agents that a queue offered a member, by session and agent, until they get a leg. */
-  readonly offers: Map<string, string>
+  /** How often a queue offered a caller to an agent for whom there is no leg (yet), by session and agent. */
+  readonly offers: Map<string, number>
   count: number
 }
 
@@ -86,6 +90,7 @@ export function addLeg(
     originate: null,
     takes: null,
     pending: null,
+    arranged: false,
     sentTo: null,
     handedOverBy: new Set(),
     reached: new Set(),
@@ -102,10 +107,12 @@ export function addLeg(
 const MAX_ENDED = 2_000
 
 export function dropLeg(context: EslContext, id: string): void {
+  context.queued.delete(id)
   const leg = context.legs.get(id)
   context.legs.delete(id)
   if (leg !== undefined) context.ended.set(id, leg)
   if (context.ended.size > MAX_ENDED) context.ended.delete(context.ended.keys().next().value ?? '')
+  for (const key of context.offers.keys()) if (key.startsWith(`${id} `)) context.offers.delete(key)
   for (const name of context.variables) context.told.delete(`${id} ${name}`)
 }
 
@@ -118,14 +125,14 @@ function diallerOf(context: EslContext, source: string | null): string | null {
 }
 
 /** A leg, be it over or not. */
-export const everLeg = (context: EslContext, id: string): Leg | undefined =>
-  context.legs.get(id) ?? context.ended.get(id)
+export const everLeg = (context: EslContext, id: string | null): Leg | undefined =>
+  id === null ? undefined : (context.legs.get(id) ?? context.ended.get(id))
 
 /** The party behind a leg: itself, or whom the other half of a loopback talks to. */
 export function partyBehind(context: EslContext, leg: Leg | undefined): Leg | undefined {
   let behind = leg
   for (let depth = 0; depth < MAX_NESTING && behind?.virtual === true; depth++) {
-    behind = context.legs.get(context.legs.get(behind.pair ?? '')?.peer ?? '')
+    behind = everLeg(context, everLeg(context, behind.pair ?? '')?.peer ?? '')
   }
   return behind?.virtual === true ? undefined : behind
 }

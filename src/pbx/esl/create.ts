@@ -2,6 +2,7 @@ import type { ChannelSignal, Endpoint } from '../../calls/signal.ts'
 import { isShortNumber, kindOfContext } from '../endpoint-classifier.ts'
 import { cleanText } from '../text.ts'
 import { wentAlone } from './bridges.ts'
+import { noteOffer } from './callcenter.ts'
 import { addLeg, type EslContext, type Leg, partyBehind, userOf, variableOf } from './context.ts'
 import type { EslEvent } from './event.ts'
 
@@ -49,7 +50,8 @@ function dialOf(event: EslEvent, id: string, source: string | null, endpoint: En
   const number = cleanText(event.get('Caller-Caller-ID-Number'))
   const shown = number === endpoint.number || number === NOBODY ? null : number
   const place = event.get('Other-Type') === 'originator' ? cleanText(event.get('Other-Leg-Destination-Number')) : null
-  const dial = { kind: 'dial' as const, source, dest: id, endpoint, shown, place }
+  const byQueue = isByQueue(event)
+  const dial = { kind: 'dial' as const, source, dest: id, endpoint, shown, place, byQueue }
   return source === null && isMadeByConference(event) ? { ...dial, forRoom: true } : dial
 }
 
@@ -72,6 +74,10 @@ function twinOf(context: EslContext, event: EslEvent): Leg | undefined {
   )
 }
 
+/** mod_callcenter and mod_fifo say for whom they ring a member. */
+const isByQueue = (event: EslEvent): boolean =>
+  ['cc_member_session_uuid', 'fifo_bridge_uuid', 'fifo_hangup_check'].some((name) => variableOf(event, name) !== '')
+
 /** A leg that a module originates has the variables of the event by which it was asked for. */
 const isMadeByConference = (event: EslEvent): boolean =>
   /^(mod_)?conference/.test(variableOf(event, 'Event-Calling-File')) ||
@@ -90,7 +96,7 @@ function sourceMoved(context: EslContext, event: EslEvent, source: string | null
   if (leg === undefined || source === null) return []
   if (endpoint.number !== null) leg.reached.add(endpoint.number)
   const agent = variableOf(event, 'cc_agent')
-  if (agent !== '') context.offers.delete(`${source} ${agent}`)
+  if (agent !== '') noteOffer(context, source, agent, -1)
   const where = event.get('Other-Type') === 'originator' ? event.get('Other-Leg-Destination-Number') : ''
   if (where === '' || where === leg.dialled) return []
   const sent = sentAway(context, event, leg, where)

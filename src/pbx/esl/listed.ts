@@ -177,6 +177,7 @@ function listedChannel(context: EslContext, id: string, row: Row, list: List): O
   const state = row.callstate ?? ''
   const up = state === 'ACTIVE' || state === 'HELD' || state === 'UNHELD'
   const dialled = row.initial_dest || row.dest || ''
+  context.queued.add(id)
   if (!context.legs.has(id)) {
     const leg = addLeg(context, {
       id,

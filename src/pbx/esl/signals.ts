@@ -8,10 +8,11 @@ import { callcenter, fifo } from './callcenter.ts'
 import { createCausalOrder } from './causal-order.ts'
 import { codeOfCause, isGivenUp, isUnreached, resultOfCause } from './causes.ts'
 import { dropLeg, type EslContext, type Leg, userOf, variableOf } from './context.ts'
-import { createLeg, sourceOf } from './create.ts'
+import { createLeg } from './create.ts'
 import type { EslFrame } from './decoder.ts'
 import type { EslEvent } from './event.ts'
 import { listedChannels } from './listed.ts'
+import { needsOf } from './needs.ts'
 
 /** ESL events → signals. FreeSWITCH has no call object and tells most by variables: what matters is kept for each leg. */
 export type EslOptions = {
@@ -27,6 +28,7 @@ export function createEslSignals(options: EslOptions, endpoints = createEndpoint
     legs: new Map(),
     ended: new Map(),
     waiting: new Map(),
+    queued: new Set(),
     endpoints,
     variables: options.variables,
     told: new Map(),
@@ -40,11 +42,7 @@ export function createEslSignals(options: EslOptions, endpoints = createEndpoint
     const at: At = { atUs: stamps.at(stamp === '' ? null : Number(stamp), arrivedUs), arrivedUs }
     return signals.map((signal): Signal => ({ ...at, ...signal }))
   }
-  const order = createCausalOrder({
-    legsOf,
-    isKnown: (leg) => context.legs.has(leg) || context.ended.has(leg),
-    handle: translate,
-  })
+  const order = createCausalOrder({ needsOf: (event) => needsOf(context, event), handle: translate })
   return {
     event: (frame, arrivedUs) => (frame.event === undefined ? [] : order.take(frame.event, arrivedUs)),
     listed(rows, arrivedUs, born) {
@@ -52,27 +50,6 @@ export function createEslSignals(options: EslOptions, endpoints = createEndpoint
       return [{ kind: 'listed', atUs: arrivedUs, arrivedUs, channels }, ...order.release(arrivedUs)]
     },
     release: order.release,
-  }
-}
-
-/** The leg that an event is of, and those that must have been told of before it. */
-function legsOf(event: EslEvent): { own: string; needs: string[] } {
-  const own = event.get('Unique-ID')
-  switch (event.name) {
-    case 'CHANNEL_CREATE': {
-      const isOutbound = event.get('Call-Direction') === 'outbound'
-      const isSecond = !isOutbound && event.get('Channel-Name').startsWith('loopback/')
-      const needs = isOutbound ? sourceOf(event) : isSecond ? variableOf(event, 'other_loopback_leg_uuid') : null
-      return { own: '', needs: [needs ?? ''] }
-    }
-    case 'CHANNEL_BRIDGE':
-      return { own, needs: [own, event.get('Bridge-A-Unique-ID'), event.get('Bridge-B-Unique-ID')] }
-    case 'CUSTOM': {
-      const member = event.get('CC-Member-Session-UUID')
-      return { own: member || own, needs: [member || own, event.get('FIFO-Caller-UUID')] }
-    }
-    default:
-      return { own, needs: [own] }
   }
 }
 
@@ -114,6 +91,7 @@ function parked(event: EslEvent): ChannelSignal[] {
 function besides(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const id = leg.id
   const signals: ChannelSignal[] = []
+  leg.replaced ||= variableOf(event, 'transfer_disposition') === 'replaced' && leg.source === null
   const dialled = event.get('Caller-Destination-Number')
   if (leg.source === null && !leg.originated && dialled !== '' && dialled !== leg.dialled) {
     leg.dialled = dialled
@@ -204,7 +182,7 @@ const hangup: Handler = (_context, event, leg) => {
   const missed = leg === undefined ? [] : missedAnswer(event, leg)
   if (leg !== undefined) {
     leg.gone = true
-    leg.replaced = cause === 'ATTENDED_TRANSFER' || variableOf(event, 'transfer_disposition') === 'replaced'
+    leg.replaced ||= cause === 'ATTENDED_TRANSFER'
   }
   const gaveUp = cause === 'ORIGINATOR_CANCEL' && leg !== undefined && leg.source === null && !leg.hungUpItself
   return [
