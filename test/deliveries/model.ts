@@ -110,6 +110,8 @@ export async function startModel(path: string, paths: readonly string[], twice: 
   const byHand = new Set<string>()
   const left = new Map<string, number>()
   const secrets = new Map<string, string>()
+  /** The secret before the present one. */
+  const rotated = new Map<string, string>()
   const launched: { uuid: string; path: string }[] = []
   /** How an attempt will be answered is settled when it begins: an outcome may only be a time-out where the receiver hangs. */
   const expected: Mode[] = []
@@ -121,7 +123,10 @@ export async function startModel(path: string, paths: readonly string[], twice: 
     (request) => {
       const { target, id, timestampS, signature, body } = request
       const headers = { 'webhook-id': id, 'webhook-timestamp': `${timestampS}`, 'webhook-signature': signature }
-      const fault = faultOfSigned(secrets.get(target.plain) ?? '', headers, body, timestampS)
+      const known = [secrets.get(target.plain), rotated.get(target.plain)].flatMap((secret) => secret ?? [])
+      const faults = known.map((secret) => faultOfSigned(secret, headers, body, timestampS))
+      // What begins in the very moment of a rotation may still be signed by the secret before alone.
+      const fault = faults.includes(undefined) ? undefined : faults[0]
       if (fault !== undefined) wrong.push(`to ${target.plain}: ${fault}`)
       const event = told.get(id)
       const leftTurn = left.get(target.plain) ?? 0
@@ -165,6 +170,8 @@ export async function startModel(path: string, paths: readonly string[], twice: 
       for (const { url, secret } of await process.webhooks.secrets(ACCOUNT)) secrets.set(url, secret)
     },
     async rotate(url: string): Promise<void> {
+      const before = secrets.get(url)
+      if (before !== undefined) rotated.set(url, before)
       secrets.set(url, (await process.webhooks.rotate(ACCOUNT, url, true)).secret)
     },
     async tell(calls: readonly string[]): Promise<void> {
