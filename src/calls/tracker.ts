@@ -109,9 +109,9 @@ export function restore(state: TrackerState, stored: readonly StoredCall[]): voi
     for (const linkedId of call.linkedIds) state.byLinkedId.set(linkedId, call.id)
     if (call.consultedBy !== null) consult(state, call, call.consultedBy)
     for (const one of channels) {
-      const channel = { ...newChannel(one.id, one.endpoint), ...one }
+      const channel = { ...newChannel(one.id, one.endpoint), ...one, bridge: null }
       state.channels.set(channel.id, channel)
-      if (channel.bridge !== null) enterBridge(state, channel, channel.bridge)
+      if (one.bridge !== null) enterBridge(state, channel, one.bridge)
       if (channel.held && channel.goneUs === null) state.held.add(channel.id)
       if (channel.slot !== null && channel.goneUs === null) state.parked.add(channel.id)
       if (channel.meets !== null) meet(state, channel, channel.meets)

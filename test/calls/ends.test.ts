@@ -101,6 +101,24 @@ test('an end that is missed later on the same connection is not the restart', ()
   expect(checked(events).ended).toMatchObject({ hangup: { cause: 'unknown' } })
 })
 
+const SENT_ON = [
+  ...TALK,
+  ...at(20, { kind: 'blind_transfer', transferer: 'b', transferee: 'a', to: '102' }, ...hangsUp('b')),
+  ...at(20, ...rings('a', 'c', '102')),
+  ...at(21, ...answers('a', 'c', 'other')),
+]
+const owners = (events: readonly CallEvent[]) => checked(events).ended?.handled_by.map(({ extension }) => extension)
+
+test('who talked when Hookswitch was stopped owns a call that ended meanwhile', () => {
+  const before = player()
+  before.play(SENT_ON)
+  const { play, rest, state, events } = player()
+  restore(state, takeChanges(before.state).changed)
+  play(at(30, { kind: 'connected', first: true, boot: 'one' }, { kind: 'listed', channels: [] }))
+  rest(5 * SECOND)
+  expect(owners([...before.events, ...events])).toEqual(['101', '102'])
+})
+
 test('what is listed did not begin after it was listed, whatever the clock of the PBX says', () => {
   const { play, rest, events } = player()
   const row = { ...listed('a', '101', 'x'), startedUs: START_US + 60 * SECOND, callee: false, source: null }
