@@ -13,7 +13,7 @@ import {
 import type { Store } from '../store/store.ts'
 import type { CallEvent, CallRecord } from './event.ts'
 import type { Signal } from './signal.ts'
-import { isAnyMissing } from './tracker/resync.ts'
+import { isAnyMissing } from './tracker/missing.ts'
 import { type LiveCall, liveCalls, newTracker, restore, type StoredCall, takeChanges, track } from './tracker.ts'
 
 /** The tracker of one PBX, and what it tells on its way to the store. */

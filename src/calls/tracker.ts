@@ -60,6 +60,8 @@ export function newTracker(pbx: string, account: string, newId: NewId): TrackerS
     parting: [],
     merged: [],
     boot: null,
+    heardUs: null,
+    lostUs: null,
     closeAtOnce: false,
     nowUs: 0,
     atUs: 0,

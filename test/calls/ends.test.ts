@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { ChannelSignal, ConnectionSignal, ListedChannel, Signal } from '../../src/calls/signal.ts'
-import { isAnyMissing } from '../../src/calls/tracker/resync.ts'
+import { isAnyMissing } from '../../src/calls/tracker/missing.ts'
 import { restore, type StoredCall, takeChanges } from '../../src/calls/tracker.ts'
 import { createLedger, leftover } from '../help/ledger.ts'
 import { player } from '../help/play.ts'

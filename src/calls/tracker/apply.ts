@@ -3,12 +3,13 @@ import { callOf, channelOf, enterBridge, heardBy, leaveBridge, leaveRoom, stageO
 import { addChannel, dial, hangup, pair, purge } from './channels.ts'
 import { endDial, failDial } from './dials.ts'
 import { beginDirection, destination } from './direction.ts'
-import { enterRoom, linkCalls, settleLinks } from './links.ts'
+import { enterRoom, linkCalls, settleLinks, settleUnseen } from './links.ts'
+import { closeMissing, connected, noteMissing } from './missing.ts'
 import { park, unpark } from './parking.ts'
 import { noteTalk } from './parties.ts'
 import { goElsewhere, joinQueue, leaveQueue } from './queues.ts'
 import { record, setRecordingPath, stopRecording } from './recordings.ts'
-import { closeMissing, connected, resync } from './resync.ts'
+import { resync } from './resync.ts'
 import type { Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 import { attendedTransfer, blindTransfer, join } from './transfers.ts'
@@ -29,6 +30,7 @@ export function apply(state: TrackerState, signal: Signal): void {
     case 'disconnected':
       return
     case 'listed':
+      noteMissing(state, signal, signal)
       resync(state, signal, signal.channels)
       closeMissing(state, signal, signal)
       return
@@ -36,9 +38,11 @@ export function apply(state: TrackerState, signal: Signal): void {
       addChannel(state, signal)
       return
     case 'dial':
+      state.heardUs = signal.atUs
       dial(state, signal)
       return
     default:
+      state.heardUs = signal.atUs
       applyToChannel(state, signal)
   }
 }
@@ -58,9 +62,11 @@ function applyToChannel(state: TrackerState, signal: At & Exclude<ChannelSignal,
       return
     }
     case 'blind_transfer':
+      settleUnseen(state, [signal.transferer])
       blindTransfer(state, signal, signal)
       return
     case 'attended_transfer':
+      settleUnseen(state, signal.transferers)
       attendedTransfer(state, signal, signal)
       return
     case 'joined': {

@@ -46,6 +46,15 @@ export function settleLinks(state: TrackerState): void {
   }
 }
 
+/** What was joined unseen is settled before anything else is told of these channels. */
+export function settleUnseen(state: TrackerState, ids: readonly (string | null)[]): void {
+  const due = state.links.filter((link) => link.unseen && ids.includes(link.channel))
+  if (due.length === 0) return
+  for (const link of due) link.dueUs = state.nowUs
+  state.links.sort((a, b) => a.dueUs - b.dueUs)
+  settleLinks(state)
+}
+
 function settleLink(state: TrackerState, channel: Channel, own: Call, other: Call): void {
   const at = { atUs: state.atUs, arrivedUs: state.nowUs }
   const into = channelOf(state, other.root)

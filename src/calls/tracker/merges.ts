@@ -3,7 +3,7 @@ import type { CallRecord } from '../event.ts'
 import { channelOf, channelsOf, claimLinkedId, dropCall, endConsultation, place, stageOf, touch } from './calls.ts'
 import { closeGroup } from './stages.ts'
 import type { Call, Stage, TrackerState } from './state.ts'
-import { isUp, isVirtual } from './state.ts'
+import { isUp, isVirtual, partyOf } from './state.ts'
 import { callView, keptRecordings, stagesView } from './view.ts'
 
 /** Calls that become one. The older call survives, with its id; what was open in the other goes on in it. */
@@ -84,6 +84,7 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
   into.variables = { ...from.variables, ...into.variables }
   if (from.account === into.account) into.mergedFrom.push(...(from.told ? [from.id] : []), ...from.mergedFrom)
   if (into.direction === null) inheritBeginning(from, into)
+  inheritAnswer(state, openStages, into)
   for (const linkedId of from.linkedIds) claimLinkedId(state, into, linkedId)
   for (const stage of openStages) {
     // Who was rung for the transferer is rung for the transferred party from now on.
@@ -112,6 +113,14 @@ function inheritBeginning(from: Call, into: Call): void {
   into.from = from.from
   into.to = from.to
   into.did = from.did
+}
+
+/** Who answered a call before was not seen: the first that is known of is who comes into it now. */
+function inheritAnswer(state: TrackerState, stages: readonly Stage[], into: Call): void {
+  if (into.answeredUs !== null || into.answeredBy !== null) return
+  const stage = stages.find((one) => one.answered && !one.own && one.legs.length > 0)
+  const leg = channelOf(state, stage?.legs[0] ?? null)
+  if (leg !== undefined) into.answeredBy = partyOf(leg.endpoint)
 }
 
 function replaced(state: TrackerState, call: Call, source: string | null): string | null {

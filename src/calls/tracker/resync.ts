@@ -3,9 +3,7 @@ import {
   callByLinkedId,
   callOf,
   channelOf,
-  channelsOf,
   claimLinkedId,
-  dropChannel,
   enterBridge,
   heardBy,
   openCall,
@@ -22,13 +20,7 @@ import { noteAnswer } from './stages.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 
-/**
- * After a (re)connect: what the PBX lists against what is known. What is up and unknown began unseen; what is known and not listed ended
- * unseen. A list may be older than the last events, so a channel counts as gone only when two lists lack it, `SECOND_LIST_US` apart, and
- * nothing was heard of it in between; on the first connection of the process, and after a restart of the PBX, at once.
- */
-const SECOND_LIST_US = 1_900_000
-
+/** After a (re)connect: what is up and unknown began unseen; an answer, a ringing or a joining of what is known may have been missed. */
 export function resync(state: TrackerState, at: At, listed: readonly ListedChannel[]): void {
   for (const row of listed) {
     const channel = channelOf(state, row.id)
@@ -89,6 +81,7 @@ function missedDial(state: TrackerState, channel: Channel, row: ListedChannel, l
 
 /** An answer or a ringing that was not seen. */
 function catchUp(state: TrackerState, channel: Channel, row: ListedChannel): void {
+  if (row.up && isUp(channel)) channel.upUs ??= state.atUs
   const dial = channel.dial
   const call = callOf(state, channel)
   if (dial === null || call === undefined || !isUp(channel) || dial.answeredUs !== null || isVirtual(channel)) return
@@ -222,69 +215,4 @@ function beginUnseen(call: Call, channel: Channel): void {
     extension: channel.endpoint.kind === 'extension' ? channel.endpoint.number : null,
   }
   call.settled = true
-}
-
-/** What was up in an earlier run of the PBX ended with it, whatever a list may say; that needs no right to list. */
-export function connected(state: TrackerState, signal: At & { first: boolean; boot: string | null }): void {
-  const { boot } = signal
-  const known = state.boot
-  state.closeAtOnce = signal.first || (boot !== null && known !== null && boot !== known)
-  state.boot = boot ?? known
-  if (boot === null) return
-  for (const call of state.calls.values()) {
-    const before = call.boot ?? known
-    if (call.ended || before === null || before === boot) continue
-    for (const channel of channelsOf(state, call)) {
-      if (isUp(channel)) loseChannel(state, call, channel, { at: signal, cause: 'pbx_restart' })
-    }
-  }
-}
-
-export function closeMissing(
-  state: TrackerState,
-  at: At,
-  {
-    channels: listed,
-    unsure = [],
-  }: { readonly channels: readonly ListedChannel[]; readonly unsure?: readonly string[] },
-): void {
-  const up = new Set([...listed.map((row) => row.id), ...unsure])
-  const atOnce = state.closeAtOnce
-  state.closeAtOnce = false
-  for (const call of state.calls.values()) {
-    if (call.ended) continue
-    for (const channel of channelsOf(state, call)) {
-      if (!isUp(channel) || up.has(channel.id)) continue
-      if (atOnce || isConfirmedMissing(channel, at)) loseChannel(state, call, channel, { at, cause: 'unknown' })
-      else channel.missingUs ??= at.arrivedUs
-    }
-  }
-  // Plumbing that never became part of a call.
-  for (const channel of state.channels.values()) {
-    if (channel.callId !== null || up.has(channel.id)) continue
-    if (atOnce || isConfirmedMissing(channel, at)) dropChannel(state, channel)
-    else channel.missingUs ??= at.arrivedUs
-  }
-}
-
-/** Whether a channel was not in the last list, and nothing was heard of it since: the next list decides. */
-export function isAnyMissing(state: TrackerState): boolean {
-  for (const channel of state.channels.values()) if (channel.missingUs !== null && isUp(channel)) return true
-  return false
-}
-
-type Lost = 'pbx_restart' | 'unknown'
-
-function isConfirmedMissing(channel: Channel, at: At): boolean {
-  return channel.missingUs !== null && at.arrivedUs - channel.missingUs >= SECOND_LIST_US
-}
-
-function loseChannel(state: TrackerState, call: Call, channel: Channel, { at, cause }: { at: At; cause: Lost }): void {
-  channel.goneUs = at.atUs
-  channel.goneArrivedUs = at.arrivedUs
-  channel.end = { code: null, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null }
-  call.partial = true
-  const alive = channelsOf(state, call).some(isUp)
-  if (!alive) call.lost = cause
-  touch(state, call)
 }

@@ -241,6 +241,9 @@ export type TrackerState = {
   /** Records of calls that ended inside another. */
   readonly merged: { account: string; record: CallRecord }[]
   boot: string | null
+  /** When the last signal of a channel happened, and the last one before this connection. */
+  heardUs: number | null
+  lostUs: number | null
   /** The first list of this connection closes what it lacks at once: first connect of the process, or a new boot. */
   closeAtOnce: boolean
   /** Arrival time of the last signal, and when it happened. */

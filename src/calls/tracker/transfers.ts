@@ -83,7 +83,7 @@ export function attendedTransfer(state: TrackerState, at: At, told: Attended): v
   for (const one of transferers) calls.push(...consultationsOf(state, one.id))
   const [first, ...rest] = [...new Set(calls)].filter((call) => !isOver(call)).sort(older)
   if (first === undefined) return
-  const other = rest[0]
+  const other = rest.find((call) => endsInside(call, first)) ?? rest[0]
   // Two parties are joined only once, however much later it is told again.
   const isPair = transferee !== undefined && target !== undefined
   const key = isPair ? `${transferee.id} to ${target.id}` : `attended by ${parties.by?.endpoint.number ?? '-'}`

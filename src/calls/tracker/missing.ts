@@ -1,0 +1,84 @@
+import type { At, ListedChannel } from '../signal.ts'
+import { channelsOf, dropChannel, talkersWith, touch } from './calls.ts'
+import type { Call, Channel, TrackerState } from './state.ts'
+import { isUp } from './state.ts'
+
+/**
+ * What is known and not listed ended unseen. A list may be older than the last events, so a channel counts as gone only when two lists lack
+ * it, `SECOND_LIST_US` apart, and nothing was heard of it in between; on the first connection of the process, and after a restart of the PBX,
+ * at once.
+ */
+const SECOND_LIST_US = 1_900_000
+
+/** What was up in an earlier run of the PBX ended with it, whatever a list may say; that needs no right to list. */
+export function connected(state: TrackerState, signal: At & { first: boolean; boot: string | null }): void {
+  const { boot } = signal
+  const known = state.boot
+  state.closeAtOnce = signal.first || (boot !== null && known !== null && boot !== known)
+  state.boot = boot ?? known
+  state.lostUs = state.heardUs
+  if (boot === null) return
+  for (const call of state.calls.values()) {
+    const before = call.boot ?? known
+    if (call.ended || before === null || before === boot) continue
+    for (const channel of channelsOf(state, call)) {
+      if (isUp(channel)) loseChannel(state, call, channel, { at: signal, cause: 'pbx_restart' })
+    }
+  }
+}
+
+/** What a list has, and what it may lack though it is up. */
+type Listed = { readonly channels: readonly ListedChannel[]; readonly unsure?: readonly string[] }
+
+const upIn = ({ channels, unsure = [] }: Listed): Set<string> => new Set([...channels.map((row) => row.id), ...unsure])
+
+/** Notes what a list lacks, before anything is made of what it has. */
+export function noteMissing(state: TrackerState, at: At, listed: Listed): void {
+  const up = upIn(listed)
+  for (const channel of state.channels.values()) {
+    if (!isUp(channel) || up.has(channel.id) || channel.missingUs !== null) continue
+    // It may have left at any time since the PBX was last heard before this list.
+    if (talkersWith(state, channel).length > 0) channel.talkedUs = state.lostUs ?? at.atUs
+    channel.missingUs = at.arrivedUs
+  }
+}
+
+export function closeMissing(state: TrackerState, at: At, listed: Listed): void {
+  const up = upIn(listed)
+  const atOnce = state.closeAtOnce
+  state.closeAtOnce = false
+  for (const call of state.calls.values()) {
+    if (call.ended) continue
+    for (const channel of channelsOf(state, call)) {
+      if (!isUp(channel) || up.has(channel.id)) continue
+      if (atOnce || isConfirmedMissing(channel, at)) loseChannel(state, call, channel, { at, cause: 'unknown' })
+    }
+  }
+  // Plumbing that never became part of a call.
+  for (const channel of state.channels.values()) {
+    if (channel.callId !== null || up.has(channel.id)) continue
+    if (atOnce || isConfirmedMissing(channel, at)) dropChannel(state, channel)
+  }
+}
+
+/** Whether a channel was not in the last list, and nothing was heard of it since: the next list decides. */
+export function isAnyMissing(state: TrackerState): boolean {
+  for (const channel of state.channels.values()) if (channel.missingUs !== null && isUp(channel)) return true
+  return false
+}
+
+type Lost = 'pbx_restart' | 'unknown'
+
+function isConfirmedMissing(channel: Channel, at: At): boolean {
+  return channel.missingUs !== null && at.arrivedUs - channel.missingUs >= SECOND_LIST_US
+}
+
+function loseChannel(state: TrackerState, call: Call, channel: Channel, { at, cause }: { at: At; cause: Lost }): void {
+  channel.goneUs = at.atUs
+  channel.goneArrivedUs = at.arrivedUs
+  channel.end = { code: null, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null }
+  call.partial = true
+  const alive = channelsOf(state, call).some(isUp)
+  if (!alive) call.lost = cause
+  touch(state, call)
+}
