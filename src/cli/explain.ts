@@ -71,7 +71,8 @@ function report(names: readonly string[], explanation: Explanation, kind: Record
   ]
 }
 
-function explainedLines(names: readonly string[], { event, atMs, cause }: Explained, paint: Paint): string[] {
+function explainedLines(names: readonly string[], explained: Explained, paint: Paint): string[] {
+  const { event, atMs, cause, reason } = explained
   const waitedMs = Math.round(atMs - cause.atMs)
   const why = waitedMs > 0 ? `${waitedMs} ms after` : 'by'
   const raw = [cause.name, harmless(cause.channel)].filter(Boolean).join(' ')
@@ -79,14 +80,16 @@ function explainedLines(names: readonly string[], { event, atMs, cause }: Explai
   return [
     `${time}  ${paint('cyan', event.name.padEnd(22))}  ${sentenceOf(event.body)}`,
     paint('dim', `${' '.repeat(37)}${why} ${raw} at ${names[cause.file]}:${cause.line} (byte ${cause.offset})`),
+    ...(reason === undefined ? [] : [paint('dim', `${' '.repeat(37)}${harmless(reason)}`)]),
   ]
 }
 
-function jsonOf({ event, atMs, cause }: Explained, names: readonly string[]): string {
+function jsonOf({ event, atMs, cause, reason }: Explained, names: readonly string[]): string {
   const { name, channel, file, line, offset } = cause
   return printableJson({
     at_ms: atMs,
     event: event.body,
+    reason: reason ?? null,
     cause: { name, channel, file: names[file], line, offset, at_ms: cause.atMs },
   })
 }

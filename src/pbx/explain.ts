@@ -1,5 +1,6 @@
 import type { CallEvent } from '../calls/event.ts'
 import type { Signal, Translator } from '../calls/signal.ts'
+import { reasonFor } from '../calls/tracker/reasons.ts'
 import { newTracker, track } from '../calls/tracker.ts'
 import { MILLISECOND, SECOND } from '../lib/time.ts'
 import { AmiDecoder, type AmiFrame } from './ami/decoder.ts'
@@ -24,7 +25,13 @@ export type Cause = {
 }
 
 /** A call event, when it was told, and the raw event that caused it: that moment's, or the last one of its call if it was waited for more. */
-export type Explained = { readonly event: CallEvent; readonly atMs: number; readonly cause: Cause }
+export type Explained = {
+  readonly event: CallEvent
+  readonly atMs: number
+  readonly cause: Cause
+  /** Why the call got its direction, the stage its result or the call its owner. */
+  readonly reason: string | undefined
+}
 
 /** What was read of one recording. */
 export type FileRead = {
@@ -78,7 +85,7 @@ export function explain(recordings: readonly Recording[], options: ExplainOption
     wakeAtUs = tracked.wakeAtUs
     for (const event of tracked.events) {
       const of = ticking ? (touched.get(event.callId) ?? cause) : cause
-      explained.push({ event, atMs: signal.arrivedUs / MILLISECOND, cause: of })
+      explained.push({ event, atMs: signal.arrivedUs / MILLISECOND, cause: of, reason: reasonFor(tracker, event) })
     }
     if (!ticking) for (const id of tracker.changed) touched.set(id, cause)
     tracker.changed.clear()

@@ -14,6 +14,7 @@ describe('hookswitch pbx explain', () => {
       /0\.960 s +call_started +15551230001 calls 15550100103 \(inbound\)\n +by Newchannel .* at h-ring-group\.ami:25 \(byte 535\)/,
     )
     expect(stdout).toMatch(/250 ms after Hangup/)
+    expect(stdout).toMatch(/\n +inbound: 15551230001 came in by a trunk\n/)
     expect(stdout).toMatch(/Asterisk \(AMI\): 11 events of 1 call from/)
   })
 
@@ -41,6 +42,7 @@ describe('hookswitch pbx explain', () => {
     expect(events).toHaveLength(9)
     expect(events[0]).toMatchObject({
       event: { data: { name: 'call_started', sequence: 1 } },
+      reason: expect.stringMatching(/^inbound: /),
       cause: { name: 'CHANNEL_CREATE', line: 9, offset: 156 },
     })
   })

@@ -64,6 +64,35 @@ describe('a recording is explained', () => {
     expect(explained.map(({ event }) => event.name)).toContain('call_saved')
   })
 
+  test.each([
+    ['blind-caller-gives-up', 'dial_ended', '102', 'the caller gave up while it was rung'],
+    ['h-ring-group', 'dial_ended', '101', '102 answered the same caller while it rang'],
+    [
+      'h-ring-group',
+      'dial_ended',
+      '15550100103',
+      'its members: 101 answered_elsewhere, 102 answered, 103 answered_elsewhere',
+    ],
+    [
+      'z-localn-attended',
+      'call_ended',
+      null,
+      'the caller hung up first; 102 owns it: it came last into the last conversation',
+    ],
+    ['z-localn-attended', 'call_started', null, 'internal: 101 asks 102 while another call waits'],
+    ['t-short-caller', 'call_started', null, 'inbound: 116117 came in by a trunk'],
+    ['f-outbound-answered', 'call_started', null, 'outbound: 15557654321 was dialled through a trunk for 101'],
+    ['f-outbound-answered', 'call_ended', null, 'the caller hung up first; 101 owns it: it called'],
+    ['d-inbound-busy', 'dial_ended', '101', 'the dial ended as busy, the channel ended with cause 17'],
+  ])('with reasons: %s: %s of %s', (name, event, target, why) => {
+    const { explained } = explain([readRecording(pathOf(`asterisk/${name}`))], OPTIONS)
+    const told = explained.filter((one) => {
+      const { data } = one.event.body
+      return one.event.name === event && (target === null || ('stage' in data && data.stage.target === target))
+    })
+    expect(told.map(({ reason }) => reason)).toContain(why)
+  })
+
   test('that is cut off: the calls that are up are counted', () => {
     const bytes = readFileSync(pathOf('asterisk/a-inbound-answered')).subarray(0, 20_000)
     expect(explain([recordingOf('ami', bytes, '')], OPTIONS).open).toBe(1)

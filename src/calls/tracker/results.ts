@@ -60,7 +60,7 @@ export function unexplained(state: TrackerState, stage: Stage): StageResult {
 }
 
 /** Whether the same caller was answered by another party while this one rang. Who had answered before, or is dialled later, is none. */
-function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stage, legs: readonly Channel[]): boolean {
+export function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stage, legs: readonly Channel[]): boolean {
   if (!other.answered || other.source !== stage.source) return false
   // Its phone was up before the caller was connected to it.
   const upsUs = other.legs.map((id) => channelOf(state, id)?.upUs ?? Number.POSITIVE_INFINITY)

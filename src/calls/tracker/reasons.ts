@@ -1,0 +1,119 @@
+import type { StageResult } from '../../lib/call-enums.ts'
+import type { CallEvent } from '../event.ts'
+import { channelOf, stageOf } from './calls.ts'
+import { isFeatureCode } from './direction.ts'
+import { answeredMeanwhile } from './results.ts'
+import type { Call, Channel, Stage, TrackerState } from './state.ts'
+import { isUp } from './state.ts'
+import { handledBy } from './view.ts'
+
+/**
+ * Why a call got its direction, a stage its result and a call its owner, in a sentence for people. Nothing is kept for it: it is read from
+ * what the tracker knows, right after it emitted the event.
+ */
+
+/** Returns the reason for what an event says first: `undefined` where there is nothing to explain, or the call is forgotten. */
+export function reasonFor(state: TrackerState, { name, callId, body }: CallEvent): string | undefined {
+  const call = state.calls.get(callId)
+  if (call === undefined) return undefined
+  if (name === 'call_started') return whyDirection(state, call)
+  if (name === 'call_ended') return `${whyOver(state, call)}; ${whyOwner(state, call)}`
+  if (name !== 'dial_ended' || !('stage' in body.data)) return undefined
+  const stage = stageOf(call, body.data.stage.id)
+  return stage === undefined ? undefined : whyResult(state, call, stage)
+}
+
+const nameOf = (channel: Channel | undefined): string => channel?.endpoint.number ?? 'an unknown number'
+
+function whyDirection(state: TrackerState, call: Call): string {
+  const root = channelOf(state, call.root)
+  const dialled = call.to.number ?? 'nothing'
+  if (call.parentId !== null) return `${call.direction}: ${call.from.number} asks ${dialled} while another call waits`
+  if (call.customerFirst) return 'outbound: the PBX rang the outside party first, for an agent'
+  if (call.clickToCall) return `${call.direction}: the PBX rang the agent's own phone first, and shows it ${dialled}`
+  if (root === undefined) return `${call.direction}: who began it is not known, only who was dialled`
+  if (root.endpoint.kind === 'external') return `inbound: ${nameOf(root)} came in by a trunk`
+  if (call.settled && call.direction === 'outbound')
+    return `outbound: ${dialled} was dialled through a trunk for ${nameOf(root)}`
+  if (call.settled) return `internal: ${nameOf(root)} is an extension, and so is who was dialled for it`
+  const looks = isFeatureCode(dialled)
+    ? 'a feature code'
+    : call.direction === 'internal'
+      ? 'an internal number'
+      : 'an outside number'
+  return `${call.direction}: ${nameOf(root)} is an extension, and ${dialled} looks like ${looks}; nobody was dialled yet`
+}
+
+function whyResult(state: TrackerState, call: Call, stage: Stage): string {
+  const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
+  if (stage.kind === 'group') return whyGroup(call, stage)
+  if (stage.kind === 'queue') return whyQueue(state, call, stage)
+  if (stage.result === 'answered') return whyLeft(legs)
+  const caller = channelOf(state, stage.source)
+  const said = legs.map(sayingOf).find((one) => one !== undefined)
+  switch (stage.result) {
+    case 'answered_elsewhere': {
+      const winner = call.stages.find((other) => other !== stage && answeredMeanwhile(state, other, stage, legs))
+      return `${winner?.target ?? 'another party'} answered the same caller while it rang`
+    }
+    case 'cancelled':
+      if (caller?.hungUpItself === true) return 'the caller gave up while it was rung'
+      return 'the PBX stopped ringing it, the caller did not hang up, and nobody else had answered'
+    case 'forwarded':
+      return `the phone forwarded the call to ${stage.forwardedTo ?? 'another number'}`
+    case 'other':
+      if (call.lost !== null) return 'its end was not seen'
+      if (caller !== undefined && !isUp(caller) && !caller.hungUpItself) return 'the PBX itself hung up the caller'
+      return said ?? 'the PBX gave no reason that is known'
+    default:
+      return said ?? `the PBX says ${stage.result}`
+  }
+}
+
+/** What the PBX said of a dial, and of its channel's end. */
+function sayingOf({ dial, end }: Channel): string | undefined {
+  const told = dial?.result ?? null
+  const words: Partial<Record<StageResult, string>> = { no_answer: 'not answered', unavailable: 'not reachable' }
+  const ofDial = told === null ? undefined : `the dial ended as ${words[told] ?? told}`
+  const ofEnd = end?.code == null ? undefined : `the channel ended with cause ${end.code}`
+  const both = [ofDial, ofEnd].filter((one) => one !== undefined)
+  return both.length === 0 ? undefined : both.join(', ')
+}
+
+function whyLeft(legs: readonly Channel[]): string {
+  if (legs.some((leg) => (leg.dial?.leftUs ?? null) !== null)) return 'it transferred the call away'
+  if (legs.some((leg) => leg.hungUpItself)) return 'it hung up'
+  return 'the other party, or the PBX, ended the conversation'
+}
+
+function whyGroup(call: Call, group: Stage): string {
+  const members = call.stages.filter((stage) => stage.parentId === group.id)
+  return `its members: ${members.map(({ target, result }) => `${target ?? '-'} ${result}`).join(', ')}`
+}
+
+function whyQueue(state: TrackerState, call: Call, stage: Stage): string {
+  const queue = call.queues.find((one) => one.stageId === stage.id)
+  const caller = channelOf(state, stage.source)
+  if (stage.result === 'answered') return 'one of its members took the caller'
+  if (queue?.isElsewhere === true) return 'the caller left it by a key'
+  if (caller?.hungUpItself === true) return 'the caller hung up while waiting'
+  if (caller !== undefined && !isUp(caller)) return 'the PBX hung up the caller'
+  return `the PBX says that the caller left it: ${queue?.result ?? 'no reason'}`
+}
+
+function whyOver(state: TrackerState, call: Call): string {
+  const root = channelOf(state, call.root)
+  if (call.mergedInto !== null) return 'it goes on in another call'
+  if (call.lost !== null) return 'its channels were gone when the PBX was asked'
+  if (call.hungUpBy !== null) return `the ${call.hungUpBy} hung up first`
+  return root?.hungUpItself === true ? 'the caller hung up' : 'the PBX ended it'
+}
+
+function whyOwner(state: TrackerState, call: Call): string {
+  const owner = handledBy(state, call).at(-1)
+  if (owner === undefined) return 'nobody owns it, since nobody answered'
+  if (owner.extension === null) return `${owner.number ?? '-'} owns it: none of the PBX's own talked`
+  if (call.direction === 'outbound' && owner.extension === call.from.extension)
+    return `${owner.extension} owns it: it called`
+  return `${owner.extension} owns it: it came last into the last conversation`
+}
