@@ -51,6 +51,7 @@ function listedChannel(random: Random): ListedChannel {
     up: random.chance(0.6),
     ringing: random.chance(0.3),
     bridge: random.chance(0.5) ? `b${random.int(3)}` : null,
+    ...(random.chance(0.2) && { pair: { id: channelId(random), half: random.pick([1, 2] as const) } }),
     startedUs: random.chance(0.5) ? null : 1_795_212_000_000_000,
   }
 }
@@ -65,21 +66,36 @@ const MAKERS: readonly ((random: Random, id: string) => Unstamped)[] = [
   dialed,
   dialed,
   (random, id) => ({ kind: 'linked', id, linkedId: linkedIdOf(random) }),
-  (random, id) => ({ kind: 'dialled', id, dialled: random.pick(['s', '101', '600', '']) }),
+  (random, id) => ({ kind: 'dialled', id, dialled: random.pick(['s', '101', '600', '*8', '701', '']) }),
   (random, id) => ({ kind: 'pair', one: id, two: channelId(random) }),
   (random, source) => ({ kind: 'dial_failed', source, endpoint: endpoint(random), result: random.pick(RESULTS) }),
   bridged,
   bridged,
   (random, id) => ({ kind: 'unbridged', id, bridge: `b${random.int(3)}` }),
   (random, id) => ({ kind: 'held', id, held: random.chance(0.5) }),
-  (random) => ({ kind: 'blind_transfer', transferer: idOrNull(random), transferee: idOrNull(random), to: '102' }),
+  (random) => ({
+    kind: 'blind_transfer',
+    transferer: idOrNull(random),
+    transferee: idOrNull(random),
+    to: random.pick(['102', '701']),
+    stays: random.chance(0.1),
+  }),
   (random) => ({
     kind: 'attended_transfer',
     transferers: Array.from({ length: random.int(3) }, () => channelId(random)),
     transferee: idOrNull(random),
     target: idOrNull(random),
+    stays: random.chance(0.1),
+    through: random.chance(0.1),
   }),
-  (random, id) => ({ kind: 'joined', id, into: channelId(random) }),
+  (random, id) => ({ kind: 'joined', id, into: channelId(random), through: random.chance(0.2) }),
+  (random, id) => ({
+    kind: 'parked',
+    id,
+    slot: random.pick(['701', '702']),
+    parker: random.chance(0.3) ? null : endpoint(random),
+    to: '700',
+  }),
   (random, id) => ({
     kind: 'queue_joined',
     id,
@@ -91,6 +107,7 @@ const MAKERS: readonly ((random: Random, id: string) => Unstamped)[] = [
     id,
     queue: random.pick(['sales', 'help', null]),
     result: random.pick(['abandoned', 'timeout', 'other', null] as const),
+    final: random.chance(0.3),
   }),
   (_random, dest) => ({ kind: 'member', dest, name: 'Ann' }),
   (_random, id) => ({ kind: 'voicemail', id }),
@@ -109,7 +126,11 @@ const MAKERS: readonly ((random: Random, id: string) => Unstamped)[] = [
   ...Array.from({ length: 6 }, () => hangup),
   (random) => ({ kind: 'connected', first: random.chance(0.2), boot: random.pick([null, 'one', 'two']) }),
   () => ({ kind: 'disconnected' }),
-  (random) => ({ kind: 'listed', channels: Array.from({ length: random.int(4) }, () => listedChannel(random)) }),
+  (random) => ({
+    kind: 'listed',
+    channels: Array.from({ length: random.int(4) }, () => listedChannel(random)),
+    unsure: random.chance(0.1) ? [channelId(random)] : [],
+  }),
   () => ({ kind: 'tick' }),
 ]
 
@@ -128,7 +149,16 @@ function channel(random: Random, id: string): Unstamped {
 }
 
 function dial(random: Random, dest: string): Unstamped {
-  return { kind: 'dial', source: idOrNull(random), dest, endpoint: endpoint(random), shown: random.pick(NUMBERS) }
+  return {
+    kind: 'dial',
+    source: idOrNull(random),
+    dest,
+    endpoint: endpoint(random),
+    shown: random.pick(NUMBERS),
+    place: random.pick([null, null, '600', '*8']),
+    forRoom: random.chance(0.05),
+    ...(random.chance(0.3) && { byQueue: random.chance(0.5) }),
+  }
 }
 
 function dialed(random: Random, dest: string): Unstamped {
@@ -138,6 +168,8 @@ function dialed(random: Random, dest: string): Unstamped {
     dest,
     result: random.pick(RESULTS),
     forwardedTo: random.pick([null, '103']),
+    ...(random.chance(0.1) && { amends: true }),
+    ...(random.chance(0.1) && { unseen: true }),
   }
 }
 
