@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
-import { newAttempt } from '../deliveries/attempt.ts'
-import { sendSample } from '../deliveries/sample.ts'
+import { newAttempt } from '../deliveries/sending/attempt.ts'
+import { sendSample } from '../deliveries/sending/test-request.ts'
 import { Fault } from '../lib/fault.ts'
 import { oneLine } from '../lib/paint.ts'
 import { allowListOf, httpUrl } from '../settings.ts'

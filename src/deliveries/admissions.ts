@@ -1,8 +1,8 @@
 import { Fault } from '../lib/fault.ts'
 import type { NowUs } from '../lib/time.ts'
-import type { Change } from './health.ts'
-import type { Lanes } from './lanes.ts'
-import type { Outcome } from './schedule.ts'
+import type { Change } from './circuit-breaker.ts'
+import type { Lanes } from './queue/scheduler.ts'
+import type { Outcome } from './retry-policy.ts'
 
 /** Says how a request ended that was admitted. */
 export type Dismiss = (outcome: Outcome) => void

@@ -1,6 +1,6 @@
 import type { DeliveryState } from '../store/records.ts'
-import type { Attempted } from './attempt.ts'
-import type { Item } from './line.ts'
+import type { Item } from './queue/webhook-queue.ts'
+import type { Attempted } from './sending/attempt.ts'
 
 /** An attempt that ended. `waitedUs`: since its schedule began; `url` is without credentials. */
 export type EndedAttempt = {

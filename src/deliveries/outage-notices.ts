@@ -1,7 +1,7 @@
 import type { Log } from '../lib/log.ts'
 import type { NowUs } from '../lib/time.ts'
-import { isLongDown } from './health.ts'
-import type { Line } from './line.ts'
+import { isLongDown } from './circuit-breaker.ts'
+import type { Line } from './queue/webhook-queue.ts'
 
 export type OutageNoticeOptions = {
   readonly queues: () => Iterable<Line>

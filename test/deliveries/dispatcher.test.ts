@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type Attempt, newAttempt } from '../../src/deliveries/attempt.ts'
+import { type Attempt, newAttempt } from '../../src/deliveries/sending/attempt.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 import { ACCOUNT, allowing, newRig } from './rig.ts'
 

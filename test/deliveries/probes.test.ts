@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { newAttempt } from '../../src/deliveries/attempt.ts'
-import { createTester } from '../../src/deliveries/sample.ts'
+import { newAttempt } from '../../src/deliveries/sending/attempt.ts'
+import { createTester } from '../../src/deliveries/sending/test-request.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 import { ACCOUNT, allowing, newRig } from './rig.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { cancelWaiting } from '../../src/deliveries/caretaker.ts'
+import { cancelWaiting } from '../../src/deliveries/expiry.ts'
 import { startPruner } from '../../src/deliveries/pruner.ts'
 import { DELIVERIES_PER_EVENT, type DeliveryState, stateNumber } from '../../src/store/records.ts'
 import type { Database } from '../../src/store/sqlite/database.ts'

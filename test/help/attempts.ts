@@ -1,5 +1,5 @@
-import { type Attempted, newAttempt } from '../../src/deliveries/attempt.ts'
-import { targetOf } from '../../src/deliveries/target.ts'
+import { type Attempted, newAttempt } from '../../src/deliveries/sending/attempt.ts'
+import { targetOf } from '../../src/deliveries/sending/target.ts'
 import { parseAllowList } from '../../src/lib/net.ts'
 
 /**

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Target, targetOf } from '../../deliveries/target.ts'
+import { type Target, targetOf } from '../../deliveries/sending/target.ts'
 import { nowUs, SECOND } from '../../lib/time.ts'
 import { tryToWrite } from '../../store/sqlite/probe.ts'
 import { openSqliteStore } from '../../store/sqlite/store.ts'

@@ -1,13 +1,13 @@
-import { Fault } from '../lib/fault.ts'
-import { newUuid } from '../lib/id.ts'
-import { type NowUs, rfc3339, SECOND, nowUs as wallUs } from '../lib/time.ts'
-import type { WebhookRecord } from '../store/records.ts'
-import type { Store } from '../store/store.ts'
+import { Fault } from '../../lib/fault.ts'
+import { newUuid } from '../../lib/id.ts'
+import { type NowUs, rfc3339, SECOND, nowUs as wallUs } from '../../lib/time.ts'
+import type { WebhookRecord } from '../../store/records.ts'
+import type { Store } from '../../store/store.ts'
+import type { Dispatcher } from '../dispatcher.ts'
+import type { Tested } from '../model.ts'
+import { receiverOf } from '../queue/webhook-cache.ts'
+import { failureOf, statusOf } from '../retry-policy.ts'
 import { type Attempt, TIMEOUT_MS } from './attempt.ts'
-import type { Dispatcher } from './dispatcher.ts'
-import type { Tested } from './model.ts'
-import { receiverOf } from './receivers.ts'
-import { failureOf, statusOf } from './schedule.ts'
 
 type Dependencies = {
   readonly store: Pick<Store, 'accounts' | 'webhooks'>

@@ -1,8 +1,8 @@
-import { type Fifo, newFifo } from '../lib/fifo.ts'
-import { MILLISECOND } from '../lib/time.ts'
-import { type Change, judge, MAX_WINDOW } from './health.ts'
-import { type Item, type Line, newLine } from './line.ts'
-import type { Outcome } from './schedule.ts'
+import { type Fifo, newFifo } from '../../lib/fifo.ts'
+import { MILLISECOND } from '../../lib/time.ts'
+import { type Change, judge, MAX_WINDOW } from '../circuit-breaker.ts'
+import type { Outcome } from '../retry-policy.ts'
+import { type Item, type Line, newLine } from './webhook-queue.ts'
 
 /**
  * Who is sent next. Pure; its clock is steady (`nowUs` here never steps).

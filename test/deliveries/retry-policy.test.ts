@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { type Next, next, type Outcome, parseRetryAfter } from '../../src/deliveries/schedule.ts'
+import { type Next, next, type Outcome, parseRetryAfter } from '../../src/deliveries/retry-policy.ts'
 import { SECOND } from '../../src/lib/time.ts'
 
 const NOW = Date.UTC(2026, 10, 20) * 1_000

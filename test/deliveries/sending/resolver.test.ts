@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { newAttempt } from '../../src/deliveries/attempt.ts'
-import { newResolver } from '../../src/deliveries/resolver.ts'
-import { targetOf } from '../../src/deliveries/target.ts'
-import { type Said, startNameServer } from '../help/name-server.ts'
-import { startReceiver } from '../help/receiver.ts'
-import { allowing } from './rig.ts'
+import { newAttempt } from '../../../src/deliveries/sending/attempt.ts'
+import { newResolver } from '../../../src/deliveries/sending/resolver.ts'
+import { targetOf } from '../../../src/deliveries/sending/target.ts'
+import { type Said, startNameServer } from '../../help/name-server.ts'
+import { startReceiver } from '../../help/receiver.ts'
+import { allowing } from '../rig.ts'
 
 /** The look-up as it is in the service, against a name server of our own. */
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { cancelWaiting } from '../../src/deliveries/caretaker.ts'
+import { cancelWaiting } from '../../src/deliveries/expiry.ts'
 import { silent } from '../../src/deliveries/observer.ts'
 import { createDeliveryService } from '../../src/deliveries/service.ts'
 import { nowUs, SECOND } from '../../src/lib/time.ts'

@@ -1,10 +1,10 @@
-import type { NowUs } from '../lib/time.ts'
-import type { PendingDelivery, StoredEvent } from '../store/records.ts'
-import type { Store } from '../store/store.ts'
-import type { Lanes } from './lanes.ts'
-import type { Item } from './line.ts'
-import type { Receivers } from './receivers.ts'
+import type { NowUs } from '../../lib/time.ts'
+import type { PendingDelivery, StoredEvent } from '../../store/records.ts'
+import type { Store } from '../../store/store.ts'
+import type { Lanes } from './scheduler.ts'
 import { itemOf, type Loading, type Source } from './source.ts'
+import type { Receivers } from './webhook-cache.ts'
+import type { Item } from './webhook-queue.ts'
 
 /** In memory for one webhook: a burst of a second, so that what is stored is hardly ever read again before it is sent. */
 const MAX_WAITING = 1_024

@@ -1,7 +1,7 @@
 import type { Log } from '../lib/log.ts'
 import type { OutcomeBatch } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import type { Item } from './line.ts'
+import type { Item } from './queue/webhook-queue.ts'
 
 /**
  * Outcomes that are not on disk yet: beyond this no more attempts begin. What ends without a warning repeats these, and the 64 or so that

@@ -1,5 +1,5 @@
 import { MILLISECOND, SECOND } from '../lib/time.ts'
-import { askedMs, isTrouble, type Outcome } from './schedule.ts'
+import { askedMs, isTrouble, type Outcome } from './retry-policy.ts'
 
 /**
  * How a webhook does, and how much it may be sent. Pure. Its clock is steady, not the wall's.

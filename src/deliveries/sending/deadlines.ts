@@ -1,4 +1,4 @@
-import { newFifo } from '../lib/fifo.ts'
+import { newFifo } from '../../lib/fifo.ts'
 
 /** A limit in time, shared by the few requests that began together. `end` once for each, when it needs the limit no more. */
 export type Deadline = { readonly signal: AbortSignal; end(): void }

@@ -1,5 +1,5 @@
-import type { PendingDelivery } from '../store/records.ts'
-import type { Item } from './line.ts'
+import type { PendingDelivery } from '../../store/records.ts'
+import type { Item } from './webhook-queue.ts'
 
 /** What is known of the pending deliveries of one webhook: which are in memory, and which are in the store alone. */
 export type Source = {

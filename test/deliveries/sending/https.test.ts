@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { emptyFolder, startServe } from '../help/app.ts'
-import { attemptTrusting } from '../help/attempts.ts'
-import { certify, newAuthority } from '../help/certificate.ts'
-import { ask, newToken, webhook } from '../help/client.ts'
-import { startTlsReceiver } from '../help/tls-receiver.ts'
+import { emptyFolder, startServe } from '../../help/app.ts'
+import { attemptTrusting } from '../../help/attempts.ts'
+import { certify, newAuthority } from '../../help/certificate.ts'
+import { ask, newToken, webhook } from '../../help/client.ts'
+import { startTlsReceiver } from '../../help/tls-receiver.ts'
 
 /** A name is pinned to the address that was checked, and TLS is still for the name: several names at one address and port. */
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import { createLanes, type Flight } from '../../src/deliveries/lanes.ts'
-import type { Item } from '../../src/deliveries/line.ts'
-import type { Outcome } from '../../src/deliveries/schedule.ts'
-import { MILLISECOND, SECOND } from '../../src/lib/time.ts'
+import { createLanes, type Flight } from '../../../src/deliveries/queue/scheduler.ts'
+import type { Item } from '../../../src/deliveries/queue/webhook-queue.ts'
+import type { Outcome } from '../../../src/deliveries/retry-policy.ts'
+import { MILLISECOND, SECOND } from '../../../src/lib/time.ts'
 
 const DELIVERED: Outcome = { kind: 'delivered', status: 200 }
 const TIMEOUT: Outcome = { kind: 'unreachable', reason: 'no answer within 10 s' }

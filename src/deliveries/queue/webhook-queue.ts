@@ -1,5 +1,5 @@
-import { newFifo } from '../lib/fifo.ts'
-import { type Health, newHealth } from './health.ts'
+import { newFifo } from '../../lib/fifo.ts'
+import { type Health, newHealth } from '../circuit-breaker.ts'
 
 /** A delivery that waits in memory, with all that sending it takes. */
 export type Item = {

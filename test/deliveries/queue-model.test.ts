@@ -7,7 +7,7 @@ import { findWrong } from '../../src/store/sqlite/verify.ts'
 import { emptyFolder } from '../help/app.ts'
 import { createRandom, type Random } from '../help/random.ts'
 import { until } from '../help/receiver.ts'
-import { MODES, type Model, startModel } from './model.ts'
+import { MODES, type Model, startModel } from './queue-model.ts'
 import { ACCOUNT } from './rig.ts'
 
 /**

@@ -1,12 +1,12 @@
 import { afterAll, expect, test } from 'bun:test'
 import { createServer, type Socket } from 'node:net'
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
-import { newAttempt } from '../../src/deliveries/attempt.ts'
-import { targetOf } from '../../src/deliveries/target.ts'
-import { attemptWithoutFiles } from '../help/few-files.ts'
-import { withEnoughTime } from '../help/receiver.ts'
-import { listenSilently } from '../help/silent-listener.ts'
-import { allowing } from './rig.ts'
+import { newAttempt } from '../../../src/deliveries/sending/attempt.ts'
+import { targetOf } from '../../../src/deliveries/sending/target.ts'
+import { attemptWithoutFiles } from '../../help/few-files.ts'
+import { withEnoughTime } from '../../help/receiver.ts'
+import { listenSilently } from '../../help/silent-listener.ts'
+import { allowing } from '../rig.ts'
 
 const stops: (() => void)[] = []
 afterAll(() => {

@@ -1,4 +1,4 @@
-import { literalAddress } from '../webhooks/target.ts'
+import { literalAddress } from '../../webhooks/target.ts'
 
 /** A URL taken apart for being called at an address that was checked. */
 export type Target = {

@@ -1,8 +1,8 @@
-import type { NowUs } from '../lib/time.ts'
-import type { WebhookRecord } from '../store/records.ts'
-import type { Store } from '../store/store.ts'
-import { type Signer, signerOf } from '../webhooks/signature.ts'
-import { type Target, targetOf } from './target.ts'
+import type { NowUs } from '../../lib/time.ts'
+import type { WebhookRecord } from '../../store/records.ts'
+import type { Store } from '../../store/store.ts'
+import { type Signer, signerOf } from '../../webhooks/signature.ts'
+import { type Target, targetOf } from '../sending/target.ts'
 
 /** A webhook as the dispatcher knows it: where it is, and how to sign for it. */
 export type Receiver = {

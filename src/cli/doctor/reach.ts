@@ -1,8 +1,8 @@
-import { type AllowList, addressRefusal, newJudge } from '../lib/net.ts'
-import { USER_AGENT } from './attempt.ts'
-import { reasonOf } from './attempt-failure.ts'
-import { newResolver, type Resolve } from './resolver.ts'
-import type { Target } from './target.ts'
+import { USER_AGENT } from '../../deliveries/sending/attempt.ts'
+import { reasonOf } from '../../deliveries/sending/attempt-failure.ts'
+import { newResolver, type Resolve } from '../../deliveries/sending/resolver.ts'
+import type { Target } from '../../deliveries/sending/target.ts'
+import { type AllowList, addressRefusal, newJudge } from '../../lib/net.ts'
 
 /** Whether a receiver can be reached, without telling it anything. */
 export type Reach =

@@ -1,8 +1,8 @@
 import type { NowUs } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
-import type { Feed } from './feed.ts'
-import type { Lanes } from './lanes.ts'
-import type { Receivers } from './receivers.ts'
+import type { Feed } from './queue/loader.ts'
+import type { Lanes } from './queue/scheduler.ts'
+import type { Receivers } from './queue/webhook-cache.ts'
 
 /** What has to end without an attempt, in steps small enough that nothing waits for them. */
 export type Caretaker = {
