@@ -1,6 +1,6 @@
 import type { Log } from '../lib/log.ts'
 import { MILLISECOND, type NowUs } from '../lib/time.ts'
-import type { PbxStatus } from '../pbx/supervisor.ts'
+import type { PbxStatus } from '../pbx/connection/supervisor.ts'
 import type { Alerts } from './alerts.ts'
 
 export type PbxAlertOptions = {

@@ -12,7 +12,7 @@ import {
   type Settings,
   type Verdict,
 } from './endpoint-classifier.ts'
-import { cleanText } from './text.ts'
+import { cleanText } from './sanitize.ts'
 
 /** What the PBX's configuration says, as far as its user may ask: in place of all that it said before. */
 export type Inventory = {

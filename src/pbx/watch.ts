@@ -6,12 +6,12 @@ import type { PbxSource } from '../lib/pbx-url.ts'
 import { nowUs } from '../lib/time.ts'
 import type { StoredEvent } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import { createAmiSignals } from './ami/signals.ts'
+import { createAmiSignals } from './ami/translator/translator.ts'
+import { type PbxStatus, type Supervisor, startSupervisor, type Translators } from './connection/supervisor.ts'
+import type { Intake } from './connection/timeouts.ts'
+import { type Memory, startMemory } from './endpoint-memory.ts'
 import type { KnownEndpoint } from './endpoints.ts'
-import { createEslSignals } from './esl/signals.ts'
-import { type Memory, startMemory } from './memory.ts'
-import type { Intake } from './session.ts'
-import { type PbxStatus, type Supervisor, startSupervisor, type Translators } from './supervisor.ts'
+import { createEslSignals } from './esl/translator/translator.ts'
 
 /** Who turns what a PBX says into signals. */
 export const TRANSLATORS: Translators = { ami: createAmiSignals, esl: createEslSignals }

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { startReplay } from '../../src/pbx/replay/replay.ts'
+import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
 import { ask, logIn, newToken, webhook } from '../help/client.ts'
 import { fixture } from '../help/pbx.ts'

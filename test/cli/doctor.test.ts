@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { diagnoseClock } from '../../src/cli/doctor/machine.ts'
-import { type Replay, startReplay } from '../../src/pbx/replay/replay.ts'
+import { type Replay, startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
 import { fixture } from '../help/pbx.ts'

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { startReplay } from '../../src/pbx/replay/replay.ts'
+import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder } from '../help/app.ts'
 import { fixture } from '../help/pbx.ts'
 import { until } from '../help/receiver.ts'

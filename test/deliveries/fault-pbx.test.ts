@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { type Replay, startReplay } from '../../src/pbx/replay/replay.ts'
+import { type Replay, startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { type Database, openDatabase } from '../../src/store/sqlite/database.ts'
 import { prepared } from '../../src/store/sqlite/prepared.ts'
 import { emptyFolder } from '../help/app.ts'

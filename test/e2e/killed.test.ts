@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
-import { startReplay } from '../../src/pbx/replay/replay.ts'
+import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder } from '../help/app.ts'
 import { createLedger } from '../help/ledger.ts'
 import { fixture } from '../help/pbx.ts'

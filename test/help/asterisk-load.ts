@@ -1,6 +1,6 @@
 import type { Socket } from 'bun'
-import { createAsterisk } from '../../src/pbx/replay/asterisk.ts'
-import type { Conversation } from '../../src/pbx/replay/persona.ts'
+import { createAsterisk } from '../../src/pbx/tools/replay/asterisk.ts'
+import type { Conversation } from '../../src/pbx/tools/replay/persona.ts'
 import { amiEvent, snapshotOf } from './ami-event.ts'
 
 /** An Asterisk that says what it is given, to whoever has logged in last. */

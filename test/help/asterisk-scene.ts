@@ -1,5 +1,5 @@
 import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
-import { createAmiSignals } from '../../src/pbx/ami/signals.ts'
+import { createAmiSignals } from '../../src/pbx/ami/translator/translator.ts'
 import { player } from './play.ts'
 
 /** A scene at an Asterisk, told in the events it would send; for situations that no recording has. */

@@ -1,11 +1,11 @@
 import type { Signal } from '../../src/calls/signal.ts'
 import { AmiDecoder, type AmiFrame } from '../../src/pbx/ami/decoder.ts'
-import { createAmiSignals } from '../../src/pbx/ami/signals.ts'
+import { createAmiSignals } from '../../src/pbx/ami/translator/translator.ts'
 import { EslDecoder, type EslFrame } from '../../src/pbx/esl/decoder.ts'
-import { createEslSignals } from '../../src/pbx/esl/signals.ts'
-import { amiSteps, createAmiUp } from '../../src/pbx/replay/asterisk-up.ts'
-import { createEslUp, eslSteps } from '../../src/pbx/replay/freeswitch-up.ts'
-import { readRecording } from '../../src/pbx/replay/recording.ts'
+import { createEslSignals } from '../../src/pbx/esl/translator/translator.ts'
+import { amiSteps, createAmiUp } from '../../src/pbx/tools/replay/asterisk-snapshot.ts'
+import { createEslUp, eslSteps } from '../../src/pbx/tools/replay/freeswitch-snapshot.ts'
+import { readRecording } from '../../src/pbx/tools/replay/recording.ts'
 import { fixture } from './pbx.ts'
 
 /** A recording as a tape: what each event comes to, and what the PBX would list between two events. */

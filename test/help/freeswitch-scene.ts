@@ -1,5 +1,5 @@
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
-import { createEslSignals } from '../../src/pbx/esl/signals.ts'
+import { createEslSignals } from '../../src/pbx/esl/translator/translator.ts'
 import { player } from './play.ts'
 
 /** A scene at a FreeSWITCH, told in the events it would send; for situations that no recording has. */

@@ -2,10 +2,10 @@ import { join } from 'node:path'
 import type { Signal } from '../../src/calls/signal.ts'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
 import type { AmiFrame } from '../../src/pbx/ami/decoder.ts'
+import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../src/pbx/connection/supervisor.ts'
+import { newMemory } from '../../src/pbx/endpoint-memory.ts'
 import type { Endpoints } from '../../src/pbx/endpoints.ts'
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
-import { newMemory } from '../../src/pbx/memory.ts'
-import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../src/pbx/supervisor.ts'
 
 export const fixture = (name: string): string =>
   join(import.meta.dir, '../fixtures', name.endsWith('.ami') ? 'asterisk' : 'freeswitch', name)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startReplay } from '../../src/pbx/replay/replay.ts'
+import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { createEventStreamDecoder, type ServerMessage } from '../../src/web/browser/lib/event-stream-decoder.ts'
 import { openSink } from '../../src/web/sink.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'

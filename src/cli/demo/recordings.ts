@@ -1,5 +1,5 @@
 import type { EventName } from '../../calls/event.ts'
-import { type Recording, recordingOf } from '../../pbx/replay/recording.ts'
+import { type Recording, recordingOf } from '../../pbx/tools/replay/recording.ts'
 import ringGroup from './ring-group.ami' with { type: 'text' }
 import ringGroupTiming from './ring-group.timing' with { type: 'text' }
 import transfer from './transfer.esl' with { type: 'text' }

@@ -1,6 +1,6 @@
+import { hasShape, misshape } from './event-shapes.ts'
 import { type AmiFrame, AmiHeaders } from './frame.ts'
 import { CR, HeaderScan, LF, MAX_LINE_BYTES } from './scan.ts'
-import { hasShape, misshape } from './shape.ts'
 
 export type { AmiFrame } from './frame.ts'
 
@@ -19,7 +19,7 @@ export type Skip = (name: string, peek: (key: string) => string) => boolean
  * - it does not begin with `Event:` or `Response:`: the rest of an event that a forged one cut short. What came just before
  *   it in the same push, up to the last whole event of a channel, is tainted then too,
  * - an event has neither `Privilege:` (every live one has it) nor `ActionID:` (an item of a list that was asked for),
- * - an event that is read lacks a part of its shape (see shape.ts): it was cut short, or forged (there is no room for all of it in
+ * - an event that is read lacks a part of its shape (see event-shapes.ts): it was cut short, or forged (there is no room for all of it in
  *   79 bytes); then what follows is tainted too, up to the rest of the event,
  * - something stands between two headers that Asterisk prints one behind the other,
  * - a line holds a bare CR or LF, or no colon.

@@ -1,7 +1,7 @@
 import { isLoopbackHost, type PbxSource } from '../../lib/pbx-url.ts'
 import { bareName, type Configured, type Listed } from '../endpoint-classifier.ts'
 import type { Inventory } from '../endpoints.ts'
-import type { AmiReply, Dialogue } from './dialogue.ts'
+import type { AmiReply, Dialogue } from './actions.ts'
 import { createDialplanReader, type DialplanReader } from './dialplan.ts'
 import type { AmiFrame } from './frame.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { PbxSource } from '../../lib/pbx-url.ts'
-import type { AmiReply, Dialogue } from './dialogue.ts'
+import type { AmiReply, Dialogue } from './actions.ts'
 
 export type Login =
   | { readonly kind: 'in' }

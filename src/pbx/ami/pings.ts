@@ -1,4 +1,4 @@
-import type { Dialogue } from './dialogue.ts'
+import type { Dialogue } from './actions.ts'
 
 /** Pings a connection on which nothing has come for a while; calls `dead` when two pings in a row are not answered. */
 export function startPings(

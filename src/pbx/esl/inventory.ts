@@ -1,7 +1,7 @@
 import type { Configured } from '../endpoint-classifier.ts'
 import type { Inventory } from '../endpoints.ts'
-import { userOf } from './context.ts'
-import type { EslDialogue } from './dialogue.ts'
+import type { EslDialogue } from './commands.ts'
+import { userOf } from './translator/legs.ts'
 
 /** What a FreeSWITCH says of its endpoints: users by their name, gateways by theirs, and the profiles through which others come. */
 

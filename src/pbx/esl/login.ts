@@ -1,5 +1,5 @@
 import type { PbxSource } from '../../lib/pbx-url.ts'
-import type { EslDialogue } from './dialogue.ts'
+import type { EslDialogue } from './commands.ts'
 
 export type Login =
   | { readonly kind: 'in' }

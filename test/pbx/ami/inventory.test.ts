@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: dialplans are written like that
 import { afterEach, describe, expect, test } from 'bun:test'
+import { createDialogue } from '../../../src/pbx/ami/actions.ts'
 import { AmiDecoder } from '../../../src/pbx/ami/decoder.ts'
-import { createDialogue } from '../../../src/pbx/ami/dialogue.ts'
 import { askInventory, LISTS } from '../../../src/pbx/ami/inventory.ts'
-import { isNoise } from '../../../src/pbx/ami/signals.ts'
+import { isNoise } from '../../../src/pbx/ami/translator/translator.ts'
 import { createEndpoints } from '../../../src/pbx/endpoints.ts'
 import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
 import { actionId, actionName, ami } from '../../help/pbx.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { EslDecoder, type EslFrame } from '../../../src/pbx/esl/decoder.ts'
-import { createEslSignals } from '../../../src/pbx/esl/signals.ts'
+import { createEslSignals } from '../../../src/pbx/esl/translator/translator.ts'
 import { createRandom } from '../../help/random.ts'
 
 const NOW_US = 1_795_213_000_000_000

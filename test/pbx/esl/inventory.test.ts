@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createEndpoints } from '../../../src/pbx/endpoints.ts'
+import { createEslDialogue } from '../../../src/pbx/esl/commands.ts'
 import { EslDecoder } from '../../../src/pbx/esl/decoder.ts'
-import { createEslDialogue } from '../../../src/pbx/esl/dialogue.ts'
 import { askEslInventory, inventoryOf, profilesOf } from '../../../src/pbx/esl/inventory.ts'
 
 const NONE = { trunks: [], extensions: [] }

@@ -1,0 +1,130 @@
+import type { ListedChannel } from '../../../calls/signal.ts'
+import { bareName, isShortNumber } from '../../endpoint-classifier.ts'
+import type { AmiFrame } from '../frame.ts'
+import type { AmiContext } from './channels.ts'
+import { endpointOf, readDialString, readDialTargets } from './dial-string.ts'
+
+/** The items of CoreShowChannels and Status as what is up. Both may be given: they are put together by Uniqueid. */
+
+const CALLEE_APPLICATIONS: ReadonlySet<string> = new Set(['AppDial', 'AppDial2', 'AppQueue'])
+
+export function listedChannels(
+  context: AmiContext,
+  rows: readonly AmiFrame[],
+  arrivedUs: number,
+  born: ReadonlySet<string> = new Set(),
+): ListedChannel[] {
+  const byId = new Map<string, AmiFrame[]>()
+  for (const row of rows) {
+    const id = row.get('Uniqueid')
+    if (id === '' || born.has(id) || (row.name !== 'CoreShowChannel' && row.name !== 'Status')) continue
+    byId.set(id, [...(byId.get(id) ?? []), row])
+  }
+  const sent = sentNumbers(context, [...byId.values()])
+  const halves = new Map([...byId].map(([id, same]) => [headerOf(same, 'Channel'), id]))
+  return [...byId].map(([id, same]) => ({
+    ...listedChannel(context, id, same, sent, arrivedUs),
+    ...pairOf(headerOf(same, 'Channel'), halves),
+  }))
+}
+
+/** The other half of a Local channel, which is known by its name. */
+function pairOf(name: string, halves: ReadonlyMap<string, string>): Pick<ListedChannel, 'pair'> {
+  const half = /^Local\/.*;([12])$/.exec(name)?.[1]
+  if (half === undefined) return {}
+  const id = halves.get(`${name.slice(0, -1)}${half === '1' ? 2 : 1}`)
+  return id === undefined ? {} : { pair: { id, half: half === '1' ? 1 : 2 } }
+}
+
+/** The first of these headers that a channel's rows have. */
+function headerOf(rows: readonly AmiFrame[], ...keys: string[]): string {
+  for (const row of rows) for (const key of keys) if (row.get(key) !== '') return row.get(key)
+  return ''
+}
+
+const keyOf = (linkedId: string, endpoint: string): string => `${linkedId} ${endpoint}`
+
+/**
+ * The numbers that are sent to endpoints, by call: a channel that was dialled shows what its caller dialled, access code and all. `null`:
+ * several are sent to one.
+ */
+function sentNumbers(
+  { endpoints }: AmiContext,
+  channels: readonly (readonly AmiFrame[])[],
+): Map<string, string | null> {
+  const sent = new Map<string, string | null>()
+  for (const rows of channels) {
+    if (headerOf(rows, 'Application') !== 'Dial') continue
+    const linkedId = headerOf(rows, 'Linkedid')
+    for (const target of readDialTargets(headerOf(rows, 'Data', 'ApplicationData'))) {
+      const dialled = readDialString(target, target.slice(0, target.indexOf('/')))
+      if (dialled.sent === null || (dialled.uri && endpoints.kindOf(dialled.endpoint) !== 'trunk')) continue
+      const key = keyOf(linkedId, dialled.endpoint)
+      sent.set(key, sent.has(key) && sent.get(key) !== dialled.sent ? null : dialled.sent)
+    }
+  }
+  return sent
+}
+
+function listedChannel(
+  context: AmiContext,
+  id: string,
+  rows: readonly AmiFrame[],
+  sent: ReadonlyMap<string, string | null>,
+  arrivedUs: number,
+): ListedChannel {
+  const get = (...keys: string[]): string => headerOf(rows, ...keys)
+  const name = get('Channel')
+  const local = name.startsWith('Local/')
+  const callee = CALLEE_APPLICATIONS.has(get('Application'))
+  const state = get('ChannelState')
+  const number = get('CallerIDNum')
+  const display = get('CallerIDName')
+  const { endpoint } = endpointOf(name)
+  const linkedId = get('Linkedid')
+  const exten = get('DNID', 'Exten')
+  if (!context.channels.has(id)) {
+    context.channels.set(id, {
+      name,
+      local,
+      linkedId,
+      exten,
+      number,
+      display,
+      next: [],
+      targets: [],
+      begun: new Set(),
+      unanswered: [],
+      path: null,
+      rang: state === '5',
+    })
+  }
+  const behind = (callee ? sent.get(keyOf(linkedId, endpoint)) : null) ?? null
+  const isNamedByNumber = isShortNumber(bareName(endpoint)) || isShortNumber(number)
+  return {
+    id,
+    linkedId: linkedId === '' ? null : linkedId,
+    endpoint: local
+      ? { kind: 'virtual', number: null, name: null }
+      : behind !== null
+        ? context.endpoints.callee(endpoint, { sent: behind, number, display: '' })
+        : callee && !isNamedByNumber
+          ? context.endpoints.named(endpoint, number)
+          : context.endpoints.caller(endpoint, { number, display, context: '' }),
+    dialled: callee ? null : exten,
+    callee,
+    source: null,
+    up: state === '6',
+    ringing: state === '5',
+    bridge: get('BridgeId', 'BridgeID') || null,
+    startedUs: startedUs(get('Seconds'), get('Duration'), arrivedUs),
+  }
+}
+
+/** `Seconds: 12` (Status) or `Duration: 00:00:12` (CoreShowChannels) before now. */
+function startedUs(seconds: string, duration: string, arrivedUs: number): number | null {
+  if (/^\d{1,8}$/.test(seconds)) return arrivedUs - Number(seconds) * 1e6
+  const match = /^(\d{1,5}):(\d\d):(\d\d)$/.exec(duration)
+  if (match === null) return null
+  return arrivedUs - (Number(match[1]) * 3600 + Number(match[2]) * 60 + Number(match[3])) * 1e6
+}

@@ -1,0 +1,88 @@
+import type { ChannelSignal } from '../../../calls/signal.ts'
+import { cleanText } from '../../sanitize.ts'
+import type { AmiFrame } from '../frame.ts'
+import { type AmiContext, type Known, moved } from './channels.ts'
+import { endpointOf, readDialString } from './dial-string.ts'
+import { resultOfStatus } from './hangup-causes.ts'
+
+/** Dial and Queue: whom they ring, and what came of it. */
+
+export function dialBegin(context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
+  const dest = frame.get('DestUniqueid')
+  const name = frame.get('DestChannel')
+  const { technology, endpoint } = endpointOf(name)
+  const known = context.channels.get(dest)
+  const { sent, uri } = readDialString(frame.get('DialString'), technology)
+  const caller = context.channels.get(source)
+  if (!name.startsWith('Local/')) caller?.begun.add(endpoint)
+  const shown = cleanText(frame.get('DestConnectedLineNum')) ?? cleanText(frame.get('DestCallerIDNum'))
+  return [
+    ...moved(caller, source, frame.get('Exten')),
+    {
+      kind: 'dial',
+      source: source === '' ? null : source,
+      dest,
+      endpoint: name.startsWith('Local/')
+        ? { kind: 'virtual', number: null, name: null }
+        : context.endpoints.callee(endpoint, { sent, uri, number: known?.number ?? '', display: known?.display ?? '' }),
+      shown,
+    },
+  ]
+}
+
+export function dialState(context: AmiContext, frame: AmiFrame): ChannelSignal[] {
+  const status = frame.get('DialStatus')
+  return status === 'RINGING' || status === 'PROGRESS' ? ringing(context, frame.get('DestUniqueid')) : []
+}
+
+export function ringing(context: AmiContext, id: string): ChannelSignal[] {
+  const known = context.channels.get(id)
+  if (known !== undefined) known.rang = true
+  return [{ kind: 'ringing', id }]
+}
+
+export function dialEnd(context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
+  const forward = frame.get('Forward')
+  if (frame.get('DialStatus') === 'NOANSWER') context.channels.get(source)?.unanswered.push(frame.get('DestUniqueid'))
+  return [
+    {
+      kind: 'dialed',
+      source: source === '' ? null : source,
+      dest: frame.get('DestUniqueid'),
+      result: forward === '' ? resultOfStatus(frame.get('DialStatus')) : 'forwarded',
+      forwardedTo: forward === '' ? null : cleanText(forward.split('@')[0] ?? ''),
+    },
+  ]
+}
+
+/** A Dial that is over: those of its targets that never got a channel were unreachable. */
+function unreachedTargets(context: AmiContext, known: Known, id: string, status: string): ChannelSignal[] {
+  const targets = known.targets
+    .filter((target) => !target.startsWith('Local/'))
+    .map((target) => readDialString(target, target.slice(0, target.indexOf('/'))))
+  known.targets = []
+  // After a transfer a Newexten may still show the Dial before: what was rung then is none of its targets.
+  const isOther = [...known.begun].some((begun) => !targets.some((target) => target.endpoint === begun))
+  if (isOther || (known.begun.size === 0 && !FAILED.has(status))) return []
+  return targets
+    .filter((target) => !known.begun.has(target.endpoint))
+    .map(({ endpoint, sent, uri }) => ({
+      kind: 'dial_failed',
+      source: id,
+      endpoint: context.endpoints.named(endpoint, uri ? null : sent),
+      result: status === 'CONGESTION' ? 'congestion' : 'unavailable',
+    }))
+}
+
+/** A Dial that is over, and what it came to. */
+export function dialStatus(context: AmiContext, known: Known, id: string, status: string): ChannelSignal[] {
+  const unanswered = known.unanswered.splice(0)
+  return [...unreachedTargets(context, known, id, status), ...(status === 'CHANUNAVAIL' ? unanswered.map(stopped) : [])]
+
+  // Had it rung until it was given up, the Dial would be NOANSWER: somebody (an operator, a shutdown) hung up the phone's channel.
+  function stopped(dest: string): ChannelSignal {
+    return { kind: 'dialed', source: id, dest, result: 'other', forwardedTo: null, amends: true }
+  }
+}
+
+const FAILED: ReadonlySet<string> = new Set(['CHANUNAVAIL', 'CONGESTION'])

@@ -1,0 +1,90 @@
+import type { End } from '../../../calls/signal.ts'
+import type { StageResult } from '../../../lib/call-enums.ts'
+
+/** DialStatus of a DialEnd (app_dial, app_queue) as the result of a stage; what is not listed is `other`. */
+const BY_STATUS: ReadonlyMap<string, StageResult> = new Map([
+  ['ANSWER', 'answered'],
+  ['BUSY', 'busy'],
+  ['NOANSWER', 'no_answer'],
+  ['CANCEL', 'cancelled'],
+  ['ABORT', 'cancelled'],
+  ['CONGESTION', 'congestion'],
+  ['CHANUNAVAIL', 'unavailable'],
+  // It was picked up, and the call was not taken (a confirmation that was not given): nobody answered.
+  ['CONTINUE', 'no_answer'],
+  ['DONTCALL', 'rejected'],
+  ['TORTURE', 'rejected'],
+])
+
+export const resultOfStatus = (status: string): StageResult => BY_STATUS.get(status) ?? 'other'
+
+/** Q.850 causes as the result of a dial that nobody answered. */
+const BY_CODE: Readonly<Record<number, StageResult>> = {
+  1: 'unavailable',
+  2: 'unavailable',
+  3: 'unavailable',
+  17: 'busy',
+  18: 'unavailable',
+  19: 'no_answer',
+  20: 'unavailable',
+  21: 'rejected',
+  22: 'unavailable',
+  26: 'answered_elsewhere',
+  27: 'unavailable',
+  28: 'unavailable',
+  29: 'unavailable',
+  34: 'congestion',
+  38: 'congestion',
+  41: 'congestion',
+  42: 'congestion',
+  43: 'congestion',
+  44: 'congestion',
+  47: 'congestion',
+  52: 'rejected',
+  54: 'rejected',
+  57: 'unavailable',
+  58: 'unavailable',
+  63: 'unavailable',
+  65: 'unavailable',
+  66: 'unavailable',
+  69: 'unavailable',
+  79: 'unavailable',
+  88: 'unavailable',
+  95: 'unavailable',
+  102: 'unavailable',
+  111: 'unavailable',
+}
+
+export const resultOfCode = (code: number | null): StageResult => (code === null ? 'other' : (BY_CODE[code] ?? 'other'))
+
+/** What a SIP answer that has no cause of its own (Asterisk says 127, "interworking") means; 487 is our own cancelling. */
+function refusal(techCause: string): StageResult | undefined {
+  if (!/^[4-6]\d\d$/.test(techCause) || techCause === '487') return undefined
+  return techCause === '607' || techCause === '608' ? 'rejected' : 'unavailable'
+}
+
+/** A phone that gives up by itself after it rang was not answered; one that says so at once cannot be reached. */
+function said(code: number | null, refused: StageResult | undefined, rang: boolean): StageResult {
+  return code === NO_ANSWER && refused !== undefined && !rang ? refused : resultOfCode(code)
+}
+
+/** Normal clearing, "unknown" and "interworking" are what a channel gets that the PBX itself takes down. */
+const WITHDRAWN: ReadonlySet<number> = new Set([0, 16, 127])
+
+const NO_ANSWER = 19
+
+/** `techCause` is the answer of the far end in the words of its protocol (a SIP code), where this Asterisk tells it. */
+export function endOf(cause: string, techCause = '', rang = false): End {
+  const code = /^\d+$/.test(cause) ? Number(cause) : null
+  const refused = refusal(techCause)
+  const withdrawn = refused === undefined && (code === null || WITHDRAWN.has(code))
+  const known = resultOfCode(code)
+  return {
+    code: code === 0 ? null : code,
+    // A dial that the PBX takes down by itself, with nobody else to answer it, was not answered.
+    result: withdrawn ? 'no_answer' : known !== 'other' ? said(code, refused, rang) : (refused ?? known),
+    withdrawn,
+    mayTransfer: false,
+    forwardedTo: null,
+  }
+}

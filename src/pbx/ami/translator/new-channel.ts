@@ -1,0 +1,60 @@
+import type { ChannelSignal } from '../../../calls/signal.ts'
+import type { AmiFrame } from '../frame.ts'
+import type { AmiContext, Known } from './channels.ts'
+import { endpointOf } from './dial-string.ts'
+
+/** First sight of a channel. */
+
+/** Asterisk's own helpers: announcers and recorders of bridges. Newer versions hide them. */
+const INTERNAL = /^(Announcer|Recorder|CBAnn|CBRec|Surrogate|Message|AsyncGoto|Bridge)\//i
+
+export function newchannel(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const name = frame.get('Channel')
+  if (INTERNAL.test(name) || id === '') return []
+  const local = name.startsWith('Local/')
+  const known: Known = {
+    name,
+    local,
+    linkedId: frame.get('Linkedid'),
+    exten: frame.get('Exten'),
+    number: frame.get('CallerIDNum'),
+    display: frame.get('CallerIDName'),
+    next: [],
+    targets: [],
+    begun: new Set(),
+    unanswered: [],
+    path: null,
+    rang: false,
+  }
+  context.channels.set(id, known)
+  const endpoint = local
+    ? ({ kind: 'virtual', number: null, name: null } as const)
+    : context.endpoints.caller(endpointOf(name).endpoint, {
+        number: known.number,
+        display: known.display,
+        context: frame.get('Context'),
+      })
+  const channel: ChannelSignal = {
+    kind: 'channel',
+    id,
+    linkedId: known.linkedId || id,
+    endpoint,
+    dialled: known.exten,
+    // A channel that rings us is in state Ring; one that Asterisk makes for no call is Down and its own Linkedid.
+    originated: frame.get('ChannelState') === '0' && known.linkedId === id,
+    shown: null,
+  }
+  return local ? [channel, ...pairHalves(context, name, id)] : [channel]
+}
+
+/** `Local/102@ctx-0000000f;1` and `;2`. */
+function pairHalves(context: AmiContext, name: string, id: string): ChannelSignal[] {
+  const common = name.slice(0, -2)
+  const first = context.halves.get(common)
+  if (first === undefined) {
+    context.halves.set(common, id)
+    return []
+  }
+  context.halves.delete(common)
+  return [name.endsWith(';2') ? { kind: 'pair', one: first, two: id } : { kind: 'pair', one: id, two: first }]
+}

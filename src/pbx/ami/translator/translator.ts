@@ -1,0 +1,292 @@
+import type { At, ChannelSignal, Signal, Translator } from '../../../calls/signal.ts'
+import { createStamps } from '../../clock-offset.ts'
+import { createEndpoints } from '../../endpoints.ts'
+import { cleanText } from '../../sanitize.ts'
+import type { AmiFrame } from '../frame.ts'
+import { listedChannels } from './channel-snapshot.ts'
+import { type AmiContext, moved, variable } from './channels.ts'
+import { readDialTargets } from './dial-string.ts'
+import { dialBegin, dialEnd, dialState, dialStatus, ringing } from './dials.ts'
+import { endOf } from './hangup-causes.ts'
+import { newchannel } from './new-channel.ts'
+import { parkedCall } from './parking.ts'
+
+/**
+ * AMI events → signals. What is kept of each channel is what Asterisk scatters over events: the name (for the halves of a Local channel),
+ * the last Linkedid and Exten, what its Dial was told to ring, the file of a recording that is about to start.
+ */
+export type AmiOptions = {
+  readonly trunks: readonly string[]
+  readonly extensions: readonly string[]
+  /** Channel variables to pass on. */
+  readonly variables: readonly string[]
+}
+
+type Handler = (context: AmiContext, frame: AmiFrame, id: string) => ChannelSignal[]
+
+export function createAmiSignals(options: AmiOptions, endpoints = createEndpoints(options)): Translator<AmiFrame> {
+  const stamps = createStamps()
+  const context: AmiContext = {
+    channels: new Map(),
+    lots: new Map(),
+    sentTo: new Map(),
+    halves: new Map(),
+    endpoints,
+    variables: new Set(options.variables),
+    told: new Map(),
+  }
+  return {
+    event(frame, arrivedUs) {
+      if (frame.tainted || !Object.hasOwn(HANDLERS, frame.name)) return []
+      const handler = HANDLERS[frame.name]
+      if (handler === undefined) return []
+      const at: At = { atUs: stamps.at(stampUs(frame), arrivedUs), arrivedUs }
+      const id = frame.get('Uniqueid')
+      const signals = [...refresh(context, frame, id), ...handler(context, frame, id)]
+      return signals.map((signal): Signal => ({ ...at, ...signal }))
+    },
+    listed(rows, arrivedUs, born, unsure = []) {
+      const channels = listedChannels(context, rows, arrivedUs, born)
+      return [{ kind: 'listed', atUs: arrivedUs, arrivedUs, channels, unsure }]
+    },
+  }
+}
+
+/** What Asterisk prints behind Privilege with `timestampevents = yes`; elsewhere it is not its own. */
+function stampUs(frame: AmiFrame): number | null {
+  const stamp = frame.isNext('Privilege', 'Timestamp') ? frame.get('Timestamp') : ''
+  return stamp === '' ? null : Math.round(Number(stamp) * 1e6)
+}
+
+/**
+ * Events of the common kinds that tell nothing here, to be passed over unread: variables and dialplan steps are most of what a PBX
+ * sends. Other names are let through: the connector wants some of them.
+ */
+export function isNoise(name: string, peek: (key: string) => string, options: AmiOptions): boolean {
+  if (name === 'VarSet') return !VARIABLES.has(peek('Variable')) && !options.variables.includes(peek('Variable'))
+  if (name === 'Newexten') return !STEPS.has(peek('Application').toLowerCase())
+  return NOISE.has(name) && !(MAY_BE_ROW.has(name) && peek('ActionID') !== '')
+}
+
+/** Live, they say nothing of a call; as rows of a list that was asked for, what is configured. */
+const MAY_BE_ROW: ReadonlySet<string> = new Set(['DeviceStateChange', 'ExtensionStatus'])
+
+const STEPS: ReadonlySet<string> = new Set(['dial', 'page', 'voicemail'])
+
+const NOISE: ReadonlySet<string> = new Set([
+  'RTCPSent',
+  'RTCPReceived',
+  'DeviceStateChange',
+  'ExtensionStatus',
+  'QueueMemberStatus',
+  'PeerStatus',
+  'ContactStatus',
+  'PresenceStateChange',
+  'ChallengeSent',
+  'SuccessfulAuth',
+  'DTMFBegin',
+  'DTMFEnd',
+  'MusicOnHoldStart',
+  'MusicOnHoldStop',
+  'NewConnectedLine',
+  'NewCallerid',
+  'BridgeCreate',
+  'BridgeDestroy',
+  'SoftHangupRequest',
+])
+
+/** What any event of a channel shows besides: another Linkedid, and the operator's variables. */
+function refresh(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const known = context.channels.get(id)
+  if (known === undefined) return []
+  const signals: ChannelSignal[] = []
+  const linkedId = frame.get('Linkedid')
+  if (linkedId !== '' && linkedId !== known.linkedId && frame.name !== 'AttendedTransfer') {
+    known.linkedId = linkedId
+    signals.push({ kind: 'linked', id, linkedId })
+  }
+  if (context.variables.size > 0 && frame.has('ChanVariable')) {
+    for (const pair of frame.all('ChanVariable')) {
+      const equals = pair.indexOf('=')
+      signals.push(...variable(context, id, pair.slice(0, equals), pair.slice(equals + 1)))
+    }
+  }
+  return signals
+}
+
+function newstate(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const state = frame.get('ChannelState')
+  if (state === '5') return ringing(context, id)
+  return state === '6' ? [{ kind: 'up', id }] : []
+}
+
+function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const known = context.channels.get(id)
+  switch (frame.get('Application').toLowerCase()) {
+    case 'dial':
+      if (known === undefined) return []
+      known.next = readDialTargets(frame.get('AppData'))
+      return moved(known, id, frame.get('Exten'))
+    case 'page':
+      return moved(known, id, frame.get('Exten'))
+    case 'voicemail':
+      return [{ kind: 'voicemail', id }]
+    default:
+      return []
+  }
+}
+
+/** Variables that Asterisk itself sets and that tell what no event does. */
+const VARIABLES: ReadonlySet<string> = new Set(['DIALSTATUS', 'QUEUESTATUS', 'MIXMONITOR_FILENAME'])
+
+function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const value = frame.get('Value')
+  const known = context.channels.get(id)
+  switch (frame.get('Variable')) {
+    case 'DIALSTATUS':
+      if (known === undefined) return []
+      if (value !== '') return dialStatus(context, known, id, value)
+      // Dial empties it when it starts; a Newexten alone may only repeat where the channel is.
+      known.targets = known.next
+      known.next = []
+      known.begun = new Set()
+      known.unanswered = []
+      return []
+    case 'QUEUESTATUS':
+      return value === ''
+        ? []
+        : [{ kind: 'queue_left', id, queue: null, result: value === 'TIMEOUT' ? 'timeout' : 'other' }]
+    case 'MIXMONITOR_FILENAME':
+      if (known !== undefined) known.path = value
+      return [{ kind: 'recording_path', id, path: value }]
+    default:
+      return variable(context, id, frame.get('Variable'), value)
+  }
+}
+
+function bridgeEnter(_context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const creator = frame.get('BridgeCreator')
+  return [
+    {
+      kind: 'bridged',
+      id,
+      bridge: frame.get('BridgeUniqueid'),
+      room: creator === 'ConfBridge' || creator === 'MeetMe',
+      waiting: frame.get('BridgeType') === 'parking' || frame.get('BridgeTechnology') === 'holding_bridge',
+    },
+  ]
+}
+
+/** A number from 1 on that is no telephone number. */
+const countOf = (text: string): number | null => (/^[1-9]\d{0,5}$/.test(text) ? Number(text) : null)
+
+const queueOf = (frame: AmiFrame): string | null => cleanText(frame.get('Queue'))
+
+const success = (frame: AmiFrame): boolean => frame.get('Result') === 'Success'
+const idOrNull = (id: string): string | null => (id === '' ? null : id)
+
+function attendedTransfer(_context: AmiContext, frame: AmiFrame): ChannelSignal[] {
+  if (!success(frame)) return []
+  return [
+    {
+      kind: 'attended_transfer',
+      transferers: [frame.get('OrigTransfererUniqueid'), frame.get('SecondTransfererUniqueid')],
+      transferee: idOrNull(frame.get('TransfereeUniqueid')),
+      target: idOrNull(frame.get('TransferTargetUniqueid')),
+      stays: frame.get('DestType') === 'Threeway',
+    },
+  ]
+}
+
+function blindTransfer(context: AmiContext, frame: AmiFrame): ChannelSignal[] {
+  if (!success(frame)) return []
+  const transferee = frame.get('TransfereeUniqueid')
+  if (context.channels.has(transferee)) context.sentTo.set(transferee, frame.get('Extension'))
+  return [
+    {
+      kind: 'blind_transfer',
+      transferer: idOrNull(frame.get('TransfererUniqueid')),
+      transferee: idOrNull(frame.get('TransfereeUniqueid')),
+      to: cleanText(frame.get('Extension')) ?? '',
+    },
+  ]
+}
+
+function mixMonitorStart(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const known = context.channels.get(id)
+  const prefix = 'MIXMONITOR_FILENAME='
+  const shown = frame.all('ChanVariable').find((pair) => pair.startsWith(prefix) && pair.length > prefix.length)
+  const path = known?.path ?? shown?.slice(prefix.length) ?? null
+  if (known !== undefined) known.path = null
+  return [{ kind: 'recording_started', id, path }]
+}
+
+function cdr(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const file = cleanText(frame.get('RecordingFile'))
+  const signals: ChannelSignal[] = file === null ? [] : [{ kind: 'recording_path', id, path: file }]
+  for (const name of context.variables)
+    if (frame.has(name)) signals.push(...variable(context, id, name, frame.get(name)))
+  return signals
+}
+
+function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const known = context.channels.get(id)
+  context.channels.delete(id)
+  context.sentTo.delete(id)
+  if (known?.local === true) context.halves.delete(known.name.slice(0, -2))
+  for (const name of context.variables) context.told.delete(`${id} ${name}`)
+  return [{ kind: 'hangup', id, end: endOf(frame.get('Cause'), frame.get('TechCause'), known?.rang) }]
+}
+
+/** Before the answer a party that gives up has no cause, or one of these; any other is what it was refused with. */
+const GIVES_UP: ReadonlySet<string> = new Set(['', '0', '16', '31', '127'])
+
+/** The far end hung up, unless it only repeats the answer with which the PBX, or a phone that was rung, refused the call. */
+function hangupRequest(_context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const isUp = frame.get('ChannelState') === '6'
+  return isUp || GIVES_UP.has(frame.get('Cause')) ? [{ kind: 'hangup_requested', id }] : []
+}
+
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  Newchannel: newchannel,
+  Newstate: newstate,
+  Newexten: newexten,
+  VarSet: varSet,
+  DialBegin: dialBegin,
+  DialState: dialState,
+  DialEnd: dialEnd,
+  BridgeEnter: bridgeEnter,
+  BridgeLeave: (_context, frame, id) => [{ kind: 'unbridged', id, bridge: frame.get('BridgeUniqueid') }],
+  Hold: (_context, _frame, id) => [{ kind: 'held', id, held: true }],
+  Unhold: (_context, _frame, id) => [{ kind: 'held', id, held: false }],
+  BlindTransfer: blindTransfer,
+  AttendedTransfer: attendedTransfer,
+  Pickup: (_context, frame, id) => [{ kind: 'joined', id, into: frame.get('TargetUniqueid') }],
+  ParkedCall: parkedCall,
+  UnParkedCall: (_context, frame) => [
+    { kind: 'joined', id: frame.get('RetrieverUniqueid'), into: frame.get('ParkeeUniqueid') },
+  ],
+  QueueCallerJoin: (_context, frame, id) => [
+    {
+      kind: 'queue_joined',
+      id,
+      queue: queueOf(frame) ?? '',
+      position: countOf(frame.get('Position')),
+    },
+  ],
+  QueueCallerLeave: (_context, frame, id) => [{ kind: 'queue_left', id, queue: queueOf(frame), result: null }],
+  QueueCallerAbandon: (_context, frame, id) => [{ kind: 'queue_left', id, queue: queueOf(frame), result: 'abandoned' }],
+  AgentCalled: (_context, frame) => [
+    { kind: 'member', dest: frame.get('DestUniqueid'), name: cleanText(frame.get('MemberName')) },
+  ],
+  MixMonitorStart: mixMonitorStart,
+  MixMonitorStop: (_context, _frame, id) => [
+    { kind: 'recording_stopped', id, path: null, durationMs: null, kept: true },
+  ],
+  Cdr: cdr,
+  HangupRequest: hangupRequest,
+  Hangup: hangup,
+}
+
+/** The events that are read. */
+export const EVENTS: readonly string[] = Object.keys(HANDLERS)

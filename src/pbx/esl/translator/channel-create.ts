@@ -1,0 +1,182 @@
+import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
+import { isShortNumber, kindOfContext } from '../../endpoint-classifier.ts'
+import { cleanText } from '../../sanitize.ts'
+import type { EslEvent } from '../event.ts'
+import { wentAlone } from './bridges.ts'
+import { addLeg, type EslContext, type Leg, partyBehind, userOf, variableOf } from './legs.ts'
+import { noteOffer } from './queues.ts'
+
+/** CHANNEL_CREATE: first sight of a leg, whom it is, and for whom it is made. */
+export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[] {
+  const id = event.get('Unique-ID')
+  if (id === '' || context.legs.has(id)) return []
+  const virtual = event.get('Channel-Name').startsWith('loopback/')
+  const outbound = event.get('Call-Direction') === 'outbound'
+  const other = virtual ? variableOf(event, 'other_loopback_leg_uuid') : ''
+  const isSecond = virtual && !outbound && other !== ''
+  const source = outbound ? (sourceOf(event) ?? waitingFor(context, event)) : null
+  const twin = outbound && source === null && !virtual ? twinOf(context, event) : undefined
+  const endpoint = endpointOf(context, event, virtual, outbound)
+  const dialled = event.get('Caller-Destination-Number')
+  const leg = addLeg(context, {
+    id,
+    virtual,
+    source,
+    first: isSecond ? other : null,
+    pair: other === '' ? null : other,
+    originated: outbound && source === null,
+    extension: endpoint.kind === 'extension' ? endpoint.number : null,
+    dialled,
+  })
+  if (leg.originated) leg.originate = originateOf(event)
+  const channel: ChannelSignal = {
+    kind: 'channel',
+    id,
+    linkedId: source === null && !isSecond ? (twin?.id ?? id) : null,
+    endpoint,
+    dialled: outbound && !virtual ? null : dialled,
+    originated: outbound && source === null,
+    shown: null,
+  }
+  if (isSecond) return [channel, { kind: 'pair', one: other, two: id }]
+  if (!outbound) return [channel]
+  return [...sourceMoved(context, event, source, endpoint), channel, dialOf(event, id, source, endpoint)]
+}
+
+/** What FreeSWITCH shows to a phone that it rings for nobody in particular. */
+const NOBODY = '0000000000'
+
+function dialOf(event: EslEvent, id: string, source: string | null, endpoint: Endpoint): ChannelSignal {
+  const number = cleanText(event.get('Caller-Caller-ID-Number'))
+  const shown = number === endpoint.number || number === NOBODY ? null : number
+  const place = event.get('Other-Type') === 'originator' ? cleanText(event.get('Other-Leg-Destination-Number')) : null
+  const byQueue = isByQueue(event)
+  const dial = { kind: 'dial' as const, source, dest: id, endpoint, shown, place, byQueue }
+  return source === null && isMadeByConference(event) ? { ...dial, forRoom: true } : dial
+}
+
+/** Which party is rung on whose behalf, and when. */
+function originateOf(event: EslEvent): { readonly what: string; readonly atUs: number } {
+  const what = [variableOf(event, 'dialed_user'), event.get('Caller-Caller-ID-Number')].join(' ')
+  return { what, atUs: Number(event.get('Caller-Channel-Created-Time')) }
+}
+
+/** All devices of a party are rung at the same moment. */
+const TWINS_US = 500_000
+
+/** Another device of the same party that the same originate rings. */
+function twinOf(context: EslContext, event: EslEvent): Leg | undefined {
+  const { what, atUs } = originateOf(event)
+  if (variableOf(event, 'dialed_user') === '') return undefined
+  return [...context.legs.values()].find(
+    ({ originate, answered, gone }) =>
+      originate?.what === what && !answered && !gone && Math.abs(originate.atUs - atUs) < TWINS_US,
+  )
+}
+
+/** mod_callcenter and mod_fifo say for whom they ring a member. */
+const isByQueue = (event: EslEvent): boolean =>
+  ['cc_member_session_uuid', 'fifo_bridge_uuid', 'fifo_hangup_check'].some((name) => variableOf(event, name) !== '')
+
+/** A leg that a module originates has the variables of the event by which it was asked for. */
+const isMadeByConference = (event: EslEvent): boolean =>
+  /^(mod_)?conference/.test(variableOf(event, 'Event-Calling-File')) ||
+  variableOf(event, 'conference_bgdial_jobid') !== '' ||
+  (event.get('Caller-Caller-ID-Number') === NOBODY && event.get('Caller-Caller-ID-Name') === 'conference')
+
+/** A member that mod_fifo rings for whoever has waited longest. */
+function waitingFor(context: EslContext, event: EslEvent): string | null {
+  const callers = context.waiting.get(variableOf(event, 'fifo_name'))
+  return variableOf(event, 'fifo_hangup_check') === '' ? null : (callers?.[0] ?? null)
+}
+
+/** The event says where in the dialplan the leg that dials is right now. */
+function sourceMoved(context: EslContext, event: EslEvent, source: string | null, endpoint: Endpoint): ChannelSignal[] {
+  const leg = source === null ? undefined : context.legs.get(source)
+  if (leg === undefined || source === null) return []
+  if (endpoint.number !== null) leg.reached.add(endpoint.number)
+  const agent = variableOf(event, 'cc_agent')
+  if (agent !== '') noteOffer(context, source, agent, -1)
+  const where = event.get('Other-Type') === 'originator' ? event.get('Other-Leg-Destination-Number') : ''
+  if (where === '' || where === leg.dialled) return []
+  const sent = sentAway(context, event, leg, where)
+  leg.dialled = where
+  return [...sent, { kind: 'dialled', id: source, dialled: where }]
+}
+
+/**
+ * A leg that was itself dialled dials: it is not bridged any more, or its last destination has become whence it was redirected. So the
+ * other party sent it there, which its own events will tell late.
+ */
+function sentAway(context: EslContext, event: EslEvent, leg: Leg, where: string): ChannelSignal[] {
+  const transferer = partyBehind(context, context.legs.get(leg.peer ?? ''))?.id ?? leg.peers.at(-1)
+  const talks = leg.peer !== null && context.legs.get(leg.peer)?.gone === false
+  const wasMoved = event.get('Other-Leg-RDNIS') === leg.dialled
+  const to = cleanText(where)
+  if (leg.pending === to) return wentAlone(leg)
+  if (leg.source === null || leg.virtual || transferer === undefined || to === null || leg.expected === to) return []
+  if (talks && !wasMoved) return []
+  leg.expected = to
+  const by = context.legs.get(transferer)
+  if (by !== undefined) by.sentTo = to
+  return [{ kind: 'blind_transfer', transferer, transferee: leg.id, to }]
+}
+
+/** Who has this leg dialled: the order of the tests matters (a queue's legs name no other leg). */
+export function sourceOf(event: EslEvent): string | null {
+  const other = event.get('Other-Type') === 'originator' ? event.get('Other-Leg-Unique-ID') : ''
+  const found =
+    other ||
+    variableOf(event, 'cc_member_session_uuid') ||
+    variableOf(event, 'fifo_bridge_uuid') ||
+    variableOf(event, 'ent_originate_aleg_uuid') ||
+    variableOf(event, 'originating_leg_uuid')
+  return found === '' ? null : found
+}
+
+const VIRTUAL: Endpoint = { kind: 'virtual', number: null, name: null }
+
+function endpointOf(context: EslContext, event: EslEvent, virtual: boolean, outbound: boolean): Endpoint {
+  if (virtual) return VIRTUAL
+  const profile = variableOf(event, 'sofia_profile_name')
+  const gateway = variableOf(event, 'sip_gateway_name')
+  const number = event.get('Caller-Destination-Number')
+  if (!outbound) {
+    const user = variableOf(event, 'user_name')
+    const caller = event.get('Caller-Orig-Caller-ID-Number') || event.get('Caller-Caller-ID-Number')
+    const name = event.get('Caller-Orig-Caller-ID-Name') || event.get('Caller-Caller-ID-Name')
+    const display = name === caller ? '' : name
+    const place = event.get('Caller-Context')
+    const shown = { number: caller, display, context: place }
+    if (user !== '') return context.endpoints.caller(user, { ...shown, user: true })
+    const letIn = variableOf(event, 'sip_gateway') === '' && isLetIn(context, caller, { profile, place })
+    return context.endpoints.caller(letIn ? caller : variableOf(event, 'sip_gateway') || profile, shown)
+  }
+  const user = variableOf(event, 'dialed_user') || userOf(event.get('Channel-Presence-ID'))
+  const display = event.get('Caller-Callee-ID-Name')
+  // What FreeSWITCH calls a party that it knows no name of.
+  const shown = display === 'Outbound Call' || display === number ? '' : display
+  if (gateway !== '') return context.endpoints.callee(gateway, { sent: number, number: '', display: '' })
+  const isUser = user !== '' && variableOf(event, 'dialed_user') !== ''
+  if (isUser) return context.endpoints.callee(user, { sent: null, number, display: shown })
+  // Dialled by its address alone (a redirected call).
+  return isOwn(context, number, profile)
+    ? context.endpoints.callee(number, { sent: null, number, display: shown })
+    : context.endpoints.callee(profile, { sent: number, number, display: shown })
+}
+
+/** A short number is one of the PBX's own, unless it goes out by where trunks are. */
+export function isOwn({ endpoints }: EslContext, number: string, profile: string): boolean {
+  if (endpoints.isExtension(number)) return true
+  return isShortNumber(number) && endpoints.kindOf(profile) !== 'trunk'
+}
+
+/** A phone that need not log in: FreeSWITCH knows it by its address, and we by its number and the context that it calls in. */
+function isLetIn(
+  { endpoints }: EslContext,
+  number: string,
+  { profile, place }: { readonly profile: string; readonly place: string },
+): boolean {
+  if (kindOfContext(place) === 'trunk' || endpoints.kindOf(profile) === 'trunk') return false
+  return endpoints.isExtension(number) || (isShortNumber(number) && kindOfContext(place) === 'extension')
+}

@@ -1,0 +1,225 @@
+import type { Endpoint, ListedChannel } from '../../../calls/signal.ts'
+import { SECOND } from '../../../lib/time.ts'
+import type { EslFrame } from '../decoder.ts'
+import { isOwn } from './channel-create.ts'
+import { addLeg, type EslContext, partyBehind, userOf } from './legs.ts'
+
+/**
+ * The answers to `show channels as json` and `show calls as json` as what is up. The first has every leg, with no word on who talks to
+ * whom; the second the pairs that are bridged. With them comes the answer to `strmicroepoch`: the PBX's clock, by which times are listed.
+ */
+type Row = Readonly<Record<string, string>>
+
+/** A list that a PBX has on another day than ours is not set right by its clock. */
+const MAX_OFFSET_US = 86_400 * SECOND
+
+export function listedChannels(
+  context: EslContext,
+  frames: readonly EslFrame[],
+  arrivedUs: number,
+  born: ReadonlySet<string> = new Set(),
+): ListedChannel[] {
+  const rows = frames.flatMap((frame) => rowsOf(frame.body))
+  const clock = frames.flatMap(({ body }) => /^\s*(\d{16})\s*$/.exec(body)?.[1] ?? [])[0]
+  const offsetUs = clock === undefined ? 0 : arrivedUs - Number(clock)
+  const legs = new Map<string, Row>()
+  const bridged = new Map<string, string>()
+  for (const row of rows) {
+    const { uuid, b_uuid: other } = row
+    if (uuid === undefined || uuid === '' || born.has(uuid)) continue
+    // Only the list of channels says what a leg is busy with.
+    if (row.application !== undefined || !legs.has(uuid)) legs.set(uuid, { ...legs.get(uuid), ...row })
+    if (other !== undefined && other !== '') {
+      bridged.set(uuid, other)
+      bridged.set(other, uuid)
+    }
+  }
+  const startedUs = (row: Row): number | null => {
+    const createdUs = /^\d{1,11}$/.test(row.created_epoch ?? '') ? Number(row.created_epoch) * SECOND : 0
+    if (createdUs === 0) return null
+    return Math.min(arrivedUs, createdUs + (Math.abs(offsetUs) <= MAX_OFFSET_US ? offsetUs : 0))
+  }
+  bridgeMoving(legs, bridged)
+  const places = new Map([...legs.keys()].map((id, index) => [id, index]))
+  const list = { legs, bridged, pairs: pairsOf(legs), places }
+  const known = new Set(context.legs.keys())
+  const channels = [...legs]
+    .toSorted(([, a], [, b]) => rankOf(a) - rankOf(b))
+    .map(([id, row]) => ({ ...listedChannel(context, id, row, list), startedUs: startedUs(row) }))
+  for (const { id } of channels) if (!known.has(id)) notePeer(context, id)
+  return channels
+}
+
+/**
+ * Two parties whose loopback channels are just being taken out from between them talk to each other, and are in no list of calls at that
+ * moment: those of one caller, where there are just two.
+ */
+function bridgeMoving(legs: ReadonlyMap<string, Row>, bridged: Map<string, string>): void {
+  const moving = new Map<string, string[]>()
+  for (const [id, row] of legs) {
+    if (row.state !== 'CS_SOFT_EXECUTE' || row.callstate !== 'ACTIVE' || bridged.has(id)) continue
+    const caller = row.initial_cid_num ?? ''
+    moving.set(caller, [...(moving.get(caller) ?? []), id])
+  }
+  for (const [one, other, ...more] of moving.values()) {
+    if (one === undefined || other === undefined || more.length > 0) continue
+    bridged.set(one, other).set(other, one)
+  }
+}
+
+/** Legs before those that they dialled: the halves of loopback channels between callers and phones. */
+function rankOf(row: Row): number {
+  const half = HALF.exec(row.name ?? '')?.[2]
+  if (half !== undefined) return half === 'a' ? 1 : 2
+  return row.direction === 'outbound' ? 3 : 0
+}
+
+/** Whom a leg that was listed talks to, behind loopback channels. */
+function notePeer(context: EslContext, id: string): void {
+  const leg = context.legs.get(id)
+  const party = leg?.virtual === false ? partyBehind(context, context.legs.get(leg.peer ?? '')) : undefined
+  if (leg !== undefined && party !== undefined) leg.peers.push(party.id)
+}
+
+/** All that is listed: rows by leg, who is bridged with whom, and the other half of each loopback channel. */
+type List = {
+  readonly legs: ReadonlyMap<string, Row>
+  readonly bridged: ReadonlyMap<string, string>
+  readonly pairs: ReadonlyMap<string, string>
+  /** At which place each leg is listed. */
+  readonly places: ReadonlyMap<string, number>
+}
+
+const HALF = /^(loopback\/.*)-([ab])$/
+
+/** A list does not tell which halves belong together: those of one name and caller, in the order in which they are listed. */
+function pairsOf(legs: ReadonlyMap<string, Row>): Map<string, string> {
+  const halves = new Map<string, { a: string[]; b: string[] }>()
+  for (const [id, row] of legs) {
+    const [, name, half] = HALF.exec(row.name ?? '') ?? []
+    if (name === undefined) continue
+    const key = `${name} ${row.initial_cid_num ?? row.cid_num ?? ''}`
+    const both = halves.get(key) ?? { a: [], b: [] }
+    both[half === 'a' ? 'a' : 'b'].push(id)
+    halves.set(key, both)
+  }
+  const pairs = new Map<string, string>()
+  for (const { a, b } of halves.values()) {
+    for (const [index, one] of a.entries()) {
+      const two = b[index]
+      if (two !== undefined) pairs.set(one, two).set(two, one)
+    }
+  }
+  return pairs
+}
+
+const MAX_NESTING = 16
+
+/** The leg with which the call began that a leg belongs to, as far as the list tells. */
+function rootOf(id: string, list: List): string {
+  let root = id
+  for (let depth = 0; depth < MAX_NESTING; depth++) {
+    const isSecond = HALF.exec(list.legs.get(root)?.name ?? '')?.[2] === 'b'
+    const next = isSecond ? list.pairs.get(root) : sourceOf(root, list)
+    if (next === undefined || next === null) break
+    root = next
+  }
+  return takenFrom(root, list) ?? root
+}
+
+/** Two legs that called in are bridged: the later one has picked the earlier one up, or fetched it. */
+function takenFrom(id: string, { legs, bridged, places }: List): string | undefined {
+  const peer = bridged.get(id)
+  const [one, other] = [legs.get(id), legs.get(peer ?? '')]
+  if (peer === undefined || one?.direction !== 'inbound' || other?.direction !== 'inbound') return undefined
+  if (HALF.test(one.name ?? '') || HALF.test(other.name ?? '')) return undefined
+  const laterS = Number(one.created_epoch) - Number(other.created_epoch)
+  // Times are of whole seconds; who is listed later came later.
+  return laterS > 0 || (laterS === 0 && (places.get(id) ?? 0) > (places.get(peer) ?? 0)) ? peer : undefined
+}
+
+function sourceOf(id: string, { legs, bridged }: List): string | null {
+  const row = legs.get(id)
+  if (row?.direction !== 'outbound') return null
+  const call = row.call_uuid ?? ''
+  return call !== '' && call !== id && legs.has(call) ? call : (bridged.get(id) ?? null)
+}
+
+/** The rows of an answer; what is no row, and values that are no text, are left out. */
+function rowsOf(body: string): Row[] {
+  if (!body.trimStart().startsWith('{')) return []
+  try {
+    const parsed: unknown = JSON.parse(body)
+    const rows: unknown = Object(parsed).rows
+    if (!Array.isArray(rows)) return []
+    return rows.filter((row: unknown) => typeof row === 'object' && row !== null).map(textsOf)
+  } catch {
+    return []
+  }
+}
+
+function textsOf(row: object): Row {
+  const texts: Record<string, string> = {}
+  for (const [key, value] of Object.entries(row))
+    if (typeof value === 'string' || typeof value === 'number') texts[key] = String(value)
+  return texts
+}
+
+function listedChannel(context: EslContext, id: string, row: Row, list: List): Omit<ListedChannel, 'startedUs'> {
+  const peer = list.bridged.get(id)
+  const pair = list.pairs.get(id)
+  const virtual = (row.name ?? '').startsWith('loopback/')
+  const outbound = row.direction === 'outbound'
+  const source = sourceOf(id, list)
+  const endpoint: Endpoint = virtual
+    ? { kind: 'virtual', number: null, name: null }
+    : endpointOf(context, row, outbound)
+  const state = row.callstate ?? ''
+  const up = state === 'ACTIVE' || state === 'HELD' || state === 'UNHELD'
+  const dialled = row.initial_dest || row.dest || ''
+  context.queued.add(id)
+  if (!context.legs.has(id)) {
+    const leg = addLeg(context, {
+      id,
+      virtual,
+      source,
+      first: outbound ? null : (pair ?? null),
+      pair: pair ?? null,
+      originated: outbound && source === null,
+      extension: endpoint.kind === 'extension' ? endpoint.number : null,
+      dialled: row.dest ?? '',
+    })
+    leg.answered = up
+    // The transfer that brought it where it is was told, or was none, before it was listed.
+    leg.expected = row.dest ?? null
+    leg.bridged = peer !== undefined
+    leg.told = up && peer !== undefined
+    leg.peer = peer ?? null
+  }
+  return {
+    id,
+    linkedId: rootOf(id, list),
+    ...(pair === undefined ? {} : { pair: { id: pair, half: outbound ? 1 : 2 } as const }),
+    endpoint,
+    dialled: outbound ? null : dialled,
+    callee: outbound && source !== null,
+    source,
+    up,
+    ringing: state === 'RINGING' || (outbound && state === 'EARLY'),
+    bridge: peer === undefined ? null : id < peer ? `${id} ${peer}` : `${peer} ${id}`,
+  }
+}
+
+function endpointOf(context: EslContext, row: Row, outbound: boolean): Endpoint {
+  const [, profile = '', address = ''] = (row.name ?? '').split('/')
+  const presence = userOf(row.presence_id ?? '')
+  if (outbound) {
+    const number = row.initial_dest || row.dest || ''
+    const isUser = presence !== '' || isOwn(context, number, profile)
+    return context.endpoints.named(isUser ? presence || number : profile, isUser ? null : number)
+  }
+  const number = row.initial_cid_num || row.cid_num || userOf(address)
+  const name = row.initial_cid_name || row.cid_name || ''
+  const shown = { number, display: name === number ? '' : name, context: row.initial_context ?? row.context ?? '' }
+  return context.endpoints.caller(presence || profile, { ...shown, user: presence !== '' })
+}

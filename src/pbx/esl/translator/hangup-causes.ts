@@ -1,0 +1,83 @@
+import type { StageResult } from '../../../lib/call-enums.ts'
+
+/** FreeSWITCH's hangup causes: Q.850 code, and what each means for a dial that nobody answered. */
+const CAUSES: ReadonlyMap<string, readonly [code: number | null, result: StageResult]> = new Map([
+  ['NONE', [null, 'other']],
+  ['UNALLOCATED_NUMBER', [1, 'unavailable']],
+  ['NO_ROUTE_TRANSIT_NET', [2, 'unavailable']],
+  ['NO_ROUTE_DESTINATION', [3, 'unavailable']],
+  ['NORMAL_CLEARING', [16, 'other']],
+  ['USER_BUSY', [17, 'busy']],
+  ['NO_USER_RESPONSE', [18, 'unavailable']],
+  ['NO_ANSWER', [19, 'no_answer']],
+  ['SUBSCRIBER_ABSENT', [20, 'unavailable']],
+  ['CALL_REJECTED', [21, 'rejected']],
+  ['NUMBER_CHANGED', [22, 'unavailable']],
+  ['REDIRECTION_TO_NEW_DESTINATION', [23, 'forwarded']],
+  ['EXCHANGE_ROUTING_ERROR', [25, 'congestion']],
+  ['DESTINATION_OUT_OF_ORDER', [27, 'unavailable']],
+  ['INVALID_NUMBER_FORMAT', [28, 'unavailable']],
+  ['FACILITY_REJECTED', [29, 'rejected']],
+  ['NORMAL_UNSPECIFIED', [31, 'other']],
+  ['NORMAL_CIRCUIT_CONGESTION', [34, 'congestion']],
+  ['NETWORK_OUT_OF_ORDER', [38, 'congestion']],
+  ['NORMAL_TEMPORARY_FAILURE', [41, 'congestion']],
+  ['SWITCH_CONGESTION', [42, 'congestion']],
+  ['ACCESS_INFO_DISCARDED', [43, 'congestion']],
+  ['REQUESTED_CHAN_UNAVAIL', [44, 'congestion']],
+  ['PRE_EMPTED', [45, 'congestion']],
+  ['FACILITY_NOT_SUBSCRIBED', [50, 'rejected']],
+  ['OUTGOING_CALL_BARRED', [52, 'rejected']],
+  ['INCOMING_CALL_BARRED', [54, 'rejected']],
+  ['BEARERCAPABILITY_NOTAUTH', [57, 'unavailable']],
+  ['BEARERCAPABILITY_NOTAVAIL', [58, 'unavailable']],
+  ['SERVICE_UNAVAILABLE', [63, 'congestion']],
+  ['BEARERCAPABILITY_NOTIMPL', [65, 'unavailable']],
+  ['CHAN_NOT_IMPLEMENTED', [66, 'unavailable']],
+  ['FACILITY_NOT_IMPLEMENTED', [69, 'unavailable']],
+  ['SERVICE_NOT_IMPLEMENTED', [79, 'unavailable']],
+  ['INCOMPATIBLE_DESTINATION', [88, 'unavailable']],
+  ['INVALID_MSG_UNSPECIFIED', [95, 'unavailable']],
+  ['RECOVERY_ON_TIMER_EXPIRE', [102, 'unavailable']],
+  ['PROTOCOL_ERROR', [111, 'congestion']],
+  ['INTERWORKING', [127, 'unavailable']],
+  ['ORIGINATOR_CANCEL', [487, 'cancelled']],
+  ['LOSE_RACE', [702, 'answered_elsewhere']],
+  // The dial of a party that somebody was handed over to while it rang, and that rang until it was given up.
+  ['BLIND_TRANSFER', [800, 'no_answer']],
+  ['ATTENDED_TRANSFER', [801, 'no_answer']],
+  ['ALLOTTED_TIMEOUT', [802, 'no_answer']],
+  ['MEDIA_TIMEOUT', [804, 'other']],
+  ['PICKED_OFF', [805, 'answered_elsewhere']],
+  ['USER_NOT_REGISTERED', [806, 'unavailable']],
+  ['PROGRESS_TIMEOUT', [807, 'unavailable']],
+  ['INVALID_GATEWAY', [808, 'congestion']],
+  ['GATEWAY_DOWN', [809, 'congestion']],
+  ['INVALID_URL', [810, 'unavailable']],
+  ['INVALID_PROFILE', [811, 'unavailable']],
+  ['BUSY_EVERYWHERE', [815, 'busy']],
+  ['DECLINE', [816, 'rejected']],
+  ['DOES_NOT_EXIST_ANYWHERE', [817, 'unavailable']],
+  ['NOT_ACCEPTABLE', [818, 'unavailable']],
+  ['UNWANTED', [819, 'rejected']],
+  ['REJECT_ALL', [825, 'rejected']],
+])
+
+/** Q.850 has causes up to 127; FreeSWITCH's own are numbered above. */
+const LAST_Q850 = 127
+
+export function codeOfCause(cause: string): number | null {
+  const code = CAUSES.get(cause)?.[0] ?? null
+  return code === null || code > LAST_Q850 ? null : code
+}
+
+export const resultOfCause = (cause: string): StageResult => CAUSES.get(cause)?.[1] ?? 'other'
+
+/** Such a dial was given up while it rang, for what the party that it was made for has done. */
+export const isGivenUp = (cause: string): boolean => cause === 'ATTENDED_TRANSFER' || cause === 'BLIND_TRANSFER'
+
+/** The PBX could not reach whom it was to dial, and made no leg for it. */
+export const isUnreached = (cause: string): boolean => {
+  const result = resultOfCause(cause)
+  return (result === 'unavailable' || result === 'congestion') && cause !== 'UNALLOCATED_NUMBER'
+}

@@ -1,0 +1,106 @@
+import type { ChannelSignal } from '../../../calls/signal.ts'
+import { cleanText } from '../../sanitize.ts'
+import type { EslEvent } from '../event.ts'
+import { resultOfCause } from './hangup-causes.ts'
+import { type EslContext, userOf } from './legs.ts'
+
+/** mod_callcenter and mod_fifo: callers in queues, and agents that are offered them. */
+
+/** `CC-Member-Session-UUID` is the caller's leg (`CC-Member-UUID` is none). */
+export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[] {
+  const id = event.get('CC-Member-Session-UUID')
+  const agent = event.get('CC-Agent')
+  const queue = cleanText(event.get('CC-Queue'))
+  if (id === '') return []
+  switch (event.get('CC-Action')) {
+    case 'member-queue-start':
+      context.queued.add(id)
+      return [{ kind: 'queue_joined', id, queue: queue ?? '', position: null }]
+    case 'member-queue-end':
+      return [{ kind: 'queue_left', id, queue, result: leaving(event), final: true }]
+    case 'agent-offering':
+      noteOffer(context, id, agent, 1)
+      return []
+    case 'bridge-agent-fail':
+      return unreachedAgent(context, event, id, agent)
+    default:
+      return []
+  }
+}
+
+function leaving(event: EslEvent): 'abandoned' | 'timeout' | null {
+  if (event.get('CC-Cause') !== 'Cancel') return null
+  switch (event.get('CC-Cancel-Reason')) {
+    case 'TIMEOUT':
+    case 'NO_AGENT_TIMEOUT':
+      return 'timeout'
+    // Given up, or left by a key.
+    default:
+      return 'abandoned'
+  }
+}
+
+/** Counts offers, and legs that were made for them; these may be told in any order. */
+export function noteOffer({ offers }: EslContext, source: string, agent: string, by: 1 | -1): void {
+  const key = `${source} ${agent}`
+  const count = (offers.get(key) ?? 0) + by
+  if (count === 0) offers.delete(key)
+  else offers.set(key, count)
+}
+
+/** An agent whose phone could not be reached has no leg: only the queue tells of it. */
+function unreachedAgent(context: EslContext, event: EslEvent, source: string, agent: string): ChannelSignal[] {
+  if ((context.offers.get(`${source} ${agent}`) ?? 0) <= 0) return []
+  noteOffer(context, source, agent, -1)
+  const cause = event.get('CC-Hangup-Cause')
+  return [
+    {
+      kind: 'dial_failed',
+      source,
+      endpoint: context.endpoints.named(userOf(agent), null),
+      result: resultOfCause(cause),
+    },
+  ]
+}
+
+export function fifo(context: EslContext, event: EslEvent): ChannelSignal[] {
+  const id = event.get('Unique-ID')
+  const name = event.get('FIFO-Name')
+  const queue = cleanText(name)
+  if (id === '' || queue === null) return []
+  switch (event.get('FIFO-Action')) {
+    case 'push':
+      context.queued.add(id)
+      wait(context, name, id, true)
+      return [{ kind: 'queue_joined', id, queue, position: null }]
+    case 'abort':
+      wait(context, name, id, false)
+      return [{ kind: 'queue_left', id, queue, result: 'abandoned', final: true }]
+    case 'timeout':
+      wait(context, name, id, false)
+      return [{ kind: 'queue_left', id, queue, result: 'timeout', final: true }]
+    case 'caller_pop':
+      wait(context, name, id, false)
+      return []
+    case 'consumer_pop':
+      return popped(context, id, event.get('FIFO-Caller-UUID'))
+    default:
+      return []
+  }
+}
+
+/** Notes who waits in a queue of mod_fifo, and who does no more. */
+function wait(context: EslContext, name: string, id: string, waits: boolean): void {
+  const others = (context.waiting.get(name) ?? []).filter((one) => one !== id)
+  const callers = waits ? [...others, id] : others
+  if (callers.length > 0) context.waiting.set(name, callers)
+  else context.waiting.delete(name)
+}
+
+/** Who called in to serve a queue gets a caller: it becomes part of that call, whichever began first. */
+function popped(context: EslContext, id: string, caller: string): ChannelSignal[] {
+  const consumer = context.legs.get(id)
+  if (consumer === undefined || caller === '' || consumer.dialler === caller) return []
+  consumer.takes = caller
+  return [{ kind: 'joined', id, into: caller }]
+}

@@ -1,0 +1,262 @@
+import type { At, ChannelSignal, End, Signal, Translator } from '../../../calls/signal.ts'
+import type { StageResult } from '../../../lib/call-enums.ts'
+import { createStamps } from '../../clock-offset.ts'
+import { createEndpoints } from '../../endpoints.ts'
+import { cleanText } from '../../sanitize.ts'
+import type { EslFrame } from '../decoder.ts'
+import type { EslEvent } from '../event.ts'
+import { answered, bridge, transfersOf, unbridge } from './bridges.ts'
+import { createCausalOrder } from './causal-order.ts'
+import { createLeg } from './channel-create.ts'
+import { listedChannels } from './channel-snapshot.ts'
+import { codeOfCause, isGivenUp, isUnreached, resultOfCause } from './hangup-causes.ts'
+import { dropLeg, type EslContext, type Leg, userOf, variableOf } from './legs.ts'
+import { needsOf } from './prerequisites.ts'
+import { callcenter, fifo } from './queues.ts'
+
+/** ESL events → signals. FreeSWITCH has no call object and tells most by variables: what matters is kept for each leg. */
+export type EslOptions = {
+  readonly trunks: readonly string[]
+  readonly extensions: readonly string[]
+  /** Channel variables to pass on. */
+  readonly variables: readonly string[]
+}
+
+export function createEslSignals(options: EslOptions, endpoints = createEndpoints(options)): Translator<EslFrame> {
+  const stamps = createStamps()
+  const context: EslContext = {
+    legs: new Map(),
+    ended: new Map(),
+    waiting: new Map(),
+    queued: new Set(),
+    endpoints,
+    variables: options.variables,
+    told: new Map(),
+    offers: new Map(),
+    count: 0,
+  }
+  const translate = (event: EslEvent, arrivedUs: number): Signal[] => {
+    const signals = read(context, event)
+    if (signals.length === 0) return []
+    const stamp = event.get('Event-Date-Timestamp')
+    const at: At = { atUs: stamps.at(stamp === '' ? null : Number(stamp), arrivedUs), arrivedUs }
+    return signals.map((signal): Signal => ({ ...at, ...signal }))
+  }
+  const order = createCausalOrder({ needsOf: (event) => needsOf(context, event), handle: translate })
+  return {
+    event: (frame, arrivedUs) => (frame.event === undefined ? [] : order.take(frame.event, arrivedUs)),
+    listed(rows, arrivedUs, born) {
+      const channels = listedChannels(context, rows, arrivedUs, born)
+      return [{ kind: 'listed', atUs: arrivedUs, arrivedUs, channels }, ...order.release(arrivedUs)]
+    },
+    release: order.release,
+  }
+}
+
+function read(context: EslContext, event: EslEvent): ChannelSignal[] {
+  if (event.name === 'CUSTOM') return custom(context, event)
+  // Not what every object has: an event may be called anything.
+  const handler = Object.hasOwn(HANDLERS, event.name) ? HANDLERS[event.name] : undefined
+  if (handler === undefined) return []
+  const leg = context.legs.get(event.get('Unique-ID'))
+  if (leg === undefined) return handler(context, event, undefined)
+  // A transfer is told before what it leads to, and UNBRIDGE shows it when the leg is not bridged any more.
+  return [...transfersOf(context, event, leg), ...besides(context, event, leg), ...handler(context, event, leg)]
+}
+
+function custom(context: EslContext, event: EslEvent): ChannelSignal[] {
+  switch (event.subclass) {
+    case 'callcenter::info':
+      return callcenter(context, event)
+    case 'fifo::info':
+      return fifo(context, event)
+    case 'conference::maintenance':
+      if (event.get('Action') !== 'add-member') return []
+      return [{ kind: 'room', id: event.get('Unique-ID'), room: event.get('Conference-Name') }]
+    case 'valet_parking::info':
+      return parked(event)
+    default:
+      return []
+  }
+}
+
+/** Somebody waits in a parking lot: who calls there fetches him. */
+function parked(event: EslEvent): ChannelSignal[] {
+  const slot = cleanText(event.get('Valet-Extension'))
+  if (event.get('Action') !== 'hold' || slot === null) return []
+  return [{ kind: 'parked', id: event.get('Unique-ID'), slot, parker: null, to: slot }]
+}
+
+/** What any event of a leg may show for the first time. */
+function besides(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
+  const id = leg.id
+  const signals: ChannelSignal[] = []
+  leg.replaced ||= variableOf(event, 'transfer_disposition') === 'replaced' && leg.source === null
+  const dialled = event.get('Caller-Destination-Number')
+  if (leg.source === null && !leg.originated && dialled !== '' && dialled !== leg.dialled) {
+    leg.dialled = dialled
+    signals.push({ kind: 'dialled', id, dialled })
+  }
+  if (!leg.hungUpItself && /^recv_(bye|cancel)$/.test(variableOf(event, 'sip_hangup_disposition'))) {
+    leg.hungUpItself = true
+    signals.push({ kind: 'hangup_requested', id })
+  }
+  signals.push(...unreached(context, event, leg))
+  const application = variableOf(event, 'current_application') || variableOf(event, 'last_app')
+  if (application === 'voicemail' && !isMailboxCheck(event)) signals.push({ kind: 'voicemail', id })
+  if (application === 'conference') signals.push(...conference(context, leg))
+  for (const name of context.variables) {
+    const value = variableOf(event, name)
+    if (value === '' || context.told.get(`${id} ${name}`) === value) continue
+    context.told.set(`${id} ${name}`, value)
+    signals.push({ kind: 'variable', id, name, value: cleanText(value) ?? '' })
+  }
+  return signals
+}
+
+/** Somebody listens to a mailbox, and leaves no message. */
+const isMailboxCheck = (event: EslEvent): boolean =>
+  /^\s*(check|auth)/.test(variableOf(event, 'current_application_data') || variableOf(event, 'last_arg'))
+
+/** A bridge that could reach nobody makes no leg: only the caller's variables say whom it was to ring. */
+function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
+  const disposition = variableOf(event, 'originate_disposition')
+  const user = variableOf(event, 'dialed_user')
+  if (!isUnreached(disposition) || user === '' || leg.reached.has(user) || leg.unreached.has(user)) return []
+  leg.unreached.add(user)
+  return [
+    {
+      kind: 'dial_failed',
+      source: leg.id,
+      endpoint: context.endpoints.named(user, null),
+      result: resultOfCause(disposition),
+    },
+  ]
+}
+
+/**
+ * A leg in a conference shows it by its application alone, and not before its end where conference events are not sent: others that
+ * dialled the same and talk to nobody else are taken to be in the same room.
+ */
+function conference(context: EslContext, leg: Leg): ChannelSignal[] {
+  if (leg.gone) return []
+  const room = leg.dialled
+  const others = [...context.legs.values()].filter(
+    (one) =>
+      one.dialled === room &&
+      one.answered &&
+      !one.gone &&
+      one.source === null &&
+      one.peers.length === 0 &&
+      one.reached.size === 0,
+  )
+  return [leg, ...others].map((one) => ({ kind: 'room', id: one.id, room }))
+}
+
+type Handler = (context: EslContext, event: EslEvent, leg: Leg | undefined) => ChannelSignal[]
+
+const ringing: Handler = (_context, event, leg) => {
+  if (leg !== undefined) leg.rang = true
+  return [{ kind: 'ringing', id: event.get('Unique-ID') }]
+}
+
+const answer: Handler = (_context, event, leg) => {
+  if (leg === undefined) return []
+  leg.answered = true
+  return [{ kind: 'up', id: event.get('Unique-ID') }, ...(leg.source === null && !leg.originated ? [] : answered(leg))]
+}
+
+/** A leg that was bridged has answered; if nobody was told, it did so while we were not connected. */
+function missedAnswer(event: EslEvent, leg: Leg): ChannelSignal[] {
+  if (leg.told || leg.source === null) return []
+  const isTalk = ['Answered', 'Bridged'].every((what) => Number(event.get(`Caller-Channel-${what}-Time`)) > 0)
+  if (!isTalk) return []
+  leg.told = true
+  return [{ kind: 'dialed', source: leg.source, dest: leg.id, result: 'answered', forwardedTo: null, unseen: true }]
+}
+
+const hangup: Handler = (_context, event, leg) => {
+  const id = event.get('Unique-ID')
+  if (id === '' || leg?.gone === true) return []
+  const cause = event.get('Hangup-Cause')
+  const missed = leg === undefined ? [] : missedAnswer(event, leg)
+  if (leg !== undefined) {
+    leg.gone = true
+    leg.replaced ||= cause === 'ATTENDED_TRANSFER'
+  }
+  const gaveUp = cause === 'ORIGINATOR_CANCEL' && leg !== undefined && leg.source === null && !leg.hungUpItself
+  return [
+    ...missed,
+    ...(gaveUp ? [{ kind: 'hangup_requested' as const, id }] : []),
+    { kind: 'hangup', id, end: endOf(event, cause, leg) },
+  ]
+}
+
+function endOf(event: EslEvent, cause: string, leg: Leg | undefined): End {
+  const isRinging = leg?.rang === true && !leg.answered
+  const redirectedTo = cleanText(userOf(variableOf(event, 'sip_redirected_to').replace(/^sips?:/, '')))
+  const result = resultOfEnd(cause, isRinging, redirectedTo !== null && leg?.answered === false)
+  return {
+    code: codeOfCause(cause),
+    result,
+    withdrawn: result === 'cancelled' || cause === 'NORMAL_CLEARING' || isGivenUp(cause),
+    mayTransfer: leg !== undefined && leg.peers.length > 0,
+    forwardedTo: cleanText(variableOf(event, 'sip_redirect_contact_user_0')) ?? redirectedTo,
+  }
+}
+
+function resultOfEnd(cause: string, isRinging: boolean, isRedirected: boolean): StageResult {
+  if (isRedirected) return 'forwarded'
+  // What rings is in order: the PBX has given it up, having nobody left to connect it with.
+  return isRinging && cause === 'DESTINATION_OUT_OF_ORDER' ? 'cancelled' : resultOfCause(cause)
+}
+
+const destroyed: Handler = (context, event, leg) => {
+  const signals = hangup(context, event, leg)
+  dropLeg(context, event.get('Unique-ID'))
+  return signals
+}
+
+/** A message for voicemail is no recording of the call, and neither is what runs on plumbing. */
+const isMessage = (event: EslEvent): boolean =>
+  variableOf(event, 'current_application') === 'voicemail' || event.get('Channel-Name').startsWith('loopback/voicemail')
+
+const recordStart: Handler = (_context, event) =>
+  isMessage(event)
+    ? []
+    : [{ kind: 'recording_started', id: event.get('Unique-ID'), path: event.get('Record-File-Path') || null }]
+
+const recordStop: Handler = (_context, event) => {
+  if (isMessage(event)) return []
+  const ms = variableOf(event, 'record_ms')
+  const discarded =
+    variableOf(event, 'RECORD_DISCARDED') === 'true' || event.get('Record-Completion-Cause') === 'empty-file'
+  return [
+    {
+      kind: 'recording_stopped',
+      id: event.get('Unique-ID'),
+      path: event.get('Record-File-Path') || null,
+      durationMs: /^\d{1,12}$/.test(ms) ? Number(ms) : null,
+      kept: !discarded,
+    },
+  ]
+}
+
+const HANDLERS: Readonly<Record<string, Handler>> = {
+  CHANNEL_CREATE: createLeg,
+  CHANNEL_PROGRESS: ringing,
+  CHANNEL_PROGRESS_MEDIA: ringing,
+  CHANNEL_ANSWER: answer,
+  CHANNEL_BRIDGE: bridge,
+  CHANNEL_UNBRIDGE: unbridge,
+  CHANNEL_HOLD: (_context, event) => [{ kind: 'held', id: event.get('Unique-ID'), held: true }],
+  CHANNEL_UNHOLD: (_context, event) => [{ kind: 'held', id: event.get('Unique-ID'), held: false }],
+  CHANNEL_HANGUP: hangup,
+  CHANNEL_HANGUP_COMPLETE: hangup,
+  CHANNEL_DESTROY: destroyed,
+  RECORD_START: recordStart,
+  RECORD_STOP: recordStop,
+  CHANNEL_PARK: () => [],
+  CHANNEL_UNPARK: () => [],
+  CALL_UPDATE: () => [],
+}

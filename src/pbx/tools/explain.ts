@@ -1,0 +1,219 @@
+import type { CallEvent } from '../../calls/event.ts'
+import type { Signal, Translator } from '../../calls/signal.ts'
+import { reasonFor } from '../../calls/tracker/reasons.ts'
+import { newTracker, track } from '../../calls/tracker.ts'
+import { MILLISECOND, SECOND } from '../../lib/time.ts'
+import { AmiDecoder, type AmiFrame } from '../ami/decoder.ts'
+import { createInventoryReader } from '../ami/inventory.ts'
+import { createAmiSignals, isNoise } from '../ami/translator/translator.ts'
+import { createEndpoints, type Endpoints, type KnownEndpoint } from '../endpoints.ts'
+import { EslDecoder, type EslFrame } from '../esl/decoder.ts'
+import { createEslSignals } from '../esl/translator/translator.ts'
+import type { Recording } from './replay/recording.ts'
+
+/** A raw event of a recording: where it is, and which. */
+export type Cause = {
+  /** Which of the recordings, counted from 0. */
+  readonly file: number
+  readonly offset: number
+  /** Counted from 1. */
+  readonly line: number
+  readonly name: string
+  readonly channel: string
+  /** When it came, in milliseconds of the recordings. */
+  readonly atMs: number
+}
+
+/** A call event, when it was told, and the raw event that caused it: that moment's, or the last one of its call if it was waited for more. */
+export type Explained = {
+  readonly event: CallEvent
+  readonly atMs: number
+  readonly cause: Cause
+  /** Why the call got its direction, the stage its result or the call its owner. */
+  readonly reason: string | undefined
+}
+
+/** What was read of one recording. */
+export type FileRead = {
+  /** Events and answers that were read; the ones of no use to a call are passed over unread. */
+  readonly frames: number
+  readonly passedOver: number
+  /** Where frames begin that are not believed, since a caller may have written into them. */
+  readonly tainted: readonly number[]
+  /** Why the recording cannot be read to its end. */
+  readonly fault: string | undefined
+}
+
+export type Explanation = {
+  readonly explained: readonly Explained[]
+  readonly files: readonly FileRead[]
+  /** Calls that are up where the last recording ends. */
+  readonly open: number
+  /** What the endpoints were taken for in the end, and why. */
+  readonly endpoints: readonly KnownEndpoint[]
+}
+
+export type ExplainOptions = {
+  readonly pbx: string
+  readonly trunks: readonly string[]
+  readonly extensions: readonly string[]
+  readonly variables: readonly string[]
+}
+
+/** What is waited for at most when the recording is over: the end of a recording's file, then `call_saved`. */
+const REST_US = 10 * SECOND
+/** A tracker that asks for tick after tick without end is a fault of its own. */
+const MAX_TICKS = 100_000
+
+/**
+ * Plays recordings through decoder, translator and tracker, without a network: each further one is the next connection to the same
+ * PBX, which comes as soon as the one before is lost. Times count from the beginning of the first. Pure.
+ */
+export function explain(recordings: readonly Recording[], options: ExplainOptions): Explanation {
+  let ids = 0
+  const endpoints = createEndpoints(options)
+  const tracker = newTracker(options.pbx, 'default', () => `id-${++ids}`)
+  const explained: Explained[] = []
+  const touched = new Map<string, Cause>()
+  let cause: Cause = { file: 0, offset: 0, line: 1, name: 'connected', channel: '', atMs: 0 }
+  let wakeAtUs: number | null = null
+  let lastUs = 0
+
+  function feed(signal: Signal, ticking = false): void {
+    const tracked = track(tracker, signal)
+    if (tracked.faults.length > 0) throw tracked.faults[0]
+    wakeAtUs = tracked.wakeAtUs
+    for (const event of tracked.events) {
+      const of = ticking ? (touched.get(event.callId) ?? cause) : cause
+      explained.push({ event, atMs: signal.arrivedUs / MILLISECOND, cause: of, reason: reasonFor(tracker, event) })
+    }
+    if (!ticking) for (const id of tracker.changed) touched.set(id, cause)
+    tracker.changed.clear()
+    tracker.removed.clear()
+  }
+  function tickUntil(atUs: number): void {
+    for (let ticks = 0; wakeAtUs !== null && wakeAtUs <= atUs && ticks < MAX_TICKS; ticks++)
+      feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs }, true)
+  }
+  function connection(recording: Recording, file: number): FileRead {
+    const { source, state: read } =
+      recording.kind === 'ami' ? amiSource(options, endpoints) : eslSource(options, endpoints)
+    const lines = newLineCount(recording.bytes)
+    const beganUs = lastUs
+    cause = { file, offset: 0, line: 1, name: 'connected', channel: '', atMs: lastUs / MILLISECOND }
+    // As if for the first time: what the list lacks is closed at once, since a recording need not hold the second list.
+    feed({ kind: 'connected', first: true, boot: bootOf(recording), atUs: lastUs, arrivedUs: lastUs })
+    for (const piece of piecesOf(recording)) {
+      lastUs = Math.max(lastUs, beganUs + Math.round(piece.atMs * MILLISECOND))
+      tickUntil(lastUs)
+      for (const { offset, name, channel, signals } of source(piece.bytes, lastUs)) {
+        cause = { file, offset, line: lines.at(offset), name, channel, atMs: lastUs / MILLISECOND }
+        for (const signal of signals) feed(signal)
+      }
+    }
+    feed({ kind: 'disconnected', atUs: lastUs, arrivedUs: lastUs })
+    return read()
+  }
+
+  const files = recordings.map(connection)
+  tickUntil(lastUs + REST_US)
+  return { explained, files, open: tracker.calls.size, endpoints: endpoints.list() }
+}
+
+/** Names the run of the PBX, if the recording tells it. */
+function bootOf({ kind, bytes }: Recording): string | null {
+  const told = kind === 'ami' ? /^CoreStartupDate: .*\r\nCoreStartupTime: .*$/m : /Core-UUID"?: ?"?([0-9a-f-]{36})/
+  const found = told.exec(bytes.toString('latin1'))
+  return found?.[1] ?? found?.[0] ?? null
+}
+
+type Raw = { readonly offset: number; readonly name: string; readonly channel: string; readonly signals: Signal[] }
+type Source = {
+  readonly source: (bytes: Uint8Array, arrivedUs: number) => Iterable<Raw>
+  readonly state: () => FileRead
+}
+
+function amiSource(options: ExplainOptions, endpoints: Endpoints): Source {
+  const decoder = new AmiDecoder({ skip: (name, peek) => isNoise(name, peek, options) })
+  const translator = createAmiSignals(options, endpoints)
+  const lists = new Map<string, AmiFrame[]>()
+  const configured = createInventoryReader()
+  const tainted: number[] = []
+  let frames = 0
+
+  function signalsOf(frame: AmiFrame, arrivedUs: number): Signal[] {
+    const id = frame.get('ActionID')
+    if (id === '') return frame.type === 'event' ? translator.event(frame, arrivedUs) : []
+    const rows = lists.get(id) ?? []
+    lists.set(id, rows)
+    if (frame.name === 'Status' || frame.name === 'CoreShowChannel') rows.push(frame)
+    configured.row(frame)
+    if (frame.name === 'ExtensionStateListComplete') endpoints.configure(configured.inventory())
+    if (frame.name !== 'StatusComplete' && frame.name !== 'CoreShowChannelsComplete') return []
+    lists.delete(id)
+    return translator.listed(rows, arrivedUs)
+  }
+
+  return {
+    *source(bytes, arrivedUs) {
+      for (const frame of decoder.push(bytes)) {
+        frames += 1
+        if (frame.tainted) tainted.push(frame.offset)
+        const channel = frame.get('Channel') || frame.get('DestChannel')
+        yield { offset: frame.offset, name: frame.name, channel, signals: signalsOf(frame, arrivedUs) }
+      }
+    },
+    state: () => ({ frames, passedOver: decoder.skipped, tainted, fault: decoder.fault }),
+  }
+}
+
+function eslSource(options: ExplainOptions, endpoints: Endpoints): Source {
+  const decoder = new EslDecoder()
+  const translator: Translator<EslFrame> = createEslSignals(options, endpoints)
+  /** Channels, then calls: both together are what is up. */
+  let listed: EslFrame[] = []
+  let frames = 0
+
+  function signalsOf(frame: EslFrame, arrivedUs: number): Signal[] {
+    if (frame.contentType !== 'api/response') return translator.event(frame, arrivedUs)
+    if (!frame.body.includes('"row_count"')) return []
+    listed.push(frame)
+    if (listed.length < 2) return []
+    const rows = listed
+    listed = []
+    return translator.listed(rows, arrivedUs)
+  }
+
+  return {
+    *source(bytes, arrivedUs) {
+      for (const frame of decoder.push(bytes)) {
+        frames += 1
+        const { event, offset } = frame
+        const name = event === undefined ? frame.contentType : event.subclass || event.name
+        const channel = event?.get('Channel-Name') ?? ''
+        yield { offset, name, channel, signals: signalsOf(frame, arrivedUs) }
+      }
+    },
+    state: () => ({ frames, passedOver: 0, tainted: [], fault: decoder.fault }),
+  }
+}
+
+function piecesOf({ bytes, pieces }: Recording): { bytes: Buffer; atMs: number }[] {
+  if (pieces.length === 0) return [{ bytes, atMs: 0 }]
+  return pieces.map(({ offset, atMs }, index) => ({ bytes: bytes.subarray(offset, pieces[index + 1]?.offset), atMs }))
+}
+
+/** Counts lines up to offsets that only grow. */
+function newLineCount(bytes: Buffer): { at(offset: number): number } {
+  let line = 1
+  let from = 0
+  return {
+    at(offset) {
+      for (let end = bytes.indexOf(0x0a, from); end >= 0 && end < offset; end = bytes.indexOf(0x0a, from)) {
+        line += 1
+        from = end + 1
+      }
+      return line
+    },
+  }
+}

@@ -1,0 +1,177 @@
+import { AmiDecoder, type AmiFrame } from '../../ami/decoder.ts'
+import { type AmiConfigured, configuredOf } from './asterisk-inventory.ts'
+import type { Recording, Step } from './recording.ts'
+
+export type AmiStep = Step & { readonly frame: AmiFrame }
+
+type Loaded = {
+  readonly steps: AmiStep[]
+  readonly beginMs: number
+  readonly up: AmiFrame[]
+  readonly configured: AmiConfigured
+  /** When that Asterisk was started, in milliseconds of the recording; NaN if it does not tell. */
+  readonly bootMs: number
+}
+
+/** The recording's events, without its greeting and what answered the client of then. */
+export function amiSteps(recording: Recording): Loaded {
+  const { bytes, cameMs } = recording
+  const frames = new AmiDecoder().push(bytes)
+  const lists = new Set(frames.filter((frame) => frame.has('EventList')).map((frame) => frame.get('ActionID')))
+  const isAnswer = (frame: AmiFrame): boolean => frame.type === 'response' || lists.has(frame.get('ActionID'))
+  const endOf = (index: number): number => frames[index + 1]?.offset ?? bytes.length
+  const steps = frames.flatMap((frame, index) => {
+    const end = endOf(index)
+    return isAnswer(frame)
+      ? []
+      : [{ frame, bytes: bytes.subarray(frame.offset, end), atMs: cameMs(end), name: frame.name }]
+  })
+  const login = frames.findIndex((frame) => frame.type === 'response')
+  const beginMs = cameMs(login < 0 ? 1 : endOf(login))
+  const booted = steps.find(({ frame }) => frame.name === 'FullyBooted')
+  const bootMs = booted === undefined ? Number.NaN : booted.atMs - Number(booted.frame.get('Uptime')) * 1_000
+  return { steps, beginMs, up: upBefore(frames), configured: configuredOf(frames), bootMs }
+}
+
+/** Channels that were up when the recording began: listed or met in it, and never made in it. */
+function upBefore(frames: readonly AmiFrame[]): AmiFrame[] {
+  const made = new Set(frames.filter((frame) => frame.name === 'Newchannel').map((frame) => frame.get('Uniqueid')))
+  const met = new Map<string, AmiFrame>()
+  for (const frame of frames) {
+    const id = frame.get('Uniqueid')
+    if (id !== '' && frame.has('ChannelStateDesc') && !made.has(id) && !met.has(id)) met.set(id, frame)
+  }
+  return [...met.values()]
+}
+
+const SNAPSHOT = [
+  'Channel',
+  'ChannelState',
+  'ChannelStateDesc',
+  'CallerIDNum',
+  'CallerIDName',
+  'ConnectedLineNum',
+  'ConnectedLineName',
+  'Language',
+  'AccountCode',
+  'Context',
+  'Exten',
+  'Priority',
+  'Uniqueid',
+  'Linkedid',
+] as const
+
+type Row = {
+  fields: Map<string, string>
+  did: string
+  bridge: string
+  application: string
+  data: string
+  sinceMs: number
+}
+
+/** What is up at this moment of the recording. */
+export type AmiUp = {
+  reset(frames: readonly AmiFrame[], atMs: number): void
+  see(frame: AmiFrame, atMs: number): void
+  status(actionId: string, atMs: number): string
+  channels(actionId: string, atMs: number): string
+  bridges(actionId: string): string
+  isEmpty(): boolean
+}
+
+export function createAmiUp(): AmiUp {
+  const rows = new Map<string, Row>()
+
+  function snapshot(frame: AmiFrame, prefix: string, atMs: number): Row | undefined {
+    const id = frame.get(`${prefix}Uniqueid`)
+    if (id === '' || !frame.has(`${prefix}ChannelStateDesc`)) return undefined
+    const row = rows.get(id) ?? newRow(frame, prefix, atMs)
+    for (const key of SNAPSHOT) if (frame.has(prefix + key)) row.fields.set(key, frame.get(prefix + key))
+    rows.set(id, row)
+    return row
+  }
+
+  function see(frame: AmiFrame, atMs: number): void {
+    if (frame.name === 'Hangup') {
+      rows.delete(frame.get('Uniqueid'))
+      return
+    }
+    const known = rows.has(frame.get('Uniqueid'))
+    const isFirst = frame.name === 'Newchannel'
+    const row = known || isFirst ? snapshot(frame, '', atMs) : undefined
+    const dialled = rows.has(frame.get('DestUniqueid')) ? snapshot(frame, 'Dest', atMs) : undefined
+    if (frame.name === 'DialBegin' && dialled !== undefined) {
+      dialled.application = 'AppDial'
+      dialled.data = '(Outgoing Line)'
+    }
+    if (row === undefined) return
+    if (frame.name === 'BridgeEnter') row.bridge = frame.get('BridgeUniqueid')
+    if (frame.name === 'BridgeLeave') row.bridge = ''
+    if (frame.name === 'Newexten') {
+      row.application = frame.get('Application')
+      row.data = frame.get('AppData')
+    }
+  }
+
+  const listed = (actionId: string, complete: string, text: string, items: readonly string[]): string =>
+    [
+      `Response: Success\r\nActionID: ${actionId}\r\nEventList: start\r\nMessage: ${text} will follow\r\n\r\n`,
+      ...items,
+      `Event: ${complete}\r\nActionID: ${actionId}\r\nEventList: Complete\r\nListItems: ${items.length}\r\n\r\n`,
+    ].join('')
+  const lines = (row: Row): string => [...row.fields].map(([key, value]) => `${key}: ${value}\r\n`).join('')
+  const seconds = (row: Row, atMs: number): number => Math.max(0, Math.floor((atMs - row.sinceMs) / 1_000))
+
+  return {
+    reset(frames, atMs) {
+      rows.clear()
+      for (const frame of frames) snapshot(frame, '', atMs)
+    },
+    see,
+    isEmpty: () => rows.size === 0,
+    status: (actionId, atMs) =>
+      listed(
+        actionId,
+        'StatusComplete',
+        'Channel status',
+        [...rows.values()].map(
+          (row) =>
+            `Event: Status\r\nPrivilege: Call\r\n${lines(row)}DNID: ${row.did}\r\nEffectiveConnectedLineNum: <unknown>\r\nBridgeID: ${row.bridge}\r\nApplication: ${row.application}\r\nData: ${row.data}\r\nNativeformats: (ulaw)\r\nSeconds: ${seconds(row, atMs)}\r\nActionID: ${actionId}\r\n\r\n`,
+        ),
+      ),
+    channels: (actionId, atMs) =>
+      listed(
+        actionId,
+        'CoreShowChannelsComplete',
+        'Channels',
+        [...rows.values()].map((row) => {
+          const time = new Date(seconds(row, atMs) * 1_000).toISOString().slice(11, 19)
+          return `Event: CoreShowChannel\r\nActionID: ${actionId}\r\n${lines(row)}Application: ${row.application}\r\nApplicationData: ${row.data}\r\nDuration: ${time}\r\nBridgeId: ${row.bridge}\r\n\r\n`
+        }),
+      ),
+    bridges: (actionId) =>
+      listed(
+        actionId,
+        'BridgeListComplete',
+        'Bridge listing',
+        [...new Set([...rows.values()].map((row) => row.bridge))].filter(Boolean).map((bridge) => {
+          const members = [...rows.values()].filter((row) => row.bridge === bridge).length
+          return `Event: BridgeListItem\r\nActionID: ${actionId}\r\nBridgeUniqueid: ${bridge}\r\nBridgeType: basic\r\nBridgeNumChannels: ${members}\r\n\r\n`
+        }),
+      ),
+  }
+}
+
+function newRow(frame: AmiFrame, prefix: string, atMs: number): Row {
+  const [hours = 0, minutes = 0, secs = 0] = frame.get('Duration').split(':').map(Number)
+  const agoMs = 1_000 * (Number(frame.get('Seconds')) || hours * 3_600 + minutes * 60 + secs)
+  return {
+    fields: new Map(),
+    did: frame.get('DNID') || frame.get(`${prefix}Exten`),
+    bridge: frame.get('BridgeId') || frame.get('BridgeUniqueid'),
+    application: frame.get('Application'),
+    data: frame.get('ApplicationData') || frame.get('Data'),
+    sinceMs: atMs - agoMs,
+  }
+}

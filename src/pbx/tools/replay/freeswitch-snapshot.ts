@@ -1,0 +1,146 @@
+import { EslDecoder, type EslEvent, type EslFrame } from '../../esl/decoder.ts'
+import type { Recording, Step } from './recording.ts'
+
+type Row = Record<string, string> & { uuid?: string }
+
+export type EslStep = Step & { readonly event: EslEvent }
+
+/** The recording's events, and what its lists and events tell of channels that were up before. */
+export function eslSteps(recording: Recording): { steps: EslStep[]; beginMs: number; up: Row[]; core: string } {
+  const { bytes, cameMs } = recording
+  const frames = new EslDecoder().push(bytes)
+  const endOf = (index: number): number => frames[index + 1]?.offset ?? bytes.length
+  const steps = frames.flatMap((frame, index): EslStep[] => {
+    const { event } = frame
+    const isNotice = frame.contentType === 'text/disconnect-notice'
+    if (event === undefined && !isNotice) return []
+    const end = endOf(index)
+    return [
+      {
+        bytes: bytes.subarray(frame.offset, end),
+        atMs: cameMs(end),
+        name: event?.name ?? 'notice',
+        event: event ?? NOTICE,
+      },
+    ]
+  })
+  const lastReply = frames.findLastIndex((frame, index) => frame.contentType === 'command/reply' && index < 8)
+  const core = steps.map(({ event }) => event.get('Core-UUID')).find((id) => id !== '') ?? ''
+  return { steps, beginMs: cameMs(lastReply < 0 ? 1 : endOf(lastReply)), up: upBefore(frames, steps), core }
+}
+
+const NOTICE: EslEvent = { name: 'notice', subclass: '', body: '', get: () => '', has: () => false, all: () => [] }
+
+function upBefore(frames: readonly EslFrame[], steps: readonly EslStep[]): Row[] {
+  const made = new Set(steps.filter(({ name }) => name === 'CHANNEL_CREATE').map(({ event }) => event.get('Unique-ID')))
+  const met = new Map<string, Row>()
+  for (const row of frames.flatMap(rowsOf)) {
+    const id = row.uuid ?? ''
+    if (!made.has(id)) met.set(id, { ...met.get(id), ...row })
+  }
+  if (met.size > 0) return [...met.values()]
+  for (const { name, event } of steps) {
+    const id = event.get('Unique-ID')
+    if (name.startsWith('CHANNEL_') && id !== '' && !made.has(id) && !met.has(id)) met.set(id, rowOf(event))
+  }
+  return [...met.values()]
+}
+
+function rowsOf(frame: EslFrame): Row[] {
+  if (frame.contentType !== 'api/response' || !frame.body.startsWith('{')) return []
+  try {
+    const { rows }: { rows?: Row[] } = JSON.parse(frame.body)
+    return rows ?? []
+  } catch {
+    return []
+  }
+}
+
+function rowOf(event: EslEvent): Row {
+  const created = event.get('Caller-Channel-Created-Time')
+  const dest = event.get('Caller-Destination-Number')
+  const number = event.get('Caller-Caller-ID-Number')
+  return {
+    uuid: event.get('Unique-ID'),
+    direction: event.get('Call-Direction'),
+    created_epoch: created.slice(0, -6),
+    name: event.get('Channel-Name'),
+    state: event.get('Channel-State'),
+    cid_name: event.get('Caller-Caller-ID-Name'),
+    cid_num: number,
+    dest,
+    context: event.get('Caller-Context'),
+    presence_id: event.get('Channel-Presence-ID'),
+    callstate: event.get('Channel-Call-State'),
+    callee_name: event.get('Caller-Callee-ID-Name'),
+    callee_num: event.get('Caller-Callee-ID-Number'),
+    call_uuid: event.get('Channel-Call-UUID'),
+    initial_cid_name: event.get('Caller-Caller-ID-Name'),
+    initial_cid_num: number,
+    initial_dest: dest,
+    initial_context: event.get('Caller-Context'),
+  }
+}
+
+/** What is up at this moment of the recording. */
+export type EslUp = {
+  reset(rows: readonly Row[]): void
+  see(event: EslEvent): void
+  channels(): string
+  calls(): string
+  isEmpty(): boolean
+}
+
+/** What later events change of a row; the initial ones stay. */
+const CHANGING = [
+  'state',
+  'cid_name',
+  'cid_num',
+  'dest',
+  'context',
+  'callstate',
+  'callee_name',
+  'callee_num',
+  'call_uuid',
+]
+
+export function createEslUp(): EslUp {
+  const rows = new Map<string, Row>()
+  const pairs = new Map<string, string>()
+
+  function see(event: EslEvent): void {
+    const id = event.get('Unique-ID')
+    const row = rows.get(id)
+    if (event.name === 'CHANNEL_CREATE') rows.set(id, rowOf(event))
+    else if (event.name === 'CHANNEL_HANGUP_COMPLETE' || event.name === 'CHANNEL_DESTROY') {
+      rows.delete(id)
+      pairs.delete(id)
+    } else if (row !== undefined) {
+      const now = rowOf(event)
+      for (const key of CHANGING) row[key] = now[key] || row[key] || ''
+    }
+    if (event.name === 'CHANNEL_BRIDGE') pairs.set(event.get('Bridge-A-Unique-ID'), event.get('Bridge-B-Unique-ID'))
+    if (event.name === 'CHANNEL_UNBRIDGE') pairs.delete(event.get('Bridge-A-Unique-ID') || id)
+  }
+  const table = (list: readonly Row[]): string =>
+    JSON.stringify(list.length === 0 ? { row_count: 0 } : { row_count: list.length, rows: list })
+
+  return {
+    reset(before) {
+      rows.clear()
+      pairs.clear()
+      for (const { b_uuid, ...row } of before) {
+        rows.set(row.uuid ?? '', row)
+        if (b_uuid) pairs.set(row.uuid ?? '', b_uuid)
+      }
+    },
+    see,
+    isEmpty: () => rows.size === 0,
+    channels: () => table([...rows.values()]),
+    calls() {
+      const callees = new Set(pairs.values())
+      const callers = [...rows.values()].filter((row) => !callees.has(row.uuid ?? ''))
+      return table(callers.map((row) => ({ ...row, b_uuid: pairs.get(row.uuid ?? '') ?? '' })))
+    },
+  }
+}

@@ -1,0 +1,105 @@
+import type { EslEvent } from '../../esl/decoder.ts'
+import { eslAnswerOf } from './freeswitch-inventory.ts'
+import { createEslUp, type EslStep, eslSteps } from './freeswitch-snapshot.ts'
+import type { Client, Conversation, Persona } from './persona.ts'
+import type { Step } from './recording.ts'
+
+const HEARTBEAT_MS = 20_000
+
+export function createFreeswitch(): Persona {
+  const up = createEslUp()
+  const events = new WeakMap<Step, EslStep>()
+  let core: string = crypto.randomUUID()
+  let shown: readonly EslEvent[] = []
+
+  return {
+    load(recording) {
+      const loaded = eslSteps(recording)
+      up.reset(loaded.up)
+      for (const step of loaded.steps) events.set(step, step)
+      if (loaded.core !== '') core = loaded.core
+      shown = loaded.steps.map(({ event }) => event)
+      return loaded
+    },
+    see(step) {
+      const event = events.get(step)?.event
+      if (event !== undefined) up.see(event)
+    },
+    isQuiet: up.isEmpty,
+    meet: (client) => converse(client, { up, events, core: () => core, shown: () => shown }),
+  }
+}
+
+type Played = {
+  readonly up: ReturnType<typeof createEslUp>
+  readonly events: WeakMap<Step, EslStep>
+  readonly core: () => string
+  /** All that the recording shows. */
+  readonly shown: () => readonly EslEvent[]
+}
+
+function converse(client: Client, { up, events, core, shown }: Played): Conversation {
+  let input = ''
+  let wanted = new Set<string>()
+
+  const reply = (text: string): void => client.write(`Content-Type: command/reply\nReply-Text: ${text}\n\n`)
+  const respond = (body: string): void =>
+    client.write(`Content-Type: api/response\nContent-Length: ${Buffer.byteLength(body)}\n\n${body}`)
+  const heartbeat = setInterval(() => {
+    if (!wanted.has('HEARTBEAT') && !wanted.has('ALL')) return
+    send({ 'Event-Name': 'HEARTBEAT', 'Core-UUID': core() })
+  }, HEARTBEAT_MS)
+
+  const subscribe = (words: readonly string[], format: string): void => {
+    wanted = new Set([...wanted, ...words])
+    reply(`+OK event listener enabled ${format}`)
+    client.begin()
+  }
+  const send = (event: Readonly<Record<string, string>>): void => {
+    const body = JSON.stringify(event)
+    client.write(`Content-Length: ${Buffer.byteLength(body)}\nContent-Type: text/event-json\n\n${body}`)
+  }
+  const runJob = (block: string): void => {
+    const [line = '', ...headers] = block.split(/\r?\n/)
+    const id = /^Job-UUID: (\S+)/i.exec(headers.find((header) => /^Job-UUID:/i.test(header)) ?? '')?.[1]
+    const job = id ?? crypto.randomUUID()
+    const said = eslAnswerOf(shown(), line.replace(/^bgapi\s+/, '').trim()) ?? '-ERR no reply\n'
+    reply(`+OK Job-UUID: ${job}`)
+    if (wanted.has('BACKGROUND_JOB') || wanted.has('ALL'))
+      send({ 'Event-Name': 'BACKGROUND_JOB', 'Job-UUID': job, _body: said })
+  }
+  const answer = (line: string): void => {
+    const [command = '', ...words] = line.trim().split(/\s+/)
+    if (command === 'bgapi') runJob(line)
+    else if (command === 'auth' || command === 'userauth') reply('+OK accepted')
+    else if (command === 'event' || command === 'events') subscribe(words.slice(1), words[0] ?? 'plain')
+    else if (line.startsWith('api show channels')) respond(up.channels())
+    else if (line.startsWith('api show calls')) respond(up.calls())
+    else if (line.startsWith('api global_getvar core_uuid')) respond(core())
+    else if (command === 'api') respond('-ERR no reply\n')
+    else if (command === 'exit') {
+      reply('+OK bye')
+      client.close()
+    } else reply('-ERR command not found')
+  }
+
+  client.write('Content-Type: auth/request\n\n')
+  return {
+    data(chunk) {
+      input = (input + Buffer.from(chunk).toString('utf8')).slice(-MAX_INPUT)
+      const commands = input.split(/\r?\n\r?\n/)
+      input = commands.pop() ?? ''
+      for (const command of commands) answer(command.trim())
+    },
+    wants(step) {
+      const event = events.get(step)?.event
+      if (event === undefined || wanted.size === 0) return false
+      if (event.name === 'notice' || wanted.has('ALL')) return true
+      return wanted.has(event.name) && (event.name !== 'CUSTOM' || wanted.has(event.subclass))
+    },
+    stop: () => clearInterval(heartbeat),
+  }
+}
+
+/** Commands are short; more than this without an end is no client. */
+const MAX_INPUT = 65_536

@@ -1,0 +1,337 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
+import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
+import { emptyFolder } from '../../help/app.ts'
+import { certify } from '../../help/certificate.ts'
+import { actionId, actionName, ami, fixture, startScripted, watchPbx } from '../../help/pbx.ts'
+import { until } from '../../help/receiver.ts'
+
+const GREETING = 'Asterisk Call Manager/11.0.0\r\n'
+const stops: (() => unknown)[] = []
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop()
+})
+const kept = <Started extends { stop(): unknown }>(started: Started): Started => {
+  stops.push(() => started.stop())
+  return started
+}
+const url = (port: number, query = ''): string => `ami://watcher:secret@127.0.0.1:${port}?name=office${query}`
+
+/** An Asterisk that lets us in, and answers the rest as told. */
+const letIn = (answer: (block: string, say: (text: string) => void, close: () => void) => void) =>
+  kept(
+    startScripted({
+      greeting: GREETING,
+      answer(block, say, close) {
+        const id = actionId(block)
+        const name = actionName(block)
+        if (name === 'Challenge') say(ami(`Response: Success\nActionID: ${id}\nChallenge: 42`))
+        else if (name === 'Login') say(ami(`Response: Success\nActionID: ${id}\nMessage: Authentication accepted`))
+        else if (name === 'CoreStatus') say(ami(`Response: Error\nActionID: ${id}\nMessage: Permission denied`))
+        else answer(block, say, close)
+      },
+    }),
+  )
+const emptyList = (id: string, name: string): string =>
+  ami(`Response: Success\nActionID: ${id}\nEventList: start\nMessage: will follow`) +
+  ami(`Event: ${name}Complete\nActionID: ${id}\nEventList: Complete\nListItems: 0`)
+
+const oneHint = (id: string): string =>
+  ami(`Response: Success\nActionID: ${id}\nEventList: start\nMessage: will follow`) +
+  ami(`Event: ExtensionStatus\nActionID: ${id}\nExten: 101\nContext: any\nHint: PJSIP/101\nStatus: 0`) +
+  ami(`Event: ExtensionStateListComplete\nActionID: ${id}\nEventList: Complete\nListItems: 1`)
+
+describe('an Asterisk is watched', () => {
+  test('from login to the last event: connected, the list, then each event once', async () => {
+    const replay = kept(startReplay({ files: [fixture('a-inbound-answered.ami')], speed: Number.POSITIVE_INFINITY }))
+    const pbx = kept(watchPbx(url(replay.port)))
+    await until(
+      'the last hangup',
+      () => pbx.story.filter((entry) => entry.kind === 'event' && entry.name === 'Hangup').length === 2,
+    )
+    expect(pbx.story[0]).toMatchObject({ kind: 'connected', first: true, boot: expect.any(String) })
+    expect(pbx.story[1]?.kind).toBe('list')
+    const names = pbx.story.flatMap((entry) => (entry.kind === 'event' ? [entry.name] : []))
+    expect(names.filter((name) => /^(Newchannel|Dial|Bridge[EL]|Hangup$)/.test(name))).toEqual([
+      'Newchannel',
+      'Newchannel',
+      'DialBegin',
+      'DialState',
+      'DialEnd',
+      'BridgeEnter',
+      'BridgeEnter',
+      'BridgeLeave',
+      'Hangup',
+      'BridgeLeave',
+      'Hangup',
+    ])
+    expect(names).not.toContain('DeviceStateChange')
+    expect(pbx.status()).toMatchObject({
+      name: 'office',
+      kind: 'asterisk',
+      state: 'up',
+      taints: 0,
+      overruns: 0,
+      lastError: null,
+    })
+  })
+
+  test('a lost connection is made again, and what is up is asked for, twice', async () => {
+    const files = [fixture('t-reconnect.ami'), fixture('t2-reconnect-resync.ami')]
+    const again = Promise.withResolvers<void>()
+    const replay = kept(startReplay({ files, speed: 20, holds: [{ file: 1, atMs: 0, until: again.promise }] }))
+    const pbx = kept(watchPbx(url(replay.port)))
+    await until('the list of the second connection', () => {
+      const lost = pbx.story.findIndex((entry) => entry.kind === 'disconnected')
+      return lost >= 0 && pbx.story.slice(lost).some((entry) => entry.kind === 'list')
+    })
+    again.resolve()
+    await replay.finished
+    await until('the second list', () => pbx.story.filter((entry) => entry.kind === 'list').length >= 3)
+    const connections = pbx.story.filter((entry) => entry.kind !== 'event' && entry.kind !== 'list')
+    const boot = expect.any(String)
+    expect(connections).toEqual([
+      { kind: 'connected', first: true, boot },
+      { kind: 'disconnected' },
+      { kind: 'connected', first: false, boot },
+    ])
+    const after = pbx.story.slice(pbx.story.findIndex((entry) => entry.kind === 'disconnected') + 1)
+    expect(after[1]).toEqual({ kind: 'list', rows: ['1795213779.804', '1795213779.805'] })
+    // Both connections were to the same run of Asterisk.
+    const boots = connections.flatMap((entry) => (entry.kind === 'connected' ? [entry.boot] : []))
+    expect(boots[0]).toBe(boots[1] ?? '')
+  })
+
+  test('a restarted Asterisk is another one', async () => {
+    const files = [fixture('z-restart.ami'), fixture('z2-after-restart.ami')]
+    const replay = kept(startReplay({ files, speed: Number.POSITIVE_INFINITY }))
+    const pbx = kept(watchPbx(url(replay.port)))
+    await until('the second connection', () => pbx.story.filter((entry) => entry.kind === 'connected').length === 2)
+    const boots = pbx.story.flatMap((entry) => (entry.kind === 'connected' ? [entry.boot] : []))
+    expect(boots[0]).not.toBe(boots[1] ?? '')
+  })
+
+  test('wrong credentials are refused for long, and the log says so without the secret', async () => {
+    const refusing = kept(
+      startScripted({
+        greeting: GREETING,
+        answer(block, say, close) {
+          const id = actionId(block)
+          if (actionName(block) === 'Challenge') return say(ami(`Response: Success\nActionID: ${id}\nChallenge: 42`))
+          say(ami(`Response: Error\nActionID: ${id}\nMessage: Authentication failed`))
+          close()
+        },
+      }),
+    )
+    const pbx = kept(watchPbx(url(refusing.port), { firstMs: 1 }))
+    await until('refused', () => pbx.status().state === 'refused')
+    const entry = pbx.logged.find(({ level }) => level === 'error')
+    expect(Number(entry?.fact.retryInSeconds)).toBeGreaterThanOrEqual(60)
+    expect(entry?.fact.reason).toContain('refuses the user watcher: Authentication failed')
+    expect(JSON.stringify(pbx.logged)).not.toContain('secret')
+    expect(refusing.connections()).toBe(1)
+    expect(pbx.story).toEqual([])
+  })
+
+  test('the secret is never sent, only the answer to the challenge', async () => {
+    const blocks: string[] = []
+    const server = kept(
+      startScripted({
+        greeting: GREETING,
+        answer(block, say) {
+          blocks.push(block)
+          say(ami(`Response: Success\nActionID: ${actionId(block)}\nChallenge: 42`))
+        },
+      }),
+    )
+    kept(watchPbx(url(server.port)))
+    await until('a login', () => blocks.some((block) => actionName(block) === 'Login'))
+    const login = blocks.find((block) => actionName(block) === 'Login')
+    expect(login).toContain(`Key: ${new Bun.CryptoHasher('md5').update('42secret').digest('hex')}`)
+    expect(blocks.join('')).not.toContain('secret')
+  })
+
+  test('without a challenge nothing is sent plainly', async () => {
+    const blocks: string[] = []
+    const server = kept(
+      startScripted({
+        greeting: GREETING,
+        answer(block, say) {
+          blocks.push(block)
+          say(ami(`Response: Error\nActionID: ${actionId(block)}\nMessage: Must specify AuthType`))
+        },
+      }),
+    )
+    const pbx = kept(watchPbx(url(server.port)))
+    await until('refused', () => pbx.status().state === 'refused')
+    expect(blocks.map(actionName)).toEqual(['Challenge'])
+    expect(pbx.status().lastError).toContain('amis://')
+  })
+
+  test('a PBX that accepts and says nothing is tried again', async () => {
+    const silent = kept(startScripted({}))
+    const pbx = kept(watchPbx(url(silent.port), { replyMs: 30 }))
+    await until('three tries', () => silent.connections() >= 3 && pbx.status().state === 'down')
+    expect(pbx.status().lastError).toBe('Challenge is not answered')
+  })
+
+  test('a PBX that falls silent is pinged twice, and left', async () => {
+    let pings = 0
+    const server = letIn((block, say) => {
+      if (actionName(block) === 'Status') say(emptyList(actionId(block), 'Status'))
+      if (actionName(block) === 'Ping') pings += 1
+    })
+    const pbx = kept(watchPbx(url(server.port), { replyMs: 30, idleMs: 40 }))
+    await until('it is left', () => pbx.logged.some(({ fact }) => String(fact.reason).includes('two pings')))
+    expect(pings).toBeGreaterThanOrEqual(2)
+    await until('a second connection', () => server.connections() >= 2)
+  })
+
+  test('garbage ends the connection, and it is made again', async () => {
+    const server = kept(startScripted({ greeting: GREETING, answer: (_, say) => say('x'.repeat(70_000)) }))
+    const pbx = kept(watchPbx(url(server.port), { replyMs: 50 }))
+    await until('a second connection', () => server.connections() >= 2)
+    expect(pbx.status().state).not.toBe('up')
+  })
+
+  test('a PBX that is not there is tried for ever', async () => {
+    const server = startScripted({})
+    server.stop()
+    const pbx = kept(watchPbx(url(server.port)))
+    await until('three failures', () => pbx.logged.filter(({ level }) => level === 'warn').length >= 3)
+    expect(pbx.status().lastError).toContain('connection refused')
+  })
+
+  test('when Status is denied, CoreShowChannels is asked; when both are, events flow and the log says what is missing', async () => {
+    for (const [allowed, lists] of [
+      ['CoreShowChannels', 1],
+      ['none', 0],
+    ] as const) {
+      const server = letIn((block, say) => {
+        const id = actionId(block)
+        if (actionName(block) === allowed) say(emptyList(id, allowed))
+        else say(ami(`Response: Error\nActionID: ${id}\nMessage: Permission denied`))
+        say(amiEvent('Newchannel', snapshotOf('1.1')))
+      })
+      const pbx = kept(watchPbx(url(server.port)))
+      await until('an event', () => pbx.story.some((entry) => entry.kind === 'event'))
+      expect(pbx.story.filter((entry) => entry.kind === 'list').length).toBeGreaterThanOrEqual(lists)
+      expect(pbx.logged.some(({ message }) => message.includes('write = reporting'))).toBe(lists === 0)
+    }
+  })
+
+  test('a forged event is not believed: counted, and what is up is asked for again', async () => {
+    let lists = 0
+    const server = letIn((block, say) => {
+      if (actionName(block) !== 'Status') return
+      say(emptyList(actionId(block), 'Status'))
+      lists += 1
+      if (lists === 2) say(ami('Event: Hangup\nPrivilege: call,all\nUniqueid: 1.1\nUniqueid: 2.2\nLinkedid: 1.1'))
+    })
+    const pbx = kept(watchPbx(url(server.port)))
+    await until('two more lists', () => lists >= 4)
+    expect(pbx.status().taints).toBe(1)
+    expect(pbx.story.some((entry) => entry.kind === 'event')).toBe(false)
+  })
+
+  test('an event that makes us fail costs itself alone: counted, logged, and what is up is asked for', async () => {
+    let lists = 0
+    const server = letIn((block, say) => {
+      if (actionName(block) !== 'Status') return
+      say(emptyList(actionId(block), 'Status'))
+      lists += 1
+      if (lists === 2)
+        say(
+          amiEvent('Newchannel', snapshotOf('1.1')) +
+            amiEvent('Hold', snapshotOf('1.1')).repeat(3) +
+            amiEvent('Hangup', snapshotOf('1.1'), { Cause: 16 }),
+        )
+    })
+    const pbx = kept(watchPbx(url(server.port), {}, 'Hold'))
+    await until('two more lists', () => lists >= 4)
+    expect(pbx.status().faults).toBe(3)
+    const names = pbx.story.flatMap((entry) => (entry.kind === 'event' ? [entry.name] : []))
+    expect(names).toEqual(['Newchannel', 'Hangup'])
+    expect(pbx.logged.filter(({ level }) => level === 'error').length).toBe(1)
+  })
+
+  test('calls wait until a PBX that is not known has said what is configured', async () => {
+    const asked: string[] = []
+    const server = letIn((block, say) => {
+      const name = actionName(block)
+      asked.push(name)
+      if (name === 'Status') say(emptyList(actionId(block), 'Status') + amiEvent('Newchannel', snapshotOf('1.1')))
+      else if (name === 'ExtensionStateList') say(oneHint(actionId(block)))
+      else say(ami(`Response: Error\nActionID: ${actionId(block)}\nMessage: Permission denied`))
+    })
+    const pbx = kept(watchPbx(url(server.port), { learnMs: 60_000 }))
+    await until('the event', () => pbx.story.some((entry) => entry.kind === 'event'))
+    expect(asked).toContain('ShowDialPlan')
+    expect(pbx.endpoints().map(({ name, kind }) => [name, kind])).toEqual([['PJSIP/101', 'extension']])
+  })
+
+  test('a PBX that says nothing of what is configured is watched all the same', async () => {
+    const server = letIn((block, say) => {
+      if (actionName(block) === 'Status')
+        say(emptyList(actionId(block), 'Status') + amiEvent('Newchannel', snapshotOf('1.1')))
+    })
+    const pbx = kept(watchPbx(url(server.port)))
+    await until('the event', () => pbx.story.some((entry) => entry.kind === 'event'))
+  })
+
+  test('a reload is a reason to ask again what is configured', async () => {
+    let lists = 0
+    const server = letIn((block, say) => {
+      const name = actionName(block)
+      if (name === 'Status') return say(emptyList(actionId(block), 'Status'))
+      if (name === 'ExtensionStateList') lists += 1
+      say(ami(`Response: Error\nActionID: ${actionId(block)}\nMessage: Permission denied`))
+      if (name === 'ShowDialPlan' && lists === 1)
+        say(ami('Event: Reload\nPrivilege: system,all\nModule: All\nStatus: 0'))
+    })
+    kept(watchPbx(url(server.port), { reloadMs: 1, relearnMs: 1 }))
+    await until('it is asked again', () => lists === 2)
+  })
+
+  test('a list that is not whole is asked for again, and never handed on', async () => {
+    let lists = 0
+    const server = letIn((block, say) => {
+      if (actionName(block) !== 'Status') return
+      lists += 1
+      say(
+        lists === 1
+          ? emptyList(actionId(block), 'Status').replace('ListItems: 0', 'ListItems: 3')
+          : emptyList(actionId(block), 'Status'),
+      )
+    })
+    const pbx = kept(watchPbx(url(server.port)))
+    await until('a list', () => pbx.story.some((entry) => entry.kind === 'list'))
+    expect(lists).toBeGreaterThanOrEqual(2)
+  })
+
+  test('over TLS: a certificate that is not trusted is refused, its own CA is enough, another name is not', async () => {
+    using folder = emptyFolder()
+    const make = async (name: string) => {
+      const made = certify([name])
+      const path = join(folder.path, `${name}.pem`)
+      await Bun.write(path, made.cert)
+      return { ...made, path }
+    }
+    const right = await make('127.0.0.1')
+    const wrong = await make('elsewhere.example')
+    const files = [fixture('o-ivr-no-dial.ami')]
+    for (const [tls, ca, state] of [
+      [right, right, 'up'],
+      [right, undefined, 'down'],
+      [right, wrong, 'down'],
+      [wrong, wrong, 'down'],
+    ] as const) {
+      const replay = kept(startReplay({ files, tls }))
+      const query = ca === undefined ? '' : `&ca=${encodeURIComponent(ca.path)}`
+      const pbx = kept(watchPbx(url(replay.port, query).replace('ami:', 'amis:')))
+      await until(`${state}: ${pbx.status().lastError}`, () => pbx.status().state === state)
+      if (state === 'down') expect(pbx.status().lastError).toMatch(/certificate|cert/i)
+    }
+  })
+})

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'bun:test'
+import { type AmiReply, createDialogue } from '../../../src/pbx/ami/actions.ts'
+import { AmiDecoder } from '../../../src/pbx/ami/decoder.ts'
+import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
+
+const PATIENCE = { replyMs: 60_000, listMs: 60_000 }
+const GREETING = 'Asterisk Call Manager/11.0.0\r\n'
+
+/** Asks for a list, lets it be answered with that text, and returns what it came to. */
+async function listed(answer: (id: string) => string, name = 'Status'): Promise<AmiReply> {
+  let asked = ''
+  const dialogue = createDialogue((text) => {
+    asked = text
+  }, PATIENCE)
+  const reply = dialogue.list({ Action: name })
+  const id = /^ActionID: (\S+)/m.exec(asked)?.[1] ?? ''
+  for (const frame of new AmiDecoder().push(Buffer.from(GREETING + answer(id)))) dialogue.take(frame)
+  dialogue.close()
+  return reply
+}
+
+const begin = (id: string): string => `Response: Success\r\nActionID: ${id}\r\nEventList: start\r\n\r\n`
+const end = (id: string, rows: number, name = 'Status'): string =>
+  `Event: ${name}Complete\r\nActionID: ${id}\r\nEventList: Complete\r\nListItems: ${rows}\r\n\r\n`
+const status = (id: string, channel: string, fields = {}): string =>
+  amiEvent('Status', snapshotOf(channel, fields), {
+    Type: 'PJSIP',
+    DNID: '102',
+    EffectiveConnectedLineNum: '<unknown>',
+    Data: '',
+    Nativeformats: '(ulaw)',
+    Seconds: 7,
+    ActionID: id,
+  })
+const channel = (id: string, channel: string, fields = {}): string =>
+  amiEvent('CoreShowChannel', { ActionID: id }, snapshotOf(channel, fields), {
+    Application: 'Dial',
+    ApplicationData: 'PJSIP/102',
+    Duration: '00:00:07',
+    BridgeId: '',
+  }).replace('Privilege: call,all\r\n', '')
+
+const ids = (reply: AmiReply) =>
+  reply.kind === 'rows' ? [reply.rows.map((row) => row.get('Uniqueid')), reply.unsure] : reply
+
+describe('a list in which a caller wrote', () => {
+  test.each([
+    ['a header', '1\r\nUniqueid: 1.1', ['2.2', '1.1']],
+    ['another header', '1\r\nSeconds: 999', ['2.2']],
+    ['an empty line', '1\r\n\r\n', ['2.2']],
+    ['an event', '1\r\n\r\nEvent: Status\r\nPrivilege: a\r\nUniqueid: 1.1\r\n', ['1.1', '2.2']],
+    ['the end of a list', '1\r\n\r\nEvent: StatusComplete\r\nActionID: x\r\nListItems: 0\r\n', ['2.2']],
+  ])('leaves out that channel alone: %s', async (_, written, unsure) => {
+    for (const row of [status, channel]) {
+      const name = row === status ? 'Status' : 'CoreShowChannels'
+      const reply = await listed(
+        (id) =>
+          begin(id) + row(id, '1.1') + row(id, '2.2', { CallerIDNum: written }) + row(id, '3.3') + end(id, 3, name),
+        name,
+      )
+      expect(reply.kind).toBe('rows')
+      if (reply.kind !== 'rows') continue
+      expect(reply.rows.map((one) => one.get('Uniqueid'))).toEqual(['1.1', '3.3'])
+      expect(reply.unsure.toSorted()).toEqual(unsure.toSorted())
+    }
+  })
+
+  test('is not whole all the same when another row is missing', async () => {
+    expect(await listed((id) => begin(id) + status(id, '1.1') + end(id, 2))).toMatchObject({ kind: 'partial' })
+    expect(ids(await listed((id) => begin(id) + status(id, '1.1') + end(id, 1)))).toEqual([['1.1'], []])
+  })
+})
+
+test('a list without end is given up, and does not fill the memory', async () => {
+  const reply = await listed((id) => begin(id) + `Event: X\r\nActionID: ${id}\r\n\r\n`.repeat(50_001))
+  expect(reply).toMatchObject({ kind: 'partial', message: expect.stringContaining('longer than 50000 rows') })
+  const wide = (id: string) => `Event: X\r\nActionID: ${id}\r\nA: ${'x'.repeat(60_000)}\r\n\r\n`
+  expect(await listed((id) => begin(id) + wide(id).repeat(1_200))).toMatchObject({ kind: 'partial' })
+})

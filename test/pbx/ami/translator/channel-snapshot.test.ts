@@ -1,0 +1,47 @@
+import { expect, test } from 'bun:test'
+import { AmiDecoder } from '../../../../src/pbx/ami/decoder.ts'
+import { createAmiSignals } from '../../../../src/pbx/ami/translator/translator.ts'
+
+// What a list says of a channel.
+
+const phone = (state: string, name: string) =>
+  `Channel: PJSIP/101-00000001\r\nChannelState: ${state}\r\nChannelStateDesc: ${name}\r\nCallerIDNum: 101\r\n` +
+  'CallerIDName: Anna\r\nConnectedLineNum: 102\r\nConnectedLineName: Ben\r\nLanguage: en\r\nAccountCode: \r\n' +
+  'Context: from-internal\r\nExten: \r\nPriority: 1\r\nUniqueid: 1.1\r\nLinkedid: 1.0\r\n'
+const framesOf = (text: string) => new AmiDecoder().push(Buffer.from(text))
+
+test.each([
+  ['5', 'Ringing', 'no_answer'],
+  ['0', 'Down', 'unavailable'],
+] as const)('a phone that is listed in state %s (%s) and then says 480: %s', (state, name, result) => {
+  const signals = createAmiSignals({ trunks: [], extensions: [], variables: [] })
+  const listed = `Event: Status\r\nActionID: hookswitch-1\r\n${phone(state, name)}Application: AppDial\r\nSeconds: 3\r\n\r\n`
+  signals.listed(framesOf(listed), 0)
+  const hangup = `Event: Hangup\r\nPrivilege: call,all\r\n${phone('0', 'Down')}Cause: 19\r\nTechCause: 480\r\n\r\n`
+  const ends = framesOf(hangup).flatMap((frame) => signals.event(frame, 1_000_000))
+  expect(ends.flatMap((one) => (one.kind === 'hangup' ? one.end.result : []))).toEqual([result])
+})
+
+/** The row of a channel of call 1.0 that talks in a bridge. */
+const row = (name: string, id: string, number: string, exten: string, application: string, data: string) =>
+  `Event: Status\r\nPrivilege: Call\r\nChannel: ${name}\r\nChannelState: 6\r\nChannelStateDesc: Up\r\nCallerIDNum: ${number}\r\n` +
+  'CallerIDName: <unknown>\r\nConnectedLineNum: <unknown>\r\nConnectedLineName: <unknown>\r\nLanguage: en\r\nAccountCode: \r\n' +
+  `Context: from-internal\r\nExten: ${exten}\r\nPriority: 1\r\nUniqueid: ${id}\r\nLinkedid: 1.0\r\nType: PJSIP\r\nDNID: ${exten}\r\n` +
+  'EffectiveConnectedLineNum: <unknown>\r\nEffectiveConnectedLineName: <unknown>\r\nTimeToHangup: 0\r\nBridgeID: b\r\n' +
+  `Application: ${application}\r\nData: ${data}\r\nNativeformats: (ulaw)\r\nSeconds: 3\r\nActionID: hookswitch-1\r\n\r\n`
+
+test.each([
+  ['PJSIP/15557654321@carrier,30,tT', '15557654321'],
+  ['PJSIP/101&PJSIP/15557654321@carrier,30', '15557654321'],
+  ['PJSIP/carrier/sip:15557654321@pbx.example', '15557654321'],
+  ['PJSIP/15557654321@other', '915557654321'],
+  ['PJSIP/15557654321@carrier&PJSIP/15557654322@carrier', '915557654321'],
+  ['PJSIP/101', '915557654321'],
+])('who was reached by Dial(%s), having dialled 915557654321: %s', (data, number) => {
+  const signals = createAmiSignals({ trunks: ['carrier'], extensions: [], variables: [] })
+  const caller = row('PJSIP/101-00000001', '1.0', '101', '915557654321', 'Dial', data)
+  const called = row('PJSIP/carrier-00000002', '1.1', '915557654321', '', 'AppDial', '(Outgoing Line)')
+  const [listed] = signals.listed(framesOf(called + caller), 0)
+  const channels = listed?.kind === 'listed' ? listed.channels : []
+  expect(channels.find(({ id }) => id === '1.1')?.endpoint).toEqual({ kind: 'external', number, name: null })
+})

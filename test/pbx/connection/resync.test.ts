@@ -1,0 +1,36 @@
+import { expect, test } from 'bun:test'
+import { createResync } from '../../../src/pbx/connection/resync.ts'
+import { until } from '../../help/receiver.ts'
+
+/** A PBX that is asked what is up; `missing` answers whether something that was up was not listed. */
+function start(missing: (lists: number) => boolean) {
+  let lists = 0
+  const list = async (): Promise<boolean> => {
+    lists += 1
+    return true
+  }
+  const resync = createResync({ list, isAnyMissing: () => missing(lists), relistMs: 1, resyncMs: 1 })
+  return { resync, lists: () => lists }
+}
+
+test('what is up is asked for twice', async () => {
+  const { resync, lists } = start(() => false)
+  await resync.first()
+  await until('the second list', () => lists() === 2)
+  resync.stop()
+})
+
+test('while something is missing it is asked on, and no longer', async () => {
+  const looked: number[] = []
+  const { resync, lists } = start((count) => {
+    looked.push(count)
+    return count < 6
+  })
+  await resync.first()
+  await until('nothing is missing', () => looked.includes(6))
+  expect(looked).toEqual([2, 4, 6])
+  expect(lists()).toBe(6)
+  expect(resync.ask()).toBe(true)
+  await until('a new reason', () => lists() === 8)
+  resync.stop()
+})

@@ -1,0 +1,156 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
+import { fixture, startScripted, watchPbx } from '../../help/pbx.ts'
+import { until } from '../../help/receiver.ts'
+
+const stops: (() => unknown)[] = []
+afterEach(async () => {
+  for (const stop of stops.splice(0).reverse()) await stop()
+})
+const kept = <Started extends { stop(): unknown }>(started: Started): Started => {
+  stops.push(() => started.stop())
+  return started
+}
+const url = (port: number, user = ''): string => `esl://${user}:secret@127.0.0.1:${port}?name=office`
+const GREETING = 'Content-Type: auth/request\n\n'
+const reply = (text: string): string => `Content-Type: command/reply\nReply-Text: ${text}\n\n`
+const response = (body: string): string =>
+  `Content-Type: api/response\nContent-Length: ${Buffer.byteLength(body)}\n\n${body}`
+const event = (name: string): string => {
+  const body = JSON.stringify({ 'Event-Name': name, 'Unique-ID': '1' })
+  return `Content-Length: ${body.length}\nContent-Type: text/event-json\n\n${body}`
+}
+
+/** A FreeSWITCH that lets us in, and answers `api` as told. */
+const letIn = (api: (command: string, say: (text: string) => void) => void) =>
+  kept(
+    startScripted({
+      greeting: GREETING,
+      answer(block, say) {
+        if (block.startsWith('api')) api(block, say)
+        else say(reply('+OK'))
+      },
+    }),
+  )
+
+describe('a FreeSWITCH is watched', () => {
+  test.each(['inbound-answered', 'inbound-answered-json'])('%s, from login to the last event', async (name) => {
+    const replay = kept(startReplay({ files: [fixture(`${name}.esl`)], speed: Number.POSITIVE_INFINITY }))
+    const pbx = kept(watchPbx(url(replay.port)))
+    const count = (wanted: string) =>
+      pbx.story.filter((entry) => entry.kind === 'event' && entry.name === wanted).length
+    await until('both have hung up', () => count('CHANNEL_HANGUP_COMPLETE') === 2)
+    expect(pbx.story[0]).toMatchObject({ kind: 'connected', first: true, boot: expect.any(String) })
+    expect(pbx.story[1]?.kind).toBe('list')
+    expect([count('CHANNEL_CREATE'), count('CHANNEL_ANSWER'), count('CHANNEL_EXECUTE')]).toEqual([2, 2, 0])
+    expect(pbx.status()).toMatchObject({ name: 'office', kind: 'freeswitch', state: 'up', overruns: 0 })
+  })
+
+  test('a lost connection is made again, and what is up is asked for, twice', async () => {
+    const files = [fixture('reconnect-1.esl'), fixture('reconnect-2.esl')]
+    const again = Promise.withResolvers<void>()
+    const replay = kept(startReplay({ files, speed: 50, holds: [{ file: 1, atMs: 0, until: again.promise }] }))
+    const pbx = kept(watchPbx(url(replay.port)))
+    await until('the list of the second connection', () => {
+      const lost = pbx.story.findIndex((entry) => entry.kind === 'disconnected')
+      return lost >= 0 && pbx.story.slice(lost).some((entry) => entry.kind === 'list')
+    })
+    again.resolve()
+    await replay.finished
+    await until('the second list', () => pbx.story.filter((entry) => entry.kind === 'list').length >= 3)
+    const after = pbx.story.slice(pbx.story.findIndex((entry) => entry.kind === 'disconnected') + 1)
+    const boot = '501b98a2-de76-440b-a390-7d2f7fdd0505'
+    expect(after[0]).toEqual({ kind: 'connected', first: false, boot })
+    expect(after[1]).toMatchObject({ kind: 'list' })
+    expect(after[1]?.kind === 'list' && after[1].rows.length).toBe(4)
+  })
+
+  test.each([
+    ['a wrong password', GREETING, '-ERR invalid', 'it refuses the password'],
+    [
+      'an access list',
+      'Content-Type: text/rude-rejection\nContent-Length: 24\n\nAccess Denied, go away.\n',
+      '',
+      'access list',
+    ],
+  ])('%s refuses us for long, and the log says so without the secret', async (_, greeting, text, reason) => {
+    const refusing = kept(startScripted({ greeting, answer: (_block, say) => say(reply(text)) }))
+    const pbx = kept(watchPbx(url(refusing.port)))
+    await until('refused', () => pbx.status().state === 'refused')
+    const entry = pbx.logged.find(({ level }) => level === 'error')
+    expect(entry?.fact.retryInSeconds).toBeGreaterThanOrEqual(60)
+    expect(entry?.fact.reason).toContain(reason)
+    expect(JSON.stringify(pbx.logged)).not.toContain('secret')
+  })
+
+  test('a wrong password is said once, though a goodbye comes with the refusal', async () => {
+    const notice = 'Disconnected, goodbye.\nSee you at ClueCon! http://www.cluecon.com/\n'
+    const goodbye = `Content-Type: text/disconnect-notice\nContent-Length: ${notice.length}\n\n${notice}`
+    const refusing = kept(
+      startScripted({
+        greeting: GREETING,
+        answer(_block, say, close) {
+          say(reply('-ERR invalid') + goodbye)
+          close()
+        },
+      }),
+    )
+    const pbx = kept(watchPbx(url(refusing.port)))
+    await until('refused', () => pbx.status().state === 'refused')
+    expect(pbx.logged.map(({ fact }) => fact.reason)).toEqual(['it refuses the password'])
+    expect(refusing.connections()).toBe(1)
+  })
+
+  test('a user of its own logs in by userauth', async () => {
+    const blocks: string[] = []
+    const server = kept(startScripted({ greeting: GREETING, answer: (block) => void blocks.push(block) }))
+    kept(watchPbx(url(server.port, 'crm%40pbx')))
+    await until('a login', () => blocks.length > 0)
+    expect(blocks[0]).toBe('userauth crm@pbx:secret')
+  })
+
+  test('replies are told apart by their order, and events wait for the list', async () => {
+    const server = letIn((command, say) => {
+      say(event('CHANNEL_CREATE'))
+      say(response(command.includes('global_getvar') ? 'nonsense' : '{"row_count":0}'))
+    })
+    const pbx = kept(watchPbx(url(server.port)))
+    await until('the events', () => pbx.story.filter((entry) => entry.kind === 'event').length >= 3)
+    expect(pbx.story.slice(0, 3)).toEqual([
+      { kind: 'connected', first: true, boot: null },
+      { kind: 'list', rows: [] },
+      { kind: 'event', name: 'CHANNEL_CREATE', id: '1' },
+    ])
+  })
+
+  test('without the right to list, events flow and the log says what is missing', async () => {
+    const server = letIn((_, say) => {
+      say(response('-ERR permission denied\n'))
+      say(event('CHANNEL_CREATE'))
+    })
+    const pbx = kept(watchPbx(url(server.port)))
+    await until('an event', () => pbx.story.some((entry) => entry.kind === 'event'))
+    expect(pbx.story.some((entry) => entry.kind === 'list')).toBe(false)
+    expect(pbx.logged.some(({ message }) => message.includes('api show'))).toBe(true)
+  })
+
+  test.each([
+    ['that accepts and says nothing', undefined],
+    ['that does not answer', GREETING],
+  ])('a PBX %s is tried again', async (_, greeting) => {
+    const silent = kept(startScripted(greeting === undefined ? {} : { greeting }))
+    const pbx = kept(watchPbx(url(silent.port), { connectMs: 20, replyMs: 20, heartbeatMs: 50 }))
+    await until('three tries', () => silent.connections() >= 3 && pbx.status().state === 'down')
+  })
+
+  test('a connection without a heartbeat is left; a goodbye of a PBX that shuts down is understood', async () => {
+    const quiet = letIn((_, say) => say(response('{"row_count":0}')))
+    const one = kept(watchPbx(url(quiet.port), { heartbeatMs: 60 }))
+    await until('it is left', () => one.logged.some(({ fact }) => fact.reason?.includes('no heartbeat')))
+    await until('a second connection', () => quiet.connections() >= 2)
+
+    const replay = kept(startReplay({ files: [fixture('pbx-stopped.esl')], speed: Number.POSITIVE_INFINITY }))
+    const two = kept(watchPbx(url(replay.port)))
+    await until('the goodbye', () => two.logged.some(({ fact }) => fact.reason?.includes('shut down')))
+  })
+})

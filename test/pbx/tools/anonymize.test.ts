@@ -1,0 +1,68 @@
+import { describe, expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { AmiDecoder } from '../../../src/pbx/ami/decoder.ts'
+import { EslDecoder } from '../../../src/pbx/esl/decoder.ts'
+import { createMask } from '../../../src/pbx/tools/anonymize.ts'
+import { fixture } from '../../help/pbx.ts'
+
+/** The whole recording, masked frame by frame as `pbx record --mask` does. */
+function masked(name: string): { before: Buffer; after: Buffer } {
+  const before = readFileSync(fixture(name))
+  const mask = createMask('key')
+  const frames = name.endsWith('.ami') ? new AmiDecoder().push(before) : new EslDecoder().push(before)
+  const cuts = [0, ...frames.map((frame) => frame.offset), before.length]
+  const pieces = cuts.slice(1).map((end, at) => mask(before.toString('latin1', cuts[at], end)))
+  return { before, after: Buffer.from(pieces.join(''), 'latin1') }
+}
+
+describe('a masked recording', () => {
+  test.each([
+    ['k4-blind-transfer-outbound.ami', /15557654321|15551230001|15550100100|Alice Outside/],
+    ['m-recorded.ami', /15551230001|15550100105|Alice Outside/],
+  ])('%s: the same frames, the same ids, no number or name', (name, people) => {
+    const { before, after } = masked(name)
+    expect(before.toString('latin1')).toMatch(people)
+    expect(after.toString('latin1')).not.toMatch(people)
+    const ids = (bytes: Buffer) =>
+      new AmiDecoder()
+        .push(bytes)
+        .map((frame) => [
+          frame.offset,
+          frame.tainted,
+          frame.name,
+          frame.get('Uniqueid'),
+          frame.get('Linkedid'),
+          frame.get('Cause'),
+        ])
+    expect(ids(after)).toEqual(ids(before))
+  })
+
+  test.each([
+    ['inbound-utf8.esl', /7499000100\d|%D0%98%D0%B2%D0%B0%D0%BD/],
+    ['inbound-utf8-json.esl', /7499000100\d|Ð˜Ð²Ð°Ð½/],
+    ['blind-transfer.esl', /7916123456\d|7495000100\d/],
+  ])('%s: the same frames, the same ids, no number or name', (name, people) => {
+    const { before, after } = masked(name)
+    expect(after.toString('latin1')).not.toMatch(people)
+    const ids = (bytes: Buffer) =>
+      new EslDecoder()
+        .push(bytes)
+        .map(({ offset, event }) => [offset, event?.name, event?.get('Unique-ID'), event?.get('Event-Date-Timestamp')])
+    expect(ids(after)).toEqual(ids(before))
+    const names = (bytes: Buffer) =>
+      new EslDecoder().push(bytes).map(({ event }) => event?.get('Caller-Caller-ID-Name') ?? '')
+    expect(names(after).map((text) => Buffer.byteLength(text))).toEqual(
+      names(before).map((text) => Buffer.byteLength(text)),
+    )
+  })
+
+  test('the same becomes the same, and ends alike when it ended alike', () => {
+    const mask = createMask('key')
+    const numberOf = (digits: string): string => mask(`CallerIDNum: ${digits}\r\n`).slice(13, -2)
+    expect(numberOf('15557654321')).toBe(numberOf('15557654321'))
+    expect(numberOf('915557654321').slice(1)).toBe(numberOf('15557654321'))
+    expect(numberOf('15557654321')).not.toBe('15557654321')
+    expect(numberOf('101')).toBe('101')
+    expect(createMask('other')('CallerIDNum: 15557654321\r\n')).not.toContain(numberOf('15557654321'))
+  })
+})

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { explain } from '../../../src/pbx/tools/explain.ts'
+import { readRecording, recordingOf } from '../../../src/pbx/tools/replay/recording.ts'
+import { CONTINUES } from '../../help/continues.ts'
+import { compare } from '../../help/expected.ts'
+import { FIXTURES, readExpectedFile } from '../../help/recording.ts'
+
+const OPTIONS = { pbx: 'pbx', trunks: [], extensions: [], variables: [] }
+const names = ['asterisk', 'freeswitch'].flatMap((folder) =>
+  readdirSync(join(FIXTURES, folder))
+    .filter((file) => file.endsWith('.expected'))
+    .map((file) => `${folder}/${file.replace('.expected', '')}`),
+)
+const pathOf = (name: string) => join(FIXTURES, `${name}.${name.startsWith('asterisk') ? 'ami' : 'esl'}`)
+/** A recording, and that of the second connection. */
+function pathsOf(name: string): string[] {
+  const [folder = '', file = ''] = name.split('/')
+  const second = CONTINUES[file]
+  return [name, ...(second === undefined ? [] : [`${folder}/${second}`])].map(pathOf)
+}
+
+describe('a recording is explained', () => {
+  test.each(names)('%s', (name) => {
+    const paths = pathsOf(name)
+    const { explained, files, open } = explain(paths.map(readRecording), OPTIONS)
+    const { got, expected } = compare(
+      explained.map(({ event }) => event.body),
+      readExpectedFile(name),
+    )
+    expect(got).toBe(expected)
+    expect(open).toBe(0)
+    expect(files.map(({ fault }) => fault)).toEqual(paths.map(() => undefined))
+
+    const texts = paths.map((path) => readFileSync(path, 'latin1'))
+    for (const { atMs, cause } of explained) {
+      const text = texts[cause.file] ?? ''
+      expect(text.slice(cause.offset, cause.offset + 400)).toMatch(/^\r?\n?(Event|Response|Content-\w+): /)
+      expect(text.slice(0, cause.offset).split('\n').length).toBe(cause.line)
+      expect(cause.atMs).toBeLessThanOrEqual(atMs)
+    }
+  })
+
+  test('a call that ended while nobody listened ends with the list of the second connection', () => {
+    const { explained } = explain(pathsOf('freeswitch/reconnect-1').map(readRecording), OPTIONS)
+    const ended = explained.find(({ event }) => event.name === 'call_ended')
+    expect(ended?.cause).toMatchObject({ file: 1, name: 'api/response' })
+    expect(ended?.event.body.data.call).toMatchObject({ partial: true, hangup: { cause: 'unknown' } })
+  })
+
+  test('of a PBX that was started again in between: its calls end with that', () => {
+    const first = readRecording(pathOf('freeswitch/reconnect-1'))
+    const text = readFileSync(pathOf('freeswitch/reconnect-2'), 'latin1')
+    const second = text.replaceAll('501b98a2-de76-440b-a390-7d2f7fdd0505', '601b98a2-de76-440b-a390-7d2f7fdd0505')
+    const { explained } = explain([first, recordingOf('esl', Buffer.from(second, 'latin1'), '')], OPTIONS)
+    const causes = explained.map(({ event }) => event.body.data.call.hangup?.cause)
+    expect(causes).toContain('pbx_restart')
+  })
+
+  test('that has no timing, all at once', () => {
+    const bytes = readFileSync(pathOf('asterisk/a-inbound-answered'))
+    const { explained } = explain([recordingOf('ami', bytes, '')], OPTIONS)
+    expect(explained.map(({ event }) => event.name)).toContain('call_saved')
+  })
+
+  test.each([
+    ['blind-caller-gives-up', 'dial_ended', '102', 'the caller gave up while it was rung'],
+    ['h-ring-group', 'dial_ended', '101', '102 answered the same caller while it rang'],
+    [
+      'h-ring-group',
+      'dial_ended',
+      '15550100103',
+      'its members: 101 answered_elsewhere, 102 answered, 103 answered_elsewhere',
+    ],
+    [
+      'z-localn-attended',
+      'call_ended',
+      null,
+      'the caller hung up first; 102 owns it: it came last into the last conversation',
+    ],
+    ['z-localn-attended', 'call_started', null, 'internal: 101 asks 102 while another call waits'],
+    ['t-short-caller', 'call_started', null, 'inbound: 116117 came in by a trunk'],
+    ['f-outbound-answered', 'call_started', null, 'outbound: 15557654321 was dialled through a trunk for 101'],
+    ['f-outbound-answered', 'call_ended', null, 'the caller hung up first; 101 owns it: it called'],
+    ['d-inbound-busy', 'dial_ended', '101', 'the dial ended as busy, the channel ended with cause 17'],
+  ])('with reasons: %s: %s of %s', (name, event, target, why) => {
+    const { explained } = explain([readRecording(pathOf(`asterisk/${name}`))], OPTIONS)
+    const told = explained.filter((one) => {
+      const { data } = one.event.body
+      return one.event.name === event && (target === null || ('stage' in data && data.stage.target === target))
+    })
+    expect(told.map(({ reason }) => reason)).toContain(why)
+  })
+
+  test('that is cut off: the calls that are up are counted', () => {
+    const bytes = readFileSync(pathOf('asterisk/a-inbound-answered')).subarray(0, 20_000)
+    expect(explain([recordingOf('ami', bytes, '')], OPTIONS).open).toBe(1)
+  })
+})
