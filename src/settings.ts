@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
+import { type AllowList, parseAllowList } from './lib/address-guard.ts'
 import { LOG_LEVELS, type LogLevel } from './lib/log.ts'
-import { type AllowList, parseAllowList } from './lib/net.ts'
 import { type PbxSource, parsePbxUrl } from './lib/pbx-url.ts'
 import { parseDuration } from './lib/time.ts'
 import { wrongUsage } from './lib/usage.ts'

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
+import { readEvent } from '../src/cli/event-sentence.ts'
 import { commandLine } from '../src/cli/program.ts'
-import { readEvent } from '../src/cli/sentence.ts'
 import { EXAMPLES } from '../src/openapi/examples.ts'
 import { SETTINGS } from '../src/settings.ts'
 

@@ -2,7 +2,7 @@ import type { Log } from '../lib/log.ts'
 import { type NowUs, rfc3339, SECOND, steadyUs } from '../lib/time.ts'
 import type { OperatorAct, UserRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import { type Client, createClientOf, type Peers } from './client.ts'
+import { type Client, createClientOf, type Peers } from './client-address.ts'
 
 /** What is logged for whoever has to find out later who did what: each with its sentence, and whether it is a warning. */
 const SECURITY_EVENTS = {

@@ -1,5 +1,5 @@
 import type { Log } from '../lib/log.ts'
-import { startRounds } from '../lib/rounds.ts'
+import { startPeriodic } from '../lib/periodic.ts'
 import { MILLISECOND, type NowUs, nowUs as wallUs } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
@@ -21,7 +21,7 @@ const PAUSE_MS = 20
 /** Takes out call records that were kept long enough, in small steps. */
 export function startCallRetention(options: CallRetentionOptions): { stop(): Promise<void> } {
   const { maintenance, log, keepMs, mayPrune = () => true, nowUs = wallUs, everyMs = EVERY_MS } = options
-  return startRounds(everyMs, async (stopped) => {
+  return startPeriodic(everyMs, async (stopped) => {
     try {
       let pruned = 0
       for (let step = STEP; step === STEP && !stopped() && mayPrune(); await Bun.sleep(PAUSE_MS)) {

@@ -5,9 +5,9 @@ import { wrongUsage } from '../lib/usage.ts'
 import type { ErasedCounts } from '../store/records.ts'
 import { emptyLog } from '../store/sqlite/checkpoint.ts'
 import type { Store } from '../store/store.ts'
+import { withExistingStore } from './open-store.ts'
 import { dataOption, jsonOption, list } from './options.ts'
 import { print, printJson } from './print.ts'
-import { withExistingStore } from './store.ts'
 
 type Flags = { data: string; json?: boolean; number: string[] }
 

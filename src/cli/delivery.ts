@@ -3,14 +3,14 @@ import type { Delivery, DeliveryDetail } from '../deliveries/model.ts'
 import { createDeliveryService } from '../deliveries/service.ts'
 import { EVENT_NAMES } from '../lib/event-kinds.ts'
 import { Fault } from '../lib/fault.ts'
-import { harmless, oneLine } from '../lib/paint.ts'
+import { harmless, oneLine } from '../lib/terminal-text.ts'
 import { parseTime } from '../lib/time.ts'
 import { wrongUsage } from '../lib/usage.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
+import { withExistingStore } from './open-store.ts'
 import { dataOption, jsonOption } from './options.ts'
 import { print, printJson } from './print.ts'
-import { withExistingStore } from './store.ts'
 
 type Flags = { data: string; json?: boolean }
 type ListFlags = Flags & {

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { type Config, readConfig } from '../config.ts'
 import type { Target } from '../deliveries/sending/target.ts'
+import { parseAllowList } from '../lib/address-guard.ts'
 import { Fault } from '../lib/fault.ts'
-import { parseAllowList } from '../lib/net.ts'
-import { harmless, newPaint, type Paint } from '../lib/paint.ts'
+import { harmless, newPaint, type Paint } from '../lib/terminal-text.ts'
 import { checkPbx } from '../pbx/tools/check.ts'
 import type { GivenSettings } from '../settings.ts'
 import { advice, type Diagnosis, ok, wrong } from './doctor/diagnosis.ts'
@@ -12,7 +12,7 @@ import { reach } from './doctor/reach.ts'
 import { diagnoseStore } from './doctor/store.ts'
 import { jsonOption } from './options.ts'
 import { print, printJson } from './print.ts'
-import { settings } from './settings.ts'
+import { settings } from './setting-flags.ts'
 
 /** `hookswitch doctor`: with the flags and variables that `serve` has, since those are looked at too. */
 export function doctorCommand(program: Command): void {

@@ -1,13 +1,13 @@
 import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../lib/fault.ts'
-import { harmless, newPaint, type Paint, printableJson } from '../lib/paint.ts'
+import { harmless, newPaint, type Paint, printableJson } from '../lib/terminal-text.ts'
 import { lineOf, SETTING } from '../pbx/endpoint-summary.ts'
 import { type Explained, type Explanation, explain } from '../pbx/tools/explain.ts'
 import { type Recording, readRecording } from '../pbx/tools/replay/recording.ts'
+import { sentenceOf } from './event-sentence.ts'
 import { jsonOption, list } from './options.ts'
 import { print } from './print.ts'
-import { sentenceOf } from './sentence.ts'
 
 type Flags = { trunks: string[]; extensions: string[]; variables: string[]; json?: boolean }
 

@@ -1,4 +1,4 @@
-import { ownLicense, thirdPartyNotices } from './notices.ts' with { type: 'macro' }
+import { ownLicense, thirdPartyNotices } from './third-party-notices.ts' with { type: 'macro' }
 
 // A module of its own, so that they are read when they are printed, and not whenever a command runs from its sources.
 

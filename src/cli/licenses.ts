@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import type { Notice } from './notices.ts'
 import { jsonOption } from './options.ts'
 import { print, printJson } from './print.ts'
+import type { Notice } from './third-party-notices.ts'
 
 /** Adds the command that prints the licences of the program and of all that is inside it. */
 export function licensesCommand(program: Command): void {

@@ -1,12 +1,12 @@
 import type { Command } from 'commander'
 import { Fault } from '../lib/fault.ts'
-import { harmless, newPaint, type Paint } from '../lib/paint.ts'
+import { harmless, newPaint, type Paint } from '../lib/terminal-text.ts'
 import { wrongUsage } from '../lib/usage.ts'
+import { readEvent } from './event-sentence.ts'
 import { jsonOption } from './options.ts'
 import { print, printError, printJson } from './print.ts'
 import { type Answer, faultOf, type Received, startReceiver } from './receiver.ts'
 import { requestLine, type Verdict } from './request-line.ts'
-import { readEvent } from './sentence.ts'
 
 type Flags = { port: string; host: string; secret?: string; answer?: string; json?: boolean }
 

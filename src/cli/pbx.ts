@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { Fault } from '../lib/fault.ts'
-import { harmless } from '../lib/paint.ts'
+import { harmless } from '../lib/terminal-text.ts'
 import { parseDuration } from '../lib/time.ts'
 import { wrongUsage } from '../lib/usage.ts'
 import { checkPbx } from '../pbx/tools/check.ts'

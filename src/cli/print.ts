@@ -1,4 +1,4 @@
-import { printable, printableJson } from '../lib/paint.ts'
+import { printable, printableJson } from '../lib/terminal-text.ts'
 
 // The only way to the terminal: what callers, receivers and PBXs have written must not move it, whichever message it stands in.
 

@@ -1,7 +1,7 @@
 import type { EventBody } from '../calls/event.ts'
-import { harmless, type Paint } from '../lib/paint.ts'
+import { harmless, type Paint } from '../lib/terminal-text.ts'
+import { sentenceOf } from './event-sentence.ts'
 import type { Received } from './receiver.ts'
-import { sentenceOf } from './sentence.ts'
 
 /** What is known of a signature: right, wrong and why, or not looked at. */
 export type Verdict = { readonly kind: 'right' | 'unchecked' } | { readonly kind: 'wrong'; readonly why: string }

@@ -1,3 +1,4 @@
+import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { DEFAULT_USER_TYPE, normalEmail, USER_TYPES } from '../auth/model.ts'
@@ -8,12 +9,10 @@ import { wrongUsage } from '../lib/usage.ts'
 import type { OperatorAct } from '../store/records.ts'
 import { holderOf } from '../store/sqlite/lock.ts'
 import type { Store } from '../store/store.ts'
-import { afterUser } from './after-user.ts'
-import { noteAct } from './operator.ts'
-import { dataOption, jsonOption } from './options.ts'
-import { readPassword } from './password.ts'
+import { withExistingStore, withStore } from './open-store.ts'
+import { dataFlag, dataOption, jsonOption } from './options.ts'
+import { readPassword } from './password-prompt.ts'
 import { print, printError, printJson } from './print.ts'
-import { withExistingStore, withStore } from './store.ts'
 
 type Flags = { data: string; json?: boolean; email: string; name: string; account: string }
 
@@ -135,4 +134,48 @@ async function hashed(password: string): Promise<string> {
   const problem = passwordProblem(password)
   if (problem !== undefined) throw wrongUsage(`the password ${problem}`)
   return createPasswords().hash(password)
+}
+
+export type AddedUser = {
+  readonly email: string
+  readonly account: string
+  readonly dataPath: string
+  /** Whether a service runs on the store. */
+  readonly isServed: boolean
+}
+
+/** Returns what to do after a user was added, for whoever reads it at a terminal. */
+export function afterUser({ email, account, dataPath, isServed }: AddedUser): string[] {
+  const query = account === 'default' ? '?name=office' : `?name=office&account=${encodeURIComponent(account)}`
+  return [
+    ...(isServed
+      ? [`Next: log in as ${email} at the service that runs, and add a webhook.`]
+      : [
+          `Next: hookswitch serve${dataFlag(dataPath)}   with the PBX in HOOKSWITCH_PBX: 'ami://user:secret@host${query}'`,
+          `Then log in as ${email} at http://127.0.0.1:8080, and add a webhook.`,
+        ]),
+    ...(isServed && account !== 'default'
+      ? [`The calls of a PBX belong to this account when its URL says account=${encodeURIComponent(account)}.`]
+      : []),
+  ]
+}
+
+/** Notes for the service's log what was done to a user: the command itself has no log that is kept. */
+export async function noteAct(
+  { accounts }: Pick<Store, 'accounts'>,
+  act: Pick<OperatorAct, 'event' | 'email' | 'account'>,
+): Promise<void> {
+  // What was done is done: that it cannot be noted does not undo it.
+  await accounts.operatorActAdd({ ...act, by: operatorName(process.env), atUs: nowUs() }).catch(() => {})
+}
+
+/** Returns who runs this command; behind sudo, who that is. */
+function operatorName(env: Record<string, string | undefined>): string {
+  if (env.SUDO_USER !== undefined) return env.SUDO_USER
+  try {
+    return userInfo().username
+  } catch {
+    // A user without an entry, as in many containers.
+    return `user ${process.getuid?.() ?? 'unknown'}`
+  }
 }

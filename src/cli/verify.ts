@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
 import { Fault } from '../lib/fault.ts'
+import { withExistingStore } from './open-store.ts'
 import { dataOption, jsonOption } from './options.ts'
 import { print, printJson } from './print.ts'
-import { withExistingStore } from './store.ts'
 
 /** Proves that the store is whole. Prints what is wrong, and ends with 1 then. */
 export function verifyCommand(program: Command): void {

@@ -2,11 +2,11 @@ import type { Command } from 'commander'
 import { newAttempt } from '../deliveries/sending/attempt.ts'
 import { sendSample } from '../deliveries/sending/test-request.ts'
 import { Fault } from '../lib/fault.ts'
-import { oneLine } from '../lib/paint.ts'
+import { oneLine } from '../lib/terminal-text.ts'
 import { allowListOf, httpUrl } from '../settings.ts'
+import { withExistingStore } from './open-store.ts'
 import { dataOption, jsonOption, list } from './options.ts'
 import { print, printJson } from './print.ts'
-import { withExistingStore } from './store.ts'
 
 type Flags = { data: string; json?: boolean; account: string; allowNet: string[]; proxy?: string }
 

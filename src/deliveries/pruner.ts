@@ -1,5 +1,5 @@
 import type { Log } from '../lib/log.ts'
-import { startRounds } from '../lib/rounds.ts'
+import { startPeriodic } from '../lib/periodic.ts'
 import { MILLISECOND, type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
@@ -56,7 +56,7 @@ export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
     }
     if (pruned > 0) log.info({ pruned }, 'what was kept long enough was taken out')
   }
-  return startRounds(everyMs, (stopped) =>
+  return startPeriodic(everyMs, (stopped) =>
     prune(stopped).catch((error) => log.warn({ err: error }, 'taking out what is old waits for the store')),
   )
 }

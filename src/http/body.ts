@@ -2,7 +2,7 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { TSchema } from 'elysia'
 import { Fault, type FieldError } from '../lib/fault.ts'
 import { steadyUs } from '../lib/time.ts'
-import { createAllowance } from './allowance.ts'
+import { createAllowance } from './rate-limit.ts'
 import { errorsOf, INVALID } from './validation.ts'
 
 /** More than any list of 100 webhooks needs. */

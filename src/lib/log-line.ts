@@ -1,4 +1,4 @@
-import { type Colour, harmless, type Paint } from './paint.ts'
+import { type Colour, harmless, type Paint } from './terminal-text.ts'
 
 const COLOURS: Readonly<Record<string, Colour>> = {
   trace: 'dim',

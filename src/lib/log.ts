@@ -1,7 +1,7 @@
+import { fstatSync } from 'node:fs'
 import { type LevelWithSilent, type LoggerOptions, pino, stdSerializers } from 'pino'
 import { readableLine } from './log-line.ts'
-import { maskNumber, maskNumbersIn } from './mask.ts'
-import { escaped, newPaint } from './paint.ts'
+import { escaped, newPaint } from './terminal-text.ts'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
@@ -59,4 +59,30 @@ const MASKING = {
     const { type, message, stack } = stdSerializers.err(error)
     return { type, message: maskNumbersIn(message), stack: maskNumbersIn(stack ?? '') }
   },
+}
+
+/** Extensions are shorter, and name nobody outside. */
+const LEAST_DIGITS = 5
+const SHOWN_DIGITS = 2
+
+/** A phone number with all but its last two digits hidden: `15551230001` is `*********01`. Short ones stay as they are. */
+export function maskNumber(number: string): string {
+  return number.length < LEAST_DIGITS ? number : '*'.repeat(number.length - SHOWN_DIGITS) + number.slice(-SHOWN_DIGITS)
+}
+
+/** A text with everything masked in it that may be a number. */
+export const maskNumbersIn = (text: string): string => text.replace(/\+?\d{5,}/g, maskNumber)
+
+/**
+ * Whether what is written to a file descriptor goes to systemd's journal. The variable is inherited by what a unit starts, also where
+ * the output goes elsewhere: so it names the very stream.
+ */
+export function isJournal(fd: number, journalStream = process.env.JOURNAL_STREAM): boolean {
+  if (journalStream === undefined) return false
+  try {
+    const { dev, ino } = fstatSync(fd, { bigint: true })
+    return journalStream === `${dev}:${ino}`
+  } catch {
+    return false
+  }
 }

@@ -11,6 +11,7 @@ import { bodyInSlices } from '../lib/slices.ts'
 import { MILLISECOND, type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 import type { EventRow } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
+import type { Tally } from './delivery-counts.ts'
 import type { LastHour } from './last-hour.ts'
 import {
   EventWithDeliveries,
@@ -20,7 +21,6 @@ import {
   type WebhookHealth,
   WebhookMinute,
 } from './model.ts'
-import type { Tally } from './tally.ts'
 
 export type OverviewSources = {
   store: Store

@@ -1,7 +1,7 @@
 import { type Static, t } from 'elysia'
+import type { AllowList } from '../lib/address-guard.ts'
 import { forSwitches } from '../lib/event-kinds.ts'
 import type { FieldError } from '../lib/fault.ts'
-import type { AllowList } from '../lib/net.ts'
 import { literalRefusal } from './target.ts'
 
 export const MAX_WEBHOOKS = 100

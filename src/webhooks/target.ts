@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js'
-import { type AllowList, addressRefusal } from '../lib/net.ts'
+import { type AllowList, addressRefusal } from '../lib/address-guard.ts'
 
 /** The URL's host as an IP address without brackets, or `undefined` when it is a name. URL has normalised every spelling. */
 export function literalAddress(url: URL): string | undefined {

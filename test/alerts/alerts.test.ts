@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { createAlerts } from '../../src/alerts/alerts.ts'
-import { startPbxAlerts } from '../../src/alerts/pbxs.ts'
+import { startPbxAlerts } from '../../src/alerts/pbx-alerts.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 

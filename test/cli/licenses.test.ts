@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { resolve } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
-import type { Notice } from '../../src/cli/notices.ts'
+import type { Notice } from '../../src/cli/third-party-notices.ts'
 import { emptyFolder, run } from '../help/app.ts'
 
 const ROOT = resolve(import.meta.dir, '../..')

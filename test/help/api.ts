@@ -1,9 +1,9 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import type { Audit } from '../../src/auth/audit.ts'
-import { createClientOf } from '../../src/auth/client.ts'
+import { createClientOf } from '../../src/auth/client-address.ts'
 import { type AuthService, createAuthService } from '../../src/auth/service.ts'
 import { newToken, tokenHash } from '../../src/auth/token.ts'
-import { faults } from '../../src/http/faults.ts'
+import { faults } from '../../src/http/fault-handler.ts'
 import { startServer } from '../../src/http/server.ts'
 import { createLog } from '../../src/lib/log.ts'
 

@@ -1,6 +1,6 @@
 import { type Attempted, newAttempt } from '../../src/deliveries/sending/attempt.ts'
 import { targetOf } from '../../src/deliveries/sending/target.ts'
-import { parseAllowList } from '../../src/lib/net.ts'
+import { parseAllowList } from '../../src/lib/address-guard.ts'
 
 /**
  * A process of its own that makes attempts: which authorities are trusted is read when a process starts. Every name is at 127.0.0.1.

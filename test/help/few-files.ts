@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { type Attempted, newAttempt } from '../../src/deliveries/sending/attempt.ts'
 import { targetOf } from '../../src/deliveries/sending/target.ts'
-import { parseAllowList } from '../../src/lib/net.ts'
+import { parseAllowList } from '../../src/lib/address-guard.ts'
 
 const LIMIT = 256
 

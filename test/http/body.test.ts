@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { createAllowance } from '../../src/http/allowance.ts'
+import { createAllowance } from '../../src/http/rate-limit.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { createLog, type LogOptions } from '../../src/lib/log.ts'
-import { maskNumber, maskNumbersIn } from '../../src/lib/mask.ts'
+import { createLog, type LogOptions, maskNumber, maskNumbersIn } from '../../src/lib/log.ts'
 
 function logged(options: LogOptions, fact: object, message: string): string {
   let written = ''

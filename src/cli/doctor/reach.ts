@@ -2,7 +2,7 @@ import { USER_AGENT } from '../../deliveries/sending/attempt.ts'
 import { reasonOf } from '../../deliveries/sending/attempt-failure.ts'
 import { newResolver, type Resolve } from '../../deliveries/sending/resolver.ts'
 import type { Target } from '../../deliveries/sending/target.ts'
-import { type AllowList, addressRefusal, newJudge } from '../../lib/net.ts'
+import { type AllowList, addressRefusal, newJudge } from '../../lib/address-guard.ts'
 
 /** Whether a receiver can be reached, without telling it anything. */
 export type Reach =

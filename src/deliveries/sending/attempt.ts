@@ -1,4 +1,4 @@
-import { type AllowList, newJudge } from '../../lib/net.ts'
+import { type AllowList, newJudge } from '../../lib/address-guard.ts'
 import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import { type Outcome, parseRetryAfter } from '../retry-policy.ts'
 import { isOutOfFiles, reasonOf, wasClosed, wasNotConnected } from './attempt-failure.ts'

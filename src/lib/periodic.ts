@@ -1,5 +1,5 @@
 /** Runs a round now and every so often, one at a time; a round looks at `stopped` and ends early. It must not throw. */
-export function startRounds(
+export function startPeriodic(
   everyMs: number,
   round: (stopped: () => boolean) => Promise<void>,
 ): { stop(): Promise<void> } {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { Elysia, t } from 'elysia'
-import { faults } from '../../src/http/faults.ts'
+import { faults } from '../../src/http/fault-handler.ts'
 import { asks } from '../../src/http/query.ts'
 import type { Log } from '../../src/lib/log.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, setSystemTime, test } from 'bun:test'
-import { createClientOf } from '../../src/auth/client.ts'
-import { createAttemptLimits } from '../../src/auth/limits.ts'
+import { createClientOf } from '../../src/auth/client-address.ts'
+import { createAttemptLimits } from '../../src/auth/login-limits.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { SECOND } from '../../src/lib/time.ts'
 

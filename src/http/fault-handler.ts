@@ -4,7 +4,6 @@ import { newUuid } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
 import { nowUs } from '../lib/time.ts'
 import { failure } from './envelope.ts'
-import { allowedMethods, type Routed } from './methods.ts'
 import { errorsOf, INVALID } from './validation.ts'
 
 export type FaultsOptions = {
@@ -57,3 +56,23 @@ function unrouted(routes: readonly Routed[], method: string, path: string): Faul
     headers: { allow: allowed.join(', ') },
   })
 }
+
+export type Routed = { readonly method: string; readonly path: string }
+
+/** The methods that some route takes at this path, sorted; none if the path is unknown. */
+export function allowedMethods(routes: readonly Routed[], path: string): string[] {
+  const given = segments(path)
+  const methods = new Set(routes.filter((route) => matches(route.path, given)).map((route) => route.method))
+  if (methods.has('GET')) methods.add('HEAD')
+  return [...methods].sort()
+}
+
+/** Whether the router's pattern (`/call/:id`, `/files/*`) fits the path; as the router has it, a slash at the end is as none. */
+function matches(pattern: string, given: readonly string[]): boolean {
+  const wanted = segments(pattern)
+  const wildcard = wanted.at(-1) === '*'
+  if (wildcard ? given.length < wanted.length - 1 : given.length !== wanted.length) return false
+  return wanted.every((segment, index) => segment === '*' || segment.startsWith(':') || segment === given[index])
+}
+
+const segments = (path: string) => path.replace(/(?<=.)\/$/, '').split('/')

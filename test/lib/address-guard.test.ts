@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { addressRefusal, newJudge, parseAllowList } from '../../src/lib/net.ts'
+import { addressRefusal, newJudge, parseAllowList } from '../../src/lib/address-guard.ts'
 
 const allowing = (...nets: string[]) => {
   const parsed = parseAllowList(nets)

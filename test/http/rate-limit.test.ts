@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createQuota } from '../../src/http/quota.ts'
+import { createQuota } from '../../src/http/rate-limit.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { SECOND } from '../../src/lib/time.ts'
 

@@ -6,7 +6,7 @@ import type { Emitter } from '../deliveries/emitter.ts'
 import { deliveryOf } from '../deliveries/service.ts'
 import { Fault } from '../lib/fault.ts'
 import type { DeliveryRow, StoredEvent } from '../store/records.ts'
-import { openSink, type Sink } from './sink.ts'
+import { openSink, type Sink } from './stream-sink.ts'
 
 /**
  * `GET /stream`: the account's calls, events and deliveries as they move, as server-sent events. What was missed is not sent later:

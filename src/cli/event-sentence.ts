@@ -1,6 +1,6 @@
 import { Value } from '@sinclair/typebox/value'
 import { BODIES, type EventBody, type EventName, type Party, type Stage } from '../calls/event.ts'
-import { harmless } from '../lib/paint.ts'
+import { harmless } from '../lib/terminal-text.ts'
 
 const isEventName = (name: unknown): name is EventName => typeof name === 'string' && Object.hasOwn(BODIES, name)
 

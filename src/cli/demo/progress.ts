@@ -1,8 +1,8 @@
-import type { Paint } from '../../lib/paint.ts'
+import type { Paint } from '../../lib/terminal-text.ts'
 import type { Received } from '../receiver.ts'
 import { requestLine } from '../request-line.ts'
-import type { Entry } from './ledger.ts'
-import { nextSteps, ownName } from './next.ts'
+import type { Entry } from './checklist.ts'
+import { nextSteps, ownName } from './next-steps.ts'
 import type { Played } from './recordings.ts'
 
 export type Place = {

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { harmless, newPaint, printable, printableJson } from '../../src/lib/paint.ts'
+import { harmless, newPaint, printable, printableJson } from '../../src/lib/terminal-text.ts'
 
 /** What a caller may have put into a name: a title, a hidden text, a line that is written over, a turn of direction. */
 const NASTY = 'Eve\x1b]0;owned\x07\x1b[8mhidden\x1b[2K\r\u009b31m\x7f\u202egnp.exe'

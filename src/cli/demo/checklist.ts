@@ -1,6 +1,6 @@
 import type { EventBody } from '../../calls/event.ts'
+import { readEvent } from '../event-sentence.ts'
 import { faultOf, type Received } from '../receiver.ts'
-import { readEvent } from '../sentence.ts'
 import type { Played } from './recordings.ts'
 
 /** A request, read; and what is wrong with it, if anything: its signature, its body, its place in the order of its call. */
