@@ -13,8 +13,9 @@ import {
 import type { Store } from '../store/store.ts'
 import type { CallEvent, CallRecord } from './event.ts'
 import type { Signal } from './signal.ts'
-import { isAnyMissing } from './tracker/missing.ts'
-import { type LiveCall, liveCalls, newTracker, restore, type StoredCall, takeChanges, track } from './tracker.ts'
+import { isAnyMissing } from './tracker/resync/missing-channels.ts'
+import { restore, type StoredCall } from './tracker/resync/takeover.ts'
+import { type LiveCall, liveCalls, newTracker, takeChanges, track } from './tracker/tracker.ts'
 
 /** The tracker of one PBX, and what it tells on its way to the store. */
 export type Ingest = {

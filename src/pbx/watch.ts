@@ -1,5 +1,5 @@
 import { type Ingest, startIngest } from '../calls/ingest.ts'
-import type { LiveCall } from '../calls/tracker.ts'
+import type { LiveCall } from '../calls/tracker/tracker.ts'
 import type { Clock } from '../deliveries/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'

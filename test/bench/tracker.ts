@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Signal } from '../../src/calls/signal.ts'
-import { newTracker, takeChanges, track } from '../../src/calls/tracker.ts'
+import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
 import { createAmiSignals, isNoise } from '../../src/pbx/ami/translator/translator.ts'

@@ -1,8 +1,9 @@
 import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { ChannelSignal, ConnectionSignal, ListedChannel, Signal } from '../../src/calls/signal.ts'
-import { isAnyMissing } from '../../src/calls/tracker/missing.ts'
-import { restore, type StoredCall, takeChanges } from '../../src/calls/tracker.ts'
+import { isAnyMissing } from '../../src/calls/tracker/resync/missing-channels.ts'
+import { restore, type StoredCall } from '../../src/calls/tracker/resync/takeover.ts'
+import { takeChanges } from '../../src/calls/tracker/tracker.ts'
 import { createLedger, leftover } from '../help/ledger.ts'
 import { player } from '../help/play.ts'
 

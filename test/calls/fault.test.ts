@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { Signal } from '../../src/calls/signal.ts'
-import { newTracker, track } from '../../src/calls/tracker.ts'
+import { newTracker, track } from '../../src/calls/tracker/tracker.ts'
 
 // A fault in one signal costs that signal, or what is told of one call at that moment, and nothing else.
 

@@ -1,7 +1,7 @@
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { Signal } from '../../src/calls/signal.ts'
 import type { TrackerState } from '../../src/calls/tracker/state.ts'
-import { newTracker, track } from '../../src/calls/tracker.ts'
+import { newTracker, track } from '../../src/calls/tracker/tracker.ts'
 
 /** Ids that count, so that a failing test reads the same each time. */
 export function countingIds(): (atUs: number) => string {

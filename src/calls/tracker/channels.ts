@@ -1,4 +1,7 @@
 import type { At, ChannelSignal, End, Endpoint } from '../signal.ts'
+import { beginDial } from './dials/dials.ts'
+import { beginDirection, destination, isFeatureCode } from './direction.ts'
+import { newChannel } from './initial-state.ts'
 import {
   callByLinkedId,
   callOf,
@@ -11,13 +14,10 @@ import {
   openCall,
   place,
   touch,
-} from './calls.ts'
-import { beginDial } from './dials.ts'
-import { beginDirection, destination, isFeatureCode } from './direction.ts'
-import { newChannel } from './new-state.ts'
-import { isParkedAt, unpark } from './parking.ts'
+} from './registry.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
+import { isParkedAt, unpark } from './transfers/parking.ts'
 
 /** How channels come and go, and with them calls. */
 

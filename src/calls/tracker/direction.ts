@@ -1,5 +1,5 @@
 import type { Direction } from '../../lib/call-enums.ts'
-import { callOf, channelOf } from './calls.ts'
+import { callOf, channelOf } from './registry.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from './state.ts'
 

@@ -1,4 +1,4 @@
-import { callOf, touch } from './calls.ts'
+import { callOf, touch } from './registry.ts'
 import type { Channel, TrackerState } from './state.ts'
 
 /** Recordings of a call. A recording is on the channel that runs it and ends with it. */

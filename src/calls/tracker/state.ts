@@ -2,7 +2,7 @@ import type { CallResult, Direction, HangupBy, HangupCause, StageKind, StageResu
 import type { NewId } from '../../lib/id.ts'
 import type { CallEvent, CallRecord, Party } from '../event.ts'
 import type { End, Endpoint } from '../signal.ts'
-import type { Wakes } from './wakes.ts'
+import type { Wakes } from './timers.ts'
 
 /**
  * What the tracker knows. All of it is plain data that survives JSON: a live call is stored with its channels and read back after

@@ -1,11 +1,11 @@
-import type { StageResult } from '../../lib/call-enums.ts'
-import type { CallEvent } from '../event.ts'
-import { channelOf, stageOf } from './calls.ts'
-import { isFeatureCode } from './direction.ts'
-import { answeredMeanwhile } from './results.ts'
-import type { Call, Channel, Stage, TrackerState } from './state.ts'
-import { isUp } from './state.ts'
-import { handledBy } from './view.ts'
+import type { StageResult } from '../../../lib/call-enums.ts'
+import type { CallEvent } from '../../event.ts'
+import { answeredMeanwhile } from '../dials/stage-results.ts'
+import { isFeatureCode } from '../direction.ts'
+import { channelOf, stageOf } from '../registry.ts'
+import type { Call, Channel, Stage, TrackerState } from '../state.ts'
+import { isUp } from '../state.ts'
+import { handledBy } from './payload.ts'
 
 /**
  * Why a call got its direction, a stage its result and a call its owner, in a sentence for people. Nothing is kept for it: it is read from

@@ -1,7 +1,7 @@
-import type { StageResult } from '../../lib/call-enums.ts'
-import { channelOf } from './calls.ts'
-import type { Call, Channel, Stage, TrackerState } from './state.ts'
-import { isUp, isVirtual } from './state.ts'
+import type { StageResult } from '../../../lib/call-enums.ts'
+import { channelOf } from '../registry.ts'
+import type { Call, Channel, Stage, TrackerState } from '../state.ts'
+import { isUp, isVirtual } from '../state.ts'
 
 /** Why a stage that nobody answered ended: what its own channels say, and what others explain a moment later. */
 

@@ -1,10 +1,10 @@
-import { rfc3339 } from '../../lib/time.ts'
-import type { CallRecord } from '../event.ts'
-import { channelOf, channelsOf, claimLinkedId, dropCall, endConsultation, place, stageOf, touch } from './calls.ts'
-import { closeGroup } from './stages.ts'
-import type { Call, Stage, TrackerState } from './state.ts'
-import { isUp, isVirtual, partyOf } from './state.ts'
-import { callView, keptRecordings, stagesView } from './view.ts'
+import { rfc3339 } from '../../../lib/time.ts'
+import type { CallRecord } from '../../event.ts'
+import { closeGroup } from '../dials/stages.ts'
+import { callView, keptRecordings, stagesView } from '../emit/payload.ts'
+import { channelOf, channelsOf, claimLinkedId, dropCall, endConsultation, place, stageOf, touch } from '../registry.ts'
+import type { Call, Stage, TrackerState } from '../state.ts'
+import { isUp, isVirtual, partyOf } from '../state.ts'
 
 /** Calls that become one. The older call survives, with its id; what was open in the other goes on in it. */
 

@@ -1,4 +1,4 @@
-import { newCall } from './new-state.ts'
+import { newCall } from './initial-state.ts'
 import type { Call, Channel, Stage, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 

@@ -1,13 +1,12 @@
-import type { NewId } from '../lib/id.ts'
-import type { CallEvent, CallRecord, Call as CallView, Stage as StageView } from './event.ts'
-import type { Signal } from './signal.ts'
-import { apply } from './tracker/apply.ts'
-import { consult, enterBridge, meet } from './tracker/calls.ts'
-import { newCall, newChannel } from './tracker/new-state.ts'
-import type { Call, Channel, TrackerState } from './tracker/state.ts'
-import { tellDue } from './tracker/tell.ts'
-import { callView, stagesView } from './tracker/view.ts'
-import { newWakes } from './tracker/wakes.ts'
+import type { NewId } from '../../lib/id.ts'
+import type { CallEvent, CallRecord, Call as CallView, Stage as StageView } from '../event.ts'
+import type { Signal } from '../signal.ts'
+import { apply } from './apply-signal.ts'
+import { tellDue } from './emit/emit.ts'
+import { callView, stagesView } from './emit/payload.ts'
+import type { StoredCall } from './resync/takeover.ts'
+import type { TrackerState } from './state.ts'
+import { newWakes } from './timers.ts'
 
 /**
  * Turns signals into call events. Pure but for its own state: no clock, no random, no I/O.
@@ -27,9 +26,6 @@ export type Tracked = {
   /** What failed: a fault costs its signal, or what is told of one call at that moment, and nothing else. */
   readonly faults: readonly unknown[]
 }
-
-/** A live call as it is stored: it survives JSON. */
-export type StoredCall = { readonly call: Call; readonly channels: readonly Channel[] }
 
 export type Changes = {
   readonly changed: readonly StoredCall[]
@@ -99,27 +95,6 @@ export function takeChanges(state: TrackerState): Changes {
   state.changed.clear()
   state.removed.clear()
   return { changed, removed, merged: state.merged.splice(0) }
-}
-
-/** Puts stored calls back, before the first signal. The first list then closes those that are over. */
-export function restore(state: TrackerState, stored: readonly StoredCall[]): void {
-  for (const { call: known, channels } of stored) {
-    const { account } = state
-    // What an earlier version did not store yet is as in a new call.
-    const call = { ...newCall({ ...known, account }), ...known }
-    state.calls.set(call.id, call)
-    for (const linkedId of call.linkedIds) state.byLinkedId.set(linkedId, call.id)
-    if (call.consultedBy !== null) consult(state, call, call.consultedBy)
-    for (const one of channels) {
-      const channel = { ...newChannel(one.id, one.endpoint), ...one, bridge: null }
-      state.channels.set(channel.id, channel)
-      if (one.bridge !== null) enterBridge(state, channel, one.bridge)
-      if (channel.held && channel.goneUs === null) state.held.add(channel.id)
-      if (channel.slot !== null && channel.goneUs === null) state.parked.add(channel.id)
-      if (channel.meets !== null) meet(state, channel, channel.meets)
-    }
-    state.dirty.add(call.id)
-  }
 }
 
 /** A call that is up, as receivers would see it now. */

@@ -1,7 +1,7 @@
-import type { Party } from '../event.ts'
-import { channelOf, consult, consultationsOf, openCall, place } from './calls.ts'
-import type { Call, Channel, TrackerState } from './state.ts'
-import { ANONYMOUS, partyOf, partyOfNumber } from './state.ts'
+import type { Party } from '../../event.ts'
+import { channelOf, consult, consultationsOf, openCall, place } from '../registry.ts'
+import type { Call, Channel, TrackerState } from '../state.ts'
+import { ANONYMOUS, partyOf, partyOfNumber } from '../state.ts'
 
 /** Whom a consultation is with: through which half, what was dialled, and the party that is rung, where there is one. */
 type Asked = {

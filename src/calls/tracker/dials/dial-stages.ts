@@ -1,7 +1,7 @@
-import { channelOf, stageOf, touch } from './calls.ts'
-import { destination, settleDirection } from './direction.ts'
-import type { Call, Channel, Stage, TrackerState } from './state.ts'
-import { isUp, isVirtual } from './state.ts'
+import { destination, settleDirection } from '../direction.ts'
+import { channelOf, stageOf, touch } from '../registry.ts'
+import type { Call, Channel, Stage, TrackerState } from '../state.ts'
+import { isUp, isVirtual } from '../state.ts'
 
 /** The stage that shows a dial: a new one or that of another device of the same party, and the group or queue that it belongs to. */
 

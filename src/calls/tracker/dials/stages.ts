@@ -1,11 +1,12 @@
-import type { StageResult } from '../../lib/call-enums.ts'
-import { channelOf, channelsOf, consultationsOf, heardBy, stageOf } from './calls.ts'
+import type { StageResult } from '../../../lib/call-enums.ts'
+import { placeQueue } from '../queues.ts'
+import { channelOf, channelsOf, heardBy, stageOf } from '../registry.ts'
+import type { Call, Channel, QueueState, Stage, TrackerState } from '../state.ts'
+import { isUp, isVirtual, partyOf } from '../state.ts'
+import { settleParking } from '../transfers/parking.ts'
+import { awaitsTransfer } from '../transfers/transfer-hold.ts'
 import { placeDial } from './dials.ts'
-import { settleParking } from './parking.ts'
-import { placeQueue } from './queues.ts'
-import { EXPLANATION_US, explain, explanationUs, HANGUP_US, unexplained } from './results.ts'
-import type { Call, Channel, QueueState, Stage, TrackerState } from './state.ts'
-import { isUp, isVirtual, partyOf } from './state.ts'
+import { explain, explanationUs, HANGUP_US, unexplained } from './stage-results.ts'
 
 /**
  * Brings the stages of a call up to date with its channels.
@@ -142,18 +143,6 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
 
 /** When a party was out of the call: it transferred it away, or hung up. */
 const leftUs = (leg: Channel): number | null => leg.dial?.leftUs ?? leg.goneUs
-
-/** The end of a party that may have transferred the call waits for the transfer while the other party is still there. */
-function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, leg: Channel): boolean {
-  stage.holdUs ??= state.nowUs
-  const others = channelsOf(state, call).filter((one) => isUp(one) && !isVirtual(one) && one.id !== leg.id)
-  if (others.length === 0) return false
-  // One that was before it answered is none of its.
-  const told = call.transferred.some((one) => one.atUs >= (stage.answeredUs ?? 0))
-  const asking = consultationsOf(state, leg.id).some((other) => !other.ended && other.endDueUs === null)
-  if (asking) return true
-  return !told && state.nowUs - stage.holdUs < EXPLANATION_US
-}
 
 function close(stage: Stage, atUs: number | null, result: StageResult): void {
   stage.ended = true

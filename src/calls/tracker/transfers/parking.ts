@@ -1,8 +1,8 @@
-import type { At, ChannelSignal } from '../signal.ts'
-import { callOf, channelOf, touch } from './calls.ts'
-import { partyOn } from './parties.ts'
-import type { Call, Channel, TrackerState } from './state.ts'
-import { isUp, partyOf, partyOfNumber } from './state.ts'
+import type { At, ChannelSignal } from '../../signal.ts'
+import { partyOn } from '../conversations.ts'
+import { callOf, channelOf, touch } from '../registry.ts'
+import type { Call, Channel, TrackerState } from '../state.ts'
+import { isUp, partyOf, partyOfNumber } from '../state.ts'
 
 /** Parking is a blind transfer, which PBXs tell of or not: one-touch parking they do not. */
 

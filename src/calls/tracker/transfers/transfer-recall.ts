@@ -1,8 +1,8 @@
-import { callOf, channelOf, heardBy, place } from './calls.ts'
-import { assignStage } from './dial-stages.ts'
+import { assignStage } from '../dials/dial-stages.ts'
+import { callOf, channelOf, heardBy, place } from '../registry.ts'
+import type { Call, Channel, TrackerState } from '../state.ts'
+import { isUp } from '../state.ts'
 import { isOver, merge } from './merges.ts'
-import type { Call, Channel, TrackerState } from './state.ts'
-import { isUp } from './state.ts'
 
 /**
  * A transfer to somebody who does not answer: the PBX rings the transferer back (or the target again) for the party that waits. It makes such

@@ -1,13 +1,13 @@
-import type { CallResult } from '../../lib/call-enums.ts'
-import { rfc3339 } from '../../lib/time.ts'
-import type { CallRecord, EventBody, EventName } from '../event.ts'
-import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './bounds.ts'
-import { channelsOf, forget } from './calls.ts'
-import { EXPLANATION_US } from './results.ts'
-import { closeStages, updateStages } from './stages.ts'
-import type { Call, Stage, Told, TrackerState } from './state.ts'
-import { isUp, isVirtual } from './state.ts'
-import { callView, keptRecordings, stagesView, stageView, transferView } from './view.ts'
+import type { CallResult } from '../../../lib/call-enums.ts'
+import { rfc3339 } from '../../../lib/time.ts'
+import type { CallRecord, EventBody, EventName } from '../../event.ts'
+import { EXPLANATION_US } from '../dials/stage-results.ts'
+import { closeStages, updateStages } from '../dials/stages.ts'
+import { channelsOf, forget } from '../registry.ts'
+import type { Call, Stage, Told, TrackerState } from '../state.ts'
+import { isUp, isVirtual } from '../state.ts'
+import { callView, keptRecordings, stagesView, stageView, transferView } from './payload.ts'
+import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './size-limits.ts'
 
 /**
  * Tells what is due of a call, in the one order that holds: its start; the stages that ring; those that were answered; transfers; the

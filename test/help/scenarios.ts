@@ -14,8 +14,8 @@ import {
   ring,
   type Talk,
   transferBlind,
-} from './story-moves.ts'
-import { type Leg, type Path, type StoryPbx, storyPbx } from './story-pbx.ts'
+} from './scenario-moves.ts'
+import { type Leg, type Path, type StoryPbx, storyPbx } from './scenario-pbx.ts'
 
 /**
  * Stories that a PBX might tell, made up at random, each with the truth: the lines of each of its calls (as in a `.expected` file), whose

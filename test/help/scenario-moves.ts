@@ -1,4 +1,4 @@
-import { ENDS, type Leg, type Pair, type Path, type StoryPbx } from './story-pbx.ts'
+import { ENDS, type Leg, type Pair, type Path, type StoryPbx } from './scenario-pbx.ts'
 
 /** What dialplans and people do with channels, in the words of an Asterisk. */
 

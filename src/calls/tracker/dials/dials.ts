@@ -1,14 +1,14 @@
-import type { StageResult } from '../../lib/call-enums.ts'
-import type { At, ChannelSignal, Endpoint } from '../signal.ts'
-import { callByLinkedId, callOf, channelOf, heardBy, place, touch } from './calls.ts'
+import type { StageResult } from '../../../lib/call-enums.ts'
+import type { At, ChannelSignal, Endpoint } from '../../signal.ts'
+import { beginClickToCall, callIntoRoom, destination, settleDirection } from '../direction.ts'
+import { newDial } from '../initial-state.ts'
+import { callByLinkedId, callOf, channelOf, heardBy, place, touch } from '../registry.ts'
+import type { Channel, TrackerState } from '../state.ts'
+import { isVirtual, partyOf } from '../state.ts'
+import { recall } from '../transfers/transfer-recall.ts'
 import { consultation } from './consultations.ts'
+import { originOf, partyFor } from './dial-origin.ts'
 import { addStage, assignStage, openQueue } from './dial-stages.ts'
-import { beginClickToCall, callIntoRoom, destination, settleDirection } from './direction.ts'
-import { newDial } from './new-state.ts'
-import { originOf, partyFor } from './origin.ts'
-import { recall } from './recall.ts'
-import type { Channel, TrackerState } from './state.ts'
-import { isVirtual, partyOf } from './state.ts'
 
 /**
  * Dials: who is rung, for whom, and how it ends. A dial is one attempt at one channel; a stage is what people see of it: one for each

@@ -1,7 +1,7 @@
-import type { At, ListedChannel } from '../signal.ts'
-import { channelsOf, dropChannel, talkersWith, touch } from './calls.ts'
-import type { Call, Channel, TrackerState } from './state.ts'
-import { isUp } from './state.ts'
+import type { At, ListedChannel } from '../../signal.ts'
+import { channelsOf, dropChannel, talkersWith, touch } from '../registry.ts'
+import type { Call, Channel, TrackerState } from '../state.ts'
+import { isUp } from '../state.ts'
 
 /**
  * What is known and not listed ended unseen. A list may be older than the last events, so a channel counts as gone only when two lists lack

@@ -1,9 +1,9 @@
-import type { At } from '../signal.ts'
-import { callByLinkedId, callOf, channelOf, claimLinkedId, meet, stageOf, touch } from './calls.ts'
+import type { At } from '../../signal.ts'
+import { partyFor } from '../dials/dial-origin.ts'
+import { callByLinkedId, callOf, channelOf, claimLinkedId, meet, stageOf, touch } from '../registry.ts'
+import type { Call, Channel, TrackerState } from '../state.ts'
+import { isUp, isVirtual } from '../state.ts'
 import { isOver, merge } from './merges.ts'
-import { partyFor } from './origin.ts'
-import type { Call, Channel, TrackerState } from './state.ts'
-import { isUp, isVirtual } from './state.ts'
 import { join } from './transfers.ts'
 
 /** Calls that turn out to belong together, and rooms in which many meet. */

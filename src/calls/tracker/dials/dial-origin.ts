@@ -1,8 +1,8 @@
-import { callOf, channelOf, heardBy } from './calls.ts'
-import { newDial } from './new-state.ts'
-import { partyOn } from './parties.ts'
-import type { Channel, Dial, TrackerState } from './state.ts'
-import { isUp, isVirtual } from './state.ts'
+import { partyOn } from '../conversations.ts'
+import { newDial } from '../initial-state.ts'
+import { callOf, channelOf, heardBy } from '../registry.ts'
+import type { Channel, Dial, TrackerState } from '../state.ts'
+import { isUp, isVirtual } from '../state.ts'
 
 /** For whom a dial is made, through whatever virtual halves stand between. */
 

@@ -1,9 +1,9 @@
-import type { CallResult, HangupCause, StageResult } from '../../lib/call-enums.ts'
-import { rfc3339, wholeSeconds } from '../../lib/time.ts'
-import type { Call as CallView, Hangup, Party, Recording, Stage as StageView, Transfer } from '../event.ts'
-import { channelOf, liveParties, stageOf, talkersWith } from './calls.ts'
-import type { Call, Channel, RecordingState, Stage, TrackerState, TransferState } from './state.ts'
-import { isUp, isVirtual, partyOf, sameParty } from './state.ts'
+import type { CallResult, HangupCause, StageResult } from '../../../lib/call-enums.ts'
+import { rfc3339, wholeSeconds } from '../../../lib/time.ts'
+import type { Call as CallView, Hangup, Party, Recording, Stage as StageView, Transfer } from '../../event.ts'
+import { channelOf, liveParties, stageOf, talkersWith } from '../registry.ts'
+import type { Call, Channel, RecordingState, Stage, TrackerState, TransferState } from '../state.ts'
+import { isUp, isVirtual, partyOf, sameParty } from '../state.ts'
 
 /** The tracker's state as receivers see it (event.ts). */
 

@@ -1,15 +1,16 @@
 import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { Signal } from '../../src/calls/signal.ts'
-import { newTracker, restore, type StoredCall, takeChanges, track } from '../../src/calls/tracker.ts'
+import { restore, type StoredCall } from '../../src/calls/tracker/resync/takeover.ts'
+import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
 import { lineOf } from '../help/expected.ts'
 import { contradiction, createLedger, leftover } from '../help/ledger.ts'
 import { createRandom, type Random } from '../help/random.ts'
-import { story } from '../help/stories.ts'
-import { createUp } from '../help/story-pbx.ts'
+import { createUp } from '../help/scenario-pbx.ts'
+import { story } from '../help/scenarios.ts'
 
 // What is emitted of made-up stories is what happened in them, call by call and line by line; and it keeps the promises.
-// PROPERTY_STREAMS=100000 PROPERTY_SEED=7 bun test test/calls/stories.test.ts
+// PROPERTY_STREAMS=100000 PROPERTY_SEED=7 bun test test/calls/scenarios.test.ts
 
 const STREAMS = Number(process.env.PROPERTY_STREAMS ?? 2_000)
 const SEED = Number(process.env.PROPERTY_SEED ?? 20_261_121)

@@ -1,4 +1,4 @@
-import { callOf, channelOf, channelsOf, heardBy, stageOf } from './calls.ts'
+import { callOf, channelOf, channelsOf, heardBy, stageOf } from './registry.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 

@@ -1,0 +1,81 @@
+import type { At, ListedChannel } from '../../signal.ts'
+import { noteAnswer } from '../dials/stages.ts'
+import { callByLinkedId, callOf, channelOf, heardBy, touch } from '../registry.ts'
+import type { Channel, TrackerState } from '../state.ts'
+import { isUp, isVirtual } from '../state.ts'
+import { expectLink } from '../transfers/linked-calls.ts'
+import { isOver } from '../transfers/merges.ts'
+import { addListed, addUnseenStage, callerRow, enterListed } from './unseen-calls.ts'
+
+/** After a (re)connect: what is up and unknown began unseen; an answer, a ringing or a joining of what is known may have been missed. */
+export function resync(state: TrackerState, at: At, listed: readonly ListedChannel[]): void {
+  for (const row of listed) {
+    const channel = channelOf(state, row.id)
+    if (channel === undefined) continue
+    channel.missingUs = null
+    if (row.bridge !== null && row.bridge !== channel.bridge && isUp(channel))
+      enterListed(state, at, channel, row.bridge)
+    if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)
+    else catchUp(state, channel, row)
+  }
+  for (const row of listed) joinUnseen(state, row)
+  const unknown = listed.filter((row) => !state.channels.has(row.id) && !state.tombstones.has(row.id))
+  // Who was dialled is found through who dialled, and that through the virtual channels between them.
+  const rank = (row: ListedChannel): number => (row.callee ? (row.endpoint.kind === 'virtual' ? 1 : 2) : 0)
+  for (const row of unknown.toSorted((a, b) => rank(a) - rank(b))) addListed(state, at, row, listed)
+}
+
+/** A party that now talks with one of another call, and that the PBX counts to that: it was transferred, or bridged, unseen. */
+function joinUnseen(state: TrackerState, row: ListedChannel): void {
+  const channel = channelOf(state, row.id)
+  const own = callOf(state, channel)
+  const other = callByLinkedId(state, row.linkedId)
+  if (channel === undefined || own === undefined || other === undefined || own === other) return
+  if (!isUp(channel) || isVirtual(channel) || isOver(own) || isOver(other)) return
+  // Whose call is held back since it may be a pick-up did pick up, wherever it is now.
+  if (!own.told && own.root === channel.id && own.stages.length === 0) {
+    expectLink(state, channel, other, true)
+    return
+  }
+  // Whoever asks in a consultation is of the other call too, and talks with this one.
+  const isJoined = heardBy(state, channel).some((one) => callOf(state, one) === other && one.id !== own.consultedBy)
+  if (isJoined) expectLink(state, channel, other, true)
+}
+
+/** The channel was seen, and that it was dialled was not. */
+function isUnseenCallee(state: TrackerState, channel: Channel, row: ListedChannel): boolean {
+  const call = callOf(state, channel)
+  if (!row.callee || channel.dial !== null || isVirtual(channel) || !isUp(channel)) return false
+  // Else its dial may be about to be told.
+  if (!row.ringing && !(row.up && row.bridge !== null)) return false
+  return call !== undefined && !call.ended && call.root !== channel.id
+}
+
+function missedDial(state: TrackerState, channel: Channel, row: ListedChannel, listed: readonly ListedChannel[]): void {
+  const call = callOf(state, channel)
+  if (call === undefined) return
+  call.partial = true
+  addUnseenStage(state, call, channel, row, row.source ?? callerRow(row, listed))
+}
+
+/** An answer or a ringing that was not seen. */
+function catchUp(state: TrackerState, channel: Channel, row: ListedChannel): void {
+  if (row.up && isUp(channel)) channel.upUs ??= state.atUs
+  const dial = channel.dial
+  const call = callOf(state, channel)
+  if (dial === null || call === undefined || !isUp(channel) || dial.answeredUs !== null || isVirtual(channel)) return
+  const stage = call.stages.find((one) => one.legs.includes(channel.id))
+  if (stage === undefined || stage.ended || stage.answered) return
+  if (row.up && row.bridge !== null) {
+    stage.rang = true
+    stage.answered = true
+    dial.answeredUs = state.atUs
+    noteAnswer(call, stage, channel, state.atUs)
+    call.partial = true
+    touch(state, call)
+  } else if (row.ringing && !stage.rang) {
+    stage.rang = true
+    dial.rangUs ??= state.atUs
+    touch(state, call)
+  }
+}

@@ -1,0 +1,145 @@
+import type { At, ListedChannel } from '../../signal.ts'
+import { partyFor } from '../dials/dial-origin.ts'
+import { addStage } from '../dials/dial-stages.ts'
+import { noteAnswer } from '../dials/stages.ts'
+import { beginDirection, decide, settleDirection } from '../direction.ts'
+import { newChannel, newDial } from '../initial-state.ts'
+import {
+  callByLinkedId,
+  callOf,
+  channelOf,
+  claimLinkedId,
+  enterBridge,
+  heardBy,
+  openCall,
+  place,
+  touch,
+} from '../registry.ts'
+import type { Call, Channel, TrackerState } from '../state.ts'
+import { isVirtual } from '../state.ts'
+import { enterRoom } from '../transfers/linked-calls.ts'
+
+/** Channels and calls that began while nobody listened: what a snapshot says of them. */
+
+export function addListed(state: TrackerState, at: At, row: ListedChannel, listed: readonly ListedChannel[]): void {
+  // A list that holds it twice.
+  if (state.channels.has(row.id)) return
+  const channel = newChannel(row.id, row.endpoint)
+  channel.linkedId = row.linkedId
+  channel.dialled = row.dialled
+  state.channels.set(channel.id, channel)
+  channel.spoke = row.bridge !== null
+  const sourceId = row.source ?? (row.callee ? callerRow(row, listed) : null)
+  const call =
+    callByLinkedId(state, row.linkedId) ?? callOf(state, channelOf(state, sourceId)) ?? openUnseen(state, at, row)
+  place(state, channel, call)
+  call.partial = true
+  if (row.bridge !== null) enterListed(state, at, channel, row.bridge)
+  if (isVirtual(channel)) {
+    pairUnseen(state, channel, row, sourceId)
+    return
+  }
+  if (row.callee) {
+    addUnseenStage(state, call, channel, row, partyOfSource(state, sourceId))
+    return
+  }
+  if (call.root !== null) {
+    // It took over a call that there was: picked it up, or retrieved it, wherever it is now.
+    const party = heardBy(state, channel).find((one) => callOf(state, one) === call)
+    if (row.up) addUnseenStage(state, call, channel, row, party?.id ?? call.root)
+    return
+  }
+  call.root = channel.id
+  call.startedUs = startOf(row, at)
+  beginDirection(call, channel)
+  if (row.up && !row.callee) call.pbxAnswered = true
+}
+
+function pairUnseen(state: TrackerState, channel: Channel, row: ListedChannel, sourceId: string | null): void {
+  const { pair } = row
+  if (pair !== undefined) {
+    channel.pair = pair.id
+    channel.half = pair.half
+    const other = channelOf(state, pair.id)
+    if (other !== undefined && isVirtual(other))
+      Object.assign(other, { pair: channel.id, half: pair.half === 1 ? 2 : 1 })
+  }
+  if (!row.callee) return
+  channel.dial = newDial(sourceId, null, state.nowUs)
+  if (row.up) channel.dial.answeredUs = state.atUs
+}
+
+/** For whom a channel dials: the party behind it, where it is virtual. */
+function partyOfSource(state: TrackerState, sourceId: string | null): string | null {
+  const source = channelOf(state, sourceId)
+  if (source === undefined || !isVirtual(source)) return sourceId
+  return partyFor(state, source)?.id ?? sourceId
+}
+
+export function callerRow(row: ListedChannel, listed: readonly ListedChannel[]): string | null {
+  const caller = listed.find(
+    (one) => !one.callee && one.linkedId !== null && one.linkedId === row.linkedId && one.endpoint.kind !== 'virtual',
+  )
+  return caller?.id ?? null
+}
+
+/** What is listed began before it was listed, whatever the PBX's clock says. */
+const startOf = ({ startedUs }: ListedChannel, at: At): number | null =>
+  startedUs === null ? null : Math.min(startedUs, at.atUs)
+
+function openUnseen(state: TrackerState, at: At, row: ListedChannel): Call {
+  const startedUs = startOf(row, at)
+  const call = openCall(state, row.linkedId ?? row.id, startedUs, startedUs ?? at.atUs)
+  claimLinkedId(state, call, row.linkedId ?? row.id)
+  return call
+}
+
+export function addUnseenStage(
+  state: TrackerState,
+  call: Call,
+  channel: Channel,
+  row: ListedChannel,
+  sourceId: string | null,
+): void {
+  const stage = addStage(state, call, {
+    kind: channel.endpoint.kind === 'external' ? 'external' : 'user',
+    target: channel.endpoint.number,
+    source: sourceId,
+    name: channel.endpoint.name,
+    startedUs: null,
+  })
+  stage.startedUs = null
+  stage.legs.push(channel.id)
+  stage.rang = true
+  channel.dial = newDial(sourceId, null, state.nowUs)
+  channel.dial.stageId = stage.id
+  const party = channelOf(state, sourceId) ?? null
+  if (call.root === null && party === null) beginUnseen(call, channel)
+  settleDirection(state, call, channel, party)
+  if (row.up && (row.bridge !== null || !row.callee)) {
+    channel.dial.answeredUs = state.atUs
+    stage.answered = true
+    noteAnswer(call, stage, channel, state.atUs)
+  }
+  touch(state, call)
+}
+
+/** Only the party that was called is still there: all that can be said is whom it is. */
+function beginUnseen(call: Call, channel: Channel): void {
+  call.root = channel.id
+  decide(call, channel.endpoint.kind === 'external' ? 'outbound' : 'internal')
+  call.to = {
+    number: channel.endpoint.number,
+    name: channel.endpoint.name,
+    extension: channel.endpoint.kind === 'extension' ? channel.endpoint.number : null,
+  }
+  call.settled = true
+}
+
+/** A list does not say what a bridge is; that it is a conference is known from who entered it before. */
+export function enterListed(state: TrackerState, at: At, channel: Channel, bridge: string): void {
+  enterBridge(state, channel, bridge)
+  channel.room = state.rooms.has(bridge)
+  channel.waiting = false
+  if (channel.room) enterRoom(state, at, channel, bridge)
+}
