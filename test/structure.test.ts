@@ -12,6 +12,7 @@ const ROOMS = [
   ['main'],
   ['cli'],
   ['app', 'writer'],
+  ['ops'],
   ['web', 'metrics', 'openapi', 'alerts'],
   ['pbx'],
   ['calls'],

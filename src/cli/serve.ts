@@ -3,16 +3,16 @@ import type { Command } from 'commander'
 import { startApp } from '../app.ts'
 import { readConfig } from '../config.ts'
 import { createLog, isJournal } from '../lib/log.ts'
+import { addUserLine } from '../ops/suggested-commands.ts'
 import type { GivenSettings } from '../settings.ts'
-import { addUserLine } from './options.ts'
+import { addSettingFlags } from './options.ts'
 import { print } from './print.ts'
-import { settings } from './setting-flags.ts'
 import { VERSION } from './version.ts'
 
 const STANDARD_ERROR = 2
 
 export function serveCommand(program: Command, stopped: () => Promise<void>): void {
-  settings(program.command('serve').description('run the service')).action(async (flags: GivenSettings) => {
+  addSettingFlags(program.command('serve').description('run the service')).action(async (flags: GivenSettings) => {
     const config = readConfig(flags, process.env)
     const { logLevel, logMaskNumbers: maskNumbers, dataPath } = config
     const log = createLog(logLevel, { maskNumbers, priorities: isJournal(STANDARD_ERROR) })

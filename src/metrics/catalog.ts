@@ -1,4 +1,4 @@
-/** A metric as Prometheus sees it. The name says its unit; `labels` are never made of what clients choose. */
+/** A Prometheus metric. Its name ends with its unit; label values never come from clients, so their number is bounded. */
 export type MetricDefinition = {
   readonly name: `hookswitch_${string}`
   readonly type: 'counter' | 'gauge' | 'histogram'
@@ -6,91 +6,99 @@ export type MetricDefinition = {
   readonly labels?: readonly string[]
 }
 
-/** All metrics, for those that measure, the dashboard and the documentation. */
+/** Every metric of the service. The measurements, the Grafana dashboard and the documentation are derived from this table. */
 export const METRICS = {
   attempts: {
     name: 'hookswitch_attempts_total',
     type: 'counter',
-    help: 'Attempts by outcome; probe: sent while the webhook was down',
+    help: 'Delivery attempts, by outcome; probe="true": sent to a webhook that was down, to find out whether it is up again',
     labels: ['outcome', 'probe'],
   },
-  ended: {
+  finished: {
     name: 'hookswitch_deliveries_total',
     type: 'counter',
-    help: 'Deliveries that ended, by state',
+    help: 'Finished deliveries, by final state (delivered, failed, cancelled)',
     labels: ['state'],
   },
   firstAttempt: {
     name: 'hookswitch_first_attempt_seconds',
     type: 'histogram',
-    help: 'From when an event was stored to its first attempt',
+    help: 'Time from storing an event to its first delivery attempt',
   },
   delivered: {
     name: 'hookswitch_delivered_seconds',
     type: 'histogram',
-    help: 'From when an event was stored, or sent again by hand, to the answer that took it',
+    help: 'Time from storing an event, or from its manual retry, to the response that accepted it',
   },
-  attemptDuration: { name: 'hookswitch_attempt_seconds', type: 'histogram', help: 'How long attempts took' },
+  attemptDuration: { name: 'hookswitch_attempt_seconds', type: 'histogram', help: 'Duration of delivery attempts' },
   pending: {
-    name: 'hookswitch_deliveries_waiting',
+    name: 'hookswitch_deliveries_pending',
     type: 'gauge',
-    help: 'Deliveries that wait, counted up to a million of each kind',
+    help: 'Pending deliveries: new ones and retries, each counted up to 1,000,000',
   },
   oldestPending: {
-    name: 'hookswitch_oldest_waiting_seconds',
+    name: 'hookswitch_oldest_pending_seconds',
     type: 'gauge',
-    help: 'How long the oldest delivery waits',
+    help: 'Age of the oldest pending delivery',
   },
-  inFlight: { name: 'hookswitch_attempts_in_flight', type: 'gauge', help: 'Requests under way' },
-  webhooksDown: { name: 'hookswitch_webhooks_down', type: 'gauge', help: 'Webhooks that are down' },
+  inFlight: { name: 'hookswitch_attempts_in_flight', type: 'gauge', help: 'Delivery attempts in flight' },
+  webhooksDown: {
+    name: 'hookswitch_webhooks_down',
+    type: 'gauge',
+    help: 'Webhooks that are down (circuit breaker open)',
+  },
   webhooksDownLong: {
     name: 'hookswitch_webhooks_down_long',
     type: 'gauge',
-    help: 'Webhooks that have been down for 5 minutes or more',
+    help: 'Webhooks that have been down for at least 5 minutes',
   },
-  unstored: { name: 'hookswitch_events_unstored', type: 'gauge', help: 'Events that wait for the store' },
-  commits: { name: 'hookswitch_commits_total', type: 'counter', help: 'Group commits' },
-  commitWrites: { name: 'hookswitch_commit_writes_total', type: 'counter', help: 'Writes in group commits' },
-  commitFailures: { name: 'hookswitch_commit_failures_total', type: 'counter', help: 'Writes that failed' },
+  unstored: { name: 'hookswitch_events_unstored', type: 'gauge', help: 'Events in memory that are not yet stored' },
+  commits: { name: 'hookswitch_commits_total', type: 'counter', help: 'Group commits to the store' },
+  commitWrites: { name: 'hookswitch_commit_writes_total', type: 'counter', help: 'Writes made in group commits' },
+  commitFailures: {
+    name: 'hookswitch_commit_failures_total',
+    type: 'counter',
+    help: 'Writes to the store that failed',
+  },
   commitDuration: {
     name: 'hookswitch_commit_seconds',
     type: 'gauge',
-    help: 'How long the last group commit took',
+    help: 'Duration of the last group commit',
   },
-  commitWaiting: {
-    name: 'hookswitch_commit_waiting',
+  commitQueued: {
+    name: 'hookswitch_commit_writes_queued',
     type: 'gauge',
-    help: 'Writes that wait for a group commit',
+    help: 'Writes queued for the next group commit',
   },
-  diskFree: { name: 'hookswitch_disk_free_bytes', type: 'gauge', help: 'Room on the disk of the store' },
+  diskFree: { name: 'hookswitch_disk_free_bytes', type: 'gauge', help: 'Free space on the disk of the store' },
   diskNearlyFull: {
     name: 'hookswitch_disk_nearly_full',
     type: 'gauge',
-    help: '1 when the disk of the store is nearly full',
+    help: '1 when the disk of the store is nearly full, else 0',
   },
-  memory: { name: 'hookswitch_memory_bytes', type: 'gauge', help: 'Resident memory' },
+  memory: { name: 'hookswitch_memory_bytes', type: 'gauge', help: 'Resident memory of the process' },
   pbxState: {
     name: 'hookswitch_pbx_state',
     type: 'gauge',
-    help: '1 for the state that a PBX is in',
+    help: '1 for the present state of the connection to a PBX, 0 for the others',
     labels: ['pbx', 'state'],
   },
   pbxEvents: {
     name: 'hookswitch_pbx_events_total',
     type: 'counter',
-    help: 'Events that a PBX has sent',
+    help: 'Events received from a PBX',
     labels: ['pbx'],
   },
-  pbxTaints: {
-    name: 'hookswitch_pbx_taints_total',
+  pbxUntrusted: {
+    name: 'hookswitch_pbx_untrusted_events_total',
     type: 'counter',
-    help: 'Events that are not believed, since a caller may have written into them',
+    help: 'PBX events that were ignored because a caller may have forged part of them',
     labels: ['pbx'],
   },
-  pbxFaults: {
-    name: 'hookswitch_pbx_faults_total',
+  pbxFailed: {
+    name: 'hookswitch_pbx_failed_events_total',
     type: 'counter',
-    help: 'Events that made us fail and were left out',
+    help: 'PBX events that were skipped because processing them failed',
     labels: ['pbx'],
   },
 } as const satisfies Record<string, MetricDefinition>

@@ -1,12 +1,12 @@
 import { METRICS } from './catalog.ts'
 
-// A dashboard for Grafana, as its import takes it. Its queries are made of the metrics' own names, so that none is forgotten in a renaming.
+// The Grafana dashboard, as Grafana imports it. Its queries use the names in the catalog, so that a renamed metric is renamed here too.
 
 type Target = { readonly expr: string; readonly legend: string }
 type PanelOptions = {
   readonly title: string
   readonly description?: string
-  /** As Grafana names it; counts have `short`. */
+  /** A unit as Grafana names it; counts are `short`. */
   readonly unit: string
   readonly targets: readonly Target[]
 }
@@ -43,45 +43,45 @@ const ROWS: readonly Row[] = [
         unit: 'short',
         targets: [{ expr: `max by (pbx) (${of(METRICS.pbxState, 'state="up"')})`, legend: '{{pbx}}' }],
       },
-      { title: 'Events a second', unit: 'short', targets: [rate(METRICS.pbxEvents, 'pbx')] },
+      { title: 'Events per second', unit: 'short', targets: [rate(METRICS.pbxEvents, 'pbx')] },
       {
-        title: 'Events left out a second',
-        description: 'Not believed, since a caller may have written into them; or they made the service fail',
+        title: 'Events skipped per second',
+        description: 'Untrusted: a caller may have forged part of the event. Failed: processing the event failed.',
         unit: 'short',
-        targets: [perSecond(METRICS.pbxTaints, 'not believed'), perSecond(METRICS.pbxFaults, 'failed')],
+        targets: [perSecond(METRICS.pbxUntrusted, 'untrusted'), perSecond(METRICS.pbxFailed, 'failed')],
       },
     ],
   },
   {
     title: 'Deliveries',
     panels: [
-      { title: 'Attempts a second, by outcome', unit: 'short', targets: [rate(METRICS.attempts, 'outcome')] },
-      { title: 'Deliveries that ended a second, by state', unit: 'short', targets: [rate(METRICS.ended, 'state')] },
+      { title: 'Attempts per second, by outcome', unit: 'short', targets: [rate(METRICS.attempts, 'outcome')] },
+      { title: 'Finished deliveries per second, by state', unit: 'short', targets: [rate(METRICS.finished, 'state')] },
       {
         title: 'Pending',
         unit: 'short',
         targets: [sum(METRICS.pending, 'pending'), sum(METRICS.inFlight, 'in flight')],
       },
-      { title: 'Age of the oldest that is pending', unit: 's', targets: [most(METRICS.oldestPending, 'oldest')] },
+      { title: 'Age of the oldest pending delivery', unit: 's', targets: [most(METRICS.oldestPending, 'oldest')] },
       {
-        title: 'From the store to the first attempt',
+        title: 'Latency to the first attempt',
         unit: 's',
         targets: [quantile(METRICS.firstAttempt, 0.5, 'p50'), quantile(METRICS.firstAttempt, 0.99, 'p99')],
       },
       {
-        title: 'From the store to the receiver',
+        title: 'Latency to the accepted delivery',
         unit: 's',
         targets: [quantile(METRICS.delivered, 0.5, 'p50'), quantile(METRICS.delivered, 0.99, 'p99')],
       },
       {
-        title: 'How long attempts take',
+        title: 'Duration of attempts',
         unit: 's',
         targets: [quantile(METRICS.attemptDuration, 0.5, 'p50'), quantile(METRICS.attemptDuration, 0.99, 'p99')],
       },
       {
         title: 'Webhooks that are down',
         unit: 'short',
-        targets: [sum(METRICS.webhooksDown, 'down'), sum(METRICS.webhooksDownLong, 'for 5 minutes or more')],
+        targets: [sum(METRICS.webhooksDown, 'down'), sum(METRICS.webhooksDownLong, 'for at least 5 minutes')],
       },
     ],
   },
@@ -89,7 +89,7 @@ const ROWS: readonly Row[] = [
     title: 'Store and process',
     panels: [
       {
-        title: 'Commits and writes a second',
+        title: 'Commits and writes per second',
         unit: 'short',
         targets: [
           perSecond(METRICS.commits, 'commits'),
@@ -97,20 +97,20 @@ const ROWS: readonly Row[] = [
           perSecond(METRICS.commitFailures, 'failed writes'),
         ],
       },
-      { title: 'How long the last commit took', unit: 's', targets: [most(METRICS.commitDuration, 'commit')] },
+      { title: 'Duration of the last commit', unit: 's', targets: [most(METRICS.commitDuration, 'commit')] },
       {
-        title: 'Waiting for the store',
+        title: 'Waiting to be stored',
         unit: 'short',
-        targets: [sum(METRICS.commitWaiting, 'writes'), sum(METRICS.unstored, 'events')],
+        targets: [sum(METRICS.commitQueued, 'writes'), sum(METRICS.unstored, 'events')],
       },
       {
-        title: 'Room on the disk',
+        title: 'Free disk space',
         unit: 'bytes',
         targets: [{ expr: `min(${of(METRICS.diskFree)})`, legend: 'free' }],
       },
       {
         title: 'Disk nearly full',
-        description: '1: make room',
+        description: '1: free some disk space',
         unit: 'short',
         targets: [most(METRICS.diskNearlyFull, 'nearly full')],
       },
@@ -119,7 +119,7 @@ const ROWS: readonly Row[] = [
   },
 ]
 
-/** Returns the dashboard, in Grafana's own form. */
+/** Returns the dashboard as the object that Grafana imports. */
 export function grafanaDashboard() {
   let y = 0
   let id = 0
@@ -163,7 +163,7 @@ function panelOf({ title, description = '', unit, targets }: PanelOptions, id: n
   }
 }
 
-/** What is not the panels. The data source and the job are chosen at the top of the page. */
+/** The dashboard without its panels. The data source and the job are chosen at the top of the page. */
 const FRAME = {
   uid: 'hookswitch',
   title: 'Hookswitch',

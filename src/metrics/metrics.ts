@@ -7,15 +7,15 @@ import type { DiskWatch } from '../store/sqlite/disk.ts'
 import type { Store } from '../store/store.ts'
 import { METRICS, type MetricDefinition } from './catalog.ts'
 
-/** What is asked when somebody scrapes. */
+/** The parts of the service that are read at each scrape. */
 export type Watched = {
   readonly store: Store
   readonly dispatcher: Dispatcher
   readonly disk: DiskWatch
   readonly pbxs: () => readonly PbxStatus[]
-  /** Events that are told but not on disk yet. */
+  /** Returns the number of events that were emitted but are not stored yet. */
   readonly unstored: () => number
-  /** The clock on which deliveries wait. */
+  /** The steady clock, by which retries are due. */
   readonly steadyUs: NowUs
 }
 
@@ -23,14 +23,14 @@ export type Metrics = { readonly observer: Observer; watch(watched: Watched): vo
 
 const LATENCY_S = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600]
 const PBX_STATES = ['connecting', 'up', 'down', 'refused'] as const
-/** Scrapers may come as often as they like: the backlog is counted once in this time. */
+/** Counting the backlog reads the store, so it is done at most once in this time, however often the metrics are scraped. */
 const BACKLOG_FRESH_US = 5 * SECOND
 
-/** The metrics of one process. No label is made of what clients choose: the only names in them are those of the configured PBXs. */
+/** Creates the metrics of one process. The only names in labels are those of the configured PBXs, never anything that a client chose. */
 export function createMetrics(): Metrics {
   const registry = new Registry()
   const attempts = new Counter(settingsOf(METRICS.attempts, registry))
-  const ended = new Counter(settingsOf(METRICS.ended, registry))
+  const finished = new Counter(settingsOf(METRICS.finished, registry))
   const latency = (definition: MetricDefinition) =>
     new Histogram({ ...settingsOf(definition, registry), buckets: LATENCY_S })
   const first = latency(METRICS.firstAttempt)
@@ -45,10 +45,10 @@ export function createMetrics(): Metrics {
       ended({ attempted: { outcome, durationMs }, state, probe, waitedUs }) {
         attempts.inc({ outcome: outcome.kind, probe: String(probe) })
         duration.observe(durationMs / 1_000)
-        if (state !== 'pending') ended.inc({ state })
+        if (state !== 'pending') finished.inc({ state })
         if (state === 'delivered') delivered.observe(waitedUs / SECOND)
       },
-      dropped: (count, state) => ended.inc({ state }, count),
+      dropped: (count, state) => finished.inc({ state }, count),
       left() {},
     },
     watch: (watched) => addGauges(registry, watched),
@@ -69,7 +69,7 @@ function addGauges(registry: Registry, { store, dispatcher, disk, pbxs, unstored
         if (value !== undefined) this.set(value)
       },
     })
-  /** Counted elsewhere: what is read is the whole. */
+  /** A counter that is kept elsewhere: `read` returns its total. */
   const counter = (definition: MetricDefinition, read: () => number) =>
     new Counter({
       ...settingsOf(definition, registry),
@@ -89,7 +89,7 @@ function addGauges(registry: Registry, { store, dispatcher, disk, pbxs, unstored
   counter(METRICS.commitWrites, () => store.commits.writes)
   counter(METRICS.commitFailures, () => store.commits.failed)
   gauge(METRICS.commitDuration, () => store.commits.lastMs / 1_000)
-  gauge(METRICS.commitWaiting, () => store.commits.waiting)
+  gauge(METRICS.commitQueued, () => store.commits.waiting)
   gauge(METRICS.diskFree, disk.freeBytes)
   gauge(METRICS.diskNearlyFull, () => Number(disk.nearlyFull()))
   gauge(METRICS.memory, () => process.memoryUsage.rss())
@@ -113,8 +113,8 @@ function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
       },
     })
   counter(METRICS.pbxEvents, (status) => status.events)
-  counter(METRICS.pbxTaints, ({ taints }) => taints)
-  counter(METRICS.pbxFaults, ({ faults }) => faults)
+  counter(METRICS.pbxUntrusted, ({ taints }) => taints)
+  counter(METRICS.pbxFailed, ({ faults }) => faults)
 }
 
 function backlogOf({ queue, webhooks }: Store, steadyUs: NowUs) {

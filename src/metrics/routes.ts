@@ -5,7 +5,7 @@ import type { Metrics } from './metrics.ts'
 
 const digest = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest()
 
-/** `GET /metrics`, Prometheus text, for whoever has the token of the setting; without that setting there is none. */
+/** Creates `GET /metrics` (Prometheus text), for requests with the token of `--metrics-token`. Without a token there is no such route. */
 export function metricsRoutes(token: string | undefined, metrics: Metrics) {
   const routes = new Elysia({ name: 'metrics', normalize: false })
   if (token === undefined) return routes
@@ -15,7 +15,7 @@ export function metricsRoutes(token: string | undefined, metrics: Metrics) {
     async ({ request }) => {
       const given = /^bearer +(\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
       if (given === undefined || !timingSafeEqual(digest(given), wanted))
-        throw new Fault('unauthenticated', 'Send the token of --metrics-token.')
+        throw new Fault('unauthenticated', 'Send the token of --metrics-token as Authorization: Bearer.')
       return new Response(await metrics.text(), {
         headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
       })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { diagnoseClock } from '../../src/cli/doctor/machine.ts'
+import { diagnoseClock } from '../../src/ops/doctor/machine.ts'
 import { type Replay, startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
@@ -31,18 +31,18 @@ const put = (urls: string[]) =>
   ask(app, 'PUT', '/integration/webhook', { token, body: urls.map((url) => webhook(url)) })
 
 describe('hookswitch doctor', () => {
-  test('finds an installation well, and tells no receiver anything', async () => {
+  test('finds a healthy installation, and sends receivers no event', async () => {
     await put([`http://u:passw0rd@127.0.0.1:${receiver.port}/crm`])
     const { code, stdout, stderr } = await doctor([], { HOOKSWITCH_PBX: pbx() })
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     for (const line of [
-      /^ok +service: it runs, and is well/m,
-      /^ok +store: .* is readable throughout/m,
-      /^ok +users: 1 may log in/m,
+      /^ok +service: it is running and healthy/m,
+      /^ok +store: .* is readable to the end/m,
+      /^ok +users: 1 can log in/m,
       /^ok +disk: /m,
       /^ok +clock: /m,
       /^ok +PBX: office: the user u may log in/m,
-      /^ok +webhook: http:\/\/127\.0\.0\.1:\d+\/crm is reached at 127\.0\.0\.1/m,
+      /^ok +webhook: http:\/\/127\.0\.0\.1:\d+\/crm answers at 127\.0\.0\.1/m,
     ])
       expect(stdout).toMatch(line)
     expect(stdout).not.toMatch(/very-secret|passw0rd|^wrong/m)
@@ -57,7 +57,7 @@ describe('hookswitch doctor', () => {
       ['http://127.0.0.1:1/x'],
       /webhook: http:\/\/127\.0\.0\.1:1\/x: connection refused\n +→ curl -I/,
     ],
-    ['a list that is empty', [], {}, [], /webhooks: no URL is in any list.*\n +→ /],
+    ['a list that is empty', [], {}, [], /webhooks: no account has a webhook.*\n +→ /],
     [
       'a PBX that is not there',
       ['--pbx', 'esl://:p@127.0.0.1:1?name=far'],
@@ -66,8 +66,8 @@ describe('hookswitch doctor', () => {
       /PBX: far: cannot connect.*\n +→ hookswitch pbx check/,
     ],
     ['a setting', [], { HOOKSWITCH_RETENTION: 'long' }, [], /settings: --retention \(HOOKSWITCH_RETENTION\)/],
-    ['a folder', ['--data', 'none'], {}, [], /disk: none is not there.*\n +→ mkdir/],
-  ])('says what is wrong, and what mends it: %s', async (_, args, env, urls, line) => {
+    ['a folder', ['--data', 'none'], {}, [], /disk: none does not exist.*\n +→ mkdir/],
+  ])('says what is wrong, and how to fix it: %s', async (_, args, env, urls, line) => {
     await put(urls)
     const { code, stdout, stderr } = await doctor(args, env)
     expect({ code, lines: stderr.trim().split('\n').length }).toEqual({ code: 1, lines: 1 })
@@ -79,7 +79,7 @@ describe('hookswitch doctor', () => {
     await run(['user', 'add', '--email', 'a@example.com', '--name', 'A'], { cwd: other.path, stdin: 'correct horse' })
     const port = app.url.split(':').at(-1)
     const held = await run(['doctor', '--listen', `127.0.0.1:${port}`], { cwd: other.path })
-    expect(held.stdout).toMatch(/^advice +service: no service runs on this folder\n +→ hookswitch serve$/m)
+    expect(held.stdout).toMatch(/^advice +service: no service is running on this folder\n +→ hookswitch serve$/m)
     expect(held.stdout).toMatch(/^wrong +port: port \d+ on 127\.0\.0\.1 is in use.*\n +→ ss -ltnp 'sport = :\d+'/m)
     const free = await run(['doctor', '--listen', '127.0.0.1:0'], { cwd: other.path })
     expect(free.stdout).toMatch(/^ok +port: 127\.0\.0\.1:0 is free$/m)
@@ -87,7 +87,7 @@ describe('hookswitch doctor', () => {
 
   test('as JSON', async () => {
     const { stdout } = await doctor(['--json'])
-    expect(JSON.parse(stdout)).toContainEqual({ level: 'ok', about: 'settings', text: 'they can be read' })
+    expect(JSON.parse(stdout)).toContainEqual({ level: 'ok', about: 'settings', text: 'all settings are valid' })
   })
 })
 

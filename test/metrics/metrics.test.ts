@@ -99,8 +99,8 @@ test('what is down is counted, its probes apart, and what waits for it with its 
   await all.rig.tell(...Array.from({ length: 8 }, (_, n) => `call ${n}`))
   const samples = await all.reaches('hookswitch_webhooks_down', 1)
   expect(sumOf(samples, 'hookswitch_webhooks_down_long')).toBe(0)
-  expect(sumOf(samples, 'hookswitch_deliveries_waiting')).toBe(8)
-  expect(sumOf(samples, 'hookswitch_oldest_waiting_seconds')).toBeGreaterThan(0)
+  expect(sumOf(samples, 'hookswitch_deliveries_pending')).toBe(8)
+  expect(sumOf(samples, 'hookswitch_oldest_pending_seconds')).toBeGreaterThan(0)
   await all.reaches('hookswitch_attempts_total', 1, { probe: 'true' })
   await all.rig.setUrls()
   await all.reaches('hookswitch_deliveries_total', 8, { state: 'cancelled' })
@@ -119,8 +119,8 @@ test('what is under way, the commits, the disk and the PBXs are told as they are
   expect(sumOf(samples, 'hookswitch_disk_free_bytes')).toBe(1e9)
   expect(sumOf(samples, 'hookswitch_memory_bytes')).toBeGreaterThan(1e6)
   expect(sumOf(samples, 'hookswitch_pbx_events_total', { pbx: 'of\\"fice' })).toBe(7)
-  expect(sumOf(samples, 'hookswitch_pbx_taints_total', { pbx: 'of\\"fice' })).toBe(3)
-  expect(sumOf(samples, 'hookswitch_pbx_faults_total', { pbx: 'of\\"fice' })).toBe(2)
+  expect(sumOf(samples, 'hookswitch_pbx_untrusted_events_total', { pbx: 'of\\"fice' })).toBe(3)
+  expect(sumOf(samples, 'hookswitch_pbx_failed_events_total', { pbx: 'of\\"fice' })).toBe(2)
   const states = samples.filter(({ name }) => name === 'hookswitch_pbx_state')
   expect(states.map(({ labels, value }) => [labels.state, value])).toEqual([
     ['connecting', 0],

@@ -2,7 +2,7 @@ import { SQLiteError } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { Fault } from '../../src/lib/fault.ts'
-import { asStoreFault, mendingLine, storeFaultKind } from '../../src/store/sqlite/store-fault.ts'
+import { asStoreFault, fixCommand, storeFaultKind } from '../../src/store/sqlite/store-fault.ts'
 import { emptyFolder } from '../help/app.ts'
 import { canMount, mountSmallDisk } from '../help/disk.ts'
 
@@ -41,7 +41,7 @@ describe('behind an error of the store is', () => {
 
   test('only for what is damaged is a backup asked for, and no line ever deletes', () => {
     for (const kind of ['full', 'read-only', 'not-allowed', 'busy', 'damaged', 'disk-error'] as const) {
-      const line = mendingLine(kind, 'data/hookswitch.db')
+      const line = fixCommand(kind, 'data/hookswitch.db')
       expect(line).not.toMatch(/\brm\b/)
       expect(line.includes('BACKUP')).toBe(kind === 'damaged')
     }

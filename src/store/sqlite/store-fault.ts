@@ -64,8 +64,8 @@ export function writeRefusal(error: unknown, path: string): string {
   return kind === undefined ? reason : `${WHAT[kind]} (${reason})`
 }
 
-/** Returns the line by which an operator mends it. */
-export function mendingLine(kind: StoreFaultKind, path: string): string {
+/** Returns the shell command by which an operator fixes it. */
+export function fixCommand(kind: StoreFaultKind, path: string): string {
   const folder = dirname(path)
   switch (kind) {
     case 'full':

@@ -4,7 +4,7 @@ import { newResolver, type Resolve } from '../../deliveries/sending/resolver.ts'
 import type { Target } from '../../deliveries/sending/target.ts'
 import { type AllowList, addressRefusal, newJudge } from '../../lib/address-guard.ts'
 
-/** Whether a receiver can be reached, without telling it anything. */
+/** The result of reaching a receiver. `clockMs` is its `Date` header. */
 export type Reach =
   | {
       readonly kind: 'reached'
@@ -16,7 +16,7 @@ export type Reach =
 
 const TIMEOUT_MS = 10_000
 
-/** Looks the name up, checks every address as an attempt does, and sends a HEAD request to the first that may be called. */
+/** Resolves a receiver's name, checks its addresses as an attempt does, and sends a HEAD request (no event) to the first that may be called. */
 export async function reach(target: Target, allow: AllowList, resolve: Resolve = newResolver()): Promise<Reach> {
   const refusalOf = newJudge(allow)
   try {

@@ -4,8 +4,8 @@ import { type Target, targetOf } from '../../deliveries/sending/target.ts'
 import { nowUs, SECOND } from '../../lib/time.ts'
 import { tryToWrite } from '../../store/sqlite/probe.ts'
 import { openSqliteStore } from '../../store/sqlite/store.ts'
-import { asStoreFault, mendingLine, storeFaultKind } from '../../store/sqlite/store-fault.ts'
-import { addUserLine, dataFlag } from '../options.ts'
+import { asStoreFault, fixCommand, storeFaultKind } from '../../store/sqlite/store-fault.ts'
+import { addUserLine, dataFlag } from '../suggested-commands.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 
 export type StoreFound = {
@@ -15,32 +15,32 @@ export type StoreFound = {
 }
 
 const DAY_US = 86_400 * SECOND
-const NOTHING = { webhooks: [], newestEventMs: undefined }
+const NO_STORE = { webhooks: [], newestEventMs: undefined }
 
-/** Looks into the store, beside the service or alone. */
+/** Checks the store, whether a service is using it or not. */
 export async function diagnoseStore(folder: string): Promise<StoreFound> {
   const path = join(folder, 'hookswitch.db')
   if (!existsSync(path))
     return {
-      diagnoses: [wrong('store', `there is none at ${path}`, `hookswitch serve --data ${folder}   makes it`)],
-      ...NOTHING,
+      diagnoses: [wrong('store', `there is no store at ${path}`, `hookswitch serve --data ${folder}   creates it`)],
+      ...NO_STORE,
     }
   try {
-    return await look(folder, path)
+    return await checkStore(folder, path)
   } catch (error) {
-    return { diagnoses: [unusable(error, path)], ...NOTHING }
+    return { diagnoses: [unusable(error, path)], ...NO_STORE }
   }
 }
 
-/** What is wrong with a store that cannot be used, and what mends just that. */
+/** Explains why a store cannot be used, with the fix for exactly that. */
 function unusable(error: unknown, path: string): Diagnosis {
   const fault = asStoreFault(error, path)
   const kind = storeFaultKind(error, path)
   const text = fault instanceof Error ? fault.message : String(fault)
-  return wrong('store', text, kind === undefined ? 'hookswitch version' : mendingLine(kind, path))
+  return wrong('store', text, kind === undefined ? 'hookswitch version' : fixCommand(kind, path))
 }
 
-async function look(folder: string, path: string): Promise<StoreFound> {
+async function checkStore(folder: string, path: string): Promise<StoreFound> {
   const store = openSqliteStore(path)
   try {
     const faults = await store.maintenance.fileFaults()
@@ -51,25 +51,31 @@ async function look(folder: string, path: string): Promise<StoreFound> {
     const users = await store.accounts.userCount()
     const diagnoses = [
       faults.length === 0
-        ? ok('store', `${path} is readable throughout`)
-        : wrong('store', `${path} is damaged: ${faults[0]}`, mendingLine('damaged', path)),
+        ? ok('store', `${path} is readable to the end`)
+        : wrong('store', `${path} is damaged: ${faults[0]}`, fixCommand('damaged', path)),
       ...writeProblems(path),
-      users > 0 ? ok('users', `${users} may log in`) : wrong('users', 'nobody can log in', addUserLine(folder)),
+      users > 0 ? ok('users', `${users} can log in`) : wrong('users', 'nobody can log in', addUserLine(folder)),
       ...(webhooks.length > 0
         ? []
-        : [wrong('webhooks', 'no URL is in any list: nobody is told', 'log in to the web page, Webhooks, Add')]),
+        : [
+            wrong(
+              'webhooks',
+              'no account has a webhook: events are not sent',
+              'log in to the web page, then: Webhooks, Add',
+            ),
+          ]),
       pending > 0
         ? advice(
             'deliveries',
-            `${pending}${pending === MAX_SHOWN ? ' or more' : ''} wait, the oldest for ${Math.round((now - (oldestPendingUs ?? now)) / SECOND)} s`,
+            `${pending}${pending === MAX_COUNTED ? ' or more' : ''} pending, the oldest for ${Math.round((now - (oldestPendingUs ?? now)) / SECOND)} s`,
             `hookswitch delivery list --state pending${dataFlag(folder)}`,
           )
-        : ok('deliveries', 'none waits'),
+        : ok('deliveries', 'none is pending'),
       ...(failed > 0
         ? [
             advice(
               'deliveries',
-              `${failed} failed for good within a day`,
+              `${failed} failed in the last 24 hours`,
               `hookswitch delivery list --state failed${dataFlag(folder)}   then: hookswitch delivery retry --failed-since ${new Date(Date.now() - 86_400_000).toISOString()}${dataFlag(folder)}`,
             ),
           ]
@@ -80,9 +86,9 @@ async function look(folder: string, path: string): Promise<StoreFound> {
     await store.stop()
   }
 }
-const MAX_SHOWN = 10_000
+const MAX_COUNTED = 10_000
 
-/** Tries a write that changes nothing: what can be read may still have no room. */
+/** Tries a write that changes nothing: a store that can be read may still be on a full disk. */
 function writeProblems(path: string): Diagnosis[] {
   try {
     tryToWrite(path)

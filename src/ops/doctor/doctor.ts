@@ -1,0 +1,82 @@
+import { type Config, readConfig } from '../../config.ts'
+import type { Target } from '../../deliveries/sending/target.ts'
+import { parseAllowList } from '../../lib/address-guard.ts'
+import { checkPbx } from '../../pbx/tools/check.ts'
+import type { GivenSettings } from '../../settings.ts'
+import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
+import { diagnoseClock, diagnoseDisk, diagnoseService } from './machine.ts'
+import { reach } from './reach.ts'
+import { diagnoseStore } from './store.ts'
+
+/** Checks the whole installation: settings, service, store, disk, clock, PBXs and webhooks. Returns one diagnosis for each finding. */
+export async function diagnose(
+  flags: GivenSettings,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<Diagnosis[]> {
+  let config: Config
+  try {
+    config = readConfig(flags, env)
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return [wrong('settings', why, 'hookswitch serve --help')]
+  }
+  const disk = await diagnoseDisk(config.dataPath)
+  const store = await diagnoseStore(config.dataPath)
+  const service = await diagnoseService(config)
+  const [receivers, pbxs] = await Promise.all([diagnoseReceivers(config, store.webhooks), diagnosePbxs(config)])
+  const clock = diagnoseClock(Date.now(), receivers.clocksMs, store.newestEventMs)
+  return [
+    ok('settings', 'all settings are valid'),
+    ...service,
+    ...store.diagnoses,
+    ...disk,
+    ...clock,
+    ...pbxs,
+    ...receivers.diagnoses,
+  ]
+}
+
+async function diagnosePbxs({ pbxs }: Config): Promise<Diagnosis[]> {
+  if (pbxs.length === 0)
+    return [advice('PBX', 'no PBX is configured', "hookswitch serve --pbx 'ami://hookswitch:secret@127.0.0.1'")]
+  const found = await Promise.all(
+    pbxs.map(async (source) => {
+      const findings = await checkPbx(source, 0)
+      return findings.map(({ level, text }): Diagnosis => {
+        const finding = `${source.name}: ${text}`
+        const fix = `hookswitch pbx check '${source.protocol}://…@${source.host}:${source.port}'`
+        return level === 'missing' ? wrong('PBX', finding, fix) : { level, about: 'PBX', text: finding }
+      })
+    }),
+  )
+  return found.flat()
+}
+
+type Listed = { readonly account: string; readonly target: Target }
+
+async function diagnoseReceivers({ allowNets, proxy }: Config, webhooks: readonly Listed[]) {
+  const parsed = parseAllowList(allowNets)
+  const allow = 'allow' in parsed ? parsed.allow : []
+  if (proxy !== undefined)
+    return {
+      diagnoses: [ok('webhooks', `not checked, because requests go through the proxy ${new URL(proxy).host}`)],
+      clocksMs: [],
+    }
+  const clocksMs: number[] = []
+  const diagnoses = await Promise.all(
+    webhooks.map(async ({ account, target }) => {
+      const about = account === 'default' ? 'webhook' : `webhook of ${account}`
+      const found = await reach(target, allow)
+      if (found.kind === 'reached') {
+        if (found.clockMs !== undefined) clocksMs.push(found.clockMs)
+        return ok(about, `${target.plain} answers at ${found.address}`)
+      }
+      const fix =
+        found.kind === 'refused'
+          ? 'hookswitch serve --allow-net …   with the network of the receiver; or use another URL'
+          : `curl -I ${target.plain}   on this machine; then check its name, the firewall and the certificate`
+      return wrong(about, `${target.plain}: ${found.reason}`, fix)
+    }),
+  )
+  return { diagnoses, clocksMs }
+}

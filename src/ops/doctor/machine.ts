@@ -1,0 +1,97 @@
+import { existsSync } from 'node:fs'
+import { access, constants, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../../config.ts'
+import { portProblem } from '../../http/server.ts'
+import { holderOf } from '../../store/sqlite/lock.ts'
+import { fixCommand, storeFaultKind } from '../../store/sqlite/store-fault.ts'
+import { dataFlag } from '../suggested-commands.ts'
+import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
+
+const MIB = 1024 * 1024
+const LOW_SPACE_BYTES = 512 * MIB
+
+/** Checks the data folder: that it exists, that this user may write it, and its free space. */
+export async function diagnoseDisk(folder: string): Promise<Diagnosis[]> {
+  try {
+    await access(folder, constants.R_OK | constants.W_OK)
+    const { bavail, bsize } = await statfs(folder)
+    const free = Math.floor((bavail * bsize) / MIB)
+    return [
+      free * MIB < LOW_SPACE_BYTES
+        ? wrong(
+            'disk',
+            `${folder} has ${free} MiB of free space`,
+            'free some disk space, or keep less: --retention 7d --retention-calls 30d',
+          )
+        : ok('disk', `${folder} has ${free} MiB of free space`),
+    ]
+  } catch (error) {
+    const kind = existsSync(folder) ? storeFaultKind(error, join(folder, 'hookswitch.db')) : undefined
+    return [
+      kind === undefined
+        ? wrong('disk', `${folder} does not exist`, `mkdir -p ${folder} && chown "$(id -un)" ${folder}`)
+        : wrong('disk', `${folder} is not writable`, fixCommand(kind, join(folder, 'hookswitch.db'))),
+    ]
+  }
+}
+
+const ANSWER_WITHIN_MS = 3_000
+
+/** Checks that a service uses the folder and answers at the configured address; if none runs, that its port is free. */
+export async function diagnoseService({ listen, dataPath }: Config): Promise<Diagnosis[]> {
+  if (holderOf(`${dataPath}/lock`) === undefined)
+    return [
+      advice('service', 'no service is running on this folder', `hookswitch serve${dataFlag(dataPath)}`),
+      ...diagnosePort(listen),
+    ]
+  const host = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }[listen.host] ?? listen.host
+  const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${listen.port}/health`
+  const status = await fetch(url, { proxy: false, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) }).then(
+    (response) => response.status,
+    () => undefined,
+  )
+  if (status === 200) return [ok('service', `it is running and healthy (${url})`)]
+  if (status === undefined)
+    return [advice('service', `it is running, but does not answer at ${url}`, 'give doctor the same --listen as serve')]
+  return [
+    wrong('service', `it is running but unhealthy (${url}: ${status})`, 'see its log: it cannot write to the store'),
+  ]
+}
+
+/** Checks that the port is free for a service that is not running yet. */
+function diagnosePort(listen: Config['listen']): Diagnosis[] {
+  const problem = portProblem(listen)
+  return [
+    problem === undefined
+      ? ok('port', `${listen.host}:${listen.port} is free`)
+      : wrong('port', problem, `ss -ltnp 'sport = :${listen.port}'   shows which process uses it`),
+  ]
+}
+
+const TOLERANCE_MS = 60_000
+
+/**
+ * Compares the clock with the `Date` headers of receivers and with the newest event in the store. Receivers refuse signatures when it
+ * is off by more than a few minutes.
+ */
+export function diagnoseClock(
+  nowMs: number,
+  othersMs: readonly number[],
+  newestEventMs: number | undefined,
+): Diagnosis[] {
+  const fix = 'timedatectl set-ntp true'
+  if (newestEventMs !== undefined && newestEventMs > nowMs + TOLERANCE_MS)
+    return [wrong('clock', 'it is behind the newest event in the store: it was set back', fix)]
+  const offsets = othersMs.map((other) => other - nowMs).toSorted((one, other) => one - other)
+  const middle = offsets[Math.floor(offsets.length / 2)]
+  if (middle !== undefined && Math.abs(middle) > TOLERANCE_MS)
+    return [
+      wrong(
+        'clock',
+        `it differs by ${Math.round(Math.abs(middle) / 1_000)} s from the clocks of the receivers, which will refuse signatures`,
+        fix,
+      ),
+    ]
+  return [ok('clock', `it is ${new Date(nowMs).toISOString()}${middle === undefined ? '' : ', as at the receivers'}`)]
+}
