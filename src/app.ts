@@ -10,6 +10,8 @@ import { createAuthService } from './auth/service.ts'
 import { tokenRoutes } from './auth/token-routes.ts'
 import { createTokenService } from './auth/token-service.ts'
 import { startCallRetention } from './calls/call-retention.ts'
+import { createEventReader } from './calls/event-reader.ts'
+import { eventRoutes } from './calls/event-routes.ts'
 import { findCallsOfNumber } from './calls/number-search.ts'
 import { callRoutes } from './calls/routes.ts'
 import type { Config } from './config.ts'
@@ -94,6 +96,11 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       auth.forget()
       operatorLog.look()
     })
+
+    const eventReader = createEventReader(store)
+    emitter.on('stored', (events) => eventReader.wake(new Set(events.map(({ accountId }) => accountId))))
+    emitter.on('foreign', () => eventReader.wake())
+    started.push(eventReader)
 
     const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
     const lastHour = createLastHour()
@@ -181,6 +188,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       .use(tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget }), audit))
       .use(webhookRoutes({ auth, webhooks, allow, audit }))
       .use(callRoutes(auth, store.calls))
+      .use(eventRoutes(auth, eventReader))
       .use(overviewRoutes(auth, sources))
       .use(streamRoutes(auth, streams))
       .use(pageRoutes(await loadAssets()))

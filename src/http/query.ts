@@ -11,9 +11,11 @@ export function asks<Properties extends TProperties>(schema: TObject<Properties>
   const properties = Object.entries(schema.properties).map(([name, property]) => [name, asMeant(property)] as const)
   const validator = TypeCompiler.Compile(Type.Object(Object.fromEntries(properties)))
   const numbers = properties.filter(([, { type }]) => type === 'integer' || type === 'number').map(([name]) => name)
+  const lists = properties.filter(([, { type }]) => type === 'array').map(([name]) => name)
   const check = (query: object) => {
     const given: Record<string, unknown> = { ...query }
     for (const name of numbers) given[name] = numberOf(given[name])
+    for (const name of lists) if (typeof given[name] === 'string') given[name] = [given[name]]
     if (!validator.Check(given)) throw new Fault('invalid', INVALID, { errors: errorsOf(validator.Errors(given)) })
   }
   return {

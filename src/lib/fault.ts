@@ -9,6 +9,7 @@ export const FAULT_STATUS = {
   method_not_allowed: 405,
   not_acceptable: 406,
   conflict: 409,
+  gone: 410,
   precondition_failed: 412,
   too_large: 413,
   unsupported_media_type: 415,

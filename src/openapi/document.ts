@@ -32,6 +32,7 @@ const MEANING: Readonly<Record<string, string>> = {
   401: 'The token is missing, unknown or revoked; at login: the e-mail address or the password is wrong',
   404: 'There is nothing of this id',
   406: 'Accept rules JSON out',
+  410: 'What comes after the cursor was deleted; the message has the oldest cursor that can be read from',
   412: 'If-Match names another list than the present one',
   413: 'The body is larger than 1 MiB',
   415: 'The body is not sent as JSON',

@@ -265,6 +265,36 @@ export type DeliveryPart = { readonly rows: readonly DeliveryRow[]; readonly nex
 /** Which end of the log is read first: `newest` goes on below an id, `oldest` from an id on. */
 export type LogOrder = 'newest' | 'oldest'
 
+/** Which events of an account are read back. */
+export type EventQuery = {
+  readonly accountId: number
+  /** Behind this event. */
+  readonly afterId: number
+  readonly limit: number
+  /** Of one of these kinds, or of one call; `undefined`: of all. */
+  readonly names?: readonly string[] | undefined
+  readonly callId?: string | undefined
+}
+/** An event as it is read back. `body` is the default body, JSON. */
+export type EventItem = {
+  readonly id: number
+  readonly uuid: string
+  readonly name: string
+  readonly callId: string
+  readonly sequence: number
+  readonly atUs: number
+  readonly body: string
+}
+export type EventPart = {
+  readonly items: readonly EventItem[]
+  /** Up to which event all were looked at: the next part begins behind it. */
+  readonly lastId: number
+  /** Whether there were none to look at behind `lastId`. */
+  readonly isEnd: boolean
+}
+/** The first event behind which none was deleted, and the newest; 0: there is none. */
+export type EventBounds = { readonly oldestId: number; readonly newestId: number }
+
 /** An event of a call with what became of it at each webhook. */
 export type EventRow = {
   readonly uuid: string

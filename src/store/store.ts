@@ -9,6 +9,9 @@ import type {
   DeliveryPart,
   DeliveryRow,
   ErasedCounts,
+  EventBounds,
+  EventPart,
+  EventQuery,
   EventRow,
   ListedWebhook,
   ListReplacement,
@@ -209,6 +212,13 @@ export type LogStore = {
   deliveryGetMany(ids: readonly number[]): Promise<DeliveryRow[]>
   /** Returns the events of a call in order of `sequence`, each with its deliveries, at most 500. */
   eventListOfCall(accountId: number, callId: string): Promise<EventRow[]>
+  /**
+   * Returns events of an account that match of a part of all behind one, in the order in which they were stored, at most `limit`; those
+   * of erased calls are left out. A part takes a few milliseconds, whatever the filter leaves out.
+   */
+  eventRead(query: EventQuery): Promise<EventPart>
+  /** Returns behind which event none of an account was deleted, and which is its newest. */
+  eventGetBounds(accountId: number): Promise<EventBounds>
 }
 
 export type StatisticsStore = {

@@ -682,6 +682,72 @@ for (const engine of ENGINES)
         expect(await find('01-aaa')).toEqual([])
       })
 
+      test('events are read back in the order in which they were stored, part by part, of one account', async () => {
+        await using at = await open(ONE)
+        const { log, accounts, webhooks, maintenance } = at.store
+        await accounts.userCreate(user('b@example.com', 'acme'))
+        const other = (await accounts.accountGetId('acme')) ?? 0
+        await webhooks.listReplace({ accountId: other, list: [], ifMatch: null, nowUs: NOW, secrets: [] })
+        const some = [event('a'), event('b', { name: 'call_ended' }), event('a', { name: 'call_ended' }), event('c')]
+        const stored = await at.put(...some)
+        await storeEvents(at.store, [event('theirs')], { accountId: other, nowSteadyUs: NOW })
+        const [first = 0, second = 0, third = 0, last = 0] = stored.map(({ id }) => id)
+        const readAll = async (query: { names?: string[]; callId?: string; limit: number }, accountId = ACCOUNT) => {
+          const ids: number[] = []
+          for (let afterId = 0; ; ) {
+            const part = await log.eventRead({ accountId, afterId, ...query })
+            expect(part.items.length).toBeLessThanOrEqual(query.limit)
+            ids.push(...part.items.map(({ id }) => id))
+            afterId = part.lastId
+            if (part.isEnd) return { ids, afterId }
+          }
+        }
+        for (const limit of [1, 2, 3, 4, 9])
+          expect((await readAll({ limit })).ids).toEqual([first, second, third, last])
+        for (const limit of [1, 9]) {
+          expect(await readAll({ limit, names: ['call_ended'] })).toEqual({ ids: [second, third], afterId: last })
+          expect(await readAll({ limit, callId: 'a' })).toEqual({ ids: [first, third], afterId: last })
+          expect((await readAll({ limit, callId: 'a', names: ['call_ended'] })).ids).toEqual([third])
+          expect(await readAll({ limit, callId: 'none' })).toEqual({ ids: [], afterId: last })
+        }
+        expect((await readAll({ limit: 9 }, other)).ids).toHaveLength(1)
+        const [{ uuid = '', body = '' } = {}] = some
+        const { items } = await log.eventRead({ accountId: ACCOUNT, afterId: 0, limit: 1 })
+        const item = { id: first, uuid, name: 'call_started', callId: 'a', sequence: 1, atUs: NOW, body }
+        expect(items).toEqual([item])
+        expect(await log.eventGetBounds(ACCOUNT)).toEqual({ oldestId: 0, newestId: last })
+        expect(await log.eventRead({ accountId: ACCOUNT, afterId: last, limit: 9 })).toEqual({
+          items: [],
+          lastId: last,
+          isEnd: true,
+        })
+        await maintenance.callErase(['c'])
+        // Nothing of it was delivered: it keeps its body.
+        expect((await readAll({ limit: 9 })).ids).toHaveLength(4)
+        await at.store.queue.deliveryRecordOutcomes(outcomes(idsOf(stored.slice(3)), { state: 'delivered' }))
+        await maintenance.callErase(['c'])
+        expect(await readAll({ limit: 9 })).toEqual({ ids: [first, second, third], afterId: last })
+      })
+
+      test('behind which event none was deleted is known of each account', async () => {
+        await using at = await open(ONE)
+        const { log, maintenance, queue, accounts } = at.store
+        await accounts.userCreate(user('b@example.com', 'acme'))
+        const other = (await accounts.accountGetId('acme')) ?? 0
+        expect(await log.eventGetBounds(ACCOUNT)).toEqual({ oldestId: 0, newestId: 0 })
+        const stored = await at.put(event('a'), event('b'), event('c'), event('d'))
+        await storeEvents(at.store, [event('theirs')], { accountId: other, nowSteadyUs: NOW })
+        const [, second, third, last = 0] = stored.map(({ id }) => id)
+        // The first failed and is kept longer, the second goes.
+        await queue.deliveryRecordOutcomes(outcomes(idsOf(stored.slice(1, 3)), { state: 'delivered' }))
+        const prune = { afterId: 0, deliveredBeforeUs: NOW + HOUR, failedBeforeUs: NOW, nowUs: NOW + HOUR }
+        await maintenance.deliveryPrune({ ...prune, limit: 2 })
+        expect(await log.eventGetBounds(ACCOUNT)).toEqual({ oldestId: second ?? 0, newestId: last })
+        await maintenance.deliveryPrune({ ...prune, limit: 9 })
+        expect(await log.eventGetBounds(ACCOUNT)).toEqual({ oldestId: third ?? 0, newestId: last })
+        expect((await log.eventGetBounds(other)).oldestId).toBe(0)
+      })
+
       test('the events of a call come in order of their sequence, each with its deliveries', async () => {
         await using at = await open(ONE, TWO)
         await at.put(event('a', { sequence: 2, name: 'call_ended' }), event('a', { sequence: 1 }), event('b'))

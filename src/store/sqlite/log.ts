@@ -17,6 +17,7 @@ import {
 import type { LogStore } from '../store.ts'
 import { STEPPED } from './clock.ts'
 import type { Database } from './database.ts'
+import { readEventBounds, readEvents } from './event-reader.ts'
 import type { Tx } from './mutation.ts'
 import { prepared } from './prepared.ts'
 
@@ -285,6 +286,8 @@ export function createLogStore({ read }: Database): LogStore {
         return row === null ? [] : [rowOf(row)]
       })
     },
+    eventRead: async (query) => readEvents(read, query),
+    eventGetBounds: async (accountId) => readEventBounds(read, accountId),
     eventListOfCall: (accountId, callId) => collectInSlices(readEventsOfCall(read, accountId, callId)),
   }
 }

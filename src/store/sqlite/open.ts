@@ -14,6 +14,7 @@ import generations from './migrations/008.sql' with { type: 'text' }
 import operatorActs from './migrations/009.sql' with { type: 'text' }
 import pbxMemory from './migrations/010.sql' with { type: 'text' }
 import minutes from './migrations/011.sql' with { type: 'text' }
+import eventsPrunedTo from './migrations/012.sql' with { type: 'text' }
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
 import * as schema from './schema.ts'
@@ -31,6 +32,7 @@ const MIGRATIONS = [
   operatorActs,
   pbxMemory,
   minutes,
+  eventsPrunedTo,
 ]
 const MAGIC = 'SQLite format 3\0'
 

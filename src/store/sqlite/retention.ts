@@ -38,19 +38,30 @@ export const pruneDeliveries = mutation(
     ).all(firstDelivery, endDelivery, deliveredBeforeUs, failedBeforeUs)
     const forget = prepared<never, [number]>(tx, 'DELETE FROM attempts WHERE delivery_id = ?')
     for (const { id } of gone) forget.run(id)
-    const alone = prepared<never, [number, number, number]>(
+    const alone = prepared<{ id: number; accountId: number }, [number, number, number]>(
       tx,
       `DELETE FROM events WHERE id > ? AND id <= ? AND at < ? AND NOT EXISTS
          (SELECT 1 FROM deliveries d WHERE d.id >= events.id * ${DELIVERIES_PER_EVENT}
-          AND d.id < (events.id + 1) * ${DELIVERIES_PER_EVENT})`,
-    ).run(afterId, last.id, deliveredBeforeUs)
-    const pruned = gone.length + alone.changes
+          AND d.id < (events.id + 1) * ${DELIVERIES_PER_EVENT}) RETURNING id, account_id AS accountId`,
+    ).all(afterId, last.id, deliveredBeforeUs)
+    notePruned(tx, alone)
+    const pruned = gone.length + alone.length
     // What proves that the store is whole must know of which time some may be gone.
     if (pruned > 0)
       prepared<never, [number]>(tx, 'UPDATE clock SET pruned_to = max(pruned_to, ?)').run(Math.min(latestUs, nowUs))
     return { lastId: old.length === limit ? last.id : null, pruned }
   },
 )
+
+/** Whoever reads an account's events back must know up to where some are gone. */
+function notePruned(tx: Tx, pruned: readonly { readonly id: number; readonly accountId: number }[]): void {
+  const note = prepared<never, [number, number]>(
+    tx,
+    'UPDATE accounts SET events_pruned_to = max(events_pruned_to, ?) WHERE id = ?',
+  )
+  for (const [accountId, some] of Map.groupBy(pruned, ({ accountId }) => accountId))
+    note.run(Math.max(...some.map(({ id }) => id)), accountId)
+}
 
 /**
  * All that is left is newer than their leaving. The newest webhook stays, so that no id is given twice: what is known of one by its id is

@@ -9,6 +9,7 @@ const flag = (name: string) => integer(name, { mode: 'boolean' }).notNull()
 export const accounts = sqliteTable('accounts', {
   id: integer('id').primaryKey(),
   name: text('name').notNull().unique(),
+  eventsPrunedTo: integer('events_pruned_to').notNull().default(0),
 })
 
 /** What operators did to users, until a service has logged it. */

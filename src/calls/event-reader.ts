@@ -1,0 +1,133 @@
+import { Fault } from '../lib/fault.ts'
+import { nextTurn } from '../lib/slices.ts'
+import type { EventItem } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
+
+/**
+ * Reads an account's events back, for `GET /event`. Whoever reads to the end may wait for the next one: a waiting reader costs a promise
+ * and a timer, and is woken by what is stored. Ids grow with the order in which events become visible, so a position that was given out
+ * never has to be looked before.
+ */
+export type EventReader = {
+  /**
+   * Returns events behind a position, or from which position on all are kept when some behind it were deleted.
+   * @throws Fault 422 when the position is ahead of all that is stored, 429 when too many wait.
+   */
+  read(accountId: number, request: EventRequest): Promise<EventPage | EventsGone>
+  /** Wakes those who wait for events of these accounts; of all without any. */
+  wake(accountIds?: ReadonlySet<number>): void
+  /** How many wait. */
+  waiting(): number
+  /** Answers all who wait. */
+  stop(): Promise<void>
+}
+
+export type EventRequest = {
+  /** The id of the event behind which is read; `oldest`: from the first that is kept, `now`: from now on. */
+  readonly after: number | 'oldest' | 'now'
+  readonly limit: number
+  /** How long to wait for one when there is none. */
+  readonly waitMs: number
+  readonly names?: readonly string[] | undefined
+  readonly callId?: string | undefined
+  /** Aborts when the client has gone. */
+  readonly signal?: AbortSignal
+}
+
+/** From `keptFrom` on all events are kept. */
+export type EventsGone = { readonly keptFrom: number }
+export type EventPage = { readonly items: readonly EventItem[]; readonly lastId: number }
+
+/** So many are read at once: others have their turn in between. */
+const READ_AT_ONCE = 100
+/** A page of large bodies is short of its limit: a body may have 256 KB. */
+const MAX_PAGE_CHARS = 4 * 1024 * 1024
+/** So much is looked through for one page of a rare thing: then it is answered without any, and with a cursor that has moved on. */
+const MAX_PARTS = 100
+/** Of an account. */
+const MAX_WAITING = 1_000
+
+type Waiter = () => void
+
+export function createEventReader({ log }: Pick<Store, 'log'>): EventReader {
+  const waiters = new Map<number, Set<Waiter>>()
+  /** Counts what was stored, so that nothing is missed between reading and waiting. */
+  let stored = 0
+  let stopped = false
+
+  function wake(accountIds: Iterable<number> = [...waiters.keys()]): void {
+    stored += 1
+    for (const accountId of accountIds) for (const waiter of [...(waiters.get(accountId) ?? [])]) waiter()
+  }
+
+  /** Resolves when something was stored, the time is over, or the client has gone. */
+  async function nextStored(accountId: number, ms: number, signal: AbortSignal | undefined): Promise<void> {
+    const mine = waiters.get(accountId) ?? new Set<Waiter>()
+    if (mine.size >= MAX_WAITING)
+      throw new Fault('too_many_requests', `${MAX_WAITING} readers of this account wait already. Try again later.`, {
+        headers: { 'retry-after': '5' },
+      })
+    waiters.set(accountId, mine)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, ms)
+    signal?.addEventListener('abort', () => resolve())
+    mine.add(resolve)
+    await promise
+    clearTimeout(timer)
+    mine.delete(resolve)
+    if (mine.size === 0 && waiters.get(accountId) === mine) waiters.delete(accountId)
+    // Of many that are woken together each has a turn of its own.
+    await nextTurn()
+  }
+
+  async function pageBehind(accountId: number, afterId: number, request: EventRequest): Promise<Page> {
+    const { limit, names, callId } = request
+    const items: EventItem[] = []
+    let chars = 0
+    let lastId = afterId
+    let isEnd = false
+    for (let parts = 0; parts < MAX_PARTS && items.length < limit && chars < MAX_PAGE_CHARS && !isEnd; parts += 1) {
+      if (parts > 0) await nextTurn()
+      const atMost = Math.min(limit - items.length, READ_AT_ONCE)
+      const part = await log.eventRead({ accountId, afterId: lastId, limit: atMost, names, callId })
+      items.push(...part.items)
+      chars += part.items.reduce((sum, { body }) => sum + body.length, 0)
+      lastId = part.lastId
+      isEnd = part.isEnd
+    }
+    return { items, lastId, isEnd }
+  }
+
+  return {
+    async read(accountId, request) {
+      const { after, waitMs, signal } = request
+      const untilMs = performance.now() + waitMs
+      const start = await log.eventGetBounds(accountId)
+      let afterId = after === 'oldest' ? start.oldestId : after === 'now' ? start.newestId : after
+      for (;;) {
+        const before = stored
+        const { items, lastId, isEnd } = await pageBehind(accountId, afterId, request)
+        // After reading: what was deleted meanwhile may be missing.
+        const { oldestId, newestId } = await log.eventGetBounds(accountId)
+        if (afterId < oldestId) return { keptFrom: oldestId }
+        if (afterId > newestId)
+          throw notOurs('is ahead of all events: it is of another store, or a backup was restored')
+        const leftMs = untilMs - performance.now()
+        if (items.length > 0 || !isEnd || leftMs <= 0 || stopped || signal?.aborted === true) return { items, lastId }
+        afterId = lastId
+        if (stored === before) await nextStored(accountId, leftMs, signal)
+      }
+    },
+    wake,
+    waiting: () => waiters.values().reduce((sum, { size }) => sum + size, 0),
+    async stop() {
+      stopped = true
+      wake()
+    },
+  }
+}
+
+type Page = EventPage & { readonly isEnd: boolean }
+
+const notOurs = (message: string) =>
+  new Fault('invalid', 'The cursor is not one of this list.', { errors: [{ path: '/after', message }] })

@@ -1,0 +1,131 @@
+import { Elysia, t } from 'elysia'
+import { guard } from '../auth/guard.ts'
+import type { AuthService } from '../auth/service.ts'
+import { accepts } from '../http/accepts.ts'
+import { responses } from '../http/envelope.ts'
+import { readCursor, writeCursor } from '../http/paging.ts'
+import { asks } from '../http/query.ts'
+import { EVENT_NAMES } from '../lib/event-kinds.ts'
+import { Fault } from '../lib/fault.ts'
+import { rfc3339 } from '../lib/time.ts'
+import type { EventItem } from '../store/records.ts'
+import { BODIES } from './event.ts'
+import type { EventPage, EventReader } from './event-reader.ts'
+
+const PAGE_SIZE = 100
+const MAX_PAGE_SIZE = 1_000
+const MAX_WAIT_S = 30
+/** The server's idle timeout must not cut off one that waits. */
+const ROOM_S = 30
+
+/** An event as it is read back. */
+const ReadEvent = t.Object({
+  id: t.String({ format: 'uuid', description: 'The webhook-id of its requests' }),
+  event: t.UnionEnum(EVENT_NAMES, { default: undefined, description: 'Which kind of event it is' }),
+  call_id: t.String({ description: 'The id of the call' }),
+  sequence: t.Integer({ minimum: 1, description: 'The place among the events of its call' }),
+  created_at: t.String({ format: 'date-time', description: 'When the event happened' }),
+  body: t.Union(Object.values(BODIES), { description: 'The body of its requests, as an object' }),
+})
+
+const EventList = t.Object({
+  items: t.Array(ReadEvent),
+  next_cursor: t.String({
+    description: 'Where to go on, as `after`. It is always there, and moves on also where a filter matched nothing',
+  }),
+})
+
+const Query = t.Object({
+  after: t.Optional(
+    t.String({
+      maxLength: 200,
+      description: '`next_cursor` of the page before; `now`: from now on; left out: from the oldest event that is kept',
+    }),
+  ),
+  limit: t.Optional(
+    t.Integer({
+      minimum: 1,
+      maximum: MAX_PAGE_SIZE,
+      default: PAGE_SIZE,
+      description: 'How many events at most; there may be fewer, and yet more behind them',
+    }),
+  ),
+  wait: t.Optional(
+    t.Integer({
+      minimum: 0,
+      maximum: MAX_WAIT_S,
+      default: 0,
+      description: 'How many seconds to wait for an event when there is none',
+    }),
+  ),
+  event: t.Optional(
+    t.Array(t.UnionEnum(EVENT_NAMES, { default: undefined }), { description: 'Only these kinds; repeatable' }),
+  ),
+  call_id: t.Optional(t.String({ maxLength: 64, description: 'Only the events of this call' })),
+})
+
+const DESCRIPTION =
+  'For receivers that were away, that cannot be called from outside, or that want to check. Keep `next_cursor` once you have handled ' +
+  'a page, and send it as `after`: no event is ever skipped, since none appears before a cursor that was given out. Events are kept ' +
+  'as long as `--retention` says; those of erased calls are left out. 410 says that events after the cursor were deleted.'
+
+/** `GET /event`: the account's events in the order in which they were stored. */
+export function eventRoutes(auth: AuthService, events: EventReader) {
+  return new Elysia({ name: 'events', normalize: false })
+    .use(accepts)
+    .use(guard(auth))
+    .get(
+      '/event',
+      async ({ accountId, query, request, server, set }) => {
+        const { after, limit = PAGE_SIZE, wait = 0, event, call_id } = query
+        if (wait > 0) server?.timeout(request, wait + ROOM_S)
+        const page = await events.read(accountId, {
+          after: positionOf(accountId, after),
+          limit,
+          waitMs: wait * 1_000,
+          names: event,
+          callId: call_id,
+          signal: request.signal,
+        })
+        if ('keptFrom' in page) throw gone(cursorOf(accountId, page.keptFrom))
+        set.headers['content-type'] = 'application/json'
+        return new Response(textOf(accountId, page))
+      },
+      {
+        ...asks(Query),
+        response: responses(EventList, 'unauthenticated', 'gone', 'invalid', 'too_many_requests'),
+        detail: {
+          summary: 'The events of the account, in the order in which they were stored',
+          description: DESCRIPTION,
+          tags: ['Calls'],
+          security: [{ bearer: [] }],
+        },
+      },
+    )
+}
+
+const cursorOf = (accountId: number, id: number): string => writeCursor([accountId, id])
+
+function positionOf(accountId: number, after: string | undefined): number | 'oldest' | 'now' {
+  if (after === undefined) return 'oldest'
+  if (after === 'now') return 'now'
+  const [owner, id] = readCursor(after, ['number', 'number'], '/after')
+  if (owner === accountId && Number.isSafeInteger(id) && Number(id) >= 0) return Number(id)
+  throw new Fault('invalid', 'The cursor is not one of this list.', {
+    errors: [{ path: '/after', message: 'is no cursor of this account' }],
+  })
+}
+
+const gone = (oldest: string) =>
+  new Fault('gone', `Events after this cursor were deleted. The oldest cursor that can be read from is ${oldest}`)
+
+/** The bodies are stored as the JSON that they are: reading and writing them again would cost more than all the rest. */
+function textOf(accountId: number, { items, lastId }: EventPage): string {
+  const result = `{"items":[${items.map(itemText).join(',')}],"next_cursor":"${cursorOf(accountId, lastId)}"}`
+  return `{"status":"success","code":200,"result":${result},"message":"These are the events."}`
+}
+
+function itemText({ uuid, name, callId, sequence, atUs, body }: EventItem): string {
+  const head = { id: uuid, event: name, call_id: callId, sequence, created_at: rfc3339(atUs) }
+  return `${JSON.stringify(head).slice(0, -1)},"body":${body}}`
+}

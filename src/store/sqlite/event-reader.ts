@@ -1,0 +1,70 @@
+import type { EventBounds, EventItem, EventPart, EventQuery } from '../records.ts'
+import { IS_ERASED } from './events.ts'
+import type { Tx } from './mutation.ts'
+import { prepared } from './prepared.ts'
+
+/** So many events are looked at in one part: some milliseconds, also where a filter leaves all of them out. */
+const SPAN = 2_000
+
+const COLUMNS = 'id, uuid, name, call_id AS callId, sequence, at AS atUs, body'
+
+/** Reads events of an account behind one, in the order of their ids, which is that in which they were stored. */
+export function readEvents(tx: Tx, query: EventQuery): EventPart {
+  return query.callId === undefined ? readAll(tx, query) : readOfCall(tx, query, query.callId)
+}
+
+const ofKinds = (names: EventQuery['names']) => ({
+  sql: names === undefined ? '' : 'AND name IN (SELECT value FROM json_each(?))',
+  values: names === undefined ? [] : [JSON.stringify(names)],
+})
+
+function readAll(tx: Tx, { accountId, afterId, limit, names }: EventQuery): EventPart {
+  // Where the part ends is found first, so that it moves on also where nothing matches.
+  const end = prepared<{ id: number }, [number, number, number]>(
+    tx,
+    'SELECT id FROM events INDEXED BY events_by_account WHERE account_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?',
+  ).get(accountId, afterId, (names === undefined ? limit : SPAN) - 1)?.id
+  const lastId = end ?? newestOf(tx, accountId, afterId)
+  const kinds = ofKinds(names)
+  const items = prepared<EventItem, (string | number)[]>(
+    tx,
+    `SELECT ${COLUMNS} FROM events INDEXED BY events_by_account WHERE account_id = ? AND id > ? AND id <= ?
+       ${kinds.sql} AND NOT ${IS_ERASED} ORDER BY id LIMIT ?`,
+  ).all(accountId, afterId, lastId, ...kinds.values, limit)
+  return partOf(items, { limit, lastId, isEnd: end === undefined })
+}
+
+/** One call has few events. */
+function readOfCall(tx: Tx, { accountId, afterId, limit, names }: EventQuery, callId: string): EventPart {
+  const lastId = newestOf(tx, accountId, afterId)
+  const kinds = ofKinds(names)
+  const items = prepared<EventItem, (string | number)[]>(
+    tx,
+    `SELECT ${COLUMNS} FROM events INDEXED BY events_by_call WHERE call_id = ? AND account_id = ? AND +id > ? AND +id <= ?
+       ${kinds.sql} AND NOT ${IS_ERASED} ORDER BY +id LIMIT ?`,
+  ).all(callId, accountId, afterId, lastId, ...kinds.values, limit)
+  return partOf(items, { limit, lastId, isEnd: true })
+}
+
+/** If it was cut off at the limit, the rest begins where it ends. */
+function partOf(items: readonly EventItem[], part: { limit: number; lastId: number; isEnd: boolean }): EventPart {
+  const cutAt = items.length === part.limit ? items.at(-1)?.id : undefined
+  if (cutAt === undefined || cutAt === part.lastId) return { items, lastId: part.lastId, isEnd: part.isEnd }
+  return { items, lastId: cutAt, isEnd: false }
+}
+
+/** The newest event of an account, or the one given if that is newer. */
+function newestOf(tx: Tx, accountId: number, afterId: number): number {
+  const newest = prepared<{ id: number | null }, [number]>(
+    tx,
+    'SELECT max(id) AS id FROM events INDEXED BY events_by_account WHERE account_id = ?',
+  ).get(accountId)?.id
+  return Math.max(newest ?? 0, afterId)
+}
+
+export function readEventBounds(tx: Tx, accountId: number): EventBounds {
+  const oldestId =
+    prepared<{ id: number }, [number]>(tx, 'SELECT events_pruned_to AS id FROM accounts WHERE id = ?').get(accountId)
+      ?.id ?? 0
+  return { oldestId, newestId: newestOf(tx, accountId, oldestId) }
+}
