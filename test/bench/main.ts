@@ -2,6 +2,7 @@ import { benchClaims, benchDrain, benchStart } from './backlog.ts'
 import { benchIsolation } from './isolation.ts'
 import { benchKills } from './kills.ts'
 import { benchMe } from './me.ts'
+import { benchReading } from './reading.ts'
 import { atLeast, perSecond, print, type Row } from './table.ts'
 import { benchThroughput } from './throughput.ts'
 import { benchTracker } from './tracker.ts'
@@ -28,6 +29,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   drain: benchDrain,
   start: benchStart,
   kills: benchKills,
+  reading: benchReading,
   tracker: benchTracker,
   me,
 }

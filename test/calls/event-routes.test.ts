@@ -54,7 +54,8 @@ async function put(count: number, accountId = 1): Promise<string[]> {
 
 type Item = { id: string; event: string; call_id: string; sequence: number; created_at: string; body: unknown }
 type Page = { items: Item[]; next_cursor: string }
-const get = (query: string, options: Ask = {}): Promise<Answer> => ask(api, 'GET', `/event${query}`, { token, ...options })
+const get = (query: string, options: Ask = {}): Promise<Answer> =>
+  ask(api, 'GET', `/event${query}`, { token, ...options })
 const page = async (query: string, options: Ask = {}): Promise<Page> => {
   const { status, body } = await get(query, options)
   expect(status).toBe(200)
@@ -71,7 +72,7 @@ describe('GET /event', () => {
     expect(answer.headers.get('content-type')).toBe('application/json')
     const { items } = answer.body.result as Page
     expect(items.map(({ body }) => body)).toEqual([...EXAMPLES])
-    expect(items[0]).toMatchObject({ event: 'call_started', sequence: 1, created_at: '2026-11-21T04:16:40.000001Z' })
+    expect(items[0]).toMatchObject({ event: 'call_started', sequence: 1, created_at: '2026-11-20T22:16:40.000001Z' })
     for (const { event, body } of items) expect(Value.Check(BODIES[event as keyof typeof BODIES], body)).toBe(true)
   })
 

@@ -1,0 +1,52 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { emptyFolder, startServe } from '../help/app.ts'
+import { ask, newToken } from '../help/client.ts'
+import { SERVE, startLoad } from '../help/load.ts'
+import { until } from '../help/receiver.ts'
+import { openStore } from '../help/store.ts'
+
+/** Whoever reads events from a service that is killed again and again, while events are stored without a pause, misses none. */
+
+test('kill -9 at 8 random moments: a reader that goes on from its cursor gets each event once, in its order', async () => {
+  using folder = emptyFolder()
+  let app = await startServe({ cwd: folder.path, args: SERVE })
+  const token = await newToken(app, 'reader@example.com')
+  const store = openStore(join(folder.path, 'data/hookswitch.db'))
+  const load = startLoad(store, 0)
+  const read: string[] = []
+  let cursor = 'now'
+  let isReading = true
+  const reading = (async () => {
+    while (isReading)
+      try {
+        const { status, body } = await ask(app, 'GET', `/event?after=${cursor}&limit=100&wait=1`, { token })
+        if (status !== 200) continue
+        const { items, next_cursor } = body.result as { items: { id: string }[]; next_cursor: string }
+        // As a receiver does that keeps the cursor with what it has handled.
+        read.push(...items.map(({ id }) => id))
+        cursor = next_cursor
+      } catch {
+        await Bun.sleep(5)
+      }
+  })()
+  try {
+    await until('some were read', () => read.length > 100)
+    for (let kill = 0; kill < 8; kill += 1) {
+      await Bun.sleep(50 + Math.random() * 300)
+      await app.stop('SIGKILL')
+      app = await startServe({ cwd: folder.path, args: SERVE })
+    }
+    await load.stop()
+    const first = load.committed.findIndex(({ uuid }) => uuid === read[0])
+    const expected = load.committed.slice(first).map(({ uuid }) => uuid)
+    await until('all were read', () => read.length >= expected.length)
+    console.log(`read back over 8 kills: ${read.length} events`)
+    expect(read).toEqual(expected)
+  } finally {
+    isReading = false
+    await reading
+    await store.stop()
+    await app.stop('SIGKILL')
+  }
+})

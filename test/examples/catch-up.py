@@ -1,0 +1,12 @@
+# Python: all events since the last time, and then each as it comes.
+import json, os, pathlib, urllib.request
+
+cursor = pathlib.Path("cursor")
+while True:
+    after = f"&after={cursor.read_text()}" if cursor.exists() else ""
+    request = urllib.request.Request(f"{os.environ['HOOKSWITCH_URL']}/event?wait=20{after}")
+    request.add_header("Authorization", f"Bearer {os.environ['HOOKSWITCH_TOKEN']}")
+    result = json.load(urllib.request.urlopen(request))["result"]
+    for item in result["items"]:
+        print(item["event"], item["id"], item["body"]["data"]["call"]["id"], flush=True)
+    cursor.write_text(result["next_cursor"])  # once all of them are handled

@@ -1,0 +1,13 @@
+// Bun, Node or Deno: all events since the last time, and then each as it comes.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+
+const headers = { authorization: `Bearer ${process.env.HOOKSWITCH_TOKEN}` }
+let after = existsSync('cursor') ? `&after=${readFileSync('cursor', 'utf8')}` : ''
+for (;;) {
+  const response = await fetch(`${process.env.HOOKSWITCH_URL}/event?wait=20${after}`, { headers })
+  const { message, result } = await response.json()
+  if (!response.ok) throw new Error(message)
+  for (const { id, event, body } of result.items) console.log(event, id, body.data.call.id)
+  writeFileSync('cursor', result.next_cursor) // once all of them are handled
+  after = `&after=${result.next_cursor}`
+}
