@@ -21,6 +21,7 @@ const ROOMS = [
   ['auth'],
   ['http', 'config'],
   ['settings'],
+  ['cluster'],
   ['store'],
   ['lib'],
 ]
@@ -38,7 +39,7 @@ const MAY_BE_LONG = /(^|\/)(schema|model|records|loader|dispatcher)\.ts$/
 const MAX_LINES = 300
 
 const PURE =
-  /^(lib\/(fault|address-guard|time|pbx-url)|pbx\/(ami|esl)\/translator\/[\w-]+|calls\/tracker\/.*|.*\/(decoder|signal|event-shapes|clock-offset|sanitize|endpoint-classifier|endpoints|event|retry-policy|circuit-breaker|webhook-queue|scheduler|signature|list-etag|event-kinds|call-enums))\.ts$/
+  /^(lib\/(fault|address-guard|time|pbx-url)|pbx\/(ami|esl)\/translator\/[\w-]+|calls\/tracker\/.*|cluster\/leases|.*\/(decoder|signal|event-shapes|clock-offset|sanitize|endpoint-classifier|endpoints|event|retry-policy|circuit-breaker|webhook-queue|scheduler|signature|list-etag|event-kinds|call-enums))\.ts$/
 const IMPURE =
   /\b(Date\.now|Math\.random|randomUUID\w*|performance\.now|setTimeout|setInterval|process\.\w|from 'node:(fs|net|dns|http|tls))/
 /** The defaults that are handed to pure code: the clock, and what makes a new secret. */

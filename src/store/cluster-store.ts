@@ -1,0 +1,63 @@
+// What several nodes on one database know of each other: only an engine that several processes on several machines share has it.
+
+/** A lease as one owner has it. `term` is random and new for each owner: who knows it is, or was, that owner. */
+export type Lease = { readonly name: string; readonly term: string }
+
+/** A process, for as long as it is taken for alive: one that was found dead goes on under another id. */
+export type NewNode = {
+  readonly id: string
+  /** The URL at which it answers. */
+  readonly address: string
+  readonly version: string
+  /** The PBXs that it is set up to watch. */
+  readonly pbxs: readonly string[]
+}
+
+export type LiveNode = { readonly id: string; readonly beat: number; readonly pbxs: readonly string[] }
+
+/** The cluster at one moment, as one node sees it. */
+export type ClusterView = {
+  /** The database's clock, in microseconds. */
+  readonly databaseUs: number
+  /** The nodes that nobody has found dead, this one included. */
+  readonly nodes: readonly LiveNode[]
+  readonly own: readonly Lease[]
+  /** Leases without a node, or of a dead one: some of them, if they are many. */
+  readonly free: readonly Lease[]
+  /** How many leases of each kind each live node has; `node` is `null` for those that are free. */
+  readonly counts: readonly { readonly node: string | null; readonly kind: string; readonly count: number }[]
+}
+
+/** A node as people see it. Times are the database's, in microseconds. */
+export type NodeRecord = {
+  readonly id: string
+  readonly address: string
+  readonly version: string
+  readonly startedUs: number
+  readonly beatUs: number
+  readonly deadUs: number | null
+  readonly leases: readonly string[]
+}
+
+/** A take-over: the lease as it was seen free, and the term of its next owner. */
+export type Claim = { readonly name: string; readonly seenTerm: string; readonly newTerm: string }
+
+export type ClusterStore = {
+  /** Adds a node with its first heartbeat, and a lease for each of its PBXs and for maintenance where there is none yet. */
+  nodeAdd(node: NewNode): Promise<void>
+  /**
+   * Raises the heartbeat of a node, and returns the cluster as it is then; a lease is added for each account that has none. Returns
+   * `undefined`, and changes nothing, if the node is dead: it was too late, and its leases may be others' now.
+   */
+  nodeBeat(id: string): Promise<ClusterView | undefined>
+  /** Makes a node dead for ever if its heartbeat is still this one. Its leases are free then. Returns whether it is dead. */
+  nodeEndIfSilent(silent: { readonly id: string; readonly beat: number }): Promise<boolean>
+  /** Makes a node dead for ever: it stops, and its leases are free. */
+  nodeEnd(id: string): Promise<void>
+  /** Gives a node those leases that still have the term that was seen, under a new term. Returns the names of those that it has. */
+  leaseClaim(claims: { readonly node: string; readonly claims: readonly Claim[] }): Promise<string[]>
+  /** Gives a lease to a node (`null`: to whoever takes it) under a new term, if it still has its term. */
+  leaseGive(gift: Lease & { readonly to: string | null; readonly newTerm: string }): Promise<void>
+  /** Returns the nodes with their leases, dead ones for an hour, in the order in which they started. */
+  nodeList(): Promise<NodeRecord[]>
+}

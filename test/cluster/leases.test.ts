@@ -1,0 +1,171 @@
+import { expect, test } from 'bun:test'
+import { type Leases, newLeases, SILENT_US, TRUST_US } from '../../src/cluster/leases.ts'
+import type { ClusterView, Lease, LiveNode } from '../../src/store/cluster-store.ts'
+import { playLeases } from '../help/fake-cluster.ts'
+import { createRandom } from '../help/random.ts'
+
+const GAMES = Number(process.env.LEASE_GAMES ?? 10_000)
+const SEED = Number(process.env.LEASE_SEED ?? 20_261_122)
+const SECOND = 1_000_000
+const STEP_US = SECOND / 2
+
+const lease = (name: string): Lease => ({ name, term: `term of ${name}` })
+const node = (id: string, beat: number, pbxs: readonly string[] = []): LiveNode => ({ id, beat, pbxs })
+
+/** A view in which the leases that are counted are those that are listed, and `others`. */
+function viewOf(view: Partial<ClusterView>): ClusterView {
+  return { databaseUs: 0, nodes: [], own: [], free: [], counts: [], ...view }
+}
+
+const newTerm = () => 'new'
+const ours = (more: Partial<Parameters<typeof newLeases>[0]> = {}): Leases =>
+  newLeases({ nodeId: 'ours', newTerm, random: () => 0.5, ...more })
+
+/** Beats twice a second, each answered at once, and returns what the last one came to. */
+function beat(leases: Leases, { fromUs, toUs }: { fromUs: number; toUs: number }, view: (atUs: number) => ClusterView) {
+  let plan = leases.beaten(view(fromUs), { sentUs: fromUs, nowUs: fromUs })
+  for (let atUs = fromUs + STEP_US; atUs <= toUs; atUs += STEP_US)
+    plan = leases.beaten(view(atUs), { sentUs: atUs, nowUs: atUs })
+  return plan
+}
+
+test(`two nodes never trust one lease, whatever is late, lost, frozen or killed: ${GAMES} games`, () => {
+  for (let seed = SEED; seed < SEED + GAMES; seed++) {
+    const random = createRandom(seed)
+    const sizes = { nodes: 2 + random.int(3), leases: 1 + random.int(4) }
+    const fault = playLeases(random, { ...sizes, lastsUs: 16 * SECOND, quietUs: 0 })
+    if (fault !== undefined) throw new Error(`LEASE_SEED=${seed}: ${fault}`)
+  }
+})
+
+test(`after quiet time each lease has an owner, and accounts are shared out evenly: ${GAMES / 20} games`, () => {
+  for (let seed = SEED; seed < SEED + GAMES / 20; seed++) {
+    const random = createRandom(seed)
+    const sizes = { nodes: 2 + random.int(3), leases: 1 + random.int(9) }
+    const fault = playLeases(random, { ...sizes, lastsUs: 16 * SECOND, quietUs: 45 * SECOND })
+    if (fault !== undefined) throw new Error(`LEASE_SEED=${seed}: ${fault}`)
+  }
+})
+
+test('trust lasts for 3 s from before the heartbeat was sent, not from its answer', () => {
+  const leases = ours()
+  leases.beaten(viewOf({ own: [lease('account:1')] }), { sentUs: 0, nowUs: 2 * SECOND })
+  expect(leases.isTrusted(TRUST_US - 1)).toBe(true)
+  expect(leases.isTrusted(TRUST_US)).toBe(false)
+  expect(leases.holds('account:1')).toBe(true)
+})
+
+test('a node that was not heard of for 4 s is found silent by its last heartbeat, and not before', () => {
+  const leases = ours()
+  const view = viewOf({ nodes: [node('ours', 20), node('theirs', 7)] })
+  expect(beat(leases, { fromUs: 0, toUs: SILENT_US - STEP_US }, () => view).silent).toEqual([])
+  const at = { sentUs: SILENT_US, nowUs: SILENT_US }
+  expect(leases.beaten(view, at).silent).toEqual([{ id: 'theirs', beat: 7 }])
+})
+
+test('nothing is taken before 4 s of heartbeats without a failure, as after an outage of the database', () => {
+  const leases = ours()
+  const view = viewOf({
+    nodes: [node('ours', 20), node('theirs', 7)],
+    free: [lease('account:1')],
+    counts: [{ node: null, kind: 'account', count: 1 }],
+  })
+  expect(beat(leases, { fromUs: 0, toUs: SILENT_US - STEP_US }, () => view).claims).toEqual([])
+  leases.statementFailed()
+  const fromUs = SILENT_US
+  const early = beat(leases, { fromUs, toUs: fromUs + SILENT_US - STEP_US }, () => view)
+  expect([early.claims, early.silent]).toEqual([[], []])
+  const at = fromUs + SILENT_US
+  const { claims, silent } = leases.beaten(view, { sentUs: at, nowUs: at })
+  expect(claims).toEqual([{ name: 'account:1', seenTerm: 'term of account:1', newTerm: 'new' }])
+  expect(silent).toEqual([{ id: 'theirs', beat: 7 }])
+})
+
+test('a heartbeat that comes after trust was over is as one after a failure', () => {
+  const leases = ours()
+  const view = (theirs: number) =>
+    viewOf({ nodes: [node('ours', 20), node('theirs', theirs)], free: [lease('maintenance')] })
+  beat(leases, { fromUs: 0, toUs: SILENT_US }, () => view(7))
+  const late = SILENT_US + TRUST_US
+  const { claims, silent } = leases.beaten(view(7), { sentUs: late, nowUs: late })
+  expect([claims, silent]).toEqual([[], []])
+})
+
+test('of what is free a node takes its share, and what nobody takes as well', () => {
+  const leases = ours()
+  const free = ['account:1', 'account:2', 'account:3', 'account:4'].map(lease)
+  const counts = [{ node: null, kind: 'account', count: 4 }]
+  const view = (atUs: number) =>
+    viewOf({ nodes: [node('ours', 20), node('theirs', atUs)], free: atUs < SILENT_US ? [] : free, counts })
+  expect(beat(leases, { fromUs: 0, toUs: SILENT_US }, view).claims).toHaveLength(2)
+  expect(beat(leases, { fromUs: SILENT_US + STEP_US, toUs: SILENT_US + 2 * SECOND }, view).claims).toHaveLength(4)
+})
+
+test('one lease at a time is handed over to a node that has fewer by two, the one with the least to do', () => {
+  const loads = new Map([
+    ['account:1', 9],
+    ['account:2', 0],
+    ['account:3', 4],
+  ])
+  const leases = ours({ loadOf: (name) => loads.get(name) ?? 0 })
+  const own = [...loads.keys()].map(lease)
+  const countsOf = (mine: number, theirs: number) => [
+    { node: 'ours', kind: 'account', count: mine },
+    { node: 'theirs', kind: 'account', count: theirs },
+  ]
+  const view = (atUs: number) =>
+    viewOf({ nodes: [node('ours', 20), node('theirs', 100 + atUs)], own, counts: countsOf(3, 0) })
+  const plan = beat(leases, { fromUs: 0, toUs: SILENT_US }, view)
+  expect(plan.handOver).toEqual({ name: 'account:2', to: 'theirs' })
+  expect(leases.give('account:2')).toEqual(lease('account:2'))
+  expect([leases.holds('account:2'), leases.termOf('account:2')]).toEqual([false, 'term of account:2'])
+  const during = leases.beaten(view(1), { sentUs: SILENT_US + STEP_US, nowUs: SILENT_US + STEP_US })
+  expect([during.handOver, during.giving, during.gained]).toEqual([undefined, [lease('account:2')], []])
+  leases.gave(lease('account:2'))
+  const after = viewOf({
+    nodes: [node('ours', 20), node('theirs', 102)],
+    own: own.filter(({ name }) => name !== 'account:2'),
+    counts: countsOf(2, 1),
+  })
+  expect(leases.beaten(after, { sentUs: SILENT_US + SECOND, nowUs: SILENT_US + SECOND }).handOver).toBeUndefined()
+})
+
+test('a PBX is taken and given only where it is set up', () => {
+  const leases = ours({ canOwn: (name) => name !== 'pbx:branch' })
+  const counts = [
+    { node: 'ours', kind: 'pbx', count: 2 },
+    { node: null, kind: 'pbx', count: 1 },
+  ]
+  const own = ['pbx:office', 'pbx:shop'].map(lease)
+  const view = (pbxs: readonly string[]) => (atUs: number) =>
+    viewOf({ nodes: [node('ours', 20), node('theirs', 100 + atUs, pbxs)], own, free: [lease('pbx:branch')], counts })
+  const { claims, handOver } = beat(leases, { fromUs: 0, toUs: SILENT_US }, view(['branch']))
+  expect([claims, handOver]).toEqual([[], undefined])
+  const fromUs = SILENT_US + STEP_US
+  expect(beat(leases, { fromUs, toUs: fromUs }, view(['branch', 'shop'])).handOver).toEqual({
+    name: 'pbx:shop',
+    to: 'theirs',
+  })
+})
+
+test('what the database has under another term is lost, what it has that is unknown is gained', () => {
+  const leases = ours()
+  leases.beaten(viewOf({ own: [lease('account:1'), lease('account:2')] }), { sentUs: 0, nowUs: 0 })
+  const own = [{ name: 'account:1', term: 'another' }, lease('account:3')]
+  const { gained, lost } = leases.beaten(viewOf({ own }), { sentUs: SECOND, nowUs: SECOND })
+  expect([gained, lost]).toEqual([
+    ['account:1', 'account:3'],
+    ['account:1', 'account:2'],
+  ])
+})
+
+test('a node that was found dead holds nothing, and trusts nothing', () => {
+  const leases = ours()
+  leases.beaten(viewOf({ own: [lease('account:1')] }), { sentUs: 0, nowUs: 0 })
+  expect(leases.died()).toEqual(['account:1'])
+  expect([leases.isTrusted(1), leases.holds('account:1'), leases.termOf('account:1')]).toEqual([
+    false,
+    false,
+    undefined,
+  ])
+})

@@ -1,0 +1,304 @@
+import { kindOf, type Leases, newLeases, type Plan } from '../../src/cluster/leases.ts'
+import type { Claim, ClusterView } from '../../src/store/cluster-store.ts'
+import type { Random } from './random.ts'
+
+const SECOND = 1_000_000
+const STEP_US = SECOND / 2
+const DEADLINE_US = 1.5 * SECOND
+
+type Row = { node: string | null; term: string }
+type Tables = { nodes: Map<string, { beat: number; dead: boolean }>; leases: Map<string, Row> }
+
+/** The two tables, each statement of which takes effect at one moment. */
+type FakeDatabase = { readonly tables: Tables; isUp: boolean; connections: number }
+
+type FakeNode = {
+  readonly number: number
+  readonly offsetUs: number
+  readonly rate: number
+  id: string
+  leases: Leases
+  frozenToUs: number
+  isRunning: boolean
+  connection: number
+}
+
+export type GameOptions = {
+  readonly nodes: number
+  readonly leases: number
+  readonly lastsUs: number
+  readonly quietUs: number
+}
+
+/** What went wrong in a game; `undefined`: nothing. */
+export type GameFault = string | undefined
+
+/**
+ * Plays some nodes with one database: messages take any time or are lost, statements take effect after their sender gave them up, nodes are
+ * frozen, killed and started, and the database is away. Clocks have any offset and run up to 5 %
+ * fast or slow. Returns how two nodes trusted one lease, or how after a quiet time one had no owner.
+ */
+export function playLeases(random: Random, options: GameOptions): GameFault {
+  const queue = newAgenda()
+  const database: FakeDatabase = {
+    tables: { nodes: new Map(), leases: new Map() },
+    isUp: true,
+    connections: 0,
+  }
+  for (let at = 0; at < options.leases; at++)
+    database.tables.leases.set(at === 0 ? 'maintenance' : `account:${at}`, { node: null, term: `t${at}` })
+  let ids = 0
+  let terms = 0
+  let fault: GameFault
+  const isQuiet = () => queue.nowUs() >= options.lastsUs
+  const between = (fromUs: number, toUs: number) => fromUs + random.next() * (toUs - fromUs)
+  const localUs = (node: FakeNode) => Math.floor(queue.nowUs() * node.rate + node.offsetUs)
+  const names = [...database.tables.leases.keys()]
+
+  const freshLeases = (nodeId: string) => newLeases({ nodeId, newTerm: () => `n${terms++}`, random: random.next })
+  const newNode = (number: number): FakeNode => {
+    const id = `node ${ids++}`
+    const clock = { offsetUs: Math.floor(between(-1e12, 1e12)), rate: between(0.95, 1.05) }
+    return { number, ...clock, id, leases: freshLeases(id), frozenToUs: 0, isRunning: true, connection: 0 }
+  }
+  const nodes = Array.from({ length: options.nodes }, (_, number) => newNode(number))
+
+  function check(): void {
+    const trusting = nodes.filter((node) => node.isRunning && node.leases.isTrusted(localUs(node)))
+    if (trusting.length < 2) return
+    for (const name of names) {
+      const owners = trusting.filter((node) => node.leases.holds(name))
+      if (owners.length > 1) fault ??= `at ${queue.nowUs()} ${name} has ${owners.map(({ id }) => id).join(' and ')}`
+    }
+  }
+
+  /** Something that a node does: later if it is frozen, never if it was killed. */
+  function act(node: FakeNode, id: string, action: () => void): void {
+    if (!node.isRunning || node.id !== id) return
+    if (node.frozenToUs > queue.nowUs()) queue.at(node.frozenToUs, () => act(node, id, action))
+    else action()
+  }
+
+  /** Sends a statement. It may take effect and not be heard of, or take effect when nobody waits for it any more. */
+  function send<T>(node: FakeNode, statement: () => T, then: (answer: { value: T } | undefined) => void): void {
+    const { id } = node
+    let isOver = false
+    const end = (answer: { value: T } | undefined) => {
+      if (isOver) return
+      isOver = true
+      act(node, id, () => {
+        if (answer === undefined) node.leases.statementFailed()
+        then(answer)
+        // Trust begins with an answer, and nowhere else.
+        check()
+      })
+    }
+    if (!database.isUp || node.connection !== database.connections) {
+      node.connection = database.connections
+      queue.in(between(0, 50_000), () => end(undefined))
+      return
+    }
+    const { connection } = node
+    // Frozen while it waits: when it wakes the answer is there, and tells of long ago.
+    if (!isQuiet() && random.chance(0.02)) node.frozenToUs = queue.nowUs() + between(0, 9 * SECOND)
+    const isOdd = !isQuiet() && random.chance(0.08)
+    const thereUs = isOdd ? between(0, 8 * SECOND) : between(100, 20_000)
+    const backUs = !isQuiet() && random.chance(0.04) ? between(0, 4 * SECOND) : between(100, 20_000)
+    const isLost = !isQuiet() && random.chance(0.04)
+    queue.in(thereUs, () => {
+      if (!database.isUp || connection !== database.connections) return end(undefined)
+      const value = statement()
+      if (!isLost) queue.in(backUs, () => end({ value }))
+    })
+    queue.in(DEADLINE_US, () => end(undefined))
+  }
+
+  const isFree = ({ node }: Row) => node === null || database.tables.nodes.get(node)?.dead !== false
+  function view(): ClusterView {
+    const { nodes: known, leases } = database.tables
+    const rows = [...leases].map(([name, { node, term }]) => ({ name, node, term }))
+    const counts: { node: string | null; kind: string; count: number }[] = []
+    for (const row of rows) {
+      const [node, kind] = [isFree(row) ? null : row.node, kindOf(row.name)]
+      const count = counts.find((one) => one.node === node && one.kind === kind)
+      if (count === undefined) counts.push({ node, kind, count: 1 })
+      else count.count += 1
+    }
+    return {
+      databaseUs: queue.nowUs(),
+      nodes: [...known].filter(([, { dead }]) => !dead).map(([id, { beat }]) => ({ id, beat, pbxs: [] })),
+      own: [],
+      free: rows.filter(isFree),
+      counts,
+    }
+  }
+  function beat(id: string): ClusterView | undefined {
+    const row = database.tables.nodes.get(id)
+    if (row?.dead === true) return undefined
+    database.tables.nodes.set(id, { beat: (row?.beat ?? 0) + 1, dead: false })
+    const own = [...database.tables.leases].filter(([, { node }]) => node === id)
+    return { ...view(), own: own.map(([name, { term }]) => ({ name, term })) }
+  }
+  function claim(id: string, claims: readonly Claim[]): string[] {
+    const taken = claims.filter(({ name, seenTerm }) => database.tables.leases.get(name)?.term === seenTerm)
+    for (const { name, newTerm } of taken) database.tables.leases.set(name, { node: id, term: newTerm })
+    return taken.map(({ name }) => name)
+  }
+  function give(gift: { name: string; term: string; to: string | null }): void {
+    if (database.tables.leases.get(gift.name)?.term === gift.term)
+      database.tables.leases.set(gift.name, { node: gift.to, term: `g${terms++}` })
+  }
+
+  /** The steps of one node, one after the other, as the keeper of its leases takes them. */
+  function step(node: FakeNode): void {
+    const { id } = node
+    const sentUs = localUs(node)
+    const again = () => queue.in(between(0.8, 1.2) * STEP_US, () => act(node, id, () => step(node)))
+    send(
+      node,
+      () => ({ view: beat(id) }),
+      (answer) => {
+        if (answer === undefined) return again()
+        if (answer.value.view === undefined) {
+          node.leases.died()
+          node.id = `node ${ids++}`
+          node.leases = freshLeases(node.id)
+          return step(node)
+        }
+        const plan = node.leases.beaten(answer.value.view, { sentUs, nowUs: localUs(node) })
+        carryOut(node, plan, again)
+      },
+    )
+  }
+
+  function carryOut(node: FakeNode, plan: Plan, done: () => void): void {
+    const { id, leases } = node
+    const todo: ((next: () => void) => void)[] = []
+    for (const silent of plan.silent)
+      todo.push((next) =>
+        send(
+          node,
+          () => {
+            const row = database.tables.nodes.get(silent.id)
+            if (row?.beat === silent.beat) row.dead = true
+          },
+          next,
+        ),
+      )
+    if (plan.claims.length > 0)
+      todo.push((next) =>
+        send(
+          node,
+          () => claim(id, plan.claims),
+          (answer) => {
+            if (answer !== undefined) leases.claimed(plan.claims, answer.value)
+            next()
+          },
+        ),
+      )
+    const begun = plan.handOver === undefined ? undefined : leases.give(plan.handOver.name)
+    const gifts = [
+      ...plan.giving.map((lease) => ({ ...lease, to: null })),
+      ...(begun === undefined ? [] : [{ ...begun, to: plan.handOver?.to ?? null }]),
+    ]
+    for (const gift of gifts)
+      todo.push((next) =>
+        send(
+          node,
+          () => give(gift),
+          (answer) => {
+            if (answer !== undefined) leases.gave(gift)
+            next()
+          },
+        ),
+      )
+    const run = () => {
+      const one = todo.shift()
+      if (one === undefined) done()
+      else one(run)
+    }
+    run()
+  }
+
+  function disturb(): void {
+    if (isQuiet()) return
+    const node = random.pick(nodes)
+    const which = random.int(10)
+    if (!node.isRunning) return void queue.in(between(0, SECOND), disturb)
+    if (which < 5) node.frozenToUs = Math.max(node.frozenToUs, queue.nowUs() + between(0, 9 * SECOND))
+    else if (which < 7) {
+      node.isRunning = false
+      queue.in(between(0, 3 * SECOND), () => {
+        const at = nodes.indexOf(node)
+        const fresh = newNode(node.number)
+        nodes[at] = fresh
+        step(fresh)
+      })
+    } else {
+      database.isUp = false
+      database.connections += 1
+      queue.in(between(0, 5 * SECOND), () => {
+        database.isUp = true
+      })
+    }
+    queue.in(between(0, 4 * SECOND), disturb)
+  }
+
+  for (const node of nodes) queue.in(between(0, SECOND), () => step(node))
+  queue.in(between(4 * SECOND, 8 * SECOND), disturb)
+  const endUs = options.lastsUs + options.quietUs
+  while (fault === undefined && queue.nowUs() < endUs && queue.next());
+  if (fault !== undefined || options.quietUs === 0) return fault
+  for (const name of names) {
+    const owners = nodes.filter((node) => node.leases.holds(name) && node.leases.isTrusted(localUs(node)))
+    if (owners.length !== 1) return `${name} has ${owners.length} owners after a quiet time`
+  }
+  const shares = nodes.map(({ leases }) => leases.names().filter((name) => kindOf(name) === 'account').length)
+  if (Math.max(...shares) - Math.min(...shares) > 1) return `accounts are shared out as ${shares.join(', ')}`
+  return undefined
+}
+
+type Agenda = {
+  nowUs(): number
+  at(atUs: number, action: () => void): void
+  in(us: number, action: () => void): void
+  next(): boolean
+}
+
+/** What happens when: a heap by time. */
+function newAgenda(): Agenda {
+  const heap: { atUs: number; action: () => void }[] = []
+  let nowUs = 0
+  const before = (a: number, b: number) =>
+    (heap[a]?.atUs ?? Number.POSITIVE_INFINITY) < (heap[b]?.atUs ?? Number.POSITIVE_INFINITY)
+  function swap(a: number, b: number): void {
+    const [one, other] = [heap[a], heap[b]]
+    if (one === undefined || other === undefined) return
+    heap[a] = other
+    heap[b] = one
+  }
+  const agenda: Agenda = {
+    nowUs: () => nowUs,
+    at(atUs, action) {
+      heap.push({ atUs: Math.max(atUs, nowUs), action })
+      for (let at = heap.length - 1; at > 0 && before(at, (at - 1) >> 1); at = (at - 1) >> 1) swap(at, (at - 1) >> 1)
+    },
+    in: (us, action) => agenda.at(nowUs + us, action),
+    next() {
+      const first = heap[0]
+      if (first === undefined) return false
+      const last = heap.pop()
+      if (last !== undefined && heap.length > 0) heap[0] = last
+      for (let at = 0; ; ) {
+        const least = before(2 * at + 2, 2 * at + 1) ? 2 * at + 2 : 2 * at + 1
+        if (!before(least, at)) break
+        swap(least, at)
+        at = least
+      }
+      nowUs = first.atUs
+      first.action()
+      return true
+    },
+  }
+  return agenda
+}
