@@ -1,3 +1,5 @@
+import { stopPostgresAfterRun } from './postgres.ts'
+
 /**
  * Loaded by `bun test` before all else (bunfig.toml). Nothing that is tested depends on how fast a machine is: a limit is there to end a
  * test that hangs. Bun begins each file with its own limit of 5 s, and has no setting for another one: so each file begins by setting it.
@@ -13,3 +15,5 @@ Bun.plugin({
       contents: `import { setDefaultTimeout as patience } from 'bun:test'; patience(${TEST_MS}); ${await Bun.file(path).text()}`,
     })),
 })
+
+stopPostgresAfterRun()

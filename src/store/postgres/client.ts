@@ -1,0 +1,161 @@
+import { SQL, type SQLArrayParameter, sql } from 'bun'
+import { type DatabaseSource, databaseName } from '../../lib/database-url.ts'
+import { asDatabaseFault, codeOf, DeadlineError, isBroken, isConflict } from './store-fault.ts'
+
+export type Value = string | number | boolean | null | SQLArrayParameter
+/** Runs one statement with `$1`, `$2`, … and returns its rows. `int8` would arrive as text: select it `::float8`. */
+export type Query = <Row>(text: string, values?: readonly Value[]) => Promise<Row[]>
+
+/** Connections to the database for one purpose. What fails for want of the database rejects with Fault `unavailable`. */
+export type Client = {
+  /** Runs one statement, which may have been carried out even if it rejects. */
+  readonly query: Query
+  /** Runs a statement that changes nothing: tried again once when its connection was lost. */
+  readonly read: Query
+  /** Runs several statements as one, again when they met another. For what is rare: it takes a round trip more at each end. */
+  transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
+  stop(): Promise<void>
+}
+
+export type ClientOptions = {
+  /** What its connections are called in the server's list. */
+  readonly role: string
+  readonly connections: number
+  /** How long the server may take for one statement. */
+  readonly statementMs: number
+  /** Settings of its sessions. */
+  readonly session?: Readonly<Record<string, string>>
+}
+
+/** A server that is there keeps `statement_timeout` itself; one that is not is given up after this more. */
+const GRACE_MS = 1_000
+const CONNECT_WITHIN_S = 5
+/** How often what met another is tried again. */
+const TRIES = 8
+
+/** Opens connections as they are needed. */
+export function newClient(source: DatabaseSource, options: ClientOptions): Client {
+  const { statementMs } = options
+  const name = databaseName(source)
+  let current = connect(source, options)
+  let stopped = false
+
+  /** A pool whose connections died may stay dead: another takes its place, at once. */
+  function replace(broken: SQL): void {
+    if (broken !== current || stopped) return
+    current = connect(source, options)
+    void broken.close({ timeout: 0 }).catch(() => undefined)
+  }
+  async function on<Result>(work: (connection: SQL) => Promise<Result>, withinMs: number): Promise<Result> {
+    const used = current
+    try {
+      return await before(work(used), withinMs)
+    } catch (error) {
+      if (isBroken(error)) replace(used)
+      throw error
+    }
+  }
+  const run: Query = (text, values = []) => on((connection) => rowsOf(connection, text, values), statementMs + GRACE_MS)
+
+  return {
+    query: (text, values) => faulty(name, () => run(text, values)),
+    read: (text, values) =>
+      faulty(name, async () => {
+        try {
+          return await run(text, values)
+        } catch (error) {
+          if (!isBroken(error) || error instanceof DeadlineError) throw error
+          return await run(text, values)
+        }
+      }),
+    transaction: (work) =>
+      faulty(name, () =>
+        again(() =>
+          on(
+            (connection) => connection.begin((tx) => work((text, values = []) => rowsOf(tx, text, values))),
+            statementMs * 2,
+          ),
+        ),
+      ),
+    async stop() {
+      stopped = true
+      await current.close({ timeout: 1 }).catch(() => undefined)
+    },
+  }
+}
+
+function connect(source: DatabaseSource, { role, connections, statementMs, session }: ClientOptions): SQL {
+  const { host, port, user, password, database, tls, caFile } = source
+  return new SQL({
+    adapter: 'postgres',
+    hostname: host,
+    port,
+    username: user,
+    password,
+    database,
+    // Without it the environment could turn the proof of the server's certificate off.
+    tls: tls !== 'verify-full' ? tls : { rejectUnauthorized: true, ...(caFile && { ca: Bun.file(caFile) }) },
+    max: connections,
+    connectionTimeout: CONNECT_WITHIN_S,
+    connection: {
+      ...{ application_name: `hookswitch ${role}`, statement_timeout: statementMs, search_path: 'public' },
+      // What a session keeps open by mistake would hold up all others.
+      ...{ idle_in_transaction_session_timeout: 30_000, ...session },
+    },
+  })
+}
+
+/** Text cannot hold a NUL there. */
+const clean = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text)
+
+async function rowsOf<Row>(connection: SQL, text: string, values: readonly Value[]): Promise<Row[]> {
+  const given = values.map((value) => (typeof value === 'string' ? clean(value) : value))
+  return [...(await connection.unsafe<Row[]>(text, given))]
+}
+
+async function before<Result>(work: Promise<Result>, withinMs: number): Promise<Result> {
+  let timer: Timer | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new DeadlineError(`no answer within ${withinMs} ms`)), withinMs)
+  })
+  // What fails after its time is nobody's any more.
+  work.catch(() => undefined)
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** Runs again what met another and was undone for it. */
+export async function again<Result>(work: () => Promise<Result>): Promise<Result> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isConflict(error) || tried === TRIES) throw error
+      await Bun.sleep(tried * tried)
+    }
+  }
+}
+
+async function faulty<Result>(name: string, work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    throw asDatabaseFault(error, name)
+  }
+}
+
+/** Parameters that are arrays, each with the type it has there. */
+export const texts = (values: readonly (string | null)[]): SQLArrayParameter =>
+  sql.array(
+    values.map((value) => (value === null ? null : clean(value))),
+    'TEXT',
+  )
+export const bigints = (values: readonly (number | null)[]): SQLArrayParameter => sql.array([...values], 'BIGINT')
+export const ints = (values: readonly (number | null)[]): SQLArrayParameter => sql.array([...values], 'INT')
+export const booleans = (values: readonly boolean[]): SQLArrayParameter => sql.array([...values], 'BOOLEAN')
+
+/** Returns the SQLSTATE behind a Fault or an error of the database. */
+export const sqlStateOf = codeOf

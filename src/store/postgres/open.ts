@@ -1,0 +1,107 @@
+import { type DatabaseSource, databaseName } from '../../lib/database-url.ts'
+import { Fault } from '../../lib/fault.ts'
+import { type Client, newClient, type Query } from './client.ts'
+import initial from './migrations/001.sql' with { type: 'text' }
+import { createPartitions } from './partitions.ts'
+import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
+
+/**
+ * `usableFrom`: the oldest version of the store that may be used by a program that knows no newer one. Nodes are upgraded one at a time:
+ * so a migration leaves what the version before reads and writes as it was.
+ */
+const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number }[] = [{ text: initial, usableFrom: 1 }]
+
+const LEAST_VERSION = 150_000
+/** A migration may have to go through all rows. */
+const MIGRATION_MS = 600_000
+const AGAIN_MS = 500
+
+/**
+ * Makes the store in a database, or brings it up to this version, once whoever starts first. A server that does not answer is tried for
+ * `withinMs`.
+ * @throws Fault when the database cannot be used, in one sentence that says what to do.
+ */
+export async function prepareDatabase(source: DatabaseSource, withinMs = 0): Promise<void> {
+  const untilMs = performance.now() + withinMs
+  for (;;) {
+    const client = newClient(source, { role: 'start', connections: 1, statementMs: MIGRATION_MS })
+    try {
+      await prepare(client, databaseName(source))
+      return
+    } catch (error) {
+      const mayWait = databaseFaultKind(error) === 'unreachable' && performance.now() < untilMs
+      if (!mayWait) throw error
+      await Bun.sleep(AGAIN_MS)
+    } finally {
+      await client.stop()
+    }
+  }
+}
+
+type Server = { version: number; isStandby: boolean; isReadOnly: boolean; encoding: string }
+
+async function prepare(client: Client, name: string): Promise<void> {
+  const [server] = await client.query<Server>(
+    `SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS "isStandby",
+       current_setting('transaction_read_only') = 'on' AS "isReadOnly", current_setting('server_encoding') AS encoding`,
+  )
+  if (server === undefined) throw databaseFault('unreachable', name)
+  if (server.version < LEAST_VERSION)
+    throw new Fault(
+      'unavailable',
+      `the server of the database ${name} is PostgreSQL ${Math.floor(server.version / 10_000)}: 15 or newer is needed`,
+    )
+  if (server.isStandby || server.isReadOnly) throw databaseFault('read-only', name)
+  if (server.encoding !== 'UTF8')
+    throw new Fault(
+      'unavailable',
+      `the database ${name} has the encoding ${server.encoding}: make one with createdb --encoding=UTF8`,
+    )
+  await makeVersionRow(client, name)
+  await client.transaction((query) => migrate(query, name))
+}
+
+/** Two that make it at the same moment are in each other's way: the later one finds it made. */
+async function makeVersionRow(client: Client, name: string): Promise<void> {
+  for (let isMade = false; !isMade; ) {
+    try {
+      await client.transaction(async (query) => {
+        const [found] = await query<{ version: string | null; foreign: string | null }>(
+          `SELECT to_regclass('public.hookswitch_store')::text AS version, to_regclass('public.accounts')::text AS foreign`,
+        )
+        if (found?.version === null && found.foreign !== null)
+          throw new Fault(
+            'unavailable',
+            `the database ${name} is another program's: make one for hookswitch with createdb`,
+          )
+        await query(
+          'CREATE TABLE IF NOT EXISTS hookswitch_store (id int PRIMARY KEY CHECK (id = 1), version int NOT NULL, usable_from int NOT NULL)',
+        )
+        await query(
+          'INSERT INTO hookswitch_store (id, version, usable_from) VALUES (1, 0, 0) ON CONFLICT (id) DO NOTHING',
+        )
+      })
+      isMade = true
+    } catch (error) {
+      if (!/^(23505|42P07|42710)/.test(codeOf(error))) throw error
+    }
+  }
+}
+
+/** The row is locked until all is done: a second node waits here, and finds nothing left to do. */
+async function migrate(query: Query, name: string): Promise<void> {
+  const [row] = await query<{ version: number; usableFrom: number }>(
+    'SELECT version, usable_from AS "usableFrom" FROM hookswitch_store FOR UPDATE',
+  )
+  const version = row?.version ?? 0
+  if (version > MIGRATIONS.length && (row?.usableFrom ?? 0) > MIGRATIONS.length)
+    throw new Fault(
+      'unavailable',
+      `the database ${name} was written by a newer hookswitch (store ${version}): run that one, or newer`,
+    )
+  for (const { text, usableFrom } of MIGRATIONS.slice(version)) {
+    await query(text)
+    await query('UPDATE hookswitch_store SET version = version + 1, usable_from = $1::int', [usableFrom])
+  }
+  if (version === 0) await createPartitions(query, 0, 1)
+}

