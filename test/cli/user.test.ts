@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { afterUser } from '../../src/cli/user.ts'
+import { afterUser } from '../../src/cli/commands/user.ts'
 import { emptyFolder, run } from '../help/app.ts'
 import { PASSWORD } from '../help/client.ts'
 

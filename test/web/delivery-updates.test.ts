@@ -6,7 +6,7 @@ import {
   matchesFilters,
   newDeliveries,
   updateDeliveries,
-} from '../../src/web/browser/lib/delivery-updates.ts'
+} from '../../src/web/browser/lib/live/delivery-updates.ts'
 
 const CALL_ID = '01a1f900-5c8e-7000-8000-0000deadbeef'
 const delivery = (id: string, change: Partial<Delivery> = {}): Delivery => ({

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
-import { createEventStreamDecoder, type ServerMessage } from '../../src/web/browser/lib/event-stream-decoder.ts'
+import { createEventStreamDecoder, type ServerMessage } from '../../src/web/browser/lib/live/event-stream-decoder.ts'
 import { openSink } from '../../src/web/stream-sink.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'

@@ -6,7 +6,7 @@ import {
   EMPTY_LIVE_STATE,
   type LiveMessage,
   type LiveState,
-} from '../../src/web/browser/lib/live-state.ts'
+} from '../../src/web/browser/lib/live/live-state.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 21, 42)
 const at = (seconds: number) => new Date(NOW + seconds * 1_000).toISOString()

@@ -1,11 +1,11 @@
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { Toasts } from './components/toast.tsx'
-import { startConnection } from './lib/connection.ts'
+import { startConnection } from './lib/live/connection.ts'
 import { useObservable } from './lib/observable.ts'
 import { accessToken } from './lib/session.ts'
+import { LoginView } from './views/account/login-view.tsx'
 import { AppShell } from './views/app-shell.tsx'
-import { LoginView } from './views/login-view.tsx'
 
 function App() {
   const loggedIn = useObservable(accessToken) !== null

@@ -1,0 +1,60 @@
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { Fault } from '../../lib/fault.ts'
+import { wrongUsage } from '../../lib/usage.ts'
+import type { ErasedCounts } from '../../store/records.ts'
+import { emptyLog } from '../../store/sqlite/checkpoint.ts'
+import type { Store } from '../../store/store.ts'
+import { withExistingStore } from '../open-store.ts'
+import { dataOption, jsonOption, list } from '../options.ts'
+import { print, printJson } from '../print.ts'
+
+type Flags = { data: string; json?: boolean; number: string[] }
+
+export function callCommand(program: Command): void {
+  const call = program.command('call').description('what is kept of calls')
+  call
+    .command('erase')
+    .description('take a number out of all that is kept: call records, bodies of events, calls that are up')
+    .requiredOption('--number <number>', 'as the records show it, + and all (repeatable)', list, [])
+    .addOption(dataOption())
+    .addOption(jsonOption())
+    .action(eraseNumbers)
+}
+
+type Erased = ErasedCounts & { readonly live: number }
+
+async function eraseNumbers({ data, json = false, number: numbers }: Flags): Promise<void> {
+  if (numbers.length === 0) throw wrongUsage('--number is missing: give it as the records show it')
+  const erased = await withExistingStore(data, async ({ maintenance }) => {
+    let sum: Erased = { calls: 0, events: 0, pending: 0, live: 0 }
+    for (const number of numbers) sum = added(sum, await erase(maintenance, number))
+    return sum
+  })
+  if (json) printJson(erased)
+  else print(`${erased.calls} call records and the bodies of ${erased.events} events were erased.`)
+  const left = [
+    ...(emptyLog(join(data, 'hookswitch.db')) ? [] : ['the log of the store was in use, and may hold it']),
+    ...(erased.pending > 0 ? [`${erased.pending} events still wait for a receiver`] : []),
+    ...(erased.live > 0 ? [`${erased.live} calls with it were up`] : []),
+  ]
+  if (left.length > 0) throw new Fault('unavailable', `${left.join(', and ')}: erase again when that is over`)
+}
+
+/** So few at a time: a service that runs beside waits for each step. */
+const CALLS_A_STEP = 50
+
+async function erase(maintenance: Store['maintenance'], number: string): Promise<Erased> {
+  let sum: Erased = { calls: 0, events: 0, pending: 0, live: await maintenance.liveCallErase(number) }
+  const ids = await maintenance.callListWithNumber(number)
+  for (let at = 0; at < ids.length; at += CALLS_A_STEP)
+    sum = added(sum, { ...(await maintenance.callErase(ids.slice(at, at + CALLS_A_STEP))), live: 0 })
+  return sum
+}
+
+const added = (one: Erased, other: Erased): Erased => ({
+  calls: one.calls + other.calls,
+  events: one.events + other.events,
+  pending: one.pending + other.pending,
+  live: one.live + other.live,
+})

@@ -1,0 +1,145 @@
+import { type Command, Option } from 'commander'
+import type { Delivery, DeliveryDetail } from '../../deliveries/model.ts'
+import { createDeliveryService } from '../../deliveries/service.ts'
+import { EVENT_NAMES } from '../../lib/event-kinds.ts'
+import { Fault } from '../../lib/fault.ts'
+import { harmless, oneLine } from '../../lib/terminal-text.ts'
+import { parseTime } from '../../lib/time.ts'
+import { wrongUsage } from '../../lib/usage.ts'
+import { DELIVERY_STATES, type DeliveryState } from '../../store/records.ts'
+import type { Store } from '../../store/store.ts'
+import { withExistingStore } from '../open-store.ts'
+import { dataOption, jsonOption } from '../options.ts'
+import { print, printJson } from '../print.ts'
+
+type Flags = { data: string; json?: boolean }
+type ListFlags = Flags & {
+  state?: DeliveryState
+  event?: (typeof EVENT_NAMES)[number]
+  url?: string
+  call?: string
+  since?: string
+  until?: string
+  limit: string
+}
+
+const MAX_LISTED = 200
+/** Nobody else waits for this process: a page is looked for to the end. */
+const serviceOf = (store: Store) => createDeliveryService({ store, patienceMs: Number.POSITIVE_INFINITY })
+
+/** What was sent, and sending it again: of every account, since the operator asks. */
+export function deliveryCommand(program: Command): void {
+  const delivery = program.command('delivery').description('what was sent, and sending it again')
+  delivery
+    .command('list')
+    .description('list deliveries, newest first: id, created, state, event, attempts, call, URL')
+    .addOption(new Option('--state <state>', 'only those').choices(DELIVERY_STATES))
+    .addOption(new Option('--event <name>', 'only of this event').choices(EVENT_NAMES))
+    .option('--url <url>', 'only to this URL')
+    .option('--call <id>', 'only of this call')
+    .option('--since <time>', 'created at this time (RFC 3339) or later')
+    .option('--until <time>', 'created before this time')
+    .option('--limit <number>', `how many, ${MAX_LISTED} at most`, '50')
+    .addOption(dataOption())
+    .addOption(jsonOption())
+    .action(list)
+  delivery
+    .command('show')
+    .argument('<id>', "the delivery's id")
+    .description('show one delivery: every attempt with what was answered, and the body')
+    .addOption(dataOption())
+    .addOption(jsonOption())
+    .action(show)
+  delivery
+    .command('retry')
+    .argument('[id]', "the delivery's id")
+    .option('--failed-since <time>', 'all that were created at this time or later, and failed')
+    .description('send one again, or all that failed since a time')
+    .addOption(dataOption())
+    .addOption(jsonOption())
+    .action(retry)
+}
+
+async function list({ data, json, limit, call, ...wanted }: ListFlags): Promise<void> {
+  const count = Number(limit)
+  if (!Number.isInteger(count) || count < 1 || count > MAX_LISTED)
+    throw wrongUsage(`--limit is ${JSON.stringify(limit)}: give a number from 1 to ${MAX_LISTED}`)
+  const { state, event, url, since, until } = wanted
+  const filter = {
+    ...(state === undefined ? {} : { state }),
+    ...(event === undefined ? {} : { event }),
+    ...(url === undefined ? {} : { url }),
+    ...(call === undefined ? {} : { call_id: call }),
+    ...(since === undefined ? {} : { since: momentOf('--since', since) }),
+    ...(until === undefined ? {} : { until: momentOf('--until', until) }),
+  }
+  const { items } = await withExistingStore(data, (store) => serviceOf(store).list(null, filter, count))
+  if (json) printJson(items)
+  else for (const item of items) print(line(item))
+}
+
+const line = (item: Delivery) =>
+  [
+    item.id,
+    item.created_at,
+    item.state,
+    item.event,
+    `${item.attempts_made} tried`,
+    item.call_id,
+    harmless(masked(item.url)),
+  ].join('\t')
+
+async function show(id: string, { data, json }: Flags): Promise<void> {
+  const detail = await withExistingStore(data, (store) => known(id, serviceOf(store).show(null, id)))
+  if (json) printJson(detail)
+  else for (const text of lines(detail)) print(text)
+}
+
+function lines({ body, attempts, url, ...rest }: DeliveryDetail): string[] {
+  return [
+    ...Object.entries({ ...rest, url: harmless(masked(url)) }).map(([name, value]) => `${name}\t${value ?? '-'}`),
+    ...attempts.map(({ at, probe, status, error, duration_ms, address, response }) =>
+      [
+        probe ? 'probe' : 'attempt',
+        at,
+        status ?? harmless(error ?? '-'),
+        `${duration_ms} ms`,
+        address ?? '-',
+        oneLine(response ?? ''),
+      ]
+        .join('\t')
+        .trimEnd(),
+    ),
+    harmless(body),
+  ]
+}
+
+async function retry(id: string | undefined, flags: Flags & { failedSince?: string }): Promise<void> {
+  const { data, json, failedSince } = flags
+  if ((id === undefined) === (failedSince === undefined))
+    throw wrongUsage('say what to send again: delivery retry ID, or delivery retry --failed-since TIME')
+  const queued = await withExistingStore(data, async (store) => {
+    const service = serviceOf(store)
+    if (id === undefined) return service.retryAll(null, { since: momentOf('--failed-since', failedSince ?? '') })
+    await known(id, service.retry(null, id))
+    return 1
+  })
+  print(json ? JSON.stringify({ queued }) : `${queued} ${queued === 1 ? 'is' : 'are'} sent again.`)
+}
+
+function momentOf(flag: string, text: string): string {
+  if (parseTime(text) === undefined)
+    throw wrongUsage(`${flag} is ${JSON.stringify(text)}: give it as 2026-11-20T21:42:00Z`)
+  return text
+}
+
+/** Says of which id there is nothing, and where the ids are. */
+const known = <Found>(id: string, found: Promise<Found>): Promise<Found> =>
+  found.catch((cause) => {
+    throw cause instanceof Fault && cause.code === 'not_found'
+      ? new Fault('not_found', `there is no delivery ${harmless(id)}: hookswitch delivery list shows their ids`)
+      : cause
+  })
+
+/** `user:pass@` is never printed. */
+const masked = (url: string) => url.replace(/^(\w+:\/\/)[^/?#]*@/, '$1***@')

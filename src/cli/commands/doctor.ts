@@ -1,0 +1,30 @@
+import type { Command } from 'commander'
+import { Fault } from '../../lib/fault.ts'
+import { harmless, newPaint, type Paint } from '../../lib/terminal-text.ts'
+import type { Diagnosis } from '../../ops/doctor/diagnosis.ts'
+import { diagnose } from '../../ops/doctor/doctor.ts'
+import type { GivenSettings } from '../../settings.ts'
+import { addSettingFlags, jsonOption } from '../options.ts'
+import { print, printJson } from '../print.ts'
+
+/** Adds `hookswitch doctor`. It takes the flags and variables of `serve`, because it checks them too. */
+export function doctorCommand(program: Command): void {
+  addSettingFlags(program.command('doctor').description('check this installation: what is wrong, and how to fix it'))
+    .addOption(jsonOption())
+    .action(async ({ json = false, ...flags }: GivenSettings & { json?: boolean }) => {
+      const diagnoses = await diagnose(flags, process.env)
+      const paint = newPaint()
+      if (json) printJson(diagnoses)
+      else for (const diagnosis of diagnoses) print(linesOf(paint, diagnosis))
+      const problems = diagnoses.filter(({ level }) => level === 'wrong').length
+      if (problems > 0)
+        throw new Fault('unavailable', `doctor found ${problems} ${problems === 1 ? 'problem' : 'problems'}: see above`)
+    })
+}
+
+const COLOURS = { ok: 'green', advice: 'yellow', wrong: 'red' } as const
+
+function linesOf(paint: Paint, { level, about, text, fix }: Diagnosis): string {
+  const line = `${paint(COLOURS[level], level.padEnd(7))} ${about}: ${harmless(text)}`
+  return fix === undefined ? line : `${line}\n        ${paint('dim', '→')} ${harmless(fix)}`
+}

@@ -1,0 +1,129 @@
+import { basename } from 'node:path'
+import type { Command } from 'commander'
+import { Fault } from '../../lib/fault.ts'
+import { harmless, newPaint, type Paint, printableJson } from '../../lib/terminal-text.ts'
+import { lineOf, SETTING } from '../../pbx/endpoint-summary.ts'
+import { type Explained, type Explanation, explain } from '../../pbx/tools/explain.ts'
+import { type Recording, readRecording } from '../../pbx/tools/replay/recording.ts'
+import { sentenceOf } from '../event-sentence.ts'
+import { jsonOption, list } from '../options.ts'
+import { print } from '../print.ts'
+
+type Flags = { trunks: string[]; extensions: string[]; variables: string[]; json?: boolean }
+
+/** `hookswitch pbx explain FILE...`: what a bug report needs first. */
+export function explainCommand(pbx: Command): void {
+  pbx
+    .command('explain')
+    .argument('<file...>', 'a recording (.ami or .esl, see pbx record), and those of the connections after it')
+    .description('play recordings through the tracker, and print each call event with the raw event that caused it')
+    .option('--trunks <pattern>', 'as in the PBX URL (repeatable)', list, [])
+    .option('--extensions <pattern>', 'as in the PBX URL (repeatable)', list, [])
+    .option('--variables <name>', 'as in the PBX URL (repeatable)', list, [])
+    .addOption(jsonOption())
+    .action((paths: string[], { json = false, ...options }: Flags) => {
+      const recordings = paths.map(read)
+      const kind = recordings[0]?.kind ?? 'ami'
+      const other = recordings.findIndex((recording) => recording.kind !== kind)
+      if (other > 0)
+        throw new Fault('invalid', `${paths[other]} is of another kind of PBX than ${paths[0]}: name recordings of one`)
+      const names = namesOf(paths)
+      const explanation = explain(recordings, { pbx: names[0] ?? '', ...options })
+      const { explained, files } = explanation
+      const empty = files.findIndex(
+        ({ frames, passedOver, tainted }) => tainted.length === frames && (frames > 0 || passedOver === 0),
+      )
+      if (empty >= 0)
+        throw new Fault(
+          'invalid',
+          `${paths[empty]} holds no event that a PBX sent: name a recording (.ami or .esl, see pbx record)`,
+        )
+      const lines = json ? explained.map((one) => jsonOf(one, names)) : report(names, explanation, kind, newPaint())
+      for (const line of lines) print(line)
+      const broken = files.findIndex(({ fault }) => fault !== undefined)
+      if (broken >= 0) throw new Fault('invalid', `${paths[broken]} cannot be read to its end: ${files[broken]?.fault}`)
+    })
+}
+
+/** Without the folders, where that tells them apart. */
+function namesOf(paths: readonly string[]): readonly string[] {
+  const names = paths.map((path) => basename(path))
+  return new Set(names).size === names.length ? names : paths
+}
+
+function read(file: string): Recording {
+  try {
+    return readRecording(file)
+  } catch (cause) {
+    throw new Fault('invalid', `cannot read ${file}: name a recording (.ami or .esl, see pbx record)`, { cause })
+  }
+}
+
+function report(names: readonly string[], explanation: Explanation, kind: Recording['kind'], paint: Paint): string[] {
+  const calls = Map.groupBy(explanation.explained, ({ event }) => event.callId)
+  return [
+    ...[...calls.values()].flatMap((events, index) => [
+      paint('bold', `call ${index + 1}`),
+      ...events.flatMap((one) => explainedLines(names, one, paint)),
+      '',
+    ]),
+    ...summary(names, explanation, kind, calls.size),
+  ]
+}
+
+function explainedLines(names: readonly string[], explained: Explained, paint: Paint): string[] {
+  const { event, atMs, cause, reason } = explained
+  const waitedMs = Math.round(atMs - cause.atMs)
+  const why = waitedMs > 0 ? `${waitedMs} ms after` : 'by'
+  const raw = [cause.name, harmless(cause.channel)].filter(Boolean).join(' ')
+  const time = `${(atMs / 1_000).toFixed(3).padStart(9)} s`
+  return [
+    `${time}  ${paint('cyan', event.name.padEnd(22))}  ${sentenceOf(event.body)}`,
+    paint('dim', `${' '.repeat(37)}${why} ${raw} at ${names[cause.file]}:${cause.line} (byte ${cause.offset})`),
+    ...(reason === undefined ? [] : [paint('dim', `${' '.repeat(37)}${harmless(reason)}`)]),
+  ]
+}
+
+function jsonOf({ event, atMs, cause, reason }: Explained, names: readonly string[]): string {
+  const { name, channel, file, line, offset } = cause
+  return printableJson({
+    at_ms: atMs,
+    event: event.body,
+    reason: reason ?? null,
+    cause: { name, channel, file: names[file], line, offset, at_ms: cause.atMs },
+  })
+}
+
+function summary(
+  names: readonly string[],
+  { explained, files, open, endpoints }: Explanation,
+  kind: Recording['kind'],
+  calls: number,
+): string[] {
+  const pbx = kind === 'ami' ? 'Asterisk (AMI)' : 'FreeSWITCH (ESL)'
+  const frames = files.reduce((sum, file) => sum + file.frames, 0)
+  const passedOver = files.reduce((sum, file) => sum + file.passedOver, 0)
+  const tainted = files.flatMap((file, index) =>
+    file.tainted.map((offset) => (files.length === 1 ? `byte ${offset}` : `byte ${offset} of ${names[index]}`)),
+  )
+  return [
+    `${pbx}: ${explained.length} events of ${calls} ${calls === 1 ? 'call' : 'calls'} from ${frames} raw events; ${passedOver} more say nothing of a call.`,
+    ...(open === 0 ? [] : [`${open} of the calls ${open === 1 ? 'is' : 'are'} still up where the recording ends.`]),
+    ...(tainted.length === 0
+      ? []
+      : [
+          `${tainted.length} are not believed: a caller may have written into them (${tainted.slice(0, 5).join(', ')}).`,
+        ]),
+    ...endpointLines(endpoints),
+  ]
+}
+
+/** What the endpoints were taken for, which decides the direction of calls, and why. */
+function endpointLines(endpoints: Explanation['endpoints']): string[] {
+  const undecided = lineOf(endpoints, null)
+  const decided = (['trunk', 'extension'] as const).flatMap((kind) => lineOf(endpoints, kind) ?? [])
+  return [
+    ...decided,
+    ...(undecided === null ? [] : [`${undecided}: ${SETTING}, or with --trunks or --extensions here`]),
+  ].map(harmless)
+}

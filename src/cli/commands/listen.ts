@@ -1,0 +1,108 @@
+import type { Command } from 'commander'
+import { Fault } from '../../lib/fault.ts'
+import { harmless, newPaint, type Paint } from '../../lib/terminal-text.ts'
+import { wrongUsage } from '../../lib/usage.ts'
+import { readEvent } from '../event-sentence.ts'
+import { jsonOption } from '../options.ts'
+import { print, printError, printJson } from '../print.ts'
+import { type Answer, faultOf, type Received, startReceiver } from '../receiver.ts'
+import { requestLine, type Verdict } from '../request-line.ts'
+
+type Flags = { port: string; host: string; secret?: string; answer?: string; json?: boolean }
+
+/** A secret as `GET /integration/webhook/secret` gives it. */
+const SECRET = /^whsec_[A-Za-z0-9+/]{16,}={0,2}$/
+
+export function listenCommand(program: Command, stopped: () => Promise<void>): void {
+  program
+    .command('listen')
+    .description('be a receiver, for development: print each request, and verify its signature')
+    .option('--port <port>', 'where to listen', '9000')
+    .option('--host <address>', 'at which address', '127.0.0.1')
+    .option('--secret <secret>', "the URL's signing secret (whsec_…): what it does not verify is answered with 401")
+    .option('--answer <status>', 'the status to answer with, whatever the signature is')
+    .addOption(jsonOption())
+    .action(async (flags: Flags) => {
+      const { secret, host, json = false } = flags
+      const port = numberOf('--port', flags.port, 0, 65_535)
+      const asked = flags.answer === undefined ? undefined : numberOf('--answer', flags.answer, 200, 599)
+      if (secret !== undefined && !SECRET.test(secret))
+        throw wrongUsage('--secret (HOOKSWITCH_SECRET) is no signing secret: give it as whsec_…, from the web page')
+      const paint = newPaint()
+      const receiver = listening({ host, port }, (request) => {
+        const verdict = verdictOf(request, secret)
+        if (json) printJson({ ...request, signature: verdict })
+        else for (const line of linesOf(paint, request, verdict)) print(line)
+        return answerOf(asked, verdict)
+      })
+      const stop = stopped()
+      const ready = `hookswitch listens on ${receiver.url}`
+      if (json) printError(ready)
+      else for (const line of [ready, ...hints(secret)]) print(line)
+      await stop
+      await receiver.stop()
+    })
+}
+
+function hints(secret: string | undefined): string[] {
+  return [
+    'Any path will do. A service on this machine calls it with --allow-net loopback.',
+    ...(secret === undefined ? ['Signatures are not checked: give --secret whsec_…'] : []),
+    '',
+  ]
+}
+
+/** What a receiver should: it turns away what is not signed right, so that one sees the sender try again. */
+function answerOf(asked: number | undefined, verdict: Verdict): Answer | undefined {
+  if (asked !== undefined) return { status: asked, text: 'as asked' }
+  return verdict.kind === 'wrong' ? { status: 401, text: verdict.why } : undefined
+}
+
+function verdictOf(request: Received, secret: string | undefined): Verdict {
+  if (secret === undefined) return { kind: 'unchecked' }
+  const why = faultOf(request, secret)
+  return why === undefined ? { kind: 'right' } : { kind: 'wrong', why }
+}
+
+/** What a request tells beside its body; the rest is of HTTP. */
+const SHOWN = ['user-agent', 'content-type', 'authorization', 'webhook-id', 'webhook-timestamp', 'webhook-signature']
+
+function linesOf(paint: Paint, request: Received, verdict: Verdict): string[] {
+  const { method, path, headers, body } = request
+  const shown = SHOWN.flatMap((name) => (headers[name] === undefined ? [] : [`${name}: ${harmless(headers[name])}`]))
+  const details = [`${method} ${harmless(path)}`, ...shown, ...pretty(body)]
+  return [
+    requestLine(paint, request, readEvent(body), verdict),
+    ...details.map((line) => paint('dim', `    ${line}`)),
+    '',
+  ]
+}
+
+function pretty(body: string): string[] {
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2).split('\n').map(harmless)
+  } catch {
+    return body.split('\n').map(harmless)
+  }
+}
+
+function numberOf(flag: string, text: string, least: number, most: number): number {
+  const number = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN
+  if (!(number >= least && number <= most))
+    throw wrongUsage(`${flag} is ${JSON.stringify(text)}: give a number from ${least} to ${most}`)
+  return number
+}
+
+function listening(place: Parameters<typeof startReceiver>[0], onRequest: Parameters<typeof startReceiver>[1]) {
+  try {
+    return startReceiver(place, onRequest)
+  } catch (cause) {
+    throw new Fault(
+      'unavailable',
+      `cannot listen on ${place.host}:${place.port}: choose another with --port or --host`,
+      {
+        cause,
+      },
+    )
+  }
+}

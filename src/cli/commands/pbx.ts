@@ -1,0 +1,127 @@
+import { accessSync, constants } from 'node:fs'
+import { type Command, Option } from 'commander'
+import { Fault } from '../../lib/fault.ts'
+import { harmless } from '../../lib/terminal-text.ts'
+import { parseDuration } from '../../lib/time.ts'
+import { wrongUsage } from '../../lib/usage.ts'
+import { checkPbx } from '../../pbx/tools/check.ts'
+import { startRecord } from '../../pbx/tools/record.ts'
+import { startReplay } from '../../pbx/tools/replay/replay.ts'
+import { listenAddress } from '../../settings.ts'
+import { jsonOption } from '../options.ts'
+import { inputLine, nameOption, PBX_URL, pbxSource } from '../pbx-source.ts'
+import { print, printJson } from '../print.ts'
+import { explainCommand } from './explain.ts'
+
+/** `hookswitch pbx …`. @returns the command, for what others add to it. */
+export function pbxCommand(program: Command, stopped: () => Promise<void>): Command {
+  const pbx = program.command('pbx').description('look at a PBX: check, record, replay, explain')
+  checkCommand(pbx)
+  recordCommand(pbx, stopped)
+  replayCommand(pbx, stopped)
+  explainCommand(pbx)
+  return pbx
+}
+
+const given = (url: string | undefined, name: string | undefined) =>
+  pbxSource({ url, name, env: process.env, readInput: inputLine })
+const URL_HELP = `${PBX_URL}; - for a line of standard input; default: HOOKSWITCH_PBX`
+
+type CheckFlags = { listenFor: string; json?: boolean; name?: string }
+type RecordFlags = { mask?: boolean; name?: string }
+
+function checkCommand(pbx: Command): void {
+  pbx
+    .command('check')
+    .argument('[url]', URL_HELP)
+    .description('connect, log in, and say what can be seen and what right is missing')
+    .option('--listen-for <duration>', 'how long to look at the events', '5s')
+    .addOption(nameOption())
+    .addOption(jsonOption())
+    .action(async (url: string | undefined, { listenFor, json, name }: CheckFlags) => {
+      const listenMs = parseDuration(listenFor)
+      if (listenMs === undefined) throw wrongUsage(`--listen-for is ${JSON.stringify(listenFor)}: give it as 5s`)
+      const findings = await checkPbx(await given(url, name), listenMs)
+      if (json) printJson(findings)
+      else for (const { level, text } of findings) print(`${level.padEnd(8)} ${harmless(text)}`)
+      if (findings.some(({ level }) => level === 'missing'))
+        throw new Fault('unavailable', 'the PBX cannot be watched as it should be: see what is missing')
+    })
+}
+
+function recordCommand(pbx: Command, stopped: () => Promise<void>): void {
+  pbx
+    .command('record')
+    .usage('[options] [url] <file>')
+    .argument('<url|file>', `the URL: ${URL_HELP}; then FILE, which is not there yet`)
+    .argument('[file]')
+    .description("record a PBX's events, until Ctrl-C: the bytes in FILE, when they came in FILE.timing")
+    .option('--mask', 'hide numbers and names (the same one always by the same other)')
+    .addOption(nameOption())
+    .action(async (one: string, other: string | undefined, { mask = false, name }: RecordFlags) => {
+      if (other === undefined && one.includes('://')) throw wrongUsage('FILE is missing: pbx record URL FILE')
+      const [url, file] = other === undefined ? [undefined, one] : [one, other]
+      const record = startRecord(await given(url, name), file, { masked: mask })
+      void stopped().then(record.stop)
+      const problem = await record.ended
+      print(`${record.bytes()} bytes recorded in ${file}`)
+      if (problem !== undefined) throw new Fault('unavailable', `the recording ended: ${problem}`)
+    })
+}
+
+/** Not the service's own variable: whoever sets that one does not mean what plays a PBX beside it. */
+const REPLAY_LISTEN = 'HOOKSWITCH_REPLAY_LISTEN'
+
+/** Longer than a call takes to be saved after its end: the next round has calls with the same ids. */
+const BETWEEN_ROUNDS_MS = 3_000
+
+function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
+  pbx
+    .command('replay')
+    .argument('<file...>', 'recordings (.ami or .esl, see pbx record)')
+    .description('play recordings as a PBX, until Ctrl-C; each further file on the next connection')
+    .addOption(new Option('--listen <address>', 'where to be a PBX').default('127.0.0.1:0').env(REPLAY_LISTEN))
+    .option('--speed <n>', 'how many times as fast as it was', '1')
+    .option('--loop', 'play them again and again')
+    .action(async (files: string[], flags: { listen: string; speed: string; loop?: boolean }) => {
+      const speed = Number(flags.speed)
+      if (!(speed > 0)) throw wrongUsage(`--speed is ${JSON.stringify(flags.speed)}: give a number above 0`)
+      for (const file of files) readable(file)
+      const again = flags.loop === true ? { againAfterMs: BETWEEN_ROUNDS_MS } : {}
+      const { host, port } = listenAddress(flags.listen, `--listen (${REPLAY_LISTEN})`)
+      const replay = listening(() => startReplay({ files, hostname: host, port, speed, ...again }), flags.listen)
+      if (replay.events === 0) {
+        await replay.stop()
+        throw wrongUsage(
+          `${files.join(', ')}: no event that a PBX sent: name a recording (.ami or .esl, see pbx record)`,
+        )
+      }
+      // Before the line that says it is ready: whoever reads it may stop us at once.
+      const stop = stopped()
+      const url = replay.kind === 'ami' ? `ami://any:any@${host}` : `esl://:any@${host}`
+      print(`hookswitch replays ${replay.events} events on ${url}:${replay.port}`)
+      void replay.finished.then(() =>
+        print(`hookswitch has replayed all of them${flags.loop === true ? ', and begins again' : ''}`),
+      )
+      await stop
+      await replay.stop()
+    })
+}
+
+function readable(file: string): void {
+  try {
+    accessSync(file, constants.R_OK)
+  } catch {
+    throw wrongUsage(`cannot read ${file}: name a recording (.ami or .esl, see pbx record)`)
+  }
+}
+
+function listening<Started>(start: () => Started, address: string): Started {
+  try {
+    return start()
+  } catch (cause) {
+    throw new Fault('unavailable', `cannot listen on ${address}: choose another with --listen 127.0.0.1:PORT`, {
+      cause,
+    })
+  }
+}

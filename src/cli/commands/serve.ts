@@ -1,0 +1,32 @@
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { startApp } from '../../app.ts'
+import { readConfig } from '../../config.ts'
+import { createLog, isJournal } from '../../lib/log.ts'
+import { addUserLine } from '../../ops/suggested-commands.ts'
+import type { GivenSettings } from '../../settings.ts'
+import { addSettingFlags } from '../options.ts'
+import { print } from '../print.ts'
+import { VERSION } from './version.ts'
+
+const STANDARD_ERROR = 2
+
+export function serveCommand(program: Command, stopped: () => Promise<void>): void {
+  addSettingFlags(program.command('serve').description('run the service')).action(async (flags: GivenSettings) => {
+    const config = readConfig(flags, process.env)
+    const { logLevel, logMaskNumbers: maskNumbers, dataPath } = config
+    const log = createLog(logLevel, { maskNumbers, priorities: isJournal(STANDARD_ERROR) })
+    const app = await startApp(config, { log, version: VERSION })
+    const startedMs = performance.now()
+    const pbxs = config.pbxs.map(({ name, protocol, host, port }) => `${name} (${protocol}://${host}:${port})`)
+    log.info({ version: VERSION, url: app.url, data: resolve(dataPath), pbxs }, 'hookswitch has started')
+    if (app.hasNoUser) log.warn(`nobody can log in yet: ${addUserLine(dataPath)}`)
+    // Before the line that says it is ready: whoever reads it may stop us at once.
+    const stop = stopped()
+    print(`hookswitch ready on ${app.url}`)
+    await stop
+    log.info('hookswitch is stopping: what is under way is finished')
+    await app.stop()
+    log.info({ seconds: Math.round((performance.now() - startedMs) / 1_000) }, 'hookswitch has stopped')
+  })
+}

@@ -1,0 +1,182 @@
+import { userInfo } from 'node:os'
+import { join } from 'node:path'
+import type { Command } from 'commander'
+import { DEFAULT_USER_TYPE, normalEmail, USER_TYPES } from '../../auth/model.ts'
+import { createPasswords, passwordProblem } from '../../auth/password.ts'
+import { Fault } from '../../lib/fault.ts'
+import { nowUs, rfc3339 } from '../../lib/time.ts'
+import { wrongUsage } from '../../lib/usage.ts'
+import { dataFlag } from '../../ops/suggested-commands.ts'
+import type { OperatorAct } from '../../store/records.ts'
+import { holderOf } from '../../store/sqlite/lock.ts'
+import type { Store } from '../../store/store.ts'
+import { withExistingStore, withStore } from '../open-store.ts'
+import { dataOption, jsonOption } from '../options.ts'
+import { readPassword } from '../password-prompt.ts'
+import { print, printError, printJson } from '../print.ts'
+
+type Flags = { data: string; json?: boolean; email: string; name: string; account: string }
+
+/** Printable, and short enough for a metric's label. */
+const ACCOUNT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._ -]{0,63}$/u
+const EMAIL = /^[^\s@]+@[^\s@]+$/
+
+export function userCommand(program: Command): void {
+  const user = program.command('user').description('who may log in')
+  const emailOption = () => ['--email <address>', "the user's e-mail address"] as const
+
+  user
+    .command('add')
+    .description('add a user; the password is asked for, or is one line of standard input')
+    .requiredOption(...emailOption())
+    .requiredOption('--name <name>', 'what the user is called')
+    .option('--account <account>', 'the account it belongs to, made if it is new', 'default')
+    .addOption(dataOption())
+    .addOption(jsonOption())
+    .action(addUser)
+  user.command('list').description('list all users').addOption(dataOption()).addOption(jsonOption()).action(showUsers)
+  for (const [name, description, action] of [
+    ['passwd', 'set a new password; it is asked for, or is one line of standard input', changePassword],
+    ['remove', 'remove a user and its tokens', dropUser],
+    ['logout', 'make all tokens of a user inactive', logOut],
+  ] as const)
+    user
+      .command(name)
+      .description(description)
+      .requiredOption(...emailOption())
+      .addOption(dataOption())
+      .addOption(jsonOption())
+      .action(action)
+}
+
+async function addUser({ data, json, email, name, account }: Flags): Promise<void> {
+  if (!EMAIL.test(normalEmail(email)) || email.length > 254)
+    throw wrongUsage(`--email is ${JSON.stringify(email)}: give an address like anna@example.com`)
+  if (name.trim() === '') throw wrongUsage('--name is empty: say what the user is called')
+  if (!ACCOUNT_NAME.test(account))
+    throw wrongUsage(
+      `--account is ${JSON.stringify(account)}: use letters, digits, dots, dashes and blanks, 64 at most`,
+    )
+  const passwordHash = await hashed(await readPassword())
+  const fresh = {
+    account,
+    type: DEFAULT_USER_TYPE,
+    name: name.trim(),
+    email: normalEmail(email),
+    passwordHash,
+    atUs: nowUs(),
+  }
+  const made = await withStore(data, async (store) => {
+    const created = await store.accounts.userCreate(fresh)
+    if (created === undefined)
+      throw new Fault('invalid', `${fresh.email} is a user already: change the password with user passwd`)
+    await noteAct(store, { event: 'user_added', email: fresh.email, account })
+    return created
+  })
+  print(json ? JSON.stringify({ id: made.id }) : String(made.id))
+  // Standard output has the id alone; scripts are told nothing else.
+  if (json || process.stderr.isTTY !== true) return
+  const isServed = holderOf(join(data, 'lock')) !== undefined
+  for (const line of afterUser({ email: fresh.email, account, dataPath: data, isServed })) printError(line)
+}
+
+async function showUsers({ data, json }: Flags): Promise<void> {
+  const rows = (await withExistingStore(data, ({ accounts }) => accounts.userList())).map((row) => ({
+    id: row.id,
+    email: row.email,
+    name: row.name,
+    account: row.account,
+    type: Object.entries(USER_TYPES).find(([number]) => Number(number) === row.type)?.[1] ?? String(row.type),
+    created_at: rfc3339(row.createdUs),
+  }))
+  if (json) printJson(rows)
+  else for (const row of rows) print(Object.values(row).join('\t'))
+}
+
+async function changePassword({ data, email, json }: Flags): Promise<void> {
+  const passwordHash = await hashed(await readPassword())
+  await toUser(data, email, 'user_password_set', async ({ accounts }, known) =>
+    (await accounts.userSetPassword({ email: known, passwordHash })) ? true : undefined,
+  )
+  print(json ? '{}' : 'The password was changed. Tokens stay valid; hookswitch user logout ends them.')
+}
+
+async function dropUser({ data, email, json }: Flags): Promise<void> {
+  await toUser(data, email, 'user_removed', async ({ accounts }, known) =>
+    (await accounts.userDelete(known)) ? true : undefined,
+  )
+  print(json ? '{}' : 'The user was removed.')
+}
+
+async function logOut({ data, email, json }: Flags): Promise<void> {
+  const ended = await toUser(data, email, 'user_logged_out', ({ accounts }, known) => accounts.tokenDeleteOfUser(known))
+  print(json ? JSON.stringify({ revoked: ended }) : `${ended} ${ended === 1 ? 'token was' : 'tokens were'} revoked.`)
+}
+
+/** Does something to a user, and notes it for the log. @throws Fault when there is no such user. */
+function toUser<Result>(
+  data: string,
+  email: string,
+  event: OperatorAct['event'],
+  act: (store: Store, email: string) => Promise<Result | undefined>,
+): Promise<Result> {
+  const known = normalEmail(email)
+  return withExistingStore(data, async (store) => {
+    const user = (await store.accounts.userList()).find((one) => one.email === known)
+    const done = user === undefined ? undefined : await act(store, known)
+    if (user === undefined || done === undefined)
+      throw new Fault('not_found', `there is no user ${known}: hookswitch user list shows them all`)
+    await noteAct(store, { event, email: known, account: user.account })
+    return done
+  })
+}
+
+async function hashed(password: string): Promise<string> {
+  const problem = passwordProblem(password)
+  if (problem !== undefined) throw wrongUsage(`the password ${problem}`)
+  return createPasswords().hash(password)
+}
+
+export type AddedUser = {
+  readonly email: string
+  readonly account: string
+  readonly dataPath: string
+  /** Whether a service runs on the store. */
+  readonly isServed: boolean
+}
+
+/** Returns what to do after a user was added, for whoever reads it at a terminal. */
+export function afterUser({ email, account, dataPath, isServed }: AddedUser): string[] {
+  const query = account === 'default' ? '?name=office' : `?name=office&account=${encodeURIComponent(account)}`
+  return [
+    ...(isServed
+      ? [`Next: log in as ${email} at the service that runs, and add a webhook.`]
+      : [
+          `Next: hookswitch serve${dataFlag(dataPath)}   with the PBX in HOOKSWITCH_PBX: 'ami://user:secret@host${query}'`,
+          `Then log in as ${email} at http://127.0.0.1:8080, and add a webhook.`,
+        ]),
+    ...(isServed && account !== 'default'
+      ? [`The calls of a PBX belong to this account when its URL says account=${encodeURIComponent(account)}.`]
+      : []),
+  ]
+}
+
+/** Notes for the service's log what was done to a user: the command itself has no log that is kept. */
+export async function noteAct(
+  { accounts }: Pick<Store, 'accounts'>,
+  act: Pick<OperatorAct, 'event' | 'email' | 'account'>,
+): Promise<void> {
+  // What was done is done: that it cannot be noted does not undo it.
+  await accounts.operatorActAdd({ ...act, by: operatorName(process.env), atUs: nowUs() }).catch(() => {})
+}
+
+/** Returns who runs this command; behind sudo, who that is. */
+function operatorName(env: Record<string, string | undefined>): string {
+  if (env.SUDO_USER !== undefined) return env.SUDO_USER
+  try {
+    return userInfo().username
+  } catch {
+    // A user without an entry, as in many containers.
+    return `user ${process.getuid?.() ?? 'unknown'}`
+  }
+}

@@ -1,0 +1,16 @@
+import type { Command } from 'commander'
+import manifest from '../../../package.json' with { type: 'json' }
+import { jsonOption } from '../options.ts'
+import { print } from '../print.ts'
+
+export const VERSION: string = manifest.version
+
+export function versionCommand(program: Command): void {
+  program
+    .command('version')
+    .description('print the version')
+    .addOption(jsonOption())
+    .action(({ json }: { json?: boolean }) => {
+      print(json ? JSON.stringify({ version: VERSION, bun: Bun.version }) : VERSION)
+    })
+}

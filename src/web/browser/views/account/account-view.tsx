@@ -1,0 +1,123 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { FieldError } from '../../../../lib/fault.ts'
+import { ErrorMessage } from '../../components/error-message.tsx'
+import { FormField } from '../../components/form-field.tsx'
+import { Time } from '../../components/time.tsx'
+import { showToast } from '../../components/toast.tsx'
+import { request } from '../../lib/api.ts'
+import { timeZone } from '../../lib/format.ts'
+import { useReconnected } from '../../lib/live/connection.ts'
+import type { User } from '../../lib/resources.ts'
+import { accessToken, replaceToken } from '../../lib/session.ts'
+import { TokenList } from './token-list.tsx'
+
+/** Shows who is logged in, changes the password, and lists the sessions and API tokens. */
+export function AccountView() {
+  return (
+    <div class="view">
+      <header class="view-head">
+        <h1>Account</h1>
+      </header>
+      <div class="account-grid">
+        <div>
+          <Profile />
+          <ChangePassword />
+        </div>
+        <TokenList />
+      </div>
+    </div>
+  )
+}
+
+function Profile() {
+  const [user, setUser] = useState<User | null>(null)
+  const load = async () => {
+    const response = await request<User>('GET', '/auth/me')
+    if (response.ok) setUser(response.result)
+  }
+  useEffect(() => void load(), [])
+  useReconnected(load)
+  return (
+    <section class="card" aria-labelledby="profile">
+      <header class="card-head">
+        <h2 id="profile">Profile</h2>
+      </header>
+      <dl class="facts pad">
+        <dt>Name</dt>
+        <dd>{user?.name ?? '–'}</dd>
+        <dt>E-mail</dt>
+        <dd class="break">{user?.email ?? '–'}</dd>
+        <dt>Created</dt>
+        <dd>
+          <Time at={user?.created_at ?? null} day />
+        </dd>
+        <dt>Times are in</dt>
+        <dd>{timeZone}</dd>
+      </dl>
+    </section>
+  )
+}
+
+const EMPTY_FORM = { old_password: '', password: '', password_confirmation: '' }
+
+function ChangePassword() {
+  const [form, setForm] = useState(EMPTY_FORM)
+  const [revokeOthers, setRevokeOthers] = useState(false)
+  const [errors, setErrors] = useState<readonly FieldError[]>([])
+  const [error, setError] = useState<string | null>(null)
+  const field = (name: keyof typeof EMPTY_FORM, label: string, autoComplete: string, hint?: string) => (
+    <FormField
+      label={label}
+      name={name}
+      type="password"
+      value={form[name]}
+      onInput={(value) => setForm((before) => ({ ...before, [name]: value }))}
+      errors={errors}
+      autoComplete={autoComplete}
+      {...(hint === undefined ? {} : { hint })}
+      required
+    />
+  )
+  const change = async (event: Event) => {
+    event.preventDefault()
+    const oldToken = accessToken.get()
+    const response = await request<{ access_token: string }>('POST', '/auth/change-password', {
+      ...form,
+      revoke_other_tokens: revokeOthers,
+    })
+    setErrors(response.ok ? [] : response.errors)
+    setError(response.ok || response.errors.some(({ path }) => path.slice(1) in EMPTY_FORM) ? null : response.message)
+    if (!response.ok) return
+    setForm(EMPTY_FORM)
+    replaceToken(response.result.access_token)
+    // The password's change gave this page a new token: the one before it is of no more use.
+    if (!revokeOthers) await request('POST', '/auth/logout', undefined, { authorization: `Bearer ${oldToken}` })
+    showToast('good', revokeOthers ? 'Password changed. All other sessions are logged out.' : 'Password changed.')
+  }
+  return (
+    <section class="card" aria-labelledby="password">
+      <header class="card-head">
+        <h2 id="password">Change the password</h2>
+      </header>
+      <form onSubmit={change} class="pad">
+        {field('old_password', 'Current password', 'current-password')}
+        {field('password', 'New password', 'new-password', 'At least 6 characters.')}
+        {field('password_confirmation', 'New password again', 'new-password')}
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={revokeOthers}
+            onChange={(event) => setRevokeOthers(event.currentTarget.checked)}
+          />
+          Revoke all other sessions and API tokens
+        </label>
+        {error === null ? null : <ErrorMessage text={error} />}
+        <div class="actions end">
+          <button type="submit" class="primary">
+            Change password
+          </button>
+        </div>
+      </form>
+    </section>
+  )
+}

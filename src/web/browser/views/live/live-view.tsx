@@ -1,0 +1,162 @@
+import { EmptyState, Loading } from '../../components/empty-state.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { formatMilliseconds, formatPendingCount, pluralize } from '../../lib/format.ts'
+import { liveState, overview } from '../../lib/live/connection.ts'
+import { useObservable } from '../../lib/observable.ts'
+import type { Overview } from '../../lib/resources.ts'
+import { routeHref } from '../../lib/router.ts'
+import { EventFeed } from './event-feed.tsx'
+import { LatencyChart, VolumeChart } from './last-hour-charts.tsx'
+import { LiveCalls } from './live-calls.tsx'
+import { PbxEndpoints } from './pbx-endpoints.tsx'
+import { PbxErrors, PbxStatusList } from './pbx-status.tsx'
+
+/** Shows the calls that are up, the events as they occur, and the figures of the last hour. */
+export function LiveView() {
+  const now = useObservable(overview)
+  const { calls, feed } = useObservable(liveState)
+  return (
+    <div class="view live-view">
+      <header class="view-head">
+        <h1>Live</h1>
+        {now === null ? null : (
+          <>
+            <p class="view-sub">Account {now.account}</p>
+            <PbxStatusList pbxs={now.pbxs} />
+          </>
+        )}
+      </header>
+      {now === null ? (
+        <Loading what="the overview" />
+      ) : (
+        <>
+          <KeyFigures now={now} calls={[...calls.values()].filter((entry) => entry.endedAtMs === null).length} />
+          <PbxErrors pbxs={now.pbxs} />
+          <DownWebhooks now={now} />
+        </>
+      )}
+      <div class="live-grid">
+        <section class="card calls-card" aria-labelledby="calls-now">
+          <header class="card-head">
+            <h2 id="calls-now">Active calls</h2>
+          </header>
+          {calls.size > 0 ? (
+            <LiveCalls calls={[...calls.values()]} />
+          ) : (
+            <NoCalls hasPbx={now === null || now.pbxs.length > 0} />
+          )}
+        </section>
+        <section class="card feed-card" aria-labelledby="events-now">
+          <header class="card-head">
+            <h2 id="events-now">Events</h2>
+            <a class="quiet-link" href={routeHref('deliveries')}>
+              All deliveries
+            </a>
+          </header>
+          {feed.length > 0 ? (
+            <EventFeed feed={feed} />
+          ) : (
+            <NoEvents hasWebhook={now === null || now.webhooks.length > 0} />
+          )}
+        </section>
+        {now === null ? null : (
+          <>
+            <VolumeChart minutes={now.minutes} />
+            <LatencyChart minutes={now.minutes} framed />
+          </>
+        )}
+      </div>
+      {now === null ? null : <PbxEndpoints pbxs={now.pbxs} />}
+    </div>
+  )
+}
+
+function NoCalls({ hasPbx }: { hasPbx: boolean }) {
+  return (
+    <EmptyState icon="calls" title="No active calls">
+      {hasPbx ? (
+        <p>The next call appears here when it starts, and follows its ringing, answers and transfers.</p>
+      ) : (
+        <p>
+          No PBX is connected. Start the service with one, for example
+          <code class="line">hookswitch serve --pbx ami://user:secret@pbx:5038</code>
+        </p>
+      )}
+    </EmptyState>
+  )
+}
+
+function NoEvents({ hasWebhook }: { hasWebhook: boolean }) {
+  return (
+    <EmptyState icon="live" title="No events yet">
+      <p>Each event of each call appears here with its deliveries.</p>
+      {hasWebhook ? null : (
+        <p>
+          There are no webhooks yet: <a href={routeHref('webhooks')}>add a webhook</a>.
+        </p>
+      )}
+    </EmptyState>
+  )
+}
+
+function KeyFigures({ now, calls }: { now: Overview; calls: number }) {
+  const sum = (count: (minute: Overview['minutes'][number]) => number) =>
+    now.minutes.reduce((total, minute) => total + count(minute), 0)
+  const failed = sum((minute) => minute.failed_attempts)
+  const probes = sum((minute) => minute.failed_probes)
+  const pending = now.webhooks.reduce((total, webhook) => total + webhook.pending, 0)
+  const last = now.minutes.findLast((minute) => minute.p50_ms !== null)
+  return (
+    <dl class="key-figures">
+      <Figure label="Active calls" value={calls.toLocaleString()} />
+      <Figure label="Events" value={sum((minute) => minute.events).toLocaleString()} detail="last hour" />
+      <Figure label="Delivered" value={sum((minute) => minute.delivered).toLocaleString()} detail="last hour" />
+      <Figure
+        label="Failed attempts"
+        value={failed.toLocaleString()}
+        detail={probes === 0 ? 'last hour' : `and ${pluralize(probes, 'probe')}`}
+        tone={failed > 0 ? 'bad' : ''}
+      />
+      <Figure label="Pending" value={formatPendingCount(pending)} tone={pending > 0 ? 'ring' : ''} />
+      <Figure
+        label="Median latency"
+        value={formatMilliseconds(last?.p50_ms ?? null)}
+        detail={last === undefined ? '' : `p99 ${formatMilliseconds(last.p99_ms)}`}
+      />
+    </dl>
+  )
+}
+
+type FigureProps = { label: string; value: string; detail?: string; tone?: string }
+
+function Figure({ label, value, detail = '', tone = '' }: FigureProps) {
+  return (
+    <div class={`figure ${tone}`}>
+      <dt>{label}</dt>
+      <dd>
+        {value}
+        {detail === '' ? null : <small>{detail}</small>}
+      </dd>
+    </div>
+  )
+}
+
+function DownWebhooks({ now }: { now: Overview }) {
+  const down = now.webhooks.filter((webhook) => webhook.down_since !== null)
+  if (down.length === 0) return null
+  const pending = down.reduce((total, webhook) => total + webhook.pending, 0)
+  return (
+    <p class="error-message" role="alert">
+      <Icon name="alert" />
+      <span>
+        <strong>{pluralize(down.length, 'webhook is', 'webhooks are')} down.</strong>{' '}
+        {pending === 1
+          ? '1 delivery is pending and will be sent.'
+          : `${formatPendingCount(pending)} deliveries are pending and will be sent in order.`}
+      </span>
+      <a class="button" href={routeHref('webhooks')}>
+        Show webhooks
+      </a>
+    </p>
+  )
+}

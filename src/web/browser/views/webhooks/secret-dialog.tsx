@@ -1,0 +1,130 @@
+import { useEffect, useState } from 'preact/hooks'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { CopyButton } from '../../components/copy-button.tsx'
+import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
+import { Loading } from '../../components/empty-state.tsx'
+import { ErrorMessage } from '../../components/error-message.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { Time } from '../../components/time.tsx'
+import { showToast } from '../../components/toast.tsx'
+import { request } from '../../lib/api.ts'
+import type { WebhookSecret } from '../../lib/resources.ts'
+
+const SAMPLES = {
+  JavaScript: (secret: string) => `// npm install standardwebhooks
+import { Webhook } from 'standardwebhooks'
+
+const webhook = new Webhook('${secret}')
+// The body as it came, before any JSON parser touched it:
+const event = webhook.verify(rawBody, request.headers)`,
+  Python: (secret: string) => `# pip install standardwebhooks
+from standardwebhooks.webhooks import Webhook
+
+webhook = Webhook("${secret}")
+# The body as it came, before any JSON parser touched it:
+event = webhook.verify(raw_body, request.headers)`,
+  PHP: (secret: string) => `// composer require standard-webhooks/standard-webhooks
+$webhook = new \\StandardWebhooks\\Webhook('${secret}');
+// The body as it came, before any JSON parser touched it:
+$event = $webhook->verify($rawBody, $headers);`,
+  Go: (secret: string) => `// go get github.com/standard-webhooks/standard-webhooks/libraries
+wh, err := standardwebhooks.NewWebhook("${secret}")
+// The body as it came, before any JSON parser touched it:
+err = wh.Verify(rawBody, request.Header)`,
+} as const
+type Language = keyof typeof SAMPLES
+const LANGUAGES: readonly Language[] = ['JavaScript', 'Python', 'PHP', 'Go']
+const MASKED = `whsec_${'•'.repeat(24)}`
+
+/** Shows and rotates the secret that signs the requests to one URL, and how a receiver verifies them with a ready-made library. */
+export function SecretDialog({ url, onClose }: { url: string; onClose: () => void }) {
+  const [secret, setSecret] = useState<WebhookSecret | null>(null)
+  const [error, setError] = useState<string | null>(null)
+  const [visible, setVisible] = useState(false)
+  const [confirming, setConfirming] = useState(false)
+
+  const load = async () => {
+    const response = await request<WebhookSecret[]>('GET', '/integration/webhook/secret')
+    if (!response.ok) return setError(response.message)
+    const found = response.result.find((one) => one.url === url)
+    if (found === undefined) return setError('This URL is no longer in the saved list.')
+    setSecret(found)
+  }
+  useEffect(() => void load(), [])
+  const rotate = async () => {
+    setConfirming(false)
+    // The confirmation said so where an earlier secret still signs.
+    const force = secret?.previous_until != null
+    const response = await request<WebhookSecret>('POST', '/integration/webhook/secret/rotate', { url, force })
+    if (!response.ok) return setError(response.message)
+    setSecret(response.result)
+    showToast('good', 'Requests are signed with the new secret, and for 24 hours also with the old one.')
+  }
+
+  return (
+    <Dialog title="Signing secret" onClose={onClose} wide>
+      <p class="dialog-url">{url}</p>
+      {error === null ? null : <ErrorMessage text={error} />}
+      {secret !== null ? (
+        <>
+          <div class="secret">
+            <output class="secret-text">{visible ? secret.secret : MASKED}</output>
+            <button type="button" onClick={() => setVisible(!visible)} aria-pressed={visible}>
+              <Icon name="eye" /> {visible ? 'Hide' : 'Show'}
+            </button>
+            <CopyButton text={secret.secret} label="secret" />
+            <button type="button" onClick={() => setConfirming(true)}>
+              <Icon name="retry" /> Rotate
+            </button>
+          </div>
+          {secret.previous_until === null ? null : (
+            <p class="notice">
+              <span>
+                The previous secret also signs until <Time at={secret.previous_until} day />. Give the receiver the new
+                one before then.
+              </span>
+            </p>
+          )}
+          <VerifySample secret={visible ? secret.secret : 'whsec_…'} />
+        </>
+      ) : error === null ? (
+        <Loading what="the secret" />
+      ) : null}
+      {confirming ? (
+        <ConfirmDialog
+          title="Rotate this secret?"
+          text={
+            secret?.previous_until == null
+              ? 'A new secret is made for this URL. For 24 hours requests are signed with both, so nothing is lost if the receiver gets the new one within that time.'
+              : 'The secret before this one still signs, and ends at once if you rotate again now: a receiver that has only that one refuses everything from then on.'
+          }
+          action="Rotate"
+          onConfirm={rotate}
+          onClose={() => setConfirming(false)}
+        />
+      ) : null}
+    </Dialog>
+  )
+}
+
+function VerifySample({ secret }: { secret: string }) {
+  const [language, setLanguage] = useState<Language>('JavaScript')
+  return (
+    <>
+      <h3>Verify the signature in your receiver</h3>
+      <p class="dialog-text">
+        Requests are signed as the Standard Webhooks specification says. Use one of its ready-made libraries rather than
+        your own code.
+      </p>
+      <fieldset class="segmented" aria-label="Language">
+        {LANGUAGES.map((name) => (
+          <label key={name}>
+            <input type="radio" name="language" checked={language === name} onChange={() => setLanguage(name)} />
+            {name}
+          </label>
+        ))}
+      </fieldset>
+      <CodeBlock text={SAMPLES[language](secret)} label={`how to verify in ${language}`} />
+    </>
+  )
+}

@@ -1,0 +1,69 @@
+import { useEffect, useState } from 'preact/hooks'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { Dialog } from '../../components/dialog.tsx'
+import { ErrorMessage } from '../../components/error-message.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { errorText, request } from '../../lib/api.ts'
+import { formatMilliseconds } from '../../lib/format.ts'
+import { refreshOverview } from '../../lib/live/connection.ts'
+import type { TestResult } from '../../lib/resources.ts'
+
+/** Sends one signed request, marked as a test, and shows the response. */
+export function TestDialog({ url, onClose }: { url: string; onClose: () => void }) {
+  const [result, setResult] = useState<TestResult | null>(null)
+  const [error, setError] = useState<string | null>(null)
+  const [busy, setBusy] = useState(true)
+  const send = async () => {
+    setBusy(true)
+    const response = await request<TestResult>('POST', '/integration/webhook/test', { url })
+    setBusy(false)
+    setError(response.ok ? null : errorText(response))
+    setResult(response.ok ? response.result : null)
+    // A successful test brings a webhook that was down back up.
+    void refreshOverview()
+  }
+  useEffect(() => void send(), [])
+  return (
+    <Dialog title="Test request" onClose={onClose} wide>
+      <p class="dialog-url">{url}</p>
+      <div aria-live="polite">
+        {busy ? <p class="loading">Sending a signed request. This takes at most 10 seconds…</p> : null}
+        {error === null || busy ? null : <ErrorMessage text={error} />}
+        {result === null || busy ? null : <TestOutcome result={result} />}
+      </div>
+      <p class="hint">
+        The request is marked with the name <code>test</code>. It is no call event, and it is stored nowhere.
+      </p>
+      <div class="actions end">
+        <button type="button" onClick={send} disabled={busy}>
+          <Icon name="send" /> Send again
+        </button>
+        <button type="button" class="primary" onClick={onClose}>
+          Done
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
+function TestOutcome({ result }: { result: TestResult }) {
+  const succeeded = result.status !== null && result.status >= 200 && result.status < 300
+  return (
+    <>
+      <p class={succeeded ? 'outcome good' : 'outcome bad'}>
+        <Icon name={succeeded ? 'check' : 'cross'} />
+        <strong>{succeeded ? 'Received' : 'Failed'}</strong>
+        <span>
+          {result.status === null ? result.error : `response ${result.status}`}
+          {result.duration_ms === null ? '' : ` in ${formatMilliseconds(result.duration_ms)}`}
+        </span>
+      </p>
+      {result.status !== null && result.error !== null ? <p class="dialog-text">{result.error}</p> : null}
+      {result.response === null || result.response === '' ? (
+        <p class="muted">The response has no body.</p>
+      ) : (
+        <CodeBlock text={result.response} label="the response" />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,68 @@
+import { useState } from 'preact/hooks'
+import { showToast } from '../../components/toast.tsx'
+import { errorText, request, withQuery } from '../../lib/api.ts'
+import { formatDuration, formatMilliseconds, formatPendingCount } from '../../lib/format.ts'
+import { refreshOverview } from '../../lib/live/connection.ts'
+import { serverNowMs } from '../../lib/live/server-clock.ts'
+import type { Delivery, Page, WebhookHealth } from '../../lib/resources.ts'
+
+/** Shows whether a webhook is up, its pending deliveries and its last response; one that is down can be tried at once. */
+export function WebhookHealthLine({ health }: { health: WebhookHealth | null }) {
+  if (health === null) return <p class="health muted">No attempts since the start.</p>
+  const { url, last, pending, down_since: downSince } = health
+  return (
+    <div class="health">
+      <span class={downSince === null ? 'health-state good' : 'health-state bad'}>
+        <i class="dot" aria-hidden="true" />
+        {describeState(health)}
+      </span>
+      {pending > 0 ? <span class="health-pending">{formatPendingCount(pending)} pending</span> : null}
+      {last === null ? null : <span class="muted">{describeLast(last)}</span>}
+      {downSince !== null && pending > 0 ? <RetryButton url={url} /> : null}
+    </div>
+  )
+}
+
+function describeState({ last, down_since: downSince }: WebhookHealth): string {
+  if (downSince !== null) return `down for ${formatDuration(serverNowMs() - Date.parse(downSince))}`
+  return last === null ? 'ready' : 'up'
+}
+
+function describeLast({ status, error, duration_ms: durationMs, at }: NonNullable<WebhookHealth['last']>): string {
+  const outcome = status === null ? `last attempt: ${error ?? 'no response'}` : `last response ${status}`
+  const duration = durationMs === null ? '' : ` in ${formatMilliseconds(durationMs)}`
+  return `${outcome}${duration}, ${formatDuration(serverNowMs() - Date.parse(at))} ago`
+}
+
+/** The response to a probe is mostly there by then. */
+const REFRESH_AFTER_MS = 1_000
+
+function RetryButton({ url }: { url: string }) {
+  const [busy, setBusy] = useState(false)
+  const retry = async () => {
+    setBusy(true)
+    const error = await probeNow(url)
+    setBusy(false)
+    if (error !== null) return showToast('bad', error)
+    showToast('good', 'A pending delivery is being sent as a probe. If it succeeds, the others follow in order.')
+    setTimeout(() => void refreshOverview(), REFRESH_AFTER_MS)
+  }
+  return (
+    <button type="button" class="small" onClick={retry} disabled={busy} aria-label={`Retry now: ${url}`}>
+      Retry now
+    </button>
+  )
+}
+
+/** Sends one pending delivery of a webhook that is down, as its probe. Returns what went wrong, null if nothing did. */
+async function probeNow(url: string): Promise<string | null> {
+  const pending = await request<Page<Delivery>>(
+    'GET',
+    withQuery('/integration/delivery', { state: 'pending', url, limit: '1' }),
+  )
+  if (!pending.ok) return errorText(pending)
+  const [delivery] = pending.result.items
+  if (delivery === undefined) return 'There is no pending delivery. Send a test instead.'
+  const response = await request('POST', `/integration/delivery/${delivery.id}/retry`)
+  return response.ok ? null : errorText(response)
+}

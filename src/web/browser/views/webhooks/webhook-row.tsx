@@ -1,0 +1,176 @@
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { Icon } from '../../components/icon.tsx'
+import { humanize } from '../../lib/format.ts'
+import type { Webhook, WebhookHealth } from '../../lib/resources.ts'
+import { SWITCH_TEXTS } from '../../lib/webhooks/event-switches.ts'
+import { type DraftRow, isSwitchChanged } from '../../lib/webhooks/webhook-draft.ts'
+import { WebhookCharts } from './webhook-charts.tsx'
+import { WebhookHealthLine } from './webhook-health.tsx'
+
+/** Shows the heads of the columns. Each switch has a label of its own, so these are hidden from screen readers. */
+export function WebhookTableHead() {
+  return (
+    <div class="webhook-head" aria-hidden="true">
+      <span>URL</span>
+      {SWITCH_TEXTS.map(({ name, group, verb, meaning }) => (
+        <span key={name} title={meaning}>
+          <small>{group}</small>
+          {verb}
+        </span>
+      ))}
+      <span />
+    </div>
+  )
+}
+
+type WebhookRowProps = {
+  row: DraftRow
+  health: WebhookHealth | null
+  error: string | null
+  /** How often the list holds this URL. */
+  copies: number
+  onEdit: (change: Partial<Webhook>) => void
+  onRemove: (removed: boolean) => void
+  onOpen: (dialog: 'secret' | 'test') => void
+}
+
+/** Shows one webhook of the list for editing, with the state of its receiver. */
+export function WebhookRow({ row, health, error, copies, onEdit, onRemove, onOpen }: WebhookRowProps) {
+  const { webhook, removed, saved } = row
+  const [charted, setCharted] = useState(false)
+  const isSaved = saved !== null && saved.url === webhook.url && !removed
+  const name = webhook.url === '' ? 'new webhook' : webhook.url
+  return (
+    <li class={`webhook-row${removed ? ' removed' : ''}${error === null ? '' : ' invalid'}`}>
+      <div class="webhook-url">
+        <UrlField row={row} name={name} error={error} onEdit={onEdit} />
+        {copies > 1 && !removed ? (
+          <p class="webhook-warning">
+            <Icon name="alert" /> This URL is listed {copies} times. Each of its events is sent {copies} times.
+          </p>
+        ) : null}
+        {removed ? (
+          <p class="health muted">Removed when you save. Its pending deliveries are cancelled.</p>
+        ) : saved === null ? (
+          <p class="health muted">New. Its signing secret is made when you save.</p>
+        ) : (
+          <WebhookHealthLine health={isSaved ? health : null} />
+        )}
+      </div>
+      <fieldset class="switches" disabled={removed}>
+        <legend class="visually-hidden">Events for {name}</legend>
+        {SWITCH_TEXTS.map((event) => (
+          <label
+            key={event.name}
+            class={isSwitchChanged(row, event.name) ? 'switch changed' : 'switch'}
+            title={event.meaning}
+          >
+            <input
+              type="checkbox"
+              role="switch"
+              checked={webhook[event.name]}
+              aria-checked={webhook[event.name]}
+              onChange={(change) => onEdit({ [event.name]: change.currentTarget.checked })}
+            />
+            <i aria-hidden="true" />
+            <span class="switch-label">{humanize(event.name)}</span>
+          </label>
+        ))}
+      </fieldset>
+      <div class="webhook-actions">
+        {removed ? (
+          <button type="button" class="ghost" onClick={() => onRemove(false)}>
+            Undo
+          </button>
+        ) : (
+          <>
+            <RowButton
+              icon="live"
+              label={`Charts of ${name}`}
+              text="Charts"
+              disabled={!isSaved}
+              expanded={charted && isSaved}
+              onClick={() => setCharted(!charted)}
+            />
+            <RowButton
+              icon="key"
+              label={`Signing secret of ${name}`}
+              text="Secret"
+              disabled={!isSaved}
+              onClick={() => onOpen('secret')}
+            />
+            <RowButton
+              icon="send"
+              label={`Send a test to ${name}`}
+              text="Test"
+              disabled={!isSaved}
+              onClick={() => onOpen('test')}
+            />
+            <RowButton icon="trash" label={`Remove ${name}`} text="Remove" onClick={() => onRemove(true)} />
+          </>
+        )}
+      </div>
+      {charted && isSaved && health !== null ? <WebhookCharts url={health.url} occurrence={health.occurrence} /> : null}
+    </li>
+  )
+}
+
+type UrlFieldProps = Pick<WebhookRowProps, 'row' | 'error' | 'onEdit'> & { name: string }
+
+function UrlField({ row: { webhook, saved, removed }, name, error, onEdit }: UrlFieldProps) {
+  const id = useId()
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    if (saved === null && webhook.url === '') input.current?.focus()
+  }, [])
+  return (
+    <>
+      <input
+        ref={input}
+        id={id}
+        type="url"
+        class={saved !== null && saved.url !== webhook.url ? 'url changed' : 'url'}
+        aria-label={`URL of ${name}`}
+        aria-invalid={error !== null}
+        {...(error === null ? {} : { 'aria-describedby': `${id}-error` })}
+        placeholder="https://crm.example.com/calls"
+        spellcheck={false}
+        value={webhook.url}
+        disabled={removed}
+        onInput={(event) => onEdit({ url: event.currentTarget.value.trim() })}
+      />
+      {error === null ? null : (
+        <p class="field-error" id={`${id}-error`} role="alert">
+          {error}
+        </p>
+      )}
+    </>
+  )
+}
+
+type RowButtonProps = {
+  icon: 'live' | 'key' | 'send' | 'trash'
+  label: string
+  text: string
+  disabled?: boolean
+  /** Of a button that opens a part of the row: whether that is open. */
+  expanded?: boolean
+  onClick: () => void
+}
+
+function RowButton({ icon, label, text, disabled = false, expanded, onClick }: RowButtonProps) {
+  return (
+    <button
+      type="button"
+      class="ghost row-button"
+      aria-label={label}
+      title={disabled ? `${text}: save the list first` : text}
+      disabled={disabled}
+      {...(expanded === undefined ? {} : { 'aria-expanded': expanded })}
+      onClick={onClick}
+    >
+      <Icon name={icon} />
+      <span class="row-button-text">{text}</span>
+    </button>
+  )
+}

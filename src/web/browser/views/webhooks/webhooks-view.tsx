@@ -1,0 +1,213 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { FieldError } from '../../../../lib/fault.ts'
+import { EmptyState, Loading } from '../../components/empty-state.tsx'
+import { ErrorMessage } from '../../components/error-message.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { showToast } from '../../components/toast.tsx'
+import { type ApiResult, request } from '../../lib/api.ts'
+import { overview, refreshOverview, useReconnected } from '../../lib/live/connection.ts'
+import { observable, useObservable } from '../../lib/observable.ts'
+import type { Webhook } from '../../lib/resources.ts'
+import { accessToken } from '../../lib/session.ts'
+import { mergeWebhooks, sameWebhooks } from '../../lib/webhooks/webhook-diff.ts'
+import {
+  addRow,
+  countUrl,
+  type Draft,
+  draftWebhooks,
+  editRow,
+  errorsByRow,
+  isDraftChanged,
+  markRemoved,
+  newDraft,
+  rebaseDraft,
+} from '../../lib/webhooks/webhook-draft.ts'
+import { SecretDialog } from './secret-dialog.tsx'
+import { TestDialog } from './test-dialog.tsx'
+import { EditConflict, SaveBar } from './webhook-changes.tsx'
+import { WebhookRow, WebhookTableHead } from './webhook-row.tsx'
+
+/** Another user's change of the list shows within this time. */
+const POLL_INTERVAL_MS = 10_000
+type ServerList = { list: readonly Webhook[]; etag: string | null }
+
+/** The draft outlives a visit to another view, and ends with the session. */
+const currentDraft = observable<Draft | null>(null)
+accessToken.subscribe(() => {
+  if (accessToken.get() === null) currentDraft.set(null)
+})
+
+/** Shows the webhook list for editing. */
+export function WebhooksView() {
+  const { draft, theirs, error, errors, save, resolveConflict, discard, load } = useWebhookDraft()
+  const setDraft = currentDraft.set
+  const [dialog, setDialog] = useState<{ kind: 'secret' | 'test'; url: string } | null>(null)
+  if (draft === null)
+    return (
+      <div class="view">
+        <h1>Webhooks</h1>
+        {error === null ? <Loading what="the list" /> : <ErrorMessage text={error} onRetry={load} />}
+      </div>
+    )
+  const { rows: rowErrors, other } = errorsByRow(draft, errors)
+  return (
+    <div class="view webhooks-view">
+      <header class="view-head">
+        <h1>Webhooks</h1>
+        <p class="view-sub">Each URL gets a signed POST for every event that is switched on.</p>
+        <button type="button" class="primary" onClick={() => setDraft(addRow(draft))}>
+          <Icon name="plus" /> Add webhook
+        </button>
+      </header>
+      {error === null ? null : <ErrorMessage text={error} />}
+      {other.length === 0 ? null : <ErrorMessage text={other.join(' ')} />}
+      {theirs === null ? null : (
+        <EditConflict
+          base={draft.base}
+          mine={draftWebhooks(draft)}
+          theirs={theirs.list}
+          onMerge={() => resolveConflict(mergeWebhooks(draft.base, draftWebhooks(draft), theirs.list), theirs)}
+          onTakeTheirs={() => resolveConflict(theirs.list, theirs)}
+        />
+      )}
+      <section class="card webhook-table" aria-label="Webhook list">
+        {draft.rows.length === 0 ? (
+          <NoWebhooks />
+        ) : (
+          <WebhookRows draft={draft} errors={rowErrors} onOpen={(kind, url) => setDialog({ kind, url })} />
+        )}
+      </section>
+      {isDraftChanged(draft) ? (
+        <SaveBar
+          base={draft.base}
+          mine={draftWebhooks(draft)}
+          blocked={theirs !== null}
+          onSave={save}
+          onDiscard={discard}
+        />
+      ) : null}
+      {dialog?.kind === 'secret' ? <SecretDialog url={dialog.url} onClose={() => setDialog(null)} /> : null}
+      {dialog?.kind === 'test' ? <TestDialog url={dialog.url} onClose={() => setDialog(null)} /> : null}
+    </div>
+  )
+}
+
+/** Reads, edits and saves the list; `theirs` is what someone else saved meanwhile. */
+function useWebhookDraft() {
+  const draft = useObservable(currentDraft)
+  const setDraft = currentDraft.set
+  const [theirs, setTheirs] = useState<ServerList | null>(null)
+  const [errors, setErrors] = useState<readonly FieldError[]>([])
+  const [error, setError] = useState<string | null>(null)
+  const saves = useRef(0)
+
+  const takeServerList = (response: ApiResult<Webhook[]>) => {
+    const before = currentDraft.get()
+    if (!response.ok) {
+      if (before === null) setError(response.message)
+      return
+    }
+    const { result, etag } = response
+    if (before === null) setError(null)
+    if (before === null || (before.etag !== etag && !isDraftChanged(before))) setDraft(newDraft(result, etag))
+    else if (before.etag !== etag && sameWebhooks(before.base, result)) setDraft({ ...before, etag })
+    else if (before.etag !== etag) setTheirs({ list: result, etag })
+  }
+  const load = async () => {
+    const savesBefore = saves.current
+    const response = await request<Webhook[]>('GET', '/integration/webhook')
+    // A response that was asked for before a save may be older than the save.
+    if (savesBefore === saves.current) takeServerList(response)
+  }
+  useEffect(() => {
+    void load()
+    const timer = setInterval(() => document.hidden || void load(), POLL_INTERVAL_MS)
+    return () => clearInterval(timer)
+  }, [])
+  useReconnected(() => {
+    setError(null)
+    void load()
+  })
+  useLeaveWarning(draft !== null && isDraftChanged(draft))
+
+  const save = async () => {
+    if (draft === null) return
+    saves.current += 1
+    const ifMatch: Record<string, string> = draft.etag === null ? {} : { 'if-match': draft.etag }
+    const response = await request<Webhook[]>('PUT', '/integration/webhook', draftWebhooks(draft), ifMatch)
+    setErrors(response.ok ? [] : response.errors)
+    setError(response.ok || response.status === 412 || response.errors.length > 0 ? null : response.message)
+    if (response.ok) {
+      setDraft(newDraft(response.result, response.etag))
+      showToast('good', 'Saved. New events go to this list.')
+      void refreshOverview()
+    } else if (response.status === 412) await load()
+  }
+  const resolveConflict = (list: readonly Webhook[], from: ServerList) => {
+    setDraft(rebaseDraft(list, from.list, from.etag))
+    setTheirs(null)
+    setErrors([])
+  }
+  const discard = () => {
+    if (draft !== null) setDraft(newDraft(draft.base, draft.etag))
+    setErrors([])
+  }
+  return { draft, theirs, error, errors, save, resolveConflict, discard, load }
+}
+
+/** Makes the browser ask before the page is closed with unsaved changes. */
+function useLeaveWarning(changed: boolean): void {
+  useEffect(() => {
+    if (!changed) return
+    const warn = (event: BeforeUnloadEvent) => event.preventDefault()
+    addEventListener('beforeunload', warn)
+    return () => removeEventListener('beforeunload', warn)
+  }, [changed])
+}
+
+function NoWebhooks() {
+  return (
+    <EmptyState icon="webhooks" title="No webhooks yet">
+      <p>Add the URL of your CRM, bot or monitoring. It gets a signed POST for each call event that is switched on.</p>
+      <p>
+        To try it without one, this command prints what it receives:
+        <code class="line">hookswitch listen --port 9000</code>
+      </p>
+    </EmptyState>
+  )
+}
+
+type WebhookRowsProps = {
+  draft: Draft
+  errors: ReadonlyMap<number, string>
+  onOpen: (dialog: 'secret' | 'test', url: string) => void
+}
+
+function WebhookRows({ draft, errors, onOpen }: WebhookRowsProps) {
+  const now = useObservable(overview)
+  const occurrences = new Map<string, number>()
+  const healthOf = (url: string) => {
+    const occurrence = occurrences.get(url) ?? 0
+    occurrences.set(url, occurrence + 1)
+    return now?.webhooks.find((one) => one.url === url && one.occurrence === occurrence) ?? null
+  }
+  return (
+    <>
+      <WebhookTableHead />
+      <ul class="webhook-rows">
+        {draft.rows.map((row) => (
+          <WebhookRow
+            key={row.key}
+            row={row}
+            health={row.saved === null ? null : healthOf(row.saved.url)}
+            error={errors.get(row.key) ?? null}
+            copies={countUrl(draft, row.webhook.url)}
+            onEdit={(change) => currentDraft.set(editRow(draft, row.key, change))}
+            onRemove={(removed) => currentDraft.set(markRemoved(draft, row.key, removed))}
+            onOpen={(kind) => onOpen(kind, row.webhook.url)}
+          />
+        ))}
+      </ul>
+    </>
+  )
+}
