@@ -3,7 +3,8 @@ import type { Signal } from '../../src/calls/signal.ts'
 import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
-import { createAmiSignals, isNoise } from '../../src/pbx/ami/translator/translator.ts'
+import { isWanted } from '../../src/pbx/ami/events.ts'
+import { createAmiSignals } from '../../src/pbx/ami/translator/translator.ts'
 import { EslDecoder } from '../../src/pbx/esl/decoder.ts'
 import { createEslSignals } from '../../src/pbx/esl/translator/translator.ts'
 import { fixture } from '../help/pbx.ts'
@@ -23,7 +24,7 @@ export type EventRates = { eventsPerSecond: number; callEventsPerSecond: number;
  * own each time, in chunks as a socket gives them. The clock goes by 15 s a round, as it did at the PBX.
  */
 export function benchAmi(seconds = 3): EventRates {
-  const decoder = new AmiDecoder({ skip: (name, peek) => isNoise(name, peek, OPTIONS) })
+  const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, OPTIONS.variables) })
   const translator = createAmiSignals(OPTIONS)
   return rate(seconds, readFileSync(fixture('s-load.ami')), amiIds, (chunk, atUs) => {
     const signals: Signal[] = []

@@ -1,3 +1,4 @@
+import { ByteBuffer } from '../connection/byte-buffer.ts'
 import { hasShape, misshape } from './event-shapes.ts'
 import { type AmiFrame, AmiHeaders } from './frame.ts'
 import { CR, HeaderScan, LF, MAX_LINE_BYTES } from './scan.ts'
@@ -27,14 +28,9 @@ export type Skip = (name: string, peek: (key: string) => string) => boolean
 export class AmiDecoder {
   readonly #skip: Skip
   readonly #scan = new HeaderScan()
-  /** What is not a whole frame yet; behind `#length` is room to grow. */
-  #bytes: Buffer = EMPTY
-  #length = 0
-  #owned = false
+  readonly #buffer = new ByteBuffer()
   /** Up to here no end of a frame was found. */
   #searched = 0
-  /** Of the first byte of `#bytes` in the stream. */
-  #offset = 0
   #greeted = false
   #crlf: boolean | undefined
   #skipped = 0
@@ -58,29 +54,29 @@ export class AmiDecoder {
 
   /** How many bytes of the stream are behind us: all up to the first that is of no whole frame yet. */
   get consumed(): number {
-    return this.#offset
+    return this.#buffer.offset
   }
 
   /** The frames that this chunk completes. The chunk must not change afterwards: frames point into it. */
   push(chunk: Uint8Array): AmiFrame[] {
     const frames: AmiHeaders[] = []
     if (this.#scan.fault !== undefined) return frames
-    this.#append(chunk)
+    this.#buffer.append(chunk)
     if (!this.#open()) return frames
     const ending = this.#crlf ? CRLF_END : LF_END
     const line = ending.length / 2
     let start = this.#emptyLines(0)
     for (;;) {
-      const end = this.#bytes.indexOf(ending, Math.max(start, this.#searched))
-      if (end < 0 || end + ending.length > this.#length) break
+      const end = this.#buffer.bytes.indexOf(ending, Math.max(start, this.#searched))
+      if (end < 0 || end + ending.length > this.#buffer.length) break
       this.#searched = 0
       this.#frame(start, end, frames)
       if (this.#scan.fault !== undefined) return frames
       start = this.#emptyLines(end + 2 * line)
     }
-    this.#keep(start)
-    if (this.#length > MAX_FRAME_BYTES) this.#scan.fault = `a frame is longer than ${MAX_FRAME_BYTES} bytes`
-    this.#searched = Math.max(0, this.#length - ending.length + 1)
+    this.#buffer.drop(start)
+    if (this.#buffer.length > MAX_FRAME_BYTES) this.#scan.fault = `a frame is longer than ${MAX_FRAME_BYTES} bytes`
+    this.#searched = Math.max(0, this.#buffer.length - ending.length + 1)
     return frames
   }
 
@@ -88,58 +84,31 @@ export class AmiDecoder {
   #open(): boolean {
     if (this.#crlf !== undefined) return true
     for (;;) {
-      const end = this.#bytes.subarray(0, this.#length).indexOf(LF)
+      const end = this.#buffer.bytes.subarray(0, this.#buffer.length).indexOf(LF)
       if (end < 0) {
-        if (this.#length > MAX_LINE_BYTES) this.#scan.fault = 'this is no Asterisk Call Manager: no line comes'
+        if (this.#buffer.length > MAX_LINE_BYTES) this.#scan.fault = 'this is no Asterisk Call Manager: no line comes'
         return false
       }
-      if (this.#greeted || startsFrame(this.#bytes, 0)) {
-        this.#crlf = this.#bytes[end - 1] === CR
+      if (this.#greeted || startsFrame(this.#buffer.bytes, 0)) {
+        this.#crlf = this.#buffer.bytes[end - 1] === CR
         return true
       }
       this.#greeted = true
-      this.#keep(end + 1)
-    }
-  }
-
-  #append(chunk: Uint8Array): void {
-    if (this.#length === 0) {
-      this.#bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-      this.#length = chunk.length
-      this.#owned = false
-      return
-    }
-    const needed = this.#length + chunk.length
-    if (!this.#owned || needed > this.#bytes.length) {
-      const grown = Buffer.allocUnsafeSlow(needed * 2)
-      grown.set(this.#bytes.subarray(0, this.#length))
-      this.#bytes = grown
-      this.#owned = true
-    }
-    this.#bytes.set(chunk, this.#length)
-    this.#length = needed
-  }
-
-  /** Drops what was read. Frames point into the old bytes, which are never written again. */
-  #keep(start: number): void {
-    if (start > 0) {
-      this.#bytes = start === this.#length ? EMPTY : Buffer.from(this.#bytes.subarray(start, this.#length))
-      this.#owned = false
-      this.#offset += start
-      this.#length -= start
+      this.#buffer.drop(end + 1)
     }
   }
 
   /** Empty lines before a frame are none. */
   #emptyLines(from: number): number {
+    const { bytes, length } = this.#buffer
     let at = from
-    if (this.#crlf) while (at + 1 < this.#length && this.#bytes[at] === CR && this.#bytes[at + 1] === LF) at += 2
-    else while (at < this.#length && this.#bytes[at] === LF) at += 1
+    if (this.#crlf) while (at + 1 < length && bytes[at] === CR && bytes[at + 1] === LF) at += 2
+    else while (at < length && bytes[at] === LF) at += 1
     return at
   }
 
   #frame(start: number, end: number, frames: AmiHeaders[]): void {
-    const bytes = this.#bytes
+    const bytes = this.#buffer.bytes
     const type = startsWith(bytes, start, 'event:')
       ? 'event'
       : startsWith(bytes, start, 'response:')
@@ -153,7 +122,7 @@ export class AmiDecoder {
     if (end - start > MAX_FRAME_BYTES) this.#scan.fault = `a frame is longer than ${MAX_FRAME_BYTES} bytes`
     const table = this.#scan.read(bytes, start, end, this.#crlf === true, name === 'UserEvent')
     if (this.#scan.fault !== undefined) return
-    const frame = new AmiHeaders(this.#offset + start, type, name, this.#scan.tainted, bytes, table)
+    const frame = new AmiHeaders(this.#buffer.offset + start, type, name, this.#scan.tainted, bytes, table)
     this.#judge(frame, frames)
     frames.push(frame)
   }
@@ -174,7 +143,6 @@ export class AmiDecoder {
 
 export const MAX_FRAME_BYTES = 1024 * 1024
 
-const EMPTY = Buffer.alloc(0)
 const CRLF_END = Buffer.from('\r\n\r\n')
 const LF_END = Buffer.from('\n\n')
 

@@ -1,3 +1,4 @@
+import { SHAPES } from './events.ts'
 import { hashKey } from './frame.ts'
 
 /**
@@ -40,59 +41,6 @@ const SNAPSHOT_NEXT: Readonly<Record<string, string>> = {
   Uniqueid: 'Linkedid',
 }
 
-const ONE: Shape = { channels: [''] }
-const DEST: Shape = { channels: ['Dest'], maybe: [''] }
-
-const SHAPES: Readonly<Record<string, Shape>> = {
-  Newchannel: ONE,
-  Newstate: ONE,
-  Newexten: { channels: [''], holds: ['Application'], next: { Extension: 'Application', AppData: null } },
-  VarSet: { channels: [''], holds: ['Variable'] },
-  DialBegin: { ...DEST, next: { DialString: null } },
-  DialState: { ...DEST, next: { Forward: 'DialStatus' } },
-  DialEnd: { ...DEST, next: { Forward: 'DialStatus' } },
-  BridgeEnter: ONE,
-  BridgeLeave: ONE,
-  Hold: ONE,
-  Unhold: ONE,
-  BlindTransfer: { channels: ['Transferer'], maybe: ['Transferee'], next: { Extension: null } },
-  AttendedTransfer: {
-    channels: ['OrigTransferer', 'SecondTransferer'],
-    maybe: ['Transferee', 'TransferTarget', 'LocalOne', 'LocalTwo'],
-  },
-  Pickup: { channels: ['', 'Target'] },
-  ParkedCall: { channels: ['Parkee'], holds: ['ParkingSpace'], next: { ParkerDialString: 'Parkinglot' } },
-  UnParkedCall: { channels: ['Parkee', 'Retriever'], next: { ParkerDialString: 'Parkinglot' } },
-  QueueCallerJoin: ONE,
-  QueueCallerLeave: ONE,
-  QueueCallerAbandon: ONE,
-  AgentCalled: { channels: ['', 'Dest'] },
-  MixMonitorStart: ONE,
-  MixMonitorStop: ONE,
-  HangupRequest: ONE,
-  Hangup: ONE,
-  // What cdr_manager.conf maps comes behind UserField.
-  Cdr: {
-    channels: [],
-    holds: ['AccountCode', 'Source', 'Destination', 'DestinationContext', 'CallerID', 'StartTime', 'Disposition'],
-    next: {
-      AccountCode: 'Source',
-      Source: 'Destination',
-      Destination: 'DestinationContext',
-      CallerID: 'Channel',
-      LastData: 'StartTime',
-      AMAFlags: 'UniqueID',
-    },
-  },
-  // Rows of lists.
-  Status: {
-    channels: [''],
-    holds: ['Seconds', 'ActionID'],
-    next: { DNID: 'EffectiveConnectedLineNum', Data: 'Nativeformats' },
-  },
-  CoreShowChannel: { channels: [''], holds: ['ActionID', 'Duration'], next: { ApplicationData: 'Duration' } },
-}
-
 /** The headers of a frame, by their place. */
 type Headers = {
   readonly name: string
@@ -127,7 +75,7 @@ function readyOf({ channels, maybe = [], holds = [], next = {} }: Shape): Ready 
 
 const hashOf = (key: string): number => hashKey(Buffer.from(key, 'latin1'), 0, key.length)
 
-const READY: ReadonlyMap<string, Ready> = new Map(Object.entries(SHAPES).map(([name, shape]) => [name, readyOf(shape)]))
+const READY: ReadonlyMap<string, Ready> = new Map([...SHAPES].map(([name, shape]) => [name, readyOf(shape)]))
 
 /** Returns whether events of that name have a shape of their own here: those that are read have. */
 export const hasShape = (name: string): boolean => READY.has(name)

@@ -1,14 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { PbxSource } from '../../lib/pbx-url.ts'
 import type { AmiReply, Dialogue } from './actions.ts'
+import { EVENT_CLASSES } from './events.ts'
 
 export type Login =
   | { readonly kind: 'in' }
   /** `refused`: it would be refused again, and be noticed by what bans addresses. */
   | { readonly kind: 'refused' | 'lost'; readonly reason: string }
-
-/** The classes that calls are told by; what the user may not read, Asterisk leaves out. */
-const EVENTS = 'system,call,agent,cdr,dialplan'
 
 /** Logs in by MD5 challenge, so that the secret is not sent; plainly over TLS alone. */
 export async function logIn(source: PbxSource, dialogue: Dialogue): Promise<Login> {
@@ -20,7 +18,12 @@ export async function logIn(source: PbxSource, dialogue: Dialogue): Promise<Logi
       kind: 'refused',
       reason: 'it offers no MD5 challenge, and a plain login is made over TLS alone: use amis://',
     }
-  const reply = await dialogue.ask({ Action: 'Login', Username: source.user, ...proof, Events: EVENTS })
+  const reply = await dialogue.ask({
+    Action: 'Login',
+    Username: source.user,
+    ...proof,
+    Events: EVENT_CLASSES.join(','),
+  })
   if (reply.kind === 'reply' || reply.kind === 'rows') return { kind: 'in' }
   if (reply.kind === 'silent') return { kind: 'lost', reason: reply.message }
   return { kind: 'refused', reason: `it refuses the user ${source.user}: ${reply.message}` }

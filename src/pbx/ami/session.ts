@@ -4,15 +4,12 @@ import { type Connection, openConnection } from '../connection/session.ts'
 import type { Session, SessionOptions } from '../connection/timeouts.ts'
 import { createDialogue } from './actions.ts'
 import { AmiDecoder, type AmiFrame } from './decoder.ts'
+import { isSheddable, isWanted } from './events.ts'
 import { askInventory } from './inventory.ts'
 import { logIn } from './login.ts'
 import { startPings } from './pings.ts'
 import { askStart, runOf } from './restart-detection.ts'
 import { createLists } from './snapshot-request.ts'
-import { isNoise } from './translator/translator.ts'
-
-/** The noisiest by far, and what a call is told without. */
-const SHED_FIRST = new Set(['VarSet', 'Newexten'])
 
 /**
  * One connection to an Asterisk, from connecting to its end (see connection/session.ts).
@@ -30,10 +27,10 @@ export function startAmiSession(source: PbxSource, options: SessionOptions<AmiFr
 
   const connection: Connection<AmiFrame> = openConnection(source.name, options, {
     address: { host, port, tls: source.protocol === 'amis' ? { caFile: source.caFile } : undefined },
-    decoder: new AmiDecoder({ skip: (name, peek) => isNoise(name, peek, source) }),
+    decoder: new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, source.variables) }),
     opened: () => void converse(),
     take,
-    mayShed: (frame) => SHED_FIRST.has(frame.name),
+    mayShed: (frame) => isSheddable(frame.name),
     list: () => lists.next(),
     learn: () => askInventory(source, dialogue),
     leave() {

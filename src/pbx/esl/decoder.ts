@@ -1,3 +1,4 @@
+import { ByteBuffer } from '../connection/byte-buffer.ts'
 import { type EslEvent, eventFromJson, eventFromPlain } from './event.ts'
 
 export type { EslEvent } from './event.ts'
@@ -17,10 +18,7 @@ export type EslFrame = {
 
 /** ESL bytes → frames, whatever the cuts between chunks. No clock, no I/O. Bodies are decoded when they are asked for. */
 export class EslDecoder {
-  #bytes: Buffer = EMPTY
-  #length = 0
-  #owned = false
-  #offset = 0
+  readonly #buffer = new ByteBuffer()
   /** Up to here no end of a header block was found. */
   #searched = 0
   /** The header block of the frame whose body has not come whole. */
@@ -36,73 +34,53 @@ export class EslDecoder {
 
   /** How many bytes of the stream are behind us: all up to the first that is of no whole frame yet. */
   get consumed(): number {
-    return this.#offset
+    return this.#buffer.offset
   }
 
   /** The frames that this chunk completes. The chunk must not change afterwards: frames point into it. */
   push(chunk: Uint8Array): EslFrame[] {
     const frames: EslFrame[] = []
     if (this.#fault !== undefined) return frames
-    this.#append(chunk)
+    this.#buffer.append(chunk)
     let start = 0
     while (this.#fault === undefined) {
       if (this.#pending === undefined) start = this.#readHeaders(start)
-      if (this.#pending === undefined || this.#pending.end > this.#length) break
+      if (this.#pending === undefined || this.#pending.end > this.#buffer.length) break
       const { headers, bodyStart, end } = this.#pending
-      frames.push(new Frame(this.#offset + start, headers, this.#bytes.subarray(bodyStart, end)))
+      frames.push(new Frame(this.#buffer.offset + start, headers, this.#buffer.bytes.subarray(bodyStart, end)))
       this.#pending = undefined
       start = end
       this.#searched = start
     }
-    this.#keep(start)
+    this.#drop(start)
     return frames
   }
 
   /** Reads the next header block, if it is whole, into `#pending`; returns where it begins. */
   #readHeaders(from: number): number {
+    const { bytes, length } = this.#buffer
     let start = from
-    while (start < this.#length && (this.#bytes[start] === LF || this.#bytes[start] === CR)) start++
-    const found = blankLine(this.#bytes, this.#length, Math.max(start, this.#searched))
-    if ((found?.start ?? this.#length) - start > MAX_HEADER_BYTES) {
+    while (start < length && (bytes[start] === LF || bytes[start] === CR)) start++
+    const found = blankLine(bytes, length, Math.max(start, this.#searched))
+    if ((found?.start ?? length) - start > MAX_HEADER_BYTES) {
       this.#fault = `a header block is longer than ${MAX_HEADER_BYTES} bytes`
       return start
     }
     if (found === undefined) {
-      this.#searched = Math.max(start, this.#length - 3)
+      this.#searched = Math.max(start, length - 3)
       return start
     }
-    const headers = headersOf(this.#bytes.toString('utf8', start, found.start))
+    const headers = headersOf(bytes.toString('utf8', start, found.start))
     const bodyBytes = lengthOf(headers.get('content-length'))
     if (bodyBytes === undefined) this.#fault = `a Content-Length is no number of at most ${MAX_BODY_BYTES}`
     else this.#pending = { headers, bodyStart: found.end, end: found.end + bodyBytes }
     return start
   }
 
-  #append(chunk: Uint8Array): void {
-    if (this.#length === 0) {
-      this.#bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-      this.#length = chunk.length
-      this.#owned = false
-      return
-    }
-    const needed = this.#length + chunk.length
-    if (!this.#owned || needed > this.#bytes.length) {
-      const grown = Buffer.allocUnsafeSlow(needed * 2)
-      grown.set(this.#bytes.subarray(0, this.#length))
-      this.#bytes = grown
-      this.#owned = true
-    }
-    this.#bytes.set(chunk, this.#length)
-    this.#length = needed
-  }
-
-  /** Drops what was read. Frames point into the old bytes, which are never written again. */
-  #keep(start: number): void {
+  /** Drops the frames that were read. */
+  #drop(start: number): void {
     if (start === 0) return
-    this.#bytes = start === this.#length ? EMPTY : Buffer.from(this.#bytes.subarray(start, this.#length))
-    this.#owned = false
-    this.#offset += start
-    this.#length -= start
+    this.#buffer.drop(start)
     this.#searched = Math.max(0, this.#searched - start)
     if (this.#pending !== undefined) {
       const { headers, bodyStart, end } = this.#pending
@@ -150,7 +128,6 @@ export const MAX_BODY_BYTES = 16 * 1024 * 1024
 
 const LF = 0x0a
 const CR = 0x0d
-const EMPTY = Buffer.alloc(0)
 
 /** The first empty line: where the text before it ends, and where what follows begins. */
 function blankLine(bytes: Buffer, length: number, from: number): { start: number; end: number } | undefined {

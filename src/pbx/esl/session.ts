@@ -3,20 +3,10 @@ import { type Connection, openConnection } from '../connection/session.ts'
 import type { Session, SessionOptions } from '../connection/timeouts.ts'
 import { createEslDialogue } from './commands.ts'
 import { EslDecoder, type EslFrame } from './decoder.ts'
+import { isSheddable, SUBSCRIPTION } from './events.ts'
 import { askEslInventory } from './inventory.ts'
 import { logInToEsl } from './login.ts'
 import { createLists } from './snapshot-request.ts'
-
-/** What calls are told by. CUSTOM comes last: what follows it are subclasses. */
-export const SUBSCRIPTION = [
-  'CHANNEL_CREATE CHANNEL_ORIGINATE CHANNEL_PROGRESS CHANNEL_PROGRESS_MEDIA CHANNEL_ANSWER CHANNEL_BRIDGE CHANNEL_UNBRIDGE',
-  'CHANNEL_HANGUP CHANNEL_HANGUP_COMPLETE CHANNEL_DESTROY CHANNEL_HOLD CHANNEL_UNHOLD CALL_UPDATE RECORD_START RECORD_STOP',
-  'HEARTBEAT SHUTDOWN RELOADXML BACKGROUND_JOB',
-  'CUSTOM callcenter::info sofia::transferor sofia::transferee sofia::replaced fifo::info conference::maintenance valet_parking::info',
-].join(' ')
-
-/** Frequent, and told by others too. */
-const SHED_FIRST = new Set(['CALL_UPDATE', 'CHANNEL_HOLD', 'CHANNEL_UNHOLD'])
 
 /**
  * One connection to a FreeSWITCH, from connecting to its end (see connection/session.ts).
@@ -36,7 +26,7 @@ export function startEslSession(source: PbxSource, options: SessionOptions<EslFr
     // FreeSWITCH speaks first.
     opened() {},
     take,
-    mayShed: ({ event }) => SHED_FIRST.has(event?.name ?? ''),
+    mayShed: ({ event }) => isSheddable(event?.name ?? ''),
     list: () => lists.next(),
     learn: () => askEslInventory(dialogue),
     leave(kind) {

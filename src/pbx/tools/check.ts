@@ -1,6 +1,7 @@
 import { isLoopbackHost, type PbxSource } from '../../lib/pbx-url.ts'
 import { createDialogue, type Dialogue } from '../ami/actions.ts'
 import { AmiDecoder, type AmiFrame } from '../ami/decoder.ts'
+import type { EventClass } from '../ami/events.ts'
 import { askInventory, LISTS } from '../ami/inventory.ts'
 import { logIn } from '../ami/login.ts'
 import type { Learned } from '../connection/inventory-refresh.ts'
@@ -10,9 +11,9 @@ import { lineOf, SETTING } from '../endpoint-summary.ts'
 import { createEndpoints } from '../endpoints.ts'
 import { createEslDialogue, type EslDialogue } from '../esl/commands.ts'
 import { EslDecoder } from '../esl/decoder.ts'
+import { SUBSCRIPTION } from '../esl/events.ts'
 import { askEslInventory, QUESTIONS } from '../esl/inventory.ts'
 import { logInToEsl } from '../esl/login.ts'
-import { SUBSCRIPTION } from '../esl/session.ts'
 
 /** `ok`: fine. `missing`: calls are told wrong, or not at all. `advice`: more could be told, or it could be safer. */
 export type Finding = { readonly level: 'ok' | 'missing' | 'advice'; readonly text: string }
@@ -137,7 +138,7 @@ function checkEndpoints(
   if (undecided !== null) find('advice', `${undecided}: calls will show, or ${SETTING}`)
 }
 
-const CLASSES: Readonly<Record<string, string>> = {
+const CLASSES: Readonly<Record<Exclude<EventClass, 'cdr'>, string>> = {
   call: 'calls are not told without it',
   agent: 'queues are not told without it',
   dialplan: 'names of recordings, and chosen variables, are not known without it',
@@ -214,8 +215,4 @@ async function checkEslRights(source: PbxSource, dialogue: EslDialogue, find: Fi
       'missing',
       'it does not say what is up, so that calls cannot be mended after a lost connection: allow "api show"',
     )
-  find(
-    'advice',
-    'transfers are told best with <param name="fire-transfer-events" value="true"/> in the SIP profiles (optional)',
-  )
 }

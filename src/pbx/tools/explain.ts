@@ -4,8 +4,9 @@ import { reasonFor } from '../../calls/tracker/emit/reasons.ts'
 import { newTracker, track } from '../../calls/tracker/tracker.ts'
 import { MILLISECOND, SECOND } from '../../lib/time.ts'
 import { AmiDecoder, type AmiFrame } from '../ami/decoder.ts'
+import { isWanted } from '../ami/events.ts'
 import { createInventoryReader } from '../ami/inventory.ts'
-import { createAmiSignals, isNoise } from '../ami/translator/translator.ts'
+import { createAmiSignals } from '../ami/translator/translator.ts'
 import { createEndpoints, type Endpoints, type KnownEndpoint } from '../endpoints.ts'
 import { EslDecoder, type EslFrame } from '../esl/decoder.ts'
 import { createEslSignals } from '../esl/translator/translator.ts'
@@ -134,7 +135,7 @@ type Source = {
 }
 
 function amiSource(options: ExplainOptions, endpoints: Endpoints): Source {
-  const decoder = new AmiDecoder({ skip: (name, peek) => isNoise(name, peek, options) })
+  const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, options.variables) })
   const translator = createAmiSignals(options, endpoints)
   const lists = new Map<string, AmiFrame[]>()
   const configured = createInventoryReader()

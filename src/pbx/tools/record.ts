@@ -9,8 +9,8 @@ import { openLink } from '../connection/socket.ts'
 import { PATIENCE } from '../connection/timeouts.ts'
 import { createEslDialogue } from '../esl/commands.ts'
 import { EslDecoder } from '../esl/decoder.ts'
+import { SUBSCRIPTION } from '../esl/events.ts'
 import { logInToEsl } from '../esl/login.ts'
-import { SUBSCRIPTION } from '../esl/session.ts'
 import { createMask, type Mask } from './anonymize.ts'
 
 export type Recorder = {

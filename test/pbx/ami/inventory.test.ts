@@ -2,13 +2,12 @@
 import { afterEach, describe, expect, test } from 'bun:test'
 import { createDialogue } from '../../../src/pbx/ami/actions.ts'
 import { AmiDecoder } from '../../../src/pbx/ami/decoder.ts'
+import { isWanted } from '../../../src/pbx/ami/events.ts'
 import { askInventory, LISTS } from '../../../src/pbx/ami/inventory.ts'
-import { isNoise } from '../../../src/pbx/ami/translator/translator.ts'
 import { createEndpoints } from '../../../src/pbx/endpoints.ts'
 import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
 import { actionId, actionName, ami } from '../../help/pbx.ts'
 
-const OPTIONS = { trunks: [], extensions: [], variables: [] }
 type Answers = Readonly<Record<string, readonly string[] | 'denied' | 'unknown' | 'silent'>>
 
 const closing: (() => void)[] = []
@@ -22,7 +21,7 @@ async function ask(
   globals: Readonly<Record<string, string>> = {},
   source: { protocol: 'ami' | 'amis'; host: string } = { protocol: 'ami', host: '127.0.0.1' },
 ) {
-  const decoder = new AmiDecoder({ skip: (name, peek) => isNoise(name, peek, OPTIONS) })
+  const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, []) })
   const asked: string[] = []
   const untaken: string[] = []
   const hear = (text: string): void => {
@@ -101,7 +100,7 @@ describe('what is asked of an Asterisk after the login', () => {
   test('tells phones, with number and name, from trunks, and what nothing is said of', async () => {
     const { inventory, denied } = await ask(HAND_MADE)
     expect(denied).toEqual([])
-    const endpoints = createEndpoints(OPTIONS)
+    const endpoints = createEndpoints({ trunks: [], extensions: [] })
     if (inventory !== undefined) endpoints.configure(inventory)
     expect(
       endpoints.list().map(({ name, number, display, kind, reason }) => [name, number, display, kind, reason]),

@@ -2,6 +2,7 @@ import type { At, ChannelSignal, Signal, Translator } from '../../../calls/signa
 import { createStamps } from '../../clock-offset.ts'
 import { createEndpoints } from '../../endpoints.ts'
 import { cleanText } from '../../sanitize.ts'
+import type { CallEvent } from '../events.ts'
 import type { AmiFrame } from '../frame.ts'
 import { listedChannels } from './channel-snapshot.ts'
 import { type AmiContext, moved, variable } from './channels.ts'
@@ -37,9 +38,8 @@ export function createAmiSignals(options: AmiOptions, endpoints = createEndpoint
   }
   return {
     event(frame, arrivedUs) {
-      if (frame.tainted || !Object.hasOwn(HANDLERS, frame.name)) return []
-      const handler = HANDLERS[frame.name]
-      if (handler === undefined) return []
+      const handler = BY_NAME.get(frame.name)
+      if (frame.tainted || handler === undefined) return []
       const at: At = { atUs: stamps.at(stampUs(frame), arrivedUs), arrivedUs }
       const id = frame.get('Uniqueid')
       const signals = [...refresh(context, frame, id), ...handler(context, frame, id)]
@@ -57,43 +57,6 @@ function stampUs(frame: AmiFrame): number | null {
   const stamp = frame.isNext('Privilege', 'Timestamp') ? frame.get('Timestamp') : ''
   return stamp === '' ? null : Math.round(Number(stamp) * 1e6)
 }
-
-/**
- * Events of the common kinds that tell nothing here, to be passed over unread: variables and dialplan steps are most of what a PBX
- * sends. Other names are let through: the connector wants some of them.
- */
-export function isNoise(name: string, peek: (key: string) => string, options: AmiOptions): boolean {
-  if (name === 'VarSet') return !VARIABLES.has(peek('Variable')) && !options.variables.includes(peek('Variable'))
-  if (name === 'Newexten') return !STEPS.has(peek('Application').toLowerCase())
-  return NOISE.has(name) && !(MAY_BE_ROW.has(name) && peek('ActionID') !== '')
-}
-
-/** Live, they say nothing of a call; as rows of a list that was asked for, what is configured. */
-const MAY_BE_ROW: ReadonlySet<string> = new Set(['DeviceStateChange', 'ExtensionStatus'])
-
-const STEPS: ReadonlySet<string> = new Set(['dial', 'page', 'voicemail'])
-
-const NOISE: ReadonlySet<string> = new Set([
-  'RTCPSent',
-  'RTCPReceived',
-  'DeviceStateChange',
-  'ExtensionStatus',
-  'QueueMemberStatus',
-  'PeerStatus',
-  'ContactStatus',
-  'PresenceStateChange',
-  'ChallengeSent',
-  'SuccessfulAuth',
-  'DTMFBegin',
-  'DTMFEnd',
-  'MusicOnHoldStart',
-  'MusicOnHoldStop',
-  'NewConnectedLine',
-  'NewCallerid',
-  'BridgeCreate',
-  'BridgeDestroy',
-  'SoftHangupRequest',
-])
 
 /** What any event of a channel shows besides: another Linkedid, and the operator's variables. */
 function refresh(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
@@ -135,9 +98,6 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
       return []
   }
 }
-
-/** Variables that Asterisk itself sets and that tell what no event does. */
-const VARIABLES: ReadonlySet<string> = new Set(['DIALSTATUS', 'QUEUESTATUS', 'MIXMONITOR_FILENAME'])
 
 function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const value = frame.get('Value')
@@ -247,7 +207,7 @@ function hangupRequest(_context: AmiContext, frame: AmiFrame, id: string): Chann
   return isUp || GIVES_UP.has(frame.get('Cause')) ? [{ kind: 'hangup_requested', id }] : []
 }
 
-const HANDLERS: Readonly<Record<string, Handler>> = {
+const HANDLERS: Readonly<Record<CallEvent, Handler>> = {
   Newchannel: newchannel,
   Newstate: newstate,
   Newexten: newexten,
@@ -288,5 +248,4 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   Hangup: hangup,
 }
 
-/** The events that are read. */
-export const EVENTS: readonly string[] = Object.keys(HANDLERS)
+const BY_NAME: ReadonlyMap<string, Handler> = new Map(Object.entries(HANDLERS))

@@ -5,6 +5,7 @@ import { createEndpoints } from '../../endpoints.ts'
 import { cleanText } from '../../sanitize.ts'
 import type { EslFrame } from '../decoder.ts'
 import type { EslEvent } from '../event.ts'
+import type { CallEvent, Subclass } from '../events.ts'
 import { answered, bridge, transfersOf, unbridge } from './bridges.ts'
 import { createCausalOrder } from './causal-order.ts'
 import { createLeg } from './channel-create.ts'
@@ -54,9 +55,8 @@ export function createEslSignals(options: EslOptions, endpoints = createEndpoint
 }
 
 function read(context: EslContext, event: EslEvent): ChannelSignal[] {
-  if (event.name === 'CUSTOM') return custom(context, event)
-  // Not what every object has: an event may be called anything.
-  const handler = Object.hasOwn(HANDLERS, event.name) ? HANDLERS[event.name] : undefined
+  if (event.name === 'CUSTOM') return BY_SUBCLASS.get(event.subclass)?.(context, event) ?? []
+  const handler = BY_NAME.get(event.name)
   if (handler === undefined) return []
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg === undefined) return handler(context, event, undefined)
@@ -64,20 +64,9 @@ function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   return [...transfersOf(context, event, leg), ...besides(context, event, leg), ...handler(context, event, leg)]
 }
 
-function custom(context: EslContext, event: EslEvent): ChannelSignal[] {
-  switch (event.subclass) {
-    case 'callcenter::info':
-      return callcenter(context, event)
-    case 'fifo::info':
-      return fifo(context, event)
-    case 'conference::maintenance':
-      if (event.get('Action') !== 'add-member') return []
-      return [{ kind: 'room', id: event.get('Unique-ID'), room: event.get('Conference-Name') }]
-    case 'valet_parking::info':
-      return parked(event)
-    default:
-      return []
-  }
+function roomEntered(_context: EslContext, event: EslEvent): ChannelSignal[] {
+  if (event.get('Action') !== 'add-member') return []
+  return [{ kind: 'room', id: event.get('Unique-ID'), room: event.get('Conference-Name') }]
 }
 
 /** Somebody waits in a parking lot: who calls there fetches him. */
@@ -242,7 +231,7 @@ const recordStop: Handler = (_context, event) => {
   ]
 }
 
-const HANDLERS: Readonly<Record<string, Handler>> = {
+const HANDLERS: Readonly<Record<CallEvent, Handler>> = {
   CHANNEL_CREATE: createLeg,
   CHANNEL_PROGRESS: ringing,
   CHANNEL_PROGRESS_MEDIA: ringing,
@@ -256,7 +245,15 @@ const HANDLERS: Readonly<Record<string, Handler>> = {
   CHANNEL_DESTROY: destroyed,
   RECORD_START: recordStart,
   RECORD_STOP: recordStop,
-  CHANNEL_PARK: () => [],
-  CHANNEL_UNPARK: () => [],
   CALL_UPDATE: () => [],
 }
+
+const CUSTOM_HANDLERS: Readonly<Record<Subclass, (context: EslContext, event: EslEvent) => ChannelSignal[]>> = {
+  'callcenter::info': callcenter,
+  'fifo::info': fifo,
+  'conference::maintenance': roomEntered,
+  'valet_parking::info': (_context, event) => parked(event),
+}
+
+const BY_NAME: ReadonlyMap<string, Handler> = new Map(Object.entries(HANDLERS))
+const BY_SUBCLASS = new Map(Object.entries(CUSTOM_HANDLERS))

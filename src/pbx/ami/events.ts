@@ -1,0 +1,155 @@
+import type { Shape } from './event-shapes.ts'
+
+/**
+ * The one list of the events that are wanted of an Asterisk. The login's event classes, the filter, the shapes, and the translator's
+ * handlers (one for each of `CALL_EVENTS`) derive from it.
+ */
+type WantedEvent = {
+  /** The class that the user must be allowed to read (`read = …` in manager.conf). */
+  readonly class: EventClass
+  /** How Asterisk prints it, for events that hold text of callers. */
+  readonly shape?: Shape
+  /** Of very frequent events only those that have such a value in this header. */
+  readonly only?: { readonly header: string; readonly isWanted: (value: string) => boolean }
+  /** Frequent, and calls can be followed without it: dropped first when events arrive faster than they are handled. */
+  readonly isSheddable?: true
+}
+
+export type EventClass = 'system' | 'call' | 'agent' | 'cdr' | 'dialplan'
+
+/** The snapshot of one channel. */
+const ONE: Shape = { channels: [''] }
+/** The snapshot of the dialed channel, and of the caller's where there is one. */
+const DEST: Shape = { channels: ['Dest'], maybe: [''] }
+
+/** Variables that Asterisk sets itself, and that show what no event does. */
+const SYSTEM_VARIABLES: ReadonlySet<string> = new Set(['DIALSTATUS', 'QUEUESTATUS', 'MIXMONITOR_FILENAME'])
+/** Applications whose start shows what no event does. */
+const APPLICATIONS: ReadonlySet<string> = new Set(['dial', 'page', 'voicemail'])
+
+/** Events that become signals. */
+export const CALL_EVENTS = {
+  // Channels.
+  Newchannel: { class: 'call', shape: ONE },
+  Newstate: { class: 'call', shape: ONE },
+  HangupRequest: { class: 'call', shape: ONE },
+  Hangup: { class: 'call', shape: ONE },
+  Hold: { class: 'call', shape: ONE },
+  Unhold: { class: 'call', shape: ONE },
+  // Dials.
+  DialBegin: { class: 'call', shape: { ...DEST, next: { DialString: null } } },
+  DialState: { class: 'call', shape: { ...DEST, next: { Forward: 'DialStatus' } } },
+  DialEnd: { class: 'call', shape: { ...DEST, next: { Forward: 'DialStatus' } } },
+  // The targets of a Dial, and what became of those that got no channel; voicemail.
+  Newexten: {
+    class: 'dialplan',
+    shape: { channels: [''], holds: ['Application'], next: { Extension: 'Application', AppData: null } },
+    only: { header: 'Application', isWanted: (value) => APPLICATIONS.has(value.toLowerCase()) },
+    isSheddable: true,
+  },
+  VarSet: {
+    class: 'dialplan',
+    shape: { channels: [''], holds: ['Variable'] },
+    only: { header: 'Variable', isWanted: (value) => SYSTEM_VARIABLES.has(value) },
+    isSheddable: true,
+  },
+  // Conversations.
+  BridgeEnter: { class: 'call', shape: ONE },
+  BridgeLeave: { class: 'call', shape: ONE },
+  // Transfers, pick-ups, parking.
+  BlindTransfer: {
+    class: 'call',
+    shape: { channels: ['Transferer'], maybe: ['Transferee'], next: { Extension: null } },
+  },
+  AttendedTransfer: {
+    class: 'call',
+    shape: {
+      channels: ['OrigTransferer', 'SecondTransferer'],
+      maybe: ['Transferee', 'TransferTarget', 'LocalOne', 'LocalTwo'],
+    },
+  },
+  Pickup: { class: 'call', shape: { channels: ['', 'Target'] } },
+  ParkedCall: {
+    class: 'call',
+    shape: { channels: ['Parkee'], holds: ['ParkingSpace'], next: { ParkerDialString: 'Parkinglot' } },
+  },
+  UnParkedCall: {
+    class: 'call',
+    shape: { channels: ['Parkee', 'Retriever'], next: { ParkerDialString: 'Parkinglot' } },
+  },
+  // Queues.
+  QueueCallerJoin: { class: 'agent', shape: ONE },
+  QueueCallerLeave: { class: 'agent', shape: ONE },
+  QueueCallerAbandon: { class: 'agent', shape: ONE },
+  AgentCalled: { class: 'agent', shape: { channels: ['', 'Dest'] } },
+  // Recordings, and variables that cdr_manager.conf adds behind UserField.
+  MixMonitorStart: { class: 'call', shape: ONE },
+  MixMonitorStop: { class: 'call', shape: ONE },
+  Cdr: {
+    class: 'cdr',
+    shape: {
+      channels: [],
+      holds: ['AccountCode', 'Source', 'Destination', 'DestinationContext', 'CallerID', 'StartTime', 'Disposition'],
+      next: {
+        AccountCode: 'Source',
+        Source: 'Destination',
+        Destination: 'DestinationContext',
+        CallerID: 'Channel',
+        LastData: 'StartTime',
+        AMAFlags: 'UniqueID',
+      },
+    },
+  },
+} as const satisfies Readonly<Record<string, WantedEvent>>
+
+/** Events that the session itself wants: the run of Asterisk, its end, and a changed configuration. */
+const SESSION_EVENTS = {
+  FullyBooted: { class: 'system' },
+  Shutdown: { class: 'system' },
+  Reload: { class: 'system' },
+} as const satisfies Readonly<Record<string, WantedEvent>>
+
+/** Rows of the lists of channels: they hold text of callers, too. */
+const ROWS: Readonly<Record<string, Shape>> = {
+  Status: {
+    channels: [''],
+    holds: ['Seconds', 'ActionID'],
+    next: { DNID: 'EffectiveConnectedLineNum', Data: 'Nativeformats' },
+  },
+  CoreShowChannel: { channels: [''], holds: ['ActionID', 'Duration'], next: { ApplicationData: 'Duration' } },
+}
+
+export type CallEvent = keyof typeof CALL_EVENTS
+
+const EVENTS: ReadonlyMap<string, WantedEvent> = new Map(Object.entries({ ...CALL_EVENTS, ...SESSION_EVENTS }))
+
+/** The classes of all events that are wanted, as the login asks for them. */
+export const EVENT_CLASSES: readonly EventClass[] = [...new Set([...EVENTS.values()].map((event) => event.class))]
+
+/** How Asterisk prints each event and row that may hold text of callers. */
+export const SHAPES: ReadonlyMap<string, Shape> = new Map([
+  ...[...EVENTS].flatMap(([name, { shape }]) => (shape === undefined ? [] : [[name, shape] as const])),
+  ...Object.entries(ROWS),
+])
+
+/**
+ * Returns whether an event has to be read. `peek` returns the value of a header, `variables` are the operator's. Rows of lists, and what
+ * a caller may have cut short, are read whatever their names.
+ */
+export function isWanted(name: string, peek: (key: string) => string, variables: readonly string[]): boolean {
+  const event = EVENTS.get(name)
+  if (event === undefined) return SHAPES.has(name) || isRow(peek) || isCutShort(peek)
+  if (event.only === undefined) return true
+  const value = peek(event.only.header)
+  return event.only.isWanted(value) || (name === 'VarSet' && variables.includes(value))
+}
+
+/** Returns whether an event may be dropped first when events arrive faster than they are handled. */
+export const isSheddable = (name: string): boolean => EVENTS.get(name)?.isSheddable === true
+
+/** Live events have no ActionID. */
+const isRow = (peek: (key: string) => string): boolean => peek('ActionID') !== ''
+
+/** Every live event has a Privilege, and one of a channel goes on to its Linkedid. */
+const isCutShort = (peek: (key: string) => string): boolean =>
+  peek('Privilege') === '' || (peek('Linkedid') === '' && peek('ChannelStateDesc') !== '')

@@ -1,0 +1,42 @@
+const EMPTY = Buffer.alloc(0)
+
+/**
+ * The bytes of a stream that no whole frame has been made of yet. A chunk that arrives when nothing is left over is used as it is;
+ * otherwise it is appended, with room to grow. Bytes that were dropped are never written again, so that frames may point into them.
+ */
+export class ByteBuffer {
+  /** Only the first `length` bytes count: behind them is room to grow. */
+  bytes: Buffer = EMPTY
+  length = 0
+  /** The place of the first byte in the stream. */
+  offset = 0
+  #isOwned = false
+
+  /** Appends a chunk, which must not change afterwards. */
+  append(chunk: Uint8Array): void {
+    if (this.length === 0) {
+      this.bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+      this.length = chunk.length
+      this.#isOwned = false
+      return
+    }
+    const needed = this.length + chunk.length
+    if (!this.#isOwned || needed > this.bytes.length) {
+      const grown = Buffer.allocUnsafeSlow(needed * 2)
+      grown.set(this.bytes.subarray(0, this.length))
+      this.bytes = grown
+      this.#isOwned = true
+    }
+    this.bytes.set(chunk, this.length)
+    this.length = needed
+  }
+
+  /** Drops the first `count` bytes. */
+  drop(count: number): void {
+    if (count === 0) return
+    this.bytes = count === this.length ? EMPTY : Buffer.from(this.bytes.subarray(count, this.length))
+    this.#isOwned = false
+    this.offset += count
+    this.length -= count
+  }
+}

@@ -1,0 +1,54 @@
+/**
+ * The one list of the events that are wanted of a FreeSWITCH. The subscription, what is dropped first, and the translator's handlers
+ * (one for each of `CALL_EVENTS` and `SUBCLASSES`) derive from it.
+ */
+type WantedEvent = {
+  readonly why: string
+  /** Frequent, and calls can be followed without it: dropped first when events arrive faster than they are handled. */
+  readonly isSheddable?: true
+}
+
+/** Events of legs that become signals. */
+export const CALL_EVENTS = {
+  CHANNEL_CREATE: { why: 'a leg begins' },
+  CHANNEL_PROGRESS: { why: 'it rings' },
+  CHANNEL_PROGRESS_MEDIA: { why: 'it rings, with a tone of the far end' },
+  CHANNEL_ANSWER: { why: 'it is answered' },
+  CHANNEL_BRIDGE: { why: 'two legs talk' },
+  CHANNEL_UNBRIDGE: { why: 'they talk no more' },
+  CHANNEL_HOLD: { why: 'hold begins', isSheddable: true },
+  CHANNEL_UNHOLD: { why: 'hold ends', isSheddable: true },
+  CHANNEL_HANGUP: { why: 'a leg ends, and why' },
+  CHANNEL_HANGUP_COMPLETE: { why: 'a leg has ended, if its hang-up was missed' },
+  CHANNEL_DESTROY: { why: 'a leg is forgotten' },
+  CALL_UPDATE: { why: 'the variables of a leg have changed: transfers, applications', isSheddable: true },
+  RECORD_START: { why: 'a recording begins' },
+  RECORD_STOP: { why: 'a recording ends' },
+} as const satisfies Readonly<Record<string, WantedEvent>>
+
+/** Subclasses of CUSTOM events that become signals. */
+export const SUBCLASSES = {
+  'callcenter::info': { why: 'queues of mod_callcenter' },
+  'fifo::info': { why: 'queues of mod_fifo' },
+  'conference::maintenance': { why: 'who enters a conference' },
+  'valet_parking::info': { why: 'parking' },
+} as const satisfies Readonly<Record<string, WantedEvent>>
+
+/** Events that the session itself wants. */
+const SESSION_EVENTS = {
+  HEARTBEAT: { why: 'the connection is alive' },
+  SHUTDOWN: { why: 'FreeSWITCH ends: the connection is about to be lost' },
+  RELOADXML: { why: 'the configuration has changed' },
+  BACKGROUND_JOB: { why: 'the answer to a question that was asked in the background' },
+} as const satisfies Readonly<Record<string, WantedEvent>>
+
+export type CallEvent = keyof typeof CALL_EVENTS
+export type Subclass = keyof typeof SUBCLASSES
+
+const EVENTS: ReadonlyMap<string, WantedEvent> = new Map(Object.entries({ ...CALL_EVENTS, ...SESSION_EVENTS }))
+
+/** The arguments of `event json`. Subclasses follow CUSTOM, which therefore comes last. */
+export const SUBSCRIPTION = [...EVENTS.keys(), 'CUSTOM', ...Object.keys(SUBCLASSES)].join(' ')
+
+/** Returns whether an event may be dropped first when events arrive faster than they are handled. */
+export const isSheddable = (name: string): boolean => EVENTS.get(name)?.isSheddable === true
