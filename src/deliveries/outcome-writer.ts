@@ -8,11 +8,6 @@ import type { Item } from './queue/webhook-queue.ts'
  * are in flight: 300 at most.
  */
 const MAX_UNRECORDED = 224
-/** On a disk whose commits take longer the bound grows as they do, or the disk would set the pace of sending. */
-const USUAL_COMMIT_MS = 16
-const MOST_UNRECORDED = 4_096
-/** The fastest of so many is the disk's own pace: what takes longer waited for a processor. */
-const COMMITS_LOOKED_AT = 16
 const AGAIN_MS = 250
 /** How long stopping waits for a store that cannot be written. */
 const LAST_TRY_MS = 5_000
@@ -80,8 +75,6 @@ export function createRecorder({ queue, log, recorded }: RecorderOptions) {
   /** What came of each of `waiting`. */
   let outcomes = newBatch()
   let writing = 0
-  let limit = MAX_UNRECORDED
-  const commitsMs: number[] = []
   let broken = false
   let giveUpAtMs = Number.POSITIVE_INFINITY
   let idle: (() => void) | undefined
@@ -99,18 +92,10 @@ export function createRecorder({ queue, log, recorded }: RecorderOptions) {
     idle?.()
   }
 
-  function pace(commitMs: number): void {
-    if (commitsMs.push(commitMs) > COMMITS_LOOKED_AT) commitsMs.shift()
-    const slowness = Math.max(1, Math.min(...commitsMs) / USUAL_COMMIT_MS)
-    limit = Math.min(MOST_UNRECORDED, Math.round(MAX_UNRECORDED * slowness))
-  }
-
   async function untilTaken(batch: OutcomeBatch): Promise<readonly number[]> {
     for (;;) {
-      const startedMs = performance.now()
       try {
         const overtaken = await queue.deliveryRecordOutcomes(batch)
-        pace(performance.now() - startedMs)
         if (broken) log.info('the store takes outcomes again')
         broken = false
         return overtaken
@@ -135,7 +120,7 @@ export function createRecorder({ queue, log, recorded }: RecorderOptions) {
       queueMicrotask(() => void write())
     },
     /** Whether attempts must wait: what they would tell could not be written down. */
-    congested: () => broken || waiting.length + writing >= limit,
+    congested: () => broken || waiting.length + writing >= MAX_UNRECORDED,
     async stop(): Promise<void> {
       if (writing === 0 && waiting.length === 0) return
       giveUpAtMs = performance.now() + LAST_TRY_MS

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { type Attempt, newAttempt } from '../../src/deliveries/sending/attempt.ts'
+import { holdableDisk } from '../help/held-disk.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 import { ACCOUNT, allowing, newRig } from './rig.ts'
 
@@ -162,6 +163,20 @@ test('a backlog on disk is sent when the process starts, in order', async () => 
   const got = receiver.received.map(({ body }) => JSON.parse(body).data).filter((data) => data.call === 'c')
   expect(got.map(({ sequence }) => sequence)).toEqual(got.map(({ sequence }) => sequence).toSorted((x, y) => x - y))
   expect(new Set(idsOf(receiver.received)).size).toBe(1_000)
+})
+
+test('what would be repeated after a kill is bounded: no more is sent than that while outcomes cannot be stored', async () => {
+  using receiver = disposable(startReceiver())
+  const disk = holdableDisk()
+  await using rig = await newRig({ thread: disk.thread, asleep: true })
+  await rig.setUrls(receiver.url)
+  await rig.tell(...Array.from({ length: 1_000 }, (_, n) => `call ${n}`))
+  disk.hold()
+  const dispatcher = rig.wake()
+  await until('no more is sent', () => receiver.received.length >= 224 && dispatcher.inFlight === 0)
+  expect(receiver.received.length).toBeLessThanOrEqual(300)
+  disk.release()
+  await until('all came', () => receiver.received.length === 1_000)
 })
 
 test('what this machine could not send is no attempt: it is sent in its order as soon as it can be', async () => {

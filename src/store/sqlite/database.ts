@@ -1,15 +1,15 @@
-import { Fault } from '../../lib/fault.ts'
 import type { CommitCounts } from '../records.ts'
-import { type Job, type Reply, settle } from './batch.ts'
+import type { Reply } from './batch.ts'
+import { type Backend, createGroupCommit } from './group-commit.ts'
 import type { Mutation, Tx } from './mutation.ts'
 import { connect, prepareStore } from './open.ts'
 import { type FromWriter, startWriter, type ToWriter } from './writer.ts'
 
-/** The store. Reads see all that was committed; a write resolves once it is on disk. */
+/** The store. Reads see all that was committed; a write resolves once it is as durable as its mutation says. */
 export type Database = {
   readonly read: Tx
   /**
-   * Queues a mutation for the next group commit and resolves with its result when that commit is durable.
+   * Queues a mutation for the next group commit and resolves with its result when that is as durable as the mutation says.
    * @throws Fault whatever the mutation threw, or `unavailable` when the store cannot be written: then nothing of it was kept.
    */
   commit<Args, Result>(mutation: Mutation<Args, Result>, args: Args): Promise<Result>
@@ -25,12 +25,6 @@ export type DatabaseOptions = {
   readonly thread?: () => Worker
 }
 
-/** A batch larger than this would make the first write in it wait for the last. */
-const MAX_BATCH = 4_096
-
-type Waiting = { job: Job; resolve: (value: unknown) => void; reject: (error: unknown) => void }
-type Backend = { run(jobs: readonly Job[], done: (replies: readonly Reply[]) => void): void; stop(): Promise<void> }
-
 /** @throws Fault when the file is damaged or of a newer version: it is left as it is. */
 export function openDatabase(path: string, { thread }: DatabaseOptions = {}): Database {
   prepareStore(path)
@@ -41,7 +35,7 @@ export function openDatabase(path: string, { thread }: DatabaseOptions = {}): Da
   const mutations = new Map<string, Mutation<unknown, unknown>>()
   const backend = thread === undefined ? inline(path, mutations, foreign) : threaded(path, thread, foreign)
   const reader = connect(path, 'reader')
-  const queue = groupCommit(backend)
+  const queue = createGroupCommit(backend, () => performance.now())
   return {
     read: reader.tx,
     commits: queue.counts,
@@ -50,7 +44,12 @@ export function openDatabase(path: string, { thread }: DatabaseOptions = {}): Da
       const { promise, resolve, reject } = Promise.withResolvers<Result>()
       if (thread === undefined) mutations.set(mutation.name, mutation)
       // What comes back crossed a thread: that it is the mutation's own result is the registry's promise.
-      queue.push({ job: [mutation.name, args], resolve: (value) => resolve(value as Result), reject })
+      queue.push({
+        job: [mutation.name, args],
+        durability: mutation.durability,
+        resolve: (value) => resolve(value as Result),
+        reject,
+      })
       return promise
     },
     async stop() {
@@ -61,72 +60,10 @@ export function openDatabase(path: string, { thread }: DatabaseOptions = {}): Da
   }
 }
 
-/** Collects writes while a commit runs; there is no other wait. */
-function groupCommit(backend: Backend) {
-  const counts: CommitCounts = { batches: 0, writes: 0, failed: 0, lastMs: 0, waiting: 0 }
-  let waiting: Waiting[] = []
-  let running = false
-  let scheduled = false
-  let whenIdle: (() => void)[] = []
-
-  const next = () => {
-    scheduled = false
-    if (running) return
-    if (waiting.length === 0) {
-      for (const callback of whenIdle.splice(0)) callback()
-      return
-    }
-    const batch = waiting.length > MAX_BATCH ? waiting.splice(0, MAX_BATCH) : waiting
-    if (batch === waiting) waiting = []
-    counts.waiting = waiting.length
-    running = true
-    const startedMs = performance.now()
-    backend.run(
-      batch.map(({ job }) => job),
-      (replies) => {
-        running = false
-        counts.batches += 1
-        counts.writes += batch.length
-        counts.lastMs = performance.now() - startedMs
-        batch.forEach((one, index) => {
-          answer(one, replies[index], counts)
-        })
-        next()
-      },
-    )
-  }
-  return {
-    counts,
-    push(one: Waiting) {
-      waiting.push(one)
-      counts.waiting = waiting.length
-      if (running || scheduled) return
-      scheduled = true
-      // At the end of this turn of the event loop: all that one turn writes shares a commit.
-      setImmediate(next)
-    },
-    drained: () =>
-      new Promise<void>((resolve) => {
-        whenIdle = [...whenIdle, resolve]
-        setImmediate(next)
-      }),
-  }
-}
-
-function answer({ resolve, reject }: Waiting, reply: Reply | undefined, counts: CommitCounts): void {
-  try {
-    if (reply === undefined) throw new Fault('unavailable', 'the writer of the store has ended')
-    resolve(settle(reply))
-  } catch (error) {
-    counts.failed += 1
-    reject(error)
-  }
-}
-
 function inline(path: string, mutations: Map<string, Mutation<unknown, unknown>>, onForeign: () => void): Backend {
   const writer = startWriter(path, mutations, onForeign)
   return {
-    run: (jobs, done) => done(writer.run(jobs)),
+    run: (batch, done) => done(writer.run(batch)),
     stop: async () => writer.stop(),
   }
 }
@@ -154,10 +91,10 @@ function threaded(path: string, thread: () => Worker, onForeign: () => void): Ba
   })
   send({ open: path })
   return {
-    run(jobs, callback) {
+    run(batch, callback) {
       if (broken !== undefined) return callback([])
       done = callback
-      send({ jobs })
+      send(batch)
     },
     async stop() {
       if (broken === undefined) send({ close: true })

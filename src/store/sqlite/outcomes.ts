@@ -7,8 +7,13 @@ const PROBES_KEPT = 20
 
 type Nullable<Value> = Value | null
 
-/** The arrays cross to the writer's thread some three times as fast as an object for each attempt. */
-export const recordOutcomes = mutation('queue.deliveryRecordOutcomes', (tx: Tx, batch: OutcomeBatch): number[] => {
+/**
+ * The arrays cross to the writer's thread some three times as fast as an object for each attempt. They do not wait for the disk: what a power
+ * cut undoes is sent again, as what was in flight.
+ */
+export const recordOutcomes = mutation('queue.deliveryRecordOutcomes', writeOutcomes, 'crash')
+
+function writeOutcomes(tx: Tx, batch: OutcomeBatch): number[] {
   const update = prepared<never, [number, number, number, Nullable<number>, Nullable<number>, number, number]>(
     tx,
     `UPDATE deliveries SET state = ?1, tries = ?2, attempts_made = ?3, due_at = ?4, ended_at = ?5
@@ -41,7 +46,7 @@ export const recordOutcomes = mutation('queue.deliveryRecordOutcomes', (tx: Tx, 
     if (probe) forgetProbes(tx, id)
   }
   return superseded
-})
+}
 
 function forgetProbes(tx: Tx, id: number): void {
   prepared<never, [number, number, number]>(

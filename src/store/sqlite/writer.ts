@@ -1,19 +1,24 @@
 import { type Job, type Registry, type Reply, runBatch } from './batch.ts'
-import type { Mutation } from './mutation.ts'
+import type { Durability, Mutation } from './mutation.ts'
 import { connect } from './open.ts'
 
 /**
  * What is sent to the writer's thread, and what it says. Handed over as it is: bodies as JSON text would be escaped and read again,
  * which costs more than a clone; what there is most of, the outcomes, is flat for its sake.
  */
-export type ToWriter = { readonly open: string } | { readonly close: true } | { readonly jobs: readonly Job[] }
+export type ToWriter = { readonly open: string } | { readonly close: true } | Batch
+export type Batch = { readonly jobs: readonly Job[]; readonly durability: Durability }
 export type FromWriter = 'foreign' | 'closed' | { readonly replies: readonly Reply[] }
+
+/** With NORMAL a commit is written without waiting for the disk; the next FULL one brings it there too. */
+const SYNCHRONOUS: Readonly<Record<Durability, string>> = { 'power cut': 'FULL', crash: 'NORMAL' }
 
 /** How often it is looked whether another process wrote to the store: contract 2.8 promises a second. */
 const FOREIGN_POLL_MS = 250
 
 export type Writer = {
-  run(jobs: readonly Job[]): Reply[]
+  /** Commits jobs in one transaction. */
+  run(batch: Batch): Reply[]
   stop(): void
 }
 
@@ -26,6 +31,7 @@ export function startWriter(path: string, registry: Registry, onForeign?: () => 
   const version = connection.sqlite.query<{ data_version: number }, []>('PRAGMA data_version')
   const current = () => version.get()?.data_version
   let seen = current()
+  let durabilityNow: Durability = 'power cut'
   const look = () => {
     const now = current()
     if (now === seen) return
@@ -35,7 +41,11 @@ export function startWriter(path: string, registry: Registry, onForeign?: () => 
   const timer = onForeign === undefined ? undefined : setInterval(look, FOREIGN_POLL_MS)
   timer?.unref?.()
   return {
-    run: (jobs) => runBatch(connection, registry, jobs),
+    run({ jobs, durability }) {
+      if (durability !== durabilityNow) connection.sqlite.run(`PRAGMA synchronous = ${SYNCHRONOUS[durability]}`)
+      durabilityNow = durability
+      return runBatch(connection, registry, jobs)
+    },
     stop() {
       clearInterval(timer)
       connection.sqlite.close()
@@ -63,7 +73,7 @@ export function serveWriter(registry: Registry, port: Pick<Worker, 'addEventList
   let writer: Writer | undefined
   const say = (message: FromWriter) => port.postMessage(message)
   port.addEventListener('message', ({ data }: MessageEvent<ToWriter>) => {
-    if ('jobs' in data) say({ replies: writer?.run(data.jobs) ?? [] })
+    if ('jobs' in data) say({ replies: writer?.run(data) ?? [] })
     else if ('open' in data) writer = startWriter(data.open, registry, () => say('foreign'))
     else {
       writer?.stop()
