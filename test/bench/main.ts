@@ -3,6 +3,7 @@ import { benchIsolation } from './isolation.ts'
 import { benchKills } from './kills.ts'
 import { benchMe } from './me.ts'
 import { benchReading } from './reading.ts'
+import { benchSoak } from './soak.ts'
 import { atLeast, perSecond, print, type Row } from './table.ts'
 import { benchThroughput } from './throughput.ts'
 import { benchTracker } from './tracker.ts'
@@ -31,6 +32,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   kills: benchKills,
   reading: benchReading,
   tracker: benchTracker,
+  soak: benchSoak,
   me,
 }
 
