@@ -111,7 +111,8 @@ export function newLeases(options: LeasesOptions): Leases {
     const lost = [...held].filter(([name, term]) => terms.get(name) !== term).map(([name]) => name)
     for (const name of lost) held.delete(name)
     for (const [name, term] of giving) if (terms.get(name) !== term) giving.delete(name)
-    const gained = own.filter(({ name }) => !held.has(name) && !giving.has(name))
+    // What was lost and came back under another term is gained with the next heartbeat: what was begun under the old one has to end first.
+    const gained = own.filter(({ name }) => !held.has(name) && !giving.has(name) && !lost.includes(name))
     for (const { name, term } of gained) held.set(name, term)
     return { gained: gained.map(({ name }) => name), lost }
   }

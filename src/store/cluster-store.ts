@@ -61,3 +61,14 @@ export type ClusterStore = {
   /** Returns the nodes with their leases, dead ones for an hour, in the order in which they started. */
   nodeList(): Promise<NodeRecord[]>
 }
+
+/** A write of an owner that was refused, since this node owns the lease no more: nothing of it was kept, another node goes on. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost'
+  readonly lease: string
+
+  constructor(lease: string) {
+    super(`${lease} is not this node's any more`)
+    this.lease = lease
+  }
+}

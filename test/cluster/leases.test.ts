@@ -148,15 +148,15 @@ test('a PBX is taken and given only where it is set up', () => {
   })
 })
 
-test('what the database has under another term is lost, what it has that is unknown is gained', () => {
+test('what the database has under another term is lost, and gained a heartbeat later; what is unknown is gained at once', () => {
   const leases = ours()
   leases.beaten(viewOf({ own: [lease('account:1'), lease('account:2')] }), { sentUs: 0, nowUs: 0 })
   const own = [{ name: 'account:1', term: 'another' }, lease('account:3')]
   const { gained, lost } = leases.beaten(viewOf({ own }), { sentUs: SECOND, nowUs: SECOND })
-  expect([gained, lost]).toEqual([
-    ['account:1', 'account:3'],
-    ['account:1', 'account:2'],
-  ])
+  expect([gained, lost]).toEqual([['account:3'], ['account:1', 'account:2']])
+  expect([leases.termOf('account:1'), leases.holds('account:1')]).toEqual([undefined, false])
+  const after = leases.beaten(viewOf({ own }), { sentUs: 2 * SECOND, nowUs: 2 * SECOND })
+  expect([after.gained, leases.termOf('account:1')]).toEqual([['account:1'], 'another'])
 })
 
 test('a node that was found dead holds nothing, and trusts nothing', () => {

@@ -211,19 +211,23 @@ BEGIN
 END
 $$;
 
--- The processes that serve, and what they own. A node is trusted until `expires_at`, which its heartbeat moves on.
+-- The processes that serve. A row is one process for as long as it is taken for alive: one that was found dead goes on under another id.
 CREATE TABLE nodes (
   id         text PRIMARY KEY,
-  name       text NOT NULL,
   address    text NOT NULL,
   version    text NOT NULL,
-  started_at timestamptz NOT NULL,
-  expires_at timestamptz NOT NULL
+  pbxs       text NOT NULL, -- names of the PBXs that it is set up to watch, percent-encoded, separated by spaces
+  started_us bigint NOT NULL,
+  beat       bigint NOT NULL, -- raised by each heartbeat
+  beat_us    bigint NOT NULL, -- when, for people: no clock decides who is dead
+  dead_us    bigint -- when it left or was found dead: its leases are free from then on
 );
 
--- The owner of an account or a PBX. Each takeover replaces `term`; what an owner writes is written only while the term is still its own.
+-- The owner of an account (account:17), of a PBX (pbx:office), of what one does for all (maintenance). Each owner has another `term`;
+-- what an owner writes is written only while the term is still its own.
 CREATE TABLE leases (
   name text PRIMARY KEY,
-  node text NOT NULL,
-  term uuid NOT NULL
+  node text, -- NULL, or a node that is dead: free
+  term text NOT NULL
 );
+CREATE INDEX leases_by_node ON leases (node);

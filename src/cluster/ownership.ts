@@ -1,0 +1,39 @@
+/**
+ * Which accounts and PBXs this node owns: it alone sends for these accounts, and watches these PBXs. A node that is alone with its store owns
+ * everything, always; one of several has leases. Nothing that asks knows which it is.
+ */
+export type Ownership = {
+  /** Returns whether this node sends for an account at this moment. To be asked before each attempt. */
+  ownsAccount(accountId: number): boolean
+  /** Returns whether this node watches a PBX. */
+  pbxOwnership(name: string): PbxOwnership
+  /** Returns whether it is this node that does what one has to do for all, as pruning. */
+  ownsMaintenance(): boolean
+  /**
+   * Calls back at once, before anything else happens, when any of these answers changes. What was lost and comes back is lost for a while in
+   * between, so that nobody can take it for the same. Returns what takes the listener off.
+   */
+  onChange(listener: OwnershipListener): () => void
+}
+
+/**
+ * `doubtful`: the database has not answered for long. What the PBX said may still be stored, if the database is back before another node took
+ * over, but the PBX is read no further.
+ */
+export type PbxOwnership = 'owned' | 'doubtful' | 'not owned'
+
+/** What it returns resolves when all that was begun for what is owned no more has ended: then another node may begin. */
+export type OwnershipListener = () => undefined | Promise<void>
+
+/** The ownership of a node that is alone with its store. */
+export const OWNS_EVERYTHING: Ownership = {
+  ownsAccount: () => true,
+  pbxOwnership: () => 'owned',
+  ownsMaintenance: () => true,
+  onChange: () => () => undefined,
+}
+
+/** The names of leases. */
+export const MAINTENANCE_LEASE = 'maintenance'
+export const accountLease = (accountId: number): string => `account:${accountId}`
+export const pbxLease = (name: string): string => `pbx:${name}`

@@ -1,0 +1,137 @@
+import type { DatabaseSource } from '../../lib/database-url.ts'
+import type { Claim, ClusterStore, ClusterView, LiveNode, NodeRecord } from '../cluster-store.ts'
+import { type Client, newClient, texts } from './client.ts'
+
+/** A heartbeat that takes longer is late anyway. */
+const STATEMENT_MS = 1_000
+/** Of many free leases a node sees so many at a time. */
+const MAX_FREE = 512
+const HOUR_US = 3_600_000_000
+
+const NOW_US = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
+
+/** Opens a connection of its own: a commit that takes long must not delay a heartbeat. */
+export function openClusterStore(source: DatabaseSource): ClusterStore & { stop(): Promise<void> } {
+  const client = newClient(source, { role: 'cluster', connections: 1, statementMs: STATEMENT_MS })
+  return { ...createClusterStore(client), stop: client.stop }
+}
+
+export function createClusterStore(client: Pick<Client, 'query'>): ClusterStore {
+  const { query } = client
+  return {
+    async nodeAdd({ id, address, version, pbxs }) {
+      const leases = ['maintenance', ...pbxs.map((name) => `pbx:${name}`)]
+      const terms = leases.map(() => crypto.randomUUID())
+      const values = [id, address, version, pbxs.map(encodeURIComponent).join(' '), texts(leases), texts(terms)]
+      await query(ADD, values)
+    },
+    async nodeBeat(id) {
+      const rows = await query<BeatRow>(BEAT, [id])
+      return rows.some(({ what }) => what === 'beat') ? viewOf(rows) : undefined
+    },
+    async nodeEndIfSilent({ id, beat }) {
+      const rows = await query<{ id: string }>(
+        `UPDATE nodes SET dead_us = ${NOW_US} WHERE id = $1 AND beat = $2 AND dead_us IS NULL RETURNING id`,
+        [id, beat],
+      )
+      return rows.length > 0
+    },
+    async nodeEnd(id) {
+      await query(`UPDATE nodes SET dead_us = ${NOW_US} WHERE id = $1 AND dead_us IS NULL`, [id])
+    },
+    async leaseClaim({ node, claims }) {
+      const of = (field: keyof Claim) => texts(claims.map((claim) => claim[field]))
+      const rows = await query<{ name: string }>(CLAIM, [node, of('name'), of('seenTerm'), of('newTerm')])
+      return rows.map(({ name }) => name)
+    },
+    async leaseGive({ name, term, to, newTerm }) {
+      await query('UPDATE leases SET node = $1, term = $2 WHERE name = $3 AND term = $4', [to, newTerm, name, term])
+    },
+    async nodeList() {
+      const rows = await query<NodeRow>(LIST)
+      return rows.map(
+        ({ leases, ...node }): NodeRecord => ({ ...node, leases: leases === '' ? [] : leases.split('\n') }),
+      )
+    },
+  }
+}
+
+/** Nodes that are dead for long are forgotten, unless something still says that it is theirs. */
+const ADD = `
+  WITH forgotten AS (
+    DELETE FROM nodes n WHERE dead_us < ${NOW_US} - ${HOUR_US}
+      AND NOT EXISTS (SELECT FROM leases l WHERE l.node = n.id)
+  ), added AS (
+    INSERT INTO leases (name, node, term) SELECT name, NULL, term FROM unnest($5::text[], $6::text[]) AS new (name, term)
+      ON CONFLICT (name) DO NOTHING
+  )
+  INSERT INTO nodes (id, address, version, pbxs, started_us, beat, beat_us)
+    VALUES ($1, $2, $3, $4, ${NOW_US}, 1, ${NOW_US}) ON CONFLICT (id) DO NOTHING`
+
+type BeatRow = {
+  what: 'beat' | 'clock' | 'node' | 'own' | 'free' | 'count'
+  name: string | null
+  text: string | null
+  number: number
+}
+
+/**
+ * One statement, so that what is seen was so at one moment. Of a node that is dead nothing is changed and no row \`beat\` comes back: its
+ * row is looked at again after whoever made it dead has committed.
+ */
+const BEAT = `
+  WITH beat AS (
+    UPDATE nodes SET beat = beat + 1, beat_us = ${NOW_US} WHERE id = $1 AND dead_us IS NULL RETURNING id
+  ), added AS (
+    INSERT INTO leases (name, node, term)
+      SELECT 'account:' || a.id, NULL, gen_random_uuid()::text FROM accounts a
+        WHERE NOT EXISTS (SELECT FROM leases l WHERE l.name = 'account:' || a.id)
+      ON CONFLICT (name) DO NOTHING
+  ), alive AS (
+    SELECT id, beat, pbxs FROM nodes WHERE dead_us IS NULL
+  ), free AS (
+    SELECT l.name, l.term FROM leases l WHERE NOT EXISTS (SELECT FROM alive WHERE alive.id = l.node) LIMIT ${MAX_FREE}
+  ), counts AS (
+    SELECT alive.id AS node, split_part(l.name, ':', 1) AS kind, count(*) AS count
+      FROM leases l LEFT JOIN alive ON alive.id = l.node GROUP BY 1, 2
+  )
+  SELECT 'beat' AS what, id AS name, NULL AS text, 0::float8 AS number FROM beat
+  UNION ALL SELECT 'clock', NULL, NULL, ${NOW_US}::float8
+  UNION ALL SELECT 'node', id, pbxs, beat::float8 FROM alive
+  UNION ALL SELECT 'own', name, term, 0 FROM leases WHERE node = $1
+  UNION ALL SELECT 'free', name, term, 0 FROM free
+  UNION ALL SELECT 'count', node, kind, count::float8 FROM counts`
+
+/** Rows are locked in the order of their names, as those who write as owners lock them: neither waits for the other in turn. */
+const CLAIM = `
+  WITH wanted AS (
+    SELECT name, seen_term, new_term FROM unnest($2::text[], $3::text[], $4::text[]) AS wanted (name, seen_term, new_term)
+  ), locked AS (
+    SELECT l.name, w.new_term FROM leases l JOIN wanted w ON w.name = l.name AND w.seen_term = l.term
+      ORDER BY l.name FOR UPDATE OF l
+  )
+  UPDATE leases SET node = $1, term = locked.new_term FROM locked WHERE leases.name = locked.name RETURNING leases.name`
+
+type NodeRow = Omit<NodeRecord, 'leases'> & { leases: string }
+
+const LIST = `
+  SELECT id, address, version, started_us::float8 AS "startedUs", beat_us::float8 AS "beatUs", dead_us::float8 AS "deadUs",
+    coalesce((SELECT string_agg(name, E'\\n' ORDER BY name) FROM leases WHERE node = id AND dead_us IS NULL), '') AS leases
+  FROM nodes WHERE dead_us IS NULL OR dead_us > ${NOW_US} - ${HOUR_US} ORDER BY started_us, id`
+
+function viewOf(rows: readonly BeatRow[]): ClusterView {
+  const of = (what: BeatRow['what']) => rows.filter((row) => row.what === what)
+  const lease = ({ name, text }: BeatRow) => ({ name: name ?? '', term: text ?? '' })
+  const node = ({ name, text, number }: BeatRow): LiveNode => ({
+    id: name ?? '',
+    beat: number,
+    pbxs: (text ?? '').split(' ').filter(Boolean).map(decodeURIComponent),
+  })
+  return {
+    databaseUs: of('clock')[0]?.number ?? 0,
+    nodes: of('node').map(node),
+    own: of('own').map(lease),
+    free: of('free').map(lease),
+    counts: of('count').map(({ name, text, number }) => ({ node: name, kind: text ?? '', count: number })),
+  }
+}
