@@ -202,6 +202,8 @@ function moved(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] 
   const wasLeft = leg.left
   leg.left = false
   if (source === '' || source === leg.transferSource) return []
+  // It may overtake the bridge that it announces, and what the party that leaves says of itself: these tell more.
+  if (event.name === 'CALL_UPDATE' && HANDED.test(source)) return []
   const handed = handedOn(context, source, leg)
   const isFirst = leg.transferSource === '' && leg.peers.length === 0
   leg.transferSource = source

@@ -2,7 +2,7 @@ import type { Endpoint, ListedChannel } from '../../../calls/signal.ts'
 import { SECOND } from '../../../lib/time.ts'
 import type { EslFrame } from '../decoder.ts'
 import { isOwn } from './channel-create.ts'
-import { addLeg, type EslContext, partyBehind, userOf } from './legs.ts'
+import { addLeg, type EslContext, noteQueued, partyBehind, userOf } from './legs.ts'
 
 /**
  * The answers to `show channels as json` and `show calls as json` as what is up. The first has every leg, with no word on who talks to
@@ -177,7 +177,7 @@ function listedChannel(context: EslContext, id: string, row: Row, list: List): O
   const state = row.callstate ?? ''
   const up = state === 'ACTIVE' || state === 'HELD' || state === 'UNHELD'
   const dialled = row.initial_dest || row.dest || ''
-  context.queued.add(id)
+  noteQueued(context, id)
   if (!context.legs.has(id)) {
     const leg = addLeg(context, {
       id,

@@ -57,8 +57,8 @@ export type EslContext = {
   readonly legs: Map<string, Leg>
   /** The last legs that ended: what is still told of them waits for nothing, and what they did may explain what others do. */
   readonly ended: Map<string, Leg>
-  /** Callers who entered a queue, or were listed and may be in one. */
-  readonly queued: Set<string>
+  /** Callers who entered a queue, or were listed and may be in one: the queue's names for each time that they did, `''` where it has none. */
+  readonly queued: Map<string, Set<string>>
   /** Callers who wait in each mod_fifo queue, in order. */
   readonly waiting: Map<string, string[]>
   readonly endpoints: Endpoints
@@ -101,6 +101,12 @@ export function addLeg(
   }
   context.legs.set(leg.id, added)
   return added
+}
+
+/** Notes that a caller entered a queue. */
+export function noteQueued(context: EslContext, caller: string, entry = ''): void {
+  const entries = context.queued.get(caller) ?? new Set()
+  context.queued.set(caller, entries.add(entry))
 }
 
 /** Some seconds of the busiest PBX, and some 1 MB. */

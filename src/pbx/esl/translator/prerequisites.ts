@@ -46,11 +46,16 @@ const legIsMade = (context: EslContext, id: string): Need => ({
   patienceUs: PATIENCE_US,
 })
 
-/** The member of a queue is rung for a caller who is in it. */
+/** The member of a queue is rung for a caller who is in it; who is sent from one queue to another enters both. */
 function queueIsJoined(context: EslContext, event: EslEvent): Need[] {
   const caller = variableOf(event, 'cc_member_session_uuid') || variableOf(event, 'fifo_bridge_uuid')
   if (caller === '') return []
-  return [{ name: `queue ${caller}`, isMet: () => context.queued.has(caller), patienceUs: PATIENCE_US }]
+  const entry = variableOf(event, 'cc_member_uuid')
+  const isMet = (): boolean => {
+    const entries = context.queued.get(caller)
+    return entries !== undefined && (entry === '' || entries.has(entry) || entries.has(''))
+  }
+  return [{ name: `queue ${caller} ${entry}`, isMet, patienceUs: PATIENCE_US }]
 }
 
 /** A leg that is bridged is out of the bridge that it was in before. */

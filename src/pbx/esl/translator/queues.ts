@@ -2,7 +2,7 @@ import type { ChannelSignal } from '../../../calls/signal.ts'
 import { cleanText } from '../../sanitize.ts'
 import type { EslEvent } from '../event.ts'
 import { resultOfCause } from './hangup-causes.ts'
-import { type EslContext, userOf } from './legs.ts'
+import { type EslContext, noteQueued, userOf } from './legs.ts'
 
 /** mod_callcenter and mod_fifo: callers in queues, and agents that are offered them. */
 
@@ -14,7 +14,7 @@ export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[
   if (id === '') return []
   switch (event.get('CC-Action')) {
     case 'member-queue-start':
-      context.queued.add(id)
+      noteQueued(context, id, event.get('CC-Member-UUID'))
       return [{ kind: 'queue_joined', id, queue: queue ?? '', position: null }]
     case 'member-queue-end':
       return [{ kind: 'queue_left', id, queue, result: leaving(event), final: true }]
@@ -70,7 +70,7 @@ export function fifo(context: EslContext, event: EslEvent): ChannelSignal[] {
   if (id === '' || queue === null) return []
   switch (event.get('FIFO-Action')) {
     case 'push':
-      context.queued.add(id)
+      noteQueued(context, id)
       wait(context, name, id, true)
       return [{ kind: 'queue_joined', id, queue, position: null }]
     case 'abort':

@@ -29,7 +29,7 @@ export function createEslSignals(options: EslOptions, endpoints = createEndpoint
     legs: new Map(),
     ended: new Map(),
     waiting: new Map(),
-    queued: new Set(),
+    queued: new Map(),
     endpoints,
     variables: options.variables,
     told: new Map(),
