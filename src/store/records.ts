@@ -1,4 +1,5 @@
 import type { Direction } from '../lib/call-enums.ts'
+import type { EventFilter } from '../lib/event-filter.ts'
 import type { EventKind, EventSwitch } from '../lib/event-kinds.ts'
 
 // What the store takes and returns: plain data, whatever the engine. Times are integer microseconds; `…SteadyUs` is steady time.
@@ -81,6 +82,36 @@ export type SecretRotation = {
   /** Ends a secret that still signs beside the present one. */
   readonly force: boolean
 }
+
+/** What a webhook's body is in place of the default one. */
+export type BodyOption =
+  | { readonly preset: string; readonly parameters: Readonly<Record<string, string>> }
+  | { readonly template: string; readonly contentType: string }
+
+/** How one URL of an account wants its events; without any, all is as the defaults say. */
+export type WebhookOptionsRecord = {
+  readonly name: string | null
+  readonly paused: boolean
+  readonly filter: EventFilter | null
+  /** Further request headers: secrets. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly order: 'first_attempt' | 'strict'
+  readonly maxPerSecond: number | null
+  readonly body: BodyOption | null
+  /** Kinds of event beyond the switches. */
+  readonly events: readonly string[]
+}
+
+/** Options to store. The value of a header that is `null` stays as it is stored. */
+export type OptionsReplacement = {
+  readonly accountId: number
+  readonly url: string
+  readonly options: Omit<WebhookOptionsRecord, 'headers'> & {
+    readonly headers: Readonly<Record<string, string | null>>
+  }
+}
+/** `unlisted`: the URL is not in the list. `unknownHeaders`: there is no stored value of these, and nothing was changed. */
+export type OptionsReplaced = WebhookOptionsRecord | 'unlisted' | { readonly unknownHeaders: readonly string[] }
 
 /** A webhook as sending to it needs it. */
 export type WebhookRecord = {

@@ -1,0 +1,52 @@
+/** What an event is filtered by; what is unknown is `null`, and matches nothing. */
+export type EventFacts = {
+  readonly direction: string | null
+  readonly pbx: string | null
+  readonly queue: string | null
+  readonly did: string | null
+  /** The caller's, the called number, and outside numbers that were dialled, also as E.164. */
+  readonly number: readonly string[]
+  readonly extension: readonly string[]
+  readonly result: string | null
+}
+
+/** The keys that a filter may have, each with what it is compared with. */
+export const FILTER_KEYS = {
+  direction: 'The direction of the call: `inbound`, `outbound` or `internal`',
+  pbx: 'The name of the PBX',
+  queue: 'The name of the last queue that the call was in',
+  did: 'The outside number that was called',
+  number: 'The number of the caller, the number called, or an outside number that was dialled; also in its E.164 form',
+  extension:
+    'Of a `dial_*` event the extension that was dialled (of a group or queue: any member), else any in the call so far',
+  result: 'The result of the call; only `call_ended`, `call_saved` and `call_missed` have one',
+} as const satisfies Readonly<Record<keyof EventFacts, string>>
+export type FilterKey = keyof typeof FILTER_KEYS
+export const FILTER_NAMES = Object.keys(FILTER_KEYS) as readonly FilterKey[]
+
+/** An event must match every key that is given, by one of its values: exactly, or as a prefix when that ends in `*`. */
+export type EventFilter = { readonly [key in FilterKey]?: readonly string[] }
+
+export type Matches = (facts: EventFacts) => boolean
+
+/** Makes a filter ready to be asked about many events. */
+export function compileFilter(filter: EventFilter): Matches {
+  const tests = FILTER_NAMES.flatMap((key) => {
+    const values = filter[key]
+    return values === undefined ? [] : [{ key, matches: compileValues(values) }]
+  })
+  return (facts) => {
+    for (const { key, matches } of tests) {
+      const fact = facts[key]
+      if (fact === null) return false
+      if (typeof fact === 'string' ? !matches(fact) : !fact.some(matches)) return false
+    }
+    return true
+  }
+}
+
+function compileValues(values: readonly string[]): (text: string) => boolean {
+  const exact = new Set(values.filter((value) => !value.endsWith('*')))
+  const prefixes = values.filter((value) => value.endsWith('*')).map((value) => value.slice(0, -1))
+  return (text) => exact.has(text) || prefixes.some((prefix) => text.startsWith(prefix))
+}

@@ -1,0 +1,139 @@
+import { sentenceOf } from './event-sentence.ts'
+import type { EventView } from './event-view.ts'
+import { flatOf, formOf } from './flat-body.ts'
+
+/** Bodies that come with the program, for receivers that want one of their own. */
+export type Preset = {
+  /** What it is for, as the page and the API document show it. */
+  readonly summary: string
+  readonly contentType: string
+  /** Parameters that have to be given, each with what it is. */
+  readonly parameters: Readonly<Record<string, string>>
+  render(view: EventView, parameters: Readonly<Record<string, string>>): string
+}
+
+const JSON_TYPE = 'application/json'
+const json = (value: unknown): string => JSON.stringify(value)
+
+export const PRESETS = {
+  flat: {
+    summary: 'One level of fields, for no-code tools and spreadsheets',
+    contentType: JSON_TYPE,
+    parameters: {},
+    render: (view) => json(flatOf(view)),
+  },
+  form: {
+    summary: 'The same as a form, for receivers that read $_POST',
+    contentType: 'application/x-www-form-urlencoded',
+    parameters: {},
+    render: formOf,
+  },
+  cloudevents: {
+    summary: 'A CloudEvents 1.0 event in structured mode',
+    contentType: 'application/cloudevents+json',
+    parameters: {},
+    render: cloudEvent,
+  },
+  slack: {
+    summary: 'A message for an incoming webhook of Slack',
+    contentType: JSON_TYPE,
+    parameters: {},
+    render: slack,
+  },
+  teams: {
+    summary: 'An Adaptive Card for a Workflow of Microsoft Teams',
+    contentType: JSON_TYPE,
+    parameters: {},
+    render: teams,
+  },
+  mattermost: {
+    summary: 'A message for an incoming webhook of Mattermost',
+    contentType: JSON_TYPE,
+    parameters: {},
+    render: mattermost,
+  },
+  discord: {
+    summary: 'A message for a webhook of Discord',
+    contentType: JSON_TYPE,
+    parameters: {},
+    render: discord,
+  },
+  telegram: {
+    summary: 'sendMessage of a Telegram bot: the URL is https://api.telegram.org/bot<token>/sendMessage',
+    contentType: JSON_TYPE,
+    parameters: { chat_id: 'The chat to write to: a number, or @ and the name of a channel' },
+    render: (view, { chat_id = '' }) =>
+      json({ chat_id, text: textOf(view, same, 4_000), link_preview_options: { is_disabled: true } }),
+  },
+} as const satisfies Readonly<Record<string, Preset>>
+
+export type PresetName = keyof typeof PRESETS
+// Object.keys forgets which keys there are.
+export const PRESET_NAMES = Object.keys(PRESETS) as unknown as readonly [PresetName, ...PresetName[]]
+export const presetOf = (name: PresetName): Preset => PRESETS[name]
+
+/** https://github.com/cloudevents/spec: structured mode; `source` is a path, the rest as its owner's systems want to find it. */
+function cloudEvent({ time, data }: EventView): string {
+  const source = `/${[data.account, data.pbx ?? ''].map(encodeURIComponent).join('/')}`
+  const subject = data.call === undefined ? {} : { subject: data.call.id }
+  const head = { specversion: '1.0', id: data.id, source, type: `hookswitch.${data.name}`, ...subject, time }
+  return json({ ...head, datacontenttype: JSON_TYPE, data })
+}
+
+type Escape = (text: string) => string
+const same: Escape = (text) => text
+/** Slack's own three: so that no caller's name is a link or a mention. */
+const forSlack: Escape = (text) => text.replace(/[&<>]/g, (found) => `&${{ '&': 'amp', '<': 'lt', '>': 'gt' }[found]};`)
+/** Markdown has no meaning in what others wrote, and nobody is mentioned by it: a zero-width space keeps @all from being one. */
+const forMarkdown: Escape = (text) => text.replace(/[\\`*_[\]<>~|]/g, '\\$&').replaceAll('@', '@\u200b')
+
+const cut = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max - 1)}…`)
+
+/** A title and a line for each fact. */
+function textOf(view: EventView, escaped: Escape, max: number, bold = ''): string {
+  const { title, facts } = sentenceOf(view)
+  const lines = facts.map(([name, value]) => `${name}: ${escaped(cut(value, 200))}`)
+  return [`${bold}${escaped(cut(title, 300))}${bold}`, ...lines].join('\n').slice(0, max)
+}
+
+function slack(view: EventView): string {
+  const { title, facts } = sentenceOf(view)
+  const heading = forSlack(cut(title, 500))
+  const details = facts.map(([name, value]) => `${name}: ${forSlack(cut(value, 200))}`).join(' · ')
+  return json({
+    text: heading,
+    blocks: [
+      { type: 'section', text: { type: 'mrkdwn', text: heading } },
+      { type: 'context', elements: [{ type: 'mrkdwn', text: details }] },
+    ],
+  })
+}
+
+function teams(view: EventView): string {
+  const { title, facts } = sentenceOf(view)
+  const content = {
+    $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+    type: 'AdaptiveCard',
+    version: '1.4',
+    body: [
+      { type: 'TextBlock', text: forMarkdown(cut(title, 500)), weight: 'Bolder', wrap: true },
+      {
+        type: 'FactSet',
+        facts: facts.map(([name, value]) => ({ title: name, value: forMarkdown(cut(value, 200)) })),
+      },
+    ],
+  }
+  const contentType = 'application/vnd.microsoft.card.adaptive'
+  return json({ type: 'message', attachments: [{ contentType, contentUrl: null, content }] })
+}
+
+function mattermost(view: EventView): string {
+  return json({ text: textOf(view, forMarkdown, 4_000, '**') })
+}
+
+function discord(view: EventView): string {
+  const { title, facts } = sentenceOf(view)
+  const fields = facts.map(([name, value]) => ({ name, value: forMarkdown(cut(value, 200)), inline: true }))
+  const embed = { title: forMarkdown(cut(title, 100)), timestamp: view.time, fields }
+  return json({ embeds: [embed], allowed_mentions: { parse: [] } })
+}

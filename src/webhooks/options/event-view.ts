@@ -1,0 +1,41 @@
+/** A body as presets read it: the parts that they need of what calls/event.ts declares. */
+export type EventView = { readonly time: string; readonly data: EventData }
+
+export type EventData = {
+  readonly name: string
+  readonly id: string
+  readonly account: string
+  readonly pbx?: string
+  readonly call?: CallView
+  readonly stage?: StageView | null
+  readonly transfer?: TransferView
+  readonly by?: PartyView | null
+}
+export type PartyView = {
+  readonly number: string | null
+  readonly name: string | null
+  readonly extension: string | null
+}
+export type CallView = {
+  readonly id: string
+  readonly direction: string
+  readonly from: PartyView
+  readonly to: PartyView
+  readonly queue: { readonly name: string } | null
+  readonly result: string | null
+  readonly duration: number | null
+  readonly talk_duration: number | null
+  readonly answered_by: PartyView | null
+  readonly missed?: boolean | null
+}
+export type StageView = {
+  readonly kind: string
+  readonly target: string | null
+  readonly name: string | null
+  readonly result: string | null
+  readonly talk_duration: number | null
+}
+export type TransferView = { readonly by: PartyView; readonly to: PartyView }
+
+/** Reads a body that we stored ourselves. */
+export const viewOf = (body: string): EventView => JSON.parse(body)

@@ -1,0 +1,40 @@
+import type { EventView } from './event-view.ts'
+
+export type Flat = Readonly<Record<string, string | number | boolean | null>>
+
+/**
+ * What may be `null` as a whole, with the fields that it has else: so that a column is there in every row. A test holds these against the
+ * bodies' schemas.
+ */
+const PARTY = ['number', 'name', 'extension']
+export const NULLABLE: Readonly<Record<string, readonly string[]>> = {
+  call_answered_by: PARTY,
+  call_queue: ['name', 'position', 'wait_duration'],
+  call_hangup: ['cause', 'code', 'by'],
+  transfer_transferee: PARTY,
+  by: PARTY,
+}
+
+/** Returns a body in one level: `time`, `event`, and the path below `data` joined by `_`. Lists are JSON text. */
+export function flatOf({ time, data }: EventView): Flat {
+  const { name, ...rest } = data
+  const flat: Record<string, Flat[string]> = { time, event: name }
+  add(flat, rest, '')
+  return flat
+}
+
+function add(flat: Record<string, Flat[string]>, object: object, prefix: string): void {
+  for (const [key, value] of Object.entries(object) as [string, unknown][]) {
+    const path = prefix === '' ? key : `${prefix}_${key}`
+    const fields = value === null ? NULLABLE[path] : undefined
+    if (fields !== undefined) for (const field of fields) flat[`${path}_${field}`] = null
+    else if (Array.isArray(value)) flat[path] = JSON.stringify(value)
+    else if (typeof value === 'object' && value !== null) add(flat, value, path)
+    else if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') flat[path] = value
+    else flat[path] = null
+  }
+}
+
+/** Returns the same as a form; what is `null` is empty. */
+export const formOf = (view: EventView): string =>
+  new URLSearchParams(Object.entries(flatOf(view)).map(([key, value]) => [key, String(value ?? '')])).toString()

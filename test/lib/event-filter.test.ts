@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'bun:test'
+import { compileFilter, type EventFacts, type EventFilter } from '../../src/lib/event-filter.ts'
+
+const FACTS: EventFacts = {
+  direction: 'inbound',
+  pbx: 'office',
+  queue: 'sales',
+  did: '+49301110',
+  number: ['030123456', '+4930123456', '+49301110'],
+  extension: ['101', '102'],
+  result: null,
+}
+const NOTHING: EventFacts = {
+  direction: null,
+  pbx: null,
+  queue: null,
+  did: null,
+  number: [],
+  extension: [],
+  result: null,
+}
+
+const CASES: readonly (readonly [string, EventFilter, boolean])[] = [
+  ['nothing is asked', {}, true],
+  ['one value is equal', { direction: ['outbound', 'inbound'] }, true],
+  ['no value is equal', { direction: ['outbound', 'internal'] }, false],
+  ['every key matches', { direction: ['inbound'], pbx: ['office'], queue: ['sales'] }, true],
+  ['one key of several does not', { direction: ['inbound'], pbx: ['branch'] }, false],
+  ['a prefix matches', { did: ['+4930*'] }, true],
+  ['another prefix does not', { did: ['+4940*'] }, false],
+  ['a value is no prefix by itself', { did: ['+4930'] }, false],
+  ['a star within is itself', { did: ['+49*110'] }, false],
+  ['any number of the call matches', { number: ['+4930123456'] }, true],
+  ['any extension matches by its prefix', { extension: ['2*', '102'] }, true],
+  ['no extension matches', { extension: ['103'] }, false],
+  ['a bare star asks that there is one', { queue: ['*'] }, true],
+  ['a fact that is unknown matches nothing', { result: ['answered', '*'] }, false],
+]
+
+describe('a filter', () => {
+  test.each(CASES)('%s', (_, filter, expected) => expect(compileFilter(filter)(FACTS)).toBe(expected))
+  test.each(['direction', 'pbx', 'queue', 'did', 'number', 'extension', 'result'] as const)(
+    'an event that lacks the fact does not match: %s',
+    (key) => expect(compileFilter({ [key]: ['*'] })(NOTHING)).toBe(false),
+  )
+})

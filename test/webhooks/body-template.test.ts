@@ -1,0 +1,116 @@
+import { describe, expect, test } from 'bun:test'
+import { MAX_TEMPLATE_CHARACTERS, parseTemplate, TemplateError } from '../../src/webhooks/options/body-template.ts'
+
+const list = Array.from({ length: 100 }, (_, at) => ({ at, text: 'x'.repeat(20) }))
+const DATA = {
+  time: '2026-11-20T21:51:36.014118Z',
+  data: { name: 'call_started', from: { number: '+4930', name: 'A "B"' }, list, nothing: null },
+}
+
+/** What a template comes to: its result, or the sentence that it is refused with. */
+function resultOf(template: string): string {
+  try {
+    return parseTemplate(template)(DATA)
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error
+    return `error: ${error.message}`
+  }
+}
+
+describe('a template', () => {
+  test.each([
+    ['has the time and the data', '{{ time }} {{ data.name }}', '2026-11-20T21:51:36.014118Z call_started'],
+    [
+      'writes JSON',
+      '{"name":{{ data.from.name | json }},"no":{{ data.none | json }}}',
+      '{"name":"A \\"B\\"","no":null}',
+    ],
+    ['has conditions', '{% if data.name == "call_ended" %}x{% endif %}', ''],
+    ['has loops', '{% for one in data.list limit: 3 %}{{ one.at }},{% endfor %}', '0,1,2,'],
+    ['has filters', '{{ data.from.number | replace: "+", "00" | append: "!" }}', '004930!'],
+    ['gives dates in UTC', '{{ time | date: "%H:%M" }}', '21:51'],
+    ['prints nothing for what there is not', '[{{ data.nothing }}{{ data.none.of.it }}]', '[]'],
+  ])('%s', (_, template, expected) => expect(resultOf(template)).toBe(expected))
+
+  test.each([
+    ['{{ data.name', 'line 1, column 1: output "{{ data.name" not closed'],
+    ['a\nb {% if %}', 'line 2, column 8: '],
+    ['{{ data.name | nonsense }}', 'line 1, column 1: undefined filter: nonsense'],
+    ['{% nonsense %}', 'line 1, column 1: tag "nonsense" not found'],
+    ['{% include "x" %}', 'line 1, column 1: tag "include" not found'],
+    ['{% render "/etc/passwd" %}', 'line 1, column 1: tag "render" not found'],
+    ['{% layout "x" %}', 'line 1, column 1: tag "layout" not found'],
+  ])('%s is refused where it is wrong', (template, message) =>
+    expect(resultOf(template)).toStartWith(`error: ${message}`),
+  )
+})
+
+const doubled = (seed: string, times: number) =>
+  `{% assign s = "${seed}" %}{% for i in (1..${times}) %}{% assign s = s | append: s %}{% endfor %}`
+
+/** Nothing here ends by itself in any time that would do. */
+const HOSTILE: Readonly<Record<string, string>> = {
+  'a list without an end': '{% for i in (1..100000000) %}x{% endfor %}',
+  'loops within loops':
+    '{% for i in (1..9999) %}{% for j in (1..9999) %}{% for k in (1..9999) %}{% endfor %}{% endfor %}{% endfor %}',
+  'text that doubles': `${doubled('xxxxxxxx', 60)}{{ s }}`,
+  'captured text that doubles':
+    '{% capture s %}xxxxxxxx{% endcapture %}{% for i in (1..60) %}{% capture s %}{{ s }}{{ s }}{% endcapture %}{% endfor %}{{ s }}',
+  'text that is replaced by more of it':
+    '{% assign s = "aaaaaaaaaaaaaaaa" %}{% for i in (1..40) %}{% assign s = s | replace: "a", "aaaaaaaaaaaaaaaa" %}{% endfor %}{{ s }}',
+  'output without an end': '{% for i in (1..100000) %}{{ data | json }}{% endfor %}',
+  'large output of little': `${doubled('xxxxxxxx', 15)}{% for i in (1..100000) %}{{ s }}{% endfor %}`,
+  'a list that is sorted again and again':
+    '{% for i in (1..10000) %}{% assign a = data.list | concat: data.list | sort: "text" | uniq | map: "at" %}{% endfor %}',
+  'a list that doubles':
+    '{% assign a = data.list %}{% for i in (1..60) %}{% assign a = a | concat: a %}{% endfor %}{{ a | size }}',
+  'text that is split': `${doubled('x', 17)}{% for i in (1..1000) %}{% assign a = s | split: "" | sort | join: "," %}{% endfor %}`,
+  'a date of great width': '{{ time | date: "%999999999d" }}',
+  'a format of great length': `${doubled('%c', 12)}{{ time | date: s }}`,
+  'ten thousand tags within each other': '{%if 1%}'.repeat(10_000) + '{%endif%}'.repeat(10_000),
+  'as deep as fits': '{%if 1%}'.repeat(900) + '{%endif%}'.repeat(900),
+  'a template that is too long': 'x'.repeat(MAX_TEMPLATE_CHARACTERS + 1),
+}
+
+describe('a hostile template', () => {
+  test.each(Object.entries(HOSTILE))('%s costs little, and a clear error', (name, template) => {
+    resultOf('{{ time }}')
+    const startedMs = performance.now()
+    const result = resultOf(template)
+    console.log(`${name}: ${(performance.now() - startedMs).toFixed(1)} ms, ${result}`)
+    expect(result).toMatch(
+      /^error: (line \d+, column \d+: (takes longer|needs more memory|a date)|may have .* at most$|gives more than)/,
+    )
+  })
+
+  test.each([
+    'data.constructor',
+    'data.__proto__',
+    'data["__proto__"]["polluted"]',
+    'data.name.constructor.constructor',
+    'data.list.constructor',
+    'data.toString',
+    'data.list.map',
+    '"x".__proto__',
+    'data.hasOwnProperty',
+    'this',
+    'globalThis',
+    'process.env',
+  ])('sees nothing through %s', (path) => expect(resultOf(`[{{ ${path} }}]`)).toBe('[]'))
+})
+
+/** Text of some hundred thousand characters on which a careless pattern takes seconds. */
+const FILTERS =
+  'abs at_least:1 capitalize ceil compact concat:data.list date:"%Y" default:1 divided_by:2 downcase escape first join json last lstrip map:"x" minus:1 modulo:2 newline_to_br plus:1 prepend:"x" remove:"x" replace:"x","y" reverse round rstrip size slice:0 sort split:"" strip strip_newlines times:2 truncate:9 uniq upcase url_encode base64_encode where:"x" remove_first:"x" replace_first:"x","y"'
+describe('no filter takes long on what fits into the memory', () => {
+  test.each(FILTERS.split(' '))('%s', (filter) => {
+    for (const seed of [' ', '<', '&', 'x', '1', '\\n', '-']) {
+      const startedMs = performance.now()
+      resultOf(`${doubled(seed, 16)}{% assign t = s | append: "x" | append: s | ${filter} %}{{ t | size }}`)
+      const tookMs = performance.now() - startedMs
+      if (tookMs > 25) console.log(`${filter} of ${JSON.stringify(seed)}: ${tookMs.toFixed(1)} ms`)
+      // What grows with the square takes minutes.
+      expect(tookMs).toBeLessThan(5_000)
+    }
+  })
+})
