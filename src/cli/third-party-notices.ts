@@ -39,8 +39,10 @@ export function thirdPartyNotices(): Notice[] {
     folders.set(folder, folder)
     pending.push(...neededBy(folder))
   }
-  const packages = [...folders.keys()].map(noticeOf).toSorted((one, other) => (one.name < other.name ? -1 : 1))
-  return [noticeOfBun(), ...packages]
+  // Ours come first: a further version of a package that has the same text is not named again.
+  const notices = [...folders.keys()].toSorted((one, other) => one.length - other.length).map(noticeOf)
+  const packages = new Map(notices.toReversed().map((notice) => [`${notice.name} ${notice.text}`, notice]))
+  return [noticeOfBun(), ...[...packages.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1))]
 }
 
 const manifestOf = (folder: string): Manifest => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
