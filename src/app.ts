@@ -14,6 +14,7 @@ import { createEventReader } from './calls/event-reader.ts'
 import { eventRoutes } from './calls/event-routes.ts'
 import { findCallsOfNumber } from './calls/number-search.ts'
 import { callRoutes } from './calls/routes.ts'
+import { OWNS_EVERYTHING } from './cluster/ownership.ts'
 import type { Config } from './config.ts'
 import { newJournal } from './deliveries/attempt-log.ts'
 import { openClock } from './deliveries/clock.ts'
@@ -83,6 +84,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const accounts = await accountsOf(store, config)
     if (config.firstUser !== undefined) await ensureFirstUser(store.accounts, config.firstUser)
 
+    const ownership = OWNS_EVERYTHING
     const emitter = newEmitter()
     const clock = await openClock({ maintenance: store.maintenance, log })
     const allow = allowListOf(config.allowNets)
@@ -123,7 +125,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     })
     started.push(dispatcher, startLastHourSaver({ statistics: store.statistics, lastHour, log }))
     const onStored = (stored: readonly StoredEvent[]) => emitter.emit('stored', stored)
-    const watch = await startWatch({ store, intake, pbxs: config.pbxs, accounts, onStored, clock, log })
+    const watch = await startWatch({ store, ownership, intake, pbxs: config.pbxs, accounts, onStored, clock, log })
     started.unshift(watch)
     const deliveries = createDeliveryService({
       store,
@@ -133,16 +135,15 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
         findCallsOfNumber({ calls: store.calls, liveCalls: watch.liveCalls }, accountId, number),
       steadyUs: clock.steadyUs,
     })
+    const mayPrune = () => ownership.ownsMaintenance() && clock.mayPrune()
     const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs } = config
-    started.push(
-      startPruner({ maintenance: store.maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune: clock.mayPrune }),
-    )
+    started.push(startPruner({ maintenance: store.maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune }))
     started.push(
       startCallRetention({
         maintenance: store.maintenance,
         log,
         keepMs: config.retentionCallsMs,
-        mayPrune: clock.mayPrune,
+        mayPrune,
       }),
     )
     started.push(startPbxAlerts({ status: watch.status, alerts, log }), alerts)

@@ -4,6 +4,7 @@ import { createClientOf } from '../src/auth/client-address.ts'
 import { authRoutes } from '../src/auth/routes.ts'
 import { createAuthService } from '../src/auth/service.ts'
 import { newToken, tokenHash } from '../src/auth/token.ts'
+import { OWNS_EVERYTHING } from '../src/cluster/ownership.ts'
 import { faults } from '../src/http/fault-handler.ts'
 import { startServer } from '../src/http/server.ts'
 import { parsePbxUrl } from '../src/lib/pbx-url.ts'
@@ -121,6 +122,7 @@ test("a PBX's socket is read, and its calls are tracked, while a commit goes on"
     if (what === 'told') told += 1
   }
   const watch = await startWatch({
+    ownership: OWNS_EVERYTHING,
     store: rig.store,
     clock: rig.clock,
     pbxs: [source.pbx],

@@ -2,6 +2,7 @@ import type { Clock } from '../deliveries/clock.ts'
 import { type NewId, newUuid } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
 import { nowUs as wallUs } from '../lib/time.ts'
+import { LeaseLost } from '../store/cluster-store.ts'
 import {
   type CallBatch,
   type NewEvent,
@@ -161,6 +162,10 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
         if (tries > 0) log.info({ ...facts, tries }, 'the store can be written again')
         return placed
       } catch (error) {
+        if (error instanceof LeaseLost) {
+          log.warn({ ...facts, err: error }, 'another node watches this PBX now: what was not stored is left to it')
+          return undefined
+        }
         if (tries === 0) log.error({ ...facts, err: error }, 'the store cannot be written: events wait in memory')
         if (stopped && tries * RETRY_MS >= LAST_TRY_MS) {
           log.error(facts, 'stopping: events that could not be stored are lost')

@@ -1,20 +1,11 @@
 import { type Ingest, startIngest } from '../calls/ingest.ts'
 import type { LiveCall } from '../calls/tracker/tracker.ts'
 import type { Clock } from '../deliveries/clock.ts'
-import type { Log } from '../lib/log.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'
 import { nowUs } from '../lib/time.ts'
-import type { StoredEvent } from '../store/records.ts'
-import type { Store } from '../store/store.ts'
-import { createAmiSignals } from './ami/translator/translator.ts'
-import { type PbxStatus, type Supervisor, startSupervisor, type Translators } from './connection/supervisor.ts'
-import type { Intake } from './connection/timeouts.ts'
-import { type Memory, startMemory } from './endpoint-memory.ts'
+import type { PbxStatus } from './connection/supervisor.ts'
 import type { KnownEndpoint } from './endpoints.ts'
-import { createEslSignals } from './esl/translator/translator.ts'
-
-/** Who turns what a PBX says into signals. */
-export const TRANSLATORS: Translators = { ami: createAmiSignals, esl: createEslSignals }
+import { startWatchedPbx, type WatchedPbx, type WatchOptions } from './watched-pbx.ts'
 
 export type Watch = {
   status(): readonly PbxStatus[]
@@ -27,64 +18,80 @@ export type Watch = {
   stop(): Promise<void>
 }
 
-export type WatchOptions = {
-  readonly store: Store
-  readonly pbxs: readonly PbxSource[]
-  /** Counts what waits to be handled. */
-  readonly intake?: Intake
-  /** The id of each account by name. */
-  readonly accounts: ReadonlyMap<string, number>
-  readonly onStored: (stored: readonly StoredEvent[]) => void
-  /** The clock on which calls and deliveries wait. */
-  readonly clock: Clock
-  readonly log: Log
-}
-
-/** Watches every PBX: connection → signals → tracker → store. */
+/** Watches every PBX that this node owns: connection → signals → tracker → store. */
 export async function startWatch(options: WatchOptions): Promise<Watch> {
-  const { store, accounts, onStored, log, clock, intake = { waiting: 0 } } = options
-  const watched: { source: PbxSource; memory: Memory; supervisor: Supervisor; ingest: Ingest }[] = []
-  for (const source of options.pbxs) {
-    const accountId = accounts.get(source.account)
-    if (accountId === undefined) throw new Error(`the account ${source.account} was not looked up`)
-    let supervisor: Supervisor | undefined
-    const ingest = await startIngest({
-      calls: store.calls,
-      pbx: source.name,
-      account: source.account,
-      accountId,
-      onStored,
-      onMissed: () => supervisor?.reconnect(),
-      onFault: () => supervisor?.fault(),
-      clock,
-      log,
-    })
-    const { feed, isAnyMissing } = ingest
-    const memory = await startMemory(store.calls, source, log)
-    supervisor = startSupervisor({ source, memory, translators: TRANSLATORS, feed, isAnyMissing, intake, log })
-    watched.push({ source, memory, supervisor, ingest })
+  const { accounts, ownership, log } = options
+  const slots = options.pbxs.map((source): Slot => ({ source, isStale: false, work: Promise.resolve() }))
+  const running = () => slots.flatMap(({ running }) => running ?? [])
+  let retry: Timer | undefined
+  let stopped = false
+
+  async function adjust(slot: Slot): Promise<void> {
+    const state = () => (stopped ? 'not owned' : ownership.pbxOwnership(slot.source.name))
+    if (slot.isStale || state() === 'not owned') {
+      slot.isStale = false
+      const before = slot.running
+      slot.running = undefined
+      await before?.stop()
+    }
+    if (state() === 'owned') {
+      slot.running ??= await startWatchedPbx(slot.source, options)
+      slot.running.connect()
+    } else await slot.running?.disconnect()
   }
-  const closing = await closeOrphaned(options, clock)
+
+  /** One change after the other for each PBX. What is lost is marked at once: if it comes back it is begun anew. */
+  function adjustAll(): Promise<unknown> {
+    for (const slot of slots) {
+      if (ownership.pbxOwnership(slot.source.name) === 'not owned') slot.isStale = true
+      slot.work = slot.work.catch(() => undefined).then(() => adjust(slot))
+    }
+    return Promise.all(slots.map(({ work }) => work))
+  }
+  async function adjustOrRetry(): Promise<void> {
+    try {
+      await adjustAll()
+    } catch (error) {
+      log.warn({ err: error }, 'a PBX cannot be watched yet, since the store is unavailable: it is tried again')
+      clearTimeout(retry)
+      if (!stopped) retry = setTimeout(adjustOrRetry, RETRY_MS)
+    }
+  }
+
+  const unlisten = ownership.onChange(adjustOrRetry)
+  await adjustAll()
+  const closing = await closeOrphaned(options, options.clock)
   return {
-    status: () => watched.map(({ supervisor }) => supervisor.status()),
+    status: () => running().map((pbx) => pbx.status()),
     *liveCalls(accountId) {
-      for (const { ingest } of watched) yield* ingest.liveCalls(accountId)
+      for (const pbx of running()) yield* pbx.liveCalls(accountId)
     },
     endpoints: (accountId) =>
       new Map(
-        watched
+        running()
           .filter(({ source }) => accounts.get(source.account) === accountId)
-          .map(({ source, memory }) => [source.name, memory.endpoints.list()]),
+          .map((pbx) => [pbx.source.name, pbx.endpoints()]),
       ),
-    waiting: () => watched.reduce((sum, { ingest }) => sum + ingest.waiting(), 0),
+    waiting: () => running().reduce((sum, pbx) => sum + pbx.waiting(), 0),
     async stop() {
-      await Promise.all(watched.map(({ supervisor }) => supervisor.stop()))
-      const parts = watched.flatMap(({ ingest, memory }) => [ingest.stop(), memory.stop()])
-      await Promise.all([...parts, closing.stop()])
+      stopped = true
+      clearTimeout(retry)
+      unlisten()
+      await Promise.all([adjustAll(), closing.stop()])
     },
   }
 }
 
+/** A PBX of the settings, and what watches it while this node owns it. */
+type Slot = {
+  readonly source: PbxSource
+  running?: WatchedPbx | undefined
+  /** It was lost since it was begun: what it knows is worth nothing. */
+  isStale: boolean
+  work: Promise<void>
+}
+
+const RETRY_MS = 1_000
 const LOOK_AGAIN_MS = 250
 
 /** Ends the calls that a PBX left open which is watched no more: nobody will tell of their end. */

@@ -1,13 +1,17 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { startIngest } from '../../src/calls/ingest.ts'
+import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { openClock } from '../../src/deliveries/clock.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { startWatch } from '../../src/pbx/watch.ts'
+import { LeaseLost } from '../../src/store/cluster-store.ts'
 import type { StoredEvent } from '../../src/store/records.ts'
+import type { Store } from '../../src/store/store.ts'
 import { emptyFolder } from '../help/app.ts'
+import { changingOwnership } from '../help/ownership.ts'
 import { fixture } from '../help/pbx.ts'
 import { until } from '../help/receiver.ts'
 import { openStore } from '../help/store.ts'
@@ -28,7 +32,15 @@ test('calls that a PBX left open which is watched no more are ended', async () =
   before.feed([{ kind: 'channel', id: 'a', ...channel, atUs: Date.now() * 1_000, arrivedUs: 0 }])
   await until('the call is told', () => stored.length === 1)
   await before.stop()
-  const watch = await startWatch({ store, clock, pbxs: [], accounts: new Map([['default', 1]]), onStored, log })
+  const watch = await startWatch({
+    store,
+    clock,
+    ownership: OWNS_EVERYTHING,
+    pbxs: [],
+    accounts: new Map([['default', 1]]),
+    onStored,
+    log,
+  })
   await until('it is over', () => stored.length === 3)
   await watch.stop()
   const bodies = stored.map(({ body }) => JSON.parse(body).data)
@@ -52,7 +64,15 @@ test('what is known of the endpoints of an account is kept for the next process'
     const parsed = parsePbxUrl(`ami://any:any@127.0.0.1:${port}?name=office`)
     if ('wrong' in parsed) throw new Error(parsed.wrong)
     const accounts = new Map([['default', 1]])
-    const watch = await startWatch({ store, clock, pbxs: [parsed.pbx], accounts, onStored() {}, log })
+    const watch = await startWatch({
+      store,
+      clock,
+      ownership: OWNS_EVERYTHING,
+      pbxs: [parsed.pbx],
+      accounts,
+      onStored() {},
+      log,
+    })
     const known = () =>
       new Map(
         watch
@@ -72,4 +92,60 @@ test('what is known of the endpoints of an account is kept for the next process'
   await replay.stop()
   const after = await kinds(replay.port, () => true)
   expect(after).toEqual(before)
+})
+
+test('a PBX is watched while it is owned, and begun anew when it was lost in between', async () => {
+  using folder = emptyFolder()
+  const store = openStore(join(folder.path, 'hookswitch.db'))
+  const replay = startReplay({ files: [fixture('f-outbound-answered.ami')] })
+  const clock = await openClock({ maintenance: store.maintenance, log })
+  const parsed = parsePbxUrl(`ami://any:any@127.0.0.1:${replay.port}?name=office`)
+  if ('wrong' in parsed) throw new Error(parsed.wrong)
+  const { ownership, setPbxs } = changingOwnership()
+  await setPbxs('not owned')
+  const options = { store, clock, ownership, pbxs: [parsed.pbx], accounts: new Map([['default', 1]]), log }
+  const watch = await startWatch({ ...options, onStored() {} })
+  expect(watch.status()).toEqual([])
+  await setPbxs('owned')
+  await until('it is connected', () => watch.status()[0]?.state === 'up')
+  await setPbxs('doubtful')
+  expect(watch.status()[0]?.state).toBe('down')
+  await setPbxs('owned')
+  await until('it is connected again', () => watch.status()[0]?.state === 'up')
+  // Lost and gained before anything could be ended: it is begun anew all the same.
+  const before = watch.endpoints(1).get('office')
+  const changes = [setPbxs('not owned'), setPbxs('owned')]
+  await Promise.all(changes)
+  await until('it is connected anew', () => watch.status()[0]?.state === 'up')
+  expect(watch.endpoints(1).get('office')).not.toBe(before)
+  await setPbxs('not owned')
+  expect([watch.status(), [...watch.liveCalls(1)], watch.waiting()]).toEqual([[], [], 0])
+  await watch.stop()
+  await replay.stop()
+  await store.stop()
+})
+
+test('what a PBX said and could not be stored before another node took it over is left to that node', async () => {
+  using folder = emptyFolder()
+  const store = openStore(join(folder.path, 'hookswitch.db'))
+  const clock = await openClock({ maintenance: store.maintenance, log })
+  let tries = 0
+  const calls: Store['calls'] = {
+    ...store.calls,
+    async batchStore() {
+      tries += 1
+      throw new LeaseLost('pbx:office')
+    },
+  }
+  const stored: StoredEvent[] = []
+  const onStored = (more: readonly StoredEvent[]) => void stored.push(...more)
+  const own = { calls, clock, pbx: 'office', account: 'default', accountId: 1 }
+  const ingest = await startIngest({ ...own, onStored, onMissed() {}, onFault() {}, log })
+  const endpoint = { kind: 'external', number: '15551230001', name: null } as const
+  const channel = { linkedId: 'a', endpoint, dialled: '200', originated: false, shown: null } as const
+  ingest.feed([{ kind: 'channel', id: 'a', ...channel, atUs: Date.now() * 1_000, arrivedUs: 0 }])
+  await until('it is given up', () => tries > 0 && ingest.waiting() === 0)
+  await ingest.stop()
+  expect([stored, await store.calls.liveCallList('office')]).toEqual([[], []])
+  await store.stop()
 })

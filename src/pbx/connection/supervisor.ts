@@ -46,6 +46,8 @@ export type SupervisorOptions = {
   readonly intake?: Intake
   /** Whether something that was up is not in the last list: it is asked on until that is clear. */
   readonly isAnyMissing?: () => boolean
+  /** False if this process was connected to the PBX before. */
+  readonly isFirst?: boolean
   readonly log: Log
   readonly nowUs?: NowUs
   readonly random?: () => number
@@ -94,7 +96,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   let state: PbxStatus['state'] = 'connecting'
   let sinceUs = nowUs()
   let lastError: string | null = null
-  let first = true
+  let first = options.isFirst ?? true
   let stopped = false
   let session: Session | undefined
   let failures = 0

@@ -1,0 +1,100 @@
+import { startIngest } from '../calls/ingest.ts'
+import type { LiveCall } from '../calls/tracker/tracker.ts'
+import type { Ownership } from '../cluster/ownership.ts'
+import type { Clock } from '../deliveries/clock.ts'
+import type { Log } from '../lib/log.ts'
+import type { PbxSource } from '../lib/pbx-url.ts'
+import type { StoredEvent } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
+import { createAmiSignals } from './ami/translator/translator.ts'
+import { type PbxStatus, type Supervisor, startSupervisor, type Translators } from './connection/supervisor.ts'
+import type { Intake } from './connection/timeouts.ts'
+import { startMemory } from './endpoint-memory.ts'
+import type { KnownEndpoint } from './endpoints.ts'
+import { createEslSignals } from './esl/translator/translator.ts'
+
+/** Who turns what a PBX says into signals. */
+export const TRANSLATORS: Translators = { ami: createAmiSignals, esl: createEslSignals }
+
+export type WatchOptions = {
+  readonly store: Store
+  readonly pbxs: readonly PbxSource[]
+  /** Counts what waits to be handled. */
+  readonly intake?: Intake
+  /** The id of each account by name. */
+  readonly accounts: ReadonlyMap<string, number>
+  readonly onStored: (stored: readonly StoredEvent[]) => void
+  /** The clock on which calls and deliveries wait. */
+  readonly clock: Clock
+  readonly ownership: Ownership
+  readonly log: Log
+}
+
+/** A PBX with its tracker. */
+export type WatchedPbx = {
+  readonly source: PbxSource
+  status(): PbxStatus
+  liveCalls(accountId: number): Iterable<LiveCall>
+  endpoints(): readonly KnownEndpoint[]
+  waiting(): number
+  /** Connects, if it is not connected. */
+  connect(): void
+  /** Ends the connection. What was read is kept, and stored. */
+  disconnect(): Promise<void>
+  /** Disconnects, and stores what is left. */
+  stop(): Promise<void>
+}
+
+/** Reads what the store has of a PBX. To watch it takes `connect`. */
+export async function startWatchedPbx(source: PbxSource, options: WatchOptions): Promise<WatchedPbx> {
+  const { store, accounts, onStored, log, clock, intake = { waiting: 0 } } = options
+  const accountId = accounts.get(source.account)
+  if (accountId === undefined) throw new Error(`the account ${source.account} was not looked up`)
+  let supervisor: Supervisor | undefined
+  let last: PbxStatus | undefined
+  let isFirst = true
+  const ingest = await startIngest({
+    calls: store.calls,
+    pbx: source.name,
+    account: source.account,
+    accountId,
+    onStored,
+    onMissed: () => supervisor?.reconnect(),
+    onFault: () => supervisor?.fault(),
+    clock,
+    log,
+  })
+  const { feed, isAnyMissing } = ingest
+  const memory = await startMemory(store.calls, source, log)
+  const start = () =>
+    startSupervisor({ source, memory, translators: TRANSLATORS, feed, isAnyMissing, isFirst, intake, log })
+
+  async function disconnect(): Promise<void> {
+    const before = supervisor
+    if (before === undefined) return
+    last = { ...before.status(), state: 'down' }
+    supervisor = undefined
+    await before.stop()
+  }
+  const statusOf = (): PbxStatus => {
+    const status = supervisor?.status() ?? last
+    if (status === undefined) throw new Error(`the PBX ${source.name} was never connected`)
+    return status
+  }
+  return {
+    source,
+    status: statusOf,
+    liveCalls: ingest.liveCalls,
+    endpoints: () => memory.endpoints.list(),
+    waiting: ingest.waiting,
+    connect() {
+      supervisor ??= start()
+      isFirst = false
+    },
+    disconnect,
+    async stop() {
+      await disconnect()
+      await Promise.all([ingest.stop(), memory.stop()])
+    },
+  }
+}

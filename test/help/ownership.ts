@@ -1,0 +1,34 @@
+import type { Ownership, OwnershipListener, PbxOwnership } from '../../src/cluster/ownership.ts'
+
+/** An ownership that a test changes. At first everything is owned. */
+export function changingOwnership() {
+  const listeners = new Set<OwnershipListener>()
+  const lostAccounts = new Set<number>()
+  let pbxs: PbxOwnership = 'owned'
+  const ownership: Ownership = {
+    ownsAccount: (accountId) => !lostAccounts.has(accountId),
+    pbxOwnership: () => pbxs,
+    ownsMaintenance: () => true,
+    onChange(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  }
+  const changed = async () => void (await Promise.all([...listeners].map((listener) => listener())))
+  return {
+    ownership,
+    /** Resolves when all who listen have ended what they had to end. */
+    setPbxs(state: PbxOwnership): Promise<void> {
+      pbxs = state
+      return changed()
+    },
+    lose(accountId: number): Promise<void> {
+      lostAccounts.add(accountId)
+      return changed()
+    },
+    gain(accountId: number): Promise<void> {
+      lostAccounts.delete(accountId)
+      return changed()
+    },
+  }
+}
