@@ -10,7 +10,7 @@ import { closeMissing, connected, noteMissing } from './resync/missing-channels.
 import { resync } from './resync/resync.ts'
 import type { Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
-import { enterRoom, linkCalls, settleLinks, settleUnseen } from './transfers/linked-calls.ts'
+import { enterRoom, expectUnseenTransfer, linkCalls, settleLinks, settleUnseen } from './transfers/linked-calls.ts'
 import { park, unpark } from './transfers/parking.ts'
 import { attendedTransfer, blindTransfer, join } from './transfers/transfers.ts'
 
@@ -222,7 +222,10 @@ function bridged(
   for (const other of others) {
     other.spoke = true
     noteTalk(other, isVirtual(channel) ? heardBy(state, other) : [channel])
-    if (!isVirtual(channel)) channel.spoke = true
+    if (!isVirtual(channel)) {
+      channel.spoke = true
+      expectUnseenTransfer(state, channel, other)
+    }
     touch(state, callOf(state, other))
   }
 }

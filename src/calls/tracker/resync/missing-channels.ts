@@ -35,12 +35,12 @@ const upIn = ({ channels, unsure = [] }: Listed): Set<string> => new Set([...cha
 /** Notes what a list lacks, before anything is made of what it has. */
 export function noteMissing(state: TrackerState, at: At, listed: Listed): void {
   const up = upIn(listed)
-  for (const channel of state.channels.values()) {
-    if (!isUp(channel) || up.has(channel.id) || channel.missingUs !== null) continue
-    // It may have left at any time since the PBX was last heard before this list.
-    if (talkersWith(state, channel).length > 0) channel.talkedUs = state.lostUs ?? at.atUs
-    channel.missingUs = at.arrivedUs
-  }
+  const isLacking = (channel: Channel): boolean => isUp(channel) && !up.has(channel.id) && channel.missingUs === null
+  const missing = [...state.channels.values()].filter(isLacking)
+  // They may have left at any time since the PBX was last heard before this list. Of two that talked with each other neither is there.
+  const talking = missing.filter((channel) => talkersWith(state, channel).length > 0)
+  for (const channel of talking) channel.talkedUs = state.lostUs ?? at.atUs
+  for (const channel of missing) channel.missingUs = at.arrivedUs
 }
 
 export function closeMissing(state: TrackerState, at: At, listed: Listed): void {

@@ -30,6 +30,23 @@ export function expectLink(state: TrackerState, channel: Channel, other: Call, u
   state.links.push({ channel: channel.id, callId: other.id, dueUs: state.nowUs + LINK_SETTLE_US, unseen })
 }
 
+/**
+ * Whoever asked in a consultation is gone or may be, and whom it asked talks with a party of the first call: the transfer happened while nobody
+ * listened.
+ */
+export function expectUnseenTransfer(state: TrackerState, one: Channel, other: Channel): void {
+  const [own, others] = [callOf(state, one), callOf(state, other)]
+  if (own === undefined || others === undefined || own === others || isOver(own) || isOver(others)) return
+  if (isLeftAsking(state, own, others)) expectLink(state, one, others, true)
+  else if (isLeftAsking(state, others, own)) expectLink(state, other, own, true)
+}
+
+function isLeftAsking(state: TrackerState, call: Call, first: Call): boolean {
+  if (call.consultedBy === null || call.parentId !== first.id) return false
+  const asking = channelOf(state, call.consultedBy)
+  return asking === undefined || !isUp(asking) || asking.missingUs !== null
+}
+
 /** Joins what nothing explained in time. */
 export function settleLinks(state: TrackerState): void {
   while (state.links.length > 0) {
