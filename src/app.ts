@@ -14,12 +14,13 @@ import { createEventReader } from './calls/event-reader.ts'
 import { eventRoutes } from './calls/event-routes.ts'
 import { findCallsOfNumber } from './calls/number-search.ts'
 import { callRoutes } from './calls/routes.ts'
+import type { Ownership } from './cluster/ownership.ts'
 import { OWNS_EVERYTHING } from './cluster/ownership.ts'
 import type { Config } from './config.ts'
 import { newJournal } from './deliveries/attempt-log.ts'
 import { openClock } from './deliveries/clock.ts'
 import { startDispatcher } from './deliveries/dispatcher.ts'
-import { newEmitter } from './deliveries/emitter.ts'
+import { type Emitter, newEmitter } from './deliveries/emitter.ts'
 import { startPruner } from './deliveries/pruner.ts'
 import { deliveryRoutes } from './deliveries/routes.ts'
 import { newAttempt } from './deliveries/sending/attempt.ts'
@@ -55,25 +56,36 @@ import { createWebhookService } from './webhooks/service.ts'
 
 export type App = {
   url: string
-  /** True when nobody can log in yet. */
+  /** True when the store has no user yet. */
   hasNoUser: boolean
   stop(): Promise<void>
 }
 
-/** Events of PBXs that may wait, some milliseconds of handling: beyond, handling them comes before sending. */
+/** PBX events that may be queued, some milliseconds of work: with more, handling them has priority over sending. */
 const MAX_INTAKE_WAITING = 512
 
-/** Log levels at which each attempt is told. */
-const FOLLOWING: ReadonlySet<string> = new Set(['trace', 'debug'])
+/** Log levels at which each attempt is logged. */
+const ATTEMPT_LOG_LEVELS: ReadonlySet<string> = new Set(['trace', 'debug'])
 
-/** Opens, wires and starts the whole service; `stop` undoes it in reverse, and waits for what is in flight. */
+type Stoppable = { stop(): Promise<void> }
+
+type Context = {
+  readonly config: Config
+  readonly log: Log
+  readonly store: Store
+  readonly emitter: Emitter
+  readonly ownership: Ownership
+  /** All started parts, in the order in which they stop. */
+  readonly started: Stoppable[]
+}
+
+/** Opens, wires and starts the whole service. `stop` undoes it in reverse order and waits for what is in flight. */
 export async function startApp(config: Config, { log, version }: { log: Log; version: string }): Promise<App> {
   makeFolder(config.dataPath)
   const lock = lockFolder(join(config.dataPath, 'lock'))
   const store = openStore(join(config.dataPath, 'hookswitch.db'), lock)
   let draining = false
-  /** What was started, in the order in which it stops. */
-  const started: { stop(): Promise<void> }[] = []
+  const started: Stoppable[] = []
   const stop = async () => {
     draining = true
     for (const one of started) await one.stop()
@@ -81,122 +93,18 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     lock.release()
   }
   try {
-    const accounts = await accountsOf(store, config)
+    const accountIds = await accountsOf(store, config)
     if (config.firstUser !== undefined) await ensureFirstUser(store.accounts, config.firstUser)
-
-    const ownership = OWNS_EVERYTHING
-    const emitter = newEmitter()
-    const clock = await openClock({ maintenance: store.maintenance, log })
-    const allow = allowListOf(config.allowNets)
-    const audit = createAudit({ accounts: store.accounts, log, trustProxies: config.trustProxies })
-    const operatorLog = createOperatorLog({ accounts: store.accounts, audit, log })
-    operatorLog.look()
-    const auth = createAuthService({ accounts: store.accounts, note: audit.note })
-    const webhooks = createWebhookService({ webhooks: store.webhooks, onChanged: () => emitter.emit('webhooks') })
-    store.onForeignChange(() => emitter.emit('foreign'))
-    emitter.on('foreign', () => {
-      auth.forget()
-      operatorLog.look()
-    })
-
-    const eventReader = createEventReader(store)
-    emitter.on('stored', (events) => eventReader.wake(new Set(events.map(({ accountId }) => accountId))))
-    emitter.on('foreign', () => eventReader.wake())
-    started.push(eventReader)
-
-    const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
-    const lastHour = createLastHour()
-    const tally = createTally({ emitter, lastHour })
-    const metrics = createMetrics()
-    const alerts = createAlerts({ url: config.alertUrl, proxy: config.proxy, log })
-    // Only where it is read: it would cost every attempt.
-    const journal = FOLLOWING.has(config.logLevel) ? [newJournal(log)] : []
-    const intake = { waiting: 0 }
-    const dispatcher = startDispatcher({
-      isIntakeBehind: () => intake.waiting > MAX_INTAKE_WAITING,
-      store,
-      emitter,
-      attempt,
-      log,
-      clock,
-      scheduleMs: config.retryScheduleMs,
-      observer: observers(tally.observer, metrics.observer, ...journal),
-      onOutage: (name, state) => alerts.say({ what: 'webhook', state, name }),
-    })
-    started.push(dispatcher, startLastHourSaver({ statistics: store.statistics, lastHour, log }))
-    const onStored = (stored: readonly StoredEvent[]) => emitter.emit('stored', stored)
-    const watch = await startWatch({ store, ownership, intake, pbxs: config.pbxs, accounts, onStored, clock, log })
-    started.unshift(watch)
-    const deliveries = createDeliveryService({
-      store,
-      onDue: (ids) => emitter.emit('due', ids),
-      onCancelled: (ids) => emitter.emit('deliveries', ids),
-      callsOfNumber: (accountId, number) =>
-        findCallsOfNumber({ calls: store.calls, liveCalls: watch.liveCalls }, accountId, number),
-      steadyUs: clock.steadyUs,
-    })
-    const mayPrune = () => ownership.ownsMaintenance() && clock.mayPrune()
-    const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs } = config
-    started.push(startPruner({ maintenance: store.maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune }))
-    started.push(
-      startCallRetention({
-        maintenance: store.maintenance,
-        log,
-        keepMs: config.retentionCallsMs,
-        mayPrune,
-      }),
+    const context: Context = { config, log, store, emitter: newEmitter(), ownership: OWNS_EVERYTHING, started }
+    const access = createAccess(context)
+    const sending = await startSending(context)
+    const watching = await startWatching(context, sending, accountIds)
+    const root = await createRoot(
+      context,
+      { access, sending, watching, accountIds },
+      { version, draining: () => draining },
     )
-    started.push(startPbxAlerts({ status: watch.status, alerts, log }), alerts)
-
-    const disk = startDiskWatch({ folder: config.dataPath, log })
-    started.push(disk)
-    metrics.watch({ store, dispatcher, disk, pbxs: watch.status, unstored: watch.waiting, steadyUs: clock.steadyUs })
-
-    const streams = startStreams({
-      emitter,
-      auth,
-      liveCalls: watch.liveCalls,
-      deliveries: store.log.deliveryGetMany,
-    })
-    started.push(streams)
-    const pbxsOf = (accountId: number) => {
-      const endpoints = watch.endpoints(accountId)
-      return watch
-        .status()
-        .filter((pbx) => accounts.get(pbx.account) === accountId)
-        .map(({ name, kind, state, sinceUs, lastError }) => ({
-          name,
-          kind,
-          state,
-          since: rfc3339(sinceUs),
-          detail: lastError,
-          endpoints: summaryOf(endpoints.get(name) ?? []),
-        }))
-    }
-    const sources = { store, tally, lastHour, health: dispatcher.health, liveCalls: watch.liveCalls, pbxs: pbxsOf }
-
-    const root = new Elysia({
-      name: 'root',
-      normalize: false,
-      encodeSchema: false,
-      handler: { standardHostname: false },
-    })
-    root
-      .use(faults({ log, routes: () => root.routes, draining: () => draining }))
-      .use(healthRoutes(store.maintenance, disk.nearlyFull))
-      .use(metricsRoutes(config.metricsToken, metrics))
-      .use(authRoutes(auth, audit.clientOf))
-      .use(tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget }), audit))
-      .use(webhookRoutes({ auth, webhooks, allow, audit }))
-      .use(callRoutes(auth, store.calls))
-      .use(eventRoutes(auth, eventReader))
-      .use(overviewRoutes(auth, sources))
-      .use(streamRoutes(auth, streams))
-      .use(pageRoutes(await loadAssets()))
-      .use(deliveryRoutes(auth, deliveries, createTester({ store, attempt, admit: dispatcher.admit })))
-      .use(openApiRoutes(() => root.routes, version))
-
-    // The port stays open to the end: while the rest comes to its end, requests are answered with 503.
+    // The port stays open until the end: while the other parts stop, requests are answered with 503.
     const server = startServer(root, config.listen)
     started.push(server)
     return { url: server.url, hasNoUser: (await store.accounts.userCount()) === 0, stop }
@@ -206,7 +114,149 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
   }
 }
 
-/** The store, written by a thread of its own, so that a slow disk holds nothing else up. */
+/** Creates what decides who may do what: logins, tokens, webhook lists, and the log of it. */
+function createAccess({ config, log, store, emitter, started }: Context) {
+  const audit = createAudit({ accounts: store.accounts, log, trustProxies: config.trustProxies })
+  const operatorLog = createOperatorLog({ accounts: store.accounts, audit, log })
+  operatorLog.update()
+  const auth = createAuthService({ accounts: store.accounts, note: audit.note })
+  const webhooks = createWebhookService({ webhooks: store.webhooks, onChanged: () => emitter.emit('webhooks') })
+  store.onForeignChange(() => emitter.emit('foreign'))
+  emitter.on('foreign', () => {
+    auth.forget()
+    operatorLog.update()
+  })
+  const eventReader = createEventReader(store)
+  emitter.on('stored', (events) => eventReader.wake(new Set(events.map(({ accountId }) => accountId))))
+  emitter.on('foreign', () => eventReader.wake())
+  started.push(eventReader)
+  return { audit, auth, webhooks, eventReader }
+}
+
+/** Starts the sending of deliveries, with its measurements and alerts. */
+async function startSending({ config, log, store, emitter, started }: Context) {
+  const clock = await openClock({ maintenance: store.maintenance, log })
+  const allow = allowListOf(config.allowNets)
+  const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
+  const lastHour = createLastHour()
+  const tally = createTally({ emitter, lastHour })
+  const metrics = createMetrics()
+  const alerts = createAlerts({ url: config.alertUrl, proxy: config.proxy, log })
+  // Not created at other levels, because it would cost every attempt some time.
+  const attemptLog = ATTEMPT_LOG_LEVELS.has(config.logLevel) ? [newJournal(log)] : []
+  const intake = { waiting: 0 }
+  const dispatcher = startDispatcher({
+    isIntakeBehind: () => intake.waiting > MAX_INTAKE_WAITING,
+    store,
+    emitter,
+    attempt,
+    log,
+    clock,
+    scheduleMs: config.retryScheduleMs,
+    observer: observers(tally.observer, metrics.observer, ...attemptLog),
+    onOutage: (name, state) => alerts.send({ what: 'webhook', state, name }),
+  })
+  started.push(dispatcher, startLastHourSaver({ statistics: store.statistics, lastHour, log }))
+  return { clock, allow, attempt, lastHour, tally, metrics, alerts, intake, dispatcher }
+}
+
+type Sending = Awaited<ReturnType<typeof startSending>>
+
+/** Starts the connections to the PBXs and the periodic work: pruning, alerts, the disk. */
+async function startWatching(context: Context, sending: Sending, accountIds: ReadonlyMap<string, number>) {
+  const { config, log, store, emitter, ownership, started } = context
+  const { clock, intake, alerts } = sending
+  const { maintenance } = store
+  const onStored = (stored: readonly StoredEvent[]) => emitter.emit('stored', stored)
+  const watch = await startWatch({
+    store,
+    ownership,
+    intake,
+    pbxs: config.pbxs,
+    accounts: accountIds,
+    onStored,
+    clock,
+    log,
+  })
+  // First: no new events are produced while the other parts stop.
+  started.unshift(watch)
+  const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs, retentionCallsMs: keepMs } = config
+  const mayPrune = () => ownership.ownsMaintenance() && clock.mayPrune()
+  const disk = startDiskWatch({ folder: config.dataPath, log })
+  started.push(
+    startPruner({ maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune }),
+    startCallRetention({ maintenance, log, keepMs, mayPrune }),
+    startPbxAlerts({ status: watch.status, alerts, log }),
+    alerts,
+    disk,
+  )
+  return { watch, disk }
+}
+
+type Parts = {
+  readonly access: ReturnType<typeof createAccess>
+  readonly sending: Sending
+  readonly watching: Awaited<ReturnType<typeof startWatching>>
+  readonly accountIds: ReadonlyMap<string, number>
+}
+
+/** Creates the HTTP application with all its routes. */
+async function createRoot(
+  { config, log, store, emitter, started }: Context,
+  { access, sending, watching, accountIds }: Parts,
+  { version, draining }: { version: string; draining: () => boolean },
+) {
+  const { auth, audit, webhooks, eventReader } = access
+  const { metrics, dispatcher, clock, allow, attempt, tally, lastHour } = sending
+  const { watch, disk } = watching
+  const { liveCalls } = watch
+  metrics.watch({ store, dispatcher, disk, pbxs: watch.status, unstored: watch.waiting, steadyUs: clock.steadyUs })
+  const streams = startStreams({ emitter, auth, liveCalls, deliveries: store.log.deliveryGetMany })
+  started.push(streams)
+  const deliveries = createDeliveryService({
+    store,
+    onDue: (ids) => emitter.emit('due', ids),
+    onCancelled: (ids) => emitter.emit('deliveries', ids),
+    callsOfNumber: (accountId, number) => findCallsOfNumber({ calls: store.calls, liveCalls }, accountId, number),
+    steadyUs: clock.steadyUs,
+  })
+  const pbxs = pbxStatusOf(watch, accountIds)
+  const root = new Elysia({ name: 'root', normalize: false, encodeSchema: false, handler: { standardHostname: false } })
+  return root
+    .use(faults({ log, routes: () => root.routes, draining }))
+    .use(healthRoutes(store.maintenance, disk.nearlyFull))
+    .use(metricsRoutes(config.metricsToken, metrics))
+    .use(authRoutes(auth, audit.clientOf))
+    .use(tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget }), audit))
+    .use(webhookRoutes({ auth, webhooks, allow, audit }))
+    .use(callRoutes(auth, store.calls))
+    .use(eventRoutes(auth, eventReader))
+    .use(overviewRoutes(auth, { store, tally, lastHour, health: dispatcher.health, liveCalls, pbxs }))
+    .use(streamRoutes(auth, streams))
+    .use(pageRoutes(await loadAssets()))
+    .use(deliveryRoutes(auth, deliveries, createTester({ store, attempt, admit: dispatcher.admit })))
+    .use(openApiRoutes(() => root.routes, version))
+}
+
+type Watch = Parts['watching']['watch']
+
+/** Returns a function that gives the PBXs of an account with their state and endpoints, as the page shows them. */
+const pbxStatusOf = (watch: Watch, accountIds: ReadonlyMap<string, number>) => (accountId: number) => {
+  const endpoints = watch.endpoints(accountId)
+  return watch
+    .status()
+    .filter((pbx) => accountIds.get(pbx.account) === accountId)
+    .map(({ name, kind, state, sinceUs, lastError }) => ({
+      name,
+      kind,
+      state,
+      since: rfc3339(sinceUs),
+      detail: lastError,
+      endpoints: summaryOf(endpoints.get(name) ?? []),
+    }))
+}
+
+/** Opens the store with a thread for its writes, so that a slow disk does not block the event loop. */
 function openStore(path: string, lock: { release(): void }): Store {
   try {
     return openSqliteStore(path, {
@@ -218,14 +268,14 @@ function openStore(path: string, lock: { release(): void }): Store {
   }
 }
 
-/** The id of each account that a PBX belongs to, by name. @throws CommanderError when there is none of that name. */
+/** Returns the ids of the accounts of the PBXs, by name. @throws CommanderError (exit code 2) when an account does not exist. */
 async function accountsOf({ accounts }: Store, config: Config): Promise<Map<string, number>> {
   const ids = new Map<string, number>()
   for (const { name, account } of config.pbxs) {
     const id = await accounts.accountGetId(account)
     if (id === undefined)
       throw wrongUsage(
-        `--pbx (HOOKSWITCH_PBX) ${name}: there is no account ${account}: hookswitch user add --account ${account} with --email and --name makes it`,
+        `--pbx (HOOKSWITCH_PBX) ${name}: there is no account ${account}: create it with hookswitch user add --account ${account} --email … --name …`,
       )
     ids.set(account, id)
   }

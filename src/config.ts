@@ -2,14 +2,14 @@ import { accessSync, constants, readFileSync } from 'node:fs'
 import { wrongUsage } from './lib/usage.ts'
 import { type GivenSettings, readSettings, type Settings } from './settings.ts'
 
-/** All that `serve` can be told, checked and frozen. */
+/** The checked and frozen settings of `serve`. */
 export type Config = Settings & { readonly firstUser?: { readonly email: string; readonly password: string } }
 
 type Environment = Record<string, string | undefined>
 
 /**
- * Prepares the environment for the command line, which reads it where a flag is not given: `HOOKSWITCH_X_FILE` becomes
- * `HOOKSWITCH_X`, and an empty variable is as none.
+ * Prepares the environment for the command line, which uses it for flags that are not given: `HOOKSWITCH_X_FILE` becomes
+ * `HOOKSWITCH_X`, and empty variables are removed.
  */
 export function prepareEnvironment(env: Environment, readFile = (path: string) => readFileSync(path, 'utf8')): void {
   for (const [name, value] of Object.entries(env)) {
@@ -24,11 +24,11 @@ function contentOf(name: string, path: string, readFile: (path: string) => strin
     return readFile(path).replace(/\r?\n$/, '')
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    throw wrongUsage(`${name}: cannot read ${path} (${reason}): name a file that holds the value`)
+    throw wrongUsage(`${name}: cannot read ${path} (${reason}): give a file that contains the value`)
   }
 }
 
-/** Reads flags and environment. Throws CommanderError with exit code 2, naming the first setting that is wrong and what to do. */
+/** Reads the settings from flags and environment. @throws CommanderError (exit code 2) with the first wrong setting and what to do. */
 export function readConfig(given: GivenSettings, env: Environment, canRead = isReadable): Config {
   return frozen({ ...readSettings(given, { canRead }), ...firstUser(env) })
 }
@@ -47,7 +47,7 @@ function firstUser(env: Environment): Pick<Config, 'firstUser'> {
   const password = env.HOOKSWITCH_USER_PASSWORD
   if (email === undefined && password === undefined) return {}
   if (email === undefined || password === undefined)
-    throw wrongUsage('HOOKSWITCH_USER_EMAIL and HOOKSWITCH_USER_PASSWORD go together: set both, or neither')
+    throw wrongUsage('HOOKSWITCH_USER_EMAIL and HOOKSWITCH_USER_PASSWORD belong together: set both or none')
   return { firstUser: { email, password } }
 }
 

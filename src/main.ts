@@ -2,10 +2,10 @@
 
 export {}
 
-/** One Ctrl-C comes twice where a script runner (`bun run`) passes on what the terminal has sent to all. */
+/** One Ctrl-C arrives twice when a script runner (`bun run`) forwards the signal that the terminal has also sent to us. */
 const SAME_SIGNAL_MS = 500
 
-/** Resolves at the first SIGTERM or SIGINT; another one later ends the process at once. */
+/** Resolves at the first SIGTERM or SIGINT; a later one ends the process at once. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
     let askedMs: number | undefined
@@ -20,8 +20,8 @@ function stopSignal(): Promise<void> {
 }
 
 /**
- * `fetch` runs at most 256 requests in the whole process, unless this variable is set before the process starts: so the
- * process replaces itself by one that has it (execve, POSIX alone). The variable itself keeps it from going round.
+ * Bun limits `fetch` to 256 requests at a time in the process, unless this variable is set before the process starts: so the process
+ * replaces itself by one that has it (execve, POSIX only). The variable itself prevents a second round.
  */
 function liftRequestLimit(): void {
   const variable = 'BUN_CONFIG_MAX_HTTP_REQUESTS'
@@ -33,6 +33,6 @@ function liftRequestLimit(): void {
 }
 
 if (process.argv[2] === 'serve' || process.argv[2] === 'demo') liftRequestLimit()
-// Only now is the rest of the program loaded: the process that replaces itself does not need it.
+// The rest of the program is loaded only now, because the process that replaces itself does not need it.
 const { run } = await import('./cli/program.ts')
 process.exit(await run(process.argv.slice(2), stopSignal))

@@ -5,16 +5,16 @@ import { type PbxSource, parsePbxUrl } from './lib/pbx-url.ts'
 import { parseDuration } from './lib/time.ts'
 import { wrongUsage } from './lib/usage.ts'
 
-/** What a flag or its variable gives: text, several texts, or a switch that is on. */
+/** The raw value of a flag or its variable: a text, several texts, or `true` for a switch. */
 type Given = string | readonly string[] | boolean | undefined
 
-/** What reading a setting asks of the machine. */
+/** Checks that depend on the machine. */
 export type Surroundings = { readonly canRead: (path: string) => boolean }
 
 type Setting = {
-  /** As the command line declares it: `--pbx <url>`; without an argument it is a switch. */
+  /** The declaration for the command line: `--pbx <url>`; without an argument it is a switch. */
   readonly flag: string
-  /** One line, the same in the help and in README. */
+  /** One line, the same in the help and in README.md. */
   readonly description: string
   /** A list is repeatable. */
   readonly default?: string | readonly string[]
@@ -34,19 +34,19 @@ const optional =
     given === undefined ? undefined : read(text(given))
 
 /**
- * The settings of the service, in the order of the help. The one list from which the flags of `serve` and `doctor`, their variables, the
- * Config, the help and README's table derive.
+ * The settings of the service, in the order of the help. The flags of `serve` and `doctor`, their variables, the Config, the help and the
+ * table in README.md are derived from this list.
  */
 export const SETTINGS = {
   listen: {
     flag: '--listen <address>',
-    description: 'where the API and the web page are',
+    description: 'address and port of the API and the web page',
     default: '127.0.0.1:8080',
     read: required((given) => listenAddress(given)),
   },
   dataPath: {
     flag: '--data <folder>',
-    description: 'the folder of the store, hookswitch.db',
+    description: 'the folder of the store (hookswitch.db)',
     default: './data',
     read: required((given) => given),
   },
@@ -58,7 +58,7 @@ export const SETTINGS = {
   },
   allowNets: {
     flag: '--allow-net <net>',
-    description: 'where webhooks may go besides the internet: private, loopback, or a network',
+    description: 'networks that webhooks may reach besides the internet: private, loopback, or a network',
     default: [],
     read: (given: Given) => {
       allowListOf(texts(given))
@@ -67,23 +67,23 @@ export const SETTINGS = {
   },
   trustProxies: {
     flag: '--trust-proxy <net>',
-    description: 'a reverse proxy whose X-Forwarded-For is believed',
+    description: 'a reverse proxy whose X-Forwarded-For header is trusted',
     default: [],
     read: (given: Given) => texts(given).map(trustedNet),
   },
   proxy: {
     flag: '--proxy <url>',
-    description: 'an egress proxy for webhooks, which then has to guard',
+    description: 'an egress proxy for webhooks; it then has to refuse internal addresses',
     read: optional((given) => httpUrl('--proxy', given)),
   },
   metricsToken: {
     flag: '--metrics-token <token>',
-    description: 'serve /metrics to whoever has this token, of 16 characters at least',
+    description: 'serve /metrics to clients with this token (at least 16 characters)',
     read: optional((given) => metricsToken(given)),
   },
   retryScheduleMs: {
     flag: '--retry-schedule <durations>',
-    description: 'when a failed delivery is tried again',
+    description: 'the pauses between the attempts of a delivery',
     default: '5s,30s,2m,10m,30m,1h,2h,4h,8h,16h',
     read: required((given) => durations('--retry-schedule', given)),
   },
@@ -107,18 +107,18 @@ export const SETTINGS = {
   },
   logLevel: {
     flag: '--log-level <level>',
-    description: `${LOG_LEVELS.join(', ')}; debug follows each event to each webhook`,
+    description: `${LOG_LEVELS.join(', ')}; debug logs each attempt`,
     default: 'info',
     read: required((given) => logLevel(given)),
   },
   logMaskNumbers: {
     flag: '--log-mask-numbers',
-    description: 'hide phone numbers in the log, but for their last two digits',
+    description: 'mask phone numbers in the log, except their last two digits',
     read: (given: Given) => given === true,
   },
   alertUrl: {
     flag: '--alert-url <url>',
-    description: 'gets a POST when a webhook or PBX has been down for 5 minutes, and when it is back',
+    description: 'a URL that gets a POST when a webhook or PBX has been down for 5 minutes, and when it is up again',
     read: optional((given) => httpUrl('--alert-url', given)),
   },
 } as const satisfies Readonly<Record<string, Setting>>
@@ -126,23 +126,23 @@ export const SETTINGS = {
 /** The values of all settings, checked. */
 export type Settings = { readonly [Name in keyof typeof SETTINGS]: ReturnType<(typeof SETTINGS)[Name]['read']> }
 
-/** What the command line gives for the settings, by the name that it makes of a flag: `retryFailed` of `--retry-failed`. */
+/** The raw values from the command line, by attribute name: `retryFailed` for `--retry-failed`. */
 export type GivenSettings = Readonly<Record<string, Given>>
 
-/** Returns the name of a setting on the command line: `allow-net` of `--allow-net <net>`. */
+/** Returns the name of a flag: `allow-net` for `--allow-net <net>`. */
 const longNameOf = (flag: string): string => flag.replace(/^--/, '').replace(/ .*$/, '')
 const attributeOf = (flag: string): string =>
   longNameOf(flag).replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase())
 
-/** Reads all settings. Throws CommanderError with exit code 2, naming the first one that is wrong and what to do. */
+/** Reads all settings. @throws CommanderError (exit code 2) with the first wrong setting and what to do. */
 export function readSettings(given: GivenSettings, surroundings: Surroundings): Settings {
   const all: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS)
   const values = all.map(([name, setting]) => [name, setting.read(given[attributeOf(setting.flag)], surroundings)])
-  // fromEntries forgets that each name has the value of its own reader.
+  // fromEntries loses the type of each value: it is that of its own reader.
   return Object.fromEntries(values) as Settings
 }
 
-/** Names a setting by its flag and its variable. */
+/** Makes an error that names a setting by its flag and its variable. */
 function wrong(flag: string, problem: string) {
   const variable = `HOOKSWITCH_${longNameOf(flag).replaceAll('-', '_').toUpperCase()}`
   return wrongUsage(`${flag} (${variable}) ${problem}`)
@@ -154,7 +154,7 @@ function metricsToken(given: string): string {
   if ([...given].length >= MIN_METRICS_TOKEN_CHARACTERS) return given
   throw wrong(
     '--metrics-token',
-    `must have ${MIN_METRICS_TOKEN_CHARACTERS} characters at least, so that nobody guesses it: openssl rand -hex 16 makes one`,
+    `is too easy to guess: use at least ${MIN_METRICS_TOKEN_CHARACTERS} characters (openssl rand -hex 16 makes a token)`,
   )
 }
 
@@ -168,7 +168,7 @@ function logLevel(given: string): LogLevel {
 function duration(flag: string, given: string): number {
   const ms = parseDuration(given)
   if (ms === undefined || ms === 0)
-    throw wrong(flag, `has ${JSON.stringify(given)} where a duration like 5s, 2m, 1h or 30d is wanted`)
+    throw wrong(flag, `has ${JSON.stringify(given)}: give a duration like 5s, 2m, 1h or 30d`)
   return ms
 }
 
@@ -178,7 +178,7 @@ function durations(flag: string, given: string): number[] {
   return parts.map((part) => duration(flag, part))
 }
 
-/** Reads `127.0.0.1:8080`, `[::1]:8080`, `localhost:0`. */
+/** Parses `127.0.0.1:8080`, `[::1]:8080` or `localhost:0`. @throws CommanderError (exit code 2) that names the setting. */
 export function listenAddress(given: string, setting = '--listen (HOOKSWITCH_LISTEN)'): { host: string; port: number } {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/i.exec(given)
   const host = match?.[1] ?? match?.[2]
@@ -188,7 +188,7 @@ export function listenAddress(given: string, setting = '--listen (HOOKSWITCH_LIS
   return { host, port }
 }
 
-/** Returns the networks of `--allow-net`. Throws CommanderError naming the one that is none. */
+/** Returns the networks of `--allow-net`. @throws CommanderError (exit code 2) with the first wrong one. */
 export function allowListOf(nets: readonly string[]): AllowList {
   const parsed = parseAllowList(nets)
   if ('allow' in parsed) return parsed.allow
@@ -204,7 +204,7 @@ function trustedNet(given: string): string {
   throw wrong('--trust-proxy', `has ${JSON.stringify(given)}: give a network like 10.0.0.0/8, or an address`)
 }
 
-/** Returns an http: or https: URL as it was given. Throws CommanderError naming the flag if it is none. */
+/** Returns a text that is an http: or https: URL. @throws CommanderError (exit code 2) that names the flag if it is not. */
 export function httpUrl(flag: string, given: string): string {
   const protocol = URL.canParse(given) ? new URL(given).protocol : ''
   if (protocol !== 'http:' && protocol !== 'https:')
@@ -219,9 +219,15 @@ function pbxSources(urls: readonly string[], canRead: Surroundings['canRead']): 
     if ('wrong' in parsed) throw wrong('--pbx', `number ${index + 1} ${parsed.wrong}`)
     const { name, caFile } = parsed.pbx
     if (caFile !== undefined && !canRead(caFile))
-      throw wrong('--pbx', `number ${index + 1} has ca=${caFile}, which cannot be read: name a file of certificates`)
+      throw wrong(
+        '--pbx',
+        `number ${index + 1} has ca=${caFile}, which cannot be read: give a readable file of certificates`,
+      )
     if (named.has(name))
-      throw wrong('--pbx', `number ${index + 1} is named ${name} like another one: add ?name= to tell them apart`)
+      throw wrong(
+        '--pbx',
+        `number ${index + 1} has the same name as another one (${name}): add ?name= to give it its own`,
+      )
     named.set(name, parsed.pbx)
   })
   return [...named.values()]

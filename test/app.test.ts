@@ -15,6 +15,11 @@ afterAll(async () => {
 test('the compiled file serves in an empty folder with an empty environment', async () => {
   const response = await fetch(`${app.url}/health`)
   expect(response.status).toBe(200)
-  expect(await response.json()).toEqual({ status: 'success', code: 200, result: [], message: 'The service is well.' })
+  expect(await response.json()).toEqual({
+    status: 'success',
+    code: 200,
+    result: [],
+    message: 'The service is healthy.',
+  })
   expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
 })

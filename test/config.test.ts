@@ -93,11 +93,11 @@ describe('a wrong setting is named, with what to do', () => {
     ['no network to trust', { trustProxy: ['proxy.example'] }, /--trust-proxy/],
     ['no URL of a proxy', { proxy: 'proxy:3128' }, /--proxy/],
     ['an unknown level', { logLevel: 'loud' }, /--log-level.*one of trace, .*info/],
-    ['an empty token', { metricsToken: '' }, /--metrics-token.*16 characters at least/],
+    ['an empty token', { metricsToken: '' }, /--metrics-token.*at least 16 characters/],
     ['a token of 15 characters', { metricsToken: 'fifteen letters' }, /--metrics-token.*16 characters.*openssl/],
     ['certificates that cannot be read', { pbx: ['amis://u:s@h?ca=/no/such.pem'] }, /number 1.*ca=\/no\/such.pem/],
     ['another scheme', { pbx: ['http://u:s@h'] }, /--pbx.*number 1.*ami:\/\//],
-    ['no user', { pbx: ['ami://:s@h'] }, /names no user/],
+    ['no user', { pbx: ['ami://:s@h'] }, /has no user/],
     ['no secret', { pbx: ['esl://h'] }, /no secret/],
     ['a percent sign as such', { pbx: ['ami://u:100%@h'] }, /%25/],
     ['an unknown parameter', { pbx: ['ami://u:s@h?nmae=x'] }, /nmae/],
@@ -110,7 +110,7 @@ describe('a wrong setting is named, with what to do', () => {
   })
 
   test('half a first user', () => {
-    expect(() => readConfig(flags, { HOOKSWITCH_USER_EMAIL: 'a@example.com' })).toThrow(/go together/)
+    expect(() => readConfig(flags, { HOOKSWITCH_USER_EMAIL: 'a@example.com' })).toThrow(/belong together/)
   })
 })
 

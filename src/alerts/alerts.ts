@@ -1,7 +1,7 @@
 import type { Log } from '../lib/log.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 
-/** Something that the operator wants to know at once: it has been down for five minutes, or is back. */
+/** A notice for the operator: a webhook or PBX has been down for five minutes, or is up again. */
 export type Alert = {
   readonly what: 'webhook' | 'pbx'
   readonly state: 'down' | 'up'
@@ -11,13 +11,14 @@ export type Alert = {
 }
 
 export type Alerts = {
-  say(alert: Alert): void
-  /** Gives up what is under way. */
+  /** Queues an alert for the operator's URL. */
+  send(alert: Alert): void
+  /** Aborts the alert in flight and drops the others. */
   stop(): Promise<void>
 }
 
 export type AlertOptions = {
-  /** Where they are posted; without it nothing is. */
+  /** The operator's URL; without it alerts are not sent. */
   readonly url?: string | undefined
   readonly proxy?: string | undefined
   readonly log: Log
@@ -25,11 +26,11 @@ export type AlertOptions = {
   readonly pausesMs?: readonly number[]
 }
 
-/** An operator's chat may be away for a moment, too. */
+/** The operator's chat may be unavailable for a moment: pauses before the next attempts. */
 const PAUSES_MS = [5_000, 30_000, 120_000]
 const TIMEOUT_MS = 10_000
 
-/** Posts alerts to the operator's URL, one after the other, so that "down" never comes after "back". */
+/** Creates the sender of alerts. It posts one at a time, so that "down" never arrives after "up". */
 export function createAlerts({ url, proxy, log, nowUs = wallUs, pausesMs = PAUSES_MS }: AlertOptions): Alerts {
   const stopping = new AbortController()
   let last: Promise<void> = Promise.resolve()
@@ -38,7 +39,7 @@ export function createAlerts({ url, proxy, log, nowUs = wallUs, pausesMs = PAUSE
     for (const pauseMs of [...pausesMs, undefined]) {
       const problem = await postOnce(target, body, proxy, stopping.signal)
       if (problem === undefined || stopping.signal.aborted) return
-      log.warn({ reason: problem }, 'the alert URL (--alert-url) does not take an alert')
+      log.warn({ reason: problem }, 'cannot send an alert to the alert URL (--alert-url)')
       if (pauseMs === undefined) return
       await Promise.race([Bun.sleep(pauseMs), aborted(stopping.signal)])
       if (stopping.signal.aborted) return
@@ -46,7 +47,7 @@ export function createAlerts({ url, proxy, log, nowUs = wallUs, pausesMs = PAUSE
   }
 
   return {
-    say(alert) {
+    send(alert) {
       if (url === undefined) return
       const body = JSON.stringify(bodyOf(alert, nowUs()))
       last = last.then(() => post(url, body))
@@ -58,12 +59,14 @@ export function createAlerts({ url, proxy, log, nowUs = wallUs, pausesMs = PAUSE
   }
 }
 
-/** `text` is what chats (Slack, Mattermost, Google Chat) show as it is. */
+/** Returns the JSON body of an alert. Slack, Mattermost and Google Chat show its `text`. */
 function bodyOf({ what, state, name, reason }: Alert, atUs: number) {
   const subject = what === 'pbx' ? `The PBX ${name}` : `The webhook ${name}`
   const why = reason === undefined ? '' : ` (${reason})`
   const text =
-    state === 'down' ? `Hookswitch: ${subject} has been down for 5 minutes${why}.` : `Hookswitch: ${subject} is back.`
+    state === 'down'
+      ? `Hookswitch: ${subject} has been down for 5 minutes${why}.`
+      : `Hookswitch: ${subject} is up again.`
   return { time: rfc3339(atUs), alert: `${what}_${state}`, [what === 'pbx' ? 'pbx' : 'url']: name, text }
 }
 

@@ -7,36 +7,36 @@ export type PbxAlertOptions = {
   readonly status: () => readonly Pick<PbxStatus, 'name' | 'state' | 'lastError'>[]
   readonly alerts: Alerts
   readonly log: Log
-  /** A clock that never steps, in microseconds from any moment. */
+  /** A steady clock, in microseconds from an arbitrary moment. */
   readonly steadyUs?: NowUs
   readonly everyMs?: number
 }
 
 const EVERY_MS = 5_000
-const LONG_US = 5 * 60_000 * MILLISECOND
+const ALERT_AFTER_US = 5 * 60_000 * MILLISECOND
 
-/** Says of each PBX when it has been away for five minutes, and when it is back after that. */
+/** Watches the PBXs and sends an alert when one has been down for five minutes, and when it is up again after that. */
 export function startPbxAlerts(options: PbxAlertOptions): { stop(): Promise<void> } {
   const { status, alerts, log, steadyUs = () => performance.now() * MILLISECOND, everyMs = EVERY_MS } = options
-  const away = new Map<string, { readonly sinceUs: number; said: boolean }>()
+  const down = new Map<string, { readonly sinceUs: number; alerted: boolean }>()
 
-  function look(): void {
+  function check(): void {
     for (const { name, state, lastError } of status()) {
-      const known = away.get(name)
+      const known = down.get(name)
       if (state === 'up') {
-        away.delete(name)
-        if (known?.said) alerts.say({ what: 'pbx', state: 'up', name })
-      } else if (known === undefined) away.set(name, { sinceUs: steadyUs(), said: false })
-      else if (!known.said && steadyUs() - known.sinceUs >= LONG_US) {
-        known.said = true
-        log.warn({ pbx: name, reason: lastError }, 'the PBX is down for 5 minutes')
-        alerts.say({ what: 'pbx', state: 'down', name, reason: lastError ?? undefined })
+        down.delete(name)
+        if (known?.alerted) alerts.send({ what: 'pbx', state: 'up', name })
+      } else if (known === undefined) down.set(name, { sinceUs: steadyUs(), alerted: false })
+      else if (!known.alerted && steadyUs() - known.sinceUs >= ALERT_AFTER_US) {
+        known.alerted = true
+        log.warn({ pbx: name, reason: lastError }, 'the PBX has been down for 5 minutes')
+        alerts.send({ what: 'pbx', state: 'down', name, reason: lastError ?? undefined })
       }
     }
   }
 
-  const timer = setInterval(look, everyMs)
-  look()
+  const timer = setInterval(check, everyMs)
+  check()
   return {
     async stop() {
       clearInterval(timer)

@@ -4,37 +4,38 @@ import type { OperatorAct, UserRecord } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import { type Client, createClientOf, type Peers } from './client-address.ts'
 
-/** What is logged for whoever has to find out later who did what: each with its sentence, and whether it is a warning. */
+/** The security events and the log line of each. With them an operator can find out later who did what. */
 const SECURITY_EVENTS = {
-  logged_in: 'a user has logged in',
+  logged_in: 'a user logged in',
   login_failed: 'a login failed: wrong e-mail address or password',
-  login_refused: 'logins are refused for a while: too many failed',
-  logged_out: 'a user has logged out',
-  password_changed: 'a user has changed the password',
-  password_change_failed: 'changing a password failed: the old one was wrong',
-  token_made: 'a user has made an API token',
-  token_revoked: 'a user has revoked a token',
+  login_refused: 'a login was refused: too many failed logins',
+  logged_out: 'a user logged out',
+  password_changed: 'a user changed the password',
+  password_change_failed: 'changing a password failed: the old password was wrong',
+  token_made: 'a user created an API token',
+  token_revoked: 'a user revoked a token',
   webhooks_replaced: 'the list of webhooks was replaced',
-  secret_rotated: 'the signing secret of a URL was replaced',
-  user_added: 'the operator has added a user',
-  user_removed: 'the operator has removed a user',
-  user_password_set: 'the operator has set a new password for a user',
-  user_logged_out: 'the operator has revoked the tokens of a user',
+  secret_rotated: 'the signing secret of a URL was rotated',
+  user_added: 'an operator added a user',
+  user_removed: 'an operator removed a user',
+  user_password_set: 'an operator set a new password for a user',
+  user_logged_out: 'an operator revoked all tokens of a user',
 } as const
 export type SecurityEvent = keyof typeof SECURITY_EVENTS
 
 const WARNINGS: ReadonlySet<SecurityEvent> = new Set(['login_failed', 'login_refused', 'password_change_failed'])
 
-/** Refusals cost an attacker nothing, so that one line of them is logged for each address in this time. */
+/** An attacker could flood the log with refused logins: at most one line for each address in this time. */
 const REFUSAL_EVERY_US = 60 * SECOND
 const MAX_REFUSED = 1_000
 
-/** Who did it: a user, if it is known which, from where. */
+/** The user who acts, if known, and the client. */
 export type Actor = { readonly user?: Pick<UserRecord, 'email' | 'accountId'> | undefined; readonly client: Client }
 
 export type Audit = {
-  /** Returns where a request comes from. */
+  /** Returns the client that sent a request. */
   clientOf(request: Request, peers: Peers | null): Client
+  /** Logs a security event with its user and the client's address. */
   note(event: SecurityEvent, actor: Actor, facts?: Readonly<Record<string, string | number>>): void
   /** Logs what an operator did on the command line. */
   noteOperator(act: OperatorAct): void
@@ -47,7 +48,7 @@ export type AuditOptions = {
   readonly now?: NowUs
 }
 
-/** Logs security events, each under `security` with user, account and address; what strangers typed is not repeated. */
+/** Creates the log of security events. Each line has `security`, user, account and address, but nothing that an unknown client typed. */
 export function createAudit({ accounts, log, trustProxies, now = steadyUs }: AuditOptions): Audit {
   const refusedUs = new Map<string, number>()
 
@@ -61,7 +62,7 @@ export function createAudit({ accounts, log, trustProxies, now = steadyUs }: Aud
 
   async function accountOf(user: Actor['user']): Promise<string | null> {
     if (user === undefined) return null
-    // Without its name the event is worth a line all the same.
+    // The event is logged even if the account's name cannot be read.
     return (await accounts.accountGetName(user.accountId).catch(() => undefined)) ?? String(user.accountId)
   }
 

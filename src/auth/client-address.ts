@@ -3,23 +3,23 @@ import ipaddr from 'ipaddr.js'
 type Net = ReturnType<typeof ipaddr.parseCIDR>
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 
-/** Who sends a request. */
+/** The client that sent a request. */
 export type Client = {
   readonly address: string
-  /** What is counted as one: IPv6 is cut to its /64, since that is what one customer of a provider has. */
+  /** The unit for rate limits. For IPv6 it is the /64, because providers assign one to each customer. */
   readonly network: string
   /** Its User-Agent. */
   readonly program: string | null
 }
 
-/** A server, as far as it knows who is at the other end. */
+/** The part of the server that knows a request's socket address. */
 export type Peers = { requestIP(request: Request): { readonly address: string } | null }
 
 const MAX_PROGRAM_CHARACTERS = 200
 
 /**
- * Returns whom a request comes from: the socket's address, or the last hop of `X-Forwarded-For` if the socket is that of a proxy
- * which is trusted.
+ * Creates a function that returns the client of a request. Its address is the socket's, or the last hop of `X-Forwarded-For` if the socket
+ * belongs to a trusted proxy.
  */
 export function createClientOf(trustProxies: readonly string[]) {
   const trusted: Net[] = trustProxies.map((net) => ipaddr.parseCIDR(net))

@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts'
 import { DEFAULT_USER_TYPE, normalEmail } from './model.ts'
 import { createPasswords, passwordProblem } from './password.ts'
 
-/** Makes the first user of a store that has none, for containers; a store that has one is left alone. @throws CommanderError */
+/** Adds the first user to a store without users, for containers. @throws CommanderError (exit code 2) when e-mail or password is wrong. */
 export async function ensureFirstUser(
   accounts: Store['accounts'],
   first: { email: string; password: string },
@@ -12,7 +12,7 @@ export async function ensureFirstUser(
 ): Promise<void> {
   const problem = passwordProblem(first.password)
   if (problem !== undefined) throw wrongUsage(`HOOKSWITCH_USER_PASSWORD ${problem}`)
-  if (!first.email.includes('@')) throw wrongUsage('HOOKSWITCH_USER_EMAIL is no e-mail address')
+  if (!first.email.includes('@')) throw wrongUsage('HOOKSWITCH_USER_EMAIL is not an e-mail address')
   if ((await accounts.userCount()) > 0) return
   const email = normalEmail(first.email)
   const name = email.split('@', 1)[0] ?? email

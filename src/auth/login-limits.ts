@@ -2,62 +2,79 @@ import { Fault } from '../lib/fault.ts'
 import { type NowUs, SECOND, steadyUs } from '../lib/time.ts'
 
 const WINDOW_US = 300 * SECOND
-/** Memory stays bounded whatever comes: the keys that failed longest ago are forgotten first. */
+/** Bounds the memory: the keys whose last failure is the oldest are dropped first. */
 const MAX_KEYS = 100_000
-/** As many as wait for their password to be checked: whoever comes later would be answered too late. */
+/** Bounds the queue of password checks: later requests would time out before their turn. */
 const MAX_WAITING = 500
 
 type Tally = { failedUs: number[]; running: number; waiting: (() => void)[] }
 type Limited = { readonly key: string; readonly limit: number }
 
-export type AttemptLimits = {
+export type LoginLimits = {
   /**
-   * Runs a password check under every one of the keys, the widest first, each with its limit of failures in 5 minutes. Checks that
-   * are running count as failures until they end, and one over the limit waits for them, so that many at once get no further than
-   * many in a row. A success (anything but `undefined`) clears the last key. An attempt that is refused leaves nothing behind.
-   * @throws Fault 429 when a limit is reached.
+   * Runs a password check that counts against each of the keys, the widest first, each with its limit of failures in 5 minutes. Running
+   * checks count as failures until they end, and a check above the limit waits for them, so that parallel guesses gain nothing. A success
+   * (any result but `undefined`) clears the last key. A refused check is not counted.
+   * @throws Fault `too_many_requests` when a limit is reached.
    */
   attempt<Result>(keys: readonly Limited[], check: () => Promise<Result | undefined>): Promise<Result | undefined>
-  /** Returns how many keys are remembered. */
+  /** Returns the number of keys in memory. */
   size(): number
 }
 
-/** Counts failed password checks, in memory. Its clock must not step: one set back a day would lock people out for it. */
-export function createAttemptLimits(now: NowUs = steadyUs, { maxKeys = MAX_KEYS } = {}): AttemptLimits {
-  /** By the hash of a key, which clients choose a part of; in the order in which they failed last. */
+type Tallies = {
+  get(hash: string): Tally | undefined
+  /** Returns the times of the failures in the window. */
+  failures(tally: Tally): readonly number[]
+  begin(hash: string): void
+  end(hash: string, outcome: 'failed' | 'cleared' | 'unchanged'): void
+  /** Drops keys without failures in the window, and the oldest above the maximum. */
+  dropOld(): void
+  size(): number
+}
+
+/** Creates the counts of failed and running checks. They are kept by the hash of their key, because clients choose a part of the key. */
+function createTallies(now: NowUs, maxKeys: number): Tallies {
+  /** Ordered by the last failure. */
   const tallies = new Map<string, Tally>()
+  const failures = ({ failedUs }: Tally): readonly number[] => failedUs.filter((atUs) => atUs > now() - WINDOW_US)
+  return {
+    get: (hash) => tallies.get(hash),
+    failures,
+    begin(hash) {
+      const tally = tallies.get(hash) ?? { failedUs: [], running: 0, waiting: [] }
+      tally.running += 1
+      tallies.set(hash, tally)
+    },
+    end(hash, outcome) {
+      const tally = tallies.get(hash)
+      if (tally === undefined) return
+      tally.running -= 1
+      tally.failedUs = outcome === 'cleared' ? [] : [...failures(tally), ...(outcome === 'failed' ? [now()] : [])]
+      for (const wake of tally.waiting.splice(0)) wake()
+      // Deleted or inserted again as the last one, so that the first ones are those whose last failure is the oldest.
+      if (outcome === 'failed') tallies.delete(hash)
+      if (tally.failedUs.length > 0 || tally.running > 0) tallies.set(hash, tally)
+      else tallies.delete(hash)
+    },
+    dropOld() {
+      for (const [hash, tally] of tallies) {
+        if (tallies.size <= maxKeys && failures(tally).length > 0) return
+        // A running check still needs its key; there are few of them.
+        if (tally.running === 0) tallies.delete(hash)
+      }
+    },
+    size: () => tallies.size,
+  }
+}
+
+/** Creates the limits on failed password checks, in memory. The clock is steady: a wall clock that is set back would lock users out. */
+export function createLoginLimits(now: NowUs = steadyUs, { maxKeys = MAX_KEYS } = {}): LoginLimits {
+  const tallies = createTallies(now, maxKeys)
   let waiting = 0
 
-  const failures = ({ failedUs }: Tally): readonly number[] => failedUs.filter((atUs) => atUs > now() - WINDOW_US)
-
-  function begin(hash: string): void {
-    const tally = tallies.get(hash) ?? { failedUs: [], running: 0, waiting: [] }
-    tally.running += 1
-    tallies.set(hash, tally)
-  }
-
-  function end(hash: string, outcome: 'failed' | 'cleared' | 'unchanged'): void {
-    const tally = tallies.get(hash)
-    if (tally === undefined) return
-    tally.running -= 1
-    tally.failedUs = outcome === 'cleared' ? [] : [...failures(tally), ...(outcome === 'failed' ? [now()] : [])]
-    for (const wake of tally.waiting.splice(0)) wake()
-    // Removed or put last: the first ones are those that failed longest ago.
-    if (outcome === 'failed') tallies.delete(hash)
-    if (tally.failedUs.length > 0 || tally.running > 0) tallies.set(hash, tally)
-    else tallies.delete(hash)
-  }
-
-  function forgetOld(): void {
-    for (const [hash, tally] of tallies) {
-      if (tallies.size <= maxKeys && failures(tally).length > 0) return
-      // One that is being checked is needed until then; few are at a time.
-      if (tally.running === 0) tallies.delete(hash)
-    }
-  }
-
   async function run<Result>(hashes: readonly string[], check: () => Promise<Result | undefined>) {
-    for (const hash of hashes) begin(hash)
+    for (const hash of hashes) tallies.begin(hash)
     let ended: 'failed' | 'succeeded' | 'threw' = 'threw'
     try {
       const result = await check()
@@ -66,9 +83,9 @@ export function createAttemptLimits(now: NowUs = steadyUs, { maxKeys = MAX_KEYS 
     } finally {
       for (const [index, hash] of hashes.entries()) {
         const isLast = index === hashes.length - 1
-        end(hash, ended === 'failed' ? 'failed' : ended === 'succeeded' && isLast ? 'cleared' : 'unchanged')
+        tallies.end(hash, ended === 'failed' ? 'failed' : ended === 'succeeded' && isLast ? 'cleared' : 'unchanged')
       }
-      forgetOld()
+      tallies.dropOld()
     }
   }
 
@@ -89,7 +106,7 @@ export function createAttemptLimits(now: NowUs = steadyUs, { maxKeys = MAX_KEYS 
       for (;;) {
         const known = hashed.flatMap(({ hash, limit }) => {
           const tally = tallies.get(hash)
-          return tally === undefined ? [] : [{ tally, failedUs: failures(tally), limit }]
+          return tally === undefined ? [] : [{ tally, failedUs: tallies.failures(tally), limit }]
         })
         const reached = known.find(({ failedUs, limit }) => failedUs.length >= limit)
         if (reached !== undefined) throw tooMany(reached.failedUs, reached.limit, now())
@@ -98,17 +115,17 @@ export function createAttemptLimits(now: NowUs = steadyUs, { maxKeys = MAX_KEYS 
         await waitFor(full.tally)
       }
     },
-    size: () => tallies.size,
+    size: tallies.size,
   }
 }
 
 const hashOf = (key: string): string => new Bun.CryptoHasher('sha256').update(key).digest('base64url')
 
 function tooMany(failedUs: readonly number[], limit: number, atUs: number): Fault {
-  // Free again once so many of the failures are old enough that fewer than the limit are left.
+  // The next check is allowed when enough failures have left the window.
   const freeUs = (failedUs[failedUs.length - limit] ?? atUs) + WINDOW_US
   const seconds = Math.max(1, Math.ceil((freeUs - atUs) / SECOND))
-  return new Fault('too_many_requests', `Too many failed attempts. Try again in ${seconds} s.`, {
+  return new Fault('too_many_requests', `Too many failed logins. Try again in ${seconds} s.`, {
     headers: { 'retry-after': String(seconds) },
   })
 }

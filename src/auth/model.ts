@@ -2,15 +2,15 @@ import { type Static, t } from 'elysia'
 import { rfc3339 } from '../lib/time.ts'
 import type { UserRecord } from '../store/records.ts'
 
-/** The kinds of user, by the number that is stored. */
+/** The types of users, by the number in the store. */
 export const USER_TYPES = { 1: 'USER' } as const
 export const DEFAULT_USER_TYPE = 1
 
-/** The longest address that there is (RFC 5321). */
+/** The longest e-mail address that RFC 5321 allows. */
 export const MAX_EMAIL_CHARACTERS = 254
 export const MAX_PASSWORD_BYTES = 1_024
 
-/** Of a password that is checked: what is longer can be nobody's. */
+/** A password to check: no user has a longer one. */
 const presentedPassword = t.String({
   maxLength: MAX_PASSWORD_BYTES,
   description: `${MAX_PASSWORD_BYTES.toLocaleString('en')} bytes at most`,
@@ -22,9 +22,9 @@ export type Login = Static<typeof Login>
 export const ChangePassword = t.Object({
   old_password: presentedPassword,
   password: t.String({ description: '6 characters at least, 1,024 bytes at most' }),
-  password_confirmation: t.String({ description: 'the same as password' }),
+  password_confirmation: t.String({ description: 'must equal password' }),
   revoke_other_tokens: t.Optional(
-    t.Boolean({ description: 'true makes every other token of the user inactive, the one used for this request too' }),
+    t.Boolean({ description: 'true revokes all other tokens of the user, including the token of this request' }),
   ),
 })
 export type ChangePassword = Static<typeof ChangePassword>
@@ -34,7 +34,7 @@ const textOrNull = (description: string) => t.Union([t.String(), t.Null()], { de
 
 export const MAX_TOKEN_NAME_CHARACTERS = 100
 
-/** Makes an API token. */
+/** The request for a new API token. */
 export const NewToken = t.Object({
   name: t.String({ description: `what the token is for, ${MAX_TOKEN_NAME_CHARACTERS} characters at most` }),
 })
@@ -43,13 +43,13 @@ export type NewToken = Static<typeof NewToken>
 export const NamedToken = t.Object({ id: t.String(), name: t.String(), access_token: t.String() })
 export type NamedToken = Static<typeof NamedToken>
 
-/** One token of a user: a session that began with a login, or an API token. The token itself is never shown again. */
+/** One token of a user: a session from a login, or an API token. The token itself cannot be read again. */
 export const TokenInfo = t.Object({
   id: t.String(),
   name: textOrNull('the name of an API token; null for a login'),
   client: textOrNull('the User-Agent of the login'),
   created_at: time,
-  last_used_at: t.Union([time, t.Null()], { description: 'within 5 minutes; null: never' }),
+  last_used_at: t.Union([time, t.Null()], { description: 'accurate to 5 minutes; null if never used' }),
   current: t.Boolean({ description: 'the token of this request' }),
 })
 export type TokenInfo = Static<typeof TokenInfo>
@@ -65,10 +65,11 @@ export const AuthUser = t.Object({
 })
 export type AuthUser = Static<typeof AuthUser>
 
+/** Returns a user as the API shows it. */
 export function authUser({ id, name, email, type, createdUs }: UserRecord): AuthUser {
   const typeName = Object.entries(USER_TYPES).find(([number]) => Number(number) === type)?.[1] ?? 'UNKNOWN'
   return { id, name, email, type: { number: type, name: typeName }, created_at: rfc3339(createdUs) }
 }
 
-/** E-mail addresses are kept, shown and compared like this. */
+/** Normalizes an e-mail address: the form in which addresses are stored and compared. */
 export const normalEmail = (email: string) => email.trim().toLowerCase()

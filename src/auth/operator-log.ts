@@ -8,16 +8,16 @@ export type OperatorLogOptions = {
   readonly log: Log
 }
 
-/** Logs what operators did to users with the command line, which is another process and has no log that is kept. */
-export function createOperatorLog({ accounts, audit, log }: OperatorLogOptions): { look(): void } {
+/** Creates the log of what operators did to users. The command line stores it, because it is another process without a log of its own. */
+export function createOperatorLog({ accounts, audit, log }: OperatorLogOptions): { update(): void } {
   return {
-    look() {
+    update() {
       accounts
         .operatorActTake()
         .then((acts) => acts.forEach(audit.noteOperator))
-        // They stay in the store, and are logged after the next change.
+        // They stay in the store and are logged after the next change.
         .catch((error) =>
-          log.warn({ err: error }, 'what operators changed of users cannot be read: it is logged later'),
+          log.warn({ err: error }, 'cannot read the changes that operators made to users: they will be logged later'),
         )
     },
   }

@@ -4,24 +4,24 @@ import { MAX_PASSWORD_BYTES } from './model.ts'
 const MIN_CHARACTERS = 6
 /** Each hash takes 64 MiB and a core for some 85 ms. */
 const MAX_AT_ONCE = 4
-/** Whoever comes when so many wait would be answered after 10 s: better to say so at once. */
+/** A later request would be answered after more than 10 s: it is refused at once instead. */
 const MAX_WAITING = 500
 
 const TOO_LONG = `may have ${MAX_PASSWORD_BYTES.toLocaleString('en')} bytes at most`
 
 const ARGON2ID = { algorithm: 'argon2id', memoryCost: 65_536, timeCost: 2 } as const
-/** Of a random password that nobody knows: verified for an unknown user, so that it takes the same time. */
-const NOBODY =
+/** The hash of an unknown random password. It is verified for unknown users, so that the response takes the same time. */
+const UNKNOWN_USER_HASH =
   '$argon2id$v=19$m=65536,t=2,p=1$kv49/8UzlzjhAoyl9C4pRRZtIJF4y6gg+L4SNWZbqkM$KYhdI6u+vQC1FLfCv/HZL7nj8i8V8QGenGZAN8Yr4HI'
 
-/** What is wrong with a new password, in words; `undefined` if nothing is. */
+/** Returns why a new password is not acceptable, to follow the word "password"; `undefined` if it is. */
 export function passwordProblem(password: string): string | undefined {
   if ([...password].length < MIN_CHARACTERS) return `must have ${MIN_CHARACTERS} characters at least`
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) return TOO_LONG
   return undefined
 }
 
-/** What the schema of a login cannot say: how many bytes the password has. */
+/** Checks a login for what its schema cannot express: the length of the password in bytes. */
 export const loginRule = (body: unknown): FieldError[] => tooLong(body, 'password')
 
 function tooLong(body: unknown, field: string): FieldError[] {
@@ -31,7 +31,7 @@ function tooLong(body: unknown, field: string): FieldError[] {
     : []
 }
 
-/** What the schema of a change cannot say: the length in characters and bytes, and that both are the same. */
+/** Checks a password change for what its schema cannot express: the length in characters and bytes, and that both passwords are equal. */
 export function passwordRule(body: unknown): FieldError[] {
   if (typeof body !== 'object' || body === null) return []
   const { password, password_confirmation } = body as Record<string, unknown>
@@ -39,17 +39,17 @@ export function passwordRule(body: unknown): FieldError[] {
   const problem = typeof password === 'string' ? passwordProblem(password) : undefined
   if (problem !== undefined) errors.push({ path: '/password', message: problem })
   if (typeof password_confirmation === 'string' && password_confirmation !== password)
-    errors.push({ path: '/password_confirmation', message: 'is not the same as password' })
+    errors.push({ path: '/password_confirmation', message: 'does not equal password' })
   return errors
 }
 
 export type Passwords = {
   hash(password: string): Promise<string>
-  /** False, after the same time, also for a user that does not exist (`undefined`). */
+  /** Returns whether a password matches. For a user that does not exist (`undefined`) it is false after the same time. */
   verify(password: string, hash: string | undefined): Promise<boolean>
 }
 
-/** Hashing on Bun's own threads, a few at a time. @throws Fault 429 when too many wait already. */
+/** Creates the hashing of passwords, a few at a time on Bun's own threads. Its functions throw Fault `too_many_requests` when too many wait. */
 export function createPasswords(): Passwords {
   let running = 0
   const waiting: (() => void)[] = []
@@ -65,7 +65,7 @@ export function createPasswords(): Passwords {
     try {
       return await work()
     } finally {
-      // The slot goes to the next in line, or is free again.
+      // Pass the slot to the next waiter, or free it.
       const next = waiting.shift()
       if (next === undefined) running -= 1
       else next()
@@ -76,7 +76,7 @@ export function createPasswords(): Passwords {
     hash: (password) => inTurn(() => Bun.password.hash(password, ARGON2ID)),
     async verify(password, hash) {
       const usable = password !== '' && Buffer.byteLength(password) <= MAX_PASSWORD_BYTES
-      const same = await inTurn(() => Bun.password.verify(usable ? password : 'none', hash ?? NOBODY))
+      const same = await inTurn(() => Bun.password.verify(usable ? password : 'none', hash ?? UNKNOWN_USER_HASH))
       return same && usable && hash !== undefined
     },
   }

@@ -11,12 +11,13 @@ import type { AuthService } from './service.ts'
 const BODY_FAULTS = ['malformed', 'too_large', 'unsupported_media_type', 'invalid', 'too_many_requests'] as const
 const tags = ['Authentication']
 
+/** Creates the routes for login, logout, password change and the present user. */
 export function authRoutes(auth: AuthService, clientOf: Audit['clientOf']) {
   const open = new Elysia({ name: 'login', normalize: false, encodeSchema: false }).use(accepts).post(
     '/auth/login',
     async ({ body, request, server }) => {
       const token = await auth.login(body, clientOf(request, server))
-      return success({ access_token: token }, 'The user was authenticated.')
+      return success({ access_token: token }, 'Logged in.')
     },
     {
       ...takes(Login, loginRule),
@@ -28,7 +29,7 @@ export function authRoutes(auth: AuthService, clientOf: Audit['clientOf']) {
   const guarded = new Elysia({ name: 'auth', normalize: false, encodeSchema: false })
     .use(accepts)
     .use(guard(auth))
-    .get('/auth/me', ({ user }) => success(authUser(user), 'This is the user of the token.'), {
+    .get('/auth/me', ({ user }) => success(authUser(user), 'The user of this token.'), {
       response: responses(AuthUser, 'unauthenticated'),
       detail: { summary: 'Who am I?', tags, security: [{ bearer: [] }] },
     })
@@ -48,12 +49,12 @@ export function authRoutes(auth: AuthService, clientOf: Audit['clientOf']) {
       '/auth/logout',
       async ({ session, request, server }) => {
         await auth.logout(session, clientOf(request, server))
-        return success([], 'The user was logged out.')
+        return success([], 'Logged out.')
       },
       {
         ...takesNothing,
         response: responses(Nothing, 'unauthenticated', 'malformed', 'too_large', 'unsupported_media_type'),
-        detail: { summary: 'Log out: the token of this request is revoked', tags, security: [{ bearer: [] }] },
+        detail: { summary: 'Log out: revoke the token of this request', tags, security: [{ bearer: [] }] },
       },
     )
 

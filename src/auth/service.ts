@@ -1,87 +1,43 @@
 import { Fault } from '../lib/fault.ts'
-import { type NowUs, nowUs, SECOND } from '../lib/time.ts'
-import type { UserRecord } from '../store/records.ts'
+import { type NowUs, nowUs } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import type { Actor, Audit } from './audit.ts'
 import type { Client } from './client-address.ts'
-import { type AttemptLimits, createAttemptLimits } from './login-limits.ts'
+import { createLoginLimits, type LoginLimits } from './login-limits.ts'
 import { type ChangePassword, type Login, normalEmail } from './model.ts'
 import { createPasswords, type Passwords } from './password.ts'
-import { hashOf, newToken, tokenHash } from './token.ts'
-
-/** Whose token a request carries. */
-export type Session = { readonly user: UserRecord; readonly tokenHash: string; lastUsedUs: number | null }
+import { createSessions, type Session } from './sessions.ts'
+import { hashOf, newToken } from './token.ts'
 
 export type AuthService = ReturnType<typeof createAuthService>
 
+/** Failed logins in 5 minutes, from one network to one user, and from one network to all. */
 const PAIR_LIMIT = 10
 const ADDRESS_LIMIT = 100
-/** More sessions than a customer has systems; beyond it the table is asked again. */
-const MAX_SESSIONS = 10_000
-/** The last use of a token is for people: it must not cost every request a write. */
-const NOTE_USE_EVERY_US = 300 * SECOND
 
 type Dependencies = {
   accounts: Store['accounts']
   passwords?: Passwords
-  limits?: AttemptLimits
+  limits?: LoginLimits
   now?: NowUs
-  /** Told of what users do to get in and out. */
+  /** Logs security events. */
   note?: Audit['note']
 }
 
-/** Who may: logging in and out, and whose a token is. */
+/** Creates the service for login, logout, password changes and the users of tokens. */
 export function createAuthService({
   accounts,
   passwords = createPasswords(),
-  limits = createAttemptLimits(),
+  limits = createLoginLimits(),
   now = nowUs,
   note = () => {},
 }: Dependencies) {
-  const sessions = new Map<string, Session>()
-  /** Counts what made the sessions stale, so that a look-up which was under way meanwhile is not kept. */
-  let generation = 0
-
-  function forget(): void {
-    generation += 1
-    sessions.clear()
-  }
-
-  async function lookUp(hash: string): Promise<Session | undefined> {
-    const before = generation
-    const found = await accounts.userGetByToken(hash)
-    if (found === undefined) return undefined
-    const session = { ...found, tokenHash: hash }
-    if (before === generation && sessions.size < MAX_SESSIONS) sessions.set(hash, session)
-    noteUse(session)
-    return session
-  }
-
-  function noteUse(session: Session): void {
-    const { lastUsedUs, tokenHash: hash } = session
-    const atUs = now()
-    // A clock that was set back is ahead of nothing: its time is noted at once.
-    if (lastUsedUs !== null && Math.abs(atUs - lastUsedUs) < NOTE_USE_EVERY_US) return
-    session.lastUsedUs = atUs
-    // While the store cannot be written the request itself goes on.
-    accounts.tokenSetUsed({ tokenHash: hash, atUs }).catch(() => {})
-  }
-
+  const sessions = createSessions(accounts, now)
   return {
-    /** The session of a token, at once if it is known. */
-    session(token: string): Session | undefined | Promise<Session | undefined> {
-      const hash = tokenHash(token)
-      if (hash === undefined) return undefined
-      const known = sessions.get(hash)
-      if (known === undefined) return lookUp(hash)
-      noteUse(known)
-      return known
-    },
+    session: sessions.get,
+    forget: sessions.forget,
 
-    /** Drops what is known of tokens: another process changed the store. */
-    forget,
-
-    /** @returns a new token. @throws Fault 401, the same for an unknown e-mail address and a wrong password; 429. */
+    /** Logs a user in. @returns a new token. @throws Fault 401, the same for an unknown user and a wrong password; 429. */
     async login({ email, password }: Login, client: Client): Promise<string> {
       const wanted = normalEmail(email)
       const keys = [
@@ -108,7 +64,7 @@ export function createAuthService({
       return token
     },
 
-    /** @returns a new token. @throws Fault 422 when `old_password` is wrong; 429 when it was too often. */
+    /** Changes a password. @returns a new token. @throws Fault 422 when `old_password` is wrong; 429 after too many failures. */
     async changePassword({ user }: Session, change: ChangePassword, client: Client): Promise<string> {
       const token = await limits.attempt([{ key: `change ${user.id}`, limit: PAIR_LIMIT }], async () => {
         const found = await accounts.userGetPassword(user.email)
@@ -130,13 +86,14 @@ export function createAuthService({
         throw new Fault('invalid', 'The old password is wrong.', {
           errors: [{ path: '/old_password', message: 'is wrong' }],
         })
-      forget()
+      sessions.forget()
       return token
     },
 
+    /** Revokes the token of a session. */
     async logout({ user, tokenHash: hash }: Session, client: Client): Promise<void> {
       await accounts.tokenDelete(hash)
-      forget()
+      sessions.forget()
       note('logged_out', { user, client })
     },
   }

@@ -12,41 +12,37 @@ import { type TokenService, tokenNameRule } from './token-service.ts'
 
 const about = { tags: ['Authentication'], security: [{ bearer: [] }] }
 const BODY_FAULTS = ['malformed', 'too_large', 'unsupported_media_type', 'too_many_requests'] as const
-/** So many API tokens a user may make in a minute: they are kept until they are revoked. */
+/** API tokens that a user may create in a minute: they are stored until they are revoked. */
 const MADE_A_MINUTE = 20
 
-/** Returns the routes by which users list, make and revoke their own tokens. */
+/** Creates the routes by which users list, create and revoke their own tokens. */
 export function tokenRoutes(auth: AuthService, tokens: TokenService, audit: Audit) {
   const quota = createQuota({ limit: MADE_A_MINUTE, windowUs: 60 * SECOND, now: steadyUs })
   return new Elysia({ name: 'tokens', normalize: false, encodeSchema: false })
     .use(accepts)
     .use(guard(auth))
-    .get(
-      '/auth/token',
-      async ({ session }) => success(await tokens.list(session), 'These are your sessions and API tokens.'),
-      {
-        response: responses(t.Array(TokenInfo), 'unauthenticated'),
-        detail: {
-          summary: 'Your sessions and API tokens',
-          description: 'The 200 that were used last. The tokens themselves cannot be read.',
-          ...about,
-        },
+    .get('/auth/token', async ({ session }) => success(await tokens.list(session), 'Your sessions and API tokens.'), {
+      response: responses(t.Array(TokenInfo), 'unauthenticated'),
+      detail: {
+        summary: 'Your sessions and API tokens',
+        description: 'The 200 most recently used. The tokens themselves cannot be read.',
+        ...about,
       },
-    )
+    })
     .post(
       '/auth/token',
       async ({ session, body, request, server }) => {
         quota.take(session.user.id)
         const token = await tokens.create(session, body)
         audit.note('token_made', { user: session.user, client: audit.clientOf(request, server) }, { token: token.id })
-        return success(token, 'The API token was made. It cannot be shown again.')
+        return success(token, 'The API token was created. It cannot be shown again.')
       },
       {
         ...takes(NewToken, tokenNameRule),
         response: responses(NamedToken, 'unauthenticated', ...BODY_FAULTS, 'invalid'),
         detail: {
-          summary: 'Make an API token',
-          description: 'For a program. It has the same rights as you, and holds until it is revoked.',
+          summary: 'Create an API token',
+          description: 'For a program. It has the same rights as you, and is valid until it is revoked.',
           ...about,
         },
       },
@@ -62,7 +58,7 @@ export function tokenRoutes(auth: AuthService, tokens: TokenService, audit: Audi
       {
         ...takesNothing,
         response: responses(Nothing, 'unauthenticated', 'not_found', ...BODY_FAULTS),
-        detail: { summary: 'Revoke a session or an API token of yours', ...about },
+        detail: { summary: 'Revoke one of your sessions or API tokens', ...about },
       },
     )
 }

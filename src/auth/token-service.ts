@@ -2,26 +2,26 @@ import { Fault, type FieldError } from '../lib/fault.ts'
 import { type NowUs, nowUs, rfc3339 } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import { MAX_TOKEN_NAME_CHARACTERS, type NamedToken, type NewToken, type TokenInfo } from './model.ts'
-import type { Session } from './service.ts'
+import type { Session } from './sessions.ts'
 import { hashOf, newToken, tokenId } from './token.ts'
 
 export type TokenService = ReturnType<typeof createTokenService>
 
-/** More than anybody reads. A script that logs in for each of its runs makes any number of tokens. */
+/** The longest list. A script that logs in at each run creates any number of tokens. */
 const MAX_LISTED = 200
 const ID = /^[0-9a-f]{16}$/
 
 type Dependencies = {
   accounts: Store['accounts']
-  /** Called after a token was removed: what is cached of tokens is out of date. */
+  /** Called after a token was revoked, to empty the cache of sessions. */
   onRevoked: () => void
   now?: NowUs
 }
 
-/** Lists, makes and revokes the tokens of one user, at the user's own request. */
+/** Creates the service by which users list, create and revoke their own tokens. */
 export function createTokenService({ accounts, onRevoked, now = nowUs }: Dependencies) {
   return {
-    /** Returns the user's tokens, those that were used last first. */
+    /** Returns the user's tokens, most recently used first. */
     async list({ user, tokenHash }: Session): Promise<TokenInfo[]> {
       const rows = await accounts.tokenList(user.id, MAX_LISTED)
       return rows.map(({ hash, name, client, createdUs, lastUsedUs }) => ({
@@ -34,7 +34,7 @@ export function createTokenService({ accounts, onRevoked, now = nowUs }: Depende
       }))
     },
 
-    /** Makes an API token and returns it; it cannot be read again. @throws Fault 401 if the session was revoked meanwhile. */
+    /** Creates an API token and returns it; it cannot be read again. @throws Fault 401 if the session was revoked in the meantime. */
     async create({ user, tokenHash: madeWith }: Session, { name: given }: NewToken): Promise<NamedToken> {
       const token = newToken()
       const name = given.trim()
@@ -44,7 +44,7 @@ export function createTokenService({ accounts, onRevoked, now = nowUs }: Depende
       return { id: tokenId(hash), name, access_token: token }
     },
 
-    /** Revokes one of the user's tokens, which may be the session's own. @throws Fault 404 if the user has none of this id. */
+    /** Revokes one of the user's tokens, possibly that of the session. @throws Fault 404 if the user has no token with this id. */
     async revoke({ user }: Session, id: string): Promise<void> {
       if (!ID.test(id) || !(await accounts.tokenDeleteOwn({ userId: user.id, id })))
         throw new Fault('not_found', 'You have no token with this id.')
@@ -53,7 +53,7 @@ export function createTokenService({ accounts, onRevoked, now = nowUs }: Depende
   }
 }
 
-/** Returns what is wrong with the name of a new token, which its schema cannot say. */
+/** Checks the name of a new token for what its schema cannot express. */
 export function tokenNameRule(body: unknown): FieldError[] {
   const name: unknown = typeof body === 'object' && body !== null ? Reflect.get(body, 'name') : undefined
   if (typeof name !== 'string') return []

@@ -1,13 +1,17 @@
 import { Elysia } from 'elysia'
 import { Fault } from '../lib/fault.ts'
 
-/** Refuses with 406 a request whose `Accept` rules JSON out (RFC 9110, 12.5.1). Absent, and `*` for any part, is fine. */
+/** Refuses with 406 a request whose `Accept` header excludes JSON (RFC 9110, 12.5.1). */
 export const accepts = new Elysia({ name: 'accepts' }).onTransform({ as: 'scoped' }, ({ headers }) => {
   const header = headers.accept
   if (header !== undefined && !acceptsJson(header))
-    throw new Fault('not_acceptable', 'This service answers in application/json alone.')
+    throw new Fault(
+      'not_acceptable',
+      'Responses are application/json only: send Accept: application/json, or no Accept header.',
+    )
 })
 
+/** Returns whether an `Accept` header allows application/json. The most specific media range decides. */
 export function acceptsJson(header: string): boolean {
   if (header === '*/*' || header === 'application/json' || header.trim() === '') return true
   let best = { rank: -1, quality: 0 }
@@ -19,7 +23,7 @@ export function acceptsJson(header: string): boolean {
   return best.quality > 0
 }
 
-/** The most exact range decides. */
+/** From the least specific range to the most specific. */
 const RANK = ['*/*', 'application/*', 'application/json']
 
 function qualityOf(parameters: readonly string[]): number {

@@ -5,32 +5,32 @@ import { steadyUs } from '../lib/time.ts'
 import { createAllowance } from './rate-limit.ts'
 import { errorsOf, INVALID } from './validation.ts'
 
-/** More than any list of 100 webhooks needs. */
+/** A list of 100 webhooks needs less. */
 const MAX_BODY_BYTES = 1024 * 1024
-/** Of strangers: a login needs less, and thousands of them may send one each at the same time. */
+/** For requests without a token: a login needs less, and thousands of clients may send one at the same time. */
 const MAX_STRANGERS_BYTES = 16 * 1024
-/** What large bodies an account may send at once, and each second: reading and checking 1 MiB takes some 50 ms. */
+/** Bodies above this size are limited per account, because reading and checking 1 MiB takes some 50 ms. */
 const LARGE_BYTES = 16 * 1024
 const accountBytes = createAllowance({ atOnce: 32 * MAX_BODY_BYTES, perSecond: MAX_BODY_BYTES, now: steadyUs })
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/
 
-/** What a schema cannot say. It sees the body before it is known to fit, so that all faults are told at once. */
+/** A check that a schema cannot express. It gets the body before the schema has accepted it, so that all errors are reported together. */
 export type Rule = (body: unknown) => readonly FieldError[]
-/** `accountId` is what the guard has put there; a route without a guard is for strangers. */
+/** `accountId` comes from the guard; a route without a guard is open to everyone. */
 type Incoming = { request: Request; body: unknown; accountId?: number }
 
 /**
- * The part of a route's options by which it takes a JSON body: read, bounded and checked by us and not by Elysia, since the order
- * of the checks is given (after 401: 413, 415, 400, 422) and since every fault has to be listed. Arrow functions: what Elysia reads of
- * a minified method's text makes it warn on standard output.
+ * Returns the part of a route's options that reads a JSON body, limits its size and checks it. It replaces Elysia's own parsing, because
+ * the order of the checks is fixed (after 401: 413, 415, 400, 422) and every error has to be listed. Arrow functions: Elysia inspects the
+ * source text of methods and would print a warning.
  */
 export function takes<Body extends TSchema>(schema: Body, rule?: Rule) {
   return reading(schema, rule, () => {
-    throw new Fault('malformed', 'The body is empty; JSON is wanted.')
+    throw new Fault('malformed', 'The body is empty. Send JSON.')
   })
 }
 
-/** As `takes`, for a body that may be left out: an empty one is `{}`. */
+/** Returns the same as `takes` for a body that may be omitted: an empty one is read as `{}`. */
 export const takesOptional = <Body extends TSchema>(schema: Body, rule?: Rule) => reading(schema, rule, () => ({}))
 
 function reading<Body extends TSchema>(schema: Body, rule: Rule = () => [], whenEmpty: () => unknown) {
@@ -45,7 +45,7 @@ function reading<Body extends TSchema>(schema: Body, rule: Rule = () => [], when
   }
 }
 
-/** For a route that needs no body: one that comes is held to the same rules, and then ignored. */
+/** For a route that needs no body: if a client sends one, it is checked by the same rules and then ignored. */
 export const takesNothing = {
   parse: 'none' as const,
   transform: async (context: Omit<Incoming, 'body'>) => {
@@ -62,13 +62,13 @@ function checked(validator: ReturnType<typeof TypeCompiler.Compile>, rule: Rule,
   return body
 }
 
-/** The body as JSON, `undefined` if there is none. @throws Fault 413, 429, 415, 400, in this order. */
+/** Returns the body as JSON, `undefined` if it is empty. @throws Fault 413, 429, 415 or 400, in this order. */
 async function readJson(incoming: Omit<Incoming, 'body'>): Promise<unknown> {
   const { request } = incoming
   const bytes = await readBounded(incoming).catch((cause) => {
     if (cause instanceof Fault) throw cause
-    // Nobody is there to be told; but that a client went away is no fault of the service.
-    throw new Fault('malformed', 'The body broke off.')
+    // The client has disconnected and reads no response; it must not be logged as an error of the service.
+    throw new Fault('malformed', 'The body is incomplete: the connection was closed.')
   })
   if (bytes.length === 0) return undefined
   const [type = '', ...parameters] = (request.headers.get('content-type') ?? '').toLowerCase().split(';')
@@ -78,20 +78,20 @@ async function readJson(incoming: Omit<Incoming, 'body'>): Promise<unknown> {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    throw new Fault('malformed', 'The body is not JSON.')
+    throw new Fault('malformed', 'The body is not valid JSON.')
   }
 }
 
 async function readBounded({ request, accountId }: Omit<Incoming, 'body'>): Promise<Uint8Array> {
   const maxBytes = accountId === undefined ? MAX_STRANGERS_BYTES : MAX_BODY_BYTES
-  const tooLarge = () => new Fault('too_large', `A body may have ${maxBytes} bytes at most.`)
+  const tooLarge = () => new Fault('too_large', `The body is too large: at most ${maxBytes} bytes are accepted.`)
   const spend = (bytes: number) => {
     if (accountId !== undefined && bytes > 0) accountBytes.spend(accountId, bytes)
   }
   const declared = Number(request.headers.get('content-length') ?? 0)
   if (declared > maxBytes) throw tooLarge()
   if (request.body === null) return new Uint8Array()
-  // A length that is announced is what the server hands over; only a chunked body has to be counted as it comes.
+  // The server reads no more than an announced length; only a chunked body has to be counted while it is read.
   if (request.headers.has('content-length')) {
     spend(declared - LARGE_BYTES)
     return await request.bytes()

@@ -1,7 +1,7 @@
 import { type TSchema, t } from 'elysia'
 import { FAULT_STATUS, type Fault, type FaultCode } from '../lib/fault.ts'
 
-/** What every answer of the API looks like. `result` is `[]` where there is nothing to say. */
+/** Returns the schema of a response. `result` is `[]` when there is nothing to return. */
 const envelope = <const Status extends string, Code extends TSchema, Result extends TSchema>(
   status: Status,
   code: Code,
@@ -22,21 +22,23 @@ export const Failure = t.Object({
 })
 export type Failure = typeof Failure.static
 
-/** What any route may answer, whatever it does. */
+/** Every route may answer with these. */
 const ALWAYS = ['not_acceptable', 'internal', 'unavailable'] as const satisfies readonly FaultCode[]
 
-/** The response schemas of a route: its success, and every fault that it may answer. */
+/** Returns the response schemas of a route: its success, and every fault that it may answer with. */
 export function responses<Result extends TSchema>(result: Result, ...faults: readonly FaultCode[]) {
   const success = { 200: envelope('success', t.Literal(200), result) }
   const failures = Object.fromEntries([...faults, ...ALWAYS].map((code) => [FAULT_STATUS[code], Failure]))
-  // The failures are for the API document: they are written by the fault handler alone, never by a route.
+  // The failures are for the API document only: the fault handler writes them, never a route.
   return Object.assign(failures, success) as typeof success
 }
 
+/** Returns the body of a successful response. */
 export function success<Result>(result: Result, message: string) {
   return { status: 'success' as const, code: 200 as const, result, message }
 }
 
+/** Returns the body of a failed response. */
 export function failure(fault: Fault): Failure {
   return {
     status: 'error',

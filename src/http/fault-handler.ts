@@ -8,26 +8,30 @@ import { errorsOf, INVALID } from './validation.ts'
 
 export type FaultsOptions = {
   log: Log
-  /** Every route of the application, to tell an unknown path from an unknown method. */
+  /** Returns every route of the application, to distinguish an unknown path (404) from an unsupported method (405). */
   routes: () => readonly Routed[]
   /** True once the service is stopping: requests are then refused with 503. */
   draining?: () => boolean
   newRequestId?: () => string
 }
 
-/** Unless an answer says otherwise: it holds what is for one reader alone, and is what its Content-Type says. */
+/** Headers of every response that does not set its own: it is private, and browsers must not guess another type. */
 const ALWAYS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
 
 /**
- * The first plugin of the application: gives every response its `X-Request-Id` and what keeps it out of caches, and turns every failure, the router's and
- * ours, into the envelope. Whatever is not a Fault is a bug: 500, logged with its cause under the request id, and hidden.
+ * Creates the first plugin of the application. It gives every response its `X-Request-Id` and keeps it out of caches, and turns every
+ * error, the router's and ours, into the envelope. An error that is not a Fault is a bug: it is logged with its cause and request id, and
+ * the client gets a 500 without details.
  */
 export function faults(options: FaultsOptions) {
   const { log, routes, draining = () => false, newRequestId = () => newUuid(nowUs()) } = options
   return new Elysia({ name: 'faults' })
     .onRequest(({ set }) => {
       Object.assign(set.headers, ALWAYS, { 'x-request-id': newRequestId() })
-      if (draining()) throw new Fault('unavailable', 'The service is stopping.', { headers: { connection: 'close' } })
+      if (draining())
+        throw new Fault('unavailable', 'The service is stopping. Try again in a moment.', {
+          headers: { connection: 'close' },
+        })
     })
     .onError({ as: 'global' }, ({ error, code, set, request, path }) => {
       const requestId = String(set.headers['x-request-id'] ?? '')
@@ -41,25 +45,25 @@ export function faults(options: FaultsOptions) {
     })
 }
 
-/** What is thrown, as a Fault. */
+/** Converts any thrown value to a Fault. */
 export function asFault(error: unknown, requestId: string): Fault {
   if (error instanceof Fault) return error
   if (error instanceof ValidationError && error.type !== 'response')
     return new Fault('invalid', INVALID, { errors: errorsOf(error.all) })
-  return new Fault('internal', `Something went wrong on our side. Please name request ${requestId}.`, { cause: error })
+  return new Fault('internal', `Internal error. Please report it with the request id ${requestId}.`, { cause: error })
 }
 
 function unrouted(routes: readonly Routed[], method: string, path: string): Fault {
   const allowed = allowedMethods(routes, path)
-  if (allowed.length === 0) return new Fault('not_found', 'There is nothing at this path.')
-  return new Fault('method_not_allowed', `${method} is not possible here, but ${allowed.join(', ')}.`, {
+  if (allowed.length === 0) return new Fault('not_found', 'No such route.')
+  return new Fault('method_not_allowed', `${method} is not allowed here. Allowed: ${allowed.join(', ')}.`, {
     headers: { allow: allowed.join(', ') },
   })
 }
 
 export type Routed = { readonly method: string; readonly path: string }
 
-/** The methods that some route takes at this path, sorted; none if the path is unknown. */
+/** Returns the methods that the routes accept at a path, sorted; empty if the path is unknown. */
 export function allowedMethods(routes: readonly Routed[], path: string): string[] {
   const given = segments(path)
   const methods = new Set(routes.filter((route) => matches(route.path, given)).map((route) => route.method))
@@ -67,7 +71,7 @@ export function allowedMethods(routes: readonly Routed[], path: string): string[
   return [...methods].sort()
 }
 
-/** Whether the router's pattern (`/call/:id`, `/files/*`) fits the path; as the router has it, a slash at the end is as none. */
+/** Returns whether a route's pattern (`/call/:id`, `/files/*`) matches a path. Like the router, it ignores a slash at the end. */
 function matches(pattern: string, given: readonly string[]): boolean {
   const wanted = segments(pattern)
   const wildcard = wanted.at(-1) === '*'

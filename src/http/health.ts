@@ -4,10 +4,10 @@ import type { Store } from '../store/store.ts'
 import { accepts } from './accepts.ts'
 import { Nothing, responses, success } from './envelope.ts'
 
-/** Strangers may ask as often as they like: the disk is asked once in this time. */
+/** The disk is checked at most once in this time, however often clients ask. */
 const FRESH_MS = 1_000
 
-/** `GET /health`: 200 when the service can serve and write, else 503; it says nothing else to strangers. */
+/** Creates `GET /health`: 200 when the service can write to its store, else 503. It needs no token, so it reveals nothing else. */
 export function healthRoutes(maintenance: Store['maintenance'], nearlyFull: () => boolean = () => false) {
   let askedMs = -FRESH_MS
   let answer: Promise<void> = Promise.resolve()
@@ -27,10 +27,13 @@ export function healthRoutes(maintenance: Store['maintenance'], nearlyFull: () =
       try {
         await canWrite()
       } catch (cause) {
-        throw new Fault('unavailable', 'The store cannot be written.', { cause })
+        throw new Fault('unavailable', 'Cannot write to the store. Deliveries are paused and will resume.', { cause })
       }
-      return success([], nearlyFull() ? 'The service is well, but its disk is nearly full.' : 'The service is well.')
+      return success(
+        [],
+        nearlyFull() ? 'The service is healthy, but its disk is nearly full.' : 'The service is healthy.',
+      )
     },
-    { response: responses(Nothing), detail: { summary: 'Can the service serve and write?', tags: ['Operation'] } },
+    { response: responses(Nothing), detail: { summary: 'Is the service healthy?', tags: ['Operation'] } },
   )
 }

@@ -1,15 +1,15 @@
 import { Fault } from '../lib/fault.ts'
 
-/** How many items a page has, unless asked for otherwise, and at most. */
+/** The default and the largest number of items on a page. */
 export const PAGE_SIZE = 50
 export const MAX_PAGE_SIZE = 200
 
-/** A place in a list, opaque to clients: numbers and words in base64url. */
+/** Encodes a position in a list as a cursor, which is opaque to clients. */
 export function writeCursor(parts: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify(parts)).toString('base64url')
 }
 
-/** Reads a cursor of this shape. @throws Fault 422, with the `path` of the parameter that it came in, when it is not one of ours. */
+/** Decodes a cursor of the given shape. @throws Fault `invalid`, with the `path` of its parameter, when it is not a cursor of this list. */
 export function readCursor(
   cursor: string,
   shape: readonly ('string' | 'number')[],
@@ -21,9 +21,9 @@ export function readCursor(
       return parts
     }
   } catch {
-    // not base64url, or not JSON: just as wrong
+    // Neither base64url nor JSON: not one of our cursors.
   }
-  throw new Fault('invalid', 'The cursor is not one of this list: leave it out to begin at the first page.', {
-    errors: [{ path, message: 'is no cursor of this list' }],
+  throw new Fault('invalid', 'The cursor does not belong to this list. Leave it out to start at the first page.', {
+    errors: [{ path, message: 'is not a cursor of this list' }],
   })
 }

@@ -2,7 +2,7 @@ import { Fault } from '../lib/fault.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 
 export type Allowance = {
-  /** Takes so much of an account's allowance. @throws Fault 429 when there is not so much, with the time until there is. */
+  /** Spends part of an account's allowance. @throws Fault `too_many_requests` when it is too little, with the time until it is enough. */
   spend(accountId: number, amount: number): void
 }
 
@@ -10,7 +10,7 @@ export type AllowanceOptions = { readonly atOnce: number; readonly perSecond: nu
 
 type Left = { readonly amount: number; readonly atUs: number }
 
-/** Gives each account an amount of something that grows back. In memory: two numbers for each account that has spent some. */
+/** Creates a token bucket for each account: an amount that is spent and grows back. In memory: two numbers for each account. */
 export function createAllowance({ atOnce, perSecond, now }: AllowanceOptions): Allowance {
   const left = new Map<number, Left>()
   return {
@@ -22,7 +22,7 @@ export function createAllowance({ atOnce, perSecond, now }: AllowanceOptions): A
       if (amount <= grown) return
       left.set(accountId, { amount: grown, atUs })
       const seconds = Math.ceil((amount - grown) / perSecond)
-      throw new Fault('too_many_requests', `Too much was sent in a short time. Try again in ${seconds} s.`, {
+      throw new Fault('too_many_requests', `Too much data was sent in a short time. Try again in ${seconds} s.`, {
         headers: { 'retry-after': String(seconds) },
       })
     },
@@ -30,13 +30,13 @@ export function createAllowance({ atOnce, perSecond, now }: AllowanceOptions): A
 }
 
 export type Quota = {
-  /** Counts one use by an account, or a user. @throws Fault 429 when its quota is used up, with the time until there is more. */
+  /** Counts one use by an account or a user. @throws Fault `too_many_requests` when the quota is used up, with the time until the next. */
   take(id: number): void
 }
 
 export type QuotaOptions = { readonly limit: number; readonly windowUs: number; readonly now: NowUs }
 
-/** Lets each account, or user, do something so many times within a time that moves on. In memory: a few times for each. */
+/** Creates a quota for each account or user: at most `limit` uses in any window of `windowUs`. In memory: the times of those uses. */
 export function createQuota({ limit, windowUs, now }: QuotaOptions): Quota {
   const usedUs = new Map<number, number[]>()
   return {

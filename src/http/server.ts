@@ -1,13 +1,13 @@
 import type { AnyElysia } from 'elysia'
 import { Fault } from '../lib/fault.ts'
 
-/** Longer than any answer takes: checking a password behind a queue of them is the slowest. */
+/** Requests in flight get this long at a stop. The slowest is a login, which waits for a queue of password checks. */
 const FINISH_WITHIN_MS = 2_000
 
 export type Address = { host: string; port: number }
 export type HttpServer = { url: string; stop(): Promise<void> }
 
-/** Opens the port and hands every request to the application. @throws Fault `unavailable` when the port cannot be had. */
+/** Opens the port and passes every request to the application. @throws Fault `unavailable` when the port cannot be opened. */
 export function startServer(app: AnyElysia, { host, port }: Address): HttpServer {
   const server = listen(app, host, port)
   app.server = server
@@ -15,7 +15,7 @@ export function startServer(app: AnyElysia, { host, port }: Address): HttpServer
   return {
     url: `http://${shown}:${server.port}`,
     async stop() {
-      // No more connections; requests in flight are answered, but an event stream has no end of its own.
+      // No new connections. Requests in flight are answered, but an event stream never ends by itself.
       await Promise.race([server.stop(), Bun.sleep(FINISH_WITHIN_MS)])
       await server.stop(true)
     },
@@ -28,7 +28,7 @@ function listen(app: AnyElysia, hostname: string, port: number) {
       hostname,
       port,
       fetch: (request) => app.fetch(request),
-      // The length is checked by http/body.ts, so that the refusal is in the envelope.
+      // http/body.ts limits the size, so that the refusal is in the envelope.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     })
   } catch (cause) {
@@ -36,7 +36,7 @@ function listen(app: AnyElysia, hostname: string, port: number) {
   }
 }
 
-/** Returns what keeps a port from being opened now, in words; `undefined` if nothing does. */
+/** Returns why a port cannot be opened now, as a sentence; `undefined` if it can. */
 export function portProblem({ host: hostname, port }: Address): string | undefined {
   try {
     Bun.listen({ hostname, port, socket: { data() {} } }).stop(true)
@@ -49,8 +49,8 @@ export function portProblem({ host: hostname, port }: Address): string | undefin
 function listenProblem(cause: unknown, host: string, port: number): string {
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   if (code === 'EADDRINUSE')
-    return `port ${port} on ${host} is in use: stop what holds it, or choose another with --listen ${host}:PORT`
+    return `port ${port} on ${host} is in use: stop the other program, or choose another port with --listen ${host}:PORT`
   if (code === 'EACCES')
-    return `port ${port} on ${host} may not be opened by this user: choose one above 1023 with --listen`
+    return `port ${port} on ${host} may not be opened by this user: choose a port above 1023 with --listen`
   return `cannot listen on ${host}:${port}: ${cause instanceof Error ? cause.message : String(cause)}`
 }

@@ -4,14 +4,14 @@ import type { FieldError } from '../lib/fault.ts'
 
 type Found = Pick<ValueError, 'type' | 'schema' | 'path'>
 
-export const INVALID = 'The request does not fit; see the errors.'
+export const INVALID = 'The request is not valid. See the errors.'
 
-/** More than a list of 100 webhooks can have, unless fields are made up; 1 MiB of faults would take seconds to tell. */
+/** A list of 100 webhooks cannot have more errors, except for unknown fields. Reporting 1 MiB of those would take seconds. */
 const MAX_ERRORS = 1_000
 
 /**
- * One fault for each path (a JSON pointer), of all that TypeBox found. Written from the schema alone: what was submitted, a password
- * perhaps, is never repeated.
+ * Returns one error for each path (a JSON pointer) at which TypeBox found one. The messages come from the schema alone: the submitted value
+ * may be a password and is never repeated.
  */
 export function errorsOf(found: Iterable<Found>): FieldError[] {
   const byPath = new Map<string, FieldError>()
@@ -27,7 +27,7 @@ function messageOf({ type, schema }: Found): string {
     case ValueErrorType.ObjectRequiredProperty:
       return 'is missing'
     case ValueErrorType.ObjectAdditionalProperties:
-      return 'is not a field that is known here'
+      return 'is an unknown field'
     case ValueErrorType.StringMaxLength:
       return `may have ${schema.maxLength} characters at most`
     case ValueErrorType.StringMinLength:
@@ -41,21 +41,21 @@ function messageOf({ type, schema }: Found): string {
     case ValueErrorType.NumberMaximum:
       return `may be ${schema.maximum} at most`
     default:
-      return `must be ${wanted(schema)}`
+      return `must be ${expected(schema)}`
   }
 }
 
-/** What a schema wants, in words. */
-function wanted(schema: TSchema): string {
+/** Describes the values that a schema accepts. */
+function expected(schema: TSchema): string {
   if (Array.isArray(schema.enum)) return `one of ${schema.enum.join(', ')}`
-  if (TypeGuard.IsUnion(schema)) return [...new Set(schema.anyOf.map(wanted))].join(' or ')
+  if (TypeGuard.IsUnion(schema)) return [...new Set(schema.anyOf.map(expected))].join(' or ')
   if (TypeGuard.IsLiteral(schema)) return JSON.stringify(schema.const)
   if (schema.format === 'date-time') return 'a time like 2026-11-20T21:42:00Z'
   if (typeof schema.description === 'string' && schema.format !== undefined) return schema.description
-  return WORDS[String(schema.type)] ?? 'of another kind'
+  return TYPE_NAMES[String(schema.type)] ?? 'of another type'
 }
 
-const WORDS: Readonly<Record<string, string>> = {
+const TYPE_NAMES: Readonly<Record<string, string>> = {
   string: 'a string',
   boolean: 'true or false',
   integer: 'a whole number',

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 type Address = ipaddr.IPv4 | ipaddr.IPv6
 type Range = readonly [Address, number]
 
-/** What an operator lets webhooks reach besides global unicast: the parsed `--allow-net`. */
+/** The networks that webhooks may reach besides the internet: the parsed `--allow-net`. */
 export type AllowList = readonly Range[]
 
 const LOOPBACK = ['127.0.0.0/8', '::1/128']
@@ -11,7 +11,7 @@ const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']
 
 /**
  * Every range of the IANA IPv4 and IPv6 Special-Purpose Address Registries, and multicast. Some of them are reachable (AS112,
- * AMT), but no customer's receiver lives there.
+ * AMT), but no receiver of a customer is there.
  */
 const SPECIAL_V4 = [
   '0.0.0.0/8',
@@ -29,7 +29,7 @@ const SPECIAL_V4 = [
   '224.0.0.0/4',
   '240.0.0.0/4',
 ]
-/** Only 2000::/3 is global unicast at all; inside it these are special. 2002::/16 is judged by the IPv4 address inside. */
+/** Only 2000::/3 is global unicast; these ranges in it are special. For 2002::/16 the embedded IPv4 address decides. */
 const GLOBAL_V6 = range('2000::/3')
 const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2620:4f:8000::/48', '3fff::/20']
 
@@ -45,8 +45,8 @@ const within = (address: Address, ranges: readonly Range[]) =>
   ranges.some(([net, bits]) => net.kind() === address.kind() && address.match(net, bits))
 
 /**
- * Reads `loopback`, `private`, addresses and CIDRs.
- * @returns the list, or the entry that is none of them.
+ * Parses a list of `loopback`, `private`, addresses and networks (CIDR).
+ * @returns the list, or the first entry that is none of them.
  */
 export function parseAllowList(entries: readonly string[]): { allow: AllowList } | { wrong: string } {
   const allow: Range[] = []
@@ -60,7 +60,7 @@ export function parseAllowList(entries: readonly string[]): { allow: AllowList }
   return { allow }
 }
 
-/** The IPv4 address inside a mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96) or 6to4 (2002::/16) one; else the address itself. */
+/** Returns the IPv4 address that a mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96) or 6to4 (2002::/16) address embeds; else the address. */
 function innermost(address: Address): Address {
   if (!(address instanceof ipaddr.IPv6)) return address
   const bytes = address.toByteArray()
@@ -68,7 +68,7 @@ function innermost(address: Address): Address {
     case 'ipv4Mapped':
       return new ipaddr.IPv4(bytes.slice(12))
     case 'rfc6052':
-      // Of a network's own 64:ff9b:1::/48 (RFC 8215) nobody outside knows where in it the IPv4 address is.
+      // In a network's own 64:ff9b:1::/48 (RFC 8215) the position of the IPv4 address is not known from outside.
       return address.match(NAT64) ? new ipaddr.IPv4(bytes.slice(12)) : address
     case '6to4':
       return new ipaddr.IPv4(bytes.slice(2, 6))
@@ -77,39 +77,39 @@ function innermost(address: Address): Address {
   }
 }
 
-/** Why an address may not be called: what kind of address it is, and what `--allow-net` would have to say. */
+/** The reason why an address is refused: its kind, and the setting that would allow it. */
 type Refusal = { readonly kind: string; readonly setting: string }
 
 function refusalOf(text: string, allow: AllowList): Refusal | undefined {
   const zoneless = text.split('%', 1)[0] ?? text
-  if (!ipaddr.isValid(zoneless)) return { kind: 'text that is no address', setting: 'no setting' }
+  if (!ipaddr.isValid(zoneless)) return { kind: 'not an IP address', setting: 'no setting' }
   const address = ipaddr.parse(zoneless)
-  const judged = innermost(address)
-  if (within(judged, allow) || within(address, allow)) return undefined
-  if (within(judged, loopback)) return { kind: 'a loopback address', setting: '--allow-net loopback' }
-  if (within(judged, privateNets)) return { kind: 'a private address', setting: '--allow-net private' }
-  const global = judged instanceof ipaddr.IPv4 || within(judged, [GLOBAL_V6])
-  if (global && !within(judged, special)) return undefined
-  return { kind: 'a special address', setting: `--allow-net ${judged.toString()}` }
+  const decisive = innermost(address)
+  if (within(decisive, allow) || within(address, allow)) return undefined
+  if (within(decisive, loopback)) return { kind: 'a loopback address', setting: '--allow-net loopback' }
+  if (within(decisive, privateNets)) return { kind: 'a private address', setting: '--allow-net private' }
+  const global = decisive instanceof ipaddr.IPv4 || within(decisive, [GLOBAL_V6])
+  if (global && !within(decisive, special)) return undefined
+  return { kind: 'a special address', setting: `--allow-net ${decisive.toString()}` }
 }
 
 /**
- * Returns why an IP address may not be called, naming it and the setting that would allow it; `undefined` if it may.
- * Global unicast is allowed; the rest only as far as `allow` lists it. Text that is no address is refused.
+ * Returns why requests to an IP address are refused, with the setting that would allow them; `undefined` if they are allowed. Global
+ * unicast is allowed, everything else only if `allow` contains it. Text that is not an address is refused.
  */
 export function addressRefusal(text: string, allow: AllowList): string | undefined {
   const refusal = refusalOf(text, allow)
   return refusal === undefined ? undefined : `${text} is ${refusal.kind}: ${refusal.setting} allows it`
 }
 
-/** Addresses whose verdict is kept: the receivers of a large installation, several times over. */
+/** The number of cached verdicts: several times the receivers of a large installation. */
 const VERDICTS_KEPT = 4_096
 
 /**
- * Returns a judge of addresses that remembers its verdicts, since each attempt asks. It tells why a name may not be called by an
- * account: never with which address, since that would tell strangers about the network that the service is in.
+ * Returns a function like `addressRefusal` that caches its verdicts, because each attempt needs one. Its reasons never contain the address:
+ * accounts must not learn about the network that the service is in.
  */
-export function newJudge(allow: AllowList): (address: string) => string | undefined {
+export function newAddressGuard(allow: AllowList): (address: string) => string | undefined {
   const verdicts = new Map<string, string | undefined>()
   return (address) => {
     if (verdicts.has(address)) return verdicts.get(address)

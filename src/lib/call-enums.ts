@@ -1,4 +1,4 @@
-// The closed words of the bodies. Their schemas are in event.ts; stores need the words without them.
+// The enumerations of the event bodies. They are apart from the schemas in event.ts because the store needs them too.
 
 export const DIRECTIONS = ['inbound', 'outbound', 'internal'] as const
 export const CALL_STATES = ['ringing', 'waiting', 'answered', 'ended'] as const

@@ -1,12 +1,12 @@
 /**
- * The switches of a webhook, in the order of the contract, each with when its events occur. With EVENT_KINDS the one list from which
- * schemas, columns, the command line, the page and the API's document derive.
+ * The switches of a webhook, in the order of the API, each with a description of its events. Schemas, columns, the command line, the page and
+ * the API's document are derived from this list and EVENT_KINDS.
  */
 export const EVENT_SWITCHES = {
   call_started: 'An incoming, outgoing or internal call started',
-  call_ended: 'Everybody has left the call',
+  call_ended: 'All parties have left the call',
   dial_started: 'A phone or an outside number starts ringing',
-  dial_answered: 'It was picked up',
+  dial_answered: 'It was answered',
   dial_ended: 'It stopped ringing, or that party left the call',
   call_transferred: 'The call was transferred, blind or attended',
   call_saved: 'The record of the call is complete, with its recordings',
@@ -15,9 +15,9 @@ export const EVENT_SWITCHES = {
 export type EventSwitch = keyof typeof EVENT_SWITCHES
 
 type Kind = {
-  /** The switch of a webhook that it obeys. */
+  /** The switch of a webhook that turns it on and off. */
   readonly obeys: EventSwitch
-  /** What happened, for people. */
+  /** A sentence for people. */
   readonly summary: string
 }
 
@@ -25,18 +25,18 @@ type Kind = {
 export const EVENT_KINDS = {
   call_started: { obeys: 'call_started', summary: 'A call began' },
   dial_started: { obeys: 'dial_started', summary: 'A phone or an outside number starts ringing' },
-  dial_answered: { obeys: 'dial_answered', summary: 'A phone or an outside number was picked up' },
+  dial_answered: { obeys: 'dial_answered', summary: 'A phone or an outside number was answered' },
   dial_ended: { obeys: 'dial_ended', summary: 'A stage ended: it stopped ringing, or its party left the call' },
   call_blind_transferred: { obeys: 'call_transferred', summary: 'The call was transferred without a consultation' },
   call_attended_transferred: { obeys: 'call_transferred', summary: 'The call was transferred after a consultation' },
-  call_ended: { obeys: 'call_ended', summary: 'Everybody has left the call' },
+  call_ended: { obeys: 'call_ended', summary: 'All parties have left the call' },
   call_saved: { obeys: 'call_saved', summary: 'The record of the call is complete, with its recordings' },
 } as const satisfies Readonly<Record<string, Kind>>
 
 export type EventKind = keyof typeof EVENT_KINDS
 
 /** The names of the kinds, in the order in which a call emits them. */
-// Object.keys forgets which keys there are.
+// Object.keys loses the type of the keys.
 export const EVENT_NAMES = Object.keys(EVENT_KINDS) as unknown as readonly [EventKind, ...EventKind[]]
 
 /** The names of the switches, in the order of the contract. */
@@ -44,10 +44,10 @@ export const SWITCH_NAMES = Object.keys(EVENT_SWITCHES) as unknown as readonly [
 
 type Switches<Value> = { [name in EventSwitch]: Value }
 
-/** Makes something for each switch, in the order of the contract. */
+/** Builds an object with one value for each switch, in the order of the API. */
 export const forSwitches = <Value>(make: (name: EventSwitch) => Value): Switches<Value> =>
-  // fromEntries forgets which keys there are: these are all of them.
+  // fromEntries loses the type of the keys: these are all of them.
   Object.fromEntries(SWITCH_NAMES.map((name) => [name, make(name)])) as Switches<Value>
 
-/** Returns the switches of a row or webhook, and nothing else of it. */
+/** Returns the switches of a row or webhook, without its other fields. */
 export const switchesOf = <Value>(all: Switches<Value>): Switches<Value> => forSwitches((name) => all[name])

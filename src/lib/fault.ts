@@ -1,6 +1,6 @@
 /**
- * What can go wrong for a client. The message is for the client; the cause is private and only logged.
- * Anything else that is thrown is a bug: 500, logged under the request id, hidden.
+ * Errors that a client can cause or has to handle, with their HTTP status. The message is for the client; the cause is only logged.
+ * Any other thrown value is a bug: it is logged under the request id, and the client gets a 500 without details.
  */
 export const FAULT_STATUS = {
   malformed: 400,
@@ -21,7 +21,7 @@ export const FAULT_STATUS = {
 
 export type FaultCode = keyof typeof FAULT_STATUS
 
-/** One fault of a body: `path` is a JSON pointer into it (RFC 6901), `''` for the whole body. */
+/** One error in a body. `path` is a JSON pointer into it (RFC 6901), `''` for the whole body. */
 export type FieldError = { path: string; message: string }
 
 export type FaultDetail = {
@@ -30,6 +30,7 @@ export type FaultDetail = {
   cause?: unknown
 }
 
+/** The one error class for foreseen failures; http/fault-handler.ts maps it to a response. */
 export class Fault extends Error {
   override readonly name = 'Fault'
   readonly code: FaultCode

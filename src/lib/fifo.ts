@@ -1,9 +1,10 @@
-/** A first-in, first-out queue whose `shift` does not move what is left. */
+/** A first-in, first-out queue whose `shift` does not move the remaining items. */
 export type Fifo<T> = { readonly size: number; push(value: T): void; peek(): T | undefined; shift(): T | undefined }
 
-/** How many taken slots are carried before they are cut off. */
+/** Removed slots are kept up to this number before the array is copied without them. */
 const SLACK = 1_024
 
+/** Creates an empty queue. */
 export function newFifo<T>(): Fifo<T> {
   let items: T[] = []
   let head = 0

@@ -9,7 +9,7 @@ const COLOURS: Readonly<Record<string, Colour>> = {
   fatal: 'red',
 }
 
-/** A line of the log as people read it: `21:51:36.204 warn  the PBX is not connected  pbx=office reason="…"`. */
+/** Formats a JSON log line for people: `21:51:36.204 warn  the PBX is not connected  pbx=office reason="…"`. */
 export function readableLine(json: string, paint: Paint): string {
   const { time, level, msg = '', err, ...facts }: Record<string, unknown> = JSON.parse(json)
   const word = String(level)
@@ -17,12 +17,12 @@ export function readableLine(json: string, paint: Paint): string {
     paint('dim', String(time).slice(11, 23)),
     paint(COLOURS[word] ?? 'dim', word.padEnd(5)),
     harmless(String(msg)),
-    ...Object.entries(facts).map(([key, value]) => `${paint('dim', `${key}=`)}${shown(value)}`),
+    ...Object.entries(facts).map(([key, value]) => `${paint('dim', `${key}=`)}${formatted(value)}`),
   ]
   return `${line.join(' ')}\n${errorText(err)}`
 }
 
-function shown(value: unknown): string {
+function formatted(value: unknown): string {
   if (typeof value !== 'string') return harmless(JSON.stringify(value) ?? '')
   return harmless(/^[^\s"=]+$/.test(value) ? value : JSON.stringify(value))
 }

@@ -7,24 +7,24 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /**
- * One JSON line a fact. What is logged is chosen by hand: never a password, a token, a secret, or a URL with its user. Phone numbers
- * stand in `from` and `to` alone.
+ * One JSON line for each entry. Fields are chosen by hand: never a password, a token, a secret, or a URL with its user. Phone numbers are
+ * only in `from` and `to`.
  */
 export type Log = Pick<ReturnType<typeof pino>, 'debug' | 'info' | 'warn' | 'error'>
 
 export type LogOptions = {
   readonly maskNumbers?: boolean
-  /** For people: on a terminal by default. */
+  /** Formats lines for people instead of JSON; by default on a terminal. */
   readonly readable?: boolean
-  /** Each line begins with its priority, which systemd takes off: for the journal alone. */
+  /** Starts each line with its syslog priority, which systemd's journal reads and removes. */
   readonly priorities?: boolean
   readonly write?: (line: string) => void
 }
 
-/** As sd-daemon(3) has them. */
+/** The syslog priorities of sd-daemon(3). */
 const PRIORITIES: Readonly<Record<string, number>> = { trace: 7, debug: 7, info: 6, warn: 4, error: 3, fatal: 2 }
 
-/** Plain pino on standard error: its transports would start worker threads from files, which a compiled file lacks. */
+/** Creates a log that writes to standard error. Without pino's transports: they start threads from files that a compiled executable lacks. */
 export function createLog(level: LogLevel, options: LogOptions = {}): Log {
   const { maskNumbers = false, priorities = false, readable = process.stderr.isTTY === true } = options
   const wanted: LoggerOptions & { level: LevelWithSilent } = {
@@ -49,7 +49,7 @@ function toStandardError(): (line: string) => void {
   return (line) => void destination.write(line)
 }
 
-/** Of a line as it is written here: the level comes first. */
+/** Returns the priority prefix of a JSON line, whose first key is the level. */
 const priorityOf = (line: string): string => `<${PRIORITIES[/^{"level":"(\w+)"/.exec(line)?.[1] ?? ''] ?? 6}>`
 
 const MASKING = {
@@ -61,21 +61,23 @@ const MASKING = {
   },
 }
 
-/** Extensions are shorter, and name nobody outside. */
+/** Extensions are shorter, and identify no outside party. */
 const LEAST_DIGITS = 5
-const SHOWN_DIGITS = 2
+const VISIBLE_DIGITS = 2
 
-/** A phone number with all but its last two digits hidden: `15551230001` is `*********01`. Short ones stay as they are. */
+/** Masks all but the last two digits of a phone number: `15551230001` becomes `*********01`. Extensions stay readable. */
 export function maskNumber(number: string): string {
-  return number.length < LEAST_DIGITS ? number : '*'.repeat(number.length - SHOWN_DIGITS) + number.slice(-SHOWN_DIGITS)
+  return number.length < LEAST_DIGITS
+    ? number
+    : '*'.repeat(number.length - VISIBLE_DIGITS) + number.slice(-VISIBLE_DIGITS)
 }
 
-/** A text with everything masked in it that may be a number. */
+/** Masks everything in a text that may be a phone number. */
 export const maskNumbersIn = (text: string): string => text.replace(/\+?\d{5,}/g, maskNumber)
 
 /**
- * Whether what is written to a file descriptor goes to systemd's journal. The variable is inherited by what a unit starts, also where
- * the output goes elsewhere: so it names the very stream.
+ * Returns whether a file descriptor is connected to systemd's journal. `JOURNAL_STREAM` alone does not prove it, because child processes
+ * inherit it even when their output is redirected: so the stream itself is compared.
  */
 export function isJournal(fd: number, journalStream = process.env.JOURNAL_STREAM): boolean {
   if (journalStream === undefined) return false

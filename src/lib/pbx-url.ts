@@ -1,11 +1,11 @@
 import { type Static, Type as t } from '@sinclair/typebox'
 
-/** Where a PBX is, how to log in there, and what cannot be guessed of its naming. */
+/** The address of a PBX, how to log in, and which of its endpoints are trunks and extensions. */
 export const PbxSource = t.Object({
   protocol: t.Union([t.Literal('ami'), t.Literal('amis'), t.Literal('esl')]),
-  /** How events, metrics and the log call it. */
+  /** Its name in events, metrics and the log. */
   name: t.String({ minLength: 1 }),
-  /** The account that its calls belong to. */
+  /** The account that owns its calls. */
   account: t.String({ minLength: 1 }),
   host: t.String({ minLength: 1 }),
   port: t.Integer({ minimum: 1, maximum: 65535 }),
@@ -13,9 +13,9 @@ export const PbxSource = t.Object({
   secret: t.String(),
   trunks: t.Array(t.String()),
   extensions: t.Array(t.String()),
-  /** Channel variables to pass on. */
+  /** Channel variables that are copied into events. */
   variables: t.Array(t.String()),
-  /** A file of certificates to trust in place of the system's, for `amis`. */
+  /** For `amis`: a file of certificates that are trusted instead of the system's. */
   caFile: t.Optional(t.String()),
 })
 export type PbxSource = Static<typeof PbxSource>
@@ -28,27 +28,27 @@ export const isLoopbackHost = (host: string): boolean => /^(127\.|::1$|localhost
 
 type Parsed = { pbx: PbxSource } | { wrong: string }
 
-/** Reads `ami://user:secret@host:5038?name=office`. What is `wrong` is said without repeating the secret. */
+/** Parses `ami://user:secret@host:5038?name=office`. Returns the source, or what is wrong with the URL, without its secret. */
 export function parsePbxUrl(text: string): Parsed {
   if (!URL.canParse(text))
     return { wrong: 'is not a URL like ami://user:secret@host:5038 or esl://:password@host:8021' }
   const url = new URL(text)
   const protocol = url.protocol.slice(0, -1)
   if (protocol !== 'ami' && protocol !== 'amis' && protocol !== 'esl')
-    return { wrong: `starts with ${url.protocol}// where ami://, amis:// or esl:// is wanted` }
+    return { wrong: `starts with ${url.protocol}//: use ami://, amis:// or esl://` }
   const host = url.hostname.replace(/^\[|\]$/g, '')
-  if (host === '') return { wrong: 'names no host' }
-  if (url.pathname !== '' && url.pathname !== '/') return { wrong: `has a path (${url.pathname}) where none belongs` }
-  if (url.port === '0') return { wrong: 'names port 0' }
+  if (host === '') return { wrong: 'has no host' }
+  if (url.pathname !== '' && url.pathname !== '/') return { wrong: `has a path (${url.pathname}): remove it` }
+  if (url.port === '0') return { wrong: 'has port 0' }
   const user = decoded(url.username)
   const secret = decoded(url.password)
   const query = queryOf(url.search)
   if (user === undefined || secret === undefined || query === undefined)
     return { wrong: 'has a % that is not percent-encoding: write it as %25' }
   const unknown = [...query.keys()].find((key) => !PARAMETERS.includes(key))
-  if (unknown !== undefined) return { wrong: `has the parameter ${unknown}, which is none of ${PARAMETERS.join(', ')}` }
-  if (protocol !== 'esl' && user === '') return { wrong: 'names no user: ami://user:secret@host' }
-  if (secret === '') return { wrong: 'has no secret: percent-encode what a URL cannot hold' }
+  if (unknown !== undefined) return { wrong: `has the unknown parameter ${unknown}: use ${PARAMETERS.join(', ')}` }
+  if (protocol !== 'esl' && user === '') return { wrong: 'has no user: give it as ami://user:secret@host' }
+  if (secret === '') return { wrong: 'has no secret: percent-encode characters that a URL cannot contain' }
   const port = url.port === '' ? DEFAULT_PORT[protocol] : Number(url.port)
   const caFile = query.get('ca')
   return {
@@ -76,7 +76,7 @@ function decoded(text: string): string | undefined {
   }
 }
 
-/** Not URLSearchParams, which reads `+`, a part of numbers and patterns, as a space. */
+/** Parses a query string. URLSearchParams would read `+`, which is part of numbers and patterns, as a space. */
 function queryOf(search: string): Map<string, string> | undefined {
   const query = new Map<string, string>()
   for (const pair of search.slice(1).split('&').filter(Boolean)) {

@@ -1,4 +1,4 @@
-/** Runs a round now and every so often, one at a time; a round looks at `stopped` and ends early. It must not throw. */
+/** Starts a task now and then every `everyMs`, one run at a time. A run ends early when `stopped()` is true, and must not throw. */
 export function startPeriodic(
   everyMs: number,
   round: (stopped: () => boolean) => Promise<void>,

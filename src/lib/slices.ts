@@ -1,9 +1,8 @@
-/** How long one piece of work may hold the event loop: PBXs and receivers must not wait for a reader with thousands of calls. */
+/** The longest time that one piece of work may block the event loop: PBXs and receivers must not wait for a client with thousands of calls. */
 const SLICE_MS = 5
 
 /**
- * Takes the next items of an iterator, for some 5 ms and one at least. What makes an item counts: an iterator that makes them as
- * they are asked for is asked for no more than fit.
+ * Takes items from an iterator for some 5 ms, at least one. The time that the iterator needs to make an item counts.
  */
 export function takeSlice<T>(
   items: Iterator<T>,
@@ -21,13 +20,13 @@ export function takeSlice<T>(
 
 let lastTurn: Promise<void> = Promise.resolve()
 
-/** Resolves in a turn of the event loop of its own: of many readers at a time each turn has the slice of one. */
+/** Resolves in a later turn of the event loop, one waiter per turn: so each turn has the work of one client. */
 export function nextTurn(): Promise<void> {
   lastTurn = lastTurn.then(() => new Promise((resolve) => void setImmediate(resolve)))
   return lastTurn
 }
 
-/** Collects all items of an iterator, with a turn for everybody else between two slices. */
+/** Collects all items of an iterator, and lets other work run between two slices. */
 export async function collectInSlices<T>(items: Iterator<T>): Promise<T[]> {
   const all: T[] = []
   for (;;) {
@@ -38,7 +37,7 @@ export async function collectInSlices<T>(items: Iterator<T>): Promise<T[]> {
   }
 }
 
-/** A body of many pieces of text, each made when the reader takes it. */
+/** Returns a response body that makes its pieces of text only when the client reads them. */
 export function bodyInSlices(pieces: Iterator<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   return new ReadableStream<Uint8Array>(

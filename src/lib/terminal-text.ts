@@ -3,7 +3,7 @@ const CODES = { bold: 1, dim: 2, red: 31, green: 32, yellow: 33, blue: 34, magen
 export type Colour = keyof typeof CODES
 export type Paint = (colour: Colour, text: string) => string
 
-/** Colours on a terminal alone, and not against the reader's wish (https://no-color.org). */
+/** Returns a function that colours text, but only on a terminal and without NO_COLOR (https://no-color.org). */
 export function newPaint(
   isTerminal = process.stdout.isTTY === true,
   env: Record<string, string | undefined> = process.env,
@@ -12,24 +12,24 @@ export function newPaint(
   return (colour, text) => (plain ? text : `\x1b[${CODES[colour]}m${text}\x1b[0m`)
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
-const UNSHOWN = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for
+const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
-/** Text of others (caller ids, answers) for a terminal: what would move its cursor or turn its direction is shown as `?`. */
-export const harmless = (text: string): string => text.replace(UNSHOWN, '?')
+/** Replaces the control characters in text from outside (caller ids, responses) by `?`, so that it cannot move the terminal's cursor. */
+export const harmless = (text: string): string => text.replace(CONTROL, '?')
 
-/** Our own colours, and what is to be hidden but for tabs and line breaks. */
-const UNPRINTED = new RegExp(`\\x1b\\[(?:0|${Object.values(CODES).join('|')})m|(?![\\t\\n])${UNSHOWN.source}`, 'g')
+/** Our own colours, and control characters except tabs and line breaks. */
+const UNPRINTED = new RegExp(`\\x1b\\[(?:0|${Object.values(CODES).join('|')})m|(?![\\t\\n])${CONTROL.source}`, 'g')
 
-/** Returns text of any origin, some lines perhaps, with nothing in it by which a terminal is moved but our own colours. */
+/** Returns text of any origin, also of several lines, without control characters except our own colours. */
 export const printable = (text: string): string => text.replace(UNPRINTED, (found) => (found.length > 1 ? found : '?'))
 
-/** Returns a value as JSON in which nothing moves a terminal: what would is escaped. */
+/** Returns a value as JSON whose control characters are escaped. */
 export const printableJson = (value: unknown): string => escaped(JSON.stringify(value) ?? '')
 
-/** The same for JSON that is text already, on one line. */
+/** Escapes the control characters of a JSON text on one line. */
 export const escaped = (json: string): string =>
-  json.replace(UNSHOWN, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  json.replace(CONTROL, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** The same on one line, whatever white space is in it. */
+/** Joins the lines of a text from outside and replaces its control characters by `?`. */
 export const oneLine = (text: string): string => harmless(text.trim().replace(/\s+/g, ' '))

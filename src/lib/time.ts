@@ -3,10 +3,10 @@
 export const MILLISECOND = 1_000
 export const SECOND = 1_000_000
 
-/** The clock that is injected everywhere: microseconds since 1970. */
+/** A clock, in microseconds since 1970. Clocks are parameters. */
 export type NowUs = () => number
 
-/** Wall clock with sub-millisecond digits. It follows the system's clock, so a step of that clock shows. */
+/** Returns the wall clock in microseconds. It follows the system's clock, also when that is set. */
 export const nowUs: NowUs = () => {
   const wholeMs = Date.now()
   // performance.now() gives the digits below a millisecond; the wall clock alone decides everything above.
@@ -14,26 +14,26 @@ export const nowUs: NowUs = () => {
   return wholeMs * MILLISECOND + Math.floor(withinMs * MILLISECOND)
 }
 
-/** A clock that never steps, in microseconds from any moment: for what is measured, not told. */
+/** Returns the steady clock in microseconds from an arbitrary moment: for durations, which must not change when the wall clock is set. */
 export const steadyUs: NowUs = () => Math.floor(performance.now() * MILLISECOND)
 
-/** RFC 3339 in UTC with microseconds: `2026-11-20T21:42:00.123456Z`. */
+/** Formats a time as RFC 3339 in UTC with microseconds: `2026-11-20T21:42:00.123456Z`. */
 export function rfc3339(atUs: number): string {
   const ms = Math.floor(atUs / MILLISECOND)
   const micros = atUs - ms * MILLISECOND
   return `${new Date(ms).toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`
 }
 
-/** Reads a date or a time as RFC 3339 has it, all six digits of its fraction; `undefined` if it is none. */
+/** Parses an RFC 3339 date or time with up to six digits of fraction. Returns microseconds, `undefined` if it is not one. */
 export function parseTime(text: string): number | undefined {
-  // A leap second is told as the last moment before it: the clocks here have none.
+  // A leap second is read as the second before it: the clocks here have none.
   const wholeMs = Date.parse(text.replace(/:60(?=\D|$)/, ':59').replace(/\.\d+/, ''))
   if (Number.isNaN(wholeMs)) return undefined
   const digits = /\.(\d{1,6})/.exec(text)?.[1] ?? ''
   return wholeMs * MILLISECOND + Number(digits.padEnd(6, '0'))
 }
 
-/** Whole seconds from one time to another, rounded down, never below 0. */
+/** Returns the whole seconds from one time to another, rounded down, never below 0. */
 export function wholeSeconds(fromUs: number, toUs: number): number {
   return Math.max(0, Math.floor((toUs - fromUs) / SECOND))
 }
@@ -46,7 +46,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 }
 
-/** Reads `500ms`, `5s`, `2m`, `1h`, `30d` as milliseconds; `undefined` if it is not one. */
+/** Parses `500ms`, `5s`, `2m`, `1h` or `30d`. Returns milliseconds, `undefined` if it is not a duration. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text.trim())
   const unit = match?.[2] === undefined ? undefined : UNIT_MS[match[2]]

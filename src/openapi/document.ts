@@ -1,11 +1,11 @@
 import type { TSchema } from 'elysia'
 import { BODIES, Call, CallRecord, Hangup, Party, Recording, Stage, Transfer } from '../calls/event.ts'
 import { Failure } from '../http/envelope.ts'
-import { asMeant } from '../http/query.ts'
+import { plainSchema } from '../http/query.ts'
 import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
 import { EXAMPLES } from './examples.ts'
 
-/** What Elysia knows of a route, as far as the document needs it. */
+/** The parts of an Elysia route that the document needs. */
 export type DocumentedRoute = {
   method: string
   path: string
@@ -14,7 +14,7 @@ export type DocumentedRoute = {
 
 type Json = Record<string, unknown>
 
-/** Schemas that have a name of their own, so that generated types have it too. */
+/** Schemas with a name of their own, which generated types have too. */
 const NAMED: Readonly<Record<string, TSchema>> = {
   Failure,
   Party,
@@ -26,23 +26,23 @@ const NAMED: Readonly<Record<string, TSchema>> = {
   CallRecord,
 }
 
-const MEANING: Readonly<Record<string, string>> = {
-  200: 'Done',
-  400: 'The body is empty or not JSON',
-  401: 'The token is missing, unknown or revoked; at login: the e-mail address or the password is wrong',
-  404: 'There is nothing of this id',
-  406: 'Accept rules JSON out',
+const DESCRIPTIONS: Readonly<Record<string, string>> = {
+  200: 'Success',
+  400: 'The body is empty or not valid JSON',
+  401: 'The token is missing, unknown or revoked. At login: the e-mail address or the password is wrong',
+  404: 'There is no object with this id',
+  406: 'The Accept header excludes application/json',
   410: 'What comes after the cursor was deleted; the message has the oldest cursor that can be read from',
-  412: 'If-Match names another list than the present one',
+  412: 'If-Match does not match the current list: it was changed in the meantime',
   413: 'The body is larger than 1 MiB',
-  415: 'The body is not sent as JSON',
-  422: 'The body does not fit: every fault, each with its path',
-  429: 'Too many failed attempts; Retry-After says for how many seconds',
-  500: 'A fault of the service; the message names the request',
-  503: 'The store cannot be written, or the service is stopping',
+  415: 'Content-Type is not application/json',
+  422: 'The body or a parameter is not valid: all errors, each with its path',
+  429: 'Too many requests or failed logins: try again after the seconds in Retry-After',
+  500: 'Internal error. The message contains the request id',
+  503: 'The service cannot write to its store, or is stopping',
 }
 
-/** The API document (OpenAPI 3.1), from the very schemas that the routes are checked with. */
+/** Returns the API document (OpenAPI 3.1), made from the schemas with which the routes check requests. */
 export function openApiDocument(routes: readonly DocumentedRoute[], version: string): Json {
   const paths: Record<string, Json> = {}
   for (const route of routes) {
@@ -57,8 +57,8 @@ export function openApiDocument(routes: readonly DocumentedRoute[], version: str
       version,
       summary: 'Call-event webhooks for Asterisk and FreeSWITCH',
       description:
-        'Log in, say which URLs are told of which kinds of call event, and read what was delivered. Times are UTC with ' +
-        'microseconds. Webhook requests are signed as Standard Webhooks has it, with the secret of their URL.',
+        'Log in, choose the URLs that receive call events and which kinds each of them gets, and read what was delivered. Times are UTC with ' +
+        'microseconds. Webhook requests are signed as defined by Standard Webhooks, with the secret of their URL.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
@@ -92,7 +92,7 @@ function operation({ method, hooks }: DocumentedRoute, path: string): Json {
       ...Object.fromEntries(
         Object.entries(objectOf(response)).map(([status, schema]) => [
           status,
-          { description: MEANING[status] ?? 'As the envelope says', content: json(plain(schema)) },
+          { description: DESCRIPTIONS[status] ?? 'See the envelope', content: json(plain(schema)) },
         ]),
       ),
       ...objectOf(own.responses),
@@ -115,7 +115,7 @@ function webhook(name: EventKind, schema: TSchema): Json {
           'application/json': { schema: plain(schema), example: EXAMPLES.find((body) => body.data.name === name) },
         },
       },
-      responses: { '2XX': { description: 'Any 2xx within 10 seconds: delivered. Anything else is tried again.' } },
+      responses: { '2XX': { description: 'Any 2xx within 10 seconds: delivered. Otherwise the delivery is retried.' } },
     },
   }
 }
@@ -140,11 +140,11 @@ function fields(schema: unknown): [name: string, schema: unknown, required: bool
 
 const property = (schema: unknown, name: string) => fields(schema).find(([field]) => field === name)?.[1]
 
-/** A schema as plain JSON Schema; one that has a name becomes a reference to it. */
+/** Returns a schema as plain JSON Schema; a named schema becomes a reference. */
 function plain(schema: unknown, itself = false): unknown {
   if (Array.isArray(schema)) return schema.map((item) => plain(item))
   if (!isObject(schema)) return schema
   const name = itself ? undefined : Object.keys(NAMED).find((key) => NAMED[key] === schema)
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
-  return Object.fromEntries(Object.entries(asMeant(schema as TSchema)).map(([key, value]) => [key, plain(value)]))
+  return Object.fromEntries(Object.entries(plainSchema(schema as TSchema)).map(([key, value]) => [key, plain(value)]))
 }

@@ -1,6 +1,6 @@
 import type { Call, EventBody, Party, Recording, Stage } from '../calls/event.ts'
 
-// One body of each event, as a call that is answered by Anna and handed on to Ben would give them.
+// One body of each event: a call that Anna answers and transfers to Ben.
 
 const CALL_ID = '01a1f900-5c8e-7000-8000-000000000001'
 const OTHER_ID = '01a1f900-5c8e-7000-8000-000000000002'
@@ -117,6 +117,7 @@ const head = (sequence: number) => ({
   pbx: 'office',
 })
 
+/** One example for each event kind, in the order of the call. */
 export const EXAMPLES: readonly EventBody[] = [
   { time: '2026-11-20T21:51:36.014118Z', data: { name: 'call_started', ...head(1), call: ringing } },
   {

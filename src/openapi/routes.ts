@@ -18,7 +18,7 @@ const PAGE = `<!doctype html>
 const START = `SwaggerUIBundle({ url: '/openapi.json', dom_id: '#docs', deepLinking: true, tryItOutEnabled: true, defaultModelsExpandDepth: 0, validatorUrl: null })
 `
 
-/** Nothing from another host, no script but ours. */
+/** The page loads nothing from other hosts and runs no script but ours. */
 const HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
@@ -28,13 +28,13 @@ const HEADERS = {
   'cache-control': 'no-cache',
 }
 
-/** `/openapi.json`, and `/docs`, its page, whose script is in the executable. */
+/** Creates `/openapi.json`, and `/docs`, its page, whose script is part of the executable. */
 export function openApiRoutes(routes: () => readonly DocumentedRoute[], version: string) {
   let document: string | undefined
   const zipped = new Map<string, Promise<Uint8Array<ArrayBuffer>>>()
   const hidden = { detail: { hide: true } }
 
-  /** A file of the executable, compressed once. */
+  /** Returns a file of the executable, which is compressed once. */
   function asset(path: string, type: string): Promise<Response> {
     const bytes =
       zipped.get(path) ??

@@ -15,8 +15,8 @@ describe('alerts', () => {
     let answers = 0
     receiver.answerWith(() => new Response('', { status: answers++ === 0 ? 503 : 200 }))
     const alerts = createAlerts({ url: receiver.url, log, pausesMs: [1], nowUs: () => 0 })
-    alerts.say({ what: 'webhook', state: 'down', name: 'https://crm.example.com/calls' })
-    alerts.say({ what: 'webhook', state: 'up', name: 'https://crm.example.com/calls' })
+    alerts.send({ what: 'webhook', state: 'down', name: 'https://crm.example.com/calls' })
+    alerts.send({ what: 'webhook', state: 'up', name: 'https://crm.example.com/calls' })
     await until('three requests came', () => receiver.received.length === 3)
     await alerts.stop()
     expect(bodies().map(({ alert }) => alert)).toEqual(['webhook_down', 'webhook_down', 'webhook_up'])
@@ -28,39 +28,39 @@ describe('alerts', () => {
     })
   })
 
-  test('do not keep a stop waiting', async () => {
+  test('do not delay a stop', async () => {
     const alerts = createAlerts({ url: 'http://127.0.0.1:1/', log, pausesMs: [3_600_000] })
-    alerts.say({ what: 'pbx', state: 'up', name: 'office' })
+    alerts.send({ what: 'pbx', state: 'up', name: 'office' })
     await alerts.stop()
   })
 
-  test('without a URL are said nowhere', async () => {
+  test('without a URL are not sent', async () => {
     const alerts = createAlerts({ log })
-    alerts.say({ what: 'pbx', state: 'down', name: 'office' })
+    alerts.send({ what: 'pbx', state: 'down', name: 'office' })
     await alerts.stop()
   })
 })
 
 describe('a PBX', () => {
-  test('is told of when it has been away for five minutes, and when it is back after that, once each', async () => {
-    const said: string[] = []
+  test('sends an alert when it has been down for five minutes, and when it is up again after that, once each', async () => {
+    const sent: string[] = []
     let state: 'up' | 'down' | 'connecting' = 'up'
     let nowUs = 0
-    let looks = 0
+    let checks = 0
     const pbx = () => {
-      looks += 1
+      checks += 1
       return [{ name: 'office', state, lastError: 'no such host' }]
     }
     const alerts = {
-      say: ({ state, reason = '-' }: { state: string; reason?: string | undefined }) =>
-        void said.push(`${state} ${reason}`),
+      send: ({ state, reason = '-' }: { state: string; reason?: string | undefined }) =>
+        void sent.push(`${state} ${reason}`),
       async stop() {},
     }
     const watch = startPbxAlerts({ status: pbx, alerts, log, steadyUs: () => nowUs, everyMs: 1 })
     const pass = async (minutes: number) => {
       nowUs += minutes * 60_000_000
-      const before = looks
-      await until('it is looked at anew', () => looks >= before + 2)
+      const before = checks
+      await until('it is checked again', () => checks >= before + 2)
     }
     for (const [next, minutes] of [
       ['down', 4],
@@ -76,6 +76,6 @@ describe('a PBX', () => {
       await pass(minutes)
     }
     await watch.stop()
-    expect(said).toEqual(['down no such host', 'up -'])
+    expect(sent).toEqual(['down no such host', 'up -'])
   })
 })

@@ -1,12 +1,12 @@
 import { describe, expect, setSystemTime, test } from 'bun:test'
 import { createClientOf } from '../../src/auth/client-address.ts'
-import { createAttemptLimits } from '../../src/auth/login-limits.ts'
+import { createLoginLimits } from '../../src/auth/login-limits.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { SECOND } from '../../src/lib/time.ts'
 
 function limited(limit = 3) {
   let atUs = 1_000 * SECOND
-  const limits = createAttemptLimits(() => atUs)
+  const limits = createLoginLimits(() => atUs)
   const attempt = (result: string | undefined, keys = ['a']) =>
     limits.attempt(
       keys.map((key) => ({ key, limit })),
@@ -20,7 +20,7 @@ const caught = (promise: Promise<unknown>) => promise.catch((error: unknown) => 
 
 describe('failures in five minutes', () => {
   test('are five minutes, whatever is done to the clock of the machine', async () => {
-    const limits = createAttemptLimits()
+    const limits = createLoginLimits()
     const attempt = () => caught(limits.attempt([{ key: 'a', limit: 1 }], async () => undefined))
     setSystemTime(new Date(Date.now() + 86_400_000))
     await attempt()
@@ -63,7 +63,7 @@ describe('failures in five minutes', () => {
 
   test('are forgotten when they are old, and the oldest first when there are too many', async () => {
     let atUs = 1_000 * SECOND
-    const limits = createAttemptLimits(() => atUs, { maxKeys: 10 })
+    const limits = createLoginLimits(() => atUs, { maxKeys: 10 })
     const fail = (key: string) => caught(limits.attempt([{ key, limit: 1 }], async () => undefined))
     for (let n = 0; n < 100; n += 1) {
       await fail(`key ${n}`)

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { addressRefusal, newJudge, parseAllowList } from '../../src/lib/address-guard.ts'
+import { addressRefusal, newAddressGuard, parseAllowList } from '../../src/lib/address-guard.ts'
 
 const allowing = (...nets: string[]) => {
   const parsed = parseAllowList(nets)
@@ -90,7 +90,7 @@ test.each([
   ['a single address opens no neighbour', ['10.0.0.5'], '10.0.0.6', false],
 ])('%s', (_, nets, address, allowed) => {
   expect(addressRefusal(address, allowing(...nets)) === undefined).toBe(allowed)
-  expect(newJudge(allowing(...nets))(address) === undefined).toBe(allowed)
+  expect(newAddressGuard(allowing(...nets))(address) === undefined).toBe(allowed)
 })
 
 test.each([
@@ -104,7 +104,7 @@ test.each([
 test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', 'fd00::7', '64:ff9b::10.1.2.3', '100.64.7.7'])(
   'why a name may not be called that is at %s tells nothing of the address',
   (address) => {
-    const said = newJudge([])(address) ?? ''
+    const said = newAddressGuard([])(address) ?? ''
     expect(said).toMatch(/^a (loopback|private|special) address: --allow-net .* allows it$/)
     expect(said).not.toMatch(/\d/)
   },
@@ -112,5 +112,5 @@ test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', 'fd00::7', '64:ff9b::10.1
 
 test('what is no network is told', () => {
   expect(parseAllowList(['private', 'intranet'])).toEqual({ wrong: 'intranet' })
-  expect(addressRefusal('nonsense', [])).toContain('nonsense is text that is no address')
+  expect(addressRefusal('nonsense', [])).toContain('nonsense is not an IP address')
 })

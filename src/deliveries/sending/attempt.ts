@@ -1,4 +1,4 @@
-import { type AllowList, newJudge } from '../../lib/address-guard.ts'
+import { type AllowList, newAddressGuard } from '../../lib/address-guard.ts'
 import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import { type Outcome, parseRetryAfter } from '../retry-policy.ts'
 import { isOutOfFiles, reasonOf, wasClosed, wasNotConnected } from './attempt-failure.ts'
@@ -52,7 +52,7 @@ const OUT_OF_FILES = 'this machine has no file descriptor left: raise the limit 
 export function newAttempt(options: AttemptOptions): Attempt {
   const { allow, proxy, timeoutMs = TIMEOUT_MS, nextAddressMs = NEXT_ADDRESS_MS } = options
   const { resolve = newResolver(), nowUs = wallUs } = options
-  const refusalOf = newJudge(allow)
+  const refusalOf = newAddressGuard(allow)
   const connections = createKeptConnections()
   const connecting = watchConnecting(nextAddressMs)
   const deadlines = createDeadlines(timeoutMs)

@@ -2,7 +2,7 @@ import { USER_AGENT } from '../../deliveries/sending/attempt.ts'
 import { reasonOf } from '../../deliveries/sending/attempt-failure.ts'
 import { newResolver, type Resolve } from '../../deliveries/sending/resolver.ts'
 import type { Target } from '../../deliveries/sending/target.ts'
-import { type AllowList, addressRefusal, newJudge } from '../../lib/address-guard.ts'
+import { type AllowList, addressRefusal, newAddressGuard } from '../../lib/address-guard.ts'
 
 /** The result of reaching a receiver. `clockMs` is its `Date` header. */
 export type Reach =
@@ -18,7 +18,7 @@ const TIMEOUT_MS = 10_000
 
 /** Resolves a receiver's name, checks its addresses as an attempt does, and sends a HEAD request (no event) to the first that may be called. */
 export async function reach(target: Target, allow: AllowList, resolve: Resolve = newResolver()): Promise<Reach> {
-  const refusalOf = newJudge(allow)
+  const refusalOf = newAddressGuard(allow)
   try {
     const found = target.literal === undefined ? await resolve(target.name) : [target.literal]
     const address = found.find((one) => refusalOf(one) === undefined)
