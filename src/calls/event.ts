@@ -159,4 +159,9 @@ export type CallEvent = {
   readonly sequence: number
   readonly atUs: number
   readonly body: EventBody
+  /** The stages that filters of webhooks go by, since the body has not all of them: the one that it is about, or all so far. */
+  readonly dialled?: readonly Dialled[]
 }
+
+/** Whom a stage is for. */
+export type Dialled = { readonly kind: string; readonly target: string | null }

@@ -13,6 +13,7 @@ import {
 } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { CallEvent, CallRecord } from './event.ts'
+import { factsOf } from './event-facts.ts'
 import type { Signal } from './signal.ts'
 import { isAnyMissing } from './tracker/resync/missing-channels.ts'
 import { restore, type StoredCall } from './tracker/resync/takeover.ts'
@@ -94,7 +95,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   function take(signal: Signal): number | null {
     const tracked = track(state, { ...signal, arrivedUs: steadyUs() })
     if (tracked.faults.length > 0) reportFaults(tracked.faults, signal)
-    for (const event of tracked.events) log.debug(factsOf(event, signal), 'told')
+    for (const event of tracked.events) log.debug(loggedOf(event, signal), 'told')
     events.push(...tracked.events)
     return tracked.wakeAtUs
   }
@@ -210,7 +211,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
 }
 
 /** What the log says of an event: the ids lead to its attempts, and to the PBX's own log. */
-function factsOf({ id, callId, name, sequence, body }: CallEvent, signal: Signal) {
+function loggedOf({ id, callId, name, sequence, body }: CallEvent, signal: Signal) {
   const { call, pbx } = body.data
   const from = call.from.extension ?? call.from.number
   const to = call.to.extension ?? call.to.number
@@ -236,6 +237,7 @@ function newEvent(event: CallEvent): NewEvent {
     sequence: event.sequence,
     atUs: event.atUs,
     body: JSON.stringify(event.body),
+    facts: factsOf(event),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Direction } from '../lib/call-enums.ts'
-import type { EventFilter } from '../lib/event-filter.ts'
+import type { EventFacts, EventFilter } from '../lib/event-filter.ts'
 import type { EventKind, EventSwitch } from '../lib/event-kinds.ts'
 
 // What the store takes and returns: plain data, whatever the engine. Times are integer microseconds; `…SteadyUs` is steady time.
@@ -73,6 +73,8 @@ export type ListReplacement = {
 }
 
 export type SecretRecord = { readonly url: string; readonly secret: string; readonly previousUntilUs: number | null }
+/** The options of a URL; `null`: all is as the defaults say. */
+export type ListedOptions = { readonly url: string; readonly options: WebhookOptionsRecord | null }
 export type SecretRotation = {
   readonly accountId: number
   readonly url: string
@@ -125,6 +127,8 @@ export type WebhookRecord = {
   /** The secret before, which signs too until `previousUntilUs` (wall time). */
   readonly previous: string | null
   readonly previousUntilUs: number | null
+  /** `null`: all is as the defaults say. */
+  readonly options: WebhookOptionsRecord | null
 }
 
 /** A webhook of a list with how many deliveries are pending for it, counted up to 10,000 of each kind. */
@@ -151,6 +155,8 @@ export type NewEvent = {
   readonly sequence: number
   readonly atUs: number
   readonly body: string
+  /** What filters go by; without it nothing is known, and only webhooks without a filter want the event. */
+  readonly facts?: EventFacts
 }
 
 /** A call whose record is complete. `record` is JSON: `{ call, stages, recordings }`. */

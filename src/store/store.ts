@@ -13,6 +13,7 @@ import type {
   EventPart,
   EventQuery,
   EventRow,
+  ListedOptions,
   ListedWebhook,
   ListReplacement,
   LiveCallAccount,
@@ -22,6 +23,8 @@ import type {
   NewToken,
   NewUser,
   OperatorAct,
+  OptionsReplaced,
+  OptionsReplacement,
   OrphanedPbx,
   OutcomeBatch,
   PasswordChange,
@@ -121,6 +124,13 @@ export type WebhookStore = {
    * list, or until when (microseconds) an earlier secret still signs, in which case nothing is changed unless it is forced.
    */
   secretRotate(rotation: SecretRotation): Promise<'rotated' | 'unlisted' | number>
+  /** Returns the options of each URL of the list, in the list's order, each URL once. */
+  optionsList(accountId: number): Promise<ListedOptions[]>
+  /**
+   * Replaces the options of a URL of the list. Returns them as they are stored; or `unlisted`, or the headers whose value should stay and
+   * that have none: then nothing is changed. Options are kept as long as the URL's secret.
+   */
+  optionsReplace(replacement: OptionsReplacement): Promise<OptionsReplaced>
   /** Returns webhooks by id; ids that are unknown are left out. */
   webhookGetMany(ids: readonly number[]): Promise<WebhookRecord[]>
   /** Returns the first webhook of the list with this URL, or `undefined`. */
@@ -171,7 +181,7 @@ export type QueueStore = {
 
 export type CallStore = {
   /**
-   * Stores events with one delivery for each webhook whose switch is on, live calls and call records, in one commit. Returns where the
+   * Stores events with one delivery for each webhook whose switch is on and whose filter matches, live calls and call records, in one commit. Returns where the
    * events are, in their order, part by part.
    */
   batchStore(batch: CallBatch): Promise<PlacedEvent[]>

@@ -10,8 +10,11 @@ import {
   type StoredEvent,
   stateNumber,
   type WebhookEntry,
+  type WebhookOptionsRecord,
 } from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
+import { NO_FACTS } from '../../src/store/subscription.ts'
+import { DEFAULT_OPTIONS } from '../../src/store/webhook-options.ts'
 import { until } from '../help/receiver.ts'
 import { batch, storeEvents } from '../help/store.ts'
 import { ENGINES, operationsOf, type TestStore, watchOperations } from './engines.ts'
@@ -292,6 +295,53 @@ for (const engine of ENGINES)
         expect(await webhooks.secretList(ACCOUNT)).toEqual(before.slice(0, 1))
       })
 
+      test('options belong to a URL, are replaced as a whole, and are kept while it is not in the list', async () => {
+        await using at = await open(ONE, TWO)
+        const { webhooks } = at.store
+        const options: WebhookOptionsRecord = {
+          ...DEFAULT_OPTIONS,
+          name: 'CRM',
+          filter: { direction: ['inbound'] },
+          headers: { 'X-Key': 'secret' },
+          maxPerSecond: 0.5,
+          body: { preset: 'flat', parameters: {} },
+        }
+        const listed = async () => await webhooks.optionsList(ACCOUNT)
+        const inCache = async () => (await webhooks.webhookGetMany([await at.webhookId()]))[0]?.options
+        const none = [
+          { url: ONE, options: null },
+          { url: TWO, options: null },
+        ]
+        expect(await listed()).toEqual(none)
+        expect(await inCache()).toBeNull()
+        expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options })).toEqual(options)
+        expect(await webhooks.optionsReplace({ accountId: 2, url: ONE, options })).toBe('unlisted')
+        expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: 'https://x.example/', options })).toBe(
+          'unlisted',
+        )
+        expect(await listed()).toEqual([{ url: ONE, options }, none[1] ?? { url: '', options: null }])
+        expect(await inCache()).toEqual(options)
+        // `null` keeps the value that is stored, whatever the case of the name.
+        const kept = { ...options, name: null, headers: { 'x-key': null, 'X-New': 'new' } }
+        const merged = { ...options, name: null, headers: { 'x-key': 'secret', 'X-New': 'new' } }
+        expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options: kept })).toEqual(merged)
+        const unknown = { ...options, headers: { 'X-Other': null, 'X-New': null } }
+        expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options: unknown })).toEqual({
+          unknownHeaders: ['X-Other'],
+        })
+        await at.setList([entry(TWO)])
+        expect(await listed()).toEqual(none.slice(1))
+        expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options })).toBe('unlisted')
+        await at.setList([entry(ONE), entry(TWO), entry(ONE)])
+        expect(await listed()).toEqual([{ url: ONE, options: merged }, none[1] ?? { url: '', options: null }])
+        await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options: DEFAULT_OPTIONS })
+        expect(await listed()).toEqual(none)
+        await at.setList([])
+        await at.store.maintenance.secretPrune({ beforeUs: NOW + HOUR, limit: 9 })
+        await at.setList([entry(ONE)])
+        expect(await listed()).toEqual(none.slice(0, 1))
+      })
+
       test('a rotation keeps the secret before for a while, and another has to wait for it or be forced', async () => {
         await using at = await open(ONE)
         const { webhooks } = at.store
@@ -343,6 +393,32 @@ for (const engine of ENGINES)
           first * DELIVERIES_PER_EVENT + 1,
           second * DELIVERIES_PER_EVENT,
         ])
+      })
+
+      test('an event has a delivery for the webhooks whose filter matches it, from when it is stored', async () => {
+        await using at = await open(ONE, TWO)
+        const options = { ...DEFAULT_OPTIONS, filter: { extension: ['10*'], direction: ['inbound'] } }
+        await at.store.webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options })
+        const facts = { ...NO_FACTS, direction: 'inbound', extension: ['20', '101'] }
+        const stored = await at.put(
+          event('a', { facts }),
+          event('b', { facts: { ...facts, extension: ['20'] } }),
+          event('c', { facts: { ...facts, direction: 'outbound' } }),
+          event('d'),
+        )
+        const [one, two] = [await at.webhookId(ONE), await at.webhookId(TWO)]
+        expect(stored.map(({ deliveries }) => deliveries.map(({ webhookId }) => webhookId))).toEqual([
+          [one, two],
+          [two],
+          [two],
+          [two],
+        ])
+        expect((await at.untried(ONE)).map(({ callId }) => callId)).toEqual(['a'])
+        expect((await at.untried(TWO)).map(({ callId }) => callId)).toEqual(['a', 'b', 'c', 'd'])
+        // Off for every event: the switch counts too.
+        await at.setList([entry(ONE, { call_started: false }), entry(TWO)])
+        const [later] = await at.put(event('e', { facts }))
+        expect(later?.deliveries.map(({ webhookId }) => webhookId)).toEqual([two])
       })
 
       test('untried deliveries come in the order of their ids, in pages, with all that sending takes', async () => {

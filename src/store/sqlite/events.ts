@@ -1,5 +1,6 @@
 import { EVENT_KINDS, type EventKind } from '../../lib/event-kinds.ts'
 import { DELIVERIES_PER_EVENT, type NewEvent, type PlacedEvent } from '../records.ts'
+import { NO_FACTS, type Subscribers, subscribersOf } from '../subscription.ts'
 import { readClock } from './clock.ts'
 import type { Tx } from './mutation.ts'
 import { prepared } from './prepared.ts'
@@ -7,14 +8,18 @@ import { prepared } from './prepared.ts'
 /** Of an event: its body was erased. Nothing that is sent begins so. */
 export const IS_ERASED = `(body LIKE '{"erased":%')`
 
-/** Returns the webhooks of an account's list whose switch for a kind of event is on, in the order of the list. */
-function subscribedIds(tx: Tx, accountId: number, kind: EventKind): number[] {
-  return prepared<{ id: number }, [number]>(
+/** Returns which webhooks of an account's list want an event of a kind, in the order of the list. */
+function subscribers(tx: Tx, accountId: number, kind: EventKind): Subscribers {
+  const rows = prepared<{ id: number; switched: number; options: string | null }, [number]>(
     tx,
-    `SELECT id FROM webhooks WHERE account_id = ? AND position IS NOT NULL AND ${EVENT_KINDS[kind].obeys} = 1 ORDER BY position`,
+    `SELECT w.id, w.${EVENT_KINDS[kind].obeys} AS switched, s.options FROM webhooks w
+       LEFT JOIN secrets s ON s.account_id = w.account_id AND s.url = w.url
+     WHERE w.account_id = ? AND w.position IS NOT NULL ORDER BY w.position`,
+  ).all(accountId)
+  return subscribersOf(
+    kind,
+    rows.map((row) => ({ ...row, switched: row.switched === 1 })),
   )
-    .all(accountId)
-    .map(({ id }) => id)
 }
 
 type NewEvents = {
@@ -24,13 +29,13 @@ type NewEvents = {
 }
 
 /**
- * Stores events, each with one delivery for every webhook of the account's list whose switch for it is on, in the order given.
+ * Stores events, each with one delivery for every webhook of the account's list whose switch for it is on and whose filter matches it, in the order given.
  * Runs inside the caller's mutation, so that call, events and deliveries are committed together.
  */
 export function storeEvents(tx: Tx, { accountId, events, nowSteadyUs }: NewEvents): PlacedEvent[] {
   if (events.length === 0) return []
   /** By the event's kind: read once for all events of a commit. */
-  const subscribed = new Map<EventKind, readonly number[]>()
+  const subscribed = new Map<EventKind, Subscribers>()
   const insertEvent = prepared<never, [string, number, string, string, number, number, string]>(
     tx,
     'INSERT INTO events (uuid, account_id, call_id, name, sequence, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)',
@@ -40,10 +45,11 @@ export function storeEvents(tx: Tx, { accountId, events, nowSteadyUs }: NewEvent
     'INSERT INTO deliveries (id, webhook_id, state, since, created_at) VALUES (?, ?, 0, ?, ?)',
   )
   const createdUs = nowSteadyUs + readClock(tx).steppedUs
-  return events.map(({ uuid, callId, name, sequence, atUs, body }) => {
+  return events.map(({ uuid, callId, name, sequence, atUs, body, facts = NO_FACTS }) => {
     const id = Number(insertEvent.run(uuid, accountId, callId, name, sequence, atUs, body).lastInsertRowid)
-    const webhookIds = subscribed.get(name) ?? subscribedIds(tx, accountId, name)
-    subscribed.set(name, webhookIds)
+    const idsFor = subscribed.get(name) ?? subscribers(tx, accountId, name)
+    subscribed.set(name, idsFor)
+    const webhookIds = idsFor(facts)
     webhookIds.forEach((webhookId, place) => {
       insertDelivery.run(id * DELIVERIES_PER_EVENT + place, webhookId, nowSteadyUs, createdUs)
     })

@@ -15,6 +15,7 @@ import operatorActs from './migrations/009.sql' with { type: 'text' }
 import pbxMemory from './migrations/010.sql' with { type: 'text' }
 import minutes from './migrations/011.sql' with { type: 'text' }
 import eventsPrunedTo from './migrations/012.sql' with { type: 'text' }
+import webhookOptions from './migrations/013.sql' with { type: 'text' }
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
 import * as schema from './schema.ts'
@@ -33,6 +34,7 @@ const MIGRATIONS = [
   pbxMemory,
   minutes,
   eventsPrunedTo,
+  webhookOptions,
 ]
 const MAGIC = 'SQLite format 3\0'
 

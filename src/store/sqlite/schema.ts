@@ -65,6 +65,7 @@ export const secrets = sqliteTable(
     previous: text('previous'),
     previousUntil: integer('previous_until'),
     leftAt: integer('left_at'),
+    options: text('options'),
   },
   (table) => [primaryKey({ columns: [table.accountId, table.url] })],
 )

@@ -2,8 +2,18 @@ import { and, asc, desc, eq, inArray, isNotNull, isNull, max, notInArray } from 
 import { switchesOf } from '../../lib/event-kinds.ts'
 import { collectInSlices } from '../../lib/slices.ts'
 import { etagMatches, etagOf } from '../list-etag.ts'
-import type { ListedWebhook, ListReplacement, SecretRotation, WebhookEntry, WebhookRecord } from '../records.ts'
+import type {
+  ListedOptions,
+  ListedWebhook,
+  ListReplacement,
+  OptionsReplaced,
+  OptionsReplacement,
+  SecretRotation,
+  WebhookEntry,
+  WebhookRecord,
+} from '../records.ts'
 import type { WebhookStore } from '../store.ts'
+import { mergeOptions, readOptions, storedOptions } from '../webhook-options.ts'
 import type { Database } from './database.ts'
 import { mutation, type Tx } from './mutation.ts'
 import { prepared } from './prepared.ts'
@@ -97,6 +107,35 @@ export const rotateSecret = mutation(
   },
 )
 
+export const replaceOptions = mutation(
+  'webhooks.optionsReplace',
+  (tx: Tx, { accountId, url, options }: OptionsReplacement): OptionsReplaced => {
+    const stored = prepared<{ options: string | null }, [number, string]>(
+      tx,
+      `SELECT s.options FROM secrets s WHERE s.account_id = ? AND s.url = ? AND EXISTS
+         (SELECT 1 FROM webhooks w WHERE w.account_id = s.account_id AND w.url = s.url AND w.position IS NOT NULL)`,
+    ).get(accountId, url)
+    if (stored === null) return 'unlisted'
+    const merged = mergeOptions(options, readOptions(stored.options))
+    if ('unknownHeaders' in merged) return merged
+    prepared<never, [string | null, number, string]>(
+      tx,
+      'UPDATE secrets SET options = ? WHERE account_id = ? AND url = ?',
+    ).run(storedOptions(merged), accountId, url)
+    return merged
+  },
+)
+
+function readListedOptions(read: Tx, accountId: number): ListedOptions[] {
+  return prepared<{ url: string; options: string | null }, [number]>(
+    read,
+    `SELECT w.url, s.options FROM webhooks w JOIN secrets s ON s.account_id = w.account_id AND s.url = w.url
+     WHERE w.account_id = ? AND w.position IS NOT NULL AND w.occurrence = 0 ORDER BY w.position`,
+  )
+    .all(accountId)
+    .map(({ url, options }) => ({ url, options: readOptions(options) }))
+}
+
 /** The webhooks, lists and secrets of a store. */
 export function createWebhookStore({ read, commit }: Database): WebhookStore {
   return {
@@ -111,6 +150,8 @@ export function createWebhookStore({ read, commit }: Database): WebhookStore {
         .orderBy(asc(webhooks.position))
         .all(),
     secretRotate: (rotation) => commit(rotateSecret, rotation),
+    optionsList: async (accountId) => readListedOptions(read, accountId),
+    optionsReplace: (replacement) => commit(replaceOptions, replacement),
     webhookGetMany: async (ids) => ids.flatMap((id) => readWebhook(read, id) ?? []),
     async webhookGetByUrl(accountId, url) {
       const row = prepared<{ id: number }, [number, string]>(
@@ -128,13 +169,16 @@ export function createWebhookStore({ read, commit }: Database): WebhookStore {
 }
 
 function readWebhook(read: Tx, id: number): WebhookRecord | undefined {
-  const row = prepared<Omit<WebhookRecord, 'listed'> & { listed: number }, [number]>(
+  const row = prepared<
+    Omit<WebhookRecord, 'listed' | 'options'> & { listed: number; options: string | null },
+    [number]
+  >(
     read,
     `SELECT w.id, w.account_id AS accountId, w.url, w.position IS NOT NULL AS listed, w.cancelled_to AS cancelledTo,
-       s.secret, s.previous, s.previous_until AS previousUntilUs
+       s.secret, s.previous, s.previous_until AS previousUntilUs, s.options
      FROM webhooks w LEFT JOIN secrets s ON s.account_id = w.account_id AND s.url = w.url WHERE w.id = ?`,
   ).get(id)
-  return row === null ? undefined : { ...row, listed: row.listed === 1 }
+  return row === null ? undefined : { ...row, listed: row.listed === 1, options: readOptions(row.options) }
 }
 
 function* listWithPending(read: Tx, accountId: number): Generator<ListedWebhook> {

@@ -1,6 +1,7 @@
 import type { CallResult } from '../../../lib/call-enums.ts'
 import { rfc3339 } from '../../../lib/time.ts'
 import type { CallRecord, EventBody, EventName } from '../../event.ts'
+import { dialledBy } from '../../event-facts.ts'
 import { EXPLANATION_US } from '../dials/stage-results.ts'
 import { closeStages, updateStages } from '../dials/stages.ts'
 import { channelsOf, forget } from '../registry.ts'
@@ -257,5 +258,7 @@ function tell(state: TrackerState, call: Call, told: Told[], name: EventName, at
   // Counted once nothing can fail any more: there must be no gap.
   call.sequence = sequence
   state.changed.add(call.id)
-  told.push({ id, name, callId: call.id, sequence, atUs, body })
+  const { stage } = data as { stage?: { id: string } }
+  const dialled = dialledBy(call.stages, stage?.id).map(({ kind, target }) => ({ kind, target }))
+  told.push({ id, name, callId: call.id, sequence, atUs, body, dialled })
 }

@@ -1,0 +1,36 @@
+import type { EventFacts } from '../lib/event-filter.ts'
+import type { CallEvent, Dialled, Party } from './event.ts'
+
+type StageOf = Dialled & { readonly id: string; readonly parentId: string | null }
+
+/** Returns the stages that an event is about: the one given (of a group or queue its members), or all. */
+export function dialledBy(stages: readonly StageOf[], stageId: string | undefined): readonly StageOf[] {
+  if (stageId === undefined) return stages
+  const own = stages.find(({ id }) => id === stageId)
+  if (own === undefined || own.kind === 'user' || own.kind === 'external') return own === undefined ? [] : [own]
+  return stages.filter(({ parentId }) => parentId === stageId)
+}
+
+const numbersOf = (party: Party & { readonly e164?: string | null }): string[] =>
+  [party.number, party.e164 ?? null].filter((number) => number !== null)
+
+/** Returns what filters of webhooks go by. */
+export function factsOf({ body, dialled = [] }: CallEvent): EventFacts {
+  const { call, pbx } = body.data
+  const isOfStage = 'stage' in body.data
+  const targets = (kind: string) =>
+    dialled.flatMap((stage) => (stage.kind === kind && stage.target !== null ? stage.target : []))
+  const people = isOfStage
+    ? []
+    : [call.from, call.to, ...(call.answered_by === null ? [] : [call.answered_by]), ...call.handled_by]
+  const extensions = people.flatMap(({ extension }) => extension ?? [])
+  return {
+    direction: call.direction,
+    pbx,
+    queue: call.queue?.name ?? null,
+    did: call.did,
+    number: [...numbersOf(call.from), ...numbersOf(call.to), ...targets('external')],
+    extension: [...new Set([...targets('user'), ...extensions])],
+    result: call.result,
+  }
+}

@@ -1,0 +1,54 @@
+import { compileFilter, type EventFacts } from '../lib/event-filter.ts'
+import type { EventKind } from '../lib/event-kinds.ts'
+import { readOptions } from './webhook-options.ts'
+
+// Which webhooks an event is for, as far as their options say; what both engines share of it.
+
+type Subscription = { readonly wants: (facts: EventFacts) => boolean; readonly events: ReadonlySet<string> }
+
+const ALL: Subscription = { wants: () => true, events: new Set() }
+/** Options as they are stored, compiled; a thousand are more than change at a time. */
+const compiled = new Map<string, Subscription>()
+const MAX_COMPILED = 1_000
+
+function subscriptionOf(text: string | null): Subscription {
+  if (text === null) return ALL
+  const known = compiled.get(text)
+  if (known !== undefined) return known
+  const options = readOptions(text)
+  const filter = options?.filter ?? null
+  const subscription = {
+    wants: filter === null ? ALL.wants : compileFilter(filter),
+    events: new Set(options?.events ?? []),
+  }
+  if (compiled.size >= MAX_COMPILED) compiled.clear()
+  compiled.set(text, subscription)
+  return subscription
+}
+
+/** A webhook of a list, with whether its switch for a kind of event is on (`null`: the kind has none). */
+export type Listed = { readonly id: number; readonly switched: boolean | null; readonly options: string | null }
+
+/** Returns the ids of the webhooks that want an event with these facts, in the order of the list. */
+export type Subscribers = (facts: EventFacts) => readonly number[]
+
+/** The facts of an event of which nothing is known. */
+export const NO_FACTS: EventFacts = {
+  direction: null,
+  pbx: null,
+  queue: null,
+  did: null,
+  number: [],
+  extension: [],
+  result: null,
+}
+
+/** Makes a function that returns the ids of the webhooks that want an event of a kind, in the order of the list. */
+export function subscribersOf(kind: EventKind, listed: readonly Listed[]): Subscribers {
+  const interested = listed
+    .map(({ id, switched, options }) => ({ id, switched, ...subscriptionOf(options) }))
+    .filter(({ switched, events }) => switched ?? events.has(kind))
+  const all = interested.map(({ id }) => id)
+  if (interested.every(({ wants }) => wants === ALL.wants)) return () => all
+  return (facts) => interested.filter(({ wants }) => wants(facts)).map(({ id }) => id)
+}

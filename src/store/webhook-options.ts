@@ -1,0 +1,40 @@
+import type { OptionsReplacement, WebhookOptionsRecord } from './records.ts'
+
+// Options are stored as JSON beside a URL's secret. What both engines share of it; pure.
+
+/** Puts the stored values of headers in place of those that are `null`. Returns the names of which none is stored, if there are any. */
+export function mergeOptions(
+  options: OptionsReplacement['options'],
+  stored: WebhookOptionsRecord | null,
+): WebhookOptionsRecord | { readonly unknownHeaders: readonly string[] } {
+  const before = new Map(Object.entries(stored?.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]))
+  const headers = Object.entries(options.headers).map(
+    ([name, value]) => [name, value ?? before.get(name.toLowerCase())] as const,
+  )
+  const unknownHeaders = headers.flatMap(([name, value]) => (value === undefined ? [name] : []))
+  if (unknownHeaders.length > 0) return { unknownHeaders }
+  const kept = headers.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
+  return { ...options, headers: Object.fromEntries(kept) }
+}
+
+/** What a webhook without options has. */
+export const DEFAULT_OPTIONS: WebhookOptionsRecord = {
+  name: null,
+  paused: false,
+  filter: null,
+  headers: {},
+  order: 'first_attempt',
+  maxPerSecond: null,
+  body: null,
+  events: [],
+}
+
+/** Returns the text to store; `null` where all is as the defaults say. */
+export function storedOptions(options: WebhookOptionsRecord): string | null {
+  return Bun.deepEquals(options, DEFAULT_OPTIONS) ? null : JSON.stringify(options)
+}
+
+/** Reads what `storedOptions` wrote; a field that was not known then has its default. */
+export function readOptions(text: string | null): WebhookOptionsRecord | null {
+  return text === null ? null : { ...DEFAULT_OPTIONS, ...JSON.parse(text) }
+}

@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'bun:test'
+import type { CallEvent } from '../../src/calls/event.ts'
+import { dialledBy, factsOf } from '../../src/calls/event-facts.ts'
+import { EXAMPLES } from '../../src/openapi/examples.ts'
+
+const stage = (id: string, kind: string, target: string | null, parentId: string | null = null) => ({
+  ...{ id, kind, target, parentId },
+})
+const STAGES = [
+  stage('group', 'group', '600'),
+  stage('anna', 'user', '101', 'group'),
+  stage('ben', 'user', '102', 'group'),
+  stage('mobile', 'external', '+491701234567', 'group'),
+  stage('carl', 'user', '103'),
+  stage('unknown', 'user', null),
+]
+
+test.each([
+  ['a user stage', 'anna', ['anna']],
+  ['an outside stage', 'mobile', ['mobile']],
+  ['a group', 'group', ['anna', 'ben', 'mobile']],
+  ['none', undefined, ['group', 'anna', 'ben', 'mobile', 'carl', 'unknown']],
+])('the stages of %s', (_, id, expected) => expect(dialledBy(STAGES, id).map((one) => one.id)).toEqual(expected))
+
+/** The event of an example, with these stages. */
+function eventOf(name: string, stageId?: string): CallEvent {
+  const body = EXAMPLES.find(({ data }) => data.name === name)
+  if (body === undefined) throw new Error(`there is no example of ${name}`)
+  const { id, sequence, call } = body.data
+  return { id, name: body.data.name, callId: call.id, sequence, atUs: 1, body, dialled: dialledBy(STAGES, stageId) }
+}
+
+describe('the facts of an event', () => {
+  test('of a stage have its own target, and the numbers of the call', () => {
+    const facts = factsOf(eventOf('dial_started', 'mobile'))
+    expect(facts).toMatchObject({ direction: 'inbound', pbx: 'office', queue: null, did: '+49301110', result: null })
+    expect(facts.number).toEqual(['+4930123456', '+49301110', '+491701234567'])
+    expect(facts.extension).toEqual([])
+    expect(factsOf(eventOf('dial_ended', 'group')).extension).toEqual(['101', '102'])
+  })
+
+  test('of a call have every extension that is part of it so far, and its result once it has one', () => {
+    const facts = factsOf(eventOf('call_ended'))
+    expect(facts.extension).toEqual(['101', '102', '103'])
+    expect(facts.result).toBe('answered')
+    expect(factsOf({ ...eventOf('call_ended'), dialled: [] }).extension).toEqual(['101', '102'])
+  })
+})
