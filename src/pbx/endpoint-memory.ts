@@ -1,28 +1,30 @@
 import type { Log } from '../lib/log.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'
 import type { CallStore } from '../store/store.ts'
-import type { Run } from './connection/timeouts.ts'
+import type { PbxRun } from './connection/protocol.ts'
 import { SETTING } from './endpoint-summary.ts'
-import { createEndpoints, type EndpointMemory, type Endpoints } from './endpoints.ts'
+import { createEndpoints, type Endpoints, type SavedEndpoints } from './endpoints.ts'
 
-/** What a process knows of a PBX from the one before it: its endpoints, and its last run. */
-export type Memory = {
+/** The knowledge about a PBX that outlives a process: its endpoints, and its last run. */
+export type EndpointMemory = {
   readonly endpoints: Endpoints
-  lastRun(): Run | null
-  setRun(run: Run): void
-  /** Stores what changed since it was stored last. */
+  lastRun(): PbxRun | null
+  setRun(run: PbxRun): void
+  /** Stores what has changed since it was stored last. */
   stop(): Promise<void>
 }
 
-type Stored = { readonly run: Run | null; readonly endpoints: EndpointMemory }
+type Saved = { readonly run: PbxRun | null; readonly endpoints: SavedEndpoints }
 
-/** Calls teach something new for a while, and then hardly ever. */
+/** Calls show something new for a while, and then hardly ever. */
 const SAVE_EVERY_MS = 5_000
 
-/** Reads what is known of a PBX, and keeps it from then on. What cannot be read is learnt anew. */
-export async function startMemory(store: CallStore, source: PbxSource, log: Log): Promise<Memory> {
-  const stored = readStored(await store.pbxMemoryGet(source.name), source, log)
+/** Reads the memory of a PBX and saves it from then on. A memory that cannot be read is built anew. */
+export async function startEndpointMemory(store: CallStore, source: PbxSource, log: Log): Promise<EndpointMemory> {
+  const pbx = source.name
+  const stored = readSaved(await store.pbxMemoryGet(pbx), source, log)
   const endpoints = createEndpoints(source, stored?.endpoints)
+  const reportUndecided = createUndecidedReport(pbx, endpoints, log)
   let run = stored?.run ?? null
   let saved = { run, version: endpoints.version() }
   let saving: Promise<void> | undefined
@@ -30,33 +32,20 @@ export async function startMemory(store: CallStore, source: PbxSource, log: Log)
   async function save(): Promise<void> {
     const now = { run, version: endpoints.version() }
     if (now.run === saved.run && now.version === saved.version) return
-    const memory: Stored = { run, endpoints: endpoints.memory() }
+    const memory: Saved = { run, endpoints: endpoints.saved() }
     try {
-      await store.pbxMemorySet(source.name, JSON.stringify(memory))
+      await store.pbxMemorySet(pbx, JSON.stringify(memory))
       saved = now
     } catch (error) {
-      log.warn({ pbx: source.name, err: error }, 'what is known of the PBX could not be stored: it is tried again')
+      log.warn({ pbx, err: error }, 'cannot store the endpoints of the PBX, will retry')
     }
   }
-  const named = new Set<string>()
-  /** Each endpoint once: whoever runs the PBX decides. */
-  function nameUndecided(): void {
-    for (const endpoint of endpoints.undecidedCallers()) {
-      if (named.has(endpoint)) continue
-      named.add(endpoint)
-      log.warn(
-        { pbx: source.name, endpoint },
-        `nothing tells whether this endpoint is a phone or a trunk, and its calls are taken for calls from outside: ${SETTING}`,
-      )
-    }
-  }
-  const turn = (): void => {
-    nameUndecided()
+  const timer = setInterval(() => {
+    reportUndecided()
     saving ??= save().finally(() => {
       saving = undefined
     })
-  }
-  const timer = setInterval(turn, SAVE_EVERY_MS)
+  }, SAVE_EVERY_MS)
   return {
     endpoints,
     lastRun: () => run,
@@ -71,9 +60,9 @@ export async function startMemory(store: CallStore, source: PbxSource, log: Log)
   }
 }
 
-/** A memory that ends with the process. */
-export function newMemory(source: PbxSource): Memory {
-  let run: Run | null = null
+/** Returns a memory that ends with the process. */
+export function newEndpointMemory(source: PbxSource): EndpointMemory {
+  let run: PbxRun | null = null
   return {
     endpoints: createEndpoints(source),
     lastRun: () => run,
@@ -84,15 +73,30 @@ export function newMemory(source: PbxSource): Memory {
   }
 }
 
-function readStored(json: string | undefined, source: PbxSource, log: Log): Stored | undefined {
+/** Logs each endpoint once that nothing classifies: its operator has to. */
+function createUndecidedReport(pbx: string, endpoints: Endpoints, log: Log): () => void {
+  const reported = new Set<string>()
+  return () => {
+    for (const endpoint of endpoints.undecidedCallers()) {
+      if (reported.has(endpoint)) continue
+      reported.add(endpoint)
+      log.warn(
+        { pbx, endpoint },
+        `nothing shows whether this endpoint is a phone or a trunk, so its calls are treated as calls from outside: ${SETTING}`,
+      )
+    }
+  }
+}
+
+function readSaved(json: string | undefined, source: PbxSource, log: Log): Saved | undefined {
   if (json === undefined) return undefined
   try {
-    const stored: Stored = JSON.parse(json)
-    if (typeof stored.endpoints.seen !== 'object' || stored.endpoints.seen === null)
+    const saved: Saved = JSON.parse(json)
+    if (typeof saved.endpoints.seen !== 'object' || saved.endpoints.seen === null)
       throw new Error('it holds no endpoints')
-    return stored
+    return saved
   } catch (error) {
-    log.warn({ pbx: source.name, err: error }, 'what was known of the PBX cannot be read: it is learnt anew')
+    log.warn({ pbx: source.name, err: error }, 'cannot read the stored endpoints of the PBX: they are built anew')
     return undefined
   }
 }

@@ -23,7 +23,7 @@ export type Inventory = {
 }
 
 /** What survives a restart. It is plain data. */
-export type EndpointMemory = { readonly inventory: Inventory | null; readonly seen: Readonly<Record<string, Seen>> }
+export type SavedEndpoints = { readonly inventory: Inventory | null; readonly seen: Readonly<Record<string, Seen>> }
 
 /** An endpoint for people to see. */
 export type KnownEndpoint = {
@@ -70,7 +70,8 @@ export type Endpoints = {
   undecidedCallers(): string[]
   /** Returns all that are known, in the order of their names. */
   list(): readonly KnownEndpoint[]
-  memory(): EndpointMemory
+  /** Returns what should survive a restart. */
+  saved(): SavedEndpoints
   /** Returns how often what should survive has changed. */
   version(): number
 }
@@ -82,9 +83,9 @@ const MAX_UNDECIDED = 20
 const NOTHING: Configured = {}
 const UNSEEN: Seen = {}
 
-export function createEndpoints(settings: Settings, memory?: EndpointMemory): Endpoints {
-  let inventory = indexed(memory?.inventory ?? null)
-  const seen = new Map<string, Seen>(Object.entries(memory?.seen ?? {}))
+export function createEndpoints(settings: Settings, saved?: SavedEndpoints): Endpoints {
+  let inventory = indexed(saved?.inventory ?? null)
+  const seen = new Map<string, Seen>(Object.entries(saved?.seen ?? {}))
   const undecided = new Set<string>()
   let version = 0
   let contexts = newContextCount()
@@ -188,7 +189,7 @@ export function createEndpoints(settings: Settings, memory?: EndpointMemory): En
       if (listed?.version !== version) listed = { version, endpoints: listAll() }
       return listed.endpoints
     },
-    memory: () => ({ inventory: inventory.source, seen: Object.fromEntries(seen) }),
+    saved: () => ({ inventory: inventory.source, seen: Object.fromEntries(seen) }),
     version: () => version,
   }
 }

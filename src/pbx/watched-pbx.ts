@@ -7,9 +7,9 @@ import type { PbxSource } from '../lib/pbx-url.ts'
 import type { StoredEvent } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import { createAmiSignals } from './ami/translator/translator.ts'
+import type { Intake } from './connection/inbox.ts'
 import { type PbxStatus, type Supervisor, startSupervisor, type Translators } from './connection/supervisor.ts'
-import type { Intake } from './connection/timeouts.ts'
-import { startMemory } from './endpoint-memory.ts'
+import { startEndpointMemory } from './endpoint-memory.ts'
 import type { KnownEndpoint } from './endpoints.ts'
 import { createEslSignals } from './esl/translator/translator.ts'
 
@@ -65,7 +65,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     log,
   })
   const { feed, isAnyMissing } = ingest
-  const memory = await startMemory(store.calls, source, log)
+  const memory = await startEndpointMemory(store.calls, source, log)
   const start = () =>
     startSupervisor({ source, memory, translators: TRANSLATORS, feed, isAnyMissing, isFirst, intake, log })
 

@@ -34,7 +34,7 @@ describe('hookswitch pbx', () => {
     ['esl://:x@127.0.0.1:1', /refused: is FreeSWITCH running .*event_socket\.conf\.xml/],
     ['ami://u:x@127.0.0.1:1', /refused: is Asterisk running .*enabled = yes/],
     ['amis://u:x@127.0.0.1:1', /refused: is Asterisk running .*tlsenable/],
-    ['ami://u:x@none.invalid', /no such host: look at the name/],
+    ['ami://u:x@none.invalid', /no such host: check the name/],
   ])('check of %s says what to look at', async (url, message) => {
     const { code, out } = await run('check', url)
     expect([code, out]).toEqual([1, expect.stringMatching(message)])

@@ -3,7 +3,7 @@ import type { Signal } from '../../src/calls/signal.ts'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
 import type { AmiFrame } from '../../src/pbx/ami/decoder.ts'
 import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../src/pbx/connection/supervisor.ts'
-import { newMemory } from '../../src/pbx/endpoint-memory.ts'
+import { newEndpointMemory } from '../../src/pbx/endpoint-memory.ts'
 import type { Endpoints } from '../../src/pbx/endpoints.ts'
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
 
@@ -26,7 +26,7 @@ export type Watched = Supervisor & {
 /** Watches a PBX by a supervisor in a hurry, and notes what it is told. */
 export function watchPbx(
   url: string,
-  patience: SupervisorOptions['patience'] = {},
+  timeouts: SupervisorOptions['timeouts'] = {},
   /** Makes the translator fail at events of this name. */
   failsAt?: string,
 ): Watched {
@@ -60,7 +60,7 @@ export function watchPbx(
       return []
     },
   }
-  const memory = newMemory(parsed.pbx)
+  const memory = newEndpointMemory(parsed.pbx)
   const supervisor = startSupervisor({
     source: parsed.pbx,
     memory,
@@ -72,7 +72,7 @@ export function watchPbx(
       }
     },
     log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
-    patience: { learnMs: 20, firstMs: 10, maxMs: 20, relistMs: 20, resyncMs: 20, ...patience },
+    timeouts: { inventoryMs: 20, firstMs: 10, maxMs: 20, snapshotAgainMs: 20, resyncMs: 20, ...timeouts },
   })
   return { ...supervisor, story, logged, endpoints: memory.endpoints.list }
 }

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createLog } from '../../src/lib/log.ts'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
-import { startMemory } from '../../src/pbx/endpoint-memory.ts'
+import { startEndpointMemory } from '../../src/pbx/endpoint-memory.ts'
 import { emptyFolder } from '../help/app.ts'
 import { openStore } from '../help/store.ts'
 
@@ -18,7 +18,7 @@ test('a process knows what the one before it knew: endpoints, and the last run',
   using folder = emptyFolder()
   const path = join(folder.path, 'hookswitch.db')
   const store = openStore(path)
-  const before = await startMemory(store.calls, source(), log)
+  const before = await startEndpointMemory(store.calls, source(), log)
   expect([before.lastRun(), before.endpoints.isConfigured()]).toEqual([null, false])
   before.setRun({ id: '2026-11-20 09:00:00', startedUs: 7 })
   before.endpoints.configure({ endpoints: { 'PJSIP/one': { registers: true } }, mailboxes: {} })
@@ -27,11 +27,11 @@ test('a process knows what the one before it knew: endpoints, and the last run',
   await store.stop()
 
   const again = openStore(path)
-  const after = await startMemory(again.calls, source(), log)
+  const after = await startEndpointMemory(again.calls, source(), log)
   expect(after.lastRun()).toEqual({ id: '2026-11-20 09:00:00', startedUs: 7 })
   expect(after.endpoints.isConfigured()).toBe(true)
   expect(['PJSIP/one', 'PJSIP/two'].map((name) => after.endpoints.kindOf(name))).toEqual(['trunk', 'trunk'])
-  const other = await startMemory(again.calls, source('2'), log)
+  const other = await startEndpointMemory(again.calls, source('2'), log)
   expect(other.endpoints.list()).toEqual([])
   await Promise.all([after.stop(), other.stop()])
   await again.stop()
@@ -43,7 +43,7 @@ test.each(['', 'nonsense', '{}', '[]', 'null', '{"endpoints":7}', '{"endpoints":
     using folder = emptyFolder()
     const store = openStore(join(folder.path, 'hookswitch.db'))
     await store.calls.pbxMemorySet('office', json)
-    const memory = await startMemory(store.calls, source(), log)
+    const memory = await startEndpointMemory(store.calls, source(), log)
     memory.endpoints.callee('PJSIP/two', { sent: '15557654321', number: '', display: '' })
     await memory.stop()
     const stored = await store.calls.pbxMemoryGet('office')

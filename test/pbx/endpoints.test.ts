@@ -79,7 +79,7 @@ describe('the endpoints of a PBX', () => {
     before.configure({ endpoints: { 'PJSIP/t': { registers: true } }, mailboxes: {} })
     before.callee('PJSIP/u', callee('15557654321'))
     before.caller('PJSIP/v', caller('0301234567', 'from-trunk'))
-    const memory = JSON.parse(JSON.stringify(before.memory()))
+    const memory = JSON.parse(JSON.stringify(before.saved()))
     const after = createEndpoints(NONE, memory)
     expect(after.isConfigured()).toBe(true)
     expect(after.list()).toEqual(before.list())
@@ -101,6 +101,6 @@ describe('the endpoints of a PBX', () => {
   test('numbers in names do not fill the memory', () => {
     const endpoints = createEndpoints(NONE)
     for (let count = 0; count < 10_100; count++) endpoints.caller(`SIP/10.0.${count}.1`, caller(`1555${count}`, 'any'))
-    expect(Object.keys(endpoints.memory().seen).length).toBe(10_000)
+    expect(Object.keys(endpoints.saved().seen).length).toBe(10_000)
   })
 })

@@ -1,48 +1,50 @@
-import type { AmiFrame } from './decoder.ts'
+import type { AmiFrame } from './frame.ts'
 
-/** What became of an action. */
+/** The outcome of an action. */
 export type AmiReply =
   | { readonly kind: 'reply'; readonly frame: AmiFrame }
   | ({ readonly kind: 'rows' } & AmiRows)
-  /** `failed`: an error. `denied`: this user lacks the right. `partial`: a list that is not whole. `silent`: no answer in time. */
-  | { readonly kind: 'denied' | 'failed' | 'partial' | 'silent'; readonly message: string }
+  /** `failed`: an error. `denied`: the user lacks the right. `partial`: an incomplete list. `unanswered`: no answer in time. */
+  | { readonly kind: 'denied' | 'failed' | 'partial' | 'unanswered'; readonly message: string }
 
 /**
- * A whole list. `unsure`: rows into which a caller may have written are left out; these are the channels that they, and the
- * events that came in between, may be of.
+ * A complete list. Rows into which a caller may have written are left out: `uncertain` are the channels that they, and the events that
+ * came in between, may be of.
  */
-export type AmiRows = { readonly rows: readonly AmiFrame[]; readonly unsure: readonly string[] }
+export type AmiRows = { readonly rows: readonly AmiFrame[]; readonly uncertain: readonly string[] }
 
 export type Action = { readonly Action: string } & Readonly<Record<string, string>>
 
-/** Actions that wait for their answers, told apart by ActionID. */
-export type Dialogue = {
-  /** Sends an action; the answer is one frame. */
-  ask(action: Action): Promise<AmiReply>
-  /** Sends an action whose answer is a list. `watch` is called while frames are taken, so that order can be kept. */
-  list(action: Action, watch?: ListWatch): Promise<AmiReply>
-  /** Takes a frame that answers; `false` if it answers nothing that was asked. */
-  take(frame: AmiFrame): boolean
-  /** Nothing will be answered any more. */
+/** Actions that await their replies, matched by ActionID. */
+export type Actions = {
+  /** Sends an action; resolves with its reply, which is one frame. */
+  send(action: Action): Promise<AmiReply>
+  /** Sends an action whose reply is a list. */
+  list(action: Action, options?: ListOptions): Promise<AmiReply>
+  /** Takes a frame that replies; returns `false` if it replies to nothing that was sent. */
+  receive(frame: AmiFrame): boolean
+  /** Ends all actions: they will not be answered. */
   close(): void
 }
 
-/**
- * `began`: what is listed is of now, rows may be mixed with live events. `whole`: all of it is there. With `row` each row is handed
- * over as it comes, and none is kept.
- */
-export type ListWatch = { began(): void; whole(list: AmiRows): void; row?(frame: AmiFrame): void }
+export type ListOptions = {
+  /** Called while the first frame of the reply is taken, so that the list can have its place among the events. */
+  readonly began?: () => void
+  /** Called with each row in place of keeping it. */
+  readonly row?: (frame: AmiFrame) => void
+}
 
-type Waiting = {
+type Pending = {
+  /** The rows of a list, `undefined` for an action whose reply is one frame. */
   readonly rows: AmiFrame[] | undefined
-  /** Rows that came, and where the first began in the stream. */
-  readonly came: { rows: number; offset: number }
-  /** What came since the list began and is not believed. */
+  /** How many rows arrived, and where the first began in the stream. */
+  readonly arrived: { rows: number; offset: number }
+  /** Frames since the beginning of the list that a caller may have written into. */
   readonly tainted: AmiFrame[]
-  readonly watch: ListWatch | undefined
-  readonly done: (reply: AmiReply) => void
-  /** The first answer came: the rest of a list may take its time. */
-  readonly begun: () => void
+  readonly options: ListOptions
+  readonly resolve: (reply: AmiReply) => void
+  /** Gives the rest of a list more time, once its first frame has arrived. */
+  readonly extend: () => void
 }
 
 /** Asterisk reads lines of up to 1,024 bytes. */
@@ -50,79 +52,86 @@ const MAX_LINE_BYTES = 1_000
 /** A channel is a row of some 1 KB: 25,000 calls. What is longer is no list of channels, and would fill the memory. */
 const MAX_ROWS = 50_000
 const MAX_LIST_BYTES = 64 * 1024 * 1024
-/** More are not explained one by one. */
+/** More tainted frames are not explained one by one. */
 const MAX_TAINTED = 1_000
+const CLOSED: AmiReply = { kind: 'unanswered', message: 'the connection is closed' }
 /** A row that looks like a live event. */
 const ROW = /^Status$/
 
-export function createDialogue(
+/** Returns the actions of one connection. */
+export function createActions(
   write: (text: string) => void,
-  patience: { readonly replyMs: number; readonly listMs: number },
-  // Nobody who can write into an event can guess it, and so forge an answer.
+  timeouts: { readonly replyMs: number; readonly listMs: number },
+  // A caller who writes into an event cannot guess it, and so cannot forge a reply.
   prefix = `hks-${crypto.randomUUID().slice(0, 13)}`,
-): Dialogue {
-  const waiting = new Map<string, Waiting>()
+): Actions {
+  const pending = new Map<string, Pending>()
   let count = 0
+  let isClosed = false
 
-  function send(action: Action, rows?: AmiFrame[], watch?: ListWatch): Promise<AmiReply> {
+  function send(action: Action, rows?: AmiFrame[], options: ListOptions = {}): Promise<AmiReply> {
     const id = `${prefix}-${++count}`
     const text = encodeAction({ ...action, ActionID: id })
-    return new Promise((resolve) => {
+    return new Promise((resolvePromise) => {
       if (text === undefined)
-        return resolve({ kind: 'failed', message: `${action.Action} holds a line end, or too much` })
-      const done = (reply: AmiReply): void => {
+        return resolvePromise({ kind: 'failed', message: `${action.Action} holds a line end, or is too long` })
+      if (isClosed) return resolvePromise(CLOSED)
+      const resolve = (reply: AmiReply): void => {
         clearTimeout(timer)
-        waiting.delete(id)
-        resolve(reply)
+        pending.delete(id)
+        resolvePromise(reply)
       }
-      const late = (): void => done({ kind: 'silent', message: `${action.Action} is not answered` })
-      let timer = setTimeout(late, patience.replyMs)
-      const begun = (): void => {
+      const expire = (): void => resolve({ kind: 'unanswered', message: `${action.Action} is not answered` })
+      let timer = setTimeout(expire, timeouts.replyMs)
+      const extend = (): void => {
         clearTimeout(timer)
-        timer = setTimeout(late, patience.listMs)
+        timer = setTimeout(expire, timeouts.listMs)
       }
-      waiting.set(id, { rows, came: { rows: 0, offset: 0 }, tainted: [], watch, done, begun })
+      pending.set(id, { rows, arrived: { rows: 0, offset: 0 }, tainted: [], options, resolve, extend })
       write(text)
     })
   }
 
-  const isListing = (): boolean => waiting.values().some(({ rows }) => rows !== undefined)
+  const isListing = (): boolean => pending.values().some(({ rows }) => rows !== undefined)
 
   return {
-    ask: (action) => send(action),
-    list: (action, watch) => send(action, [], watch),
-    take(frame) {
+    send: (action) => send(action),
+    list: (action, options) => send(action, [], options),
+    receive(frame) {
       if (frame.tainted && frame.type !== 'response') {
-        for (const { rows, tainted } of waiting.values())
+        for (const { rows, tainted } of pending.values())
           if (rows !== undefined && tainted.length < MAX_TAINTED) tainted.push(frame)
-        // Not even its id says that it answers: the rest of a row that was cut short ends with it. A live event is another matter.
+        // Its id proves nothing: the rest of a row that was cut short ends with it. A live event is another matter.
         return isListing() && (frame.type === 'other' || !frame.has('Privilege') || ROW.test(frame.name))
       }
-      const asked = waiting.get(frame.get('ActionID'))
-      if (asked === undefined) return false
-      const { rows, came, tainted, watch, done, begun } = asked
-      if (frame.type === 'response' && frame.name !== 'Success') done(errorOf(frame))
-      else if (rows === undefined) done({ kind: 'reply', frame })
-      else if (isEndOfList(frame)) {
-        const reply = wholeList(frame, { rows, came: came.rows, tainted })
-        if (reply.kind === 'rows') watch?.whole(reply)
-        done(reply)
-      } else if (frame.type === 'event') {
-        if (came.rows === 0) came.offset = frame.offset
-        came.rows += 1
-        if (watch?.row === undefined) rows.push(frame)
-        else watch.row(frame)
-        if (came.rows > MAX_ROWS || frame.offset - came.offset > MAX_LIST_BYTES)
-          done({ kind: 'partial', message: `the list is longer than ${MAX_ROWS} rows or ${MAX_LIST_BYTES} bytes` })
-      } else {
-        begun()
-        watch?.began()
-      }
+      const action = pending.get(frame.get('ActionID'))
+      if (action === undefined) return false
+      if (frame.type === 'response' && frame.name !== 'Success') action.resolve(errorOf(frame))
+      else if (action.rows === undefined) action.resolve({ kind: 'reply', frame })
+      else receiveOfList(action, action.rows, frame)
       return true
     },
     close() {
-      for (const { done } of [...waiting.values()]) done({ kind: 'silent', message: 'the connection is closed' })
+      isClosed = true
+      for (const { resolve } of [...pending.values()]) resolve(CLOSED)
     },
+  }
+}
+
+/** Takes a frame of a list: its beginning, a row, or its end. */
+function receiveOfList(action: Pending, rows: AmiFrame[], frame: AmiFrame): void {
+  const { arrived, tainted, options, resolve, extend } = action
+  if (isEndOfList(frame)) resolve(replyOfList(frame, { rows, arrived: arrived.rows, tainted }))
+  else if (frame.type === 'event') {
+    if (arrived.rows === 0) arrived.offset = frame.offset
+    arrived.rows += 1
+    if (options.row === undefined) rows.push(frame)
+    else options.row(frame)
+    if (arrived.rows > MAX_ROWS || frame.offset - arrived.offset > MAX_LIST_BYTES)
+      resolve({ kind: 'partial', message: `the list is longer than ${MAX_ROWS} rows or ${MAX_LIST_BYTES} bytes` })
+  } else {
+    extend()
+    options.began?.()
   }
 }
 
@@ -135,25 +144,32 @@ const isEndOfList = (frame: AmiFrame): boolean =>
   frame.type === 'event' && (/^(complete|cancelled)$/i.test(frame.get('EventList')) || frame.name.endsWith('Complete'))
 
 /**
- * A list that lacks a row says nothing about what is not in it, unless a caller wrote into that row: then the row is one
- * of the frames that are not believed, whole or in pieces, and that channel alone is in doubt.
+ * A list that lacks a row proves nothing about what is not in it, unless a caller wrote into that row: then the row is one of the
+ * tainted frames, as a whole or in pieces, and that channel alone is uncertain.
  */
-function wholeList(
+function replyOfList(
   end: AmiFrame,
-  { rows, came, tainted }: { rows: readonly AmiFrame[]; came: number; tainted: readonly AmiFrame[] },
+  { rows, arrived, tainted }: { rows: readonly AmiFrame[]; arrived: number; tainted: readonly AmiFrame[] },
 ): AmiReply {
   const announced = end.get('ListItems') || end.get('Items')
-  const missing = announced === '' ? 0 : Number(announced) - came
+  const missing = announced === '' ? 0 : Number(announced) - arrived
   // Registrations come with rows of other kinds that are not counted.
-  const isWhole = missing <= tainted.length
-  if (!isWhole || end.get('EventList').toLowerCase() === 'cancelled')
-    return { kind: 'partial', message: 'the list is not whole' }
-  return { kind: 'rows', rows, unsure: [...new Set(tainted.flatMap((frame) => frame.all('Uniqueid')))] }
+  const isComplete = missing <= tainted.length
+  if (!isComplete || end.get('EventList').toLowerCase() === 'cancelled')
+    return { kind: 'partial', message: 'the list is incomplete' }
+  return { kind: 'rows', rows, uncertain: [...new Set(tainted.flatMap((frame) => frame.all('Uniqueid')))] }
 }
 
-/** The bytes of an action; `undefined` if a value would end its line, or is too long. */
+/** Returns the bytes of an action, `undefined` if a value would end its line, or is too long. */
 export function encodeAction(action: Action): string | undefined {
   const lines = Object.entries(action).map(([key, value]) => `${key}: ${value}`)
   if (lines.some((line) => /[\r\n\0]/.test(line) || Buffer.byteLength(line) > MAX_LINE_BYTES)) return undefined
   return `${lines.join('\r\n')}\r\n\r\n`
+}
+
+/** Resolves with whether a silent Asterisk answers a ping, or a second one. */
+export async function ping(actions: Actions): Promise<boolean> {
+  for (let attempt = 0; attempt < 2; attempt++)
+    if ((await actions.send({ Action: 'Ping' })).kind !== 'unanswered') return true
+  return false
 }

@@ -1,7 +1,8 @@
 import { isLoopbackHost, type PbxSource } from '../../lib/pbx-url.ts'
+import type { InventoryReply } from '../connection/inventory-refresh.ts'
 import { bareName, type Configured, type Listed } from '../endpoint-classifier.ts'
 import type { Inventory } from '../endpoints.ts'
-import type { AmiReply, Dialogue } from './actions.ts'
+import type { Actions, AmiReply } from './actions.ts'
 import { createDialplanReader, type DialplanReader } from './dialplan.ts'
 import type { AmiFrame } from './frame.ts'
 
@@ -96,32 +97,28 @@ function devicesOf(hint: string): string[] {
     .filter((device) => /^\w+\/[^/${}]+$/.test(device) && !NO_ENDPOINT.test(device))
 }
 
-export type Asked = {
-  /** `undefined`: the PBX did not answer in time, so that what was known stays. */
-  readonly inventory: Inventory | undefined
-  /** Which lists its user may not ask for. */
-  readonly denied: readonly string[]
-}
-
 /** With the registrations Asterisk prints their passwords: they are asked for only where nobody reads along. */
 const HOLDS_PASSWORDS = 'PJSIPShowRegistrationsOutbound'
 
-/** Asks an Asterisk what is configured, one list after the other; none of them is kept longer than it takes to read its rows. */
-export async function askInventory(source: Pick<PbxSource, 'protocol' | 'host'>, dialogue: Dialogue): Promise<Asked> {
+/** Requests the configuration of an Asterisk, one list after the other; none is kept longer than it takes to read its rows. */
+export async function requestInventory(
+  source: Pick<PbxSource, 'protocol' | 'host'>,
+  actions: Actions,
+): Promise<InventoryReply> {
   const reader = createInventoryReader()
   const denied: string[] = []
   const isPrivate = source.protocol === 'amis' || isLoopbackHost(source.host)
   for (const [name] of LISTS) {
     if (name === HOLDS_PASSWORDS && !isPrivate) continue
-    const reply = await dialogue.list({ Action: name }, { began() {}, whole() {}, row: reader.row })
-    if (reply.kind === 'silent' || reply.kind === 'partial') return { inventory: undefined, denied }
+    const reply = await actions.list({ Action: name }, { row: reader.row })
+    if (reply.kind === 'unanswered' || reply.kind === 'partial') return { inventory: undefined, denied }
     if (reply.kind === 'denied') denied.push(name)
   }
   for (const [variable, before] of reader.dialplan.globals()) {
-    const value = await globalOf(dialogue, variable)
+    const value = await globalOf(actions, variable)
     if (/^\w+\/[^/]+$/.test(before + value)) reader.trunk(before + value)
   }
-  if (reader.dialplan.numbered) await askNumbered(dialogue, reader)
+  if (reader.dialplan.numbered) await requestNumbered(actions, reader)
   return { inventory: reader.inventory(), denied }
 }
 
@@ -129,19 +126,19 @@ export async function askInventory(source: Pick<PbxSource, 'protocol' | 'host'>,
 const MAX_GAP = 10
 const MAX_NUMBERED = 200
 
-async function askNumbered(dialogue: Dialogue, reader: InventoryReader): Promise<void> {
+async function requestNumbered(actions: Actions, reader: InventoryReader): Promise<void> {
   let gap = 0
   for (let number = 1; number <= MAX_NUMBERED && gap < MAX_GAP; number++) {
-    const value = await globalOf(dialogue, `OUT_${number}`)
+    const value = await globalOf(actions, `OUT_${number}`)
     gap = value === '' ? gap + 1 : 0
     // `SIP/carrier`, or of PJSIP the technology alone, with `@carrier` in a variable of its own.
-    const suffix = value === 'PJSIP' ? await globalOf(dialogue, `OUT_${number}_SUFFIX`) : ''
+    const suffix = value === 'PJSIP' ? await globalOf(actions, `OUT_${number}_SUFFIX`) : ''
     const endpoint = suffix.startsWith('@') ? `${value}/${suffix.slice(1)}` : value
     if (/^\w+\/[^/]+$/.test(endpoint)) reader.trunk(endpoint)
   }
 }
 
-async function globalOf(dialogue: Dialogue, variable: string): Promise<string> {
-  const reply: AmiReply = await dialogue.ask({ Action: 'Getvar', Variable: variable })
+async function globalOf(actions: Actions, variable: string): Promise<string> {
+  const reply: AmiReply = await actions.send({ Action: 'Getvar', Variable: variable })
   return reply.kind === 'reply' ? reply.frame.get('Value') : ''
 }

@@ -1,31 +1,28 @@
 import { createHash } from 'node:crypto'
 import type { PbxSource } from '../../lib/pbx-url.ts'
-import type { AmiReply, Dialogue } from './actions.ts'
+import type { Login } from '../connection/protocol.ts'
+import type { Actions, AmiReply } from './actions.ts'
 import { EVENT_CLASSES } from './events.ts'
 
-export type Login =
-  | { readonly kind: 'in' }
-  /** `refused`: it would be refused again, and be noticed by what bans addresses. */
-  | { readonly kind: 'refused' | 'lost'; readonly reason: string }
-
-/** Logs in by MD5 challenge, so that the secret is not sent; plainly over TLS alone. */
-export async function logIn(source: PbxSource, dialogue: Dialogue): Promise<Login> {
-  const challenge = await dialogue.ask({ Action: 'Challenge', AuthType: 'MD5' })
-  if (challenge.kind === 'silent') return { kind: 'lost', reason: challenge.message }
+/** Logs in by MD5 challenge, so that the secret is not sent; in plain text only over TLS. Subscribes to the classes of the wanted events. */
+export async function logIn(source: PbxSource, actions: Actions): Promise<Login> {
+  const challenge = await actions.send({ Action: 'Challenge', AuthType: 'MD5' })
+  if (challenge.kind === 'unanswered') return { kind: 'lost', reason: challenge.message }
   const proof = proofOf(source, challenge)
   if (proof === undefined)
     return {
       kind: 'refused',
-      reason: 'it offers no MD5 challenge, and a plain login is made over TLS alone: use amis://',
+      reason: 'it offers no MD5 challenge, and a login in plain text is made only over TLS: use amis://',
     }
-  const reply = await dialogue.ask({
+  // Classes that the user may not read, Asterisk leaves out by itself.
+  const reply = await actions.send({
     Action: 'Login',
     Username: source.user,
     ...proof,
     Events: EVENT_CLASSES.join(','),
   })
   if (reply.kind === 'reply' || reply.kind === 'rows') return { kind: 'in' }
-  if (reply.kind === 'silent') return { kind: 'lost', reason: reply.message }
+  if (reply.kind === 'unanswered') return { kind: 'lost', reason: reply.message }
   return { kind: 'refused', reason: `it refuses the user ${source.user}: ${reply.message}` }
 }
 

@@ -1,53 +1,65 @@
 import type { NowUs } from '../../lib/time.ts'
 import type { Inbox } from '../connection/inbox.ts'
-import { bornIn, type Item, type Listing } from '../connection/inbox-entry.ts'
-import type { Dialogue, ListWatch } from './actions.ts'
-import type { AmiFrame } from './decoder.ts'
+import { createdIn, type InboxEntry, type SnapshotEntry } from '../connection/inbox-entry.ts'
+import type { Actions } from './actions.ts'
+import type { AmiFrame } from './frame.ts'
 
-/** `Status` tells more (who was dialled); the other one is for a user that may not ask for it. */
+/** `Status` says more (who was dialed); the other one is for a user that may not send it. */
 const LISTS = ['Status', 'CoreShowChannels'] as const
 
+type AmiInbox = Inbox<InboxEntry<AmiFrame>>
+
 /**
- * Asks what is up, and puts the answer into the inbox: the first list before all that waits, each later one where it began. While
- * a list comes in, the inbox is held.
+ * Returns a function that requests the list of channels and puts it into the inbox: the first one before all that waits, each later one
+ * at its place in the stream, so that a channel that ends while it is listed stays ended. It resolves with whether the list was complete.
  */
-export function createLists(
-  dialogue: Dialogue,
-  inbox: Inbox<Item<AmiFrame>>,
-  nowUs: NowUs,
-): { next(): Promise<boolean> } {
-  let first = true
-  const born = () =>
-    bornIn(inbox.waiting(), (frame) => (frame.name === 'Newchannel' ? frame.get('Uniqueid') : undefined))
-
-  function watchFirst(): ListWatch {
-    return { began() {}, whole: (list) => inbox.unshift({ ...list, arrivedUs: nowUs(), born: born() }) }
-  }
-  function watchLater(): ListWatch {
-    let listing: Listing<AmiFrame> | undefined
-    return {
-      began() {
-        listing = { rows: undefined, arrivedUs: nowUs() }
-        inbox.hold(true)
-        inbox.push(listing)
-      },
-      whole({ rows, unsure }) {
-        if (listing !== undefined) Object.assign(listing, { rows, unsure, born: born() })
-      },
+export function createSnapshotRequest(actions: Actions, nowUs: NowUs): (inbox: AmiInbox) => Promise<boolean> {
+  let isFirst = true
+  return async (inbox) => {
+    const request = isFirst ? requestFirst : requestLater
+    isFirst = false
+    for (const name of LISTS) {
+      const kind = await request(name, inbox)
+      if (kind === 'rows') return true
+      if (kind === 'partial' || kind === 'unanswered') return false
     }
+    return false
   }
 
-  return {
-    async next() {
-      const isFirst = first
-      first = false
-      for (const name of LISTS) {
-        const reply = await dialogue.list({ Action: name }, isFirst ? watchFirst() : watchLater())
-        if (!isFirst) inbox.hold(false)
-        if (reply.kind === 'rows') return true
-        if (reply.kind === 'partial' || reply.kind === 'silent') return false
-      }
-      return false
-    },
+  /** The session has paused the inbox. */
+  async function requestFirst(name: string, inbox: AmiInbox) {
+    const reply = await actions.list({ Action: name })
+    if (reply.kind === 'rows')
+      inbox.unshift({
+        rows: reply.rows,
+        uncertain: reply.uncertain,
+        arrivedUs: nowUs(),
+        created: createdIn(inbox.waiting(), createdBy),
+      })
+    return reply.kind
+  }
+  async function requestLater(name: string, inbox: AmiInbox) {
+    let entry: SnapshotEntry<AmiFrame> | undefined
+    const reply = await actions.list(
+      { Action: name },
+      {
+        began() {
+          entry = { rows: undefined, arrivedUs: nowUs() }
+          inbox.pause()
+          inbox.push(entry)
+        },
+      },
+    )
+    if (entry !== undefined && reply.kind === 'rows')
+      Object.assign(entry, {
+        rows: reply.rows,
+        uncertain: reply.uncertain,
+        created: createdIn(inbox.waiting(), createdBy),
+      })
+    inbox.resume()
+    return reply.kind
   }
 }
+
+const createdBy = (frame: AmiFrame): string | undefined =>
+  frame.name === 'Newchannel' ? frame.get('Uniqueid') : undefined

@@ -1,40 +1,40 @@
 import type { Signal, Translator } from '../../calls/signal.ts'
 
-/** A list at the place in the stream that it is of; `rows` are filled in once they are all there. */
-export type Listing<Frame> = {
+/** A snapshot, at its place in the stream; its rows are filled in once all of them have arrived. */
+export type SnapshotEntry<Frame> = {
   rows: readonly Frame[] | undefined
   readonly arrivedUs: number
   /** Channels of rows that were left out, since a caller may have written into them. */
-  unsure?: readonly string[]
-  /** Channels whose first event waits behind the list: they are no news of it, and nothing of them was missed. */
-  born?: ReadonlySet<string>
+  uncertain?: readonly string[]
+  /** Channels whose first event waits behind the snapshot: the events say all of them, and nothing of them was missed. */
+  created?: ReadonlySet<string>
 }
 
-/** What waits for the tracker: an event, or a list. */
-export type Item<Frame> = { readonly frame: Frame; readonly arrivedUs: number } | Listing<Frame>
+/** An entry of the inbox: an event, or a snapshot. */
+export type InboxEntry<Frame> = { readonly frame: Frame; readonly arrivedUs: number } | SnapshotEntry<Frame>
 
-/** Returns the signals of what waits, in order. What makes the translator fail costs itself alone: `failed` gets the error. */
+/** Returns the signals of entries, in order. An entry at which the translator fails is left out and handed to `failed`. */
 export function translate<Frame>(
-  items: readonly Item<Frame>[],
+  entries: readonly InboxEntry<Frame>[],
   translator: Translator<Frame>,
-  failed: (error: unknown, item: Item<Frame>) => void,
+  failed: (error: unknown, entry: InboxEntry<Frame>) => void,
 ): Signal[] {
-  return items.flatMap((item) => {
+  return entries.flatMap((entry) => {
     try {
-      if ('frame' in item) return translator.event(item.frame, item.arrivedUs)
-      if (item.rows === undefined) return []
-      return translator.listed(item.rows, item.arrivedUs, item.born, item.unsure)
+      if ('frame' in entry) return translator.event(entry.frame, entry.arrivedUs)
+      if (entry.rows === undefined) return []
+      return translator.listed(entry.rows, entry.arrivedUs, entry.created, entry.uncertain)
     } catch (error) {
-      failed(error, item)
+      failed(error, entry)
       return []
     }
   })
 }
 
-/** The channels whose first event waits. */
-export function bornIn<Frame>(
-  items: readonly Item<Frame>[],
-  birthOf: (frame: Frame) => string | undefined,
+/** Returns the channels whose first event is among the entries; `createdBy` returns the channel that a frame creates. */
+export function createdIn<Frame>(
+  entries: readonly InboxEntry<Frame>[],
+  createdBy: (frame: Frame) => string | undefined,
 ): Set<string> {
-  return new Set(items.flatMap((item) => ('frame' in item ? (birthOf(item.frame) ?? []) : [])))
+  return new Set(entries.flatMap((entry) => ('frame' in entry ? (createdBy(entry.frame) ?? []) : [])))
 }

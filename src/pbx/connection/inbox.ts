@@ -1,30 +1,35 @@
+/** How many entries of all PBXs together are not handled yet. */
+export type Intake = { waiting: number }
+
 /**
- * What came from a PBX and waits for the tracker. The socket's callback only puts things in; they are handled in slices between
- * which the sockets are read, since a PBX drops a client that does not read.
+ * The queue between the socket of a PBX and the tracker. The socket's callback only puts entries in; a session takes them out in slices,
+ * between which the sockets are read, since a PBX drops a client that does not read.
  *
- * Bounded: when it is full, what matters least is shed first, then what is new. Either way something is missing, and `overrun` says so
- * (once, until the inbox has been empty again).
+ * Bounded by bytes: when it is full, sheddable entries are dropped first, then new ones. Either way something is missing, which `push`
+ * reports once, until the inbox has been empty again.
  */
-export type Inbox<Item> = {
-  /** Puts something last; `bytes` is what it takes of the bound. */
-  push(item: Item, bytes?: number): void
-  /** Puts something before all that waits. */
-  unshift(item: Item): void
-  /** While it is held, nothing is handled. */
-  hold(held: boolean): void
-  waiting(): readonly Item[]
-  /** Handles all that waits, at once. */
-  flush(): void
+export type Inbox<Entry> = {
+  /** Appends an entry of that size. Returns how many entries were dropped when an overrun begins, else `undefined`. */
+  push(entry: Entry, bytes?: number): number | undefined
+  /** Puts an entry before all others. */
+  unshift(entry: Entry): void
+  /** Gives nothing out until `resume`. */
+  pause(): void
+  resume(): void
+  /** Returns the entries that wait, in order. */
+  waiting(): readonly Entry[]
+  /** Resolves with the next slice, in a later turn of the event loop than its `push`; with an empty one after `stop`. */
+  next(): Promise<readonly Entry[]>
+  /** Ends `next`; entries that wait are left to `drain`. */
+  stop(): void
+  /** Takes out all entries that wait, paused or not. */
+  drain(): readonly Entry[]
 }
 
-type Options<Item> = {
-  readonly handle: (items: readonly Item[]) => void
-  /** Returns false for what may be shed first. */
-  readonly matters: (item: Item) => boolean
-  readonly overrun: (shed: number) => void
+type Options<Entry> = {
+  readonly isSheddable: (entry: Entry) => boolean
+  readonly intake?: Intake
   readonly maxBytes?: number
-  /** Called when more or fewer items wait. */
-  readonly changed?: (by: number) => void
   readonly defer?: (run: () => void) => void
 }
 
@@ -33,88 +38,101 @@ const MAX_BYTES = 256 * 1024 * 1024
 /** Some 2 ms of tracking. */
 const SLICE = 256
 
-export function createInbox<Item>(options: Options<Item>): Inbox<Item> {
-  const { handle, matters, overrun, maxBytes = MAX_BYTES, changed = () => {}, defer = setImmediate } = options
-  let items: Item[] = []
-  /** Of each of `items`. */
+/** Returns an empty inbox, which is not paused. */
+export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
+  const { isSheddable, intake = { waiting: 0 }, maxBytes = MAX_BYTES, defer = setImmediate } = options
+  let entries: Entry[] = []
+  /** The size of each of `entries`. */
   let sizes: number[] = []
   let bytes = 0
-  let next = 0
-  let held = false
-  let scheduled = false
-  let overran = false
+  /** The place of the first entry that waits. */
+  let first = 0
+  let isPaused = false
+  let isStopped = false
+  let isScheduled = false
+  let hasOverrun = false
+  let receiver: ((slice: readonly Entry[]) => void) | undefined
 
-  const empty = (): void => {
-    items = []
-    sizes = []
-    bytes = 0
-    next = 0
-    overran = false
-  }
-  const run = (): void => {
-    scheduled = false
-    if (held || next === items.length) return
-    const slice = items.slice(next, next + SLICE)
-    for (let at = next; at < next + slice.length; at += 1) bytes -= sizes[at] ?? 0
-    next += slice.length
-    if (next === items.length) empty()
-    changed(-slice.length)
-    handle(slice)
-    schedule()
-  }
-  const schedule = (): void => {
-    if (scheduled || held || next === items.length) return
-    scheduled = true
-    defer(run)
-  }
-  /** Only once in an overrun: going through all of it for each new item would cost more than handling it. */
-  const shed = (): void => {
-    const before = items.length - next
-    const [kept, keptSizes]: [Item[], number[]] = [[], []]
-    for (const [at, item] of items.entries()) {
-      if (at < next || !matters(item)) continue
-      kept.push(item)
-      keptSizes.push(sizes[at] ?? 0)
+  const isEmpty = (): boolean => first === entries.length
+
+  /** Takes out that many entries. */
+  function take(count: number): readonly Entry[] {
+    const slice = entries.slice(first, first + count)
+    for (let at = first; at < first + slice.length; at += 1) bytes -= sizes[at] ?? 0
+    first += slice.length
+    intake.waiting -= slice.length
+    if (isEmpty()) {
+      entries = []
+      sizes = []
+      bytes = 0
+      first = 0
+      hasOverrun = false
     }
-    items = kept
-    sizes = keptSizes
+    return slice
+  }
+  function schedule(): void {
+    const hasNothing = !isStopped && (isPaused || isEmpty())
+    if (isScheduled || receiver === undefined || hasNothing) return
+    isScheduled = true
+    defer(give)
+  }
+  function give(): void {
+    isScheduled = false
+    if (receiver === undefined || (!isStopped && (isPaused || isEmpty()))) return
+    const resolve = receiver
+    receiver = undefined
+    resolve(isStopped ? [] : take(SLICE))
+  }
+  /** Drops what is sheddable, once in an overrun: looking through all for each new entry would cost more than handling it. */
+  function shed(): number {
+    const before = entries.length - first
+    const sized = entries.map((entry, at) => ({ entry, size: sizes[at] ?? 0 }))
+    const kept = sized.slice(first).filter(({ entry }) => !isSheddable(entry))
+    entries = kept.map(({ entry }) => entry)
+    sizes = kept.map(({ size }) => size)
     bytes = sizes.reduce((sum, one) => sum + one, 0)
-    next = 0
-    overran = true
-    changed(items.length - before)
-    overrun(before - items.length)
+    first = 0
+    hasOverrun = true
+    intake.waiting += entries.length - before
+    return before - entries.length
   }
 
   return {
-    push(item, size = 1) {
-      if (bytes + size > maxBytes) {
-        if (!overran) shed()
-        if (bytes + size > maxBytes) return
-      }
-      items.push(item)
+    push(entry, size = 1) {
+      const dropped = bytes + size > maxBytes && !hasOverrun ? shed() : undefined
+      if (bytes + size > maxBytes) return dropped
+      entries.push(entry)
       sizes.push(size)
       bytes += size
-      changed(1)
+      intake.waiting += 1
+      schedule()
+      return dropped
+    },
+    unshift(entry) {
+      entries = [entry, ...entries.slice(first)]
+      sizes = [0, ...sizes.slice(first)]
+      first = 0
+      intake.waiting += 1
       schedule()
     },
-    unshift(item) {
-      items = [item, ...items.slice(next)]
-      sizes = [0, ...sizes.slice(next)]
-      next = 0
-      changed(1)
+    pause() {
+      isPaused = true
+    },
+    resume() {
+      isPaused = false
       schedule()
     },
-    hold(now) {
-      held = now
+    waiting: () => entries.slice(first),
+    next() {
+      const { promise, resolve } = Promise.withResolvers<readonly Entry[]>()
+      receiver = resolve
+      schedule()
+      return promise
+    },
+    stop() {
+      isStopped = true
       schedule()
     },
-    waiting: () => items.slice(next),
-    flush() {
-      held = false
-      const rest = items.slice(next)
-      empty()
-      changed(-rest.length)
-      if (rest.length > 0) handle(rest)
-    },
+    drain: () => take(entries.length - first),
   }
 }

@@ -1,72 +1,74 @@
 import type { Log } from '../../lib/log.ts'
 import type { Endpoints, Inventory } from '../endpoints.ts'
 
-/** What a PBX says is configured; `undefined`: it did not answer. `denied`: what its user may not ask for. */
-export type Learned = { readonly inventory: Inventory | undefined; readonly denied: readonly string[] }
+/** The configuration as a PBX lists it; `undefined`: it did not answer. `denied`: lists that its user may not read. */
+export type InventoryReply = { readonly inventory: Inventory | undefined; readonly denied: readonly string[] }
 
-/** Asks a PBX what is configured: after the login, and when it says that this has changed. */
-export type Learning = {
-  /** Asks now. Resolves when what came is known; never rejects. */
-  now(): Promise<void>
-  /** Something has changed: asks once that is over, and not all the time. */
-  soon(): void
+/** Keeps the endpoints up to date with the PBX's configuration: after the login, after a reload, and from time to time. */
+export type InventoryRefresh = {
+  /** Requests the inventory now. Resolves when the endpoints know it; never rejects. */
+  refresh(): Promise<void>
+  /** Requests it once the configuration has stopped changing, and not too often. */
+  schedule(): void
   stop(): void
 }
 
-export type LearningOptions = {
+export type InventoryRefreshOptions = {
   readonly pbx: string
-  readonly ask: () => Promise<Learned>
+  readonly request: () => Promise<InventoryReply>
   readonly endpoints: Endpoints
   readonly log: Log
-  readonly patience: {
-    /** A reload comes in many parts. */
+  readonly timeouts: {
     readonly reloadMs: number
-    /** At least this from one time to the next. */
-    readonly relearnMs: number
-    /** It is asked again that long after the last time: `dialplan reload` says nothing. */
-    readonly refreshMs: number
+    readonly inventoryMinMs: number
+    readonly inventoryMaxMs: number
   }
 }
 
-export function createLearning({ pbx, ask, endpoints, log, patience }: LearningOptions): Learning {
-  let stopped = false
-  let askedMs = Number.NEGATIVE_INFINITY
+/** Returns a refresh that has requested nothing yet. */
+export function createInventoryRefresh(options: InventoryRefreshOptions): InventoryRefresh {
+  const { pbx, endpoints, log, timeouts } = options
+  let isStopped = false
+  let requestedMs = Number.NEGATIVE_INFINITY
   let timer: ReturnType<typeof setTimeout> | undefined
-  let refresh: ReturnType<typeof setInterval> | undefined
+  let interval: ReturnType<typeof setInterval> | undefined
 
-  async function now(): Promise<void> {
+  async function refresh(): Promise<void> {
     clearTimeout(timer)
     timer = undefined
-    askedMs = performance.now()
-    await learn()
-    if (!stopped) refresh ??= setInterval(() => void now(), patience.refreshMs)
+    requestedMs = performance.now()
+    await request()
+    if (!isStopped) interval ??= setInterval(() => void refresh(), timeouts.inventoryMaxMs)
   }
 
-  async function learn(): Promise<void> {
+  async function request(): Promise<void> {
     try {
-      const { inventory, denied } = await ask()
-      if (stopped || inventory === undefined) return
+      const { inventory, denied } = await options.request()
+      if (isStopped || inventory === undefined) return
       const count = Object.keys(inventory.endpoints).length
-      // All was denied: what was known by another user, or of calls, is better than nothing.
+      // If all of it was denied, an earlier inventory (of a user with more rights) or what calls have shown is better than nothing.
       if (count > 0 || denied.length === 0) endpoints.configure(inventory)
       const trunks = endpoints.list().filter(({ kind }) => kind === 'trunk').length
-      log.info({ pbx, endpoints: count, trunks, denied }, 'the PBX said which endpoints are configured')
+      log.info({ pbx, endpoints: count, trunks, denied }, 'read the endpoints from the configuration of the PBX')
     } catch (error) {
-      log.error({ pbx, err: error }, 'what the PBX says of its endpoints could not be read: calls show which is which')
+      log.error(
+        { pbx, err: error },
+        'cannot read the endpoints from the configuration of the PBX: they are classified by their calls',
+      )
     }
   }
 
   return {
-    now,
-    soon() {
-      if (stopped || timer !== undefined) return
-      const waitedMs = performance.now() - askedMs
-      timer = setTimeout(() => void now(), Math.max(patience.reloadMs, patience.relearnMs - waitedMs))
+    refresh,
+    schedule() {
+      if (isStopped || timer !== undefined) return
+      const agoMs = performance.now() - requestedMs
+      timer = setTimeout(() => void refresh(), Math.max(timeouts.reloadMs, timeouts.inventoryMinMs - agoMs))
     },
     stop() {
-      stopped = true
+      isStopped = true
       clearTimeout(timer)
-      clearInterval(refresh)
+      clearInterval(interval)
     },
   }
 }

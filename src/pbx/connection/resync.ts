@@ -1,71 +1,87 @@
 /**
- * Asks a PBX what is up, when there is reason to doubt what we know. Each time twice, since a call is closed only when two
- * lists lack it (events.md 9), and on while one that was up is missing: FreeSWITCH's list lags behind, so that a leg may be in the
- * first and not in the second. Not all the time, since a caller may be the reason.
+ * Requests snapshots when there is reason to doubt what is known. Each time two of them, since a call is closed only when two snapshots
+ * lack it (events.md 9), and further ones while a channel that was up is missing: FreeSWITCH's list lags behind, so that a leg may be in
+ * the first and not in the second. Never without a pause, since a caller may be the reason.
  */
 export type Resync = {
-  /** The lists after a login. `true` when the first of them came whole. */
+  /** Begins with the snapshots after a login. Resolves with whether the first of them was complete. */
   first(): Promise<boolean>
-  /** There is a reason: lists follow, soon. `false` if they were to follow anyway. */
-  ask(): boolean
+  /** Requests snapshots, soon. Returns `false` if they were to come anyway. */
+  request(): boolean
   stop(): void
 }
 
 type Options = {
-  /** Asks once and hands on what is listed; `false` if there is no whole list. */
-  readonly list: () => Promise<boolean>
-  /** Whether something that was up was not in the last list. */
+  /** Requests one snapshot and puts it into the inbox; resolves with whether it was complete. */
+  readonly snapshot: () => Promise<boolean>
+  /** Returns whether a channel that was up is not in the last snapshot. */
   readonly isAnyMissing?: (() => boolean) | undefined
-  /** Between the two lists. */
-  readonly relistMs: number
-  /** At least this from one pair of lists to the next. */
-  readonly resyncMs: number
+  readonly timeouts: {
+    /** Between two snapshots. */
+    readonly snapshotAgainMs: number
+    /** Between two resyncs, at the least. */
+    readonly resyncMs: number
+  }
 }
 
-const TRIES = 3
+const ATTEMPTS = 3
 
-export function createResync({ list, isAnyMissing = () => false, relistMs, resyncMs }: Options): Resync {
-  let stopped = false
-  let wanted = false
-  let busy = false
-  let timer: ReturnType<typeof setTimeout> | undefined
+/** Returns a resync that has not begun: `first` begins it. */
+export function createResync({ snapshot, isAnyMissing = () => false, timeouts }: Options): Resync {
+  let isStopped = false
+  let isWanted = false
+  /** Ends the pause, or the wait for a reason, that goes on. */
+  let endPause = (): void => {}
+  let wake = (): void => {}
 
-  const later = (delayMs: number, run: () => void): void => {
-    if (!stopped) timer = setTimeout(run, delayMs)
-  }
-  const settle = (): void => {
-    later(resyncMs, () => {
-      busy = false
-      if (wanted || isAnyMissing()) start()
+  const pause = (delayMs: number): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, isStopped ? 0 : delayMs)
+      endPause = () => {
+        clearTimeout(timer)
+        resolve()
+      }
     })
-  }
-  const second = (tries: number): void =>
-    later(relistMs, async () => {
-      const whole = await list()
-      if (whole || tries === 1) settle()
-      else second(tries - 1)
+  const reason = (): Promise<void> =>
+    new Promise((resolve) => {
+      wake = resolve
     })
-  const both = async (tries = TRIES): Promise<boolean> => {
-    busy = true
-    wanted = false
-    const whole = await list()
-    if (whole || tries === 1) second(TRIES)
-    else later(relistMs, () => void both(tries - 1))
-    return whole
+  /** Requests snapshots until one is complete, each after a pause. */
+  async function retry(attempts: number): Promise<void> {
+    for (let left = attempts; left > 0; left--) {
+      await pause(timeouts.snapshotAgainMs)
+      if (isStopped || (await snapshot())) return
+    }
   }
-  const start = (): void => void both()
+  async function run(isFirstComplete: boolean): Promise<void> {
+    if (!isFirstComplete) await retry(ATTEMPTS - 1)
+    while (!isStopped) {
+      await retry(ATTEMPTS)
+      await pause(timeouts.resyncMs)
+      if (!isStopped && !isWanted && !isAnyMissing()) await reason()
+      if (isStopped) return
+      isWanted = false
+      if (!(await snapshot())) await retry(ATTEMPTS - 1)
+    }
+  }
 
   return {
-    first: () => both(),
-    ask() {
-      const isNew = !wanted && !stopped
-      wanted = true
-      if (!busy && !stopped) start()
+    async first() {
+      isWanted = false
+      const isComplete = await snapshot()
+      void run(isComplete)
+      return isComplete
+    },
+    request() {
+      const isNew = !isWanted && !isStopped
+      isWanted = true
+      wake()
       return isNew
     },
     stop() {
-      stopped = true
-      clearTimeout(timer)
+      isStopped = true
+      endPause()
+      wake()
     },
   }
 }

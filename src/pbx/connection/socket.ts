@@ -1,73 +1,85 @@
 import { checkServerIdentity } from 'node:tls'
 import type { Socket } from 'bun'
+import type { PbxSource } from '../../lib/pbx-url.ts'
 
-/** What a link tells its owner. `data` must not wait for anything: the PBX drops a client that does not read. */
-export type LinkHandlers = {
-  /** Connected, over TLS its certificate checked too. */
-  open(): void
-  data(chunk: Uint8Array): void
-  /** Called once, whatever happened; nothing is called after it. */
-  close(reason: string): void
+/** A TCP or TLS connection to a PBX. Closing it twice is fine; writing to a closed one does nothing. */
+export type PbxSocket = {
+  /** Resolves with `true` once connected (over TLS with a valid certificate), with `false` when that failed. */
+  readonly opened: Promise<boolean>
+  /** Resolves with the reason, whoever closed it. No chunk follows. */
+  readonly closed: Promise<string>
+  /**
+   * Hands over each chunk from here on, those that have arrived already at once. The handler must not wait for anything: a PBX drops a
+   * client that does not read.
+   */
+  read(handle: (chunk: Uint8Array) => void): void
+  write(text: string): void
+  close(): void
 }
 
-/** A connection to a PBX. Closing it twice is fine; writing to a closed one does nothing. */
-export type Link = { write(text: string): void; close(): void }
-
-export type LinkAddress = {
+export type SocketAddress = {
   readonly host: string
   readonly port: number
   /** Over TLS; `caFile` holds certificates (PEM) to trust in place of the system's. */
-  readonly tls?: { readonly caFile?: string | undefined } | undefined
+  readonly tls: { readonly caFile?: string | undefined } | undefined
 }
 
-const CONNECT_TIMEOUT_MS = 10_000
+/** Returns the address of a PBX. */
+export const addressOf = ({ host, port, protocol, caFile }: PbxSource): SocketAddress => ({
+  host,
+  port,
+  tls: protocol === 'amis' ? { caFile } : undefined,
+})
 
-/** Opens a TCP or TLS connection. Failing to connect is a `close` too. */
-export function openLink(address: LinkAddress, handlers: LinkHandlers, connectTimeoutMs = CONNECT_TIMEOUT_MS): Link {
+/** Opens a connection; failing to connect closes it. */
+export function openSocket({ host, port, tls }: SocketAddress, connectMs: number): PbxSocket {
+  const opening = Promise.withResolvers<boolean>()
+  const closing = Promise.withResolvers<string>()
+  const where = `${host}:${port}`
   let socket: Socket | undefined
-  let closed = false
+  let isClosed = false
   let unsent = Buffer.alloc(0)
-  const where = `${address.host}:${address.port}`
+  let unread: Uint8Array[] = []
+  let handle = (chunk: Uint8Array): void => void unread.push(chunk)
 
   const finish = (reason: string): void => {
+    if (isClosed) return
+    isClosed = true
     clearTimeout(timer)
-    if (closed) return
-    closed = true
     socket?.terminate()
-    handlers.close(reason)
+    opening.resolve(false)
+    closing.resolve(reason)
   }
-  const timer = setTimeout(() => finish(`${where} does not answer`), connectTimeoutMs)
-  const opened = (): void => {
+  const timer = setTimeout(() => finish(`${where} does not answer`), connectMs)
+  const connected = (): void => {
     clearTimeout(timer)
-    if (!closed) handlers.open()
+    opening.resolve(!isClosed)
   }
   const flush = (): void => {
-    if (closed || socket === undefined || unsent.length === 0) return
+    if (isClosed || socket === undefined || unsent.length === 0) return
     const sent = socket.write(unsent)
     if (sent > 0) unsent = unsent.subarray(sent)
   }
-
-  const tls = address.tls
-  const start = async (): Promise<unknown> =>
+  const connect = async (): Promise<unknown> =>
     Bun.connect({
-      hostname: address.host,
-      port: address.port,
-      ...(tls === undefined ? {} : { tls: await trust(address.host, tls.caFile) }),
+      hostname: host,
+      port,
+      ...(tls === undefined ? {} : { tls: await trust(host, tls.caFile) }),
       socket: {
-        open(opening) {
-          socket = opening
-          if (closed) opening.terminate()
-          opening.setKeepAlive(true, 30_000)
-          opening.setNoDelay(true)
-          if (tls === undefined) opened()
+        open(opened) {
+          socket = opened
+          if (isClosed) opened.terminate()
+          opened.setKeepAlive(true, 30_000)
+          opened.setNoDelay(true)
+          if (tls === undefined) connected()
         },
         handshake(shaken, success, problem) {
-          const wrong = problem ?? checkServerIdentity(address.host, shaken.getPeerCertificate())
+          const wrong = problem ?? checkServerIdentity(host, shaken.getPeerCertificate())
           if (!success || wrong) finish(`the certificate of ${where} is refused: ${wrong?.message ?? 'no handshake'}`)
-          else opened()
+          else connected()
         },
         data(_, chunk) {
-          if (!closed) handlers.data(chunk)
+          if (!isClosed) handle(chunk)
         },
         drain: flush,
         end: () => finish(`${where} closed the connection`),
@@ -76,12 +88,17 @@ export function openLink(address: LinkAddress, handlers: LinkHandlers, connectTi
         connectError: (_, error) => finish(`cannot connect to ${where}: ${reasonOf(error)}`),
       },
     })
-  // A microtask later, so that the owner has the link before it hears of it.
-  void Promise.resolve()
-    .then(start)
-    .catch((error) => finish(`cannot connect to ${where}: ${reasonOf(error)}`))
+  connect().catch((error) => finish(`cannot connect to ${where}: ${reasonOf(error)}`))
 
   return {
+    opened: opening.promise,
+    closed: closing.promise,
+    read(handler) {
+      handle = handler
+      const arrived = unread
+      unread = []
+      for (const chunk of arrived) handler(chunk)
+    },
     write(text) {
       unsent = Buffer.concat([unsent, Buffer.from(text)])
       flush()
@@ -90,7 +107,7 @@ export function openLink(address: LinkAddress, handlers: LinkHandlers, connectTi
   }
 }
 
-/** The file is read at each connection: a renewed certificate needs no restart. */
+/** Reads the file at each connection, so that a renewed certificate needs no restart. */
 async function trust(host: string, caFile: string | undefined) {
   const ca = caFile === undefined ? {} : { ca: await Bun.file(caFile).text() }
   return { serverName: host, rejectUnauthorized: true, ...ca }

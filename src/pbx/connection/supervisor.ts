@@ -2,28 +2,22 @@ import type { Translator } from '../../calls/signal.ts'
 import type { Log } from '../../lib/log.ts'
 import { isLoopbackHost, type PbxSource } from '../../lib/pbx-url.ts'
 import { type NowUs, nowUs as systemNowUs } from '../../lib/time.ts'
-import type { AmiFrame } from '../ami/decoder.ts'
-import { startAmiSession } from '../ami/session.ts'
-import type { Memory } from '../endpoint-memory.ts'
+import type { AmiFrame } from '../ami/frame.ts'
+import { amiDialect } from '../ami/protocol.ts'
+import type { EndpointMemory } from '../endpoint-memory.ts'
 import type { Endpoints } from '../endpoints.ts'
 import type { EslFrame } from '../esl/decoder.ts'
-import { startEslSession } from '../esl/session.ts'
-import {
-  type Feed,
-  type Intake,
-  PATIENCE,
-  type Patience,
-  type PbxCounts,
-  type Run,
-  type Session,
-  type SessionEnd,
-} from './timeouts.ts'
+import { eslDialect } from '../esl/protocol.ts'
+import type { Intake } from './inbox.ts'
+import type { PbxRun, SessionEnd } from './protocol.ts'
+import { type Feed, type PbxCounts, type Session, startSession } from './session.ts'
+import { TIMEOUTS, type Timeouts } from './timeouts.ts'
 
 export type PbxStatus = Readonly<PbxCounts> & {
   readonly name: string
   readonly account: string
   readonly kind: 'asterisk' | 'freeswitch'
-  /** `refused`: it answers, and will not have us (password, access list). */
+  /** `refused`: it answers, and does not let us in (password, access list). */
   readonly state: 'connecting' | 'up' | 'down' | 'refused'
   readonly sinceUs: number
   readonly lastError: string | null
@@ -31,7 +25,7 @@ export type PbxStatus = Readonly<PbxCounts> & {
   readonly eventsPerSecond: number
 }
 
-/** Who turns the frames of one PBX into signals. A new one for each connection: what it keeps is of one connection. */
+/** Makes the translator of one connection: its state belongs to that connection. */
 export type Translators = {
   readonly ami: (source: PbxSource, endpoints: Endpoints) => Translator<AmiFrame>
   readonly esl: (source: PbxSource, endpoints: Endpoints) => Translator<EslFrame>
@@ -40,26 +34,26 @@ export type Translators = {
 export type SupervisorOptions = {
   readonly source: PbxSource
   readonly translators: Translators
-  readonly memory: Memory
+  readonly memory: EndpointMemory
   readonly feed: Feed
-  /** Counts what waits to be handled; shared by all PBXs. */
+  /** Counts the entries of all inboxes; shared by all PBXs. */
   readonly intake?: Intake
-  /** Whether something that was up is not in the last list: it is asked on until that is clear. */
+  /** Returns whether a channel that was up is not in the last snapshot: further ones are requested until that is clear. */
   readonly isAnyMissing?: () => boolean
-  /** False if this process was connected to the PBX before. */
+  /** `false` if this process was connected to the PBX before. */
   readonly isFirst?: boolean
   readonly log: Log
   readonly nowUs?: NowUs
   readonly random?: () => number
-  readonly patience?: Partial<Patience & Backoff>
+  readonly timeouts?: Partial<Timeouts & Backoff>
 }
 
 type Backoff = {
   readonly firstMs: number
   readonly maxMs: number
-  /** A connection that held so long was a good one. */
+  /** A connection that lasted so long ends a row of failures. */
   readonly stableMs: number
-  /** After a refusal: often enough to notice a mended password, too seldom for fail2ban. */
+  /** After a refusal: often enough to notice a corrected password, too seldom for fail2ban. */
   readonly refusedMs: number
 }
 
@@ -67,9 +61,9 @@ const BACKOFF: Backoff = { firstMs: 1_000, maxMs: 30_000, stableMs: 60_000, refu
 
 export type Supervisor = {
   status(): PbxStatus
-  /** Something was missed: connects anew, and asks what is up. */
+  /** Ends the connection and makes a new one, with a new snapshot: something was missed. */
   reconnect(): void
-  /** A signal was left out, since it made us fail: counts it, and asks what is up. */
+  /** Counts a signal that was left out since the tracker failed at it, and requests a snapshot. */
   fault(): void
   stop(): Promise<void>
 }
@@ -79,68 +73,41 @@ export type Supervisor = {
  * Waits have full jitter, so that a hundred Hookswitches do not come back to a PBX at once.
  */
 export function startSupervisor(options: SupervisorOptions): Supervisor {
-  const {
-    source,
-    memory,
-    feed,
-    isAnyMissing,
-    intake = { waiting: 0 },
-    log,
-    nowUs = systemNowUs,
-    random = Math.random,
-  } = options
-  const patience = { ...PATIENCE, ...BACKOFF, ...options.patience }
+  const { source, memory, log, nowUs = systemNowUs } = options
+  const timeouts = { ...TIMEOUTS, ...BACKOFF, ...options.timeouts }
   const counts: PbxCounts = { events: 0, taints: 0, overruns: 0, faults: 0 }
   const rate = startRate(() => counts.events)
   const stopping = Promise.withResolvers<void>()
+  const nextWaitMs = createBackoff(timeouts, options.random ?? Math.random)
   let state: PbxStatus['state'] = 'connecting'
   let sinceUs = nowUs()
   let lastError: string | null = null
-  let first = options.isFirst ?? true
-  let stopped = false
+  let isFirst = options.isFirst ?? true
+  let isStopped = false
   let session: Session | undefined
-  let failures = 0
 
   const enter = (next: PbxStatus['state']): void => {
     if (next !== state) sinceUs = nowUs()
     state = next
   }
-  const up = (run: Run | null): void => {
-    log.info({ pbx: source.name, first, run: run?.id }, 'the PBX is connected')
-    first = false
+  const onUp = (run: PbxRun | null): void => {
+    log.info({ pbx: source.name, first: isFirst, run: run?.id }, 'connected to the PBX')
+    isFirst = false
     if (run !== null) memory.setRun(run)
     lastError = null
     enter('up')
   }
-  const open = (): Session => {
-    const { endpoints } = memory
-    const lastRun = memory.lastRun()
-    const shared = { endpoints, feed, isAnyMissing, counts, intake, log, nowUs, patience, first, lastRun, up }
-    return source.protocol === 'esl'
-      ? startEslSession(source, { ...shared, translator: options.translators.esl(source, endpoints) })
-      : startAmiSession(source, { ...shared, translator: options.translators.ami(source, endpoints) })
-  }
-  const waitAfter = (end: SessionEnd, heldMs: number): number => {
-    if (heldMs >= patience.stableMs) failures = 0
-    failures += 1
-    if (end.kind === 'refused') return patience.refusedMs * (1 + random())
-    if (end.kind === 'shutdown') return patience.firstMs
-    const mostMs = Math.min(patience.maxMs, patience.firstMs * 2 ** Math.min(failures, 20))
-    return patience.firstMs + random() * (mostMs - patience.firstMs)
-  }
 
   async function run(): Promise<void> {
-    while (!stopped) {
+    while (!isStopped) {
       const openedMs = performance.now()
-      session = open()
+      session = openSession(options, { timeouts, counts, nowUs, isFirst, onUp })
       const end = await session.ended
-      if (stopped) return
-      const waitMs = waitAfter(end, state === 'up' ? performance.now() - openedMs : 0)
+      if (isStopped) return
+      const waitMs = nextWaitMs(end, state === 'up' ? performance.now() - openedMs : 0)
       lastError = end.reason
       enter(end.kind === 'refused' ? 'refused' : 'down')
-      const fact = { pbx: source.name, reason: end.reason, retryInSeconds: Math.ceil(waitMs / 1_000) }
-      if (end.kind === 'refused') log.error(fact, 'the PBX refuses us: mend the PBX URL or the rights of its user')
-      else log.warn(fact, 'the PBX is not connected')
+      logEnd(options, end, waitMs)
       await Promise.race([Bun.sleep(waitMs), stopping.promise])
     }
   }
@@ -162,15 +129,62 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     reconnect: () => session?.stop(),
     fault() {
       counts.faults += 1
-      session?.doubt()
+      session?.resync()
     },
     async stop() {
-      stopped = true
+      isStopped = true
       stopping.resolve()
       session?.stop()
       rate.stop()
       await running
     },
+  }
+}
+
+type ForSession = {
+  readonly timeouts: Timeouts
+  readonly counts: PbxCounts
+  readonly nowUs: NowUs
+  readonly isFirst: boolean
+  readonly onUp: (run: PbxRun | null) => void
+}
+
+function openSession(options: SupervisorOptions, forSession: ForSession): Session {
+  const { source, memory, feed, isAnyMissing, intake = { waiting: 0 }, log, translators } = options
+  const { timeouts, nowUs } = forSession
+  const { endpoints } = memory
+  const lastRun = memory.lastRun()
+  const shared = { ...forSession, name: source.name, endpoints, feed, isAnyMissing, intake, log, lastRun }
+  if (source.protocol === 'esl')
+    return startSession(eslDialect(source, timeouts, nowUs), {
+      ...shared,
+      translator: translators.esl(source, endpoints),
+    })
+  return startSession(amiDialect(source, timeouts, nowUs), {
+    ...shared,
+    translator: translators.ami(source, endpoints),
+  })
+}
+
+function logEnd({ source, log }: SupervisorOptions, { kind, reason }: SessionEnd, waitMs: number): void {
+  const facts = { pbx: source.name, reason, retryInSeconds: Math.ceil(waitMs / 1_000) }
+  if (kind === 'refused')
+    log.error(facts, 'the PBX refuses the connection: check the PBX URL and the rights of its user')
+  else log.warn(facts, 'the PBX is not connected, will retry')
+}
+
+/** Returns a function that returns how long to wait after the end of a connection that was up for so long. */
+function createBackoff(
+  { firstMs, maxMs, stableMs, refusedMs }: Backoff,
+  random: () => number,
+): (end: SessionEnd, upMs: number) => number {
+  let failures = 0
+  return ({ kind }, upMs) => {
+    failures = upMs >= stableMs ? 1 : failures + 1
+    if (kind === 'refused') return refusedMs * (1 + random())
+    if (kind === 'shutdown') return firstMs
+    const mostMs = Math.min(maxMs, firstMs * 2 ** Math.min(failures, 20))
+    return firstMs + random() * (mostMs - firstMs)
   }
 }
 

@@ -1,73 +1,98 @@
 import type { EslFrame } from './decoder.ts'
 
-/** Commands whose replies have no id: they come in the order in which the commands were sent. */
-export type EslDialogue = {
-  /** `undefined` if there will be no reply. `taken` is called while the frame is taken, so that order can be kept. */
-  ask(command: string, taken?: (reply: EslFrame) => void): Promise<EslFrame | undefined>
-  /** Has an API command run in the background, so that events come meanwhile; returns what it says, `undefined` if that does not come. */
-  job(command: string): Promise<string | undefined>
-  /** Takes a frame that replies, or ends a job; `false` if it does not, or nothing was asked. */
-  take(frame: EslFrame): boolean
+/** Commands that await their replies. Replies have no id: they arrive in the order in which the commands were sent. */
+export type Commands = {
+  /** Resolves with `true` when FreeSWITCH has asked for a login, with `false` if it has not after so long. */
+  greeting(withinMs: number): Promise<boolean>
+  /**
+   * Sends a command; resolves with its reply, `undefined` if there will be none. `began` is called while the reply is taken, so that it
+   * can have its place among the events.
+   */
+  send(command: string, began?: () => void): Promise<EslFrame | undefined>
+  /** Runs an API command in the background, so that events arrive meanwhile; resolves with its output, `undefined` if that does not arrive. */
+  runJob(command: string): Promise<string | undefined>
+  /** Takes a frame that greets, replies or ends a job; returns `false` for any other, or if nothing was sent. */
+  receive(frame: EslFrame): boolean
+  /** Ends all commands and jobs: they will not be answered. */
   close(): void
 }
 
-type Waiting = { readonly done: (reply: EslFrame | undefined) => void; readonly taken: (reply: EslFrame) => void }
+type Pending = { readonly resolve: (reply: EslFrame | undefined) => void; readonly began: () => void }
 
-/** `late` is called when a reply does not come: later ones could no longer be told apart. */
-export function createEslDialogue(
-  write: (text: string) => void,
-  replyMs: number,
-  late: (what: string) => void,
-): EslDialogue {
-  const waiting: Waiting[] = []
+type Options = {
+  readonly write: (text: string) => void
+  readonly replyMs: number
+  /** Called when a reply does not arrive: later ones could no longer be matched. */
+  readonly lost: (reason: string) => void
+}
+
+/** Returns the commands of one connection. */
+export function createCommands({ write, replyMs, lost }: Options): Commands {
+  const pending: Pending[] = []
   const jobs = new Map<string, (body: string | undefined) => void>()
+  const greeting = Promise.withResolvers<boolean>()
+  let isClosed = false
 
-  function send(text: string, taken: (reply: EslFrame) => void): Promise<EslFrame | undefined> {
-    return new Promise((resolve) => {
+  function send(text: string, began: () => void): Promise<EslFrame | undefined> {
+    return new Promise((resolvePromise) => {
       // Only the first word: the others may be a password.
-      const timer = setTimeout(() => late(`${text.split(' ')[0]} is not answered`), replyMs)
-      const done = (reply: EslFrame | undefined): void => {
+      const timer = setTimeout(() => lost(`${text.split(' ')[0]} is not answered`), replyMs)
+      const resolve = (reply: EslFrame | undefined): void => {
         clearTimeout(timer)
-        resolve(reply)
+        resolvePromise(reply)
       }
-      waiting.push({ done, taken })
+      pending.push({ resolve, began })
       write(`${text}\n\n`)
     })
   }
 
   return {
-    ask(command, taken = () => {}) {
-      return /[\r\n\0]/.test(command) ? Promise.resolve(undefined) : send(command, taken)
+    async greeting(withinMs) {
+      const timer = setTimeout(() => greeting.resolve(false), withinMs)
+      const hasArrived = await greeting.promise
+      clearTimeout(timer)
+      return hasArrived
     },
-    async job(command) {
-      if (/[\r\n\0]/.test(command)) return undefined
-      // Named by us: what a job says may come before the reply that it was begun.
+    send(command, began = () => {}) {
+      return isClosed || holdsLineEnd(command) ? Promise.resolve(undefined) : send(command, began)
+    },
+    async runJob(command) {
+      if (isClosed || holdsLineEnd(command)) return undefined
+      // The id is ours: a job may end before the reply that it has begun.
       const id = crypto.randomUUID()
       const { promise: ended, resolve } = Promise.withResolvers<string | undefined>()
       const timer = setTimeout(() => resolve(undefined), replyMs)
       jobs.set(id, resolve)
       const begun = await send(`bgapi ${command}\nJob-UUID: ${id}`, () => {})
-      if (begun !== undefined && !begun.get('Reply-Text').startsWith('+OK')) resolve('-ERR it may not be asked')
+      if (begun !== undefined && !begun.get('Reply-Text').startsWith('+OK')) resolve('-ERR not allowed')
       const body = begun === undefined ? undefined : await ended
       clearTimeout(timer)
       jobs.delete(id)
       return body
     },
-    take(frame) {
+    receive(frame) {
       if (frame.event?.name === 'BACKGROUND_JOB') {
         const { event } = frame
         jobs.get(event.get('Job-UUID'))?.(event.body)
         return true
       }
+      if (frame.contentType === 'auth/request') {
+        greeting.resolve(true)
+        return true
+      }
       if (frame.contentType !== 'command/reply' && frame.contentType !== 'api/response') return false
-      const asked = waiting.shift()
-      asked?.taken(frame)
-      asked?.done(frame)
-      return asked !== undefined
+      const command = pending.shift()
+      command?.began()
+      command?.resolve(frame)
+      return command !== undefined
     },
     close() {
-      for (const { done } of waiting.splice(0)) done(undefined)
+      isClosed = true
+      greeting.resolve(false)
+      for (const { resolve } of pending.splice(0)) resolve(undefined)
       for (const resolve of jobs.values()) resolve(undefined)
     },
   }
 }
+
+const holdsLineEnd = (command: string): boolean => /[\r\n\0]/.test(command)

@@ -1,6 +1,7 @@
+import type { InventoryReply } from '../connection/inventory-refresh.ts'
 import type { Configured } from '../endpoint-classifier.ts'
 import type { Inventory } from '../endpoints.ts'
-import type { EslDialogue } from './commands.ts'
+import type { Commands } from './commands.ts'
 import { userOf } from './translator/legs.ts'
 
 /** What a FreeSWITCH says of its endpoints: users by their name, gateways by theirs, and the profiles through which others come. */
@@ -90,14 +91,11 @@ export const QUESTIONS = [
 ] as const
 
 /** Asks a FreeSWITCH what is configured, in the background: a large directory takes its time. */
-export async function askEslInventory(dialogue: EslDialogue): Promise<{
-  readonly inventory: Inventory | undefined
-  readonly denied: readonly string[]
-}> {
+export async function requestInventory(commands: Commands): Promise<InventoryReply> {
   const answers: string[] = []
   const denied: string[] = []
   for (const [question] of QUESTIONS) {
-    const answer = await dialogue.job(question)
+    const answer = await commands.runJob(question)
     if (answer === undefined) return { inventory: undefined, denied }
     if (/^-(ERR|USAGE)/.test(answer)) denied.push(question)
     answers.push(answer.startsWith('-') ? '' : answer)
@@ -105,7 +103,7 @@ export async function askEslInventory(dialogue: EslDialogue): Promise<{
   const [sofia = '', users = '', registrations = '', agents = ''] = answers
   const profiles: Record<string, string> = {}
   for (const profile of profilesOf(sofia)) {
-    const answer = /^[\w.-]+$/.test(profile) ? await dialogue.job(`sofia status profile ${profile}`) : ''
+    const answer = /^[\w.-]+$/.test(profile) ? await commands.runJob(`sofia status profile ${profile}`) : ''
     if (answer !== undefined) profiles[profile] = answer
   }
   return { inventory: inventoryOf({ sofia, profiles, users, registrations, agents }), denied }

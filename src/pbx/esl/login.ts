@@ -1,20 +1,21 @@
 import type { PbxSource } from '../../lib/pbx-url.ts'
-import type { EslDialogue } from './commands.ts'
+import type { Login } from '../connection/protocol.ts'
+import type { Commands } from './commands.ts'
+import { SUBSCRIPTION } from './events.ts'
 
-export type Login =
-  | { readonly kind: 'in' }
-  /** `refused`: it would be refused again. */
-  | { readonly kind: 'refused' | 'lost'; readonly reason: string }
+const CLOSED: Login = { kind: 'lost', reason: 'the connection is closed' }
 
-/** Logs in and subscribes. A user (`userauth`) may see less than the password alone does. */
-export async function logInToEsl(source: PbxSource, dialogue: EslDialogue, subscription: string): Promise<Login> {
+/** Awaits the greeting, logs in, and subscribes to the wanted events. A user (`userauth`) may see less than the password alone does. */
+export async function logIn(source: PbxSource, commands: Commands, greetingMs: number): Promise<Login> {
   const command = source.user === '' ? `auth ${source.secret}` : `userauth ${source.user}:${source.secret}`
   if (/[\r\n\0]/.test(command)) return { kind: 'refused', reason: 'the user or the password holds a line end' }
-  const login = await dialogue.ask(command)
-  if (login === undefined) return { kind: 'lost', reason: 'the connection is closed' }
+  if (!(await commands.greeting(greetingMs)))
+    return { kind: 'lost', reason: 'it accepts the connection, but sends no greeting' }
+  const login = await commands.send(command)
+  if (login === undefined) return CLOSED
   if (!login.get('Reply-Text').startsWith('+OK')) return { kind: 'refused', reason: 'it refuses the password' }
-  const events = await dialogue.ask(`event json ${subscription}`)
-  if (events === undefined) return { kind: 'lost', reason: 'the connection is closed' }
-  const text = events.get('Reply-Text')
-  return text.startsWith('+OK') ? { kind: 'in' } : { kind: 'refused', reason: `it refuses to tell events: ${text}` }
+  const subscription = await commands.send(`event json ${SUBSCRIPTION}`)
+  if (subscription === undefined) return CLOSED
+  const text = subscription.get('Reply-Text')
+  return text.startsWith('+OK') ? { kind: 'in' } : { kind: 'refused', reason: `it refuses to send events: ${text}` }
 }

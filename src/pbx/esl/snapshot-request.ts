@@ -1,45 +1,41 @@
 import type { NowUs } from '../../lib/time.ts'
 import type { Inbox } from '../connection/inbox.ts'
-import { bornIn, type Item, type Listing } from '../connection/inbox-entry.ts'
-import type { EslDialogue } from './commands.ts'
+import { createdIn, type InboxEntry, type SnapshotEntry } from '../connection/inbox-entry.ts'
+import type { Commands } from './commands.ts'
 import type { EslFrame } from './decoder.ts'
 
 /**
- * Asks what is up, as two replies: the channels, and which of them are bridged; and what time it is there. The first list goes before all that waits, a later
- * one to where its first reply came.
+ * Returns a function that requests the channels, which of them are bridged, and the clock of the FreeSWITCH, and puts them into the inbox:
+ * the first snapshot before all that waits, each later one where its list of channels arrived. It resolves with whether the lists were
+ * complete.
  */
-export function createLists(
-  dialogue: EslDialogue,
-  inbox: Inbox<Item<EslFrame>>,
+export function createSnapshotRequest(
+  commands: Commands,
   nowUs: NowUs,
-): { next(): Promise<boolean> } {
-  let first = true
-  return {
-    async next() {
-      const isFirst = first
-      first = false
-      const listing: Listing<EslFrame> = { rows: undefined, arrivedUs: nowUs() }
-      const began = (): void => {
-        // What comes while the second reply is awaited is later than the list.
-        inbox.hold(true)
-        if (isFirst) inbox.unshift(listing)
-        else inbox.push(listing)
-      }
-      const [clock, ...replies] = await Promise.all([
-        dialogue.ask('api strmicroepoch'),
-        dialogue.ask('api show channels as json', began),
-        dialogue.ask('api show calls as json'),
-      ])
-      const rows = replies.filter((reply) => reply?.body.trimStart().startsWith('{'))
-      const whole = rows.length === replies.length
-      if (whole) {
-        listing.rows = [...rows, clock].filter((row) => row !== undefined)
-        listing.born = bornIn(inbox.waiting(), ({ event }) =>
-          event?.name === 'CHANNEL_CREATE' ? event.get('Unique-ID') : undefined,
-        )
-      }
-      inbox.hold(false)
-      return whole
-    },
+): (inbox: Inbox<InboxEntry<EslFrame>>) => Promise<boolean> {
+  let isFirst = true
+  return async (inbox) => {
+    const place = isFirst ? inbox.unshift : inbox.push
+    isFirst = false
+    const entry: SnapshotEntry<EslFrame> = { rows: undefined, arrivedUs: nowUs() }
+    const [clock, ...lists] = await Promise.all([
+      commands.send('api strmicroepoch'),
+      commands.send('api show channels as json', () => {
+        // Events that arrive while the second list is awaited are later than the snapshot.
+        inbox.pause()
+        place(entry)
+      }),
+      commands.send('api show calls as json'),
+    ])
+    const rows = lists.filter((reply) => reply?.body.trimStart().startsWith('{'))
+    const isComplete = rows.length === lists.length
+    if (isComplete) {
+      entry.rows = [...rows, clock].filter((row) => row !== undefined)
+      entry.created = createdIn(inbox.waiting(), ({ event }) =>
+        event?.name === 'CHANNEL_CREATE' ? event.get('Unique-ID') : undefined,
+      )
+    }
+    inbox.resume()
+    return isComplete
   }
 }

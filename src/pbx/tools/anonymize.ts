@@ -8,7 +8,7 @@ import { createHmac } from 'node:crypto'
  * Numbers and names are learned from the headers that hold them, and then hidden wherever they stand (channel names, dial
  * strings, file names). Texts are one character a byte (latin1).
  */
-export type Mask = (frame: string) => string
+export type Anonymizer = (frame: string) => string
 
 const MAX_LEARNED = 5_000
 
@@ -27,7 +27,7 @@ const NUMBER = new RegExp(`${BEFORE}[0-9]{6,15}${AFTER}`, 'g')
 /** Seconds since 1970, in this time: no telephone number begins like that and is as long. */
 const isTime = (digits: string): boolean => /^1[6-9]\d{8}(\d{3}|\d{6})?$/.test(digits)
 
-export function createMask(key: string): Mask {
+export function createAnonymizer(key: string): Anonymizer {
   const learned = new Map<string, { readonly masked: string; readonly pattern: RegExp }>()
   const learn = (raw: string, masked: string, pattern: string): void => {
     if (raw === masked || learned.has(raw)) return

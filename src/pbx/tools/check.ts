@@ -1,29 +1,29 @@
 import { isLoopbackHost, type PbxSource } from '../../lib/pbx-url.ts'
-import { createDialogue, type Dialogue } from '../ami/actions.ts'
-import { AmiDecoder, type AmiFrame } from '../ami/decoder.ts'
+import { type Actions, createActions } from '../ami/actions.ts'
+import { AmiDecoder } from '../ami/decoder.ts'
 import type { EventClass } from '../ami/events.ts'
-import { askInventory, LISTS } from '../ami/inventory.ts'
-import { logIn } from '../ami/login.ts'
-import type { Learned } from '../connection/inventory-refresh.ts'
-import { openLink } from '../connection/socket.ts'
-import { PATIENCE } from '../connection/timeouts.ts'
+import type { AmiFrame } from '../ami/frame.ts'
+import { LISTS, requestInventory as requestAmiInventory } from '../ami/inventory.ts'
+import { logIn as logInToAmi } from '../ami/login.ts'
+import type { InventoryReply } from '../connection/inventory-refresh.ts'
+import { addressOf, openSocket } from '../connection/socket.ts'
+import { TIMEOUTS } from '../connection/timeouts.ts'
 import { lineOf, SETTING } from '../endpoint-summary.ts'
 import { createEndpoints } from '../endpoints.ts'
-import { createEslDialogue, type EslDialogue } from '../esl/commands.ts'
+import { type Commands, createCommands } from '../esl/commands.ts'
 import { EslDecoder } from '../esl/decoder.ts'
-import { SUBSCRIPTION } from '../esl/events.ts'
-import { askEslInventory, QUESTIONS } from '../esl/inventory.ts'
-import { logInToEsl } from '../esl/login.ts'
+import { QUESTIONS, requestInventory as requestEslInventory } from '../esl/inventory.ts'
+import { logIn as logInToEsl } from '../esl/login.ts'
 
-/** `ok`: fine. `missing`: calls are told wrong, or not at all. `advice`: more could be told, or it could be safer. */
+/** `ok`: fine. `missing`: events of calls would be wrong, or absent. `advice`: they could be better, or the set-up safer. */
 export type Finding = { readonly level: 'ok' | 'missing' | 'advice'; readonly text: string }
 
-/** Connects, logs in, looks for `listenMs` (0: not at all) at the events, and says what can be seen and what is missing. */
+/** Connects, logs in, watches events for `listenMs` (0: not at all), and returns what works and what is missing. */
 export async function checkPbx(source: PbxSource, listenMs: number): Promise<Finding[]> {
   const findings: Finding[] = []
   const find = (level: Finding['level'], text: string): void => void findings.push({ level, text })
   const problem = await (source.protocol === 'esl' ? checkEsl(source, find) : checkAmi(source, listenMs, find))
-  if (problem !== undefined) find('missing', `${problem}${mendOf(problem, source.protocol)}`)
+  if (problem !== undefined) find('missing', `${problem}${fixOf(problem, source.protocol)}`)
   return findings
 }
 
@@ -33,81 +33,72 @@ const WHERE = {
   esl: 'is FreeSWITCH running there, with mod_event_socket loaded, and this listen-port and a listen-ip that we reach in event_socket.conf.xml?',
 } as const
 
-/** What to look at when no more could be found out; empty where the problem says it itself. */
-function mendOf(problem: string, protocol: PbxSource['protocol']): string {
+/** Returns the advice for a problem with which the check ends; empty where the problem contains it. */
+function fixOf(problem: string, protocol: PbxSource['protocol']): string {
   if (problem.startsWith('it refuses the user'))
-    return ': look at its section of manager.conf (secret, deny, permit), then: asterisk -rx "manager reload"'
-  if (problem === 'it refuses the password') return ': look at <param name="password"> in event_socket.conf.xml'
-  if (problem.endsWith('no such host')) return ': look at the name in the URL'
-  return /^cannot connect|closed|says nothing/.test(problem) ? `: ${WHERE[protocol]}` : ''
+    return ': check its section of manager.conf (secret, deny, permit), then run asterisk -rx "manager reload"'
+  if (problem === 'it refuses the password') return ': check <param name="password"> in event_socket.conf.xml'
+  if (problem.endsWith('no such host')) return ': check the name in the URL'
+  return /^cannot connect|closed|does not answer|no greeting/.test(problem) ? `: ${WHERE[protocol]}` : ''
 }
 
 type Find = (level: Finding['level'], text: string) => void
 
 async function checkAmi(source: PbxSource, listenMs: number, find: Find): Promise<string | undefined> {
-  const { promise: opened, resolve } = Promise.withResolvers<string | undefined>()
+  const socket = openSocket(addressOf(source), TIMEOUTS.connectMs)
+  const actions = createActions(socket.write, TIMEOUTS)
   const decoder = new AmiDecoder()
   const events: AmiFrame[] = []
-  const link = openLink(
-    { host: source.host, port: source.port, tls: source.protocol === 'amis' ? { caFile: source.caFile } : undefined },
-    {
-      open: () => resolve(undefined),
-      data(chunk) {
-        for (const frame of decoder.push(chunk))
-          if (!dialogue.take(frame) && frame.type === 'event' && events.length < MAX_EVENTS) events.push(frame)
-      },
-      close(reason) {
-        resolve(reason)
-        dialogue.close()
-      },
-    },
-  )
-  const dialogue = createDialogue((text) => link.write(text), PATIENCE)
+  void socket.closed.then(actions.close)
   try {
-    const problem = await opened
-    if (problem !== undefined) return problem
+    if (!(await socket.opened)) return await socket.closed
+    socket.read((chunk) => {
+      for (const frame of decoder.push(chunk))
+        if (!actions.receive(frame) && frame.type === 'event' && events.length < MAX_EVENTS) events.push(frame)
+    })
     find(
       'ok',
-      `${source.host}:${source.port} answers${source.protocol === 'amis' ? ', and its certificate is right' : ''}`,
+      `${source.host}:${source.port} answers${source.protocol === 'amis' ? ', and its certificate is valid' : ''}`,
     )
     if (source.protocol === 'ami' && !isLoopbackHost(source.host))
       find(
         'advice',
         'the events cross the network unencrypted: use amis:// (tlsenable = yes in manager.conf), or a VPN',
       )
-    const login = await logIn(source, dialogue)
+    const login = await logInToAmi(source, actions)
     if (login.kind !== 'in') return login.reason
     find('ok', `the user ${source.user} may log in`)
-    await checkAmiRights(dialogue, find)
-    checkEndpoints(source, await askInventory(source, dialogue), { find, right: 'add write = reporting', tells: LISTS })
+    await checkAmiRights(actions, find)
+    const reply = await requestAmiInventory(source, actions)
+    checkEndpoints(source, reply, { find, right: 'add write = reporting', tells: LISTS })
     if (listenMs > 0) {
       await Bun.sleep(listenMs)
       judgeEvents(events, listenMs, find)
     }
     return undefined
   } finally {
-    link.close()
+    socket.close()
   }
 }
 
 const MAX_EVENTS = 100_000
 const TOO_POWERFUL = ['Command', 'Originate', 'Redirect', 'UpdateConfig', 'GetConfig', 'Setvar', 'ModuleLoad', 'AGI']
 
-async function checkAmiRights(dialogue: Dialogue, find: Find): Promise<void> {
-  const channels = await dialogue.list({ Action: 'Status' })
-  const fallback = channels.kind === 'rows' ? channels : await dialogue.list({ Action: 'CoreShowChannels' })
-  if (fallback.kind === 'rows') find('ok', `it says what is up: ${fallback.rows.length} channels now`)
+async function checkAmiRights(actions: Actions, find: Find): Promise<void> {
+  const channels = await actions.list({ Action: 'Status' })
+  const fallback = channels.kind === 'rows' ? channels : await actions.list({ Action: 'CoreShowChannels' })
+  if (fallback.kind === 'rows') find('ok', `it lists its channels: ${fallback.rows.length} now`)
   else
     find(
       'missing',
-      'it does not say what is up, so that calls cannot be mended after a lost connection: add write = reporting',
+      'it does not list its channels, so that calls cannot be followed across a lost connection: add write = reporting',
     )
-  if ((await dialogue.ask({ Action: 'CoreStatus' })).kind !== 'reply')
+  if ((await actions.send({ Action: 'CoreStatus' })).kind !== 'reply')
     find(
       'advice',
-      'it does not say when it was started, so that a restart is only noticed by its calls: add write = reporting',
+      'it does not tell when it was started, so that a restart is noticed only by its calls: add write = reporting',
     )
-  const commands = await dialogue.ask({ Action: 'ListCommands' })
+  const commands = await actions.send({ Action: 'ListCommands' })
   const excess = commands.kind === 'reply' ? TOO_POWERFUL.filter((name) => commands.frame.has(name)) : []
   if (excess.length > 0)
     find('advice', `its user may do more than watch (${excess.join(', ')}): write = reporting is all that is needed`)
@@ -115,18 +106,18 @@ async function checkAmiRights(dialogue: Dialogue, find: Find): Promise<void> {
 
 type Questions = readonly (readonly [question: string, tells: string])[]
 
-/** What its endpoints are taken for, and why; `right`: what to do where it does not say. */
+/** Reports how its endpoints are classified, and why; `right`: the advice where it does not list them. */
 function checkEndpoints(
   source: PbxSource,
-  { inventory, denied }: Learned,
+  { inventory, denied }: InventoryReply,
   { find, right, tells }: { readonly find: Find; readonly right: string; readonly tells: Questions },
 ): void {
   if (inventory === undefined) {
-    find('advice', 'it does not answer what is configured, so that calls alone show which endpoints are phones')
+    find('advice', 'it does not list its endpoints, so that only calls show which of them are phones')
     return
   }
   const missing = tells.flatMap(([question, what]) => (denied.includes(question) ? `${what} (${question})` : []))
-  if (missing.length > 0) find('advice', `it does not say ${missing.join(', ')}: ${right}`)
+  if (missing.length > 0) find('advice', `it does not list ${missing.join(', ')}: ${right}`)
   const endpoints = createEndpoints(source)
   endpoints.configure(inventory)
   const known = endpoints.list()
@@ -135,84 +126,83 @@ function checkEndpoints(
     if (line !== null) find('ok', line)
   }
   const undecided = lineOf(known, null)
-  if (undecided !== null) find('advice', `${undecided}: calls will show, or ${SETTING}`)
+  if (undecided !== null) find('advice', `${undecided}: calls will show what they are, or ${SETTING}`)
 }
 
 const CLASSES: Readonly<Record<Exclude<EventClass, 'cdr'>, string>> = {
-  call: 'calls are not told without it',
-  agent: 'queues are not told without it',
-  dialplan: 'names of recordings, and chosen variables, are not known without it',
-  system: 'a restart or shutdown of Asterisk is noticed late without it',
+  call: 'without it there are no call events',
+  agent: 'without it there are no queue events',
+  dialplan: 'without it the names of recordings and your variables are unknown',
+  system: 'without it a restart or shutdown of Asterisk is noticed late',
 }
 
 function judgeEvents(events: readonly AmiFrame[], listenMs: number, find: Find): void {
   const seen = new Set(events.flatMap((event) => event.get('Privilege').toLowerCase().split(',')))
   const seconds = Math.round(listenMs / 1_000)
   for (const [name, use] of Object.entries(CLASSES))
-    if (seen.has(name)) find('ok', `events of class ${name} come`)
-    else find('advice', `no event of class ${name} came within ${seconds} s: is it in read = …? ${use}`)
-  // What greets us at the login never has one.
+    if (seen.has(name)) find('ok', `events of class ${name} arrive`)
+    else find('advice', `no event of class ${name} arrived within ${seconds} s: is it in read = …? ${use}`)
+  // The event that greets after the login never has one.
   const live = events.filter((event) => event.name !== 'FullyBooted')
   if (live.length > 0 && !live.some((event) => event.has('Timestamp')))
-    find('advice', 'events have no time of their own: set timestampevents = yes in manager.conf')
+    find('advice', 'events have no timestamps: set timestampevents = yes in manager.conf')
   if (!seen.has('cdr'))
-    find('advice', 'no call detail record came: cdr_manager.conf with enabled = yes adds what it maps (optional)')
+    find(
+      'advice',
+      'no call detail record arrived: with enabled = yes, cdr_manager.conf adds the fields that it maps (optional)',
+    )
 }
 
 async function checkEsl(source: PbxSource, find: Find): Promise<string | undefined> {
-  const { promise: asked, resolve } = Promise.withResolvers<string | undefined>()
-  const decoder = new EslDecoder()
-  const link = openLink(
-    { host: source.host, port: source.port },
-    {
-      open: () => find('ok', `${source.host}:${source.port} answers`),
-      data(chunk) {
-        for (const frame of decoder.push(chunk)) {
-          if (frame.contentType === 'auth/request') resolve(undefined)
-          else if (frame.contentType === 'text/rude-rejection')
-            resolve('its access list refuses our address: see event_socket.conf.xml')
-          else dialogue.take(frame)
-        }
-      },
-      close(reason) {
-        resolve(reason)
-        dialogue.close()
-      },
+  const socket = openSocket(addressOf(source), TIMEOUTS.connectMs)
+  const lost: string[] = []
+  const commands = createCommands({
+    write: socket.write,
+    replyMs: TIMEOUTS.replyMs,
+    lost(reason) {
+      lost.push(reason)
+      socket.close()
     },
-  )
-  const dialogue = createEslDialogue((text) => link.write(text), PATIENCE.replyMs, resolve)
-  const late = setTimeout(() => resolve('it accepts the connection, and says nothing'), PATIENCE.connectMs)
+  })
+  const decoder = new EslDecoder()
+  void socket.closed.then(commands.close)
   try {
-    const problem = await asked
-    if (problem !== undefined) return problem
-    const login = await logInToEsl(source, dialogue, SUBSCRIPTION)
-    if (login.kind !== 'in') return login.reason
-    find('ok', 'the password is right, and events may be had')
-    await checkEslRights(source, dialogue, find)
+    if (!(await socket.opened)) return await socket.closed
+    find('ok', `${source.host}:${source.port} answers`)
+    socket.read((chunk) => {
+      for (const frame of decoder.push(chunk)) {
+        if (frame.contentType === 'text/rude-rejection')
+          lost.push('its access list refuses our address: see event_socket.conf.xml')
+        commands.receive(frame)
+      }
+    })
+    const login = await logInToEsl(source, commands, TIMEOUTS.connectMs)
+    if (login.kind !== 'in') return lost[0] ?? login.reason
+    find('ok', 'the password is right, and it sends events')
+    await checkEslRights(source, commands, find)
     return undefined
   } finally {
-    clearTimeout(late)
-    link.close()
+    socket.close()
   }
 }
 
-async function checkEslRights(source: PbxSource, dialogue: EslDialogue, find: Find): Promise<void> {
+async function checkEslRights(source: PbxSource, commands: Commands, find: Find): Promise<void> {
   if (source.secret === 'ClueCon') {
     const level = isLoopbackHost(source.host) ? 'advice' : 'missing'
     find(level, 'the password is the default one (ClueCon), which everybody knows: change it in event_socket.conf.xml')
   }
-  const learned = await askEslInventory(dialogue)
-  checkEndpoints(source, learned, {
+  const reply = await requestEslInventory(commands)
+  checkEndpoints(source, reply, {
     find,
-    right: 'its user may not ask, or the module is not loaded',
+    right: 'allow its user these commands, or load their modules',
     tells: QUESTIONS,
   })
-  const channels = await dialogue.ask('api show channels as json')
+  const channels = await commands.send('api show channels as json')
   const count = /"row_count":\s*(\d+)/.exec(channels?.body ?? '')?.[1]
-  if (count !== undefined) find('ok', `it says what is up: ${count} channels now`)
+  if (count !== undefined) find('ok', `it lists its channels: ${count} now`)
   else
     find(
       'missing',
-      'it does not say what is up, so that calls cannot be mended after a lost connection: allow "api show"',
+      'it does not list its channels, so that calls cannot be followed across a lost connection: allow "api show"',
     )
 }

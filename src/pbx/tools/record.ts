@@ -1,91 +1,184 @@
 import { createWriteStream, openSync, rmSync } from 'node:fs'
 import { Fault } from '../../lib/fault.ts'
 import type { PbxSource } from '../../lib/pbx-url.ts'
-import { createDialogue } from '../ami/actions.ts'
+import { createActions, ping } from '../ami/actions.ts'
 import { AmiDecoder } from '../ami/decoder.ts'
 import { logIn } from '../ami/login.ts'
-import { startPings } from '../ami/pings.ts'
-import { openLink } from '../connection/socket.ts'
-import { PATIENCE } from '../connection/timeouts.ts'
-import { createEslDialogue } from '../esl/commands.ts'
+import { watchLiveness } from '../connection/liveness.ts'
+import { addressOf, openSocket, type PbxSocket } from '../connection/socket.ts'
+import { TIMEOUTS } from '../connection/timeouts.ts'
+import { createCommands } from '../esl/commands.ts'
 import { EslDecoder } from '../esl/decoder.ts'
-import { SUBSCRIPTION } from '../esl/events.ts'
-import { logInToEsl } from '../esl/login.ts'
-import { createMask, type Mask } from './anonymize.ts'
+import { logIn as logInToEsl } from '../esl/login.ts'
+import { createAnonymizer } from './anonymize.ts'
 
 export type Recorder = {
-  /** Why it ended: the PBX went away, or refused us; `undefined` if it was stopped. */
+  /** Resolves with the reason when the PBX went away or refused us, with `undefined` when it was stopped. */
   readonly ended: Promise<string | undefined>
+  /** Returns how many bytes were recorded. */
   bytes(): number
   stop(): void
 }
 
-/** A recording is not overwritten: it may be the only one of what happened. @throws Fault when it is there, or cannot be made. */
+/**
+ * Records the bytes that a PBX sends in `path`, and when they arrived in `path`.timing: a line `byte-offset milliseconds` for each piece.
+ * If nothing arrives there are no files.
+ * @throws Fault when a file exists already or cannot be made: then nothing was connected.
+ */
+export function startRecording(source: PbxSource, path: string, { isAnonymized = false } = {}): Recorder {
+  const output = createOutput(path)
+  const socket = openSocket(addressOf(source), TIMEOUTS.connectMs)
+  const ending = Promise.withResolvers<string | undefined>()
+  const wire = { write: socket.write, lost: ending.resolve }
+  const talk = source.protocol === 'esl' ? talkEsl(source, wire) : talkAmi(source, wire)
+  const anonymize = isAnonymized ? createAnonymizer(crypto.randomUUID()) : undefined
+  const pieces = createPieces((text) => output.write(Buffer.from(anonymize?.(text) ?? text, 'latin1')))
+
+  void socket.closed.then(ending.resolve)
+  return { ended: record(), bytes: output.bytes, stop: () => ending.resolve(undefined) }
+
+  async function record(): Promise<string | undefined> {
+    // Requests that await a reply must not delay the end.
+    void ending.promise.then(() => {
+      talk.close()
+      socket.close()
+    })
+    await converse(socket, talk, {
+      write: anonymize === undefined ? output.write : pieces.add,
+      cutAt: anonymize === undefined ? () => {} : pieces.cutAt,
+      lost: ending.resolve,
+    })
+    const reason = await ending.promise
+    await output.close()
+    return reason
+  }
+}
+
+type Sink = {
+  readonly write: (chunk: Uint8Array) => void
+  /** Called with the end of the last whole frame. */
+  readonly cutAt: (offset: number) => void
+  readonly lost: (reason: string) => void
+}
+
+/** Logs in, requests the lists that belong to a recording, and hands on all that the PBX sends, until the connection is over. */
+async function converse(socket: PbxSocket, talk: Talk, { write, cutAt, lost }: Sink): Promise<void> {
+  if (!(await socket.opened)) return
+  let heardMs = performance.now()
+  socket.read((chunk) => {
+    heardMs = performance.now()
+    write(chunk)
+    talk.receive(chunk)
+    cutAt(talk.decoder.consumed)
+    if (talk.decoder.fault !== undefined) lost(talk.decoder.fault)
+  })
+  const problem = await talk.begin()
+  if (problem !== undefined) return lost(problem)
+  const liveness = watchLiveness({
+    idleMs: talk.idleMs,
+    silentMs: () => performance.now() - heardMs,
+    probe: talk.probe,
+    dead: () => lost('the PBX is silent'),
+  })
+  await socket.closed
+  liveness.stop()
+}
+
+type Wire = { write(text: string): void; lost(reason: string): void }
+
+/** The part of a protocol that a recording needs. */
+type Talk = {
+  readonly decoder: { readonly consumed: number; readonly fault: string | undefined }
+  receive(chunk: Uint8Array): void
+  /** Logs in and requests lists; resolves with the reason if that failed. */
+  begin(): Promise<string | undefined>
+  readonly idleMs: number
+  probe(): Promise<boolean>
+  close(): void
+}
+
+function talkAmi(source: PbxSource, { write }: Wire): Talk {
+  const decoder = new AmiDecoder()
+  const actions = createActions(write, TIMEOUTS)
+  return {
+    decoder,
+    receive(chunk) {
+      for (const frame of decoder.push(chunk)) actions.receive(frame)
+    },
+    async begin() {
+      const login = await logIn(source, actions)
+      if (login.kind !== 'in') return login.reason
+      // The channels belong to a recording: without them the rest of their calls could not be understood.
+      await actions.list({ Action: 'Status' })
+      // So do the phones; other lists of the configuration are nobody else's business.
+      await actions.list({ Action: 'ExtensionStateList' })
+      return undefined
+    },
+    idleMs: TIMEOUTS.idleMs,
+    probe: () => ping(actions),
+    close: actions.close,
+  }
+}
+
+function talkEsl(source: PbxSource, { write, lost }: Wire): Talk {
+  const decoder = new EslDecoder()
+  const commands = createCommands({ write, replyMs: TIMEOUTS.replyMs, lost })
+  return {
+    decoder,
+    receive(chunk) {
+      for (const frame of decoder.push(chunk)) commands.receive(frame)
+    },
+    async begin() {
+      const login = await logInToEsl(source, commands, TIMEOUTS.connectMs)
+      if (login.kind !== 'in') return login.reason
+      await commands.send('api show channels as json')
+      await commands.send('api show calls as json')
+      return undefined
+    },
+    idleMs: TIMEOUTS.heartbeatMs,
+    probe: async () => false,
+    close: commands.close,
+  }
+}
+
+type Output = { write(bytes: Uint8Array): void; bytes(): number; close(): Promise<void> }
+
+function createOutput(path: string): Output {
+  const file = createFile(path)
+  const timing = createFile(`${path}.timing`)
+  const startMs = performance.now()
+  let offset = 0
+  return {
+    write(bytes) {
+      timing.write(`${offset} ${Math.round(performance.now() - startMs)}\n`)
+      file.write(bytes)
+      offset += bytes.length
+    },
+    bytes: () => offset,
+    async close() {
+      const closed = Promise.withResolvers<void>()
+      file.end(() => timing.end(() => closed.resolve()))
+      await closed.promise
+      if (offset === 0) for (const one of [path, `${path}.timing`]) rmSync(one, { force: true })
+    },
+  }
+}
+
+/** Makes a new file: a recording is not overwritten, since it may be the only one of an incident. */
 function createFile(path: string) {
   try {
     return createWriteStream(path, { fd: openSync(path, 'wx', 0o600) })
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
-    if (code === 'EEXIST') throw new Fault('unavailable', `${path} is there already: name another file`)
-    throw new Fault('unavailable', `${path} cannot be made (${code}): name a file in a folder that is there`)
+    if (code === 'EEXIST') throw new Fault('unavailable', `${path} exists already: name another file`)
+    throw new Fault('unavailable', `cannot create ${path} (${code}): name a file in a folder that exists`)
   }
 }
-
-/**
- * Records what a PBX sends: the bytes in `path`, and in `path`.timing a line `byte-offset milliseconds` for each piece. Where nothing
- * came there are no files.
- * @throws Fault when a file is there already or cannot be made: then nothing was connected.
- */
-export function startRecord(source: PbxSource, path: string, { masked = false } = {}): Recorder {
-  const { promise: ended, resolve } = Promise.withResolvers<string | undefined>()
-  const file = createFile(path)
-  const timing = createFile(`${path}.timing`)
-  const startMs = performance.now()
-  const mask: Mask | undefined = masked ? createMask(crypto.randomUUID()) : undefined
-  let offset = 0
-  let over = false
-
-  const write = (bytes: Uint8Array): void => {
-    timing.write(`${offset} ${Math.round(performance.now() - startMs)}\n`)
-    file.write(bytes)
-    offset += bytes.length
-  }
-  const end = (reason: string | undefined): void => {
-    if (over) return
-    over = true
-    talk.stop()
-    link.close()
-    file.end(() =>
-      timing.end(() => {
-        if (offset === 0) for (const one of [path, `${path}.timing`]) rmSync(one, { force: true })
-        resolve(reason)
-      }),
-    )
-  }
-  const link = openLink(
-    { host: source.host, port: source.port, tls: source.protocol === 'amis' ? { caFile: source.caFile } : undefined },
-    {
-      open: () => talk.open(),
-      data(chunk) {
-        if (mask === undefined) write(chunk)
-        talk.data(chunk)
-      },
-      close: (reason) => end(over ? undefined : reason),
-    },
-  )
-  const wire = { write: (text: string) => link.write(text), end }
-  const pieces = mask === undefined ? undefined : createPieces((text) => write(Buffer.from(mask(text), 'latin1')))
-  const talk = source.protocol === 'esl' ? talkEsl(source, wire, pieces) : talkAmi(source, wire, pieces)
-  return { ended, bytes: () => offset, stop: () => end(undefined) }
-}
-
-type Wire = { write(text: string): void; end(reason: string | undefined): void }
-type Talk = { open(): void; data(chunk: Uint8Array): void; stop(): void }
 
 /** Cuts the stream where frames end: a number that lies across two chunks could not be found. */
 type Pieces = { add(chunk: Uint8Array): void; cutAt(offset: number): void }
 
-function createPieces(take: (text: string) => void): Pieces {
+function createPieces(handle: (text: string) => void): Pieces {
   let kept = Buffer.alloc(0)
   let from = 0
   return {
@@ -95,65 +188,9 @@ function createPieces(take: (text: string) => void): Pieces {
     cutAt(offset) {
       const length = offset - from
       if (length <= 0) return
-      take(kept.toString('latin1', 0, length))
+      handle(kept.toString('latin1', 0, length))
       kept = kept.subarray(length)
       from = offset
     },
-  }
-}
-
-function talkAmi(source: PbxSource, { write, end }: Wire, pieces: Pieces | undefined): Talk {
-  const decoder = new AmiDecoder()
-  const dialogue = createDialogue(write, PATIENCE)
-  let heardMs = performance.now()
-  const stopPings = startPings(dialogue, PATIENCE.idleMs, {
-    silentMs: () => performance.now() - heardMs,
-    dead: () => end('the PBX is silent'),
-  })
-  const begin = async (): Promise<void> => {
-    const login = await logIn(source, dialogue)
-    if (login.kind !== 'in') end(login.reason)
-    // What is up is a part of the recording: without it the rest of those calls could not be understood.
-    else await dialogue.list({ Action: 'Status' })
-    // Nor is which endpoints are phones; other lists of the configuration hold what is nobody's business.
-    await dialogue.list({ Action: 'ExtensionStateList' })
-  }
-  return {
-    open: () => void begin(),
-    data(chunk) {
-      heardMs = performance.now()
-      pieces?.add(chunk)
-      for (const frame of decoder.push(chunk)) dialogue.take(frame)
-      pieces?.cutAt(decoder.consumed)
-      if (decoder.fault !== undefined) end(decoder.fault)
-    },
-    stop() {
-      stopPings()
-      dialogue.close()
-    },
-  }
-}
-
-function talkEsl(source: PbxSource, { write, end }: Wire, pieces: Pieces | undefined): Talk {
-  const decoder = new EslDecoder()
-  const dialogue = createEslDialogue(write, PATIENCE.replyMs, end)
-  const begin = async (): Promise<void> => {
-    const login = await logInToEsl(source, dialogue, SUBSCRIPTION)
-    if (login.kind !== 'in') return end(login.reason)
-    await dialogue.ask('api show channels as json')
-    await dialogue.ask('api show calls as json')
-  }
-  return {
-    open() {},
-    data(chunk) {
-      pieces?.add(chunk)
-      for (const frame of decoder.push(chunk)) {
-        if (frame.contentType === 'auth/request') void begin()
-        else dialogue.take(frame)
-      }
-      pieces?.cutAt(decoder.consumed)
-      if (decoder.fault !== undefined) end(decoder.fault)
-    },
-    stop: () => dialogue.close(),
   }
 }

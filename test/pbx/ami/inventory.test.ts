@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: dialplans are written like that
 import { afterEach, describe, expect, test } from 'bun:test'
-import { createDialogue } from '../../../src/pbx/ami/actions.ts'
+import { createActions } from '../../../src/pbx/ami/actions.ts'
 import { AmiDecoder } from '../../../src/pbx/ami/decoder.ts'
 import { isWanted } from '../../../src/pbx/ami/events.ts'
-import { askInventory, LISTS } from '../../../src/pbx/ami/inventory.ts'
+import { LISTS, requestInventory } from '../../../src/pbx/ami/inventory.ts'
 import { createEndpoints } from '../../../src/pbx/endpoints.ts'
 import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
 import { actionId, actionName, ami } from '../../help/pbx.ts'
@@ -25,9 +25,9 @@ async function ask(
   const asked: string[] = []
   const untaken: string[] = []
   const hear = (text: string): void => {
-    for (const frame of decoder.push(Buffer.from(text))) if (!dialogue.take(frame)) untaken.push(frame.name)
+    for (const frame of decoder.push(Buffer.from(text))) if (!actions.receive(frame)) untaken.push(frame.name)
   }
-  const dialogue = createDialogue(
+  const actions = createActions(
     (block) => {
       const id = actionId(block)
       const name = actionName(block)
@@ -35,7 +35,7 @@ async function ask(
       const answer = answers[name] ?? 'unknown'
       const variable = /^Variable: (\S+)/m.exec(block)?.[1] ?? ''
       queueMicrotask(() => {
-        if (answer === 'silent') return dialogue.close()
+        if (answer === 'silent') return actions.close()
         if (name === 'Getvar')
           hear(ami(`Response: Success\nActionID: ${id}\nVariable: ${variable}\nValue: ${globals[variable] ?? ''}`))
         else if (typeof answer === 'string')
@@ -60,9 +60,9 @@ async function ask(
     },
     { replyMs: 60_000, listMs: 60_000 },
   )
-  closing.push(dialogue.close)
+  closing.push(actions.close)
   hear('Asterisk Call Manager/11.0.0\r\n')
-  return { ...(await askInventory(source, dialogue)), asked, untaken }
+  return { ...(await requestInventory(source, actions)), asked, untaken }
 }
 
 const hint = (exten: string, device: string) =>

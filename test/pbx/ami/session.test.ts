@@ -265,7 +265,7 @@ describe('an Asterisk is watched', () => {
       else if (name === 'ExtensionStateList') say(oneHint(actionId(block)))
       else say(ami(`Response: Error\nActionID: ${actionId(block)}\nMessage: Permission denied`))
     })
-    const pbx = kept(watchPbx(url(server.port), { learnMs: 60_000 }))
+    const pbx = kept(watchPbx(url(server.port), { inventoryMs: 60_000 }))
     await until('the event', () => pbx.story.some((entry) => entry.kind === 'event'))
     expect(asked).toContain('ShowDialPlan')
     expect(pbx.endpoints().map(({ name, kind }) => [name, kind])).toEqual([['PJSIP/101', 'extension']])
@@ -290,7 +290,7 @@ describe('an Asterisk is watched', () => {
       if (name === 'ShowDialPlan' && lists === 1)
         say(ami('Event: Reload\nPrivilege: system,all\nModule: All\nStatus: 0'))
     })
-    kept(watchPbx(url(server.port), { reloadMs: 1, relearnMs: 1 }))
+    kept(watchPbx(url(server.port), { reloadMs: 1, inventoryMinMs: 1 }))
     await until('it is asked again', () => lists === 2)
   })
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { type AmiReply, createDialogue } from '../../../src/pbx/ami/actions.ts'
+import { type AmiReply, createActions } from '../../../src/pbx/ami/actions.ts'
 import { AmiDecoder } from '../../../src/pbx/ami/decoder.ts'
 import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
 
@@ -9,13 +9,13 @@ const GREETING = 'Asterisk Call Manager/11.0.0\r\n'
 /** Asks for a list, lets it be answered with that text, and returns what it came to. */
 async function listed(answer: (id: string) => string, name = 'Status'): Promise<AmiReply> {
   let asked = ''
-  const dialogue = createDialogue((text) => {
+  const actions = createActions((text) => {
     asked = text
   }, PATIENCE)
-  const reply = dialogue.list({ Action: name })
+  const reply = actions.list({ Action: name })
   const id = /^ActionID: (\S+)/m.exec(asked)?.[1] ?? ''
-  for (const frame of new AmiDecoder().push(Buffer.from(GREETING + answer(id)))) dialogue.take(frame)
-  dialogue.close()
+  for (const frame of new AmiDecoder().push(Buffer.from(GREETING + answer(id)))) actions.receive(frame)
+  actions.close()
   return reply
 }
 
@@ -41,7 +41,7 @@ const channel = (id: string, channel: string, fields = {}): string =>
   }).replace('Privilege: call,all\r\n', '')
 
 const ids = (reply: AmiReply) =>
-  reply.kind === 'rows' ? [reply.rows.map((row) => row.get('Uniqueid')), reply.unsure] : reply
+  reply.kind === 'rows' ? [reply.rows.map((row) => row.get('Uniqueid')), reply.uncertain] : reply
 
 describe('a list in which a caller wrote', () => {
   test.each([
@@ -61,7 +61,7 @@ describe('a list in which a caller wrote', () => {
       expect(reply.kind).toBe('rows')
       if (reply.kind !== 'rows') continue
       expect(reply.rows.map((one) => one.get('Uniqueid'))).toEqual(['1.1', '3.3'])
-      expect(reply.unsure.toSorted()).toEqual(unsure.toSorted())
+      expect(reply.uncertain.toSorted()).toEqual(unsure.toSorted())
     }
   })
 

@@ -1,85 +1,90 @@
 import { describe, expect, test } from 'bun:test'
 import { createInbox } from '../../../src/pbx/connection/inbox.ts'
 
-/** An inbox of numbers of which the even ones matter, and whose slices run when the test says. */
+/** An inbox of numbers of which the odd ones are sheddable, whose turns run when the test says, and which a session pumps. */
 function inboxOf(capacity: number) {
   const handled: number[] = []
   const shed: number[] = []
   const turns: (() => void)[] = []
   const inbox = createInbox<number>({
     maxBytes: capacity,
-    handle: (items) => void handled.push(...items),
-    matters: (item) => item % 2 === 0,
-    overrun: (count) => void shed.push(count),
+    isSheddable: (entry) => entry % 2 === 1,
     defer: (run) => void turns.push(run),
   })
-  const runAll = (): void => {
-    while (turns.length > 0) turns.shift()?.()
+  const pump = async (): Promise<void> => {
+    for (let entries = await inbox.next(); entries.length > 0; entries = await inbox.next()) handled.push(...entries)
   }
-  return { inbox, handled, shed, runAll }
+  const runAll = async (): Promise<void> => {
+    await Promise.resolve()
+    while (turns.length > 0) {
+      turns.shift()?.()
+      for (let turn = 0; turn < 5; turn += 1) await Promise.resolve()
+    }
+  }
+  const push = (entry: number): void => {
+    const dropped = inbox.push(entry)
+    if (dropped !== undefined) shed.push(dropped)
+  }
+  const pumping = pump()
+  return { inbox, push, handled, shed, runAll, pumping }
 }
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at)
 
 describe('the inbox', () => {
-  test('handles in order, never within push', () => {
-    const { inbox, handled, runAll } = inboxOf(10_000)
-    for (const item of upTo(1_000)) inbox.push(item)
+  test('hands out in order, never within push', async () => {
+    const { push, handled, runAll } = inboxOf(10_000)
+    for (const entry of upTo(1_000)) push(entry)
     expect(handled).toEqual([])
-    runAll()
+    await runAll()
     expect(handled).toEqual(upTo(1_000))
   })
 
-  test('while held nothing is handled; what is put before comes first', () => {
-    const { inbox, handled, runAll } = inboxOf(10)
-    inbox.hold(true)
-    inbox.push(1)
-    runAll()
+  test('hands out nothing while paused; what is put before comes first', async () => {
+    const { inbox, push, handled, runAll } = inboxOf(10)
+    inbox.pause()
+    push(1)
+    await runAll()
     inbox.unshift(0)
     expect(handled).toEqual([])
-    inbox.hold(false)
-    runAll()
+    inbox.resume()
+    await runAll()
     expect(handled).toEqual([0, 1])
   })
 
-  test('when full it sheds what matters least, then what is new, and says so once', () => {
-    const { inbox, handled, shed, runAll } = inboxOf(10)
-    for (const item of upTo(30)) inbox.push(item)
+  test('when full it drops sheddable entries, then new ones, and reports it once', async () => {
+    const { push, handled, shed, runAll } = inboxOf(10)
+    for (const entry of upTo(30)) push(entry)
     expect(shed).toEqual([5])
-    runAll()
+    await runAll()
     expect(handled).toEqual([0, 2, 4, 6, 8, 10, 11, 12, 13, 14])
-    for (const item of upTo(11)) inbox.push(item)
+    for (const entry of upTo(11)) push(entry)
     expect(shed).toEqual([5, 5])
   })
 
-  test('is bounded by bytes, and counts what waits', () => {
-    let waiting = 0
-    const shed: number[] = []
-    const inbox = createInbox<number>({
-      maxBytes: 1_000,
-      handle: () => {},
-      matters: () => true,
-      overrun: (count) => void shed.push(count),
-      changed: (by) => {
-        waiting += by
-      },
-      defer: () => {},
-    })
-    for (const item of upTo(9)) inbox.push(item, 100)
-    inbox.push(9, 200)
-    expect([waiting, shed]).toEqual([9, [0]])
+  test('is bounded by bytes, and counts its entries', () => {
+    const intake = { waiting: 0 }
+    const shed: (number | undefined)[] = []
+    const inbox = createInbox<number>({ maxBytes: 1_000, isSheddable: () => false, intake, defer: () => {} })
+    for (const entry of upTo(9)) shed.push(inbox.push(entry, 100))
+    shed.push(inbox.push(9, 200))
+    expect(intake.waiting).toBe(9)
+    expect(shed.filter((dropped) => dropped !== undefined)).toEqual([0])
     inbox.push(10, 100)
-    expect(waiting).toBe(10)
+    expect(intake.waiting).toBe(10)
     inbox.unshift(11)
-    expect(waiting).toBe(11)
-    inbox.flush()
-    expect(waiting).toBe(0)
+    expect(intake.waiting).toBe(11)
+    expect(inbox.drain()).toHaveLength(11)
+    expect(intake.waiting).toBe(0)
   })
 
-  test('flush handles all that waits, also when held', () => {
-    const { inbox, handled } = inboxOf(10)
-    inbox.hold(true)
-    for (const item of upTo(5)) inbox.push(item)
-    inbox.flush()
-    expect(handled).toEqual(upTo(5))
+  test('drain takes out all entries, also when paused, and stop ends the pump', async () => {
+    const { inbox, push, handled, runAll, pumping } = inboxOf(10)
+    inbox.pause()
+    for (const entry of upTo(5)) push(entry)
+    inbox.stop()
+    await runAll()
+    await pumping
+    expect(handled).toEqual([])
+    expect(inbox.drain()).toEqual(upTo(5))
   })
 })

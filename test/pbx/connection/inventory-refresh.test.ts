@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { createLog } from '../../../src/lib/log.ts'
-import { createLearning, type Learned } from '../../../src/pbx/connection/inventory-refresh.ts'
+import { createInventoryRefresh, type InventoryReply } from '../../../src/pbx/connection/inventory-refresh.ts'
 import { createEndpoints, type Inventory } from '../../../src/pbx/endpoints.ts'
 import { until } from '../../help/receiver.ts'
 
@@ -15,15 +15,18 @@ afterEach(() => {
   for (const stop of stops.splice(0)) stop()
 })
 
-function learn(answers: readonly (Learned | Error)[], patience = { reloadMs: 1, relearnMs: 1, refreshMs: 60_000 }) {
+function learn(
+  answers: readonly (InventoryReply | Error)[],
+  timeouts = { reloadMs: 1, inventoryMinMs: 1, inventoryMaxMs: 60_000 },
+) {
   const endpoints = createEndpoints({ trunks: [], extensions: [] })
   let asked = 0
-  const learning = createLearning({
+  const learning = createInventoryRefresh({
     pbx: 'office',
     endpoints,
     log,
-    patience,
-    async ask() {
+    timeouts,
+    async request() {
       const answer = answers[Math.min(asked++, answers.length - 1)]
       if (answer === undefined || answer instanceof Error) throw answer
       return answer
@@ -38,18 +41,22 @@ test('what is configured now takes the place of what was', async () => {
     { inventory: inventory('PJSIP/one', 'PJSIP/two'), denied: [] },
     { inventory: inventory('PJSIP/two'), denied: [] },
   ])
-  await it.now()
+  await it.refresh()
   expect(it.trunks()).toEqual(['PJSIP/one', 'PJSIP/two'])
-  it.soon()
+  it.schedule()
   await until('it is asked again', () => it.trunks().length === 1)
 })
 
 test('a reload of many parts asks once, and not all the time', async () => {
-  const it = learn([{ inventory: inventory(), denied: [] }], { reloadMs: 1, relearnMs: 60_000, refreshMs: 60_000 })
-  for (let part = 0; part < 20; part++) it.soon()
+  const it = learn([{ inventory: inventory(), denied: [] }], {
+    reloadMs: 1,
+    inventoryMinMs: 60_000,
+    inventoryMaxMs: 60_000,
+  })
+  for (let part = 0; part < 20; part++) it.schedule()
   expect(it.asked()).toBe(0)
-  await it.now()
-  for (let part = 0; part < 20; part++) it.soon()
+  await it.refresh()
+  for (let part = 0; part < 20; part++) it.schedule()
   expect(it.asked()).toBe(1)
 })
 
@@ -59,22 +66,26 @@ test.each([
   ['a fault of ours', new Error('a fault')],
 ])('%s leaves what is known', async (_, answer) => {
   const it = learn([{ inventory: inventory('PJSIP/one'), denied: [] }, answer])
-  await it.now()
-  await it.now()
+  await it.refresh()
+  await it.refresh()
   expect([it.asked(), it.trunks()]).toEqual([2, ['PJSIP/one']])
 })
 
 test('it is asked again from time to time', async () => {
-  const it = learn([{ inventory: inventory(), denied: [] }], { reloadMs: 60_000, relearnMs: 60_000, refreshMs: 1 })
-  await it.now()
+  const it = learn([{ inventory: inventory(), denied: [] }], {
+    reloadMs: 60_000,
+    inventoryMinMs: 60_000,
+    inventoryMaxMs: 1,
+  })
+  await it.refresh()
   await until('the third time', () => it.asked() >= 3)
 })
 
 test('nothing is learnt, or asked, once it is over', async () => {
   const it = learn([{ inventory: inventory('PJSIP/one'), denied: [] }])
-  const learning = it.now()
+  const learning = it.refresh()
   it.stop()
   await learning
-  it.soon()
+  it.schedule()
   expect([it.trunks(), it.asked()]).toEqual([[], 1])
 })

@@ -9,7 +9,11 @@ function start(missing: (lists: number) => boolean) {
     lists += 1
     return true
   }
-  const resync = createResync({ list, isAnyMissing: () => missing(lists), relistMs: 1, resyncMs: 1 })
+  const resync = createResync({
+    snapshot: list,
+    isAnyMissing: () => missing(lists),
+    timeouts: { snapshotAgainMs: 1, resyncMs: 1 },
+  })
   return { resync, lists: () => lists }
 }
 
@@ -30,7 +34,7 @@ test('while something is missing it is asked on, and no longer', async () => {
   await until('nothing is missing', () => looked.includes(6))
   expect(looked).toEqual([2, 4, 6])
   expect(lists()).toBe(6)
-  expect(resync.ask()).toBe(true)
+  expect(resync.request()).toBe(true)
   await until('a new reason', () => lists() === 8)
   resync.stop()
 })

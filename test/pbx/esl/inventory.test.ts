@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { createEndpoints } from '../../../src/pbx/endpoints.ts'
-import { createEslDialogue } from '../../../src/pbx/esl/commands.ts'
+import { createCommands } from '../../../src/pbx/esl/commands.ts'
 import { EslDecoder } from '../../../src/pbx/esl/decoder.ts'
-import { askEslInventory, inventoryOf, profilesOf } from '../../../src/pbx/esl/inventory.ts'
+import { inventoryOf, profilesOf, requestInventory } from '../../../src/pbx/esl/inventory.ts'
 
 const NONE = { trunks: [], extensions: [] }
 
@@ -66,15 +66,15 @@ describe('what a FreeSWITCH says is configured', () => {
 /** A FreeSWITCH that answers background jobs as told: `undefined` is a command that it refuses. */
 async function ask(answers: (command: string) => string | undefined, eventFirst = false) {
   const decoder = new EslDecoder()
-  const commands: string[] = []
+  const sent: string[] = []
   const hear = (text: string): void => {
-    for (const frame of decoder.push(Buffer.from(text))) dialogue.take(frame)
+    for (const frame of decoder.push(Buffer.from(text))) commands.receive(frame)
   }
-  const dialogue = createEslDialogue(
-    (text) => {
+  const commands = createCommands({
+    write(text) {
       const command = /^bgapi (.*)$/m.exec(text)?.[1] ?? ''
       const id = /^Job-UUID: (.*)$/m.exec(text)?.[1] ?? ''
-      commands.push(command)
+      sent.push(command)
       const answer = answers(command)
       const reply = `Content-Type: command/reply\nReply-Text: ${answer === undefined ? '-ERR permission denied' : `+OK Job-UUID: ${id}`}\n\n`
       const body = JSON.stringify({ 'Event-Name': 'BACKGROUND_JOB', 'Job-UUID': id, _body: answer })
@@ -85,10 +85,10 @@ async function ask(answers: (command: string) => string | undefined, eventFirst 
         else hear(other + (eventFirst ? event + reply : reply + event))
       })
     },
-    60_000,
-    () => {},
-  )
-  return { ...(await askEslInventory(dialogue)), commands }
+    replyMs: 60_000,
+    lost() {},
+  })
+  return { ...(await requestInventory(commands)), commands: sent }
 }
 
 const ANSWERS: Readonly<Record<string, string>> = {

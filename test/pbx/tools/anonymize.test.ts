@@ -2,13 +2,13 @@ import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { AmiDecoder } from '../../../src/pbx/ami/decoder.ts'
 import { EslDecoder } from '../../../src/pbx/esl/decoder.ts'
-import { createMask } from '../../../src/pbx/tools/anonymize.ts'
+import { createAnonymizer } from '../../../src/pbx/tools/anonymize.ts'
 import { fixture } from '../../help/pbx.ts'
 
 /** The whole recording, masked frame by frame as `pbx record --mask` does. */
 function masked(name: string): { before: Buffer; after: Buffer } {
   const before = readFileSync(fixture(name))
-  const mask = createMask('key')
+  const mask = createAnonymizer('key')
   const frames = name.endsWith('.ami') ? new AmiDecoder().push(before) : new EslDecoder().push(before)
   const cuts = [0, ...frames.map((frame) => frame.offset), before.length]
   const pieces = cuts.slice(1).map((end, at) => mask(before.toString('latin1', cuts[at], end)))
@@ -57,12 +57,12 @@ describe('a masked recording', () => {
   })
 
   test('the same becomes the same, and ends alike when it ended alike', () => {
-    const mask = createMask('key')
+    const mask = createAnonymizer('key')
     const numberOf = (digits: string): string => mask(`CallerIDNum: ${digits}\r\n`).slice(13, -2)
     expect(numberOf('15557654321')).toBe(numberOf('15557654321'))
     expect(numberOf('915557654321').slice(1)).toBe(numberOf('15557654321'))
     expect(numberOf('15557654321')).not.toBe('15557654321')
     expect(numberOf('101')).toBe('101')
-    expect(createMask('other')('CallerIDNum: 15557654321\r\n')).not.toContain(numberOf('15557654321'))
+    expect(createAnonymizer('other')('CallerIDNum: 15557654321\r\n')).not.toContain(numberOf('15557654321'))
   })
 })

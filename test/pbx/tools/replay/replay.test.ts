@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parsePbxUrl } from '../../../../src/lib/pbx-url.ts'
 import { checkPbx } from '../../../../src/pbx/tools/check.ts'
-import { startRecord } from '../../../../src/pbx/tools/record.ts'
+import { startRecording } from '../../../../src/pbx/tools/record.ts'
 import { startReplay } from '../../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder } from '../../../help/app.ts'
 import { fixture, watchPbx } from '../../../help/pbx.ts'
@@ -101,7 +101,7 @@ describe('a replayed PBX', () => {
     using folder = emptyFolder()
     const path = join(folder.path, name)
     const replay = kept(startReplay({ files: [fixture(name)], speed: FAST }))
-    const record = startRecord(source(url(replay.port)), path)
+    const record = startRecording(source(url(replay.port)), path)
     await replay.finished
     await until('the bytes', () => record.bytes() > 5_000)
     record.stop()
@@ -123,7 +123,10 @@ describe('a replayed PBX', () => {
     [
       'q-voicemail.ami',
       amiUrl,
-      ['phones: PJSIP/101 (member of a queue)', 'undecided: PJSIP/trunk: calls will show, or name it in trunks='],
+      [
+        'phones: PJSIP/101 (member of a queue)',
+        'undecided: PJSIP/trunk: calls will show what they are, or name it in trunks=',
+      ],
     ],
     [
       'outbound-answered.esl',
@@ -140,7 +143,7 @@ describe('a replayed PBX', () => {
   test('what a recording does not show, it refuses as a user without the right would be', async () => {
     const replay = kept(startReplay({ files: [fixture('k5-blind-transfer-call-class-only.ami')], speed: FAST }))
     const findings = await checkPbx(source(amiUrl(replay.port)), 0)
-    const text = findings.map((finding) => finding.text).find((one) => one.startsWith('it does not say'))
+    const text = findings.map((finding) => finding.text).find((one) => one.startsWith('it does not list'))
     expect(text).toMatch(/the extensions.*the mailboxes.*ShowDialPlan\): add write = reporting$/)
   })
 

@@ -1,0 +1,67 @@
+import type { PbxSource } from '../../lib/pbx-url.ts'
+import { type NowUs, SECOND } from '../../lib/time.ts'
+import type { Dialect, Protocol, Received } from '../connection/protocol.ts'
+import { addressOf } from '../connection/socket.ts'
+import type { Timeouts } from '../connection/timeouts.ts'
+import { createActions, ping } from './actions.ts'
+import { AmiDecoder } from './decoder.ts'
+import { isSheddable, isWanted } from './events.ts'
+import type { AmiFrame } from './frame.ts'
+import { requestInventory } from './inventory.ts'
+import { logIn } from './login.ts'
+import { requestStart, runOf } from './restart-detection.ts'
+import { createSnapshotRequest } from './snapshot-request.ts'
+
+const REPLY: Received = { kind: 'reply' }
+const UNWANTED: Received = { kind: 'unwanted' }
+const EVENT: Received = { kind: 'event' }
+/** Events that say something about the Asterisk itself. */
+const NOTICES: ReadonlyMap<string, Received> = new Map([
+  ['Shutdown', { kind: 'shutdown' }],
+  ['Reload', { kind: 'reload' }],
+])
+
+/** Returns how to talk to an Asterisk. */
+export const amiDialect = (source: PbxSource, timeouts: Timeouts, nowUs: NowUs): Dialect<AmiFrame> => ({
+  address: addressOf(source),
+  open: ({ write }) => openProtocol(source, { write, timeouts, nowUs }),
+})
+
+type Wire = { readonly write: (text: string) => void; readonly timeouts: Timeouts; readonly nowUs: NowUs }
+
+function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Protocol<AmiFrame> {
+  const actions = createActions(write, timeouts)
+  let startedUs: number | null = null
+  let isFirstEvent = true
+
+  return {
+    decoder: new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, source.variables) }),
+    receive(frame, arrivedUs) {
+      if (actions.receive(frame)) return REPLY
+      if (frame.tainted) return { kind: 'tainted', event: frame.name }
+      if (frame.type !== 'event' || !frame.has('Privilege')) return UNWANTED
+      // The first event after the login; a later one says nothing new, or was written by a caller.
+      if (isFirstEvent && frame.name === 'FullyBooted') startedUs = startOf(frame, arrivedUs)
+      isFirstEvent = false
+      return NOTICES.get(frame.name) ?? EVENT
+    },
+    logIn: () => logIn(source, actions),
+    async identifyRun(last) {
+      const start = await requestStart(actions, timeouts.identifyMs)
+      return runOf(last, { start, startedUs })
+    },
+    requestSnapshot: createSnapshotRequest(actions, nowUs),
+    requestInventory: () => requestInventory(source, actions),
+    isSheddable: (frame) => isSheddable(frame.name),
+    idleMs: timeouts.idleMs,
+    probe: () => ping(actions),
+    silence: `${source.host} is silent: two pings were not answered`,
+    snapshotRight: 'give its user write = reporting in manager.conf',
+    close: actions.close,
+  }
+}
+
+function startOf(frame: AmiFrame, arrivedUs: number): number | null {
+  const uptime = frame.get('Uptime')
+  return /^\d{1,9}$/.test(uptime) ? arrivedUs - Number(uptime) * SECOND : null
+}

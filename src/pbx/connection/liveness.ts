@@ -1,0 +1,31 @@
+type Options = {
+  /** Silence after which the PBX is probed. */
+  readonly idleMs: number
+  /** Returns for how long nothing has arrived. */
+  readonly silentMs: () => number
+  /** Resolves with whether the PBX is still there. */
+  readonly probe: () => Promise<boolean>
+  /** Called when it is not. */
+  readonly dead: () => void
+}
+
+/** Looks at the silence of a connection a few times in each `idleMs`. */
+export function watchLiveness({ idleMs, silentMs, probe, dead }: Options): { stop(): void } {
+  let isProbing = false
+  let isStopped = false
+  const check = async (): Promise<void> => {
+    isProbing = true
+    const isAlive = await probe()
+    isProbing = false
+    if (!isAlive && !isStopped) dead()
+  }
+  const timer = setInterval(() => {
+    if (!isProbing && silentMs() >= idleMs) void check()
+  }, idleMs / 4)
+  return {
+    stop() {
+      isStopped = true
+      clearInterval(timer)
+    },
+  }
+}

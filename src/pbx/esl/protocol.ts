@@ -1,0 +1,77 @@
+import type { PbxSource } from '../../lib/pbx-url.ts'
+import type { NowUs } from '../../lib/time.ts'
+import type { Dialect, PbxRun, Protocol, Received } from '../connection/protocol.ts'
+import { addressOf } from '../connection/socket.ts'
+import type { Timeouts } from '../connection/timeouts.ts'
+import { type Commands, createCommands } from './commands.ts'
+import { EslDecoder, type EslFrame } from './decoder.ts'
+import { isSheddable } from './events.ts'
+import { requestInventory } from './inventory.ts'
+import { logIn } from './login.ts'
+import { createSnapshotRequest } from './snapshot-request.ts'
+
+const REPLY: Received = { kind: 'reply' }
+const UNWANTED: Received = { kind: 'unwanted' }
+const EVENT: Received = { kind: 'event' }
+/** Events that say something about the FreeSWITCH itself. */
+const NOTICES: ReadonlyMap<string, Received> = new Map([
+  ['SHUTDOWN', { kind: 'shutdown' }],
+  ['RELOADXML', { kind: 'reload' }],
+  ['HEARTBEAT', { kind: 'heartbeat' }],
+])
+
+/** Returns how to talk to a FreeSWITCH. */
+export const eslDialect = (source: PbxSource, timeouts: Timeouts, nowUs: NowUs): Dialect<EslFrame> => ({
+  address: addressOf(source),
+  open: (wire) => openProtocol(source, { ...wire, timeouts, nowUs }),
+})
+
+type Wire = {
+  readonly write: (text: string) => void
+  readonly lost: (reason: string) => void
+  readonly timeouts: Timeouts
+  readonly nowUs: NowUs
+}
+
+function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire): Protocol<EslFrame> {
+  const commands = createCommands({ write, replyMs: timeouts.replyMs, lost })
+
+  return {
+    decoder: new EslDecoder(),
+    receive(frame) {
+      if (commands.receive(frame)) return REPLY
+      const { event } = frame
+      if (event !== undefined) return NOTICES.get(event.name) ?? EVENT
+      return endOf(frame) ?? UNWANTED
+    },
+    logIn: () => logIn(source, commands, timeouts.connectMs + timeouts.replyMs),
+    identifyRun: () => requestRun(commands),
+    requestSnapshot: createSnapshotRequest(commands, nowUs),
+    requestInventory: () => requestInventory(commands),
+    isSheddable: ({ event }) => isSheddable(event?.name ?? ''),
+    // It sends a heartbeat every 20 seconds.
+    idleMs: timeouts.heartbeatMs,
+    probe: async () => false,
+    silence: `${source.host} is silent: no heartbeat came`,
+    snapshotRight: 'allow its user "api show"',
+    close(kind) {
+      commands.close()
+      if (kind === 'stopped') write('exit\n\n')
+    },
+  }
+}
+
+/** Returns the end of the connection that a frame announces. */
+function endOf({ contentType, body }: EslFrame): Received | undefined {
+  if (contentType === 'text/rude-rejection')
+    return { kind: 'refused', reason: 'its access list (apply-inbound-acl) refuses our address' }
+  if (contentType !== 'text/disconnect-notice') return undefined
+  const isShutdown = /shut ?down/i.test(body)
+  return { kind: 'goodbye', isShutdown, reason: `it said goodbye: ${body.split('\n')[0] ?? ''}` }
+}
+
+async function requestRun(commands: Commands): Promise<PbxRun | null> {
+  const core = await commands.send('api global_getvar core_uuid')
+  const id = /^[0-9a-f-]{36}$/i.exec(core?.body.trim() ?? '')?.[0]
+  return id === undefined ? null : { id, startedUs: null }
+}
