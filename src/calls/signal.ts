@@ -21,7 +21,7 @@ export type ListedChannel = {
   readonly linkedId: string | null
   readonly endpoint: Endpoint
   /** What this channel dialled, if it is a caller's. */
-  readonly dialled: string | null
+  readonly dialledNumber: string | null
   /** It was dialled by the PBX; `source` is who dialled it, where the list tells. */
   readonly callee: boolean
   readonly source: string | null
@@ -55,7 +55,7 @@ export type ChannelSignal =
       readonly id: string
       readonly linkedId: string | null
       readonly endpoint: Endpoint
-      readonly dialled: string | null
+      readonly dialledNumber: string | null
       readonly originated: boolean
       /** The number shown to the party that is rung. */
       readonly shown: string | null
@@ -63,11 +63,11 @@ export type ChannelSignal =
   /** The PBX now counts the channel to another call. */
   | { readonly kind: 'linked'; readonly id: string; readonly linkedId: string }
   /** The channel is in another place of the dialplan. */
-  | { readonly kind: 'dialled'; readonly id: string; readonly dialled: string }
+  | { readonly kind: 'extension_changed'; readonly id: string; readonly extension: string }
   /** Two halves of a Local or loopback channel: `one` is dialled, `two` runs the dialplan. */
   | { readonly kind: 'pair'; readonly one: string; readonly two: string }
   | {
-      readonly kind: 'dial'
+      readonly kind: 'dial_begin'
       readonly source: string | null
       readonly dest: string
       readonly endpoint: Endpoint
@@ -77,14 +77,14 @@ export type ChannelSignal =
       /** A queue rings it, or not, where the PBX tells it of each dial. */
       readonly byQueue?: boolean
       /** A conference calls it in: nobody called, and who is called is no caller either. */
-      readonly forRoom?: boolean
+      readonly forConference?: boolean
     }
   | { readonly kind: 'ringing'; readonly id: string }
   /** The channel is up. For a caller's channel that is the PBX's answer, not a person's. */
   | { readonly kind: 'up'; readonly id: string }
   /** A dial is over; `answered` when this party, and no other, got the call. */
   | {
-      readonly kind: 'dialed'
+      readonly kind: 'dial_end'
       readonly source: string | null
       readonly dest: string
       readonly result: StageResult
@@ -101,12 +101,12 @@ export type ChannelSignal =
       readonly id: string
       readonly bridge: string
       /** A conference: who is in it does not belong to one call. */
-      readonly room: boolean
+      readonly conference: boolean
       /** A place to wait (parking): not a conversation. */
-      readonly waiting: boolean
+      readonly holding: boolean
     }
   | { readonly kind: 'unbridged'; readonly id: string; readonly bridge: string }
-  | { readonly kind: 'held'; readonly id: string; readonly held: boolean }
+  | { readonly kind: 'hold'; readonly id: string; readonly onHold: boolean }
   | {
       readonly kind: 'blind_transfer'
       readonly transferer: string | null
@@ -153,7 +153,7 @@ export type ChannelSignal =
   | { readonly kind: 'member'; readonly dest: string; readonly name: string | null }
   /** Voicemail answered, or a conference room was entered. */
   | { readonly kind: 'voicemail'; readonly id: string }
-  | { readonly kind: 'room'; readonly id: string; readonly room: string }
+  | { readonly kind: 'conference'; readonly id: string; readonly conference: string }
   | { readonly kind: 'recording_started'; readonly id: string; readonly path: string | null }
   | {
       readonly kind: 'recording_stopped'

@@ -120,16 +120,24 @@ function callSignals(call: number) {
   const [a, b, bridge] = [`a${call}`, `b${call}`, `bridge ${call}`]
   const caller = { kind: 'external', number: `1555${call}`, name: null } as const
   const phone = { kind: 'extension', number: `${100 + (call % 900)}`, name: null } as const
-  const place = { bridge, room: false, waiting: false }
+  const place = { bridge, conference: false, holding: false }
   return [
-    { kind: 'channel', id: a, linkedId: a, endpoint: caller, dialled: '15550100101', originated: false, shown: null },
-    { kind: 'channel', id: b, linkedId: a, endpoint: phone, dialled: null, originated: false, shown: null },
-    { kind: 'dial', source: a, dest: b, endpoint: phone, shown: null },
+    {
+      kind: 'channel',
+      id: a,
+      linkedId: a,
+      endpoint: caller,
+      dialledNumber: '15550100101',
+      originated: false,
+      shown: null,
+    },
+    { kind: 'channel', id: b, linkedId: a, endpoint: phone, dialledNumber: null, originated: false, shown: null },
+    { kind: 'dial_begin', source: a, dest: b, endpoint: phone, shown: null },
     { kind: 'ringing', id: b },
-    { kind: 'dialed', source: a, dest: b, result: 'answered', forwardedTo: null },
+    { kind: 'dial_end', source: a, dest: b, result: 'answered', forwardedTo: null },
     { kind: 'bridged', id: a, ...place },
     { kind: 'bridged', id: b, ...place },
-    { kind: 'held', id: b, held: call % 10 === 0 },
+    { kind: 'hold', id: b, onHold: call % 10 === 0 },
   ] as const
 }
 

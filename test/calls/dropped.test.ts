@@ -128,14 +128,14 @@ function shownBy(tape: Tape): string[][] {
   const roots = all.flat().flatMap((one) => (one.kind === 'channel' && one.linkedId === one.id ? one.id : []))
   const only = roots.length === 1 ? roots : []
   const real = new Set(
-    all.flat().flatMap((one) => (one.kind === 'dial' && one.endpoint.kind !== 'virtual' ? one.dest : [])),
+    all.flat().flatMap((one) => (one.kind === 'dial_begin' && one.endpoint.kind !== 'virtual' ? one.dest : [])),
   )
   // FreeSWITCH tells an end twice.
   const last = all.flat().findLast((one) => one.kind === 'hangup' && !tape.endsTwice)
   return all.map((signals) =>
     signals.flatMap((one) => {
       if (one.kind === 'channel' && one.linkedId === one.id) return one.id
-      const isAnswer = one.kind === 'dialed' && one.result === 'answered' && real.has(one.dest)
+      const isAnswer = one.kind === 'dial_end' && one.result === 'answered' && real.has(one.dest)
       return isAnswer || one === last ? only : []
     }),
   )

@@ -25,26 +25,26 @@ const comes = (id: string, endpoint: ReturnType<typeof outside> | ReturnType<typ
   id,
   linkedId: id,
   endpoint,
-  dialled,
+  dialledNumber: dialled,
   originated: false,
   shown: null,
 })
 const rings = (source: string, dest: string, number: string): Any[] => [
-  { kind: 'dial', source, dest, endpoint: phone(number), shown: null },
+  { kind: 'dial_begin', source, dest, endpoint: phone(number), shown: null },
   { kind: 'ringing', id: dest },
 ]
 const answers = (source: string, dest: string, bridge: string): Any[] => [
   { kind: 'up', id: dest },
-  { kind: 'dialed', source, dest, result: 'answered', forwardedTo: null },
-  { kind: 'bridged', id: dest, bridge, room: false, waiting: false },
-  { kind: 'bridged', id: source, bridge, room: false, waiting: false },
+  { kind: 'dial_end', source, dest, result: 'answered', forwardedTo: null },
+  { kind: 'bridged', id: dest, bridge, conference: false, holding: false },
+  { kind: 'bridged', id: source, bridge, conference: false, holding: false },
 ]
 const hangsUp = (...ids: string[]): Any[] => ids.map((id) => ({ kind: 'hangup', id, end: END }))
 const listed = (id: string, number: string, bridge: string): ListedChannel => ({
   id,
   linkedId: 'a',
   endpoint: phone(number),
-  dialled: null,
+  dialledNumber: null,
   callee: id !== 'a',
   source: id === 'a' ? null : 'a',
   up: true,
@@ -136,7 +136,7 @@ test('two calls that are bridged by command: the one that was left ends, and say
   play(TALK)
   play(at(3, comes('c', outside('15551230002'), '15550100102'), ...rings('c', 'd', '102')))
   play(at(4, ...answers('c', 'd', 'other bridge')))
-  play(at(5, { kind: 'bridged', id: 'd', bridge: 'bridge', room: false, waiting: false }))
+  play(at(5, { kind: 'bridged', id: 'd', bridge: 'bridge', conference: false, holding: false }))
   play(at(5, { kind: 'linked', id: 'd', linkedId: 'a' }, ...hangsUp('b', 'c')))
   play(at(9, ...hangsUp('a', 'd')))
   rest(5 * SECOND)
@@ -178,7 +178,7 @@ test('a caller who waits for an hour while twenty are rung again and again: a bo
     const legs = members.map((number) => ({ number, id: `${number} in ${round}` }))
     play(at(round * 20, ...legs.flatMap(({ id, number }) => rings('a', id, number))))
     const over: Any[] = legs.map(({ id }) => ({
-      kind: 'dialed',
+      kind: 'dial_end',
       source: 'a',
       dest: id,
       result: 'no_answer',
@@ -214,7 +214,7 @@ test('a dialplan that tries numbers without end: the oldest that did not answer 
       play(at(index, ...answers('a', id, 'bridge'), ...hangsUp(id)))
       continue
     }
-    const over: Any = { kind: 'dialed', source: 'a', dest: id, result: 'no_answer', forwardedTo: null }
+    const over: Any = { kind: 'dial_end', source: 'a', dest: id, result: 'no_answer', forwardedTo: null }
     play(at(index + 0.5, over, ...hangsUp(id)))
   }
   play(at(tries, ...hangsUp('a')))

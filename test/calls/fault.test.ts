@@ -11,7 +11,7 @@ const channel = (id: string, atUs: number): Signal => ({
   id,
   linkedId: id,
   endpoint: phone,
-  dialled: '200',
+  dialledNumber: '200',
   originated: false,
   shown: null,
   atUs,

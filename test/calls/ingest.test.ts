@@ -36,13 +36,13 @@ const phone = { kind: 'extension', number: '101', name: null } as const
 const end = { code: 16, result: 'no_answer', withdrawn: true, mayTransfer: false, forwardedTo: null } as const
 
 const BEGIN: readonly ChannelSignal[] = [
-  { kind: 'channel', id: 'a', linkedId: 'a', endpoint: outside, dialled: '200', originated: false, shown: null },
-  { kind: 'channel', id: 'b', linkedId: 'a', endpoint: phone, dialled: null, originated: false, shown: null },
-  { kind: 'dial', source: 'a', dest: 'b', endpoint: phone, shown: null },
+  { kind: 'channel', id: 'a', linkedId: 'a', endpoint: outside, dialledNumber: '200', originated: false, shown: null },
+  { kind: 'channel', id: 'b', linkedId: 'a', endpoint: phone, dialledNumber: null, originated: false, shown: null },
+  { kind: 'dial_begin', source: 'a', dest: 'b', endpoint: phone, shown: null },
   { kind: 'ringing', id: 'b' },
 ]
 const FINISH: readonly ChannelSignal[] = [
-  { kind: 'dialed', source: 'a', dest: 'b', result: 'answered', forwardedTo: null },
+  { kind: 'dial_end', source: 'a', dest: 'b', result: 'answered', forwardedTo: null },
   { kind: 'hangup_requested', id: 'a' },
   { kind: 'hangup', id: 'a', end },
   { kind: 'hangup', id: 'b', end },

@@ -160,7 +160,18 @@ export function createLedger(): Ledger {
 
 /** What is left of a tracker's memory, in words; `undefined` if nothing is. */
 export function leftover(state: TrackerState): string | undefined {
-  const { calls, channels, bridges, rooms, byLinkedId, links, tombstones, dirty, held, consultations } = state
+  const {
+    calls,
+    channels,
+    bridges,
+    conferences: rooms,
+    byLinkedId,
+    links,
+    tombstones,
+    dirty,
+    onHold: held,
+    consultations,
+  } = state
   const sizes = {
     calls: calls.size,
     channels: channels.size,

@@ -100,7 +100,7 @@ export function transferBlind(pbx: StoryPbx, talk: Talk, to: string): string {
   const beside = besideFar(talk)
   pbx.emit({ kind: 'blind_transfer', transferer: talk.far.id, transferee: beside, to })
   for (const one of pbx.random.chance(0.5) ? [talk.far.id, beside] : [beside, talk.far.id]) pbx.leave(one)
-  pbx.emit({ kind: 'dialled', id: beside, dialled: to })
+  pbx.emit({ kind: 'extension_changed', id: beside, extension: to })
   return beside
 }
 

@@ -37,7 +37,12 @@ export function createUp() {
       switch (signal.kind) {
         case 'channel':
           up.set(signal.id, {
-            ...{ id: signal.id, linkedId: signal.linkedId, endpoint: signal.endpoint, dialled: signal.dialled },
+            ...{
+              id: signal.id,
+              linkedId: signal.linkedId,
+              endpoint: signal.endpoint,
+              dialledNumber: signal.dialledNumber,
+            },
             ...{ callee: false, source: null, up: false, ringing: false, bridge: null, startedUs: signal.atUs },
           })
           break
@@ -45,7 +50,7 @@ export function createUp() {
           change(signal.one, { pair: { id: signal.two, half: 1 } })
           change(signal.two, { pair: { id: signal.one, half: 2 } })
           break
-        case 'dial':
+        case 'dial_begin':
           change(signal.dest, { callee: true })
           break
         case 'ringing':
@@ -97,7 +102,7 @@ export function storyPbx(random: Random, prefix: string, startUs: number) {
     },
     isUp: (channelId: string): boolean => up.has(channelId),
     linkedOf: (channelId: string): string => up.get(channelId)?.linkedId ?? channelId,
-    dialledOf: (channelId: string): string => up.get(channelId)?.dialled ?? '-',
+    dialledOf: (channelId: string): string => up.get(channelId)?.dialledNumber ?? '-',
     bridgeOf: (channelId: string): string | null => up.get(channelId)?.bridge ?? null,
 
     channel(
@@ -108,7 +113,7 @@ export function storyPbx(random: Random, prefix: string, startUs: number) {
       const leg = { id: id(), number, kind }
       pbx.emit({
         ...{ kind: 'channel', id: leg.id, linkedId: of.linked ?? leg.id, endpoint: endpointOf(leg) },
-        ...{ dialled: of.dialled ?? 's', originated: of.originated === true, shown: null },
+        ...{ dialledNumber: of.dialled ?? 's', originated: of.originated === true, shown: null },
       })
       return leg
     },
@@ -117,7 +122,7 @@ export function storyPbx(random: Random, prefix: string, startUs: number) {
       const pair = { near: id(), far: id() }
       for (const half of [pair.near, pair.far])
         pbx.emit({
-          ...{ kind: 'channel', id: half, linkedId: linked, endpoint: VIRTUAL, dialled },
+          ...{ kind: 'channel', id: half, linkedId: linked, endpoint: VIRTUAL, dialledNumber: dialled },
           ...{ originated: false, shown: null },
         })
       pbx.emit({ kind: 'pair', one: pair.near, two: pair.far })
@@ -126,10 +131,10 @@ export function storyPbx(random: Random, prefix: string, startUs: number) {
     dial(source: string | null, dest: Leg | string, shown: string | null = null): void {
       const leg =
         typeof dest === 'string' ? { id: dest, endpoint: VIRTUAL } : { id: dest.id, endpoint: endpointOf(dest) }
-      pbx.emit({ kind: 'dial', source, dest: leg.id, endpoint: leg.endpoint, shown })
+      pbx.emit({ kind: 'dial_begin', source, dest: leg.id, endpoint: leg.endpoint, shown })
     },
-    dialed(source: string | null, dest: string, result: Extract<ChannelSignal, { kind: 'dialed' }>['result']): void {
-      pbx.emit({ kind: 'dialed', source, dest, result, forwardedTo: null })
+    dialed(source: string | null, dest: string, result: Extract<ChannelSignal, { kind: 'dial_end' }>['result']): void {
+      pbx.emit({ kind: 'dial_end', source, dest, result, forwardedTo: null })
     },
     /** Puts channels into a bridge, new or that of the first one which is in one; in either order. */
     bridge(...ids: string[]): void {
@@ -139,7 +144,7 @@ export function storyPbx(random: Random, prefix: string, startUs: number) {
     },
     enter(channelId: string, bridge: string, waiting = false): void {
       pbx.leave(channelId)
-      pbx.emit({ kind: 'bridged', id: channelId, bridge, room: false, waiting })
+      pbx.emit({ kind: 'bridged', id: channelId, bridge, conference: false, holding: waiting })
     },
     leave(channelId: string): void {
       const bridge = pbx.bridgeOf(channelId)

@@ -131,7 +131,7 @@ function agentFirst(beginning: Beginning): Begun {
   const main = open(blocks, `call_started outbound ${agent.number} ${customer.number}`)
   const plot = plotOf(beginning, near.id, main)
   note(plot, main, near, 'started', 'answered')
-  pbx.emit({ kind: 'dialled', id: near.id, dialled: `9${customer.number}` })
+  pbx.emit({ kind: 'extension_changed', id: near.id, extension: `9${customer.number}` })
   const ringing = ring(pbx, near.id, near.id, customer, { pairs: 0, stays: true })
   pbx.later(2)
   answer(pbx, ringing)
@@ -152,7 +152,7 @@ function customerFirst(beginning: Beginning): Begun {
   note(plot, main, near, 'started', 'answered')
   main.owner = customer.number
   pbx.later(random.pick([0.01, 1, 4]))
-  pbx.emit({ kind: 'dialled', id: near.id, dialled: agent.number })
+  pbx.emit({ kind: 'extension_changed', id: near.id, extension: agent.number })
   const talk = ringOne(plot, near, main, agent, 'answered')
   return talk === undefined ? undefined : { plot, talk }
 }
@@ -177,7 +177,7 @@ function older(beginning: Beginning): Begun {
   const plot = plotOf(beginning, own.id, main)
   const asked = ringOne(plot, own, main, colleague, 'answered', 'answer')
   if (asked === undefined) return undefined
-  pbx.emit({ kind: 'held', id: own.id, held: true })
+  pbx.emit({ kind: 'hold', id: own.id, onHold: true })
   pbx.later(1)
   const caller = outside()
   const near = pbx.channel(caller.number, 'external', { dialled: '15550100102' })
@@ -407,7 +407,7 @@ const consultByPhone: Move = (plot, talk) => {
   const { pbx, random, main } = plot
   const agent = talk.far
   const whom = target(plot)
-  pbx.emit({ kind: 'held', id: agent.id, held: true })
+  pbx.emit({ kind: 'hold', id: agent.id, onHold: true })
   const own = pbx.channel(agent.number, 'extension', {
     dialled: whom.kind === 'external' ? `9${whom.number}` : whom.number,
   })
@@ -430,7 +430,7 @@ const consultByPhone: Move = (plot, talk) => {
     pbx.hangup(own.id)
     over(asked, outcome)
     pbx.later(0.5)
-    pbx.emit({ kind: 'held', id: agent.id, held: false })
+    pbx.emit({ kind: 'hold', id: agent.id, onHold: false })
     return talk
   }
   answer(pbx, ringing)

@@ -45,7 +45,7 @@ function listedChannel(random: Random): ListedChannel {
     id: channelId(random),
     linkedId: random.chance(0.3) ? null : linkedIdOf(random),
     endpoint: endpoint(random),
-    dialled: random.pick(NUMBERS),
+    dialledNumber: random.pick(NUMBERS),
     callee,
     source: callee ? idOrNull(random) : null,
     up: random.chance(0.6),
@@ -66,13 +66,13 @@ const MAKERS: readonly ((random: Random, id: string) => Unstamped)[] = [
   dialed,
   dialed,
   (random, id) => ({ kind: 'linked', id, linkedId: linkedIdOf(random) }),
-  (random, id) => ({ kind: 'dialled', id, dialled: random.pick(['s', '101', '600', '*8', '701', '']) }),
+  (random, id) => ({ kind: 'extension_changed', id, extension: random.pick(['s', '101', '600', '*8', '701', '']) }),
   (random, id) => ({ kind: 'pair', one: id, two: channelId(random) }),
   (random, source) => ({ kind: 'dial_failed', source, endpoint: endpoint(random), result: random.pick(RESULTS) }),
   bridged,
   bridged,
   (random, id) => ({ kind: 'unbridged', id, bridge: `b${random.int(3)}` }),
-  (random, id) => ({ kind: 'held', id, held: random.chance(0.5) }),
+  (random, id) => ({ kind: 'hold', id, onHold: random.chance(0.5) }),
   (random) => ({
     kind: 'blind_transfer',
     transferer: idOrNull(random),
@@ -111,7 +111,7 @@ const MAKERS: readonly ((random: Random, id: string) => Unstamped)[] = [
   }),
   (_random, dest) => ({ kind: 'member', dest, name: 'Ann' }),
   (_random, id) => ({ kind: 'voicemail', id }),
-  (random, id) => ({ kind: 'room', id, room: random.pick(['r1', 'b1']) }),
+  (random, id) => ({ kind: 'conference', id, conference: random.pick(['r1', 'b1']) }),
   (random, id) => ({ kind: 'recording_started', id, path: random.pick([null, '/r/1.wav']) }),
   (random, id) => ({
     kind: 'recording_stopped',
@@ -142,7 +142,7 @@ function channel(random: Random, id: string): Unstamped {
     id,
     linkedId: random.chance(0.2) ? null : random.chance(0.5) ? id : linkedIdOf(random),
     endpoint: endpoint(random),
-    dialled: random.pick(NUMBERS),
+    dialledNumber: random.pick(NUMBERS),
     originated: random.chance(0.2),
     shown: random.pick(NUMBERS),
   }
@@ -150,20 +150,20 @@ function channel(random: Random, id: string): Unstamped {
 
 function dial(random: Random, dest: string): Unstamped {
   return {
-    kind: 'dial',
+    kind: 'dial_begin',
     source: idOrNull(random),
     dest,
     endpoint: endpoint(random),
     shown: random.pick(NUMBERS),
     place: random.pick([null, null, '600', '*8']),
-    forRoom: random.chance(0.05),
+    forConference: random.chance(0.05),
     ...(random.chance(0.3) && { byQueue: random.chance(0.5) }),
   }
 }
 
 function dialed(random: Random, dest: string): Unstamped {
   return {
-    kind: 'dialed',
+    kind: 'dial_end',
     source: idOrNull(random),
     dest,
     result: random.pick(RESULTS),
@@ -178,8 +178,8 @@ function bridged(random: Random, id: string): Unstamped {
     kind: 'bridged',
     id,
     bridge: `b${random.int(3)}`,
-    room: random.chance(0.15),
-    waiting: random.chance(0.1),
+    conference: random.chance(0.15),
+    holding: random.chance(0.1),
   }
 }
 

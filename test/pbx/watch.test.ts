@@ -28,7 +28,7 @@ test('calls that a PBX left open which is watched no more are ended', async () =
   const options = { ...own, onStored, onMissed() {}, onFault() {}, log }
   const before = await startIngest(options)
   const endpoint = { kind: 'external', number: '15551230001', name: null } as const
-  const channel = { linkedId: 'a', endpoint, dialled: '200', originated: false, shown: null } as const
+  const channel = { linkedId: 'a', endpoint, dialledNumber: '200', originated: false, shown: null } as const
   before.feed([{ kind: 'channel', id: 'a', ...channel, atUs: Date.now() * 1_000, arrivedUs: 0 }])
   await until('the call is told', () => stored.length === 1)
   await before.stop()
@@ -142,7 +142,7 @@ test('what a PBX said and could not be stored before another node took it over i
   const own = { calls, clock, pbx: 'office', account: 'default', accountId: 1 }
   const ingest = await startIngest({ ...own, onStored, onMissed() {}, onFault() {}, log })
   const endpoint = { kind: 'external', number: '15551230001', name: null } as const
-  const channel = { linkedId: 'a', endpoint, dialled: '200', originated: false, shown: null } as const
+  const channel = { linkedId: 'a', endpoint, dialledNumber: '200', originated: false, shown: null } as const
   ingest.feed([{ kind: 'channel', id: 'a', ...channel, atUs: Date.now() * 1_000, arrivedUs: 0 }])
   await until('it is given up', () => tries > 0 && ingest.waiting() === 0)
   await ingest.stop()

@@ -5,12 +5,18 @@ import { endDial, failDial } from './dials/dials.ts'
 import { beginDirection, destination } from './direction.ts'
 import { goElsewhere, joinQueue, leaveQueue } from './queues.ts'
 import { record, setRecordingPath, stopRecording } from './recordings.ts'
-import { callOf, channelOf, enterBridge, heardBy, leaveBridge, leaveRoom, stageOf, touch } from './registry.ts'
+import { callOf, channelOf, enterBridge, heardBy, leaveBridge, leaveConference, stageOf, touch } from './registry.ts'
 import { closeMissing, connected, noteMissing } from './resync/missing-channels.ts'
 import { resync } from './resync/resync.ts'
 import type { Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
-import { enterRoom, expectUnseenTransfer, linkCalls, settleLinks, settleUnseen } from './transfers/linked-calls.ts'
+import {
+  enterConference,
+  expectUnseenTransfer,
+  linkCalls,
+  settleLinks,
+  settleUnseen,
+} from './transfers/linked-calls.ts'
 import { park, unpark } from './transfers/parking.ts'
 import { attendedTransfer, blindTransfer, join } from './transfers/transfers.ts'
 
@@ -37,7 +43,7 @@ export function apply(state: TrackerState, signal: Signal): void {
     case 'channel':
       addChannel(state, signal)
       return
-    case 'dial':
+    case 'dial_begin':
       state.heardUs = signal.atUs
       dial(state, signal)
       return
@@ -48,12 +54,15 @@ export function apply(state: TrackerState, signal: Signal): void {
 }
 
 /** Signals about one channel that must be known. */
-function applyToChannel(state: TrackerState, signal: At & Exclude<ChannelSignal, { kind: 'channel' | 'dial' }>): void {
+function applyToChannel(
+  state: TrackerState,
+  signal: At & Exclude<ChannelSignal, { kind: 'channel' | 'dial_begin' }>,
+): void {
   switch (signal.kind) {
     case 'pair':
       pair(state, signal.one, signal.two)
       return
-    case 'dialed':
+    case 'dial_end':
       dialed(state, signal)
       return
     case 'dial_failed': {
@@ -93,14 +102,14 @@ function applyToChannel(state: TrackerState, signal: At & Exclude<ChannelSignal,
 
 type KnownKinds =
   | 'pair'
-  | 'dialed'
+  | 'dial_end'
   | 'dial_failed'
   | 'blind_transfer'
   | 'attended_transfer'
   | 'joined'
   | 'member'
   | 'hangup'
-type Known = At & Exclude<ChannelSignal, { kind: 'channel' | 'dial' | KnownKinds }>
+type Known = At & Exclude<ChannelSignal, { kind: 'channel' | 'dial_begin' | KnownKinds }>
 
 function applyToKnown(state: TrackerState, channel: Channel, signal: Known): void {
   const call = callOf(state, channel)
@@ -108,8 +117,8 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
     case 'linked':
       linkCalls(state, channel, signal.linkedId)
       break
-    case 'dialled':
-      moveTo(state, channel, signal.dialled)
+    case 'extension_changed':
+      moveTo(state, channel, signal.extension)
       break
     case 'ringing':
       if (channel.dial !== null && channel.dial.answeredUs === null) channel.dial.rangUs ??= signal.atUs
@@ -123,15 +132,15 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       break
     case 'unbridged':
       if (channel.bridge === signal.bridge) {
-        if (channel.waiting) unpark(state, channel)
+        if (channel.inHoldingBridge) unpark(state, channel)
         leaveBridge(state, channel)
       }
-      if (channel.meets === signal.bridge) leaveRoom(state, channel)
+      if (channel.conference === signal.bridge) leaveConference(state, channel)
       break
-    case 'held':
-      channel.held = signal.held
-      if (signal.held && isUp(channel)) state.held.add(channel.id)
-      else state.held.delete(channel.id)
+    case 'hold':
+      channel.onHold = signal.onHold
+      if (signal.onHold && isUp(channel)) state.onHold.add(channel.id)
+      else state.onHold.delete(channel.id)
       break
     case 'parked':
       park(state, signal, channel)
@@ -145,8 +154,8 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
     case 'voicemail':
       if (call !== undefined && call.answeredUs === null) call.voicemail = true
       break
-    case 'room':
-      enterRoom(state, signal, channel, signal.room)
+    case 'conference':
+      enterConference(state, signal, channel, signal.conference)
       break
     case 'recording_started':
       record(state, channel, signal.atUs, signal.path)
@@ -169,7 +178,7 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
   touch(state, callOf(state, channel))
 }
 
-function dialed(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dialed' }>): void {
+function dialed(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial_end' }>): void {
   const dest = channelOf(state, signal.dest)
   if (dest === undefined) return
   if (signal.unseen === true) {
@@ -193,8 +202,8 @@ function dialed(state: TrackerState, signal: At & Extract<ChannelSignal, { kind:
 function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   const place = destination(dialled)
   if (place === null) return
-  const isFirst = destination(channel.dialled) === null
-  channel.dialled = place
+  const isFirst = destination(channel.dialledNumber) === null
+  channel.dialledNumber = place
   const call = callOf(state, channel)
   if (call === undefined) return
   goElsewhere(call, channel.id)
@@ -212,10 +221,10 @@ function bridged(
 ): void {
   if (!isUp(channel)) return
   enterBridge(state, channel, signal.bridge)
-  channel.room = signal.room
-  channel.waiting = signal.waiting
-  if (!signal.waiting) unpark(state, channel)
-  if (signal.room) enterRoom(state, signal, channel, signal.bridge)
+  channel.inConference = signal.conference
+  channel.inHoldingBridge = signal.holding
+  if (!signal.holding) unpark(state, channel)
+  if (signal.conference) enterConference(state, signal, channel, signal.bridge)
   const others = heardBy(state, channel)
   if (others.length > 0) answerByBridge(channel, signal.atUs)
   if (!isVirtual(channel)) noteTalk(channel, others)

@@ -10,7 +10,7 @@ import {
   consultationsOf,
   dropChannel,
   leaveBridge,
-  leaveRoom,
+  leaveConference,
   openCall,
   place,
   touch,
@@ -35,7 +35,7 @@ export function addChannel(state: TrackerState, signal: At & Extract<ChannelSign
   if (known !== undefined) return known
   const channel = newChannel(signal.id, signal.endpoint)
   channel.linkedId = signal.linkedId
-  channel.dialled = signal.dialled
+  channel.dialledNumber = signal.dialledNumber
   channel.shown = signal.shown
   channel.originated = signal.originated
   state.channels.set(channel.id, channel)
@@ -63,7 +63,7 @@ function begin(state: TrackerState, at: At, channel: Channel, linkedId: string):
 }
 
 /** How long the start of a call waits to be clear; `null`: it is. */
-function startWaitUs(state: TrackerState, { endpoint, dialled }: Channel): number | null {
+function startWaitUs(state: TrackerState, { endpoint, dialledNumber: dialled }: Channel): number | null {
   const place = destination(dialled)
   if (endpoint.kind === 'external') return place === null ? TRUNK_START_US : null
   const mayJoin = place !== null && (isFeatureCode(place) || isParkedAt(state, place))
@@ -73,7 +73,7 @@ function startWaitUs(state: TrackerState, { endpoint, dialled }: Channel): numbe
 /** A party that has another call on hold makes this one for it. */
 function parentOf(state: TrackerState, call: Call, channel: Channel): void {
   if (channel.endpoint.kind !== 'extension' || channel.originated) return
-  for (const id of state.held) {
+  for (const id of state.onHold) {
     const other = channelOf(state, id)
     if (other === undefined || other.id === channel.id) continue
     if (other.endpoint.kind === 'extension' && other.endpoint.number === channel.endpoint.number)
@@ -103,7 +103,7 @@ function noteExtension(state: TrackerState, { kind, number }: Endpoint): void {
   if (kind === 'extension' && number !== null && state.extensions.size < MAX_EXTENSIONS) state.extensions.add(number)
 }
 
-export function dial(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial' }>): void {
+export function dial(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial_begin' }>): void {
   const known = channelOf(state, signal.dest)
   const dest =
     known ??
@@ -112,7 +112,7 @@ export function dial(state: TrackerState, signal: At & Extract<ChannelSignal, { 
       kind: 'channel',
       id: signal.dest,
       linkedId: null,
-      dialled: null,
+      dialledNumber: null,
       originated: signal.source === null,
     })
   noteExtension(state, signal.endpoint)
@@ -121,7 +121,11 @@ export function dial(state: TrackerState, signal: At & Extract<ChannelSignal, { 
   bury(state, dest)
 }
 
-function beginUnseen(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial' }>, dest: Channel): void {
+function beginUnseen(
+  state: TrackerState,
+  signal: At & Extract<ChannelSignal, { kind: 'dial_begin' }>,
+  dest: Channel,
+): void {
   // Who dials was never seen: the call began before we listened.
   begin(state, signal, dest, signal.source ?? dest.id)
   const call = callOf(state, dest)
@@ -154,8 +158,8 @@ export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: numbe
   channel.goneArrivedUs = at.arrivedUs
   channel.end = end
   leaveBridge(state, channel)
-  leaveRoom(state, channel)
-  state.held.delete(id)
+  leaveConference(state, channel)
+  state.onHold.delete(id)
   unpark(state, channel)
   const call = callOf(state, channel)
   if (call === undefined) {

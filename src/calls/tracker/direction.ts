@@ -24,7 +24,7 @@ export function decide(call: Call, direction: Direction): void {
 
 /** What the first channel of a call tells: all, if it came in by a trunk; a guess, until somebody is dialled, if it is an extension's. */
 export function beginDirection(call: Call, root: Channel): void {
-  const dialled = destination(root.dialled)
+  const dialled = destination(root.dialledNumber)
   // Whom it is for shows when it is dialled.
   if (root.originated) return
   call.from = partyOf(root.endpoint)
@@ -57,7 +57,7 @@ export function beginClickToCall(call: Call, root: Channel): void {
 }
 
 /** A conference calls a party in: nobody called. */
-export function callIntoRoom(call: Call, dest: Channel): void {
+export function beginConferenceCall(call: Call, dest: Channel): void {
   call.root = null
   decide(call, dest.endpoint.kind === 'external' ? 'outbound' : 'internal')
   call.to = partyOf(dest.endpoint)
@@ -87,7 +87,9 @@ export function settleDirection(state: TrackerState, call: Call, dest: Channel, 
   // In click-to-call the other party is whom the agent's channel dials; else whom the caller dials.
   const dialler = call.clickToCall ? party : (channelOf(state, call.root) ?? party)
   if (callOf(state, dialler) !== call) return
-  const dialled = call.clickToCall ? destination(dialler.dialled) : (call.to.number ?? destination(dialler.dialled))
+  const dialled = call.clickToCall
+    ? destination(dialler.dialledNumber)
+    : (call.to.number ?? destination(dialler.dialledNumber))
   if (dest.endpoint.kind === 'external' && !isForward(dest, dialled, party)) {
     decide(call, 'outbound')
     call.to = partyOf(dest.endpoint)

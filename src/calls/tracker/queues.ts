@@ -58,7 +58,7 @@ function callerIn(state: TrackerState, channel: Channel): { party: Channel; call
   const { channel: party, through } = origin
   const first = callOf(state, party)
   if (!origin.consulting || first === undefined) return { party, call: first }
-  const to = { dialled: through?.dialled ?? null, party: null }
+  const to = { dialled: through?.dialledNumber ?? null, party: null }
   const call = consultation(state, party, first, { through, to, startedUs: channel.queuing?.atUs ?? null })
   for (const half of [channel, channelOf(state, channel.pair)]) if (half !== undefined) place(state, half, call)
   return { party, call }

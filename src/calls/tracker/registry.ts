@@ -93,8 +93,8 @@ export function callByLinkedId(state: TrackerState, linkedId: string | null): Ca
 /** Takes a channel out of the tracker, and out of all it was in. */
 export function dropChannel(state: TrackerState, channel: Channel): void {
   leaveBridge(state, channel)
-  leaveRoom(state, channel)
-  state.held.delete(channel.id)
+  leaveConference(state, channel)
+  state.onHold.delete(channel.id)
   state.parked.delete(channel.id)
   state.channels.delete(channel.id)
 }
@@ -141,21 +141,21 @@ export function talkersWith(state: TrackerState, channel: Channel): Channel[] {
   return heardBy(state, channel).filter((other) => other.missingUs === null)
 }
 
-export function meet(state: TrackerState, channel: Channel, room: string): Set<string> {
-  if (channel.meets !== room) leaveRoom(state, channel)
-  channel.meets = room
-  const members = state.rooms.get(room) ?? new Set<string>()
+export function addToConference(state: TrackerState, channel: Channel, room: string): Set<string> {
+  if (channel.conference !== room) leaveConference(state, channel)
+  channel.conference = room
+  const members = state.conferences.get(room) ?? new Set<string>()
   members.add(channel.id)
-  state.rooms.set(room, members)
+  state.conferences.set(room, members)
   return members
 }
 
-export function leaveRoom(state: TrackerState, channel: Channel): void {
-  if (channel.meets === null) return
-  const members = state.rooms.get(channel.meets)
+export function leaveConference(state: TrackerState, channel: Channel): void {
+  if (channel.conference === null) return
+  const members = state.conferences.get(channel.conference)
   members?.delete(channel.id)
-  if (members?.size === 0) state.rooms.delete(channel.meets)
-  channel.meets = null
+  if (members?.size === 0) state.conferences.delete(channel.conference)
+  channel.conference = null
 }
 
 /**
@@ -167,7 +167,8 @@ export function heardBy(state: TrackerState, start: Channel): Channel[] {
   const queue = [start]
   const parties: Channel[] = []
   for (let channel = queue.pop(); channel !== undefined; channel = queue.pop()) {
-    const next: (string | null)[] = channel.room || channel.waiting ? [] : [...(bridgeMembers(state, channel) ?? [])]
+    const next: (string | null)[] =
+      channel.inConference || channel.inHoldingBridge ? [] : [...(bridgeMembers(state, channel) ?? [])]
     if (isVirtual(channel)) next.push(channel.pair)
     for (const id of next) {
       const other = channelOf(state, id)

@@ -17,7 +17,7 @@ export type Dial = {
   /** A queue rings the party, or not; `null` if the PBX does not tell it of each dial. */
   byQueue: boolean | null
   /** A conference calls the party in. */
-  forRoom: boolean
+  forConference: boolean
   beganUs: number | null
   beganArrivedUs: number
   rangUs: number | null
@@ -36,18 +36,18 @@ export type Channel = {
   callId: string | null
   linkedId: string | null
   endpoint: Endpoint
-  dialled: string | null
+  dialledNumber: string | null
   shown: string | null
   originated: boolean
   /** It is up on its own account: a caller whom the PBX answered, or a callee who answered. */
   upUs: number | null
   bridge: string | null
   /** The bridge is a conference or a place to wait. */
-  room: boolean
-  waiting: boolean
+  inConference: boolean
+  inHoldingBridge: boolean
   /** The conference it is in. */
-  meets: string | null
-  held: boolean
+  conference: string | null
+  onHold: boolean
   /** It was in a bridge with another party of this call. */
   spoke: boolean
   /** The parties that it talked with, the last one last, and when it last stopped talking with one. */
@@ -218,14 +218,14 @@ export type TrackerState = {
   /** Channels in each bridge. */
   readonly bridges: Map<string, string[]>
   /** Conference rooms by name, and who is in them. */
-  readonly rooms: Map<string, Set<string>>
+  readonly conferences: Map<string, Set<string>>
   /** Numbers that turned out to be extensions. */
   readonly extensions: Set<string>
   /** Ends of channels that were not known (yet), and when they came. */
   readonly tombstones: Map<string, { atUs: number; arrivedUs: number; end: End }>
   readonly links: PendingLink[]
   /** Channels that hold, and the calls in which a channel of another call asks somebody (`consultedBy`). */
-  readonly held: Set<string>
+  readonly onHold: Set<string>
   /** Channels that are parked. */
   readonly parked: Set<string>
   readonly consultations: Map<string, Set<string>>

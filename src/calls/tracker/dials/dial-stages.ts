@@ -116,7 +116,7 @@ function addGroup(state: TrackerState, call: Call, party: Channel, members: read
   const place = common?.place ?? null
   const group = addStage(state, call, {
     kind: 'group',
-    target: place ?? destination(dialler.dialled) ?? destination(party.dialled) ?? call.to.number,
+    target: place ?? destination(dialler.dialledNumber) ?? destination(party.dialledNumber) ?? call.to.number,
     source: party.id,
     name: null,
     startedUs: members[0]?.startedUs ?? null,

@@ -1,6 +1,6 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 import type { At, ChannelSignal, Endpoint } from '../../signal.ts'
-import { beginClickToCall, callIntoRoom, destination, settleDirection } from '../direction.ts'
+import { beginClickToCall, beginConferenceCall, destination, settleDirection } from '../direction.ts'
 import { newDial } from '../initial-state.ts'
 import { callByLinkedId, callOf, channelOf, heardBy, place, touch } from '../registry.ts'
 import type { Channel, TrackerState } from '../state.ts'
@@ -22,8 +22,8 @@ export function beginDial(
   state: TrackerState,
   at: At,
   told: Pick<
-    Extract<ChannelSignal, { kind: 'dial' }>,
-    'source' | 'endpoint' | 'shown' | 'place' | 'byQueue' | 'forRoom'
+    Extract<ChannelSignal, { kind: 'dial_begin' }>,
+    'source' | 'endpoint' | 'shown' | 'place' | 'byQueue' | 'forConference'
   >,
   dest: Channel,
 ): void {
@@ -34,7 +34,7 @@ export function beginDial(
   dest.dial = newDial(source, at.atUs, at.arrivedUs)
   dest.dial.place = destination(told.place ?? null)
   dest.dial.byQueue = told.byQueue ?? null
-  dest.dial.forRoom = told.forRoom === true
+  dest.dial.forConference = told.forConference === true
   const call = callOf(state, dest) ?? callOf(state, channelOf(state, source))
   if (call !== undefined && dest.callId === null) place(state, dest, call)
   touch(state, call)
@@ -60,7 +60,7 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   if (first === undefined) return
   const busy = origin.consulting || (party.spoke && heardBy(state, party).some((other) => other.id !== dest.id))
   if (busy && !origin.consulting && waitedUs < CONSULTATION_SETTLE_US) return
-  const to = { dialled: origin.through?.dialled ?? null, party: partyOf(dest.endpoint) }
+  const to = { dialled: origin.through?.dialledNumber ?? null, party: partyOf(dest.endpoint) }
   const asked = { through: origin.through, to, startedUs: dial.beganUs }
   const call = busy ? consultation(state, party, first, asked) : first
   place(state, dest, call)
@@ -81,8 +81,8 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
     assignStage(state, call, dest, isTwin ? null : root, isTwin && dest.endpoint.kind === 'extension')
     return
   }
-  if (dest.dial?.forRoom === true) {
-    callIntoRoom(call, dest)
+  if (dest.dial?.forConference === true) {
+    beginConferenceCall(call, dest)
     assignStage(state, call, dest, null, false)
     return
   }

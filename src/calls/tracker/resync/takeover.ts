@@ -1,5 +1,5 @@
 import { newCall, newChannel } from '../initial-state.ts'
-import { consult, enterBridge, meet } from '../registry.ts'
+import { addToConference, consult, enterBridge } from '../registry.ts'
 import type { Call, Channel, TrackerState } from '../state.ts'
 
 /** Takes over the live calls that an earlier process, or another node, left in the store. */
@@ -20,9 +20,9 @@ export function restore(state: TrackerState, stored: readonly StoredCall[]): voi
       const channel = { ...newChannel(one.id, one.endpoint), ...one, bridge: null }
       state.channels.set(channel.id, channel)
       if (one.bridge !== null) enterBridge(state, channel, one.bridge)
-      if (channel.held && channel.goneUs === null) state.held.add(channel.id)
+      if (channel.onHold && channel.goneUs === null) state.onHold.add(channel.id)
       if (channel.slot !== null && channel.goneUs === null) state.parked.add(channel.id)
-      if (channel.meets !== null) meet(state, channel, channel.meets)
+      if (channel.conference !== null) addToConference(state, channel, channel.conference)
     }
     state.dirty.add(call.id)
   }

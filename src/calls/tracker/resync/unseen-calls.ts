@@ -17,7 +17,7 @@ import {
 } from '../registry.ts'
 import type { Call, Channel, TrackerState } from '../state.ts'
 import { isVirtual } from '../state.ts'
-import { enterRoom } from '../transfers/linked-calls.ts'
+import { enterConference } from '../transfers/linked-calls.ts'
 
 /** Channels and calls that began while nobody listened: what a snapshot says of them. */
 
@@ -26,7 +26,7 @@ export function addListed(state: TrackerState, at: At, row: ListedChannel, liste
   if (state.channels.has(row.id)) return
   const channel = newChannel(row.id, row.endpoint)
   channel.linkedId = row.linkedId
-  channel.dialled = row.dialled
+  channel.dialledNumber = row.dialledNumber
   state.channels.set(channel.id, channel)
   channel.spoke = row.bridge !== null
   const sourceId = row.source ?? (row.callee ? callerRow(row, listed) : null)
@@ -139,7 +139,7 @@ function beginUnseen(call: Call, channel: Channel): void {
 /** A list does not say what a bridge is; that it is a conference is known from who entered it before. */
 export function enterListed(state: TrackerState, at: At, channel: Channel, bridge: string): void {
   enterBridge(state, channel, bridge)
-  channel.room = state.rooms.has(bridge)
-  channel.waiting = false
-  if (channel.room) enterRoom(state, at, channel, bridge)
+  channel.inConference = state.conferences.has(bridge)
+  channel.inHoldingBridge = false
+  if (channel.inConference) enterConference(state, at, channel, bridge)
 }

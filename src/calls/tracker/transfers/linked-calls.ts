@@ -1,6 +1,6 @@
 import type { At } from '../../signal.ts'
 import { partyFor } from '../dials/dial-origin.ts'
-import { callByLinkedId, callOf, channelOf, claimLinkedId, meet, stageOf, touch } from '../registry.ts'
+import { addToConference, callByLinkedId, callOf, channelOf, claimLinkedId, stageOf, touch } from '../registry.ts'
 import type { Call, Channel, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
 import { isOver, merge } from './merges.ts'
@@ -92,9 +92,9 @@ function isOlder(one: Call, other: Call): boolean {
 }
 
 /** A conference is answered, by nobody, once two are in it. */
-export function enterRoom(state: TrackerState, at: At, channel: Channel, room: string): void {
+export function enterConference(state: TrackerState, at: At, channel: Channel, room: string): void {
   if (!isUp(channel)) return
-  const members = meet(state, channel, room)
+  const members = addToConference(state, channel, room)
   const present = [...members].flatMap((id) => channelOf(state, id) ?? [])
   const parties = new Set(present.flatMap((one) => (isVirtual(one) ? (partyFor(state, one) ?? []) : one)))
   if (parties.size < 2) return

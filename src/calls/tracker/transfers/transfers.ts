@@ -180,8 +180,8 @@ function targetOf(state: TrackerState, call: Call, transferers: readonly Channel
   if (stage?.kind === 'group' && stage.target !== null) return partyOfNumber(stage.target)
   const leg = channelOf(state, stage?.legs[0] ?? null)
   if (leg !== undefined) return partyOf(leg.endpoint)
-  const second = transferers.find((one) => one.dialled !== null && callOf(state, one)?.id === call.id)
-  return second?.dialled === null || second === undefined ? call.to : partyOfNumber(second.dialled)
+  const second = transferers.find((one) => one.dialledNumber !== null && callOf(state, one)?.id === call.id)
+  return second?.dialledNumber === null || second === undefined ? call.to : partyOfNumber(second.dialledNumber)
 }
 
 /**

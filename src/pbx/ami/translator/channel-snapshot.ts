@@ -111,7 +111,7 @@ function listedChannel(
         : callee && !isNamedByNumber
           ? context.endpoints.named(endpoint, number)
           : context.endpoints.caller(endpoint, { number, display, context: '' }),
-    dialled: callee ? null : exten,
+    dialledNumber: callee ? null : exten,
     callee,
     source: null,
     up: state === '6',

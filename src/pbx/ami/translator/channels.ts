@@ -47,5 +47,5 @@ export function variable(context: AmiContext, id: string, name: string, value: s
 export function moved(known: Known | undefined, id: string, exten: string): ChannelSignal[] {
   if (known === undefined || exten === '' || exten === known.exten) return []
   known.exten = exten
-  return [{ kind: 'dialled', id, dialled: exten }]
+  return [{ kind: 'extension_changed', id, extension: exten }]
 }

@@ -19,7 +19,7 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
   return [
     ...moved(caller, source, frame.get('Exten')),
     {
-      kind: 'dial',
+      kind: 'dial_begin',
       source: source === '' ? null : source,
       dest,
       endpoint: name.startsWith('Local/')
@@ -46,7 +46,7 @@ export function dialEnd(context: AmiContext, frame: AmiFrame, source: string): C
   if (frame.get('DialStatus') === 'NOANSWER') context.channels.get(source)?.unanswered.push(frame.get('DestUniqueid'))
   return [
     {
-      kind: 'dialed',
+      kind: 'dial_end',
       source: source === '' ? null : source,
       dest: frame.get('DestUniqueid'),
       result: forward === '' ? resultOfStatus(frame.get('DialStatus')) : 'forwarded',
@@ -81,7 +81,7 @@ export function dialStatus(context: AmiContext, known: Known, id: string, status
 
   // Had it rung until it was given up, the Dial would be NOANSWER: somebody (an operator, a shutdown) hung up the phone's channel.
   function stopped(dest: string): ChannelSignal {
-    return { kind: 'dialed', source: id, dest, result: 'other', forwardedTo: null, amends: true }
+    return { kind: 'dial_end', source: id, dest, result: 'other', forwardedTo: null, amends: true }
   }
 }
 

@@ -39,7 +39,7 @@ export function newchannel(context: AmiContext, frame: AmiFrame, id: string): Ch
     id,
     linkedId: known.linkedId || id,
     endpoint,
-    dialled: known.exten,
+    dialledNumber: known.exten,
     // A channel that rings us is in state Ring; one that Asterisk makes for no call is Down and its own Linkedid.
     originated: frame.get('ChannelState') === '0' && known.linkedId === id,
     shown: null,

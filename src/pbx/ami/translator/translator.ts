@@ -131,8 +131,8 @@ function bridgeEnter(_context: AmiContext, frame: AmiFrame, id: string): Channel
       kind: 'bridged',
       id,
       bridge: frame.get('BridgeUniqueid'),
-      room: creator === 'ConfBridge' || creator === 'MeetMe',
-      waiting: frame.get('BridgeType') === 'parking' || frame.get('BridgeTechnology') === 'holding_bridge',
+      conference: creator === 'ConfBridge' || creator === 'MeetMe',
+      holding: frame.get('BridgeType') === 'parking' || frame.get('BridgeTechnology') === 'holding_bridge',
     },
   ]
 }
@@ -217,8 +217,8 @@ const HANDLERS: Readonly<Record<CallEvent, Handler>> = {
   DialEnd: dialEnd,
   BridgeEnter: bridgeEnter,
   BridgeLeave: (_context, frame, id) => [{ kind: 'unbridged', id, bridge: frame.get('BridgeUniqueid') }],
-  Hold: (_context, _frame, id) => [{ kind: 'held', id, held: true }],
-  Unhold: (_context, _frame, id) => [{ kind: 'held', id, held: false }],
+  Hold: (_context, _frame, id) => [{ kind: 'hold', id, onHold: true }],
+  Unhold: (_context, _frame, id) => [{ kind: 'hold', id, onHold: false }],
   BlindTransfer: blindTransfer,
   AttendedTransfer: attendedTransfer,
   Pickup: (_context, frame, id) => [{ kind: 'joined', id, into: frame.get('TargetUniqueid') }],

@@ -27,7 +27,7 @@ export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {
     partyBehind(context, two),
     one?.virtual || two?.virtual || false,
   )
-  const place = { bridge: name, room: false, waiting: false }
+  const place = { bridge: name, conference: false, holding: false }
   return [
     ...meant,
     { kind: 'bridged', id: a, ...place },
@@ -80,7 +80,7 @@ export function answered(leg: Leg): ChannelSignal[] {
   if (leg.source === null && !leg.originated) return []
   if (!leg.bridged && !leg.originated) return []
   leg.told = true
-  return [{ kind: 'dialed', source: leg.source, dest: leg.id, result: 'answered', forwardedTo: null }]
+  return [{ kind: 'dial_end', source: leg.source, dest: leg.id, result: 'answered', forwardedTo: null }]
 }
 
 /**

@@ -34,7 +34,7 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
     id,
     linkedId: source === null && !isSecond ? (twin?.id ?? id) : null,
     endpoint,
-    dialled: outbound && !virtual ? null : dialled,
+    dialledNumber: outbound && !virtual ? null : dialled,
     originated: outbound && source === null,
     shown: null,
   }
@@ -51,8 +51,8 @@ function dialOf(event: EslEvent, id: string, source: string | null, endpoint: En
   const shown = number === endpoint.number || number === NOBODY ? null : number
   const place = event.get('Other-Type') === 'originator' ? cleanText(event.get('Other-Leg-Destination-Number')) : null
   const byQueue = isByQueue(event)
-  const dial = { kind: 'dial' as const, source, dest: id, endpoint, shown, place, byQueue }
-  return source === null && isMadeByConference(event) ? { ...dial, forRoom: true } : dial
+  const dial = { kind: 'dial_begin' as const, source, dest: id, endpoint, shown, place, byQueue }
+  return source === null && isMadeByConference(event) ? { ...dial, forConference: true } : dial
 }
 
 /** Which party is rung on whose behalf, and when. */
@@ -101,7 +101,7 @@ function sourceMoved(context: EslContext, event: EslEvent, source: string | null
   if (where === '' || where === leg.dialled) return []
   const sent = sentAway(context, event, leg, where)
   leg.dialled = where
-  return [...sent, { kind: 'dialled', id: source, dialled: where }]
+  return [...sent, { kind: 'extension_changed', id: source, extension: where }]
 }
 
 /**

@@ -201,7 +201,7 @@ function listedChannel(context: EslContext, id: string, row: Row, list: List): O
     linkedId: rootOf(id, list),
     ...(pair === undefined ? {} : { pair: { id: pair, half: outbound ? 1 : 2 } as const }),
     endpoint,
-    dialled: outbound ? null : dialled,
+    dialledNumber: outbound ? null : dialled,
     callee: outbound && source !== null,
     source,
     up,

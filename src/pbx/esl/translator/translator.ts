@@ -66,7 +66,7 @@ function read(context: EslContext, event: EslEvent): ChannelSignal[] {
 
 function roomEntered(_context: EslContext, event: EslEvent): ChannelSignal[] {
   if (event.get('Action') !== 'add-member') return []
-  return [{ kind: 'room', id: event.get('Unique-ID'), room: event.get('Conference-Name') }]
+  return [{ kind: 'conference', id: event.get('Unique-ID'), conference: event.get('Conference-Name') }]
 }
 
 /** Somebody waits in a parking lot: who calls there fetches him. */
@@ -84,7 +84,7 @@ function besides(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[
   const dialled = event.get('Caller-Destination-Number')
   if (leg.source === null && !leg.originated && dialled !== '' && dialled !== leg.dialled) {
     leg.dialled = dialled
-    signals.push({ kind: 'dialled', id, dialled })
+    signals.push({ kind: 'extension_changed', id, extension: dialled })
   }
   if (!leg.hungUpItself && /^recv_(bye|cancel)$/.test(variableOf(event, 'sip_hangup_disposition'))) {
     leg.hungUpItself = true
@@ -139,7 +139,7 @@ function conference(context: EslContext, leg: Leg): ChannelSignal[] {
       one.peers.length === 0 &&
       one.reached.size === 0,
   )
-  return [leg, ...others].map((one) => ({ kind: 'room', id: one.id, room }))
+  return [leg, ...others].map((one) => ({ kind: 'conference', id: one.id, conference: room }))
 }
 
 type Handler = (context: EslContext, event: EslEvent, leg: Leg | undefined) => ChannelSignal[]
@@ -161,7 +161,7 @@ function missedAnswer(event: EslEvent, leg: Leg): ChannelSignal[] {
   const isTalk = ['Answered', 'Bridged'].every((what) => Number(event.get(`Caller-Channel-${what}-Time`)) > 0)
   if (!isTalk) return []
   leg.told = true
-  return [{ kind: 'dialed', source: leg.source, dest: leg.id, result: 'answered', forwardedTo: null, unseen: true }]
+  return [{ kind: 'dial_end', source: leg.source, dest: leg.id, result: 'answered', forwardedTo: null, unseen: true }]
 }
 
 const hangup: Handler = (_context, event, leg) => {
@@ -238,8 +238,8 @@ const HANDLERS: Readonly<Record<CallEvent, Handler>> = {
   CHANNEL_ANSWER: answer,
   CHANNEL_BRIDGE: bridge,
   CHANNEL_UNBRIDGE: unbridge,
-  CHANNEL_HOLD: (_context, event) => [{ kind: 'held', id: event.get('Unique-ID'), held: true }],
-  CHANNEL_UNHOLD: (_context, event) => [{ kind: 'held', id: event.get('Unique-ID'), held: false }],
+  CHANNEL_HOLD: (_context, event) => [{ kind: 'hold', id: event.get('Unique-ID'), onHold: true }],
+  CHANNEL_UNHOLD: (_context, event) => [{ kind: 'hold', id: event.get('Unique-ID'), onHold: false }],
   CHANNEL_HANGUP: hangup,
   CHANNEL_HANGUP_COMPLETE: hangup,
   CHANNEL_DESTROY: destroyed,
