@@ -268,7 +268,10 @@ function openStore(path: string, lock: { release(): void }): Store {
   }
 }
 
-/** Returns the ids of the accounts of the PBXs, by name. @throws CommanderError (exit code 2) when an account does not exist. */
+/**
+ * Returns the ids of the accounts of the PBXs, by name.
+ * @throws CommanderError (exit code 2) when an account does not exist.
+ */
 async function accountsOf({ accounts }: Store, config: Config): Promise<Map<string, number>> {
   const ids = new Map<string, number>()
   for (const { name, account } of config.pbxs) {

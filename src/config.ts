@@ -8,8 +8,8 @@ export type Config = Settings & { readonly firstUser?: { readonly email: string;
 type Environment = Record<string, string | undefined>
 
 /**
- * Prepares the environment for the command line, which uses it for flags that are not given: `HOOKSWITCH_X_FILE` becomes
- * `HOOKSWITCH_X`, and empty variables are removed.
+ * Prepares the environment for the command line, which uses it for flags that are not given: `HOOKSWITCH_X_FILE`
+ * becomes `HOOKSWITCH_X`, and empty variables are removed.
  */
 export function prepareEnvironment(env: Environment, readFile = (path: string) => readFileSync(path, 'utf8')): void {
   for (const [name, value] of Object.entries(env)) {
@@ -28,7 +28,10 @@ function contentOf(name: string, path: string, readFile: (path: string) => strin
   }
 }
 
-/** Reads the settings from flags and environment. @throws CommanderError (exit code 2) with the first wrong setting and what to do. */
+/**
+ * Reads the settings from flags and environment.
+ * @throws CommanderError (exit code 2) with the first wrong setting and what to do.
+ */
 export function readConfig(given: GivenSettings, env: Environment, canRead = isReadable): Config {
   return frozen({ ...readSettings(given, { canRead }), ...firstUser(env) })
 }

@@ -2,7 +2,9 @@
 
 export {}
 
-/** One Ctrl-C arrives twice when a script runner (`bun run`) forwards the signal that the terminal has also sent to us. */
+/**
+ * One Ctrl-C arrives twice when a script runner (`bun run`) forwards the signal that the terminal has also sent to us.
+ */
 const SAME_SIGNAL_MS = 500
 
 /** Resolves at the first SIGTERM or SIGINT; a later one ends the process at once. */
@@ -20,8 +22,8 @@ function stopSignal(): Promise<void> {
 }
 
 /**
- * Bun limits `fetch` to 256 requests at a time in the process, unless this variable is set before the process starts: so the process
- * replaces itself by one that has it (execve, POSIX only). The variable itself prevents a second round.
+ * Bun limits `fetch` to 256 requests at a time in the process, unless this variable is set before the process starts:
+ * so the process replaces itself by one that has it (execve, POSIX only). The variable itself prevents a second round.
  */
 function liftRequestLimit(): void {
   const variable = 'BUN_CONFIG_MAX_HTTP_REQUESTS'

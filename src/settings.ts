@@ -18,7 +18,7 @@ type Setting = {
   readonly description: string
   /** A list is repeatable. */
   readonly default?: string | readonly string[]
-  /** Returns the checked value. Throws CommanderError that names the setting and says what to do. */
+  /** Returns the checked value. @throws CommanderError (exit code 2) that names the setting and the fix. */
   read(given: Given, surroundings: Surroundings): unknown
 }
 
@@ -34,8 +34,8 @@ const optional =
     given === undefined ? undefined : read(text(given))
 
 /**
- * The settings of the service, in the order of the help. The flags of `serve` and `doctor`, their variables, the Config, the help and the
- * table in README.md are derived from this list.
+ * The settings of the service, in the order of the help. The flags of `serve` and `doctor`, their variables, the
+ * Config, the help and the table in README.md are derived from this list.
  */
 export const SETTINGS = {
   listen: {
@@ -178,7 +178,10 @@ function durations(flag: string, given: string): number[] {
   return parts.map((part) => duration(flag, part))
 }
 
-/** Parses `127.0.0.1:8080`, `[::1]:8080` or `localhost:0`. @throws CommanderError (exit code 2) that names the setting. */
+/**
+ * Parses `127.0.0.1:8080`, `[::1]:8080` or `localhost:0`.
+ * @throws CommanderError (exit code 2) that names the setting.
+ */
 export function listenAddress(given: string, setting = '--listen (HOOKSWITCH_LISTEN)'): { host: string; port: number } {
   const match = /^(?:\[([0-9a-f:.]+)\]|([^\s:[\]/]+)):(\d{1,5})$/i.exec(given)
   const host = match?.[1] ?? match?.[2]
@@ -204,7 +207,10 @@ function trustedNet(given: string): string {
   throw wrong('--trust-proxy', `has ${JSON.stringify(given)}: give a network like 10.0.0.0/8, or an address`)
 }
 
-/** Returns a text that is an http: or https: URL. @throws CommanderError (exit code 2) that names the flag if it is not. */
+/**
+ * Returns a text that is an http: or https: URL.
+ * @throws CommanderError (exit code 2) that names the flag if it is not.
+ */
 export function httpUrl(flag: string, given: string): string {
   const protocol = URL.canParse(given) ? new URL(given).protocol : ''
   if (protocol !== 'http:' && protocol !== 'https:')

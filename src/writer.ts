@@ -13,7 +13,8 @@ import { registryOf, serveWriter } from './store/sqlite/writer.ts'
 
 declare const self: Worker
 
-// Every file of the engine that exports mutations is named here: the thread finds them by name. A test holds that none is missing.
+// Every file of the engine that exports mutations is named here: the thread finds them by name. A test holds that none
+// is missing.
 serveWriter(
   registryOf([accounts, calls, clock, erase, minutes, outcomes, pbxMemory, probe, retention, retries, webhooks]),
   self,

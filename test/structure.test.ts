@@ -2,13 +2,15 @@ import { describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
+import { BETTER_WORDS, identifierWords, VERBS, wordsToReplace } from './help/plain-words.ts'
+import { parseSources, type SourceText } from './help/source-tree.ts'
 
 const SRC = resolve(import.meta.dir, '../src')
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path))
 const source = (path: string) => readFileSync(join(SRC, path), 'utf8')
 
-/** From left to right: a room imports from itself and from its right only. */
-const ROOMS = [
+/** From left to right: a module imports from itself and from the modules after it only. */
+const LAYERS = [
   ['main'],
   ['cli'],
   ['app', 'writer'],
@@ -25,51 +27,114 @@ const ROOMS = [
   ['store'],
   ['lib'],
 ]
-const roomOf = (path: string) => path.replace(/\.tsx?$/, '').split('/')[0] ?? ''
-const rank = (path: string) => ROOMS.findIndex((rooms) => rooms.includes(roomOf(path)))
+const moduleOf = (path: string) => path.replace(/\.tsx?$/, '').split('/')[0] ?? ''
+const rank = (path: string) => LAYERS.findIndex((modules) => modules.includes(moduleOf(path)))
 
-/** The package itself is no room: its manifest may be read by any. */
-const importsOf = (path: string) =>
-  [...source(path).matchAll(/\b(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g)]
+/** Returns the files of src that a file imports. package.json is not one of them: every module may import it. */
+const importsOf = (path: string, ignored = /$^/g) =>
+  [
+    ...source(path)
+      .replace(ignored, '')
+      .matchAll(/\b(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g),
+  ]
     .map(([, target = '']) => relative(SRC, join(SRC, dirname(path), target)))
     .filter((target) => !target.startsWith('..'))
+const imports = new Map(files.map((path) => [path, importsOf(path)]))
+/** Imports of types do not exist when the program runs. */
+const runtimeImports = new Map(files.map((path) => [path, importsOf(path, /^import type [^']+'[^']+'$/gm)]))
 
 /** Schemas, tables and generated declarations are long by nature. */
-const MAY_BE_LONG = /(^|\/)(schema|model|records|loader|dispatcher)\.ts$/
+const MAY_BE_LONG = /(^|\/)(schema|model|records|store\/store|loader|dispatcher)\.ts$/
 const MAX_LINES = 300
+const MAX_COLUMNS = 120
+const MAX_FILES_IN_A_FOLDER = 16
+const MAX_FUNCTION_LINES = 70
 
-const PURE =
-  /^(lib\/(fault|address-guard|time|pbx-url)|pbx\/(ami|esl)\/translator\/[\w-]+|calls\/tracker\/.*|cluster\/leases|.*\/(decoder|signal|event-shapes|clock-offset|sanitize|endpoint-classifier|endpoints|event|retry-policy|circuit-breaker|webhook-queue|scheduler|signature|list-etag|event-kinds|call-enums))\.ts$/
-const IMPURE =
-  /\b(Date\.now|Math\.random|randomUUID\w*|performance\.now|setTimeout|setInterval|process\.\w|from 'node:(fs|net|dns|http|tls))/
-/** The defaults that are handed to pure code: the clock, and what makes a new secret. */
-const INJECTED: Readonly<Record<string, RegExp>> = {
-  'lib/time.ts': /Date\.now|performance\.now/,
-}
+/** Modules whose wording is still that of an earlier version. It has to become empty. */
+const NOT_YET_REWORDED: ReadonlySet<string> = new Set([
+  'deliveries',
+  'webhooks',
+  'pbx',
+  'calls',
+  'cluster',
+  'store',
+  'cli',
+  'web',
+])
+const isReworded = (path: string) => !NOT_YET_REWORDED.has(moduleOf(path))
 
 describe('every file', () => {
-  test.each(files)('%s is in a room that is known', (path) => expect(rank(path)).toBeGreaterThanOrEqual(0))
+  test.each(files)('%s is in a known module', (path) => expect(rank(path)).toBeGreaterThanOrEqual(0))
 
-  test.each(files)('%s imports from its own room and its right only', (path) => {
-    const wrong = importsOf(path).filter((target) => rank(target) < rank(path))
-    expect(wrong).toEqual([])
+  test.each(files)('%s imports from its own module and the modules after it only', (path) => {
+    expect(imports.get(path)?.filter((target) => rank(target) < rank(path))).toEqual([])
   })
 
-  test.each(files.filter((path) => !MAY_BE_LONG.test(path)))(`%s has ${MAX_LINES} lines at most`, (path) => {
+  test.each(files.filter((path) => !MAY_BE_LONG.test(path)))(`%s has at most ${MAX_LINES} lines`, (path) => {
     expect(source(path).split('\n').length).toBeLessThanOrEqual(MAX_LINES)
   })
 
-  test.each(files.filter((path) => !path.endsWith('.d.ts')))(
-    '%s exports by name, is no barrel, and is called after what it holds',
-    (path) => {
-      expect(source(path)).not.toMatch(/^export default\b/m)
-      expect(source(path)).not.toMatch(/^export \* from/m)
-      expect(path).not.toMatch(/(^|\/)(index|utils?|helpers?|manager)\.tsx?$/)
-    },
-  )
+  test.each(files.filter((path) => !path.endsWith('.d.ts')))('%s exports by name and is no barrel', (path) => {
+    expect(source(path)).not.toMatch(/^export default\b/m)
+    expect(source(path)).not.toMatch(/^export \* from/m)
+    expect(path).not.toMatch(/(^|\/)(index|utils?|helpers?|manager)\.tsx?$/)
+  })
 
   test.each(files)('%s casts away no type', (path) => {
     expect(source(path)).not.toMatch(/@ts-(ignore|expect-error|nocheck)|\bas any\b/)
+  })
+})
+
+/** Returns the files on the first import cycle that is reachable from a file, `undefined` if there is none. */
+function cycleFrom(path: string, trail: readonly string[], done: Set<string>): readonly string[] | undefined {
+  if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path]
+  if (done.has(path) || !isReworded(path)) return undefined
+  for (const target of runtimeImports.get(path) ?? []) {
+    const cycle = cycleFrom(target, [...trail, path], done)
+    if (cycle !== undefined) return cycle
+  }
+  done.add(path)
+  return undefined
+}
+
+test('no files import each other in a circle', () => {
+  const done = new Set<string>()
+  expect(files.map((path) => cycleFrom(path, [], done)).find((cycle) => cycle !== undefined)).toBeUndefined()
+})
+
+describe('folders', () => {
+  test(`have at most ${MAX_FILES_IN_A_FOLDER} files`, () => {
+    const folders = Map.groupBy(files, dirname)
+    const large = [...folders].filter(([path, within]) => isReworded(path) && within.length > MAX_FILES_IN_A_FOLDER)
+    expect(large.map(([path, within]) => `${path}: ${within.length}`)).toEqual([])
+  })
+
+  test('and files of src are the rows of the module table in src/README.md', () => {
+    const [, table = ''] = /^## Modules$([\s\S]*?)^## /m.exec(source('README.md')) ?? []
+    const rows = [...table.matchAll(/^\| `([\w.-]+)\/?` +\| /gm)].map(([, name = '']) => name)
+    const entries = readdirSync(SRC).filter((name) => name !== 'README.md')
+    expect(rows.toSorted()).toEqual(entries.toSorted())
+  })
+
+  /** Wiring: a part that only these import is still a module of its own. */
+  const WIRING: ReadonlySet<string> = new Set(['app.ts', 'writer.ts', 'cli/program.ts'])
+  const SMALL_LINES = 30
+  /** Small files with one importer that stay apart, each with the reason. */
+  const SLIVERS: Readonly<Record<string, string>> = {
+    'cli/license-texts.ts': 'a macro reads the licences only when this file is imported',
+    'web/browser/lib/user-agent.ts': 'pure code beside a view',
+    'web/browser/views/calls/call-recordings.tsx': 'one view in each file',
+  }
+
+  test('hold no small file that belongs into its only importer', () => {
+    const importers = (path: string) => files.filter((one) => imports.get(one)?.includes(path))
+    const slivers = files.filter((path) => {
+      if (!isReworded(path) || path in SLIVERS || path.endsWith('.d.ts')) return false
+      if (source(path).split('\n').length > SMALL_LINES) return false
+      const [only, second] = importers(path)
+      return only !== undefined && second === undefined && !WIRING.has(only)
+    })
+    expect(slivers).toEqual([])
   })
 })
 
@@ -82,7 +147,7 @@ describe('only', () => {
   )
 
   test.each(files.filter((path) => path !== 'cli/print.ts' && !path.startsWith('web/browser/')))(
-    'cli/print.ts prints, what others have written made harmless: %s does not',
+    'cli/print.ts prints, with control characters replaced: %s does not',
     (path) => {
       expect(source(path)).not.toMatch(/\bconsole\.(log|error|info|warn)\(/)
     },
@@ -93,11 +158,94 @@ describe('only', () => {
   })
 })
 
+/** The modules and files that are called pure. Each pattern matches at least one file. */
+const PURE: readonly RegExp[] = [
+  /^lib\/(fault|address-guard|time|pbx-url|event-kinds|call-enums)\.ts$/,
+  /^store\/list-etag\.ts$/,
+  /^cluster\/leases\.ts$/,
+  /^webhooks\/signature\.ts$/,
+  /^deliveries\/(retry-policy|circuit-breaker)\.ts$/,
+  /^deliveries\/queue\/(webhook-queue|scheduler)\.ts$/,
+  /^calls\/(event|signal)\.ts$/,
+  /^calls\/tracker\//,
+  /^pbx\/(endpoint-classifier|endpoints)\.ts$/,
+  /^pbx\/(ami|esl)\/(decoder|event-shapes|translator\/[\w-]+)\.ts$/,
+]
+const isPure = (path: string) => PURE.some((pattern) => pattern.test(path))
+const IMPURE =
+  /\b(Date\.now|Math\.random|randomUUID\w*|performance\.now|setTimeout|setInterval|process\.\w|from 'node:(fs|net|dns|http|tls))/
+/** Clocks are declared here, as defaults of parameters. */
+const INJECTED: Readonly<Record<string, RegExp>> = {
+  'lib/time.ts': /Date\.now|performance\.now/,
+}
+
 describe('pure code has no clock, no random and no I/O', () => {
-  test.each(files.filter((path) => PURE.test(path)))('%s', (path) => {
+  test.each(files.filter(isPure))('%s', (path) => {
     const allowed = INJECTED[path]
     const text = allowed === undefined ? source(path) : source(path).replace(new RegExp(allowed, 'g'), '')
     expect(text.match(IMPURE)?.[0]).toBeUndefined()
+  })
+
+  test.each(PURE.map(String))('%s is a pattern of files that exist', (pattern) => {
+    expect(files.some((path) => PURE.some((one) => String(one) === pattern && one.test(path)))).toBe(true)
+  })
+})
+
+const parsed = (await parseSources()).filter(({ path }) => isReworded(path))
+
+describe('the sources are in plain words', () => {
+  const badWords = (textsOf: (file: SourceText) => Iterable<string>) =>
+    parsed.flatMap((file) =>
+      [...textsOf(file)].flatMap((text) =>
+        wordsToReplace(text).map((word) => `${file.path}: ${word} (better: ${BETTER_WORDS[word]}) in ${text}`),
+      ),
+    )
+
+  test('in identifiers', () => {
+    expect(badWords(({ identifiers }) => [...identifiers].map(identifierWords))).toEqual([])
+  })
+  test('in comments', () => expect(badWords(({ comments }) => comments)).toEqual([]))
+  test('in messages', () => expect(badWords(({ messages }) => messages)).toEqual([]))
+  test('in the names of files', () => {
+    expect(files.filter((path) => isReworded(path) && wordsToReplace(path).length > 0)).toEqual([])
+  })
+
+  test('comments do not start with what, who, where or whose', () => {
+    const wrong = parsed.flatMap(({ path, comments }) =>
+      comments.filter((text) => /^(what|who|whom|whose|where)\b/i.test(text)).map((text) => `${path}: ${text}`),
+    )
+    expect(wrong).toEqual([])
+  })
+
+  test(`comments have at most ${MAX_COLUMNS} columns`, () => {
+    const long = files.filter(isReworded).flatMap((path) =>
+      source(path)
+        .split('\n')
+        .flatMap((line, at) =>
+          line.length > MAX_COLUMNS && /^\s*(\/\/|\/?\*)/.test(line) && !line.includes('biome-ignore')
+            ? [`${path}:${at + 1}`]
+            : [],
+        ),
+    )
+    expect(long).toEqual([])
+  })
+})
+
+describe('functions', () => {
+  test(`have at most ${MAX_FUNCTION_LINES} lines, markup aside`, () => {
+    const long = parsed.flatMap(({ path, functions }) =>
+      functions.filter(({ lines }) => lines > MAX_FUNCTION_LINES).map(({ name, lines }) => `${path} ${name}: ${lines}`),
+    )
+    expect(long).toEqual([])
+  })
+
+  test('that are exported have a contract that starts with a verb', () => {
+    const wrong = parsed.flatMap(({ path, functions }) =>
+      functions
+        .filter(({ exported, docstring = '' }) => exported && !VERBS.has(/^\w+/.exec(docstring)?.[0] ?? ''))
+        .map(({ name, docstring }) => `${path} ${name}: ${docstring ?? 'no docstring'}`),
+    )
+    expect(wrong).toEqual([])
   })
 })
 

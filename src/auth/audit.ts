@@ -48,7 +48,10 @@ export type AuditOptions = {
   readonly now?: NowUs
 }
 
-/** Creates the log of security events. Each line has `security`, user, account and address, but nothing that an unknown client typed. */
+/**
+ * Creates the log of security events. Each line has `security`, user, account and address, but nothing that an unknown
+ * client typed.
+ */
 export function createAudit({ accounts, log, trustProxies, now = steadyUs }: AuditOptions): Audit {
   const refusedUs = new Map<string, number>()
 

@@ -18,8 +18,8 @@ export type Peers = { requestIP(request: Request): { readonly address: string } 
 const MAX_PROGRAM_CHARACTERS = 200
 
 /**
- * Creates a function that returns the client of a request. Its address is the socket's, or the last hop of `X-Forwarded-For` if the socket
- * belongs to a trusted proxy.
+ * Creates a function that returns the client of a request. Its address is the socket's, or the last hop of
+ * `X-Forwarded-For` if the socket belongs to a trusted proxy.
  */
 export function createClientOf(trustProxies: readonly string[]) {
   const trusted: Net[] = trustProxies.map((net) => ipaddr.parseCIDR(net))

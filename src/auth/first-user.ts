@@ -4,7 +4,10 @@ import type { Store } from '../store/store.ts'
 import { DEFAULT_USER_TYPE, normalEmail } from './model.ts'
 import { createPasswords, passwordProblem } from './password.ts'
 
-/** Adds the first user to a store without users, for containers. @throws CommanderError (exit code 2) when e-mail or password is wrong. */
+/**
+ * Adds the first user to a store without users, for containers.
+ * @throws CommanderError (exit code 2) when e-mail or password is wrong.
+ */
 export async function ensureFirstUser(
   accounts: Store['accounts'],
   first: { email: string; password: string },

@@ -6,9 +6,10 @@ import type { AuthService } from './service.ts'
 const WITH_TOKEN = /^bearer +([^\s]+) *$/i
 
 /**
- * Reads the token from the header only. The bearer plugin requires the exact case of the scheme, and without such a header would accept a
- * token from the query: so it always gets a header in its own spelling, empty if there is no token. Both hooks are global, like the plugin's,
- * because only then do they run in this order in every plugin that uses them.
+ * Reads the token from the header only. The bearer plugin requires the exact case of the scheme, and without such a
+ * header would accept a token from the query: so it always gets a header in its own spelling, empty if there is no
+ * token. Both hooks are global, like the plugin's, because only then do they run in this order in every plugin that
+ * uses them.
  */
 const headerToken = new Elysia({ name: 'header-token' })
   .onTransform({ as: 'global' }, ({ headers }) => {
@@ -16,7 +17,10 @@ const headerToken = new Elysia({ name: 'header-token' })
   })
   .use(bearer())
 
-/** Creates the plugin that authenticates requests: it adds `{ user, accountId, session }` for the routes after it, or answers 401. */
+/**
+ * Creates the plugin that authenticates requests: it adds `{ user, accountId, session }` for the routes after it, or
+ * answers 401.
+ */
 export function guard(auth: AuthService) {
   return new Elysia({ name: 'guard' }).use(headerToken).derive({ as: 'scoped' }, async ({ bearer }) => {
     const session = await auth.session(bearer ?? '')

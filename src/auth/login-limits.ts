@@ -12,9 +12,10 @@ type Limited = { readonly key: string; readonly limit: number }
 
 export type LoginLimits = {
   /**
-   * Runs a password check that counts against each of the keys, the widest first, each with its limit of failures in 5 minutes. Running
-   * checks count as failures until they end, and a check above the limit waits for them, so that parallel guesses gain nothing. A success
-   * (any result but `undefined`) clears the last key. A refused check is not counted.
+   * Runs a password check that counts against each of the keys, the widest first, each with its limit of failures in 5
+   * minutes. Running checks count as failures until they end, and a check above the limit waits for them, so that
+   * parallel guesses gain nothing. A success (any result but `undefined`) clears the last key. A refused check is not
+   * counted.
    * @throws Fault `too_many_requests` when a limit is reached.
    */
   attempt<Result>(keys: readonly Limited[], check: () => Promise<Result | undefined>): Promise<Result | undefined>
@@ -33,7 +34,10 @@ type Tallies = {
   size(): number
 }
 
-/** Creates the counts of failed and running checks. They are kept by the hash of their key, because clients choose a part of the key. */
+/**
+ * Creates the counts of failed and running checks. They are kept by the hash of their key, because clients choose a
+ * part of the key.
+ */
 function createTallies(now: NowUs, maxKeys: number): Tallies {
   /** Ordered by the last failure. */
   const tallies = new Map<string, Tally>()
@@ -68,7 +72,10 @@ function createTallies(now: NowUs, maxKeys: number): Tallies {
   }
 }
 
-/** Creates the limits on failed password checks, in memory. The clock is steady: a wall clock that is set back would lock users out. */
+/**
+ * Creates the limits on failed password checks, in memory. The clock is steady: a wall clock that is set back would
+ * lock users out.
+ */
 export function createLoginLimits(now: NowUs = steadyUs, { maxKeys = MAX_KEYS } = {}): LoginLimits {
   const tallies = createTallies(now, maxKeys)
   let waiting = 0

@@ -8,7 +8,10 @@ export type OperatorLogOptions = {
   readonly log: Log
 }
 
-/** Creates the log of what operators did to users. The command line stores it, because it is another process without a log of its own. */
+/**
+ * Creates the log of what operators did to users. The command line stores it, because it is another process without a
+ * log of its own.
+ */
 export function createOperatorLog({ accounts, audit, log }: OperatorLogOptions): { update(): void } {
   return {
     update() {

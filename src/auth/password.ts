@@ -10,7 +10,9 @@ const MAX_WAITING = 500
 const TOO_LONG = `may have ${MAX_PASSWORD_BYTES.toLocaleString('en')} bytes at most`
 
 const ARGON2ID = { algorithm: 'argon2id', memoryCost: 65_536, timeCost: 2 } as const
-/** The hash of an unknown random password. It is verified for unknown users, so that the response takes the same time. */
+/**
+ * The hash of an unknown random password. It is verified for unknown users, so that the response takes the same time.
+ */
 const UNKNOWN_USER_HASH =
   '$argon2id$v=19$m=65536,t=2,p=1$kv49/8UzlzjhAoyl9C4pRRZtIJF4y6gg+L4SNWZbqkM$KYhdI6u+vQC1FLfCv/HZL7nj8i8V8QGenGZAN8Yr4HI'
 
@@ -31,7 +33,10 @@ function tooLong(body: unknown, field: string): FieldError[] {
     : []
 }
 
-/** Checks a password change for what its schema cannot express: the length in characters and bytes, and that both passwords are equal. */
+/**
+ * Checks a password change for what its schema cannot express: the length in characters and bytes, and that both
+ * passwords are equal.
+ */
 export function passwordRule(body: unknown): FieldError[] {
   if (typeof body !== 'object' || body === null) return []
   const { password, password_confirmation } = body as Record<string, unknown>
@@ -45,11 +50,16 @@ export function passwordRule(body: unknown): FieldError[] {
 
 export type Passwords = {
   hash(password: string): Promise<string>
-  /** Returns whether a password matches. For a user that does not exist (`undefined`) it is false after the same time. */
+  /**
+   * Returns whether a password matches. For a user that does not exist (`undefined`) it is false after the same time.
+   */
   verify(password: string, hash: string | undefined): Promise<boolean>
 }
 
-/** Creates the hashing of passwords, a few at a time on Bun's own threads. Its functions throw Fault `too_many_requests` when too many wait. */
+/**
+ * Creates the hashing of passwords, a few at a time on Bun's own threads. Its functions throw Fault `too_many_requests`
+ * when too many wait.
+ */
 export function createPasswords(): Passwords {
   let running = 0
   const waiting: (() => void)[] = []

@@ -37,7 +37,11 @@ export function createAuthService({
     session: sessions.get,
     forget: sessions.forget,
 
-    /** Logs a user in. @returns a new token. @throws Fault 401, the same for an unknown user and a wrong password; 429. */
+    /**
+     * Logs a user in.
+     * @returns a new token.
+     * @throws Fault 401, the same for an unknown user and a wrong password; 429.
+     */
     async login({ email, password }: Login, client: Client): Promise<string> {
       const wanted = normalEmail(email)
       const keys = [
@@ -64,23 +68,15 @@ export function createAuthService({
       return token
     },
 
-    /** Changes a password. @returns a new token. @throws Fault 422 when `old_password` is wrong; 429 after too many failures. */
+    /**
+     * Changes a password.
+     * @returns a new token.
+     * @throws Fault 422 when `old_password` is wrong; 429 after too many failures.
+     */
     async changePassword({ user }: Session, change: ChangePassword, client: Client): Promise<string> {
-      const token = await limits.attempt([{ key: `change ${user.id}`, limit: PAIR_LIMIT }], async () => {
-        const found = await accounts.userGetPassword(user.email)
-        if (!(await passwords.verify(change.old_password, found?.passwordHash)) || found === undefined) return undefined
-        const fresh = newToken()
-        const changed = await accounts.userChangePasswordIfUnchanged({
-          userId: user.id,
-          passwordHash: found.passwordHash,
-          newPasswordHash: await passwords.hash(change.password),
-          tokenHash: hashOf(fresh),
-          client: client.program,
-          revokeOthers: change.revoke_other_tokens ?? false,
-          atUs: now(),
-        })
-        return changed ? fresh : undefined
-      })
+      const token = await limits.attempt([{ key: `change ${user.id}`, limit: PAIR_LIMIT }], () =>
+        replacePassword({ accounts, passwords, now }, user, change, client),
+      )
       note(token === undefined ? 'password_change_failed' : 'password_changed', { user, client })
       if (token === undefined)
         throw new Fault('invalid', 'The old password is wrong.', {
@@ -97,4 +93,29 @@ export function createAuthService({
       note('logged_out', { user, client })
     },
   }
+}
+
+/**
+ * Replaces the password of a user if the old one is right. Returns a new token, `undefined` if the old password is
+ * wrong.
+ */
+async function replacePassword(
+  { accounts, passwords, now }: Pick<Required<Dependencies>, 'accounts' | 'passwords' | 'now'>,
+  user: Session['user'],
+  change: ChangePassword,
+  client: Client,
+): Promise<string | undefined> {
+  const found = await accounts.userGetPassword(user.email)
+  if (!(await passwords.verify(change.old_password, found?.passwordHash)) || found === undefined) return undefined
+  const fresh = newToken()
+  const changed = await accounts.userChangePasswordIfUnchanged({
+    userId: user.id,
+    passwordHash: found.passwordHash,
+    newPasswordHash: await passwords.hash(change.password),
+    tokenHash: hashOf(fresh),
+    client: client.program,
+    revokeOthers: change.revoke_other_tokens ?? false,
+    atUs: now(),
+  })
+  return changed ? fresh : undefined
 }

@@ -34,7 +34,10 @@ export function createTokenService({ accounts, onRevoked, now = nowUs }: Depende
       }))
     },
 
-    /** Creates an API token and returns it; it cannot be read again. @throws Fault 401 if the session was revoked in the meantime. */
+    /**
+     * Creates an API token and returns it; it cannot be read again.
+     * @throws Fault 401 if the session was revoked in the meantime.
+     */
     async create({ user, tokenHash: madeWith }: Session, { name: given }: NewToken): Promise<NamedToken> {
       const token = newToken()
       const name = given.trim()
@@ -44,7 +47,10 @@ export function createTokenService({ accounts, onRevoked, now = nowUs }: Depende
       return { id: tokenId(hash), name, access_token: token }
     },
 
-    /** Revokes one of the user's tokens, possibly that of the session. @throws Fault 404 if the user has no token with this id. */
+    /**
+     * Revokes one of the user's tokens, possibly that of the session.
+     * @throws Fault 404 if the user has no token with this id.
+     */
     async revoke({ user }: Session, id: string): Promise<void> {
       if (!ID.test(id) || !(await accounts.tokenDeleteOwn({ userId: user.id, id })))
         throw new Fault('not_found', 'You have no token with this id.')

@@ -1,7 +1,10 @@
 import { type Command, Option } from 'commander'
 import { SETTINGS } from '../settings.ts'
 
-/** Collects the values of a repeatable flag, for `.option(flag, help, list, [])`. In its variable they are separated by white space. */
+/**
+ * Collects the values of a repeatable flag, for `.option(flag, help, list, [])`. In its variable they are separated by
+ * white space.
+ */
 export const list = (value: string, before: readonly string[]): string[] => [
   ...before,
   ...value.split(/\s+/).filter(Boolean),
@@ -24,7 +27,10 @@ export function addSettingFlags(command: Command): Command {
   return command
 }
 
-/** Gives each flag without a variable of its own one: `HOOKSWITCH_ALLOW_NET` for `--allow-net`. A flag wins over its variable. */
+/**
+ * Gives each flag without a variable of its own one: `HOOKSWITCH_ALLOW_NET` for `--allow-net`. A flag wins over its
+ * variable.
+ */
 export function nameVariables(command: Command, env: Record<string, string | undefined>): void {
   for (const option of command.options) {
     // The help would show `[]` as the default.

@@ -2,7 +2,8 @@ import { Option } from 'commander'
 import { type PbxSource, parsePbxUrl } from '../lib/pbx-url.ts'
 import { wrongUsage } from '../lib/usage.ts'
 
-// A secret on a command line stands in the list of processes, which everybody may read: so there are other ways to give a PBX's URL.
+// A secret on a command line stands in the list of processes, which everybody may read: so there are other ways to give
+// a PBX's URL.
 
 export const PBX_URL = 'ami://user:secret@host, amis://user:secret@host or esl://:password@host'
 const VARIABLE = 'HOOKSWITCH_PBX'

@@ -1,6 +1,7 @@
 import { printable, printableJson } from '../lib/terminal-text.ts'
 
-// The only way to the terminal: what callers, receivers and PBXs have written must not move it, whichever message it stands in.
+// The only way to the terminal: what callers, receivers and PBXs have written must not move it, whichever message it
+// stands in.
 
 /** Prints a result. */
 export const print = (text: string): void => console.log(printable(text))

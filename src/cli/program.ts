@@ -43,7 +43,10 @@ export function commandLine(stopped: () => Promise<void>): Command {
   return program
 }
 
-/** Runs a command line; what serves does so until `stopped`. @returns the exit code: 0 done, 1 failed, 2 wrong usage. */
+/**
+ * Runs a command line; what serves does so until `stopped`.
+ * @returns the exit code: 0 done, 1 failed, 2 wrong usage.
+ */
 export async function run(args: readonly string[], stopped: () => Promise<void>): Promise<number> {
   const program = commandLine(stopped)
   try {

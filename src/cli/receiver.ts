@@ -17,7 +17,10 @@ export type Receiver = { readonly url: string; stop(): Promise<void> }
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 
-/** Takes what comes to any path, hands it over, and answers as `onRequest` says, with 200 if it says nothing; its fault is a 500. */
+/**
+ * Takes what comes to any path, hands it over, and answers as `onRequest` says, with 200 if it says nothing; its fault
+ * is a 500.
+ */
 export function startReceiver(
   { host, port }: { host: string; port: number },
   onRequest: (received: Received) => Answer | undefined,

@@ -14,15 +14,18 @@ const LARGE_BYTES = 16 * 1024
 const accountBytes = createAllowance({ atOnce: 32 * MAX_BODY_BYTES, perSecond: MAX_BODY_BYTES, now: steadyUs })
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/
 
-/** A check that a schema cannot express. It gets the body before the schema has accepted it, so that all errors are reported together. */
+/**
+ * A check that a schema cannot express. It gets the body before the schema has accepted it, so that all errors are
+ * reported together.
+ */
 export type Rule = (body: unknown) => readonly FieldError[]
 /** `accountId` comes from the guard; a route without a guard is open to everyone. */
 type Incoming = { request: Request; body: unknown; accountId?: number }
 
 /**
- * Returns the part of a route's options that reads a JSON body, limits its size and checks it. It replaces Elysia's own parsing, because
- * the order of the checks is fixed (after 401: 413, 415, 400, 422) and every error has to be listed. Arrow functions: Elysia inspects the
- * source text of methods and would print a warning.
+ * Returns the part of a route's options that reads a JSON body, limits its size and checks it. It replaces Elysia's own
+ * parsing, because the order of the checks is fixed (after 401: 413, 415, 400, 422) and every error has to be listed.
+ * Arrow functions: Elysia inspects the source text of methods and would print a warning.
  */
 export function takes<Body extends TSchema>(schema: Body, rule?: Rule) {
   return reading(schema, rule, () => {

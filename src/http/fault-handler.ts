@@ -19,9 +19,9 @@ export type FaultsOptions = {
 const ALWAYS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
 
 /**
- * Creates the first plugin of the application. It gives every response its `X-Request-Id` and keeps it out of caches, and turns every
- * error, the router's and ours, into the envelope. An error that is not a Fault is a bug: it is logged with its cause and request id, and
- * the client gets a 500 without details.
+ * Creates the first plugin of the application. It gives every response its `X-Request-Id` and keeps it out of caches,
+ * and turns every error, the router's and ours, into the envelope. An error that is not a Fault is a bug: it is logged
+ * with its cause and request id, and the client gets a 500 without details.
  */
 export function faults(options: FaultsOptions) {
   const { log, routes, draining = () => false, newRequestId = () => newUuid(nowUs()) } = options
@@ -71,7 +71,10 @@ export function allowedMethods(routes: readonly Routed[], path: string): string[
   return [...methods].sort()
 }
 
-/** Returns whether a route's pattern (`/call/:id`, `/files/*`) matches a path. Like the router, it ignores a slash at the end. */
+/**
+ * Returns whether a route's pattern (`/call/:id`, `/files/*`) matches a path. Like the router, it ignores a slash at
+ * the end.
+ */
 function matches(pattern: string, given: readonly string[]): boolean {
   const wanted = segments(pattern)
   const wildcard = wanted.at(-1) === '*'

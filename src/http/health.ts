@@ -7,7 +7,10 @@ import { Nothing, responses, success } from './envelope.ts'
 /** The disk is checked at most once in this time, however often clients ask. */
 const FRESH_MS = 1_000
 
-/** Creates `GET /health`: 200 when the service can write to its store, else 503. It needs no token, so it reveals nothing else. */
+/**
+ * Creates `GET /health`: 200 when the service can write to its store, else 503. It needs no token, so it reveals
+ * nothing else.
+ */
 export function healthRoutes(maintenance: Store['maintenance'], nearlyFull: () => boolean = () => false) {
   let askedMs = -FRESH_MS
   let answer: Promise<void> = Promise.resolve()

@@ -9,7 +9,10 @@ export function writeCursor(parts: readonly (string | number)[]): string {
   return Buffer.from(JSON.stringify(parts)).toString('base64url')
 }
 
-/** Decodes a cursor of the given shape. @throws Fault `invalid`, with the `path` of its parameter, when it is not a cursor of this list. */
+/**
+ * Decodes a cursor of the given shape.
+ * @throws Fault `invalid`, with the `path` of its parameter, when it is not a cursor of this list.
+ */
 export function readCursor(
   cursor: string,
   shape: readonly ('string' | 'number')[],

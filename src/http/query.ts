@@ -4,8 +4,9 @@ import { Fault } from '../lib/fault.ts'
 import { errorsOf, INVALID } from './validation.ts'
 
 /**
- * Returns the part of a route's options that checks the query parameters. Elysia converts numbers while it checks, and then reports neither
- * the parameter's name nor the other errors; so they are checked before it, and reported together, each with its path.
+ * Returns the part of a route's options that checks the query parameters. Elysia converts numbers while it checks, and
+ * then reports neither the parameter's name nor the other errors; so they are checked before it, and reported together,
+ * each with its path.
  */
 export function asks<Properties extends TProperties>(schema: TObject<Properties>) {
   const properties = Object.entries(schema.properties).map(([name, property]) => [name, plainSchema(property)] as const)

@@ -2,7 +2,10 @@ import { Fault } from '../lib/fault.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 
 export type Allowance = {
-  /** Spends part of an account's allowance. @throws Fault `too_many_requests` when it is too little, with the time until it is enough. */
+  /**
+   * Spends part of an account's allowance.
+   * @throws Fault `too_many_requests` when it is too little, with the time until it is enough.
+   */
   spend(accountId: number, amount: number): void
 }
 
@@ -10,7 +13,10 @@ export type AllowanceOptions = { readonly atOnce: number; readonly perSecond: nu
 
 type Left = { readonly amount: number; readonly atUs: number }
 
-/** Creates a token bucket for each account: an amount that is spent and grows back. In memory: two numbers for each account. */
+/**
+ * Creates a token bucket for each account: an amount that is spent and grows back. In memory: two numbers for each
+ * account.
+ */
 export function createAllowance({ atOnce, perSecond, now }: AllowanceOptions): Allowance {
   const left = new Map<number, Left>()
   return {
@@ -30,13 +36,19 @@ export function createAllowance({ atOnce, perSecond, now }: AllowanceOptions): A
 }
 
 export type Quota = {
-  /** Counts one use by an account or a user. @throws Fault `too_many_requests` when the quota is used up, with the time until the next. */
+  /**
+   * Counts one use by an account or a user.
+   * @throws Fault `too_many_requests` when the quota is used up, with the time until the next.
+   */
   take(id: number): void
 }
 
 export type QuotaOptions = { readonly limit: number; readonly windowUs: number; readonly now: NowUs }
 
-/** Creates a quota for each account or user: at most `limit` uses in any window of `windowUs`. In memory: the times of those uses. */
+/**
+ * Creates a quota for each account or user: at most `limit` uses in any window of `windowUs`. In memory: the times of
+ * those uses.
+ */
 export function createQuota({ limit, windowUs, now }: QuotaOptions): Quota {
   const usedUs = new Map<number, number[]>()
   return {

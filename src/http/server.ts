@@ -7,7 +7,10 @@ const FINISH_WITHIN_MS = 2_000
 export type Address = { host: string; port: number }
 export type HttpServer = { url: string; stop(): Promise<void> }
 
-/** Opens the port and passes every request to the application. @throws Fault `unavailable` when the port cannot be opened. */
+/**
+ * Opens the port and passes every request to the application.
+ * @throws Fault `unavailable` when the port cannot be opened.
+ */
 export function startServer(app: AnyElysia, { host, port }: Address): HttpServer {
   const server = listen(app, host, port)
   app.server = server

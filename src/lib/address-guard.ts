@@ -10,8 +10,8 @@ const LOOPBACK = ['127.0.0.0/8', '::1/128']
 const PRIVATE = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7']
 
 /**
- * Every range of the IANA IPv4 and IPv6 Special-Purpose Address Registries, and multicast. Some of them are reachable (AS112,
- * AMT), but no receiver of a customer is there.
+ * Every range of the IANA IPv4 and IPv6 Special-Purpose Address Registries, and multicast. Some of them are reachable
+ * (AS112, AMT), but no receiver of a customer is there.
  */
 const SPECIAL_V4 = [
   '0.0.0.0/8',
@@ -60,7 +60,10 @@ export function parseAllowList(entries: readonly string[]): { allow: AllowList }
   return { allow }
 }
 
-/** Returns the IPv4 address that a mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96) or 6to4 (2002::/16) address embeds; else the address. */
+/**
+ * Returns the IPv4 address that a mapped (::ffff:0:0/96), NAT64 (64:ff9b::/96) or 6to4 (2002::/16) address embeds; else
+ * the address.
+ */
 function innermost(address: Address): Address {
   if (!(address instanceof ipaddr.IPv6)) return address
   const bytes = address.toByteArray()
@@ -94,8 +97,9 @@ function refusalOf(text: string, allow: AllowList): Refusal | undefined {
 }
 
 /**
- * Returns why requests to an IP address are refused, with the setting that would allow them; `undefined` if they are allowed. Global
- * unicast is allowed, everything else only if `allow` contains it. Text that is not an address is refused.
+ * Returns why requests to an IP address are refused, with the setting that would allow them; `undefined` if they are
+ * allowed. Global unicast is allowed, everything else only if `allow` contains it. Text that is not an address is
+ * refused.
  */
 export function addressRefusal(text: string, allow: AllowList): string | undefined {
   const refusal = refusalOf(text, allow)
@@ -106,8 +110,8 @@ export function addressRefusal(text: string, allow: AllowList): string | undefin
 const VERDICTS_KEPT = 4_096
 
 /**
- * Returns a function like `addressRefusal` that caches its verdicts, because each attempt needs one. Its reasons never contain the address:
- * accounts must not learn about the network that the service is in.
+ * Returns a function like `addressRefusal` that caches its verdicts, because each attempt needs one. Its reasons never
+ * contain the address: accounts must not learn about the network that the service is in.
  */
 export function newAddressGuard(allow: AllowList): (address: string) => string | undefined {
   const verdicts = new Map<string, string | undefined>()

@@ -1,4 +1,4 @@
-/** What an event is filtered by; what is unknown is `null`, and matches nothing. */
+/** The fields of an event that a filter compares. An unknown one is `null`, and matches nothing. */
 export type EventFacts = {
   readonly direction: string | null
   readonly pbx: string | null

@@ -1,6 +1,6 @@
 /**
- * The switches of a webhook, in the order of the API, each with a description of its events. Schemas, columns, the command line, the page and
- * the API's document are derived from this list and EVENT_KINDS.
+ * The switches of a webhook, in the order of the API, each with a description of its events. Schemas, columns, the
+ * command line, the page and the API's document are derived from this list and EVENT_KINDS.
  */
 export const EVENT_SWITCHES = {
   call_started: 'An incoming, outgoing or internal call started',

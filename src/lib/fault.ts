@@ -1,6 +1,7 @@
 /**
- * Errors that a client can cause or has to handle, with their HTTP status. The message is for the client; the cause is only logged.
- * Any other thrown value is a bug: it is logged under the request id, and the client gets a 500 without details.
+ * Errors that a client can cause or has to handle, with their HTTP status. The message is for the client; the cause is
+ * only logged. Any other thrown value is a bug: it is logged under the request id, and the client gets a 500 without
+ * details.
  */
 export const FAULT_STATUS = {
   malformed: 400,

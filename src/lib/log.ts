@@ -7,8 +7,8 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /**
- * One JSON line for each entry. Fields are chosen by hand: never a password, a token, a secret, or a URL with its user. Phone numbers are
- * only in `from` and `to`.
+ * One JSON line for each entry. Fields are chosen by hand: never a password, a token, a secret, or a URL with its user.
+ * Phone numbers are only in `from` and `to`.
  */
 export type Log = Pick<ReturnType<typeof pino>, 'debug' | 'info' | 'warn' | 'error'>
 
@@ -24,7 +24,10 @@ export type LogOptions = {
 /** The syslog priorities of sd-daemon(3). */
 const PRIORITIES: Readonly<Record<string, number>> = { trace: 7, debug: 7, info: 6, warn: 4, error: 3, fatal: 2 }
 
-/** Creates a log that writes to standard error. Without pino's transports: they start threads from files that a compiled executable lacks. */
+/**
+ * Creates a log that writes to standard error. Without pino's transports: they start threads from files that a compiled
+ * executable lacks.
+ */
 export function createLog(level: LogLevel, options: LogOptions = {}): Log {
   const { maskNumbers = false, priorities = false, readable = process.stderr.isTTY === true } = options
   const wanted: LoggerOptions & { level: LevelWithSilent } = {
@@ -65,7 +68,9 @@ const MASKING = {
 const LEAST_DIGITS = 5
 const VISIBLE_DIGITS = 2
 
-/** Masks all but the last two digits of a phone number: `15551230001` becomes `*********01`. Extensions stay readable. */
+/**
+ * Masks all but the last two digits of a phone number: `15551230001` becomes `*********01`. Extensions stay readable.
+ */
 export function maskNumber(number: string): string {
   return number.length < LEAST_DIGITS
     ? number
@@ -76,8 +81,8 @@ export function maskNumber(number: string): string {
 export const maskNumbersIn = (text: string): string => text.replace(/\+?\d{5,}/g, maskNumber)
 
 /**
- * Returns whether a file descriptor is connected to systemd's journal. `JOURNAL_STREAM` alone does not prove it, because child processes
- * inherit it even when their output is redirected: so the stream itself is compared.
+ * Returns whether a file descriptor is connected to systemd's journal. `JOURNAL_STREAM` alone does not prove it,
+ * because child processes inherit it even when their output is redirected: so the stream itself is compared.
  */
 export function isJournal(fd: number, journalStream = process.env.JOURNAL_STREAM): boolean {
   if (journalStream === undefined) return false

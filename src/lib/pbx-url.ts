@@ -28,7 +28,10 @@ export const isLoopbackHost = (host: string): boolean => /^(127\.|::1$|localhost
 
 type Parsed = { pbx: PbxSource } | { wrong: string }
 
-/** Parses `ami://user:secret@host:5038?name=office`. Returns the source, or what is wrong with the URL, without its secret. */
+/**
+ * Parses `ami://user:secret@host:5038?name=office`. Returns the source, or what is wrong with the URL, without its
+ * secret.
+ */
 export function parsePbxUrl(text: string): Parsed {
   if (!URL.canParse(text))
     return { wrong: 'is not a URL like ami://user:secret@host:5038 or esl://:password@host:8021' }

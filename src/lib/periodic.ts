@@ -1,4 +1,7 @@
-/** Starts a task now and then every `everyMs`, one run at a time. A run ends early when `stopped()` is true, and must not throw. */
+/**
+ * Starts a task now and then every `everyMs`, one run at a time. A run ends early when `stopped()` is true, and must
+ * not throw.
+ */
 export function startPeriodic(
   everyMs: number,
   round: (stopped: () => boolean) => Promise<void>,

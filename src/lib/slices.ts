@@ -1,4 +1,7 @@
-/** The longest time that one piece of work may block the event loop: PBXs and receivers must not wait for a client with thousands of calls. */
+/**
+ * The longest time that one piece of work may block the event loop: PBXs and receivers must not wait for a client with
+ * thousands of calls.
+ */
 const SLICE_MS = 5
 
 /**

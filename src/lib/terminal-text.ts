@@ -15,7 +15,10 @@ export function newPaint(
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for
 const CONTROL = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g
 
-/** Replaces the control characters in text from outside (caller ids, responses) by `?`, so that it cannot move the terminal's cursor. */
+/**
+ * Replaces the control characters in text from outside (caller ids, responses) by `?`, so that it cannot move the
+ * terminal's cursor.
+ */
 export const harmless = (text: string): string => text.replace(CONTROL, '?')
 
 /** Our own colours, and control characters except tabs and line breaks. */

@@ -1,4 +1,4 @@
-/** Times inside are integer microseconds since 1970 (`atUs`), durations milliseconds unless the name says otherwise. */
+/** Times are integer microseconds since 1970 (`atUs`); durations are milliseconds unless the name has another unit. */
 
 export const MILLISECOND = 1_000
 export const SECOND = 1_000_000
@@ -14,7 +14,10 @@ export const nowUs: NowUs = () => {
   return wholeMs * MILLISECOND + Math.floor(withinMs * MILLISECOND)
 }
 
-/** Returns the steady clock in microseconds from an arbitrary moment: for durations, which must not change when the wall clock is set. */
+/**
+ * Returns the steady clock in microseconds from an arbitrary moment: for durations, which must not change when the wall
+ * clock is set.
+ */
 export const steadyUs: NowUs = () => Math.floor(performance.now() * MILLISECOND)
 
 /** Formats a time as RFC 3339 in UTC with microseconds: `2026-11-20T21:42:00.123456Z`. */
@@ -24,7 +27,10 @@ export function rfc3339(atUs: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`
 }
 
-/** Parses an RFC 3339 date or time with up to six digits of fraction. Returns microseconds, `undefined` if it is not one. */
+/**
+ * Parses an RFC 3339 date or time with up to six digits of fraction. Returns microseconds, `undefined` if it is not
+ * one.
+ */
 export function parseTime(text: string): number | undefined {
   // A leap second is read as the second before it: the clocks here have none.
   const wholeMs = Date.parse(text.replace(/:60(?=\D|$)/, ':59').replace(/\.\d+/, ''))

@@ -1,4 +1,6 @@
-/** A Prometheus metric. Its name ends with its unit; label values never come from clients, so their number is bounded. */
+/**
+ * A Prometheus metric. Its name ends with its unit; label values never come from clients, so their number is bounded.
+ */
 export type MetricDefinition = {
   readonly name: `hookswitch_${string}`
   readonly type: 'counter' | 'gauge' | 'histogram'
@@ -6,7 +8,10 @@ export type MetricDefinition = {
   readonly labels?: readonly string[]
 }
 
-/** Every metric of the service. The measurements, the Grafana dashboard and the documentation are derived from this table. */
+/**
+ * Every metric of the service. The measurements, the Grafana dashboard and the documentation are derived from this
+ * table.
+ */
 export const METRICS = {
   attempts: {
     name: 'hookswitch_attempts_total',

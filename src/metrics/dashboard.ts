@@ -1,6 +1,7 @@
 import { METRICS } from './catalog.ts'
 
-// The Grafana dashboard, as Grafana imports it. Its queries use the names in the catalog, so that a renamed metric is renamed here too.
+// The Grafana dashboard, as Grafana imports it. Its queries use the names in the catalog, so that a renamed metric is
+// renamed here too.
 
 type Target = { readonly expr: string; readonly legend: string }
 type PanelOptions = {

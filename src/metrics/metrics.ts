@@ -23,10 +23,15 @@ export type Metrics = { readonly observer: Observer; watch(watched: Watched): vo
 
 const LATENCY_S = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600]
 const PBX_STATES = ['connecting', 'up', 'down', 'refused'] as const
-/** Counting the backlog reads the store, so it is done at most once in this time, however often the metrics are scraped. */
+/**
+ * Counting the backlog reads the store, so it is done at most once in this time, however often the metrics are scraped.
+ */
 const BACKLOG_FRESH_US = 5 * SECOND
 
-/** Creates the metrics of one process. The only names in labels are those of the configured PBXs, never anything that a client chose. */
+/**
+ * Creates the metrics of one process. The only names in labels are those of the configured PBXs, never anything that a
+ * client chose.
+ */
 export function createMetrics(): Metrics {
   const registry = new Registry()
   const attempts = new Counter(settingsOf(METRICS.attempts, registry))

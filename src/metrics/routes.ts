@@ -5,7 +5,10 @@ import type { Metrics } from './metrics.ts'
 
 const digest = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest()
 
-/** Creates `GET /metrics` (Prometheus text), for requests with the token of `--metrics-token`. Without a token there is no such route. */
+/**
+ * Creates `GET /metrics` (Prometheus text), for requests with the token of `--metrics-token`. Without a token there is
+ * no such route.
+ */
 export function metricsRoutes(token: string | undefined, metrics: Metrics) {
   const routes = new Elysia({ name: 'metrics', normalize: false })
   if (token === undefined) return routes

@@ -2,7 +2,10 @@ import { SETTINGS } from '../settings.ts'
 
 // Command lines that messages suggest: they can be pasted into a shell as they are.
 
-/** Returns ` --data FOLDER`, quoted for a shell, so that a suggested command uses the same store; '' for the default folder. */
+/**
+ * Returns ` --data FOLDER`, quoted for a shell, so that a suggested command uses the same store; '' for the default
+ * folder.
+ */
 export const dataFlag = (dataPath: string): string =>
   dataPath === SETTINGS.dataPath.default
     ? ''

@@ -1,4 +1,5 @@
-// What several nodes on one database know of each other: only an engine that several processes on several machines share has it.
+// What several nodes on one database know of each other: only an engine that several processes on several machines
+// share has it.
 
 /** A lease as one owner has it. `term` is random and new for each owner: who knows it is, or was, that owner. */
 export type Lease = { readonly name: string; readonly term: string }
@@ -43,18 +44,27 @@ export type NodeRecord = {
 export type Claim = { readonly name: string; readonly seenTerm: string; readonly newTerm: string }
 
 export type ClusterStore = {
-  /** Adds a node with its first heartbeat, and a lease for each of its PBXs and for maintenance where there is none yet. */
+  /**
+   * Adds a node with its first heartbeat, and a lease for each of its PBXs and for maintenance where there is none yet.
+   */
   nodeAdd(node: NewNode): Promise<void>
   /**
-   * Raises the heartbeat of a node, and returns the cluster as it is then; a lease is added for each account that has none. Returns
-   * `undefined`, and changes nothing, if the node is dead: it was too late, and its leases may be others' now.
+   * Raises the heartbeat of a node, and returns the cluster as it is then; a lease is added for each account that has
+   * none. Returns `undefined`, and changes nothing, if the node is dead: it was too late, and its leases may be others'
+   * now.
    */
   nodeBeat(id: string): Promise<ClusterView | undefined>
-  /** Makes a node dead for ever if its heartbeat is still this one. Its leases are free then. Returns whether it is dead. */
+  /**
+   * Makes a node dead for ever if its heartbeat is still this one. Its leases are free then. Returns whether it is
+   * dead.
+   */
   nodeEndIfSilent(silent: { readonly id: string; readonly beat: number }): Promise<boolean>
   /** Makes a node dead for ever: it stops, and its leases are free. */
   nodeEnd(id: string): Promise<void>
-  /** Gives a node those leases that still have the term that was seen, under a new term. Returns the names of those that it has. */
+  /**
+   * Gives a node those leases that still have the term that was seen, under a new term. Returns the names of those that
+   * it has.
+   */
   leaseClaim(claims: { readonly node: string; readonly claims: readonly Claim[] }): Promise<string[]>
   /** Gives a lease to a node (`null`: to whoever takes it) under a new term, if it still has its term. */
   leaseGive(gift: Lease & { readonly to: string | null; readonly newTerm: string }): Promise<void>
@@ -62,7 +72,10 @@ export type ClusterStore = {
   nodeList(): Promise<NodeRecord[]>
 }
 
-/** A write of an owner that was refused, since this node owns the lease no more: nothing of it was kept, another node goes on. */
+/**
+ * A write of an owner that was refused, since this node owns the lease no more: nothing of it was kept, another node
+ * goes on.
+ */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
   readonly lease: string

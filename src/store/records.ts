@@ -2,7 +2,8 @@ import type { Direction } from '../lib/call-enums.ts'
 import type { EventFacts, EventFilter } from '../lib/event-filter.ts'
 import type { EventKind, EventSwitch } from '../lib/event-kinds.ts'
 
-// What the store takes and returns: plain data, whatever the engine. Times are integer microseconds; `…SteadyUs` is steady time.
+// What the store takes and returns: plain data, whatever the engine. Times are integer microseconds; `…SteadyUs` is
+// steady time.
 
 /** The states of a delivery, by the number that is stored. */
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'cancelled'] as const
@@ -112,7 +113,9 @@ export type OptionsReplacement = {
     readonly headers: Readonly<Record<string, string | null>>
   }
 }
-/** `unlisted`: the URL is not in the list. `unknownHeaders`: there is no stored value of these, and nothing was changed. */
+/**
+ * `unlisted`: the URL is not in the list. `unknownHeaders`: there is no stored value of these, and nothing was changed.
+ */
 export type OptionsReplaced = WebhookOptionsRecord | 'unlisted' | { readonly unknownHeaders: readonly string[] }
 
 /** A webhook as sending to it needs it. */
@@ -140,8 +143,8 @@ export type ListedWebhook = {
 }
 
 /**
- * A delivery's id is its event's id × 128 + its place among that event's deliveries: the highest place is 99, since a list holds
- * 100 webhooks at most.
+ * A delivery's id is its event's id × 128 + its place among that event's deliveries: the highest place is 99, since a
+ * list holds 100 webhooks at most.
  */
 export const DELIVERIES_PER_EVENT = 128
 /** Returns the id of a delivery's event. */
@@ -252,8 +255,9 @@ export type OutcomeBatch = {
 }
 
 /**
- * What a retry by hand came to. `unlisted`: its URL is in the list no more. `erased`: its body is no more. A number: its URL came back,
- * but what was pending for that webhook when it left is not all cancelled yet; that has to be done first, since it would be cancelled with it.
+ * What a retry by hand came to. `unlisted`: its URL is in the list no more. `erased`: its body is no more. A number:
+ * its URL came back, but what was pending for that webhook when it left is not all cancelled yet; that has to be done
+ * first, since it would be cancelled with it.
  */
 export type RetryResult = 'unknown' | 'unlisted' | 'erased' | 'queued' | number
 /** How many were made due, and from which id the next step reads (`null`: there is none). */

@@ -5,8 +5,9 @@ import bundle from './browser/page.html'
 export type Asset = { name: string; type: string; bytes: Uint8Array<ArrayBuffer>; isHtml: boolean }
 
 /**
- * Loads the page's files. The compiled executable contains them, named by the manifest of the HTML import; from the sources they are
- * built now, in some ten milliseconds. Bun's own HTML route is not used because it takes no headers of ours.
+ * Loads the page's files. The compiled executable contains them, named by the manifest of the HTML import; from the
+ * sources they are built now, in some ten milliseconds. Bun's own HTML route is not used because it takes no headers of
+ * ours.
  */
 export async function loadAssets(): Promise<Asset[]> {
   const embedded = bundle.files ?? []

@@ -8,7 +8,10 @@ import type { WebhookHealth } from './model.ts'
 
 export type LastResponse = NonNullable<WebhookHealth['last']>
 
-/** Counts what the page shows of the past: the figures of the last hour, and the last response of each webhook since the start. */
+/**
+ * Counts what the page shows of the past: the figures of the last hour, and the last response of each webhook since the
+ * start.
+ */
 export type Tally = {
   readonly observer: Observer
   last(webhookId: number): LastResponse | null

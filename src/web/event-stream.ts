@@ -9,8 +9,8 @@ import type { DeliveryRow, StoredEvent } from '../store/records.ts'
 import { openSink, type Sink } from './stream-sink.ts'
 
 /**
- * `GET /stream`: the account's calls, events and deliveries as they move, as server-sent events. What was missed is not sent later:
- * a client that (re)connects is told each live call first, and reads the rest where it is kept.
+ * `GET /stream`: the account's calls, events and deliveries as they move, as server-sent events. What was missed is not
+ * sent later: a client that (re)connects is told each live call first, and reads the rest where it is kept.
  */
 export type StreamOptions = {
   emitter: Emitter
@@ -22,7 +22,10 @@ export type StreamOptions = {
   heartbeatMs?: number
 }
 
-/** A comment comes at least this often, so that a broken connection shows; and a token that was revoked ends its stream then. */
+/**
+ * A comment comes at least this often, so that a broken connection shows; and a token that was revoked ends its stream
+ * then.
+ */
 const HEARTBEAT_MS = 15_000
 /** Of these an account is sure, whatever others hold. */
 const SURE_OF_ACCOUNT = 16
@@ -71,7 +74,10 @@ export function startStreams(options: StreamOptions): Streams {
       for (const row of await deliveries(ids.slice(at, at + READ_AT_ONCE)))
         tell(row.accountId, 'delivery', JSON.stringify(deliveryOf(row)))
   }
-  /** One after the other, so that what a reader gets last is what is so now. A store that cannot be read shows at the next change. */
+  /**
+   * One after the other, so that what a reader gets last is what is so now. A store that cannot be read shows at the
+   * next change.
+   */
   let sending: Promise<void> = Promise.resolve()
   const moved = (ids: readonly number[]) => {
     sending = sending.then(() => sendDeliveries(ids)).catch(() => {})

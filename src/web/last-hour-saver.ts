@@ -10,8 +10,8 @@ const SAVE_EVERY_MS = 10_000
 type SaverOptions = { statistics: StatisticsStore; lastHour: LastHour; log: Log; everyMs?: number; nowUs?: NowUs }
 
 /**
- * Loads the figures that the process before saved, and then saves them every so often and at the end, so that the page's figures survive a
- * restart. What cannot be saved now is saved the next time.
+ * Loads the figures that the process before saved, and then saves them every so often and at the end, so that the
+ * page's figures survive a restart. What cannot be saved now is saved the next time.
  */
 export function startLastHourSaver(options: SaverOptions): { readonly loaded: Promise<void>; stop(): Promise<void> } {
   const { statistics, lastHour, log, everyMs = SAVE_EVERY_MS, nowUs = wallUs } = options

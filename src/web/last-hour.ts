@@ -3,8 +3,9 @@ import type { MinuteFigures } from '../store/records.ts'
 import type { Minute, WebhookMinute } from './model.ts'
 
 /**
- * The figures of the last hour, minute by minute: an account's events, and the deliveries, failed attempts and failed probes of each of
- * its webhooks. Pure. Bounded: 60 minutes for each account that had anything in the last hour, and for so many of its webhooks.
+ * The figures of the last hour, minute by minute: an account's events, and the deliveries, failed attempts and failed
+ * probes of each of its webhooks. Pure. Bounded: 60 minutes for each account that had anything in the last hour, and
+ * for so many of its webhooks.
  */
 export type LastHour = {
   addEvents(accountId: number, count: number, atUs: number): void
@@ -18,7 +19,10 @@ export type LastHour = {
   ofWebhook(webhook: WebhookKey, nowUs: number): WebhookMinute[]
   /** Adds the figures of a minute that were saved by the process before. */
   addSaved(figures: MinuteFigures): void
-  /** Returns the figures that changed since this was called last; `undo` makes them changed again, if they could not be saved. */
+  /**
+   * Returns the figures that changed since this was called last; `undo` makes them changed again, if they could not be
+   * saved.
+   */
   takeChanged(): { readonly figures: readonly MinuteFigures[]; undo(): void }
   /** Forgets what is more than an hour old. */
   forgetBefore(nowUs: number): void
@@ -29,7 +33,10 @@ export type WebhookKey = { readonly accountId: number; readonly webhookId: numbe
 export const MINUTES = 60
 const MINUTE_US = 60 * SECOND
 const WHOLE_ACCOUNT = 0
-/** A list has 100 webhooks at most: more than this in an hour come from lists that were replaced, and are counted together. */
+/**
+ * A list has 100 webhooks at most: more than this in an hour come from lists that were replaced, and are counted
+ * together.
+ */
 const MAX_WEBHOOKS = 400
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
@@ -151,7 +158,10 @@ function minuteFigures(slot: Slot): WebhookMinute {
   }
 }
 
-/** Latencies are counted in buckets whose bounds grow by a fifth, from 1 ms to some 16 h; each stands for its upper bound. */
+/**
+ * Latencies are counted in buckets whose bounds grow by a fifth, from 1 ms to some 16 h; each stands for its upper
+ * bound.
+ */
 const GROWTH = 1.2
 const BUCKETS = 98
 

@@ -33,7 +33,10 @@ export const PbxStatus = t.Object({
   state: t.UnionEnum(['up', 'connecting', 'down', 'refused'], { default: undefined }),
   since: timeOrNull,
   detail: text,
-  /** What its endpoints are taken for, and why; at most 100 of each. `trunks` and `extensions` of its URL decide otherwise. */
+  /**
+   * What its endpoints are taken for, and why; at most 100 of each. `trunks` and `extensions` of its URL decide
+   * otherwise.
+   */
   endpoints: t.Object({
     trunks: t.Array(t.String()),
     phones: t.Array(t.String()),

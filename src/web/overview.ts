@@ -55,7 +55,10 @@ const WebhookQuery = t.Object({
 const JSON_HEADERS = { 'content-type': 'application/json' }
 const about = { tags: ['Page'], security: [{ bearer: [] }] }
 
-/** Returns the routes that are for the page: the state of everything now, and the events of one call with their deliveries. */
+/**
+ * Returns the routes that are for the page: the state of everything now, and the events of one call with their
+ * deliveries.
+ */
 export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
   const { store, lastHour, liveCalls, pbxs, nowUs = wallUs } = sources
   const webhooksOf = recentHealth(sources)

@@ -3,8 +3,8 @@ import { Elysia } from 'elysia'
 import type { Asset } from './assets.ts'
 
 /**
- * Only what this service itself serves: no inline script or style, no other host, no frame around us, no form that goes elsewhere,
- * and no string that is turned into markup or code (Trusted Types without any policy).
+ * Only what this service itself serves: no inline script or style, no other host, no frame around us, no form that goes
+ * elsewhere, and no string that is turned into markup or code (Trusted Types without any policy).
  */
 export const PAGE_POLICY = [
   "default-src 'none'",
@@ -30,7 +30,10 @@ const ALWAYS = {
   vary: 'accept-encoding',
 } as const
 
-/** Returns the routes of the page and of its files. A file's name contains a hash of its content, so only the page itself may change. */
+/**
+ * Returns the routes of the page and of its files. A file's name contains a hash of its content, so only the page
+ * itself may change.
+ */
 export function pageRoutes(assets: readonly Asset[]) {
   const routes = new Elysia({ name: 'page', normalize: false })
   for (const asset of assets) {

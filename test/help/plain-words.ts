@@ -58,8 +58,8 @@ export const VERBS: ReadonlySet<string> = new Set(
    Charts Checks Chooses Classifies Cleans Closes Collects Combines Commits Compares Completes Compresses Computes Configures Connects
    Converts Copies Counts Creates Cuts Decides Declares Decodes Deletes Delivers Derives Describes Detects Distinguishes Divides Draws
    Drops Emits Empties Encodes Ends Enters Erases Escapes Evaluates Expires Explains Extracts Fails Feeds Fetches Fills Filters Finds
-   Finishes Follows Forgets Formats Gets Groups Guards Handles Hashes Hides Holds Ignores Inserts Installs Invites Joins Judges Keeps
-   Labels Leaves Limits Lists Loads Locks Logs Looks Maps Marks Masks Matches Measures Merges Migrates Moves Names Normalizes Notes
+   Finishes Follows Forgets Formats Gets Gives Groups Guards Handles Hashes Hides Holds Ignores Inserts Installs Invites Joins Judges Keeps
+   Labels Leaves Lets Limits Lists Loads Locks Logs Makes Maps Marks Masks Matches Measures Merges Migrates Moves Names Normalizes Notes
    Notifies Numbers Observes Opens Orders Orphans Pairs Parks Parses Passes Picks Pings Plays Posts Predicts Prepares Prints Proves
    Prunes Publishes Puts Queues Quotes Ranks Reads Reconnects Reconstructs Records Redraws Refuses Registers Rejects Releases Remembers
    Removes Renames Renders Repeats Replaces Replays Reports Requests Resolves Restores Resumes Retries Returns Reverses Rotates Runs

@@ -3,7 +3,9 @@ import { readEvent } from '../event-sentence.ts'
 import { faultOf, type Received } from '../receiver.ts'
 import type { Played } from './recordings.ts'
 
-/** A request, read; and what is wrong with it, if anything: its signature, its body, its place in the order of its call. */
+/**
+ * A request, read; and what is wrong with it, if anything: its signature, its body, its place in the order of its call.
+ */
 export type Entry = { readonly event: EventBody | undefined; readonly fault: string | undefined }
 
 /** Keeps count of what arrives, and of what has to. */

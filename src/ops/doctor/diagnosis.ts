@@ -1,4 +1,7 @@
-/** One finding of `doctor`. `wrong`: events are not delivered until it is fixed. `advice`: it works, but could work better. */
+/**
+ * One finding of `doctor`. `wrong`: events are not delivered until it is fixed. `advice`: it works, but could work
+ * better.
+ */
 export type Diagnosis = {
   readonly level: 'ok' | 'advice' | 'wrong'
   /** The part that was checked: settings, store, disk, … */

@@ -8,7 +8,10 @@ import { diagnoseClock, diagnoseDisk, diagnoseService } from './machine.ts'
 import { reach } from './reach.ts'
 import { diagnoseStore } from './store.ts'
 
-/** Checks the whole installation: settings, service, store, disk, clock, PBXs and webhooks. Returns one diagnosis for each finding. */
+/**
+ * Checks the whole installation: settings, service, store, disk, clock, PBXs and webhooks. Returns one diagnosis for
+ * each finding.
+ */
 export async function diagnose(
   flags: GivenSettings,
   env: Readonly<Record<string, string | undefined>>,

@@ -72,8 +72,8 @@ function diagnosePort(listen: Config['listen']): Diagnosis[] {
 const TOLERANCE_MS = 60_000
 
 /**
- * Compares the clock with the `Date` headers of receivers and with the newest event in the store. Receivers refuse signatures when it
- * is off by more than a few minutes.
+ * Compares the clock with the `Date` headers of receivers and with the newest event in the store. Receivers refuse
+ * signatures when it is off by more than a few minutes.
  */
 export function diagnoseClock(
   nowMs: number,

@@ -16,7 +16,10 @@ export type Reach =
 
 const TIMEOUT_MS = 10_000
 
-/** Resolves a receiver's name, checks its addresses as an attempt does, and sends a HEAD request (no event) to the first that may be called. */
+/**
+ * Resolves a receiver's name, checks its addresses as an attempt does, and sends a HEAD request (no event) to the first
+ * that may be called.
+ */
 export async function reach(target: Target, allow: AllowList, resolve: Resolve = newResolver()): Promise<Reach> {
   const refusalOf = newAddressGuard(allow)
   try {

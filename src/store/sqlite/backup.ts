@@ -7,8 +7,8 @@ import { FILE_MODE } from './folder.ts'
 import { writeRefusal } from './store-fault.ts'
 
 /**
- * Copies the store as it is at this moment, beside whoever writes to it: they wait for nothing. The copy is whole or is not there, is
- * readable by its owner alone (it holds secrets), and was read through. @returns its size.
+ * Copies the store as it is at this moment, beside whoever writes to it: they wait for nothing. The copy is whole or is
+ * not there, is readable by its owner alone (it holds secrets), and was read through. @returns its size.
  * @throws Fault when the target is there already, or cannot be written.
  */
 export function backupStore(path: string, target: string): number {

@@ -27,8 +27,8 @@ export const isUnwritable = (error: unknown): boolean =>
   error instanceof SQLiteError && UNWRITABLE.test(error.code ?? '')
 
 /**
- * Runs a batch in one transaction, and commits it. A mutation that throws undoes only itself: then the batch is run again with
- * a savepoint around each, since savepoints for every one would cost a tenth of the throughput.
+ * Runs a batch in one transaction, and commits it. A mutation that throws undoes only itself: then the batch is run
+ * again with a savepoint around each, since savepoints for every one would cost a tenth of the throughput.
  */
 export function runBatch({ sqlite, tx }: Connection, registry: Registry, jobs: readonly Job[]): Reply[] {
   const run = ([name, args]: Job): Reply => {

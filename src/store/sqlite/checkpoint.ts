@@ -1,8 +1,8 @@
 import { Database as Sqlite } from 'bun:sqlite'
 
 /**
- * Moves what the write-ahead log holds to the store's file and empties it, beside whoever uses the store. What was deleted or written
- * over before is in neither then. @returns false if somebody was in the way all the time.
+ * Moves what the write-ahead log holds to the store's file and empties it, beside whoever uses the store. What was
+ * deleted or written over before is in neither then. @returns false if somebody was in the way all the time.
  */
 export function emptyLog(path: string): boolean {
   const sqlite = new Sqlite(path, { create: false, readwrite: true, strict: true })

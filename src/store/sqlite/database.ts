@@ -9,8 +9,10 @@ import { type FromWriter, startWriter, type ToWriter } from './writer.ts'
 export type Database = {
   readonly read: Tx
   /**
-   * Queues a mutation for the next group commit and resolves with its result when that is as durable as the mutation says.
-   * @throws Fault whatever the mutation threw, or `unavailable` when the store cannot be written: then nothing of it was kept.
+   * Queues a mutation for the next group commit and resolves with its result when that is as durable as the mutation
+   * says.
+   * @throws Fault whatever the mutation threw, or `unavailable` when the store cannot be written: then nothing of it
+   * was kept.
    */
   commit<Args, Result>(mutation: Mutation<Args, Result>, args: Args): Promise<Result>
   /** Calls back, within a second, after another process wrote to the store: what was cached of it is stale. */

@@ -4,14 +4,17 @@ import { mutation, type Tx } from './mutation.ts'
 import { prepared } from './prepared.ts'
 
 /**
- * Erasing a number: every call in which it stands, wherever in it. The record goes, of its events stays what the ledger needs
- * (which event, when, delivered or not), and a call that is up goes on with an unknown party.
+ * Erasing a number: every call in which it stands, wherever in it. The record goes, of its events stays what the ledger
+ * needs (which event, when, delivered or not), and a call that is up goes on with an unknown party.
  */
 
 /** Where a number stands in JSON: as a whole string, so that no longer number is hit. */
 const quoted = (number: string) => JSON.stringify(number)
 
-/** The calls of which a record or an event's body holds the number. A read: nobody waits for it, however large the store is. */
+/**
+ * The calls of which a record or an event's body holds the number. A read: nobody waits for it, however large the store
+ * is.
+ */
 export function findCallsOf(tx: Tx, number: string): string[] {
   const rows = prepared<{ id: string }, [string, string]>(
     tx,
@@ -56,7 +59,10 @@ export const eraseCalls = mutation('maintenance.callErase', (tx: Tx, ids: readon
   return erased
 })
 
-/** Takes a number out of the calls that are up. A service that runs has it in memory, and writes it again. @returns how many calls. */
+/**
+ * Takes a number out of the calls that are up. A service that runs has it in memory, and writes it again.
+ * @returns how many calls.
+ */
 export const eraseLive = mutation('maintenance.liveCallErase', (tx: Tx, number: string): number => {
   const rows = prepared<{ pbx: string; id: string; state: string }, [string]>(
     tx,

@@ -15,7 +15,10 @@ export function makeFolder(path: string): void {
   }
 }
 
-/** Makes an empty store where there is none; the files that SQLite puts beside it get its mode. @throws Fault `unavailable` */
+/**
+ * Makes an empty store where there is none; the files that SQLite puts beside it get its mode.
+ * @throws Fault `unavailable`
+ */
 export function makeFile(path: string): void {
   try {
     closeSync(openSync(path, 'a', FILE_MODE))

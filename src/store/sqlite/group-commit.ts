@@ -20,14 +20,17 @@ export type Backend = {
 
 /** A batch larger than this would make the first write in it wait for the last. */
 const MAX_BATCH = 4_096
-/** Between two commits that do not wait for the disk: each costs as much as some 20 writes, so that more go together. */
+/**
+ * Between two commits that do not wait for the disk: each costs as much as some 20 writes, so that more go together.
+ */
 const PACE_MS = 3
 /** How much a power cut may undo of what need not be on disk. */
 const DISK_WITHIN_MS = 100
 
 /**
- * Collects writes while a commit runs, and commits those of one durability together. Writes that need not wait for the disk have the first
- * turn, in a commit of their own: on a slow disk, or beside a long commit of events, they would hold up sending. The two take turns.
+ * Collects writes while a commit runs, and commits those of one durability together. Writes that need not wait for the
+ * disk have the first turn, in a commit of their own: on a slow disk, or beside a long commit of events, they would
+ * hold up sending. The two take turns.
  */
 export function createGroupCommit(backend: Backend, nowMs: () => number) {
   const counts: CommitCounts = { batches: 0, writes: 0, failed: 0, lastMs: 0, waiting: 0 }

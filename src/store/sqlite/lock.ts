@@ -6,8 +6,9 @@ import { makeFile } from './folder.ts'
 import { asStoreFault, storeFaultKind } from './store-fault.ts'
 
 /**
- * Holds a data folder for one process, until it is released or the process ends, however it ends: the lock is the operating
- * system's, which SQLite takes for us, not a file with a process id that may be another's by now. Its file says who has it.
+ * Holds a data folder for one process, until it is released or the process ends, however it ends: the lock is the
+ * operating system's, which SQLite takes for us, not a file with a process id that may be another's by now. Its file
+ * says who has it.
  * @throws Fault `unavailable`, naming who has it, or why it cannot be had.
  */
 export function lockFolder(path: string): { release(): void } {

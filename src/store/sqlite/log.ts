@@ -36,14 +36,20 @@ const rowOf = <Found extends Row>({ state, ...row }: Found) => ({ ...row, state:
 type Range = { readonly lowId: number; readonly highId: number; readonly order: LogOrder }
 const SORTED: Readonly<Record<LogOrder, 'DESC' | 'ASC'>> = { newest: 'DESC', oldest: 'ASC' }
 
-/** Of so many events, or deliveries in an index, a part is made: it takes a few milliseconds, whatever the filter leaves out. */
+/**
+ * Of so many events, or deliveries in an index, a part is made: it takes a few milliseconds, whatever the filter leaves
+ * out.
+ */
 const SPAN = 1_000
-/** Retries are in the order in which they are due: beyond so many of a webhook it is quicker to go by events than to sort them. */
+/**
+ * Retries are in the order in which they are due: beyond so many of a webhook it is quicker to go by events than to
+ * sort them.
+ */
 const MANY_RETRIES = 5_000
 
 /**
- * By events, whose ids are in the order of the deliveries' ids. The plus signs keep the planner from any bounds but these: with
- * another it would go from each event through all deliveries behind it.
+ * By events, whose ids are in the order of the deliveries' ids. The plus signs keep the planner from any bounds but
+ * these: with another it would go from each event through all deliveries behind it.
  */
 const byEvents = (index = '') => `FROM events e ${index}
   CROSS JOIN deliveries d ON d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) * ${DELIVERIES_PER_EVENT}
@@ -74,8 +80,8 @@ type LogQuery = {
 }
 
 /**
- * Reads the deliveries that match of a part of the log, at most `limit`: below `fromId` and the newest first, or from it on and the
- * oldest first.
+ * Reads the deliveries that match of a part of the log, at most `limit`: below `fromId` and the newest first, or from
+ * it on and the oldest first.
  */
 export function readLog(tx: Tx, { filter, fromId, limit, order }: LogQuery): DeliveryPart {
   const { state, url, callIds } = filter

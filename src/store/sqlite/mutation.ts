@@ -5,14 +5,14 @@ import type * as schema from './schema.ts'
 export type Tx = BunSQLiteDatabase<typeof schema>
 
 /**
- * What a committed write outlives. `crash`: the end of this process, since the system has what was written; `power cut`: the end of the
- * machine too, since the disk has it.
+ * What a committed write outlives. `crash`: the end of this process, since the system has what was written; `power
+ * cut`: the end of the machine too, since the disk has it.
  */
 export type Durability = 'power cut' | 'crash'
 
 /**
- * A named piece of a transaction. It runs synchronously in the writer, maybe on another thread, together with others in one
- * commit: `args` and the result must survive a structured clone. If it throws, only its own writes are undone.
+ * A named piece of a transaction. It runs synchronously in the writer, maybe on another thread, together with others in
+ * one commit: `args` and the result must survive a structured clone. If it throws, only its own writes are undone.
  */
 export type Mutation<Args, Result> = {
   readonly mutation: true
@@ -21,7 +21,9 @@ export type Mutation<Args, Result> = {
   run(tx: Tx, args: Args): Result
 }
 
-/** Declares a mutation. Whoever awaits one of durability `crash` must be able to do its work again after a power cut. */
+/**
+ * Declares a mutation. Whoever awaits one of durability `crash` must be able to do its work again after a power cut.
+ */
 export function mutation<Args, Result>(
   name: string,
   run: (tx: Tx, args: Args) => Result,

@@ -42,7 +42,10 @@ const MAGIC = 'SQLite format 3\0'
 const TURN_WITHIN_MS = 5_000
 const AGAIN_MS = 20
 
-/** A store up to this size is read through when it is opened; a larger one would delay the start (`doctor` and `verify` do it then). */
+/**
+ * A store up to this size is read through when it is opened; a larger one would delay the start (`doctor` and `verify`
+ * do it then).
+ */
 const QUICK_CHECK_BYTES = 8 * 1024 * 1024
 
 export type Connection = { readonly sqlite: Sqlite; readonly tx: Tx }
@@ -54,7 +57,8 @@ export function connect(path: string, role: 'reader' | 'writer'): Connection {
   sqlite.run('PRAGMA synchronous = FULL')
   sqlite.run('PRAGMA foreign_keys = ON')
   sqlite.run('PRAGMA cache_size = -16384')
-  // What is deleted or written over is gone from the file, not only free: a number that is erased stood in rows that went before.
+  // What is deleted or written over is gone from the file, not only free: a number that is erased stood in rows that
+  // went before.
   sqlite.run(role === 'reader' ? 'PRAGMA query_only = ON' : 'PRAGMA secure_delete = ON')
   const tx = drizzle(sqlite, { schema })
   bindConnection(tx, sqlite)
@@ -63,7 +67,8 @@ export function connect(path: string, role: 'reader' | 'writer'): Connection {
 
 /**
  * Makes the store, or brings it up to this version.
- * @throws Fault when the file is damaged or of a newer version (then nothing of it was changed), or cannot be written now.
+ * @throws Fault when the file is damaged or of a newer version (then nothing of it was changed), or cannot be written
+ * now.
  */
 export function prepareStore(path: string, turnWithinMs = TURN_WITHIN_MS): void {
   makeFile(path)

@@ -8,8 +8,8 @@ const PROBES_KEPT = 20
 type Nullable<Value> = Value | null
 
 /**
- * The arrays cross to the writer's thread some three times as fast as an object for each attempt. They do not wait for the disk: what a power
- * cut undoes is sent again, as what was in flight.
+ * The arrays cross to the writer's thread some three times as fast as an object for each attempt. They do not wait for
+ * the disk: what a power cut undoes is sent again, as what was in flight.
  */
 export const recordOutcomes = mutation('queue.deliveryRecordOutcomes', writeOutcomes, 'crash')
 
@@ -56,7 +56,10 @@ function forgetProbes(tx: Tx, id: number): void {
   ).run(id, id, PROBES_KEPT - 1)
 }
 
-/** The ids of a step of what is pending for a webhook, a part for each of the two indexes: these alone must say what matches. */
+/**
+ * The ids of a step of what is pending for a webhook, a part for each of the two indexes: these alone must say what
+ * matches.
+ */
 const pending = (matches = 'TRUE') => `
   SELECT id FROM (SELECT id FROM deliveries INDEXED BY deliveries_fresh
     WHERE webhook_id = $webhookId AND state = 0 AND due_at IS NULL AND ${matches} ORDER BY id LIMIT $limit)

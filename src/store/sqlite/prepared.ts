@@ -9,8 +9,8 @@ export function bindConnection(tx: Tx, connection: Sqlite): void {
 }
 
 /**
- * A statement of the hot path, prepared once for each connection: building a query costs Drizzle more than SQLite takes to run it.
- * For stores only, and only where a profile asks for it.
+ * A statement of the hot path, prepared once for each connection: building a query costs Drizzle more than SQLite takes
+ * to run it. For stores only, and only where a profile asks for it.
  */
 export function prepared<Row, Params extends SQLQueryBindings[]>(tx: Tx, sql: string) {
   const connection = connections.get(tx)

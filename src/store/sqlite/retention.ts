@@ -64,8 +64,8 @@ function notePruned(tx: Tx, pruned: readonly { readonly id: number; readonly acc
 }
 
 /**
- * All that is left is newer than their leaving. The newest webhook stays, so that no id is given twice: what is known of one by its id is
- * never taken for another's.
+ * All that is left is newer than their leaving. The newest webhook stays, so that no id is given twice: what is known
+ * of one by its id is never taken for another's.
  */
 export const pruneWebhooks = mutation(
   'maintenance.webhookPrune',

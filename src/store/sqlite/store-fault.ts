@@ -2,7 +2,10 @@ import { accessSync, constants, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { Fault } from '../../lib/fault.ts'
 
-/** Why the store cannot be used. Only what is damaged needs a backup: an operator who is told so of a full disk loses data. */
+/**
+ * Why the store cannot be used. Only what is damaged needs a backup: an operator who is told so of a full disk loses
+ * data.
+ */
 export type StoreFaultKind = 'full' | 'read-only' | 'not-allowed' | 'busy' | 'damaged' | 'disk-error'
 
 /** By the beginning of SQLite's code, or Node's. */
@@ -15,7 +18,10 @@ const KINDS: readonly (readonly [code: RegExp, kind: StoreFaultKind])[] = [
   [/^(SQLITE_(IOERR|CANTOPEN)|EIO)/, 'disk-error'],
 ]
 
-/** What SQLite puts beside the store when it is opened: with less than that it reports a disk error, and means a full disk. */
+/**
+ * What SQLite puts beside the store when it is opened: with less than that it reports a disk error, and means a full
+ * disk.
+ */
 const LEAST_ROOM_BYTES = 64 * 1024
 
 const WHAT: Readonly<Record<StoreFaultKind, string>> = {
@@ -44,7 +50,10 @@ export function storeFaultKind(error: unknown, path: string): StoreFaultKind | u
   return writeObstacle(dirname(path)) ?? found
 }
 
-/** Returns a Fault that tells what is behind an error and what to do; what is none of the store's is given back as it is. */
+/**
+ * Returns a Fault that tells what is behind an error and what to do; what is none of the store's is given back as it
+ * is.
+ */
 export function asStoreFault(error: unknown, path: string): unknown {
   if (error instanceof Fault) return error
   const kind = storeFaultKind(error, path)

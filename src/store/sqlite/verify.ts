@@ -7,8 +7,9 @@ import { prepared } from './prepared.ts'
 const MARGIN_US = 86_400 * SECOND
 
 /**
- * What must be nowhere: each a sentence, and a query that finds the ids. Retention takes events and deliveries out one by one, so
- * that a call loses some of its events before others: `:kept` is the time from which on it has taken nothing out.
+ * What must be nowhere: each a sentence, and a query that finds the ids. Retention takes events and deliveries out one
+ * by one, so that a call loses some of its events before others: `:kept` is the time from which on it has taken nothing
+ * out.
  */
 const WRONGS: readonly { readonly what: string; readonly sql: string }[] = [
   {
@@ -67,7 +68,10 @@ const WRONGS: readonly { readonly what: string; readonly sql: string }[] = [
 
 const SHOWN = 5
 
-/** Returns what is wrong with a store, a sentence each with some of the ids; nothing when it is whole as far as it is kept. */
+/**
+ * Returns what is wrong with a store, a sentence each with some of the ids; nothing when it is whole as far as it is
+ * kept.
+ */
 export function findWrong(tx: Tx): string[] {
   // One snapshot: a service that runs beside would else seem to be wrong.
   return tx.transaction(() => {

@@ -31,8 +31,8 @@ const identity = (url: string, occurrence: number) => `${occurrence} ${url}`
 const listed = (accountId: number) => and(eq(webhooks.accountId, accountId), isNotNull(webhooks.position))
 
 /**
- * A webhook that stays keeps its row; what is pending for one that leaves is cancelled by its `cancelled_to`; one that comes back comes
- * back to its row, as long as there is one.
+ * A webhook that stays keeps its row; what is pending for one that leaves is cancelled by its `cancelled_to`; one that
+ * comes back comes back to its row, as long as there is one.
  */
 export const replaceList = mutation('webhooks.listReplace', (tx: Tx, change: ListReplacement): boolean => {
   const { accountId, list, ifMatch } = change

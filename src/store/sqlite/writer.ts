@@ -3,8 +3,8 @@ import type { Durability, Mutation } from './mutation.ts'
 import { connect } from './open.ts'
 
 /**
- * What is sent to the writer's thread, and what it says. Handed over as it is: bodies as JSON text would be escaped and read again,
- * which costs more than a clone; what there is most of, the outcomes, is flat for its sake.
+ * What is sent to the writer's thread, and what it says. Handed over as it is: bodies as JSON text would be escaped and
+ * read again, which costs more than a clone; what there is most of, the outcomes, is flat for its sake.
  */
 export type ToWriter = { readonly open: string } | { readonly close: true } | Batch
 export type Batch = { readonly jobs: readonly Job[]; readonly durability: Durability }
@@ -23,8 +23,8 @@ export type Writer = {
 }
 
 /**
- * The one connection of this process that writes. `onForeign` is called when another process committed something: SQLite's
- * `data_version` of a connection changes only then.
+ * The one connection of this process that writes. `onForeign` is called when another process committed something:
+ * SQLite's `data_version` of a connection changes only then.
  */
 export function startWriter(path: string, registry: Registry, onForeign?: () => void): Writer {
   const connection = connect(path, 'writer')

@@ -2,8 +2,8 @@ import { formatParty, formatStageTarget, humanize } from './format.ts'
 import type { Call, EventWithDeliveries, Party, Stage } from './resources.ts'
 
 /**
- * The layout of a call's timeline: a row for the call itself and one for each stage, with ringing and talking as bars, transfers as
- * arrows from row to row, and events as marks on the axis. Positions are percentages of the width. Pure.
+ * The layout of a call's timeline: a row for the call itself and one for each stage, with ringing and talking as bars,
+ * transfers as arrows from row to row, and events as marks on the axis. Positions are percentages of the width. Pure.
  *
  * A bar whose start or end is unknown (`null`) reaches to the edge of the call.
  */

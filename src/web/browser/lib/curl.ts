@@ -1,4 +1,6 @@
-/** The request of a delivery as a shell command. Every value is quoted, because a body holds names that callers chose. */
+/**
+ * The request of a delivery as a shell command. Every value is quoted, because a body holds names that callers chose.
+ */
 
 export type Headers = readonly (readonly [name: string, value: string])[]
 
@@ -18,8 +20,8 @@ export function curlCommand(url: string, headers: Headers, body: string): string
 }
 
 /**
- * Returns the headers of an attempt made now, signed with the URL's secret as Standard Webhooks specifies. The browser signs only in
- * a secure context (https, or localhost); elsewhere, or without a secret, the signature is left out.
+ * Returns the headers of an attempt made now, signed with the URL's secret as Standard Webhooks specifies. The browser
+ * signs only in a secure context (https, or localhost); elsewhere, or without a secret, the signature is left out.
  */
 export async function requestHeaders(id: string, body: string, secret: string | null, nowMs: number): Promise<Headers> {
   const timestamp = String(Math.floor(nowMs / 1_000))

@@ -1,6 +1,8 @@
 import { observable } from './observable.ts'
 
-/** Which view is open: `#/deliveries/42?state=failed` is `{ view: 'deliveries', id: '42', query: { state: 'failed' } }`. */
+/**
+ * Which view is open: `#/deliveries/42?state=failed` is `{ view: 'deliveries', id: '42', query: { state: 'failed' } }`.
+ */
 export type Route = { view: string; id: string | null; query: Record<string, string> }
 
 /** Parses the address's fragment; an empty one is the live view. */

@@ -1,9 +1,10 @@
 import { observable } from './observable.ts'
 
 /**
- * The access token is kept in this tab's sessionStorage, or with "Stay logged in" in the browser's localStorage, for new tabs too. No
- * other origin (another port of this host neither) can read either, and unlike a cookie the token is never sent by itself, so no other
- * site can use it. On this origin only our own scripts run: the Content-Security-Policy allows no inline and no foreign ones.
+ * The access token is kept in this tab's sessionStorage, or with "Stay logged in" in the browser's localStorage, for
+ * new tabs too. No other origin (another port of this host neither) can read either, and unlike a cookie the token is
+ * never sent by itself, so no other site can use it. On this origin only our own scripts run: the
+ * Content-Security-Policy allows no inline and no foreign ones.
  */
 const KEY = 'hookswitch.token'
 

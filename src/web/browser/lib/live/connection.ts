@@ -95,7 +95,8 @@ async function readStream(signal: AbortSignal): Promise<void> {
     return
   }
   const batch = createMessageBatch()
-  // The stream is open before the snapshot is taken: a change in between is in both, and applying it twice does no harm.
+  // The stream is open before the snapshot is taken: a change in between is in both, and applying it twice does no
+  // harm.
   const [, history] = await Promise.all([
     refreshOverview({ asSnapshot: true }),
     request<Page<Delivery>>('GET', `/integration/delivery?limit=${FEED_HISTORY}`),
@@ -119,7 +120,10 @@ async function readStream(signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Parses a message of the stream without checking it: the server sends what its schemas say, and these types come from them. */
+/**
+ * Parses a message of the stream without checking it: the server sends what its schemas say, and these types come from
+ * them.
+ */
 function parseMessage(name: string, data: string): LiveMessage | null {
   if (name === 'call') return { kind: 'call', call: JSON.parse(data) }
   if (name === 'event') return { kind: 'event', body: JSON.parse(data) }

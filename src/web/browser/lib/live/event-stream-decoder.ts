@@ -2,8 +2,8 @@
 export type ServerMessage = { name: string; data: string }
 
 /**
- * Makes a decoder of `text/event-stream` (WHATWG HTML, 9.2.6) that is fed chunks of text; comments and unknown fields are skipped.
- * The browser's EventSource is not used because it cannot send an Authorization header.
+ * Makes a decoder of `text/event-stream` (WHATWG HTML, 9.2.6) that is fed chunks of text; comments and unknown fields
+ * are skipped. The browser's EventSource is not used because it cannot send an Authorization header.
  */
 export function createEventStreamDecoder(onMessage: (message: ServerMessage) => void): (chunk: string) => void {
   let rest = ''

@@ -2,8 +2,8 @@ import type { Webhook } from '../resources.ts'
 import { SWITCHES, type Switch } from './event-switches.ts'
 
 /**
- * The difference between two webhook lists, and the merge of two people's changes to the same list. A webhook is identified by its
- * URL and which occurrence of that URL it is, as on the server. Pure.
+ * The difference between two webhook lists, and the merge of two people's changes to the same list. A webhook is
+ * identified by its URL and which occurrence of that URL it is, as on the server. Pure.
  */
 export type WebhookChange =
   | { kind: 'added'; url: string }
@@ -44,8 +44,8 @@ export function diffWebhooks(before: readonly Webhook[], after: readonly Webhook
 }
 
 /**
- * Makes my changes since `base` again on top of `theirs`. Switches are on or off, so two changes of one switch agree; a webhook that
- * either of us removed is gone, unless the other changed it: then it stays.
+ * Makes my changes since `base` again on top of `theirs`. Switches are on or off, so two changes of one switch agree; a
+ * webhook that either of us removed is gone, unless the other changed it: then it stays.
  */
 export function mergeWebhooks(
   base: readonly Webhook[],

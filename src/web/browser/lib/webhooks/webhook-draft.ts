@@ -5,8 +5,8 @@ import type { Switch } from './event-switches.ts'
 import { sameWebhooks } from './webhook-diff.ts'
 
 /**
- * The webhook list while it is being edited. `base` is the server's list under `etag`; `rows` are shown in order, and a removed one
- * stays in sight until it is saved. Pure.
+ * The webhook list while it is being edited. `base` is the server's list under `etag`; `rows` are shown in order, and a
+ * removed one stays in sight until it is saved. Pure.
  */
 export type DraftRow = {
   readonly key: number
