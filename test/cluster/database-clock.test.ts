@@ -1,0 +1,57 @@
+import { expect, test } from 'bun:test'
+import { newDatabaseClock } from '../../src/cluster/database-clock.ts'
+
+const SECOND = 1_000_000
+
+function clockAt(databaseUs: number) {
+  let elapsedUs = 0
+  const clock = newDatabaseClock(() => elapsedUs, { databaseUs, sentUs: 0, nowUs: 0 })
+  return {
+    ...clock,
+    pass: (us: number) => {
+      elapsedUs += us
+    },
+    /** Asks the database, which takes some time to answer and says what its clock was in the middle. */
+    ask(databaseUs: number, tookUs = 0): void {
+      elapsedUs += tookUs
+      clock.measured(databaseUs, { sentUs: elapsedUs - tookUs, nowUs: elapsedUs })
+    },
+  }
+}
+
+test('it is the time of the database, and goes on by itself', () => {
+  const clock = clockAt(1_000 * SECOND)
+  expect(clock.steadyUs()).toBe(1_000 * SECOND)
+  clock.pass(5 * SECOND)
+  expect(clock.steadyUs()).toBe(1_005 * SECOND)
+})
+
+test('a measurement that took long changes nothing that it does not prove wrong', () => {
+  const clock = clockAt(0)
+  clock.pass(SECOND)
+  clock.ask(SECOND, 2 * SECOND)
+  expect(clock.steadyUs()).toBe(3 * SECOND)
+})
+
+test('a drift is followed', () => {
+  const clock = clockAt(0)
+  let databaseUs = 0
+  for (let second = 0; second < 1_000; second++) {
+    clock.pass(SECOND)
+    databaseUs += SECOND * 1.001
+    clock.ask(databaseUs)
+  }
+  expect(Math.abs(clock.steadyUs() - databaseUs)).toBeLessThan(2_000)
+})
+
+test.each([-3_600, 3_600])('a clock of the database that is set by %i s is followed by 1 %, and never back', (setS) => {
+  const clock = clockAt(10_000 * SECOND)
+  let before = clock.steadyUs()
+  for (let second = 1; second <= 100; second++) {
+    clock.pass(SECOND)
+    clock.ask((10_000 + setS + second) * SECOND)
+    expect(clock.steadyUs()).toBeGreaterThanOrEqual(before)
+    before = clock.steadyUs()
+  }
+  expect((before - 10_100 * SECOND) / SECOND).toBeCloseTo(Math.sign(setS), 3)
+})

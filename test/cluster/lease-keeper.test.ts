@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'bun:test'
+import { type LeaseKeeper, startLeaseKeeper } from '../../src/cluster/lease-keeper.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { steadyUs } from '../../src/lib/time.ts'
+import type { ClusterStore } from '../../src/store/cluster-store.ts'
+import { clusterDatabase, cuttableStore } from '../help/cluster-stores.ts'
+import { POSTGRES_MISSING } from '../help/postgres.ts'
+import { until } from '../help/receiver.ts'
+
+const log = createLog('silent')
+const ACCOUNTS = [1, 2, 3, 4]
+
+const join = (cluster: ClusterStore, pbxs: readonly string[] = ['office', 'shop']): LeaseKeeper =>
+  startLeaseKeeper({ cluster, address: 'http://here', version: '1', pbxs, log, elapsedUs: steadyUs })
+const owned = (keeper: LeaseKeeper) => ACCOUNTS.filter((id) => keeper.ownsAccount(id))
+const ownedPbxs = (keeper: LeaseKeeper) => ['office', 'shop'].filter((name) => keeper.pbxOwnership(name) === 'owned')
+const sharedOut = (keepers: readonly LeaseKeeper[]) =>
+  keepers.map((keeper) => owned(keeper).length).every((count) => count === ACCOUNTS.length / keepers.length)
+
+/** Fails if two of them own one thing at one moment, at every turn that a test takes. */
+function checkOwners(keepers: readonly LeaseKeeper[]): void {
+  const all = keepers.flatMap(owned)
+  expect(all.length).toBe(new Set(all).size)
+}
+
+describe.skipIf(POSTGRES_MISSING !== undefined)('nodes on one database', () => {
+  test('share accounts and PBXs, take over from one that is cut off once its trust is over, and from one that stops at once', async () => {
+    await using database = await clusterDatabase()
+    const { client } = database
+    await client.query(`INSERT INTO accounts (name) VALUES ('two'), ('three'), ('four')`)
+    const stores = [cuttableStore(client), cuttableStore(client)] as const
+    const [one, two] = [join(stores[0]), join(stores[1])]
+    const both = [one, two]
+    let changes = 0
+    one.onChange(() => {
+      changes += 1
+      return undefined
+    })
+    const checkedUntil = (what: string, isSo: () => boolean) =>
+      until(what, () => {
+        checkOwners(both)
+        return isSo()
+      })
+    expect([owned(one), one.ownsMaintenance()]).toEqual([[], false])
+    await checkedUntil(
+      'both have half',
+      () => sharedOut(both) && both.every((keeper) => ownedPbxs(keeper).length === 1),
+    )
+    expect(both.filter((keeper) => keeper.ownsMaintenance())).toHaveLength(1)
+    expect(changes).toBeGreaterThan(0)
+    const terms = ACCOUNTS.map((id) => one.termOf(`account:${id}`) ?? two.termOf(`account:${id}`))
+    expect(new Set(terms).size).toBe(ACCOUNTS.length)
+
+    stores[0].cut(true)
+    const before = one.nodeId()
+    await checkedUntil('the other has all', () => owned(two).length === ACCOUNTS.length)
+    // Nothing that it holds is trusted any more; its PBXs it keeps for some seconds yet.
+    expect([owned(one), one.ownsMaintenance(), two.ownsMaintenance()]).toEqual([[], false, true])
+    stores[0].cut(false)
+    await checkedUntil('it is back under another id, with its half', () => sharedOut(both) && one.nodeId() !== before)
+
+    await two.letGoOfPbxs()
+    expect(ownedPbxs(two)).toEqual([])
+    await two.stop()
+    await checkedUntil('the first has all', () => owned(one).length === ACCOUNTS.length && ownedPbxs(one).length === 2)
+    await one.stop()
+    expect([owned(one), ownedPbxs(one)]).toEqual([[], []])
+  })
+
+  test('a lease is handed over when what was begun for it has ended', async () => {
+    await using database = await clusterDatabase()
+    const { client } = database
+    const one = join(cuttableStore(client))
+    await until('it has both', () => ownedPbxs(one).length === 2)
+    const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+    let lost = false
+    one.onChange(() => {
+      if (ownedPbxs(one).length < 2) lost = true
+      return lost ? isOver : undefined
+    })
+    const two = join(cuttableStore(client))
+    await until('one begins to hand over', () => lost)
+    const given = one.termOf('pbx:office') !== undefined && one.termOf('pbx:shop') !== undefined
+    // What was read before is stored under the term that is still its own.
+    expect([given, ownedPbxs(two)]).toEqual([true, []])
+    end()
+    await until('the other has it', () => ownedPbxs(two).length === 1)
+    expect(ownedPbxs(one)).toHaveLength(1)
+    await Promise.all([one.stop(), two.stop()])
+  })
+})

@@ -1,0 +1,39 @@
+import { parseDatabaseUrl } from '../../src/lib/database-url.ts'
+import type { ClusterStore } from '../../src/store/cluster-store.ts'
+import { type Client, newClient } from '../../src/store/postgres/client.ts'
+import { createClusterStore } from '../../src/store/postgres/cluster.ts'
+import { prepareDatabase } from '../../src/store/postgres/open.ts'
+import { emptyDatabase } from './postgres.ts'
+
+/** A database of its own for a test of nodes, with a client. */
+export async function clusterDatabase(): Promise<{ client: Client; [Symbol.asyncDispose](): Promise<void> }> {
+  const database = await emptyDatabase()
+  const parsed = parseDatabaseUrl(database.url)
+  if ('wrong' in parsed) throw new Error(parsed.wrong)
+  await prepareDatabase(parsed.database)
+  const client = newClient(parsed.database, { role: 'test', connections: 8, statementMs: 30_000 })
+  return {
+    client,
+    async [Symbol.asyncDispose]() {
+      await client.stop()
+      await database[Symbol.asyncDispose]()
+    },
+  }
+}
+
+/** A node's way to the store, which a test cuts: then nothing it sends arrives, and it waits for nothing. */
+export function cuttableStore(client: Client): ClusterStore & { cut(isCut: boolean): void } {
+  let isCutNow = false
+  const store = createClusterStore({
+    query(text, values) {
+      if (isCutNow) return Promise.reject(new Error('the connection is cut'))
+      return client.query(text, values)
+    },
+  })
+  return {
+    ...store,
+    cut(isCut) {
+      isCutNow = isCut
+    },
+  }
+}
