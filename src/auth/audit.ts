@@ -15,6 +15,7 @@ const SECURITY_EVENTS = {
   token_made: 'a user created an API token',
   token_revoked: 'a user revoked a token',
   webhooks_replaced: 'the list of webhooks was replaced',
+  webhook_options_replaced: 'the options of a URL were replaced',
   secret_rotated: 'the signing secret of a URL was rotated',
   user_added: 'an operator added a user',
   user_removed: 'an operator removed a user',

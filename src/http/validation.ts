@@ -2,7 +2,7 @@ import { type TSchema, TypeGuard } from '@sinclair/typebox'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import type { FieldError } from '../lib/fault.ts'
 
-type Found = Pick<ValueError, 'type' | 'schema' | 'path'>
+type Found = Pick<ValueError, 'type' | 'schema' | 'path'> & Partial<Pick<ValueError, 'value' | 'errors'>>
 
 export const INVALID = 'The request is not valid. See the errors.'
 
@@ -18,11 +18,24 @@ const MAX_ERRORS = 1_000
  */
 export function errorsOf(found: Iterable<Found>): FieldError[] {
   const byPath = new Map<string, FieldError>()
-  for (const error of found) {
+  for (const error of expanded(found)) {
     if (!byPath.has(error.path)) byPath.set(error.path, { path: error.path, message: messageOf(error) })
     if (byPath.size === MAX_ERRORS) break
   }
   return [...byPath.values()]
+}
+
+/** Of what may be `null` or one other thing, and is not null, the errors of the other: they have the paths below it. */
+function* expanded(found: Iterable<Found>): Generator<Found> {
+  for (const error of found) {
+    const isNullable = error.type === ValueErrorType.Union && error.value !== null && error.value !== undefined
+    const others: number[] = isNullable
+      ? error.schema.anyOf.flatMap((one: TSchema, at: number) => (TypeGuard.IsNull(one) ? [] : at))
+      : []
+    const [only] = others
+    if (only === undefined || others.length > 1) yield error
+    else yield* expanded(error.errors?.[only] ?? [])
+  }
 }
 
 function messageOf({ type, schema }: Found): string {
@@ -35,6 +48,14 @@ function messageOf({ type, schema }: Found): string {
       return `may have ${schema.maxLength} characters at most`
     case ValueErrorType.StringMinLength:
       return schema.minLength === 1 ? 'may not be empty' : `must have ${schema.minLength} characters at least`
+    case ValueErrorType.ArrayUniqueItems:
+      return 'may not have an item twice'
+    case ValueErrorType.ArrayMinItems:
+      return `must have ${schema.minItems} items at least`
+    case ValueErrorType.ObjectMaxProperties:
+      return `may have ${schema.maxProperties} entries at most`
+    case ValueErrorType.StringPattern:
+      return 'is not in the form that is described'
     case ValueErrorType.ArrayMaxItems:
       return `may have ${schema.maxItems} items at most`
     case ValueErrorType.IntegerMinimum:

@@ -39,6 +39,16 @@ export type EventKind = keyof typeof EVENT_KINDS
 // Object.keys loses the type of the keys.
 export const EVENT_NAMES = Object.keys(EVENT_KINDS) as unknown as readonly [EventKind, ...EventKind[]]
 
+/** Kinds of event beyond the switches, each with when it occurs: a webhook asks for them in its options. */
+export const FURTHER_EVENTS = {
+  call_missed: 'None of your own people answered a call; it comes directly after `call_ended`',
+  call_held: 'Somebody put the other on hold',
+  call_resumed: 'Somebody took the other off hold',
+  recording_saved: 'A recording of the call is complete',
+} as const
+export type FurtherEvent = keyof typeof FURTHER_EVENTS
+export const FURTHER_NAMES = Object.keys(FURTHER_EVENTS) as unknown as readonly [FurtherEvent, ...FurtherEvent[]]
+
 /** The names of the switches, in the order of the contract. */
 export const SWITCH_NAMES = Object.keys(EVENT_SWITCHES) as unknown as readonly [EventSwitch, ...EventSwitch[]]
 

@@ -1,0 +1,122 @@
+import { type Static, t } from 'elysia'
+import { FILTER_KEYS, FILTER_NAMES } from '../../lib/event-filter.ts'
+import { EVENT_NAMES, FURTHER_EVENTS, FURTHER_NAMES } from '../../lib/event-kinds.ts'
+import { PRESET_NAMES, PRESETS } from './body-presets.ts'
+import { MAX_TEMPLATE_CHARACTERS } from './body-template.ts'
+
+const closed = { additionalProperties: false } as const
+const words = <const Values extends readonly [string, ...string[]]>(values: Values, description: string) =>
+  t.UnionEnum(values, { default: undefined, description })
+const listed = (meanings: Readonly<Record<string, string>>): string =>
+  Object.entries(meanings)
+    .map(([name, meaning]) => `\`${name}\`: ${meaning}`)
+    .join('. ')
+
+const MAX_FILTER_VALUES = 100
+const values = (description: string) =>
+  t.Optional(
+    t.Array(t.String({ minLength: 1, maxLength: 256 }), { minItems: 1, maxItems: MAX_FILTER_VALUES, description }),
+  )
+
+export const WebhookFilter = t.Object(
+  // fromEntries forgets which keys there are: these are all of them.
+  Object.fromEntries(FILTER_NAMES.map((key) => [key, values(FILTER_KEYS[key])])) as {
+    [key in keyof typeof FILTER_KEYS]: ReturnType<typeof values>
+  },
+  {
+    ...closed,
+    description:
+      'An event must match every key that is given, by one of its values: exactly, or as a prefix when that ends in `*`; a bare `*` asks ' +
+      'that there is one. An event that lacks the fact does not match',
+  },
+)
+
+export const WebhookBody = t.Object(
+  {
+    preset: t.Optional(
+      words(
+        PRESET_NAMES,
+        listed(Object.fromEntries(Object.entries(PRESETS).map(([name, { summary }]) => [name, summary]))),
+      ),
+    ),
+    parameters: t.Optional(
+      t.Record(t.String(), t.String({ minLength: 1, maxLength: 256 }), {
+        description: 'What the preset asks for: `telegram` needs `chat_id`, the others nothing',
+      }),
+    ),
+    template: t.Optional(
+      t.String({
+        minLength: 1,
+        maxLength: MAX_TEMPLATE_CHARACTERS,
+        description:
+          'Liquid, with the `time` and `data` of the default body, and the filter `json`. An empty result: the event is not sent',
+      }),
+    ),
+    content_type: t.Optional(
+      t.String({
+        maxLength: 200,
+        pattern: '^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *; *[A-Za-z0-9-]+=[A-Za-z0-9"!#$&\'*+.^_`|~-]+)*$',
+        description: 'Of the result of a template; `application/json` unless it is given',
+      }),
+    ),
+  },
+  { ...closed, description: 'Either a preset, with its parameters, or a template' },
+)
+export type WebhookBody = Static<typeof WebhookBody>
+
+export const MAX_HEADERS = 20
+
+const fields = {
+  name: t.Union([t.String({ minLength: 1, maxLength: 100 }), t.Null()], {
+    description: 'For people: shown beside the URL everywhere',
+  }),
+  paused: t.Boolean({
+    description: 'While true nothing is sent: deliveries stay pending, do not age, and are sent in order afterwards',
+  }),
+  filter: t.Union([WebhookFilter, t.Null()], {
+    description: 'Which events it gets; `null`: all. It applies to events that occur from then on',
+  }),
+  headers: t.Record(t.String(), t.Union([t.String({ maxLength: 4_096 }), t.Null()]), {
+    maxProperties: MAX_HEADERS,
+    description:
+      'More request headers. Their values are secrets: they are read back as `null`, and a `null` that is sent keeps the stored value',
+  }),
+  order: words(
+    ['first_attempt', 'strict'],
+    '`first_attempt`: a retry does not hold back the later events of its call. `strict`: an event is not tried before the one before ' +
+      'it in the call is delivered, failed or cancelled',
+  ),
+  max_per_second: t.Union([t.Number({ minimum: 0.1, maximum: 1_000 }), t.Null()], {
+    description:
+      'Attempts a second, with a burst of one second; what is beyond waits in order. `null`: no limit of its own',
+  }),
+  body: t.Union([WebhookBody, t.Null()], { description: 'What is sent in place of the default body; `null`: that' }),
+  events: t.Array(words(FURTHER_NAMES, listed(FURTHER_EVENTS)), {
+    uniqueItems: true,
+    description: 'Kinds of event beyond the seven switches',
+  }),
+}
+const url = t.String({ description: 'A URL of the list of webhooks' })
+
+/** How a URL wants its events. A URL that stands twice in the list has one for both. */
+export const WebhookOptions = t.Object({ url, ...fields }, closed)
+export type WebhookOptions = Static<typeof WebhookOptions>
+
+/** Options as they are sent: a field that is left out gets its default. */
+export const NewWebhookOptions = t.Object({ url, ...t.Partial(t.Object(fields)).properties }, closed)
+export type NewWebhookOptions = Static<typeof NewWebhookOptions>
+
+export const PreviewRequest = t.Object(
+  {
+    event: t.Optional(words(EVENT_NAMES, 'Of which kind of event; `call_started` unless it is given')),
+    body: t.Optional(t.Union([WebhookBody, t.Null()], { description: 'As in the options; `null`: the default body' })),
+  },
+  closed,
+)
+export type PreviewRequest = Static<typeof PreviewRequest>
+
+export const Preview = t.Object({
+  content_type: t.String({ description: 'The Content-Type of the request' }),
+  body: t.String({ description: 'The body of the request; empty: this event would not be sent' }),
+})
+export type Preview = Static<typeof Preview>

@@ -1,0 +1,85 @@
+import { Elysia, t } from 'elysia'
+import type { Audit } from '../../auth/audit.ts'
+import { guard } from '../../auth/guard.ts'
+import type { AuthService } from '../../auth/service.ts'
+import { accepts } from '../../http/accepts.ts'
+import { takes } from '../../http/body.ts'
+import { responses, success } from '../../http/envelope.ts'
+import { createQuota } from '../../http/rate-limit.ts'
+import { type NowUs, SECOND, steadyUs } from '../../lib/time.ts'
+import { NewWebhookOptions, Preview, PreviewRequest, WebhookOptions } from './model.ts'
+import { bodyErrors, optionsRule } from './rules.ts'
+import type { OptionsService } from './service.ts'
+
+const BODY_FAULTS = [
+  'unauthenticated',
+  'malformed',
+  'too_large',
+  'unsupported_media_type',
+  'invalid',
+  'too_many_requests',
+] as const
+const about = { tags: ['Webhooks'], security: [{ bearer: [] }] }
+
+/** So often in a minute the options of an account may be replaced, and a body be previewed. */
+const REPLACED_A_MINUTE = 120
+const PREVIEWS_A_MINUTE = 60
+
+type Options = {
+  readonly auth: AuthService
+  readonly options: OptionsService
+  readonly audit: Audit
+  readonly now?: NowUs
+}
+
+/** How each URL wants its events: `/integration/webhook/options`. */
+export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options) {
+  const quota = createQuota({ limit: REPLACED_A_MINUTE, windowUs: 60 * SECOND, now })
+  const previews = createQuota({ limit: PREVIEWS_A_MINUTE, windowUs: 60 * SECOND, now })
+  return new Elysia({ name: 'webhook-options', normalize: false, encodeSchema: false })
+    .use(accepts)
+    .use(guard(auth))
+    .get(
+      '/integration/webhook/options',
+      async ({ accountId }) => success(await options.list(accountId), 'These are the options of the webhooks.'),
+      {
+        response: responses(t.Array(WebhookOptions), 'unauthenticated'),
+        detail: { summary: 'The options of each URL of the list, in its order', ...about },
+      },
+    )
+    .put(
+      '/integration/webhook/options',
+      async ({ accountId, user, body, request, server }) => {
+        quota.take(accountId)
+        const replaced = await options.replace(accountId, body)
+        const what = { host: new URL(body.url).host, paused: String(replaced.paused) }
+        audit.note('webhook_options_replaced', { user, client: audit.clientOf(request, server) }, what)
+        return success(replaced, 'The options were replaced.')
+      },
+      {
+        ...takes(NewWebhookOptions, optionsRule),
+        response: responses(WebhookOptions, ...BODY_FAULTS),
+        detail: {
+          summary: 'Replace the options of one URL of the list; a field that is left out gets its default',
+          ...about,
+        },
+      },
+    )
+    .post(
+      '/integration/webhook/preview',
+      ({ accountId, body }) => {
+        previews.take(accountId)
+        return success(options.preview(body), 'This is what a receiver would get.')
+      },
+      {
+        ...takes(PreviewRequest, (body) =>
+          bodyErrors(typeof body === 'object' && body !== null && 'body' in body ? body.body : undefined),
+        ),
+        response: responses(Preview, ...BODY_FAULTS),
+        detail: {
+          summary: 'What a receiver would get of an event with such a body; nothing is stored or sent',
+          ...about,
+        },
+      },
+    )
+}
