@@ -35,10 +35,13 @@ export const BETTER_WORDS: Readonly<Record<string, string>> = {
   whoever: 'the client, the user, the process',
 }
 
-/** Returns the words of a text that have a better one. `look up`, and so `lookup`, are words of the field. */
+/**
+ * Returns the words of a text that have a better one. `look up`, and so `lookup`, are words of the field, and `call_held` is the name of
+ * an event.
+ */
 export function wordsToReplace(text: string): string[] {
-  const words = text.toLowerCase().matchAll(/[a-z']+/g)
-  const rest = text.toLowerCase()
+  const rest = text.toLowerCase().replace(/\bcall[_ ]held\b/g, '')
+  const words = rest.matchAll(/[a-z']+/g)
   return [...words].filter(({ 0: word, index }) => isBad(word, rest.slice(index + word.length))).map(([word]) => word)
 }
 
