@@ -1,3 +1,4 @@
+import type { Fence } from './fence.ts'
 import type {
   CallBatch,
   CallFilter,
@@ -51,6 +52,7 @@ import type {
  * - Ids of accounts, users and webhooks are unique in the store; those of events and deliveries in their account, where they grow in the
  *   order in which events were stored: none becomes visible after one with a higher id.
  * - Nothing that is returned is cached: it was committed when it was read.
+ * - What an owner writes may be given a fence: it rejects with LeasesLostError, and writes nothing, if a lease of it was taken over.
  */
 export type Store = {
   readonly accounts: AccountStore
@@ -154,16 +156,14 @@ export type QueueStore = {
    * Records the outcome of attempts. A failure counts only against the schedule (`generation`) in which it was tried: of a delivery that
    * was cancelled or retried by hand meanwhile only the attempt is logged. Returns the ids of those.
    */
-  deliveryRecordOutcomes(batch: OutcomeBatch): Promise<number[]>
+  deliveryRecordOutcomes(batch: OutcomeBatch, fence?: Fence): Promise<number[]>
   /** Cancels pending deliveries of a webhook that were stored before its URL left, at most `limit`. Returns their ids; none: complete. */
-  deliveryCancelUnlisted(step: { webhookId: number; nowUs: number; limit: number }): Promise<number[]>
+  deliveryCancelUnlisted(step: { webhookId: number; nowUs: number; limit: number }, fence?: Fence): Promise<number[]>
   /** Fails pending deliveries of a webhook whose schedule began before a time, at most `limit`. Returns their ids. */
-  deliveryFailExpired(step: {
-    webhookId: number
-    beforeSteadyUs: number
-    nowUs: number
-    limit: number
-  }): Promise<number[]>
+  deliveryFailExpired(
+    step: { webhookId: number; beforeSteadyUs: number; nowUs: number; limit: number },
+    fence?: Fence,
+  ): Promise<number[]>
   /** Makes a delivery due at once: a pending one on its schedule, any other on a new one. `accountId` `null`: whosever it is. */
   deliveryRetry(retry: { accountId: number | null; id: number; nowSteadyUs: number }): Promise<RetryResult>
   /** Retries what matches of a part of the log, from an id on, the oldest first; or nothing, and returns a webhook's id as `deliveryRetry`. */
@@ -184,7 +184,7 @@ export type CallStore = {
    * Stores events with one delivery for each webhook whose switch is on and whose filter matches, live calls and call records, in one commit. Returns where the
    * events are, in their order, part by part.
    */
-  batchStore(batch: CallBatch): Promise<PlacedEvent[]>
+  batchStore(batch: CallBatch, fence?: Fence): Promise<PlacedEvent[]>
   /** Returns the live calls of a PBX as they were stored last, each the JSON of a StoredCall. */
   liveCallList(pbx: string): Promise<string[]>
   /** Returns whose each live call of a PBX is: the account that got its start. */
@@ -210,7 +210,7 @@ export type CallStore = {
   /** Returns what is known of a PBX beside its calls (JSON), as it was set last; `undefined` if nothing is. */
   pbxMemoryGet(pbx: string): Promise<string | undefined>
   /** Replaces what is known of a PBX. */
-  pbxMemorySet(pbx: string, memory: string): Promise<void>
+  pbxMemorySet(pbx: string, memory: string, fence?: Fence): Promise<void>
 }
 
 export type LogStore = {

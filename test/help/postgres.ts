@@ -16,6 +16,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { SQL } from 'bun'
+import { type DatabaseSource, parseDatabaseUrl } from '../../src/lib/database-url.ts'
 
 /** A Postgres server of the tests: one for a whole run, with a database for each that asks. */
 export type PostgresServer = {
@@ -95,7 +96,13 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   if ((await init.exited) !== 0) throw new Error(`initdb: ${await new Response(init.stderr).text()}`)
   const port = await freePort()
   const all = {
-    ...{ listen_addresses: '127.0.0.1', port: `${port}`, unix_socket_directories: '', fsync: 'off' },
+    ...{
+      listen_addresses: '127.0.0.1',
+      port: `${port}`,
+      unix_socket_directories: '',
+      fsync: 'off',
+      full_page_writes: 'off',
+    },
     ...{ max_connections: '300', log_min_messages: 'fatal', ...settings },
   }
   const options = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
@@ -173,6 +180,13 @@ export function stopPostgresAfterRun(): void {
     await (await holder[RUN])?.stop()
     delete holder[RUN]
   })
+}
+
+/** Returns what a URL of a database says. */
+export function databaseSource(url: string): DatabaseSource {
+  const parsed = parseDatabaseUrl(url)
+  if ('wrong' in parsed) throw new Error(parsed.wrong)
+  return parsed.database
 }
 
 let databases = 0

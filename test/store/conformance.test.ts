@@ -99,7 +99,7 @@ const called = new Set<string>()
 let all: string[] = []
 
 for (const engine of ENGINES)
-  describe(engine.name, () => {
+  describe.skipIf(engine.missing !== undefined)(engine.missing ?? engine.name, () => {
     /** A store with some URLs in the list of the default account. */
     async function open(...urls: string[]) {
       const opened: TestStore = await engine.open()

@@ -1,12 +1,19 @@
 import { join } from 'node:path'
+import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { emptyFolder } from '../help/app.ts'
+import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 
 /** A store of a test: a second process may be opened on it. */
 export type TestStore = { readonly store: Store; another(): Promise<Store>; [Symbol.asyncDispose](): Promise<void> }
 
-export type Engine = { readonly name: string; open(): Promise<TestStore> }
+export type Engine = {
+  readonly name: string
+  /** Why its tests cannot run here. */
+  readonly missing?: string | undefined
+  open(): Promise<TestStore>
+}
 
 const sqlite: Engine = {
   name: 'SQLite',
@@ -32,8 +39,32 @@ const sqlite: Engine = {
   },
 }
 
+const postgres: Engine = {
+  name: 'Postgres',
+  missing: POSTGRES_MISSING,
+  async open() {
+    const database = await emptyDatabase()
+    const source = databaseSource(database.url)
+    const stores = [await openPostgresStore(source)]
+    const [store] = stores
+    if (store === undefined) throw new Error('it was just opened')
+    return {
+      store,
+      async another() {
+        const other = await openPostgresStore(source)
+        stores.push(other)
+        return other
+      },
+      async [Symbol.asyncDispose]() {
+        for (const one of stores) await one.stop()
+        await database[Symbol.asyncDispose]()
+      },
+    }
+  },
+}
+
 /** The engines that the conformance suite runs on. */
-export const ENGINES: readonly Engine[] = [sqlite]
+export const ENGINES: readonly Engine[] = [sqlite, postgres]
 
 const GROUPS = ['accounts', 'webhooks', 'queue', 'calls', 'log', 'statistics', 'maintenance'] as const
 

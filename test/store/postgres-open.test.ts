@@ -1,18 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import { connect, createServer } from 'node:net'
 import { SQL } from 'bun'
-import { type DatabaseSource, parseDatabaseUrl } from '../../src/lib/database-url.ts'
+import type { DatabaseSource } from '../../src/lib/database-url.ts'
 import { newClient, texts } from '../../src/store/postgres/client.ts'
 import { prepareDatabase } from '../../src/store/postgres/open.ts'
-import { emptyDatabase, freePort, POSTGRES_MISSING, postgresOfRun } from '../help/postgres.ts'
+import { databaseSource, emptyDatabase, freePort, POSTGRES_MISSING, postgresOfRun } from '../help/postgres.ts'
 
 /** Opening a database, and the traps of the client that are known. */
 
-function sourceOf(url: string): DatabaseSource {
-  const parsed = parseDatabaseUrl(url)
-  if ('wrong' in parsed) throw new Error(parsed.wrong)
-  return parsed.database
-}
 const refusal = (source: DatabaseSource, withinMs = 0) =>
   prepareDatabase(source, withinMs).then(
     () => 'opened',
@@ -22,7 +17,7 @@ const refusal = (source: DatabaseSource, withinMs = 0) =>
 describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
   test('is prepared once by two that start at the same moment, and again by none', async () => {
     await using database = await emptyDatabase()
-    const source = sourceOf(database.url)
+    const source = databaseSource(database.url)
     await Promise.all([prepareDatabase(source), prepareDatabase(source), prepareDatabase(source)])
     await prepareDatabase(source)
     const client = newClient(source, { role: 'test', connections: 1, statementMs: 5_000 })
@@ -35,7 +30,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
 
   test('that a newer version made is opened as long as that allows it, else refused', async () => {
     await using database = await emptyDatabase()
-    const source = sourceOf(database.url)
+    const source = databaseSource(database.url)
     await prepareDatabase(source)
     const client = newClient(source, { role: 'test', connections: 1, statementMs: 5_000 })
     await client.query('UPDATE hookswitch_store SET version = 99')
@@ -49,14 +44,14 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
     await using database = await emptyDatabase()
     const sql = new SQL({ url: database.url, max: 1 })
     await sql`CREATE TABLE accounts (id int)`
-    expect(await refusal(sourceOf(database.url))).toContain("is another program's: make one for hookswitch")
+    expect(await refusal(databaseSource(database.url))).toContain("is another program's: make one for hookswitch")
     expect(await sql`SELECT to_regclass('hookswitch_store')::text AS made`).toMatchObject({ 0: { made: null } })
     await sql.close()
   })
 
   test('that cannot be used says why and what to do, in one line, without the password', async () => {
     const { url } = await postgresOfRun()
-    const source = sourceOf(url)
+    const source = databaseSource(url)
     const said = [
       await refusal({ ...source, password: 'wrong-secret' }),
       await refusal({ ...source, database: 'nowhere' }),
@@ -76,7 +71,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
 
   test('a server that starts meanwhile is waited for', async () => {
     await using database = await emptyDatabase()
-    const source = sourceOf(database.url)
+    const source = databaseSource(database.url)
     const port = await freePort()
     const opened = refusal({ ...source, port }, 60_000)
     const proxy = createServer((near) => near.pipe(connect(source.port, source.host)).pipe(near))
@@ -89,7 +84,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
 describe.skipIf(POSTGRES_MISSING !== undefined)('the client of Postgres', () => {
   test('hands over arrays of text as they are, but for NUL, which a database cannot hold', async () => {
     const { url } = await postgresOfRun()
-    const client = newClient(sourceOf(url), { role: 'test', connections: 1, statementMs: 5_000 })
+    const client = newClient(databaseSource(url), { role: 'test', connections: 1, statementMs: 5_000 })
     const pieces = ['"', '\\', ',', '{', '}', 'NULL', ' ', "'", '\n', '\t', '😀', 'é', '\u0001', '$1', '']
     const values = Array.from({ length: 2_000 }, (_, n) =>
       Array.from({ length: n % 7 }, (_each, at) => pieces[(n * 31 + at * at * 17 + at) % pieces.length]).join(''),
@@ -103,8 +98,8 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the client of Postgres', () => 
 
   test('goes on by itself after all its connections were ended', async () => {
     const { url } = await postgresOfRun()
-    const client = newClient(sourceOf(url), { role: 'victim', connections: 3, statementMs: 5_000 })
-    const other = newClient(sourceOf(url), { role: 'other', connections: 1, statementMs: 5_000 })
+    const client = newClient(databaseSource(url), { role: 'victim', connections: 3, statementMs: 5_000 })
+    const other = newClient(databaseSource(url), { role: 'other', connections: 1, statementMs: 5_000 })
     const asleep = [1, 2, 3].map(() => client.query('SELECT pg_sleep(60)').catch((error: unknown) => String(error)))
     const victims = "FROM pg_stat_activity WHERE application_name = 'hookswitch victim'"
     for (;;) {
@@ -120,7 +115,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the client of Postgres', () => 
 
   test('gives up a statement after its time', async () => {
     const { url } = await postgresOfRun()
-    const client = newClient(sourceOf(url), { role: 'test', connections: 1, statementMs: 500 })
+    const client = newClient(databaseSource(url), { role: 'test', connections: 1, statementMs: 500 })
     expect(await client.query('SELECT pg_sleep(60)').catch((error: unknown) => String(error))).toContain(
       'did not answer in time',
     )
@@ -129,7 +124,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the client of Postgres', () => 
 
   test('runs a transaction that met another again', async () => {
     await using database = await emptyDatabase()
-    const client = newClient(sourceOf(database.url), { role: 'test', connections: 4, statementMs: 60_000 })
+    const client = newClient(databaseSource(database.url), { role: 'test', connections: 4, statementMs: 60_000 })
     await client.query('CREATE TABLE t (id int PRIMARY KEY, n int NOT NULL)')
     await client.query('INSERT INTO t VALUES (1, 0), (2, 0)')
     const raise = (...ids: number[]) =>

@@ -1,4 +1,5 @@
 import { DELIVERIES_PER_EVENT, type ErasedCounts } from '../records.ts'
+import { withoutNumber } from '../without-number.ts'
 import { IS_ERASED } from './events.ts'
 import { mutation, type Tx } from './mutation.ts'
 import { prepared } from './prepared.ts'
@@ -69,16 +70,6 @@ export const eraseLive = mutation('maintenance.liveCallErase', (tx: Tx, number: 
     'SELECT pbx, id, state FROM live_calls WHERE instr(state, ?) > 0',
   ).all(quoted(number))
   const put = prepared<never, [string, string, string]>(tx, 'UPDATE live_calls SET state = ? WHERE pbx = ? AND id = ?')
-  for (const { pbx, id, state } of rows) put.run(JSON.stringify(without(JSON.parse(state), number)), pbx, id)
+  for (const { pbx, id, state } of rows) put.run(JSON.stringify(withoutNumber(JSON.parse(state), number)), pbx, id)
   return rows.length
 })
-
-/** The same data, where the number was `null`; of channel variables, which are strings, the empty one. */
-function without(value: unknown, number: string, within = ''): unknown {
-  if (value === number) return within === 'variables' ? '' : null
-  if (Array.isArray(value)) return value.map((item) => without(item, number, within))
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => [key, without(item, number, key === 'variables' ? key : within)]),
-  )
-}

@@ -1,0 +1,72 @@
+import type { Query } from './client.ts'
+
+/** How often it is seen whether another process changed the store: contract 2.8 promises a second. */
+const POLL_MS = 250
+
+/** Rows of processes that are no more say nothing. */
+const FORGET_AFTER = '1 hour'
+
+type ChangeWatch = {
+  /** Notes inside a transaction that something was changed. */
+  note(query: Query): Promise<void>
+  onForeignChange(listener: () => void): void
+  stop(): Promise<void>
+}
+
+/**
+ * Each process counts its own changes in its own row, so that none waits for another's; the sum of the others' tells whether one of them
+ * changed something.
+ */
+export function startChangeWatch({ read, writer }: { read: Query; writer: string }): ChangeWatch {
+  const listeners: (() => void)[] = []
+  let timer: Timer | undefined
+  let seen: number | undefined
+  let reading: Promise<void> = Promise.resolve()
+  let stopped = false
+
+  async function poll(): Promise<void> {
+    try {
+      const [row] = await read<{ sum: number }>(
+        'SELECT coalesce(sum(version), 0)::float8 AS sum FROM changes WHERE writer <> $1',
+        [writer],
+      )
+      const now = row?.sum ?? 0
+      if (seen !== undefined && now !== seen) for (const listener of listeners) listener()
+      seen = now
+    } catch {
+      // Whoever needs the database says that it is not there. What changed meanwhile is seen afterwards.
+    }
+    if (stopped) return
+    timer = setTimeout(next, POLL_MS)
+    timer.unref?.()
+  }
+  const next = () => {
+    reading = poll()
+  }
+  return {
+    async note(query) {
+      const raised = await query(
+        'UPDATE changes SET version = version + 1, at = now() WHERE writer = $1 RETURNING 1 AS one',
+        [writer],
+      )
+      if (raised.length > 0) return
+      await query(`DELETE FROM changes WHERE at < now() - interval '${FORGET_AFTER}'`)
+      // Begins with the time: with 1 it could put the sum back to what it was before another's row was forgotten.
+      await query(
+        `INSERT INTO changes (writer, version, at) VALUES ($1, (extract(epoch FROM now()) * 1000)::bigint, now())
+         ON CONFLICT (writer) DO UPDATE SET version = changes.version + 1`,
+        [writer],
+      )
+    },
+    onForeignChange(listener) {
+      listeners.push(listener)
+      // What was changed before somebody listened is read by whoever begins to listen.
+      if (listeners.length === 1) next()
+    },
+    async stop() {
+      stopped = true
+      clearTimeout(timer)
+      await reading
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto'
+import { type DatabaseSource, databaseName } from '../../lib/database-url.ts'
+import type { Fence } from '../fence.ts'
+import type { CommitCounts } from '../records.ts'
+import { startChangeWatch } from './changes.ts'
+import { type Client, newClient, type Query } from './client.ts'
+import { requireLeases } from './leases.ts'
+
+/** The store's connections, each kind for one purpose: what is slow holds up nothing that is not. */
+export type Database = {
+  /** How messages name it. */
+  readonly name: string
+  /** This process, as the tables know it. */
+  readonly writer: string
+  /** The node, as the figures of a minute know it. */
+  readonly node: string
+  /** Reads: by index, whatever the server believes of the tables' sizes. */
+  readonly read: Query
+  /** Of the group commits: one connection each, so that they are made in their order. */
+  readonly events: Client
+  readonly outcomes: Client
+  /** For what may take minutes. */
+  readonly maintenance: Client
+  /** Runs statements as one. Under a fence it rejects with LeasesLostError if one of its leases was taken over. */
+  transaction<Result>(work: (query: Query) => Promise<Result>, fence?: Fence): Promise<Result>
+  /** As `transaction`, for what other processes may have read before: they are told of it within a second. */
+  change<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
+  onForeignChange(listener: () => void): void
+  readonly commits: CommitCounts
+  /** True from the moment on at which it is to end: nothing is tried again then. */
+  isStopping(): boolean
+  stop(drained: () => Promise<void>): Promise<void>
+}
+
+/** Statements are planned once for each connection. One that was planned while a table was empty must not read it all when it is large. */
+const BY_INDEX = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off', jit: 'off' }
+const BY_INDEX_AND_HASH = { enable_seqscan: 'off', plan_cache_mode: 'force_generic_plan', jit: 'off' }
+
+const STATEMENT_MS = 5_000
+const MAINTENANCE_MS = 600_000
+
+export function openDatabase(source: DatabaseSource, node: string): Database {
+  const writer = randomUUID()
+  const open = (role: string, connections: number, session: Record<string, string> = {}, statementMs = STATEMENT_MS) =>
+    newClient(source, { role, connections, statementMs, session })
+  const reads = open('reads', 4, BY_INDEX)
+  const writes = open('writes', 3)
+  const events = open('events', 1, BY_INDEX_AND_HASH)
+  const outcomes = open('outcomes', 1, BY_INDEX_AND_HASH)
+  const maintenance = open('maintenance', 1, {}, MAINTENANCE_MS)
+  const changes = startChangeWatch({ read: reads.read, writer })
+  let stopping = false
+  return {
+    name: databaseName(source),
+    writer,
+    node,
+    read: reads.read,
+    events,
+    outcomes,
+    maintenance,
+    transaction: (work, fence) =>
+      writes.transaction(async (query) => {
+        if (fence !== undefined) await requireLeases(query, fence)
+        return work(query)
+      }),
+    change: (work) =>
+      writes.transaction(async (query) => {
+        const result = await work(query)
+        await changes.note(query)
+        return result
+      }),
+    onForeignChange: changes.onForeignChange,
+    commits: { batches: 0, writes: 0, failed: 0, lastMs: 0, waiting: 0 },
+    isStopping: () => stopping,
+    async stop(drained) {
+      stopping = true
+      await changes.stop()
+      await drained()
+      for (const client of [reads, writes, events, outcomes, maintenance]) await client.stop()
+    },
+  }
+}

@@ -1,0 +1,53 @@
+import type { EventBounds, EventItem, EventPart, EventQuery } from '../records.ts'
+import { type Query, texts, type Value } from './client.ts'
+import { IS_ERASED } from './events.ts'
+
+/** So many events are looked at in one part: some milliseconds, also where a filter leaves all of them out. */
+const SPAN = 2_000
+
+const COLUMNS = `e.id::float8 AS id, e.uuid, e.name, e.call_id AS "callId", e.sequence, e.at::float8 AS "atUs", e.body`
+
+/** Reads events of an account behind one, in the order of their ids, which is that in which they became visible. */
+export async function readEvents(read: Query, query: EventQuery): Promise<EventPart> {
+  const { accountId, afterId, limit, names, callId } = query
+  // Where the part ends is found first, so that it moves on also where nothing matches. One call has few events.
+  const end = callId === undefined ? await endOf(read, query, names === undefined ? limit : SPAN) : undefined
+  const lastId = end ?? Math.max(await newestOf(read, accountId), afterId)
+  const values: Value[] = [accountId, afterId, lastId, limit]
+  const kinds = names === undefined ? '' : `AND e.name = ANY($${values.push(texts(names))}::text[])`
+  const ofCall = callId === undefined ? '' : `AND e.call_id = $${values.push(callId)}`
+  const items = await read<EventItem>(
+    `SELECT ${COLUMNS} FROM events e WHERE e.account_id = $1::bigint AND e.id > $2::bigint AND e.id <= $3::bigint
+       ${kinds} ${ofCall} AND NOT ${IS_ERASED} ORDER BY e.id LIMIT $4::int`,
+    values,
+  )
+  // If it was cut off at the limit, the rest begins where it ends.
+  const cutAt = items.length === limit ? items.at(-1)?.id : undefined
+  if (cutAt === undefined || cutAt === lastId) return { items, lastId, isEnd: end === undefined }
+  return { items, lastId: cutAt, isEnd: false }
+}
+
+async function endOf(read: Query, { accountId, afterId }: EventQuery, span: number): Promise<number | undefined> {
+  const [row] = await read<{ id: number }>(
+    `SELECT id::float8 AS id FROM events WHERE account_id = $1::bigint AND id > $2::bigint ORDER BY id LIMIT 1 OFFSET $3::int`,
+    [accountId, afterId, span - 1],
+  )
+  return row?.id
+}
+
+async function newestOf(read: Query, accountId: number): Promise<number> {
+  const [row] = await read<{ id: number }>(
+    'SELECT id::float8 AS id FROM events WHERE account_id = $1::bigint ORDER BY id DESC LIMIT 1',
+    [accountId],
+  )
+  return row?.id ?? 0
+}
+
+export async function readEventBounds(read: Query, accountId: number): Promise<EventBounds> {
+  const [row] = await read<{ id: number }>(
+    'SELECT events_pruned_to::float8 AS id FROM accounts WHERE id = $1::bigint',
+    [accountId],
+  )
+  const oldestId = row?.id ?? 0
+  return { oldestId, newestId: Math.max(await newestOf(read, accountId), oldestId) }
+}

@@ -1,0 +1,10 @@
+import type { Query } from './client.ts'
+
+/** Returns what the server found damaged in the files of this database; it looks where their pages have checksums. */
+export async function fileFaults(read: Query): Promise<string[]> {
+  const [row] = await read<{ count: number }>(
+    'SELECT coalesce(checksum_failures, 0)::float8 AS count FROM pg_stat_database WHERE datname = current_database()',
+  )
+  const count = row?.count ?? 0
+  return count === 0 ? [] : [`the server found ${count} pages of the database with a wrong checksum`]
+}

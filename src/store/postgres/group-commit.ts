@@ -1,0 +1,93 @@
+import { Fault } from '../../lib/fault.ts'
+import type { CommitCounts } from '../records.ts'
+
+/** A group larger than this would make the first write in it wait for the last. */
+const MAX_ROWS = 4_096
+
+type Waiting<Job, Result> = {
+  readonly job: Job
+  resolve(result: Result): void
+  reject(error: unknown): void
+}
+
+export type GroupCommit<Job, Result> = {
+  /** Resolves when what is asked for is durable. */
+  push(job: Job): Promise<Result>
+  /** Resolves when nothing waits any more. */
+  drained(): Promise<void>
+}
+
+export type GroupOptions<Job, Result> = {
+  readonly counts: CommitCounts
+  readonly rowsOf: (job: Job) => number
+  /** Writes jobs in their order with one statement; an Error in the place of a result is what that job rejects with. */
+  readonly write: (jobs: readonly Job[]) => Promise<(Result | Error)[]>
+  /** Returns whether a job must not be in one statement with those before it. */
+  readonly parts?: (before: readonly Job[], job: Job) => boolean
+}
+
+/** Collects jobs while the statement before runs, and writes them together: there is no other wait. */
+export function groupCommit<Job, Result>(options: GroupOptions<Job, Result>): GroupCommit<Job, Result> {
+  const { counts, rowsOf, write, parts = () => false } = options
+  let waiting: Waiting<Job, Result>[] = []
+  let running: Promise<void> | undefined
+
+  function nextGroup(): Waiting<Job, Result>[] {
+    let rows = 0
+    let end = 0
+    for (const { job } of waiting) {
+      rows += rowsOf(job)
+      const before = waiting.slice(0, end).map((one) => one.job)
+      if (end > 0 && (rows > MAX_ROWS || parts(before, job))) break
+      end += 1
+    }
+    const group = waiting.slice(0, end)
+    waiting = waiting.slice(end)
+    counts.waiting = waiting.length
+    return group
+  }
+  async function runGroup(group: readonly Waiting<Job, Result>[]): Promise<void> {
+    const startedMs = performance.now()
+    counts.batches += 1
+    try {
+      const results = await write(group.map(({ job }) => job))
+      counts.writes += group.length
+      group.forEach((one, index) => {
+        const result = results[index]
+        if (result === undefined || result instanceof Error) {
+          counts.failed += 1
+          one.reject(result ?? new Error('no result'))
+        } else one.resolve(result)
+      })
+    } catch (error) {
+      // What is wrong with one of them must not cost the others.
+      const isAllOfThem = group.length === 1 || error instanceof Fault
+      if (!isAllOfThem) return await eachAlone(group)
+      counts.writes += group.length
+      counts.failed += group.length
+      for (const { reject } of group) reject(error)
+    } finally {
+      counts.lastMs = performance.now() - startedMs
+    }
+  }
+  async function eachAlone(group: readonly Waiting<Job, Result>[]): Promise<void> {
+    for (const one of group) await runGroup([one])
+  }
+  async function run(): Promise<void> {
+    // All that one turn of the event loop writes shares a statement.
+    await new Promise<void>((resolve) => void setImmediate(resolve))
+    while (waiting.length > 0) await runGroup(nextGroup())
+    running = undefined
+  }
+  return {
+    push: (job) =>
+      new Promise<Result>((resolve, reject) => {
+        waiting.push({ job, resolve, reject })
+        counts.waiting = waiting.length
+        running ??= run()
+      }),
+    async drained() {
+      while (running !== undefined) await running
+    },
+  }
+}

@@ -1,0 +1,31 @@
+import type { MaintenanceStore } from '../store.ts'
+import { readClock, setClock } from './clock.ts'
+import { readCondition } from './condition.ts'
+import type { Database } from './database.ts'
+import { eraseCalls, eraseLive, findCallsOf } from './erase.ts'
+import { fileFaults } from './faults.ts'
+import { pruneCalls, pruneDeliveries, pruneSecrets, pruneWebhooks } from './retention.ts'
+import { findWrong } from './verify.ts'
+
+/** What keeps a store in order. */
+export function createMaintenanceStore({ read, maintenance, transaction, change }: Database): MaintenanceStore {
+  const slowly = maintenance.transaction
+  return {
+    writeProbe: () =>
+      transaction(async (query) => {
+        await query('UPDATE clock SET probed = probed + 1')
+      }),
+    clockGet: () => readClock(read),
+    clockSet: (clock) => change((query) => setClock(query, clock)),
+    deliveryPrune: (step) => slowly((query) => pruneDeliveries(query, step)),
+    webhookPrune: (limit) => slowly((query) => pruneWebhooks(query, limit)),
+    secretPrune: (step) => slowly((query) => pruneSecrets(query, step)),
+    callPrune: (step) => slowly((query) => pruneCalls(query, step)),
+    callListWithNumber: (number) => findCallsOf(maintenance.read, number),
+    callErase: (ids) => slowly((query) => eraseCalls(query, ids)),
+    liveCallErase: (number) => slowly((query) => eraseLive(query, number)),
+    verify: () => slowly((query) => findWrong(query)),
+    fileFaults: () => fileFaults(read),
+    conditionGet: (sinceUs) => readCondition(read, sinceUs),
+  }
+}

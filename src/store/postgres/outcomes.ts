@@ -1,0 +1,207 @@
+import { type Fence, LeasesLostError } from '../fence.ts'
+import type { OutcomeBatch } from '../records.ts'
+import { again, bigints, booleans, type Client, ints, type Query, texts, type Value } from './client.ts'
+import type { Database } from './database.ts'
+import { type GroupCommit, groupCommit } from './group-commit.ts'
+import { OWNED } from './leases.ts'
+import { isBroken, isUnsent } from './store-fault.ts'
+
+/** Of a delivery, the probes that are kept: a receiver that is down for a week would fill the log. */
+const PROBES_KEPT = 20
+const AGAIN_MS = 100
+
+export type OutcomeJob = { readonly batch: OutcomeBatch; readonly fence?: Fence | undefined }
+
+const INPUT = `unnest($1::int[], $2::bigint[], $3::int[], $4::smallint[], $5::int[], $6::int[], $7::bigint[], $8::bigint[],
+  $9::bigint[], $10::boolean[], $11::int[], $12::int[], $13::text[], $14::text[], $15::text[])
+  AS i(job, id, generation, state, tries, made, due, ended, at, probe, status, duration, error, address, response)`
+
+/** What ends leaves the small table of what is pending. What is not there any more, or on another schedule, is answered: `LATE` has it. */
+const statementOf = (isFenced: boolean): string => `
+WITH ${
+  isFenced
+    ? `owned AS MATERIALIZED (${OWNED('$17', '$18')}),
+lost AS MATERIALIZED (
+  SELECT f.job, f.name FROM unnest($16::int[], $17::text[]) AS f(job, name) WHERE f.name NOT IN (SELECT name FROM owned)),`
+    : ''
+}
+input AS MATERIALIZED (SELECT * FROM ${INPUT} ${isFenced ? 'WHERE i.job NOT IN (SELECT job FROM lost)' : ''}),
+gone AS (
+  DELETE FROM pending_deliveries p USING input i
+  WHERE p.id = i.id AND i.state <> 0 AND (p.generation = i.generation OR i.state = 1)
+  RETURNING p.id, p.account_id, p.webhook_id, p.generation, p.since, p.created_at, i.state, i.tries, i.made, i.ended),
+retried AS (
+  UPDATE pending_deliveries p SET tries = i.tries, attempts_made = i.made, due_at = i.due
+  FROM input i WHERE p.id = i.id AND i.state = 0 AND p.generation = i.generation RETURNING p.id),
+known AS MATERIALIZED (SELECT id FROM gone UNION ALL SELECT id FROM retried),
+ended AS (
+  INSERT INTO ended_deliveries (id, account_id, webhook_id, state, tries, attempts_made, generation, since, created_at, ended_at)
+  SELECT id, account_id, webhook_id, state, tries, made, generation, since, created_at, ended FROM gone),
+logged AS (
+  INSERT INTO attempts (delivery_id, at, probe, status, duration_ms, error, address, response)
+  SELECT id, at, probe, status, duration, error, address, response FROM input WHERE id IN (SELECT id FROM known)
+  ON CONFLICT (delivery_id, at) DO UPDATE SET probe = excluded.probe, status = excluded.status,
+    duration_ms = excluded.duration_ms, error = excluded.error, address = excluded.address, response = excluded.response)
+SELECT job, id::float8 AS id, NULL AS lease FROM input WHERE id NOT IN (SELECT id FROM known)
+${isFenced ? 'UNION ALL SELECT job, NULL, name FROM lost' : ''}`
+
+const PLAIN = statementOf(false)
+const FENCED = statementOf(true)
+
+/** Opens the group commit of outcomes. Each may be written again as it is: so one whose answer was lost is. */
+export function openOutcomeCommits(db: Database): GroupCommit<OutcomeJob, number[]> {
+  const { outcomes: client } = db
+
+  async function send(jobs: readonly OutcomeJob[]): Promise<(number[] | Error)[]> {
+    const isFenced = jobs.some(({ fence }) => fence !== undefined)
+    const rows = await again(() =>
+      client.query<{ job: number; id: number | null; lease: string | null }>(
+        isFenced ? FENCED : PLAIN,
+        valuesOf(jobs, isFenced),
+      ),
+    )
+    const lost = jobs.map((_, job) => rows.flatMap((row) => (row.job === job ? (row.lease ?? []) : [])))
+    const late = jobs.map((_, job) => rows.flatMap((row) => (row.job === job ? (row.id ?? []) : [])))
+    const results: (number[] | Error)[] = []
+    for (const [job, { batch }] of jobs.entries()) {
+      const leases = lost[job] ?? []
+      if (leases.length > 0) results.push(new LeasesLostError(leases))
+      else results.push(await writeRest(client, batch, late[job] ?? []))
+    }
+    return results
+  }
+  async function write(jobs: readonly OutcomeJob[]): Promise<(number[] | Error)[]> {
+    for (let isInDoubt = false; ; ) {
+      try {
+        return await send(jobs)
+      } catch (error) {
+        isInDoubt ||= isBroken(error) && !isUnsent(error)
+        if (!isInDoubt || db.isStopping()) throw error
+        await Bun.sleep(AGAIN_MS)
+      }
+    }
+  }
+  const rowsOf = ({ batch }: OutcomeJob) => batch.deliveryIds.length
+  return groupCommit({ counts: db.commits, rowsOf, write, parts: hasCommonId })
+}
+
+/** A statement may touch a row once. */
+function hasCommonId(before: readonly OutcomeJob[], job: OutcomeJob): boolean {
+  const ids = new Set(before.flatMap(({ batch }) => batch.deliveryIds))
+  return job.batch.deliveryIds.some((id) => ids.has(id))
+}
+
+function valuesOf(jobs: readonly OutcomeJob[], isFenced: boolean): Value[] {
+  const all = <Item>(pick: (batch: OutcomeBatch) => readonly Item[]): Item[] =>
+    jobs.flatMap(({ batch }) => [...pick(batch)])
+  const fences = jobs.flatMap(({ fence }, job) =>
+    (fence?.leaseNames ?? []).map((name, at) => ({ job, name, term: fence?.terms[at] ?? '' })),
+  )
+  return [
+    ints(jobs.flatMap(({ batch }, job) => batch.deliveryIds.map(() => job))),
+    ...[bigints(all((batch) => batch.deliveryIds)), ints(all((batch) => batch.generations))],
+    ...[ints(all((batch) => batch.states)), ints(all((batch) => batch.tries))],
+    ...[ints(all((batch) => batch.attemptsMade)), bigints(all((batch) => batch.dueSteadyUs))],
+    ...[bigints(all((batch) => batch.endedUs)), bigints(all((batch) => batch.attemptUs))],
+    ...[booleans(all((batch) => batch.probes)), ints(all((batch) => batch.statuses))],
+    ...[ints(all((batch) => batch.durationsMs)), texts(all((batch) => batch.errors))],
+    ...[texts(all((batch) => batch.addresses)), texts(all((batch) => batch.responses))],
+    ...(isFenced
+      ? [ints(fences.map(({ job }) => job)), texts(fences.map(({ name }) => name)), texts(fences.map((f) => f.term))]
+      : []),
+  ]
+}
+
+/** Writes what is rare: outcomes of what ended or was retried by hand meanwhile. Returns the ids of failures that changed nothing. */
+async function writeRest(client: Client, batch: OutcomeBatch, late: readonly number[]): Promise<number[]> {
+  const probed = batch.deliveryIds.filter((_, at) => batch.probes[at] === true)
+  if (late.length === 0 && probed.length === 0) return []
+  const isLate = new Set(late)
+  return client.transaction(async (query) => {
+    const superseded: number[] = []
+    for (const [at, id] of batch.deliveryIds.entries())
+      if (isLate.has(id) && !(await writeLate(query, batch, at))) superseded.push(id)
+    if (probed.length > 0) await forgetProbes(query, probed)
+    return superseded
+  })
+}
+
+/** Returns whether the delivery is what the attempt made of it: a success counts always, a failure only for its own schedule. */
+async function writeLate(query: Query, batch: OutcomeBatch, at: number): Promise<boolean> {
+  const id = batch.deliveryIds[at] ?? 0
+  const made = batch.attemptsMade[at] ?? 0
+  const isDelivered = batch.states[at] === 1
+  const delivered = isDelivered
+    ? await query(
+        `UPDATE ended_deliveries SET state = 1, tries = $2::int, attempts_made = $3::int, ended_at = $4::bigint
+         WHERE id = $1::bigint RETURNING 1 AS one`,
+        [id, batch.tries[at] ?? 0, made, batch.endedUs[at] ?? 0],
+      )
+    : []
+  if (delivered.length === 0) {
+    const counted = await query(
+      `WITH p AS (UPDATE pending_deliveries SET attempts_made = greatest(attempts_made, $2::int) WHERE id = $1::bigint RETURNING 1),
+         e AS (UPDATE ended_deliveries SET attempts_made = greatest(attempts_made, $2::int) WHERE id = $1::bigint RETURNING 1)
+       SELECT 1 AS one FROM p UNION ALL SELECT 1 FROM e`,
+      [id, made],
+    )
+    // It was cancelled, and pruned, where nothing is kept for long.
+    if (counted.length === 0) return false
+  }
+  await query(
+    `INSERT INTO attempts (delivery_id, at, probe, status, duration_ms, error, address, response)
+     VALUES ($1::bigint, $2::bigint, $3::boolean, $4::int, $5::int, $6, $7, $8)
+     ON CONFLICT (delivery_id, at) DO UPDATE SET probe = excluded.probe, status = excluded.status,
+       duration_ms = excluded.duration_ms, error = excluded.error, address = excluded.address, response = excluded.response`,
+    [
+      ...[id, batch.attemptUs[at] ?? 0, batch.probes[at] === true, batch.statuses[at] ?? null],
+      ...[
+        batch.durationsMs[at] ?? 0,
+        batch.errors[at] ?? null,
+        batch.addresses[at] ?? null,
+        batch.responses[at] ?? null,
+      ],
+    ],
+  )
+  return delivered.length > 0
+}
+
+async function forgetProbes(query: Query, ids: readonly number[]): Promise<void> {
+  await query(
+    `DELETE FROM attempts a USING unnest($1::bigint[]) AS d(id)
+     WHERE a.delivery_id = d.id AND a.probe AND a.at < (SELECT at FROM attempts k
+       WHERE k.delivery_id = d.id AND k.probe ORDER BY at DESC LIMIT 1 OFFSET ${PROBES_KEPT - 1})`,
+    [bigints(ids)],
+  )
+}
+
+const ENDED = `INSERT INTO ended_deliveries
+    (id, account_id, webhook_id, state, tries, attempts_made, generation, since, created_at, ended_at)
+  SELECT id, account_id, webhook_id, $1::smallint, tries, attempts_made, generation, since, created_at, $2::bigint FROM gone
+  RETURNING id::float8 AS id`
+
+type Step = { readonly webhookId: number; readonly nowUs: number; readonly limit: number }
+
+/** With the last of them the leaving is complete: what is retried from then on is sent. */
+export async function cancelUnlisted(query: Query, { webhookId, nowUs, limit }: Step): Promise<number[]> {
+  const rows = await query<{ id: number }>(
+    `WITH gone AS (DELETE FROM pending_deliveries WHERE id IN (SELECT id FROM pending_deliveries WHERE webhook_id = $3::bigint
+       AND id <= (SELECT cancelled_to FROM webhooks WHERE id = $3::bigint) ORDER BY id LIMIT $4::int) RETURNING *) ${ENDED}`,
+    [3, nowUs, webhookId, limit],
+  )
+  if (rows.length === 0)
+    await query('UPDATE webhooks SET cancelled_to = 0 WHERE id = $1::bigint AND cancelled_to > 0', [webhookId])
+  return rows.map(({ id }) => id).toSorted((one, other) => one - other)
+}
+
+export async function failExpired(
+  query: Query,
+  { webhookId, nowUs, limit, beforeSteadyUs }: Step & { readonly beforeSteadyUs: number },
+): Promise<number[]> {
+  const rows = await query<{ id: number }>(
+    `WITH gone AS (DELETE FROM pending_deliveries WHERE id IN (SELECT id FROM pending_deliveries
+       WHERE webhook_id = $3::bigint AND since < $5::bigint ORDER BY id LIMIT $4::int) RETURNING *) ${ENDED}`,
+    [2, nowUs, webhookId, limit, beforeSteadyUs],
+  )
+  return rows.map(({ id }) => id).toSorted((one, other) => one - other)
+}

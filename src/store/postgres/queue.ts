@@ -1,0 +1,74 @@
+import { DELIVERIES_PER_EVENT, type PendingDelivery } from '../records.ts'
+import type { QueueStore } from '../store.ts'
+import type { Database } from './database.ts'
+import type { GroupCommit } from './group-commit.ts'
+import { cancelUnlisted, failExpired, type OutcomeJob } from './outcomes.ts'
+import { retryDelivery, retryMatching } from './retries.ts'
+
+/** Beyond this a backlog is only said to be as long. */
+const MAX_COUNTED = 1_000_000
+
+type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number | null }
+
+const SENDING = `SELECT d.id::float8 AS id, d.account_id::float8 AS "accountId", d.webhook_id::float8 AS "webhookId", d.tries,
+    d.attempts_made AS "attemptsMade", d.due_at::float8 AS "dueSteadyUs", d.generation, d.since::float8 AS "sinceSteadyUs",
+    e.uuid, e.call_id AS "callId", e.name AS event, e.at::float8 AS "atUs", e.body`
+const EVENT = `JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}`
+
+const pendingOf = ({ dueSteadyUs, ...row }: Row): PendingDelivery => ({ ...row, dueSteadyUs: dueSteadyUs ?? undefined })
+
+/** The pending deliveries of a store, and what becomes of them. */
+export function createQueueStore(db: Database, outcomes: GroupCommit<OutcomeJob, number[]>): QueueStore {
+  const { read, transaction, change } = db
+  return {
+    deliveryGetUntried: async ({ webhookId, afterId, limit }) => {
+      const rows = await read<Row>(
+        `${SENDING} FROM (SELECT * FROM pending_deliveries
+           WHERE webhook_id = $1::bigint AND due_at IS NULL AND id > $2::bigint ORDER BY id LIMIT $3::int) AS d ${EVENT} ORDER BY d.id`,
+        [webhookId, afterId, limit],
+      )
+      return rows.map(pendingOf)
+    },
+    deliveryGetDue: async ({ webhookId, dueSteadyUs, limit }) => {
+      const rows = await read<Row>(
+        `${SENDING} FROM (SELECT * FROM pending_deliveries
+           WHERE webhook_id = $1::bigint AND due_at IS NOT NULL AND due_at <= $2::bigint ORDER BY due_at, id LIMIT $3::int) AS d
+         ${EVENT} ORDER BY d.due_at, d.id`,
+        [webhookId, dueSteadyUs, limit],
+      )
+      return rows.map(pendingOf)
+    },
+    async deliveryGetPending(id) {
+      const [row] = await read<Row>(`${SENDING} FROM pending_deliveries d ${EVENT} WHERE d.id = $1::bigint`, [id])
+      return row === undefined ? undefined : pendingOf(row)
+    },
+    async deliveryGetNextDue({ webhookId, fromSteadyUs }) {
+      const [row] = await read<{ dueUs: number | null }>(
+        `SELECT min(due_at)::float8 AS "dueUs" FROM pending_deliveries
+         WHERE webhook_id = $1::bigint AND due_at IS NOT NULL AND due_at >= $2::bigint`,
+        [webhookId, fromSteadyUs],
+      )
+      return row?.dueUs ?? undefined
+    },
+    deliveryRecordOutcomes: (batch, fence) => outcomes.push({ batch, fence }),
+    deliveryCancelUnlisted: (step, fence) => transaction((query) => cancelUnlisted(query, step), fence),
+    deliveryFailExpired: (step, fence) => transaction((query) => failExpired(query, step), fence),
+    deliveryRetry: (retry) => change((query) => retryDelivery(query, retry)),
+    deliveryRetryMatching: (step) => change((query) => retryMatching(query, step)),
+    async pendingCount() {
+      const [row] = await read<{ pending: number }>(
+        `SELECT count(*)::float8 AS pending FROM (SELECT 1 FROM pending_deliveries LIMIT ${MAX_COUNTED}) AS counted`,
+      )
+      return row?.pending ?? 0
+    },
+    async pendingGetOldest(webhookId) {
+      const first = (condition: string, order: string) =>
+        `(SELECT since FROM pending_deliveries WHERE webhook_id = $1::bigint AND due_at ${condition} ORDER BY ${order} LIMIT 1)`
+      const [row] = await read<{ oldest: number | null }>(
+        `SELECT least(${first('IS NULL', 'id')}, ${first('IS NOT NULL', 'due_at')})::float8 AS oldest`,
+        [webhookId],
+      )
+      return row?.oldest ?? undefined
+    },
+  }
+}

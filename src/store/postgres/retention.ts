@@ -1,0 +1,75 @@
+import { DELIVERIES_PER_EVENT } from '../records.ts'
+import type { MaintenanceStore } from '../store.ts'
+import type { Query } from './client.ts'
+
+type Step = Parameters<MaintenanceStore['deliveryPrune']>[0]
+
+/** The newest event stays: it tells when something was stored last. */
+export async function pruneDeliveries(query: Query, step: Step): Promise<{ lastId: number | null; pruned: number }> {
+  const { afterId, deliveredBeforeUs, failedBeforeUs, nowUs, limit } = step
+  const latestUs = Math.max(deliveredBeforeUs, failedBeforeUs)
+  const events = await query<{ id: number; atUs: number }>(
+    `SELECT id::float8 AS id, at::float8 AS "atUs" FROM events
+     WHERE id > $1::bigint AND id < (SELECT max(id) FROM events) ORDER BY id LIMIT $2::int`,
+    [afterId, limit],
+  )
+  // What was stored while the wall clock was ahead is passed by: behind it there is more that is old.
+  const old = events.filter(({ atUs }) => atUs < latestUs || atUs > nowUs)
+  const last = old.at(-1)
+  if (last === undefined) return { lastId: null, pruned: 0 }
+  const gone = await query(
+    `WITH gone AS (DELETE FROM ended_deliveries WHERE id >= $1::bigint AND id < $2::bigint
+         AND ((state = 1 AND ended_at < $3::bigint) OR (state > 1 AND ended_at < $4::bigint)) RETURNING id),
+       forgotten AS (DELETE FROM attempts WHERE delivery_id >= $1::bigint AND delivery_id < $2::bigint AND delivery_id IN (SELECT id FROM gone))
+     SELECT 1 AS one FROM gone`,
+    [
+      ...[(afterId + 1) * DELIVERIES_PER_EVENT, (last.id + 1) * DELIVERIES_PER_EVENT],
+      ...[deliveredBeforeUs, failedBeforeUs],
+    ],
+  )
+  const [alone] = await query<{ count: number }>(
+    `WITH alone AS (DELETE FROM events e WHERE e.id > $1::bigint AND e.id <= $2::bigint AND e.at < $3::bigint AND NOT EXISTS
+         (SELECT 1 FROM deliveries d WHERE d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) * ${DELIVERIES_PER_EVENT})
+         RETURNING e.id, e.account_id),
+       noted AS (UPDATE accounts a SET events_pruned_to = greatest(a.events_pruned_to, p.id)
+         FROM (SELECT account_id, max(id) AS id FROM alone GROUP BY account_id) AS p WHERE a.id = p.account_id)
+     SELECT count(*)::float8 AS count FROM alone`,
+    [afterId, last.id, deliveredBeforeUs],
+  )
+  const pruned = gone.length + (alone?.count ?? 0)
+  if (pruned > 0) await notePruned(query, Math.min(latestUs, nowUs))
+  return { lastId: old.length === limit ? last.id : null, pruned }
+}
+
+/** What proves that the store is whole must know of which time some may be gone. */
+async function notePruned(query: Query, toUs: number): Promise<void> {
+  await query('UPDATE clock SET pruned_to = greatest(pruned_to, $1::bigint)', [toUs])
+}
+
+/** All that is left of their deliveries is newer than their leaving. */
+export async function pruneWebhooks(query: Query, limit: number): Promise<number> {
+  const gone = await query(
+    `DELETE FROM webhooks WHERE id IN (SELECT w.id FROM webhooks w WHERE w.position IS NULL AND w.cancelled_to = 0
+       AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.id <= w.left_to) LIMIT $1::int) RETURNING 1 AS one`,
+    [limit],
+  )
+  return gone.length
+}
+
+export async function pruneCalls(query: Query, step: { beforeUs: number; limit: number }): Promise<number> {
+  const gone = await query(
+    `DELETE FROM calls WHERE id IN (SELECT c.id FROM accounts a CROSS JOIN LATERAL
+       (SELECT id FROM calls WHERE account_id = a.id AND saved_at < $1::bigint LIMIT $2::int) AS c LIMIT $2::int) RETURNING 1 AS one`,
+    [step.beforeUs, step.limit],
+  )
+  return gone.length
+}
+
+export async function pruneSecrets(query: Query, step: { beforeUs: number; limit: number }): Promise<number> {
+  const gone = await query(
+    `DELETE FROM secrets WHERE (account_id, url) IN (SELECT account_id, url FROM secrets WHERE left_at < $1::bigint LIMIT $2::int)
+     RETURNING 1 AS one`,
+    [step.beforeUs, step.limit],
+  )
+  return gone.length
+}

@@ -1,0 +1,71 @@
+import { DELIVERIES_PER_EVENT, type DeliveryFilter, type RetryResult, type RetryStep } from '../records.ts'
+import { bigints, type Query } from './client.ts'
+import { IS_ERASED } from './events.ts'
+import { readLog } from './log.ts'
+
+/** A pending one is only made due; any other gets a new schedule, whose first attempt is due at once. */
+async function makeDue(query: Query, ids: readonly number[], nowSteadyUs: number): Promise<void> {
+  await query('UPDATE pending_deliveries SET due_at = $2::bigint WHERE id = ANY($1::bigint[]) AND due_at IS NOT NULL', [
+    bigints(ids),
+    nowSteadyUs,
+  ])
+  await query(
+    `WITH back AS (DELETE FROM ended_deliveries WHERE id = ANY($1::bigint[]) RETURNING *)
+     INSERT INTO pending_deliveries (id, account_id, webhook_id, tries, attempts_made, due_at, generation, since, created_at)
+     SELECT id, account_id, webhook_id, 0, attempts_made, $2::bigint, generation + 1, $2::bigint, created_at FROM back`,
+    [bigints(ids), nowSteadyUs],
+  )
+}
+
+type Row = { id: number; accountId: number; webhookId: number; listed: boolean; leaving: boolean; erased: boolean }
+
+/** Returns what keeps deliveries from being sent again, with their accounts. Their lists do not change until the transaction ends. */
+async function readObstacles(query: Query, ids: readonly number[]): Promise<Map<number, Row>> {
+  const rows = await query<Row>(
+    `SELECT d.id::float8 AS id, d.account_id::float8 AS "accountId", w.id::float8 AS "webhookId",
+       w.position IS NOT NULL AS listed, d.id <= w.cancelled_to AS leaving, ${IS_ERASED} AS erased
+     FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
+     WHERE d.id = ANY($1::bigint[]) ORDER BY w.id FOR SHARE OF w`,
+    [bigints(ids)],
+  )
+  return new Map(rows.map((row) => [row.id, row]))
+}
+
+function obstacleOf(row: Row | undefined): Exclude<RetryResult, 'queued'> | undefined {
+  if (row === undefined) return 'unknown'
+  if (!row.listed) return 'unlisted'
+  if (row.erased) return 'erased'
+  return row.leaving ? row.webhookId : undefined
+}
+
+type Retry = { readonly accountId: number | null; readonly id: number; readonly nowSteadyUs: number }
+
+export async function retryDelivery(query: Query, { accountId, id, nowSteadyUs }: Retry): Promise<RetryResult> {
+  const row = (await readObstacles(query, [id])).get(id)
+  if (row === undefined || (accountId !== null && row.accountId !== accountId)) return 'unknown'
+  const obstacle = obstacleOf(row)
+  if (obstacle !== undefined) return obstacle
+  await makeDue(query, [id], nowSteadyUs)
+  return 'queued'
+}
+
+type Step = {
+  readonly filter: DeliveryFilter
+  readonly fromId: number
+  readonly nowSteadyUs: number
+  readonly limit: number
+}
+
+/** The oldest first, so that a call whose events lie in several parts is sent in their order. */
+export async function retryMatching(query: Query, step: Step): Promise<RetryStep | number> {
+  const { filter, fromId, nowSteadyUs, limit } = step
+  const { rows, nextId } = await readLog(query, { filter, fromId, limit, order: 'oldest' })
+  const ids = rows.map(({ id }) => id)
+  const found = await readObstacles(query, ids)
+  const obstacles = ids.map((id) => ({ id, obstacle: obstacleOf(found.get(id)) }))
+  const leaving = obstacles.map(({ obstacle }) => obstacle).find((obstacle) => typeof obstacle === 'number')
+  if (leaving !== undefined) return leaving
+  const able = obstacles.filter(({ obstacle }) => obstacle === undefined).map(({ id }) => id)
+  await makeDue(query, able, nowSteadyUs)
+  return { queued: able.length, nextId }
+}

@@ -1,0 +1,51 @@
+import type { DatabaseSource } from '../../lib/database-url.ts'
+import type { Store } from '../store.ts'
+import { createAccountStore } from './accounts.ts'
+import { createCallStore } from './calls.ts'
+import { type Database, openDatabase } from './database.ts'
+import { openEventCommits } from './events.ts'
+import { createLogStore } from './log.ts'
+import { createMaintenanceStore } from './maintenance.ts'
+import { createStatisticsStore } from './minutes.ts'
+import { prepareDatabase } from './open.ts'
+import { openOutcomeCommits } from './outcomes.ts'
+import { createQueueStore } from './queue.ts'
+import { createWebhookStore } from './webhooks.ts'
+
+export type PostgresOptions = {
+  /** What the figures of this process are saved under, so that those of another do not take their place. */
+  readonly node?: string
+  /** How long a server that does not answer is tried. */
+  readonly withinMs?: number
+}
+
+/** Puts the operations of a store over its database. */
+export function storeOver(db: Database): Store {
+  const events = openEventCommits(db)
+  const outcomes = openOutcomeCommits(db)
+  return {
+    accounts: createAccountStore(db),
+    webhooks: createWebhookStore(db),
+    queue: createQueueStore(db, outcomes),
+    calls: createCallStore(db, events),
+    log: createLogStore(db),
+    statistics: createStatisticsStore(db),
+    maintenance: createMaintenanceStore(db),
+    onForeignChange: db.onForeignChange,
+    commits: db.commits,
+    stop: () =>
+      db.stop(async () => {
+        await events.drained()
+        await outcomes.drained()
+      }),
+  }
+}
+
+/**
+ * Opens the store in a Postgres database, and makes it if there is none.
+ * @throws Fault when the database cannot be used, in one sentence that says what to do.
+ */
+export async function openPostgresStore(source: DatabaseSource, options: PostgresOptions = {}): Promise<Store> {
+  await prepareDatabase(source, options.withinMs)
+  return storeOver(openDatabase(source, options.node ?? ''))
+}

@@ -1,0 +1,162 @@
+import { SWITCH_NAMES, switchesOf } from '../../lib/event-kinds.ts'
+import { etagMatches, etagOf } from '../list-etag.ts'
+import {
+  DELIVERIES_PER_EVENT,
+  type ListedWebhook,
+  type ListReplacement,
+  type SecretRecord,
+  type SecretRotation,
+  type WebhookEntry,
+  type WebhookRecord,
+} from '../records.ts'
+import type { WebhookStore } from '../store.ts'
+import { bigints, booleans, ints, type Query, texts } from './client.ts'
+import type { Database } from './database.ts'
+
+/** Beyond this a webhook's pending deliveries are not counted. */
+const MAX_COUNTED = 10_000
+
+/** Of an account, the secrets that are kept of URLs that left its list. */
+const LEFT_SECRETS_KEPT = 1_000
+
+type Row = WebhookEntry
+
+const SWITCHES = SWITCH_NAMES.join(', ')
+const LIST = `SELECT url, ${SWITCHES} FROM webhooks WHERE account_id = $1::bigint AND position IS NOT NULL ORDER BY position`
+
+/** A row as clients see it, its fields in their order. */
+const entryOf = ({ url, ...row }: Row): WebhookEntry => ({ url, ...switchesOf(row) })
+
+/** The highest id that a delivery can have now: whoever stores events for an account locks its row first, as a change of its list does. */
+const NEWEST_DELIVERY = `(SELECT CASE WHEN is_called THEN last_value * ${DELIVERIES_PER_EVENT} + ${DELIVERIES_PER_EVENT - 1} ELSE 0 END FROM event_ids)`
+
+/**
+ * A webhook that stays keeps its row; what is pending for one that leaves is cancelled by its `cancelled_to`; one that comes back comes
+ * back to its row, as long as there is one.
+ */
+async function replaceList(query: Query, change: ListReplacement): Promise<boolean> {
+  const { accountId, list, ifMatch } = change
+  await query('UPDATE accounts SET list_version = list_version + 1 WHERE id = $1::bigint', [accountId])
+  const before = (await query<Row>(LIST, [accountId])).map(entryOf)
+  if (ifMatch !== null && !etagMatches(ifMatch, etagOf(before))) return false
+  const seen = new Map<string, number>()
+  const occurrences = list.map(({ url }) => {
+    const occurrence = seen.get(url) ?? 0
+    seen.set(url, occurrence + 1)
+    return occurrence
+  })
+  const urls = texts(list.map(({ url }) => url))
+  await query(
+    `UPDATE webhooks SET position = NULL, cancelled_to = ${NEWEST_DELIVERY}, left_to = ${NEWEST_DELIVERY}
+     WHERE account_id = $1::bigint AND position IS NOT NULL
+       AND NOT EXISTS (SELECT 1 FROM unnest($2::text[], $3::int[]) AS l(url, occurrence)
+         WHERE l.url = webhooks.url AND l.occurrence = webhooks.occurrence)`,
+    [accountId, urls, ints(occurrences)],
+  )
+  await putEntries(query, change, occurrences)
+  await query(
+    `INSERT INTO secrets (account_id, url, secret)
+     SELECT DISTINCT ON (l.url) $1::bigint, l.url, l.secret
+     FROM unnest($2::text[], $3::text[]) WITH ORDINALITY AS l(url, secret, place) WHERE l.secret IS NOT NULL
+     ORDER BY l.url, l.place ON CONFLICT (account_id, url) DO NOTHING`,
+    [accountId, urls, texts(list.map((_, place) => change.secrets[place] ?? null))],
+  )
+  await noteLeftSecrets(query, change)
+  return true
+}
+
+async function putEntries(query: Query, { accountId, list }: ListReplacement, occurrences: number[]): Promise<void> {
+  const arrays = SWITCH_NAMES.map((_, place) => `$${place + 4}::boolean[]`).join(', ')
+  await query(
+    `WITH list AS (SELECT * FROM unnest($2::text[], $3::int[], ${arrays}) WITH ORDINALITY AS l(url, occurrence, ${SWITCHES}, place)),
+       stayed AS (UPDATE webhooks w SET position = l.place, ${SWITCH_NAMES.map((name) => `${name} = l.${name}`).join(', ')}
+         FROM list l WHERE w.account_id = $1::bigint AND w.url = l.url AND w.occurrence = l.occurrence RETURNING l.place)
+     INSERT INTO webhooks (account_id, url, occurrence, position, ${SWITCHES})
+     SELECT $1::bigint, url, occurrence, place, ${SWITCHES} FROM list WHERE place NOT IN (SELECT place FROM stayed) ORDER BY place`,
+    [
+      ...[accountId, texts(list.map(({ url }) => url)), ints(occurrences)],
+      ...SWITCH_NAMES.map((name) => booleans(list.map((entry) => entry[name]))),
+    ],
+  )
+}
+
+/** A secret's year begins when its URL leaves the list, and is over when it comes back. */
+async function noteLeftSecrets(query: Query, { accountId, list, nowUs }: ListReplacement): Promise<void> {
+  const urls = texts(list.map(({ url }) => url))
+  await query(
+    `UPDATE secrets SET left_at = CASE WHEN url = ANY($2::text[]) THEN NULL ELSE coalesce(left_at, $3::bigint) END
+     WHERE account_id = $1::bigint AND (url = ANY($2::text[])) = (left_at IS NOT NULL)`,
+    [accountId, urls, nowUs],
+  )
+  await query(
+    `DELETE FROM secrets WHERE account_id = $1::bigint AND url IN (SELECT url FROM secrets
+       WHERE account_id = $1::bigint AND left_at IS NOT NULL ORDER BY left_at DESC, url OFFSET ${LEFT_SECRETS_KEPT})`,
+    [accountId],
+  )
+}
+
+async function rotateSecret(query: Query, rotation: SecretRotation): Promise<'rotated' | 'unlisted' | number> {
+  const { accountId, url, secret, nowUs, previousUntilUs, force } = rotation
+  const [row] = await query<{ untilUs: number }>(
+    `SELECT coalesce(s.previous_until, 0)::float8 AS "untilUs" FROM secrets s WHERE s.account_id = $1::bigint AND s.url = $2
+       AND EXISTS (SELECT 1 FROM webhooks w WHERE w.account_id = s.account_id AND w.url = s.url AND w.position IS NOT NULL)
+     FOR UPDATE OF s`,
+    [accountId, url],
+  )
+  if (row === undefined) return 'unlisted'
+  if (row.untilUs > nowUs && !force) return row.untilUs
+  await query(
+    `UPDATE secrets SET previous = secret, previous_until = $3::bigint, secret = $4
+     WHERE account_id = $1::bigint AND url = $2`,
+    [accountId, url, previousUntilUs, secret],
+  )
+  return 'rotated'
+}
+
+const WEBHOOK = `SELECT w.id::float8 AS id, w.account_id::float8 AS "accountId", w.url, w.position IS NOT NULL AS listed,
+    w.cancelled_to::float8 AS "cancelledTo", s.secret, s.previous, s.previous_until::float8 AS "previousUntilUs"
+  FROM webhooks w LEFT JOIN secrets s ON s.account_id = w.account_id AND s.url = w.url`
+
+const pendingOf = (condition: string) => `(SELECT count(*) FROM
+  (SELECT 1 FROM pending_deliveries d WHERE d.webhook_id = w.id AND d.due_at ${condition} LIMIT ${MAX_COUNTED}) AS counted)`
+
+/** The webhooks, lists and secrets of a store. */
+export function createWebhookStore({ read, change }: Database): WebhookStore {
+  return {
+    listGet: async (accountId) => (await read<Row>(LIST, [accountId])).map(entryOf),
+    listReplace: (replacement) => change((query) => replaceList(query, replacement)),
+    secretList: (accountId) =>
+      read<SecretRecord>(
+        `SELECT s.url, s.secret, s.previous_until::float8 AS "previousUntilUs"
+         FROM webhooks w JOIN secrets s ON s.account_id = w.account_id AND s.url = w.url
+         WHERE w.account_id = $1::bigint AND w.position IS NOT NULL AND w.occurrence = 0 ORDER BY w.position`,
+        [accountId],
+      ),
+    secretRotate: (rotation) => change((query) => rotateSecret(query, rotation)),
+    webhookGetMany: async (ids) => {
+      const rows = await read<WebhookRecord>(`${WEBHOOK} WHERE w.id = ANY($1::bigint[])`, [bigints(ids)])
+      const byId = new Map(rows.map((row) => [row.id, row]))
+      return ids.flatMap((id) => byId.get(id) ?? [])
+    },
+    async webhookGetByUrl(accountId, url) {
+      const [row] = await read<WebhookRecord>(
+        `${WEBHOOK} WHERE w.account_id = $1::bigint AND w.url = $2 AND w.position IS NOT NULL ORDER BY w.position LIMIT 1`,
+        [accountId, url],
+      )
+      return row
+    },
+    webhookListWithPending: (accountId) =>
+      read<ListedWebhook>(
+        `SELECT w.id::float8 AS id, w.url, w.occurrence,
+           (${pendingOf('IS NULL')} + ${pendingOf('IS NOT NULL')})::float8 AS pending
+         FROM webhooks w WHERE w.account_id = $1::bigint AND w.position IS NOT NULL ORDER BY w.position`,
+        [accountId],
+      ),
+    webhookListActive: async () => {
+      const rows = await read<{ id: number }>(
+        'SELECT id::float8 AS id FROM webhooks WHERE position IS NOT NULL OR cancelled_to > 0',
+      )
+      return rows.map(({ id }) => id)
+    },
+  }
+}
