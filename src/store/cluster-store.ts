@@ -73,15 +73,18 @@ export type ClusterStore = {
 }
 
 /**
- * A write of an owner that was refused, since this node owns the lease no more: nothing of it was kept, another node
- * goes on.
+ * The leases under which an owner writes, each with the term in which it was taken: arrays of one length. An engine for one node has no
+ * leases, and reads no fence.
  */
+export type Fence = { readonly leaseNames: readonly string[]; readonly terms: readonly string[] }
+
+/** A write of an owner that was refused, since this node owns these leases no more: nothing of it was kept, another node goes on. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
-  readonly lease: string
+  readonly leases: readonly string[]
 
-  constructor(lease: string) {
-    super(`${lease} is not this node's any more`)
-    this.lease = lease
+  constructor(...leases: string[]) {
+    super(`${leases.join(', ')}: not this node's any more`)
+    this.leases = leases
   }
 }

@@ -1,4 +1,4 @@
-import type { Fence } from './fence.ts'
+import type { Fence } from './cluster-store.ts'
 import type {
   CallBatch,
   CallFilter,
@@ -52,7 +52,7 @@ import type {
  * - Ids of accounts, users and webhooks are unique in the store; those of events and deliveries in their account, where they grow in the
  *   order in which events were stored: none becomes visible after one with a higher id.
  * - Nothing that is returned is cached: it was committed when it was read.
- * - What an owner writes may be given a fence: it rejects with LeasesLostError, and writes nothing, if a lease of it was taken over.
+ * - What an owner writes may be given a fence: it rejects with LeaseLost, and writes nothing, if a lease of it was taken over.
  */
 export type Store = {
   readonly accounts: AccountStore

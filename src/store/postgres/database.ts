@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { type DatabaseSource, databaseName } from '../../lib/database-url.ts'
-import type { Fence } from '../fence.ts'
+import type { Fence } from '../cluster-store.ts'
 import type { CommitCounts } from '../records.ts'
 import { startChangeWatch } from './changes.ts'
 import { type Client, newClient, type Query } from './client.ts'
@@ -21,7 +21,7 @@ export type Database = {
   readonly outcomes: Client
   /** For what may take minutes. */
   readonly maintenance: Client
-  /** Runs statements as one. Under a fence it rejects with LeasesLostError if one of its leases was taken over. */
+  /** Runs statements as one. Under a fence it rejects with LeaseLost if one of its leases was taken over. */
   transaction<Result>(work: (query: Query) => Promise<Result>, fence?: Fence): Promise<Result>
   /** As `transaction`, for what other processes may have read before: they are told of it within a second. */
   change<Result>(work: (query: Query) => Promise<Result>): Promise<Result>

@@ -1,10 +1,10 @@
-import { EVENT_KINDS, EVENT_NAMES } from '../../lib/event-kinds.ts'
-import { type Fence, LeasesLostError } from '../fence.ts'
+import { type Fence, LeaseLost } from '../cluster-store.ts'
 import { type CallBatch, DELIVERIES_PER_EVENT, type PlacedEvent } from '../records.ts'
 import { again, bigints, type Client, ints, type Query, texts, type Value } from './client.ts'
 import type { Database } from './database.ts'
 import { type GroupCommit, groupCommit } from './group-commit.ts'
-import { OWNED } from './leases.ts'
+import { fenceValues, LOST } from './leases.ts'
+import { newListCache } from './list-cache.ts'
 import { createPartitions, partitionOf } from './partitions.ts'
 import { codeOf, isBroken, isUnsent } from './store-fault.ts'
 
@@ -19,72 +19,68 @@ const LIST_CHANGED = 'a list was changed'
 const NO_PARTITION = '23514'
 const AGAIN_MS = 100
 
-const SUBSCRIBED = `CASE n.name ${EVENT_NAMES.map((name) => `WHEN '${name}' THEN w.${EVENT_KINDS[name].obeys}`).join(' ')} END`
-
 /**
  * Stores batches with one statement. `turn` counts the commits of this process: a statement whose answer was lost is sent again, and is
  * refused if it has been carried out. Ids are drawn once all rows of accounts are locked, in the order of their ids. A list that was
- * changed while this waited for a row was read as it was before: the statement is refused, and sent again.
+ * changed since it was read, for whom the events are, has another version: the statement is refused, and sent again with the new one.
  */
 const statementOf = (isFenced: boolean): string => {
   const held = (job: string) => (isFenced ? `WHERE ${job} NOT IN (SELECT job FROM lost)` : '')
-  const lost = `owned AS MATERIALIZED (${OWNED('$22', '$23')}),
-  lost AS MATERIALIZED (
-    SELECT f.job, f.name FROM unnest($21::int[], $22::text[]) AS f(job, name) WHERE f.name NOT IN (SELECT name FROM owned)),`
+  // Leases are locked before accounts: those are locked for all, and for as short a time as can be.
+  const first = isFenced ? 'AND (SELECT count(*) FROM lost) >= 0' : ''
   return `
 WITH turn AS (
   UPDATE writers SET commits = $2::bigint, at = now() WHERE writer = $1 AND commits = $2::bigint - 1 RETURNING 1),
-${isFenced ? lost : ''}
+${isFenced ? `${LOST(25, 26, 27)},` : ''}
 locked AS MATERIALIZED (
-  SELECT id, list_version FROM accounts WHERE id = ANY($3::bigint[]) ORDER BY id FOR NO KEY UPDATE),
+  SELECT id, list_version FROM accounts WHERE id = ANY($3::bigint[]) ${first} ORDER BY id FOR NO KEY UPDATE),
 numbered AS MATERIALIZED (
   SELECT nextval('event_ids') AS id, i.* FROM (
-    SELECT e.* FROM unnest($4::int[], $5::bigint[], $6::text[], $7::text[], $8::text[], $9::int[], $10::bigint[], $11::text[], $12::bigint[])
+    SELECT e.* FROM unnest($5::int[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::int[], $11::bigint[], $12::text[], $13::bigint[])
       WITH ORDINALITY AS e(job, account_id, uuid, call_id, name, sequence, at, body, since, place)
     JOIN locked ON locked.id = e.account_id ${held('e.job')} ORDER BY e.place) AS i),
-placed AS MATERIALIZED (
-  SELECT n.id * ${DELIVERIES_PER_EVENT} + row_number() OVER (PARTITION BY n.id ORDER BY w.position) - 1 AS id,
-    n.id AS event_id, n.account_id, w.id AS webhook_id, n.since
-  FROM numbered n JOIN webhooks w ON w.account_id = n.account_id AND w.position IS NOT NULL AND ${SUBSCRIBED}),
 stored AS (
   INSERT INTO events (id, account_id, uuid, call_id, name, sequence, at, body)
   SELECT id, account_id, uuid, call_id, name, sequence, at, body FROM numbered),
 queued AS (
   INSERT INTO pending_deliveries (id, account_id, webhook_id, since, created_at)
-  SELECT id, account_id, webhook_id, since, since + (SELECT stepped FROM clock) FROM placed),
+  SELECT n.id * ${DELIVERIES_PER_EVENT} + d.nth, n.account_id, d.webhook_id, n.since, n.since + (SELECT stepped FROM clock)
+  FROM unnest($14::int[], $15::int[], $16::bigint[]) AS d(place, nth, webhook_id) JOIN numbered n ON n.place = d.place),
 live AS (
   INSERT INTO live_calls (pbx, id, state)
-  SELECT l.pbx, l.id, l.state FROM unnest($13::int[], $14::text[], $15::text[], $16::text[]) AS l(job, pbx, id, state)
+  SELECT l.pbx, l.id, l.state FROM unnest($17::int[], $18::text[], $19::text[], $20::text[]) AS l(job, pbx, id, state)
   WHERE l.state IS NOT NULL ${held('l.job').replace('WHERE', 'AND')}
   ON CONFLICT (pbx, id) DO UPDATE SET state = excluded.state),
 over AS (
-  DELETE FROM live_calls c USING unnest($13::int[], $14::text[], $15::text[], $16::text[]) AS l(job, pbx, id, state)
+  DELETE FROM live_calls c USING unnest($17::int[], $18::text[], $19::text[], $20::text[]) AS l(job, pbx, id, state)
   WHERE l.state IS NULL AND c.pbx = l.pbx AND c.id = l.id ${held('l.job').replace('WHERE', 'AND')}),
 saved AS (
   INSERT INTO calls (id, account_id, saved_at, direction, from_number, to_number, record)
   SELECT r.call->>0, (r.call->>1)::bigint, (r.call->>2)::bigint, r.call->>3, r.call->>4, r.call->>5, r.record
-  FROM unnest($17::int[], $18::text[], $19::text[], $20::text[]) AS s(job, id, columns, record)
+  FROM unnest($21::int[], $22::text[], $23::text[], $24::text[]) AS s(job, id, columns, record)
     CROSS JOIN LATERAL (SELECT s.columns::json AS call, s.record AS record) AS r ${held('s.job')}
   ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, saved_at = excluded.saved_at,
     direction = excluded.direction, from_number = excluded.from_number, to_number = excluded.to_number, record = excluded.record)
-SELECT NULL::int AS place, NULL::float8 AS id, NULL AS webhooks, NULL::int AS job, NULL AS lease,
+SELECT NULL::int AS place, NULL::float8 AS id, NULL::int AS job, NULL AS lease,
   CASE WHEN NOT EXISTS (SELECT 1 FROM turn) THEN hookswitch_refuse('${TURN_TAKEN}')
-    WHEN EXISTS (SELECT 1 FROM locked l JOIN accounts a ON a.id = l.id WHERE a.list_version <> l.list_version)
+    WHEN EXISTS (SELECT 1 FROM unnest($3::bigint[], $4::bigint[]) AS x(id, version)
+      LEFT JOIN locked l ON l.id = x.id WHERE l.list_version IS DISTINCT FROM x.version)
     THEN hookswitch_refuse('${LIST_CHANGED}') END AS refused
-UNION ALL
-SELECT n.place::int, n.id::float8, string_agg(p.webhook_id::text, ',' ORDER BY p.id), NULL, NULL, NULL
-FROM numbered n LEFT JOIN placed p ON p.event_id = n.id GROUP BY n.place, n.id
-${isFenced ? 'UNION ALL SELECT NULL, NULL, NULL, job, name, NULL FROM lost' : ''}`
+UNION ALL SELECT place::int, id::float8, NULL, NULL, NULL FROM numbered
+${isFenced ? 'UNION ALL SELECT NULL, NULL, job, name, NULL FROM lost' : ''}`
 }
 
 const PLAIN = statementOf(false)
 const FENCED = statementOf(true)
 
-type Answer = { place: number | null; id: number; webhooks: string | null; job: number | null; lease: string | null }
+type Answer = { place: number | null; id: number; job: number | null; lease: string | null }
+
+type Stored = { readonly answer: readonly Answer[]; readonly webhookIds: readonly (readonly number[])[] }
 
 /** Opens the group commit of events and of what else a PBX's batch holds. */
 export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEvent[]> {
   const { events: client, writer } = db
+  const lists = newListCache(client.read)
   let commits = 0
 
   async function register(): Promise<void> {
@@ -95,18 +91,26 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
     )
   }
 
-  /** Returns what the statement answers, or `made` if an earlier try of it was carried out. */
-  async function send(jobs: readonly EventJob[]): Promise<Answer[] | 'made'> {
+  /** Returns where events were stored, or `made` if an earlier try of the statement was carried out. */
+  async function send(jobs: readonly EventJob[]): Promise<Stored | 'made'> {
     if (commits === 0) await register()
     const isFenced = jobs.some(({ fence }) => fence !== undefined)
     const number = commits + 1
-    const values = valuesOf(jobs, isFenced, writer, number)
+    const events = eventsOf(jobs)
+    const accountIds = [...new Set(events.map(({ accountId }) => accountId))]
     let isInDoubt = false
     for (;;) {
       try {
+        const versions = await lists.load(accountIds)
+        const webhookIds = events.map((event) => lists.webhookIdsFor(event))
+        const values = [
+          ...[writer, number, bigints(accountIds), bigints(versions)],
+          ...[...eventValues(events), ...deliveryValues(webhookIds), ...callValues(jobs)],
+          ...(isFenced ? fenceValues(jobs) : []),
+        ]
         const answer = await again(() => client.query<Answer>(isFenced ? FENCED : PLAIN, values))
         commits = number
-        return answer
+        return { answer, webhookIds }
       } catch (error) {
         const code = codeOf(error)
         if (code === REFUSED && String(error).includes(TURN_TAKEN)) {
@@ -115,8 +119,9 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
             commits = number
             return 'made'
           }
-        } else if (code === NO_PARTITION) await addPartitions(client)
-        else if (code !== REFUSED) {
+        } else if (code === REFUSED) lists.forget(accountIds)
+        else if (code === NO_PARTITION) await addPartitions(client)
+        else {
           // Without an answer it is not known whether it was carried out: it waits for the database, and asks.
           isInDoubt ||= isBroken(error) && !isUnsent(error)
           if (!isInDoubt || db.isStopping()) throw error
@@ -127,17 +132,17 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
   }
 
   async function write(jobs: readonly EventJob[]): Promise<(PlacedEvent[] | Error)[]> {
-    const answer = await send(jobs)
-    if (answer === 'made') return placesOf(jobs, await readPlaces(client.read, jobs))
+    const sent = await send(jobs)
+    if (sent === 'made') return placesOf(jobs, await readPlaces(client.read, jobs))
     const lost = new Map<number, string[]>()
     const placed = new Map<number, PlacedEvent>()
-    for (const { place, id, webhooks, job, lease } of answer) {
-      if (place !== null) placed.set(place - 1, { id, webhookIds: webhooks?.split(',').map(Number) ?? [] })
+    for (const { place, id, job, lease } of sent.answer) {
+      if (place !== null) placed.set(place - 1, { id, webhookIds: sent.webhookIds[place - 1] ?? [] })
       if (job !== null && lease !== null) lost.set(job, [...(lost.get(job) ?? []), lease])
     }
     return placesOf(jobs, placed).map((places, job) => {
       const leases = lost.get(job)
-      return leases === undefined ? places : new LeasesLostError(leases)
+      return leases === undefined ? places : new LeaseLost(...leases)
     })
   }
   return groupCommit({ counts: db.commits, rowsOf: ({ batch }) => rowCount(batch), write })
@@ -156,8 +161,24 @@ function lastOf<Item>(items: readonly Item[], keyOf: (item: Item) => string): It
   return [...new Map(items.map((item) => [keyOf(item), item])).values()]
 }
 
-function valuesOf(jobs: readonly EventJob[], isFenced: boolean, writer: string, number: number): Value[] {
-  const events = eventsOf(jobs)
+type JobEvent = ReturnType<typeof eventsOf>[number]
+
+const eventValues = (events: readonly JobEvent[]): Value[] => [
+  ...[ints(events.map(({ job }) => job)), bigints(events.map(({ accountId }) => accountId))],
+  ...[texts(events.map(({ uuid }) => uuid)), texts(events.map(({ callId }) => callId))],
+  ...[texts(events.map(({ name }) => name)), ints(events.map(({ sequence }) => sequence))],
+  ...[bigints(events.map(({ atUs }) => atUs)), texts(events.map(({ body }) => body))],
+  bigints(events.map(({ nowSteadyUs }) => nowSteadyUs)),
+]
+
+/** By the place of the event, which the statement counts from 1. */
+const deliveryValues = (webhookIds: readonly (readonly number[])[]): Value[] => [
+  ints(webhookIds.flatMap((ids, place) => ids.map(() => place + 1))),
+  ints(webhookIds.flatMap((ids) => ids.map((_, nth) => nth))),
+  bigints(webhookIds.flat()),
+]
+
+function callValues(jobs: readonly EventJob[]): Value[] {
   const live = lastOf(
     jobs.flatMap(({ batch: { pbx, live, removed } }, job) => [
       ...live.map(({ id, state }) => ({ job, pbx, id, state })),
@@ -174,23 +195,11 @@ function valuesOf(jobs: readonly EventJob[], isFenced: boolean, writer: string, 
   const columns = saved.map(({ id, accountId, savedUs, direction, fromNumber, toNumber }) =>
     JSON.stringify([id, accountId, savedUs, direction, fromNumber, toNumber].map(withoutNul)),
   )
-  const fences = jobs.flatMap(({ fence }, job) =>
-    (fence?.leaseNames ?? []).map((name, at) => ({ job, name, term: fence?.terms[at] ?? '' })),
-  )
   return [
-    ...[writer, number, bigints([...new Set(events.map(({ accountId }) => accountId))])],
-    ...[ints(events.map(({ job }) => job)), bigints(events.map(({ accountId }) => accountId))],
-    ...[texts(events.map(({ uuid }) => uuid)), texts(events.map(({ callId }) => callId))],
-    ...[texts(events.map(({ name }) => name)), ints(events.map(({ sequence }) => sequence))],
-    ...[bigints(events.map(({ atUs }) => atUs)), texts(events.map(({ body }) => body))],
-    bigints(events.map(({ nowSteadyUs }) => nowSteadyUs)),
     ...[ints(live.map(({ job }) => job)), texts(live.map(({ pbx }) => pbx))],
     ...[texts(live.map(({ id }) => id)), texts(live.map(({ state }) => state))],
     ...[ints(saved.map(({ job }) => job)), texts(saved.map(({ id }) => id)), texts(columns)],
     texts(saved.map(({ record }) => record)),
-    ...(isFenced
-      ? [ints(fences.map(({ job }) => job)), texts(fences.map(({ name }) => name)), texts(fences.map((f) => f.term))]
-      : []),
   ]
 }
 

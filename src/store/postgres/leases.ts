@@ -1,17 +1,31 @@
-import { type Fence, LeasesLostError } from '../fence.ts'
-import { type Query, texts } from './client.ts'
+import { type Fence, LeaseLost } from '../cluster-store.ts'
+import { ints, type Query, texts, type Value } from './client.ts'
 
 /**
- * For a statement, with an array of names and one of terms: the leases that are still held in these terms, locked until it ends. A takeover
- * waits for it, and sees what it wrote; one that came first leaves the row with another term.
+ * For a statement, by the numbers of its parameters: of each job (int[]) which leases (text[]) are not held in their terms (text[]) any
+ * more. The others are locked until the statement ends: a takeover waits for it, and sees what it wrote; one that came first left the row
+ * with another term.
  */
-export const OWNED = (names: string, terms: string): string => `
-  SELECT l.name FROM (SELECT name, term FROM leases WHERE name = ANY(${names}::text[]) ORDER BY name FOR SHARE) AS l
-  JOIN unnest(${names}::text[], ${terms}::text[]) AS f(name, term) ON f.name = l.name AND f.term::uuid = l.term`
+export const LOST = (jobs: number, names: number, terms: number): string => `
+held AS MATERIALIZED (SELECT name, term::text AS term FROM leases WHERE name = ANY($${names}::text[]) ORDER BY name FOR SHARE),
+lost AS MATERIALIZED (
+  SELECT f.job, f.name FROM unnest($${jobs}::int[], $${names}::text[], $${terms}::text[]) AS f(job, name, term)
+  WHERE NOT EXISTS (SELECT 1 FROM held h WHERE h.name = f.name AND h.term = f.term))`
 
-/** Locks the leases of a fence until the transaction ends. @throws LeasesLostError if one was taken over. */
-export async function requireLeases(query: Query, { leaseNames, terms }: Fence): Promise<void> {
-  const owned = await query<{ name: string }>(OWNED('$1', '$2'), [texts(leaseNames), texts(terms)])
-  const lost = leaseNames.filter((name) => !owned.some((one) => one.name === name))
-  if (lost.length > 0) throw new LeasesLostError(lost)
+/** Locks the leases of a fence until the transaction ends. @throws LeaseLost if one was taken over. */
+export async function requireLeases(query: Query, fence: Fence): Promise<void> {
+  const lost = await query<{ name: string }>(`WITH ${LOST(1, 2, 3)} SELECT name FROM lost`, fenceValues([{ fence }]))
+  if (lost.length > 0) throw new LeaseLost(...lost.map(({ name }) => name))
+}
+
+/** Returns the parameters of a fenced statement: of each job its leases and their terms. */
+export function fenceValues(jobs: readonly { readonly fence?: Fence | undefined }[]): Value[] {
+  const fences = jobs.flatMap(({ fence }, job) =>
+    (fence?.leaseNames ?? []).map((name, at) => ({ job, name, term: fence?.terms[at] ?? '' })),
+  )
+  return [
+    ints(fences.map(({ job }) => job)),
+    texts(fences.map(({ name }) => name)),
+    texts(fences.map(({ term }) => term)),
+  ]
 }

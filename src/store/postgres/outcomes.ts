@@ -1,9 +1,9 @@
-import { type Fence, LeasesLostError } from '../fence.ts'
+import { type Fence, LeaseLost } from '../cluster-store.ts'
 import type { OutcomeBatch } from '../records.ts'
 import { again, bigints, booleans, type Client, ints, type Query, texts, type Value } from './client.ts'
 import type { Database } from './database.ts'
 import { type GroupCommit, groupCommit } from './group-commit.ts'
-import { OWNED } from './leases.ts'
+import { fenceValues, LOST } from './leases.ts'
 import { isBroken, isUnsent } from './store-fault.ts'
 
 /** Of a delivery, the probes that are kept: a receiver that is down for a week would fill the log. */
@@ -18,13 +18,7 @@ const INPUT = `unnest($1::int[], $2::bigint[], $3::int[], $4::smallint[], $5::in
 
 /** What ends leaves the small table of what is pending. What is not there any more, or on another schedule, is answered: `LATE` has it. */
 const statementOf = (isFenced: boolean): string => `
-WITH ${
-  isFenced
-    ? `owned AS MATERIALIZED (${OWNED('$17', '$18')}),
-lost AS MATERIALIZED (
-  SELECT f.job, f.name FROM unnest($16::int[], $17::text[]) AS f(job, name) WHERE f.name NOT IN (SELECT name FROM owned)),`
-    : ''
-}
+WITH ${isFenced ? `${LOST(16, 17, 18)},` : ''}
 input AS MATERIALIZED (SELECT * FROM ${INPUT} ${isFenced ? 'WHERE i.job NOT IN (SELECT job FROM lost)' : ''}),
 gone AS (
   DELETE FROM pending_deliveries p USING input i
@@ -65,7 +59,7 @@ export function openOutcomeCommits(db: Database): GroupCommit<OutcomeJob, number
     const results: (number[] | Error)[] = []
     for (const [job, { batch }] of jobs.entries()) {
       const leases = lost[job] ?? []
-      if (leases.length > 0) results.push(new LeasesLostError(leases))
+      if (leases.length > 0) results.push(new LeaseLost(...leases))
       else results.push(await writeRest(client, batch, late[job] ?? []))
     }
     return results
@@ -94,9 +88,6 @@ function hasCommonId(before: readonly OutcomeJob[], job: OutcomeJob): boolean {
 function valuesOf(jobs: readonly OutcomeJob[], isFenced: boolean): Value[] {
   const all = <Item>(pick: (batch: OutcomeBatch) => readonly Item[]): Item[] =>
     jobs.flatMap(({ batch }) => [...pick(batch)])
-  const fences = jobs.flatMap(({ fence }, job) =>
-    (fence?.leaseNames ?? []).map((name, at) => ({ job, name, term: fence?.terms[at] ?? '' })),
-  )
   return [
     ints(jobs.flatMap(({ batch }, job) => batch.deliveryIds.map(() => job))),
     ...[bigints(all((batch) => batch.deliveryIds)), ints(all((batch) => batch.generations))],
@@ -106,9 +97,7 @@ function valuesOf(jobs: readonly OutcomeJob[], isFenced: boolean): Value[] {
     ...[booleans(all((batch) => batch.probes)), ints(all((batch) => batch.statuses))],
     ...[ints(all((batch) => batch.durationsMs)), texts(all((batch) => batch.errors))],
     ...[texts(all((batch) => batch.addresses)), texts(all((batch) => batch.responses))],
-    ...(isFenced
-      ? [ints(fences.map(({ job }) => job)), texts(fences.map(({ name }) => name)), texts(fences.map((f) => f.term))]
-      : []),
+    ...(isFenced ? fenceValues(jobs) : []),
   ]
 }
 

@@ -4,12 +4,15 @@ import {
   DELIVERIES_PER_EVENT,
   type ListedWebhook,
   type ListReplacement,
+  type OptionsReplaced,
+  type OptionsReplacement,
   type SecretRecord,
   type SecretRotation,
   type WebhookEntry,
   type WebhookRecord,
 } from '../records.ts'
 import type { WebhookStore } from '../store.ts'
+import { mergeOptions, readOptions, storedOptions } from '../webhook-options.ts'
 import { bigints, booleans, ints, type Query, texts } from './client.ts'
 import type { Database } from './database.ts'
 
@@ -113,9 +116,30 @@ async function rotateSecret(query: Query, rotation: SecretRotation): Promise<'ro
   return 'rotated'
 }
 
+async function replaceOptions(query: Query, replacement: OptionsReplacement): Promise<OptionsReplaced> {
+  const { accountId, url, options } = replacement
+  // Which webhooks an event is for changes with it.
+  await query('UPDATE accounts SET list_version = list_version + 1 WHERE id = $1::bigint', [accountId])
+  const [stored] = await query<{ options: string | null }>(
+    `SELECT s.options FROM secrets s WHERE s.account_id = $1::bigint AND s.url = $2 AND EXISTS
+       (SELECT 1 FROM webhooks w WHERE w.account_id = s.account_id AND w.url = s.url AND w.position IS NOT NULL) FOR UPDATE OF s`,
+    [accountId, url],
+  )
+  if (stored === undefined) return 'unlisted'
+  const merged = mergeOptions(options, readOptions(stored.options))
+  if ('unknownHeaders' in merged) return merged
+  await query('UPDATE secrets SET options = $3 WHERE account_id = $1::bigint AND url = $2', [
+    ...[accountId, url, storedOptions(merged)],
+  ])
+  return merged
+}
+
 const WEBHOOK = `SELECT w.id::float8 AS id, w.account_id::float8 AS "accountId", w.url, w.position IS NOT NULL AS listed,
-    w.cancelled_to::float8 AS "cancelledTo", s.secret, s.previous, s.previous_until::float8 AS "previousUntilUs"
+    w.cancelled_to::float8 AS "cancelledTo", s.secret, s.previous, s.previous_until::float8 AS "previousUntilUs", s.options
   FROM webhooks w LEFT JOIN secrets s ON s.account_id = w.account_id AND s.url = w.url`
+
+type StoredWebhook = Omit<WebhookRecord, 'options'> & { readonly options: string | null }
+const webhookOf = (row: StoredWebhook): WebhookRecord => ({ ...row, options: readOptions(row.options) })
 
 const pendingOf = (condition: string) => `(SELECT count(*) FROM
   (SELECT 1 FROM pending_deliveries d WHERE d.webhook_id = w.id AND d.due_at ${condition} LIMIT ${MAX_COUNTED}) AS counted)`
@@ -133,17 +157,26 @@ export function createWebhookStore({ read, change }: Database): WebhookStore {
         [accountId],
       ),
     secretRotate: (rotation) => change((query) => rotateSecret(query, rotation)),
+    async optionsList(accountId) {
+      const rows = await read<{ url: string; options: string | null }>(
+        `SELECT w.url, s.options FROM webhooks w JOIN secrets s ON s.account_id = w.account_id AND s.url = w.url
+         WHERE w.account_id = $1::bigint AND w.position IS NOT NULL AND w.occurrence = 0 ORDER BY w.position`,
+        [accountId],
+      )
+      return rows.map(({ url, options }) => ({ url, options: readOptions(options) }))
+    },
+    optionsReplace: (replacement) => change((query) => replaceOptions(query, replacement)),
     webhookGetMany: async (ids) => {
-      const rows = await read<WebhookRecord>(`${WEBHOOK} WHERE w.id = ANY($1::bigint[])`, [bigints(ids)])
-      const byId = new Map(rows.map((row) => [row.id, row]))
+      const rows = await read<StoredWebhook>(`${WEBHOOK} WHERE w.id = ANY($1::bigint[])`, [bigints(ids)])
+      const byId = new Map(rows.map((row) => [row.id, webhookOf(row)]))
       return ids.flatMap((id) => byId.get(id) ?? [])
     },
     async webhookGetByUrl(accountId, url) {
-      const [row] = await read<WebhookRecord>(
+      const [row] = await read<StoredWebhook>(
         `${WEBHOOK} WHERE w.account_id = $1::bigint AND w.url = $2 AND w.position IS NOT NULL ORDER BY w.position LIMIT 1`,
         [accountId, url],
       )
-      return row
+      return row === undefined ? undefined : webhookOf(row)
     },
     webhookListWithPending: (accountId) =>
       read<ListedWebhook>(

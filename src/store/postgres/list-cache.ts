@@ -1,0 +1,62 @@
+import { EVENT_KINDS, type EventKind, type EventSwitch, SWITCH_NAMES } from '../../lib/event-kinds.ts'
+import type { NewEvent } from '../records.ts'
+import { NO_FACTS, type Subscribers, subscribersOf } from '../subscription.ts'
+import { bigints, type Query } from './client.ts'
+
+type Row = { accountId: number; version: number; id: number | null; options: string | null } & {
+  [name in EventSwitch]: boolean
+}
+type List = { readonly version: number; readonly rows: readonly Row[]; readonly byKind: Map<EventKind, Subscribers> }
+
+/**
+ * For whom the events of an account are, as its list was when it was read. Whoever stores events has the database compare the version, and
+ * forgets a list that has another.
+ */
+export function newListCache(read: Query) {
+  const lists = new Map<number, List>()
+
+  async function readLists(accountIds: readonly number[]): Promise<void> {
+    const rows = await read<Row>(
+      `SELECT a.id::float8 AS "accountId", a.list_version::float8 AS version, w.id::float8 AS id, s.options,
+         ${SWITCH_NAMES.map((name) => `w.${name}`).join(', ')}
+       FROM accounts a LEFT JOIN webhooks w ON w.account_id = a.id AND w.position IS NOT NULL
+         LEFT JOIN secrets s ON s.account_id = w.account_id AND s.url = w.url
+       WHERE a.id = ANY($1::bigint[]) ORDER BY a.id, w.position`,
+      [bigints(accountIds)],
+    )
+    for (const [accountId, some] of Map.groupBy(rows, (row) => row.accountId)) {
+      const listed = some.filter(({ id }) => id !== null)
+      lists.set(accountId, { version: some[0]?.version ?? 0, rows: listed, byKind: new Map() })
+    }
+  }
+  const listOf = (accountId: number): List => {
+    const list = lists.get(accountId)
+    if (list === undefined) throw new Error(`there is no account ${accountId}`)
+    return list
+  }
+  return {
+    /** Reads the lists that are not known. Returns the version of each. */
+    async load(accountIds: readonly number[]): Promise<number[]> {
+      const unknown = accountIds.filter((id) => !lists.has(id))
+      if (unknown.length > 0) await readLists(unknown)
+      return accountIds.map((id) => listOf(id).version)
+    },
+    /** Returns the webhooks of a list that was loaded that want an event, in its order. */
+    webhookIdsFor({ accountId, name, facts = NO_FACTS }: NewEvent & { accountId: number }): readonly number[] {
+      const { rows, byKind } = listOf(accountId)
+      const known = byKind.get(name)
+      if (known !== undefined) return known(facts)
+      const switches = rows.map((row) => ({
+        id: row.id ?? 0,
+        options: row.options,
+        switched: row[EVENT_KINDS[name].obeys],
+      }))
+      const wanted = subscribersOf(name, switches)
+      byKind.set(name, wanted)
+      return wanted(facts)
+    },
+    forget(accountIds: readonly number[]): void {
+      for (const id of accountIds) lists.delete(id)
+    },
+  }
+}
