@@ -234,7 +234,7 @@ async function createRoot(
     .use(overviewRoutes(auth, { store, tally, lastHour, health: dispatcher.health, liveCalls, pbxs }))
     .use(streamRoutes(auth, streams))
     .use(pageRoutes(await loadAssets()))
-    .use(deliveryRoutes(auth, deliveries, createTester({ store, attempt, admit: dispatcher.admit })))
+    .use(deliveryRoutes(auth, deliveries, createTester({ store, attempt, reserve: dispatcher.reserve })))
     .use(openApiRoutes(() => root.routes, version))
 }
 

@@ -1,69 +1,100 @@
 import { MILLISECOND, SECOND } from '../lib/time.ts'
-import { askedMs, isTrouble, type Outcome } from './retry-policy.ts'
+import { isTrouble, type Outcome, retryAfterMsOf } from './retry-policy.ts'
 
 /**
- * How a webhook does, and how much it may be sent. Pure. Its clock is steady, not the wall's.
+ * The circuit breaker of one webhook: whether it is sent to, and how much at a time. Pure, and the only code that changes it. Its times
+ * are of the steady clock.
  *
- * States: *unproven* (nothing came back yet), *up*, *down*.
- * Invariants: `window` is 1 while down and 16 at most; `row` counts troubles since the last answer that was none.
- * Moves: the fifth trouble in a row → down, probed after 1 s, 2 s, 4 s … 60 s, or later if the receiver asks for it; any answer but 429 and 5xx → up, the window
- * growing by one with each, so that a receiver that comes back is not flooded.
+ * States: *closed* (deliveries are sent) and *open* (the webhook is down: only probes are sent, one at a time).
+ * Invariants: `window` is 1 while open, and 16 at most; `troubles` counts outcomes that are trouble since the last that was not.
+ * Moves: the fifth trouble in a row opens it; then it is probed after 1 s, 2 s, 4 s … 60 s, or later if the receiver asks for that. Any answer
+ * but 429 and 5xx closes it. The window grows by one with each such answer, so that a receiver that has recovered is not flooded.
  */
-export type Health = {
-  row: number
-  window: number
-  proven: boolean
-  down: { sinceUs: number; probeAtUs: number; waitUs: number } | undefined
+export type CircuitBreaker = {
+  readonly troubles: number
+  /** How many attempts may be in flight. */
+  readonly window: number
+  /** Whether the last outcome showed that the receiver works. */
+  readonly proven: boolean
+  /** Since when it is open, and when the next probe may be sent; `undefined`: it is closed. */
+  readonly open: { readonly sinceUs: number; readonly probeAtUs: number; readonly waitUs: number } | undefined
 }
 
-export type Change = 'went down' | 'came back' | undefined
+type State = { -readonly [name in keyof CircuitBreaker]: CircuitBreaker[name] }
 
-const ROW_OF_DOWN = 5
+export type BreakerChange = 'opened' | 'closed'
+
+const OPENS_AFTER_TROUBLES = 5
 export const MAX_WINDOW = 16
-/** A process that starts with a backlog feels its way: the receiver may have gone since. */
+/** A process that starts with a backlog begins with few: the receiver may have gone down since. */
 const FIRST_WINDOW = 4
 const FIRST_PROBE_US = SECOND
 const LAST_PROBE_US = 60 * SECOND
 
-/** Down for this long is said in the log and in the metrics. */
-export const LONG_DOWN_MS = 5 * 60_000
+/** An outage that lasts as long is logged, counted in the metrics and alerted. */
+const LONG_OUTAGE_MS = 5 * 60_000
 
-export const newHealth = (): Health => ({ row: 0, window: FIRST_WINDOW, proven: false, down: undefined })
+/** Returns the circuit breaker of a webhook that nothing is known of yet: closed. */
+export const newCircuitBreaker = (): CircuitBreaker => ({
+  troubles: 0,
+  window: FIRST_WINDOW,
+  proven: false,
+  open: undefined,
+})
 
 /**
- * Takes in an outcome. Of a webhook that is down only its probe's failure counts: others were under way before.
- * @returns what it changed, if anything.
+ * Takes in the outcome of an attempt. While the breaker is open only the failure of a probe counts: other attempts began before.
+ * Returns whether that opened or closed it; `undefined`: neither.
  */
-export function judge(health: Health, outcome: Outcome, probe: boolean, nowUs: number): Change {
+export function recordOutcome(
+  breaker: CircuitBreaker,
+  outcome: Outcome,
+  { probe, nowUs }: { probe: boolean; nowUs: number },
+): BreakerChange | undefined {
   if (outcome.kind === 'unsent') return undefined
-  if (isTrouble(outcome)) return troubled(health, outcome, probe, nowUs)
-  const wasDown = health.down !== undefined
-  health.row = 0
-  health.proven = true
-  health.window = wasDown ? 1 : Math.min(MAX_WINDOW, health.window + 1)
-  health.down = undefined
-  return wasDown ? 'came back' : undefined
+  const state: State = breaker
+  if (isTrouble(outcome)) return recordTrouble(state, outcome, probe, nowUs)
+  const wasOpen = state.open !== undefined
+  state.troubles = 0
+  state.proven = true
+  state.window = wasOpen ? 1 : Math.min(MAX_WINDOW, state.window + 1)
+  state.open = undefined
+  return wasOpen ? 'closed' : undefined
 }
 
-function troubled(health: Health, outcome: Outcome, probe: boolean, nowUs: number): Change {
-  health.row += 1
-  health.proven = false
-  const askedToUs = nowUs + askedMs(outcome) * MILLISECOND
-  if (health.down !== undefined) {
-    if (probe) {
-      health.down.waitUs = Math.min(health.down.waitUs * 2, LAST_PROBE_US)
-      health.down.probeAtUs = nowUs + health.down.waitUs
-    }
-    health.down.probeAtUs = Math.max(health.down.probeAtUs, askedToUs)
+function recordTrouble(state: State, outcome: Outcome, probe: boolean, nowUs: number): BreakerChange | undefined {
+  state.troubles += 1
+  state.proven = false
+  const notBeforeUs = nowUs + retryAfterMsOf(outcome) * MILLISECOND
+  if (state.open !== undefined) {
+    const { sinceUs, probeAtUs } = state.open
+    const waitUs = probe ? Math.min(state.open.waitUs * 2, LAST_PROBE_US) : state.open.waitUs
+    state.open = { sinceUs, waitUs, probeAtUs: Math.max(probe ? nowUs + waitUs : probeAtUs, notBeforeUs) }
     return undefined
   }
-  health.window = Math.max(1, Math.floor(health.window / 2))
-  if (health.row < ROW_OF_DOWN) return undefined
-  health.window = 1
-  const probeAtUs = Math.max(nowUs + FIRST_PROBE_US, askedToUs)
-  health.down = { sinceUs: nowUs, probeAtUs, waitUs: FIRST_PROBE_US }
-  return 'went down'
+  state.window = Math.max(1, Math.floor(state.window / 2))
+  if (state.troubles < OPENS_AFTER_TROUBLES) return undefined
+  state.window = 1
+  state.open = { sinceUs: nowUs, probeAtUs: Math.max(nowUs + FIRST_PROBE_US, notBeforeUs), waitUs: FIRST_PROBE_US }
+  return 'opened'
 }
 
-export const isLongDown = (health: Health, nowUs: number): boolean =>
-  health.down !== undefined && nowUs - health.down.sinceUs >= LONG_DOWN_MS * MILLISECOND
+/** Returns whether a breaker has been open for five minutes or more. */
+export const isLongOpen = ({ open }: CircuitBreaker, nowUs: number): boolean =>
+  open !== undefined && nowUs - open.sinceUs >= LONG_OUTAGE_MS * MILLISECOND
+
+/** How a webhook does, for whom it is shown to. */
+export type WebhookHealth = { readonly state: 'unknown' | 'up' | 'down'; readonly downForMs: number | undefined }
+
+/** Returns how the webhook of a breaker does; `unknown` while nothing has shown that it works, or without a breaker. */
+export function healthOf(breaker: CircuitBreaker | undefined, nowUs: number): WebhookHealth {
+  const open = breaker?.open
+  if (open !== undefined) return { state: 'down', downForMs: (nowUs - open.sinceUs) / MILLISECOND }
+  return { state: breaker?.proven ? 'up' : 'unknown', downForMs: undefined }
+}
+
+/** Returns how many breakers are open, and how many of them for five minutes or more. */
+export function countOpen(breakers: readonly CircuitBreaker[], nowUs: number): { now: number; long: number } {
+  const open = breakers.filter((breaker) => breaker.open !== undefined)
+  return { now: open.length, long: open.filter((breaker) => isLongOpen(breaker, nowUs)).length }
+}

@@ -1,57 +1,72 @@
+import type { Log } from '../lib/log.ts'
 import type { NowUs } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
-import type { Feed } from './queue/loader.ts'
-import type { Lanes } from './queue/scheduler.ts'
-import type { Receivers } from './queue/webhook-cache.ts'
+import type { Backlogs } from './queue/backlog.ts'
+import type { Scheduler } from './queue/scheduler.ts'
+import type { WebhookCache } from './queue/webhook-cache.ts'
 
-/** What has to end without an attempt, in steps small enough that nothing waits for them. */
-export type Caretaker = {
+/** What it takes to end deliveries without an attempt. It is done in steps small enough that no other write has to wait for long. */
+export type Expiry = {
   readonly queue: Store['queue']
-  readonly lanes: Lanes
-  readonly feed: Feed
-  readonly receivers: Receivers
+  readonly scheduler: Scheduler
+  readonly backlogs: Backlogs
+  readonly webhooks: WebhookCache
   readonly nowUs: NowUs
   readonly steadyUs: NowUs
   readonly maxAgeUs: number
-  /** Told of deliveries that ended so. */
-  readonly ended: (ids: readonly number[], state: 'failed' | 'cancelled') => void
+  /** Called with the ids of deliveries that ended so. */
+  readonly onEnded: (ids: readonly number[], state: 'failed' | 'cancelled') => void
 }
 
 const STEP = 500
+/** How often expired and cancelled deliveries are swept. */
+const SWEEP_MS = 5_000
 
-/** Cancels what waited for URLs that left the list; what is under way is still delivered if it succeeds. */
-export async function cancelWhatLeft({ queue, feed, receivers, nowUs, ended }: Caretaker): Promise<void> {
-  for (const webhookId of feed.webhookIds()) {
-    if ((receivers.get(webhookId)?.cancelledTo ?? 0) === 0) continue
-    await cancelWaiting(queue, webhookId, nowUs, (ids) => ended(ids, 'cancelled'))
-    await receivers.load([webhookId])
+/** Starts sweeping. `cancel` does so at once for URLs that left the list, and calls `onCancelled` when that is complete. */
+export function startExpiry({ log, onCancelled, ...expiry }: Expiry & { log: Log; onCancelled: () => void }) {
+  const warn = (message: string) => (err: unknown) =>
+    log.warn({ err }, `${message}: the store is unavailable, will retry`)
+  const cancel = () => void cancelUnlisted(expiry).then(onCancelled, warn('cannot cancel deliveries'))
+  const timer = setInterval(() => {
+    cancel()
+    failExpired(expiry).catch(warn('cannot fail expired deliveries'))
+  }, SWEEP_MS)
+  return { cancel, stop: () => clearInterval(timer) }
+}
+
+/** Cancels the pending deliveries of URLs that left the list. One in flight is still delivered if it succeeds. @throws Fault `unavailable`. */
+export async function cancelUnlisted({ queue, backlogs, webhooks, nowUs, onEnded }: Expiry): Promise<void> {
+  for (const webhookId of backlogs.webhookIds()) {
+    if ((webhooks.get(webhookId)?.cancelledTo ?? 0) === 0) continue
+    await cancelPending(queue, webhookId, { nowUs, onCancelled: (ids) => onEnded(ids, 'cancelled') })
+    await webhooks.load([webhookId])
   }
 }
 
-/** Cancels what waited for a webhook when its URL left the list. `told` of each step. */
-export async function cancelWaiting(
+/** Cancels the deliveries that were pending for a webhook when its URL left the list; calls back after each step. @throws Fault `unavailable`. */
+export async function cancelPending(
   queue: Store['queue'],
   webhookId: number,
-  nowUs: NowUs,
-  told: (ids: readonly number[]) => void,
+  { nowUs, onCancelled }: { nowUs: NowUs; onCancelled: (ids: readonly number[]) => void },
 ): Promise<void> {
   for (;;) {
     const ids = await queue.deliveryCancelUnlisted({ webhookId, nowUs: nowUs(), limit: STEP })
     if (ids.length === 0) return
-    told(ids)
+    onCancelled(ids)
   }
 }
 
-/** While a webhook is down, its deliveries fail by age alone. */
-export async function failWhatAged({ queue, lanes, nowUs, steadyUs, maxAgeUs, ended }: Caretaker): Promise<void> {
-  for (const { webhookId, health } of lanes.lines()) {
-    if (health.down === undefined) continue
+/** Fails the expired deliveries of webhooks that are down: those of others fail with their last attempt. @throws Fault `unavailable`. */
+export async function failExpired(expiry: Omit<Expiry, 'backlogs' | 'webhooks'>): Promise<void> {
+  const { queue, scheduler, nowUs, steadyUs, maxAgeUs, onEnded } = expiry
+  for (const { webhookId, breaker } of scheduler.queues()) {
+    if (breaker.open === undefined) continue
     const beforeSteadyUs = steadyUs() - maxAgeUs
-    const oldest = await queue.pendingGetOldest(webhookId)
-    if (oldest === undefined || oldest >= beforeSteadyUs) continue
+    const oldestUs = await queue.pendingGetOldest(webhookId)
+    if (oldestUs === undefined || oldestUs >= beforeSteadyUs) continue
     for (;;) {
       const ids = await queue.deliveryFailExpired({ webhookId, nowUs: nowUs(), beforeSteadyUs, limit: STEP })
-      if (ids.length > 0) ended(ids, 'failed')
+      if (ids.length > 0) onEnded(ids, 'failed')
       if (ids.length < STEP) break
     }
   }

@@ -1,10 +1,10 @@
 import type { DeliveryState } from '../store/records.ts'
-import type { Item } from './queue/webhook-queue.ts'
+import type { LoadedDelivery } from './queue/delivery.ts'
 import type { Attempted } from './sending/attempt.ts'
 
 /** An attempt that ended. `waitedUs`: since its schedule began; `url` is without credentials. */
 export type EndedAttempt = {
-  readonly delivery: Item
+  readonly delivery: LoadedDelivery
   readonly url: string
   readonly attempted: Attempted
   readonly state: DeliveryState
@@ -18,7 +18,7 @@ export type EndedAttempt = {
  * it was stored or sent again by hand; its event may have happened hours before, and only be learnt after a reconnect.
  */
 export type Observer = {
-  started(item: Item, waitedUs: number): void
+  started(item: LoadedDelivery, waitedUs: number): void
   ended(attempt: EndedAttempt): void
   /** So many ended without an attempt: by age while their webhook was down, or because its URL left the list. */
   dropped(count: number, state: 'failed' | 'cancelled'): void

@@ -1,37 +1,49 @@
 import type { Log } from '../lib/log.ts'
 import type { NowUs } from '../lib/time.ts'
-import { isLongDown } from './circuit-breaker.ts'
-import type { Line } from './queue/webhook-queue.ts'
+import { isLongOpen } from './circuit-breaker.ts'
+import type { Scheduler } from './queue/scheduler.ts'
 
-export type OutageNoticeOptions = {
-  readonly queues: () => Iterable<Line>
+export type OutageNoticesOptions = {
+  readonly scheduler: Scheduler
   readonly urlOf: (webhookId: number) => string
   readonly steadyUs: NowUs
   readonly log: Log
-  /** Called when a webhook has been down for 5 minutes, and when it is back after that. */
+  /** Called when a webhook has been down for five minutes, and when it is up after that. */
   readonly onOutage: ((url: string, state: 'down' | 'up') => void) | undefined
 }
 
-/** Reports each long outage of a webhook once, and its end. */
-export function createOutageNotices({ queues, urlOf, steadyUs, log, onOutage }: OutageNoticeOptions) {
+const CHECK_MS = 5_000
+
+/** Subscribes to the circuit breakers: logs each outage of a webhook and its end, and reports the long ones, each once. */
+export function startOutageNotices({ scheduler, urlOf, steadyUs, log, onOutage }: OutageNoticesOptions) {
   const reported = new Set<number>()
+  scheduler.subscribe((webhookId, change) => {
+    if (change === 'removed') {
+      reported.delete(webhookId)
+      return
+    }
+    const facts = { webhook: webhookId, url: urlOf(webhookId) }
+    if (change === 'opened') log.warn(facts, 'webhook is down: its deliveries are kept, only probes are sent')
+    else {
+      log.info(facts, 'webhook is up again: its pending deliveries are sent')
+      if (reported.delete(webhookId)) onOutage?.(facts.url, 'up')
+    }
+  })
+
+  function check(): void {
+    for (const { webhookId, breaker } of scheduler.queues()) {
+      if (!isLongOpen(breaker, steadyUs()) || reported.has(webhookId)) continue
+      reported.add(webhookId)
+      const url = urlOf(webhookId)
+      log.warn({ webhook: webhookId, url }, 'webhook has been down for 5 minutes')
+      onOutage?.(url, 'down')
+    }
+  }
+
+  const timer = setInterval(check, CHECK_MS)
   return {
-    /** Reports the webhooks that have been down for long by now. */
-    look(): void {
-      for (const { webhookId, health } of queues()) {
-        if (health.down === undefined) reported.delete(webhookId)
-        else if (isLongDown(health, steadyUs()) && !reported.has(webhookId)) {
-          reported.add(webhookId)
-          const url = urlOf(webhookId)
-          log.warn({ webhook: webhookId, url }, 'webhook is down for 5 minutes')
-          onOutage?.(url, 'down')
-        }
-      }
-    },
-    /** Reports that a webhook is back, if its outage was reported. */
-    closed(webhookId: number): void {
-      if (reported.delete(webhookId)) onOutage?.(urlOf(webhookId), 'up')
-    },
-    forget: (webhookId: number) => void reported.delete(webhookId),
+    /** Reports the webhooks that have been down for five minutes by now. */
+    check,
+    stop: () => clearInterval(timer),
   }
 }

@@ -1,7 +1,7 @@
 import type { Log } from '../lib/log.ts'
 import type { OutcomeBatch } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import type { Item } from './queue/webhook-queue.ts'
+import type { LoadedDelivery } from './queue/delivery.ts'
 
 /**
  * Outcomes that are not on disk yet: beyond this no more attempts begin. What ends without a warning repeats these, and the 64 or so that
@@ -12,15 +12,17 @@ const AGAIN_MS = 250
 /** How long stopping waits for a store that cannot be written. */
 const LAST_TRY_MS = 5_000
 
-export type RecorderOptions = {
+export type OutcomeWriter = ReturnType<typeof createOutcomeWriter>
+
+export type OutcomeWriterOptions = {
   readonly queue: Store['queue']
   readonly log: Log
   /** These are on disk now; of those `overtaken` something else was asked for meanwhile. */
-  readonly recorded: (items: readonly Item[], overtaken: readonly number[]) => void
+  readonly recorded: (items: readonly LoadedDelivery[], overtaken: readonly number[]) => void
 }
 
 /** What came of one attempt, and what its delivery is then. */
-export type Recorded = {
+export type OutcomeRecord = {
   readonly state: number
   readonly dueSteadyUs: number | null
   readonly endedUs: number | null
@@ -52,7 +54,7 @@ const newBatch = (): Batch => ({
   responses: [],
 })
 
-function append(batch: Batch, { id, generation, tries, attemptsMade }: Item, outcome: Recorded): void {
+function append(batch: Batch, { id, generation, tries, attemptsMade }: LoadedDelivery, outcome: OutcomeRecord): void {
   batch.deliveryIds.push(id)
   batch.generations.push(generation)
   batch.states.push(outcome.state)
@@ -70,8 +72,8 @@ function append(batch: Batch, { id, generation, tries, attemptsMade }: Item, out
 }
 
 /** Writes what came of attempts, as one mutation for all that came while the last commit ran, and until the store takes it. */
-export function createRecorder({ queue, log, recorded }: RecorderOptions) {
-  let waiting: Item[] = []
+export function createOutcomeWriter({ queue, log, recorded }: OutcomeWriterOptions) {
+  let waiting: LoadedDelivery[] = []
   /** What came of each of `waiting`. */
   let outcomes = newBatch()
   let writing = 0
@@ -113,7 +115,7 @@ export function createRecorder({ queue, log, recorded }: RecorderOptions) {
   }
 
   return {
-    add(item: Item, outcome: Recorded): void {
+    add(item: LoadedDelivery, outcome: OutcomeRecord): void {
       waiting.push(item)
       append(outcomes, item, outcome)
       if (writing > 0 || waiting.length > 1) return

@@ -4,7 +4,7 @@ import { nextTurn } from '../lib/slices.ts'
 import { type NowUs, parseTime, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 import type { AttemptRow, DeliveryPart, DeliveryRow, DeliveryFilter as LogFilter } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import { cancelWaiting } from './expiry.ts'
+import { cancelPending } from './expiry.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, LoggedAttempt } from './model.ts'
 
 export type DeliveryService = ReturnType<typeof createDeliveryService>
@@ -49,7 +49,7 @@ export function createDeliveryService(deps: Dependencies) {
     for (;;) {
       const answer = await ask()
       if (typeof answer !== 'number') return answer
-      await cancelWaiting(store.queue, answer, nowUs, onCancelled)
+      await cancelPending(store.queue, answer, { nowUs, onCancelled })
     }
   }
 

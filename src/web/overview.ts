@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
-import type { WebhookHealth as DispatcherHealth } from '../deliveries/dispatcher.ts'
+import type { WebhookHealth as DispatcherHealth } from '../deliveries/circuit-breaker.ts'
 import { deliveryOf } from '../deliveries/service.ts'
 import { accepts } from '../http/accepts.ts'
 import { responses, success } from '../http/envelope.ts'

@@ -1,10 +1,9 @@
 import { expect, test } from 'bun:test'
+import { recordOutcome } from '../../src/deliveries/circuit-breaker.ts'
 import { openClock } from '../../src/deliveries/clock.ts'
-import { failWhatAged } from '../../src/deliveries/expiry.ts'
+import { failExpired } from '../../src/deliveries/expiry.ts'
 import { startPruner } from '../../src/deliveries/pruner.ts'
-import { createFeed } from '../../src/deliveries/queue/loader.ts'
-import { createLanes } from '../../src/deliveries/queue/scheduler.ts'
-import { createReceivers } from '../../src/deliveries/queue/webhook-cache.ts'
+import { createScheduler } from '../../src/deliveries/queue/scheduler.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { nowUs as realUs, SECOND } from '../../src/lib/time.ts'
 import { prepared } from '../../src/store/sqlite/prepared.ts'
@@ -98,7 +97,7 @@ test.each(STEPS)('what waits for a webhook that is down does not fail when the c
   await rig.tell('g')
   world.leapUs += 2 * SECOND
   await until('it is probed', () => receiver.received.length > before)
-  await failWhatAged(caretakerOf(rig, world.nowUs))
+  await failExpired(expiryOf(rig, world.nowUs))
   expect((await rig.deliveries.list(ACCOUNT, {})).items.map(({ state }) => state)).toEqual(Array(7).fill('pending'))
   receiver.answerWith(() => new Response())
   world.leapUs += 4 * SECOND
@@ -116,20 +115,18 @@ test('what waits for a webhook that is down fails by its age, whatever the clock
   await rig.tell('b')
   world.setUs -= DAY
   world.leapUs += 11 * SECOND
-  await failWhatAged(caretakerOf(rig, world.nowUs))
+  await failExpired(expiryOf(rig, world.nowUs))
   expect((await rig.deliveries.list(ACCOUNT, {})).items.map(({ state }) => state)).toEqual(['pending', 'failed'])
 })
 
-/** Of a webhook that is down, and a schedule of 20 seconds. */
-function caretakerOf(rig: Awaited<ReturnType<typeof newRig>>, nowUs: () => number): Parameters<typeof failWhatAged>[0] {
+/** The expiry of a webhook that is down, with a schedule of 20 seconds. */
+function expiryOf(rig: Awaited<ReturnType<typeof newRig>>, nowUs: () => number): Parameters<typeof failExpired>[0] {
   const { store, clock } = rig
   const { steadyUs } = clock
-  const lanes = createLanes()
-  const receivers = createReceivers(store.webhooks, nowUs)
-  const [onLoaded, onFailed] = [() => {}, () => {}]
-  const feed = createFeed({ queue: store.queue, lanes, receivers, steadyUs, onLoaded, onFailed })
-  lanes.line(1).health.down = { sinceUs: 0, probeAtUs: 0, waitUs: 0 }
-  return { queue: store.queue, lanes, feed, receivers, nowUs, steadyUs, maxAgeUs: 20 * SECOND, ended: () => {} }
+  const scheduler = createScheduler()
+  const trouble = { kind: 'refused', status: 500 } as const
+  for (let n = 0; n < 5; n += 1) recordOutcome(scheduler.queueOf(1).breaker, trouble, { probe: false, nowUs: 0 })
+  return { queue: store.queue, scheduler, nowUs, steadyUs, maxAgeUs: 20 * SECOND, onEnded: () => {} }
 }
 
 test('times are told on the wall clock, and what is sent again by hand is due at once', async () => {

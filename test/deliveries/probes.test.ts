@@ -20,7 +20,7 @@ async function downRig() {
   const tester = createTester({
     store: rig.store,
     attempt: newAttempt({ allow: allowing('loopback') }),
-    admit: rig.dispatcher.admit,
+    reserve: rig.dispatcher.reserve,
   })
   return {
     ...rig,
@@ -109,7 +109,7 @@ test('tests and deliveries together are 16 at a time at most', async () => {
   const sendTest = createTester({
     store,
     attempt: newAttempt({ allow: allowing('loopback') }),
-    admit: rig.dispatcher.admit,
+    reserve: rig.dispatcher.reserve,
   })
   await rig.tell(...Array.from({ length: 300 }, (_, n) => `call ${n}`))
   await until('it is busy', () => most === 16)

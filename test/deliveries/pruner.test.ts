@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { cancelWaiting } from '../../src/deliveries/expiry.ts'
+import { cancelPending } from '../../src/deliveries/expiry.ts'
 import { startPruner } from '../../src/deliveries/pruner.ts'
 import { DELIVERIES_PER_EVENT, type DeliveryState, stateNumber } from '../../src/store/records.ts'
 import type { Database } from '../../src/store/sqlite/database.ts'
@@ -210,12 +210,7 @@ test('a webhook whose URL has left goes with the last delivery that refers to it
   await store.end('failed', 89, firstOf(old))
   await store.end('delivered', 89, firstOf(old) + 1)
   await store.setUrls('http://stays.example/')
-  await cancelWaiting(
-    store.store.queue,
-    1,
-    () => NOW_US,
-    () => {},
-  )
+  await cancelPending(store.store.queue, 1, { nowUs: () => NOW_US, onCancelled: () => {} })
   await store.tell(0)
   await store.prune()
   expect(idsIn(store.db, 'webhooks')).toEqual([1, 2])

@@ -1,9 +1,15 @@
 import { expect, test } from 'bun:test'
-import { type Next, next, type Outcome, parseRetryAfter } from '../../src/deliveries/retry-policy.ts'
+import {
+  DEFAULT_SCHEDULE_MS,
+  type NextStep,
+  nextStep,
+  type Outcome,
+  parseRetryAfter,
+} from '../../src/deliveries/retry-policy.ts'
 import { SECOND } from '../../src/lib/time.ts'
 
 const NOW = Date.UTC(2026, 10, 20) * 1_000
-const after = (seconds: number): Next => ({ state: 'retry', atUs: NOW + seconds * SECOND })
+const after = (seconds: number): NextStep => ({ state: 'pending', dueUs: NOW + seconds * SECOND })
 const refused = (status: number, retryAfterMs?: number): Outcome => ({
   kind: 'refused',
   status,
@@ -11,7 +17,7 @@ const refused = (status: number, retryAfterMs?: number): Outcome => ({
 })
 const timeout: Outcome = { kind: 'unreachable', reason: 'no answer within 10 s' }
 
-const MIDDLE: readonly (readonly [string, number, Outcome, Next])[] = [
+const MIDDLE: readonly (readonly [string, number, Outcome, NextStep])[] = [
   ['a 204 is delivered', 1, { kind: 'delivered', status: 204 }, { state: 'delivered' }],
   ['a 500 is tried again after 5 s', 1, refused(500), after(5)],
   ['a 302 is not followed but tried again', 1, refused(302), after(5)],
@@ -32,14 +38,14 @@ const MIDDLE: readonly (readonly [string, number, Outcome, Next])[] = [
 ]
 
 test.each(MIDDLE)('%s', (_, tries, outcome, expected) => {
-  expect(next(tries, outcome, NOW, 0.5)).toEqual(expected)
+  expect(nextStep(tries, outcome, { nowUs: NOW, random: 0.5, scheduleMs: DEFAULT_SCHEDULE_MS })).toEqual(expected)
 })
 
 test.each([
   ['10% sooner at the least', 0, 4.5],
   ['10% later at the most', 1, 5.5],
 ])('the jitter is %s', (_, random, seconds) => {
-  expect(next(1, timeout, NOW, random)).toEqual(after(seconds))
+  expect(nextStep(1, timeout, { nowUs: NOW, random, scheduleMs: DEFAULT_SCHEDULE_MS })).toEqual(after(seconds))
 })
 
 test.each([

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { cancelWaiting } from '../../src/deliveries/expiry.ts'
+import { cancelPending } from '../../src/deliveries/expiry.ts'
 import { silent } from '../../src/deliveries/observer.ts'
 import { createDeliveryService } from '../../src/deliveries/service.ts'
 import { nowUs, SECOND } from '../../src/lib/time.ts'
@@ -272,12 +272,7 @@ test('an old retry that is due after many new ones is cancelled all the same', a
     tx.run('UPDATE deliveries SET tries = 1, due_at = 1000000 - id')
   })
   await db.commit(makeRetries, undefined)
-  await cancelWaiting(
-    store.queue,
-    1,
-    () => 2,
-    () => {},
-  )
+  await cancelPending(store.queue, 1, { nowUs: () => 2, onCancelled: () => {} })
   const filter = { accountId: ACCOUNT, state: 'pending' } as const
   const newest = { fromId: Number.MAX_SAFE_INTEGER, limit: 1_000, order: 'newest' } as const
   const { rows: pending } = await store.log.deliveryList({ filter, ...newest })

@@ -1,301 +1,221 @@
 import type { NowUs } from '../../lib/time.ts'
 import type { PendingDelivery, StoredEvent } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
-import type { Lanes } from './scheduler.ts'
-import { itemOf, type Loading, type Source } from './source.ts'
-import type { Receivers } from './webhook-cache.ts'
-import type { Item } from './webhook-queue.ts'
+import {
+  type Backlog,
+  type Backlogs,
+  beginLoad,
+  endLoad,
+  hasDue,
+  type Load,
+  needsLoad,
+  noteChanged,
+  noteDeleted,
+  noteRetriesRead,
+  noteRetry,
+  noteStored,
+  noteTaken,
+  noteUntriedRead,
+} from './backlog.ts'
+import { type LoadedDelivery, loadDelivery, newDelivery } from './delivery.ts'
+import { type LoadedDeliveries, MAX_LOADED } from './loaded-deliveries.ts'
+import type { Scheduler } from './scheduler.ts'
+import type { WebhookCache } from './webhook-cache.ts'
 
-/** In memory for one webhook: a burst of a second, so that what is stored is hardly ever read again before it is sent. */
-const MAX_WAITING = 1_024
-/** Of a webhook that is down: heads enough of different calls for its probes. */
-const MAX_WAITING_WHEN_DOWN = 64
-const MAX_LATER = 64
-const CLAIM = 128
-/** Those in memory are read along with the others: so it is more than they can be. */
-const RETRY_CLAIM = MAX_WAITING + MAX_LATER + CLAIM
-/** All bodies in memory; what is down gets half. Beyond, every webhook still has what it sends next. */
-const MAX_BYTES = 64 * 1024 * 1024
-const ALWAYS = 2
-/** Reading must not hold up the event loop: a claim takes about a millisecond. */
-const CLAIMS_AT_A_TIME = 4
+const MAX_READ = 128
+/** Retries in memory are read along with the others: so it is more than they can be. */
+const MAX_RETRIES_READ = MAX_LOADED + MAX_READ
+/** Reading must not hold up the event loop: a load takes about a millisecond. */
+const LOADS_AT_A_TIME = 4
 
-export type FeedOptions = {
+export type LoaderOptions = {
   readonly queue: Store['queue']
-  readonly lanes: Lanes
-  readonly receivers: Receivers
+  readonly scheduler: Scheduler
+  readonly loaded: LoadedDeliveries
+  readonly backlogs: Backlogs
+  readonly webhooks: WebhookCache
   readonly steadyUs: NowUs
-  /** Something was taken in, or is left to read. */
+  /** Called after a load: deliveries may have been queued, or there may be more to load. */
   readonly onLoaded: () => void
+  /** Called when the store could not be read; the load is repeated. */
   readonly onFailed: (error: unknown) => void
 }
 
-export type Feed = ReturnType<typeof createFeed>
+export type Loader = ReturnType<typeof createLoader>
 
-/**
- * Fills the lanes from the table, and keeps what is in memory bounded.
- *
- * Invariants, for each webhook: what was never tried and has an id up to `cursor` is in memory or over; beyond, there is something on
- * disk when `more`, else nothing. An id is in memory once (`held`), from when it is taken in until its outcome is on disk. Retries are in
- * memory when they are due or failed lately; the first of the others is due at `retryUs`.
- */
-export function createFeed({ queue, lanes, receivers, steadyUs, onLoaded, onFailed }: FeedOptions) {
-  const sources = new Map<number, Source>()
-  const held = new Map<number, Item>()
-  /** Those that may have something on disk to read now. */
-  const hungry = new Set<Source>()
+/** Fills the queues: with what was just stored, and from the store within the limits of memory. */
+export function createLoader(options: LoaderOptions) {
+  const { queue, scheduler, loaded, backlogs, webhooks, steadyUs, onLoaded, onFailed } = options
+  const readers = createReaders(options)
+  const cancelledTo = (webhookId: number): number => webhooks.get(webhookId)?.cancelledTo ?? 0
+  /** Deliveries to prioritize as soon as they are recorded. */
+  const urgent = new Set<number>()
   let loads = 0
-  let bytes = 0
 
-  const sourceOf = (webhookId: number): Source => {
-    const known = sources.get(webhookId)
-    if (known !== undefined) return known
-    const source: Source = { webhookId, cursor: 0, more: true, retryUs: 0, later: [], held: 0, loading: undefined }
-    sources.set(webhookId, source)
-    hungry.add(source)
-    return source
-  }
-  const most = (source: Source): number => {
-    const down = lanes.line(source.webhookId).health.down !== undefined
-    if (bytes > (down ? MAX_BYTES / 2 : MAX_BYTES)) return ALWAYS
-    return down ? MAX_WAITING_WHEN_DOWN : MAX_WAITING
-  }
-  const room = (source: Source): number => most(source) - lanes.line(source.webhookId).waiting
-  const cancelledTo = (source: Source): number => receivers.get(source.webhookId)?.cancelledTo ?? 0
-
-  const hold = (item: Item, source: Source, atUs: number) => {
-    held.set(item.id, item)
-    source.held += 1
-    bytes += item.body.length
-    lanes.add(item, atUs)
-  }
-  /** Leaves an item to the disk, where it is found again if it still waits. */
-  const letGo = (item: Item) => {
-    if (held.get(item.id) !== item) return
-    held.delete(item.id)
-    bytes -= item.body.length
-    const source = sourceOf(item.webhookId)
-    source.held -= 1
-    source.loading?.released.add(item.id)
-    if (item.dueUs !== undefined) source.retryUs = Math.min(source.retryUs ?? item.dueUs, item.dueUs)
-    else if (!item.leaving) {
-      source.cursor = Math.min(source.cursor, item.id - 1)
-      source.more = true
-      if (source.loading !== undefined) source.loading.stale = true
-    }
-  }
-  const leave = (item: Item) => {
-    item.leaving = true
-    if (item.unrecorded === 0) letGo(item)
-  }
-  /** On disk it stands otherwise than here: whatever it is there is read anew. */
-  const forget = (item: Item) => {
-    const source = sourceOf(item.webhookId)
-    source.later = source.later.filter((one) => one !== item)
-    lanes.line(item.webhookId).drop((one) => one === item)
-    leave(item)
-    source.retryUs = 0
-    hungry.add(source)
-  }
-  const isDue = ({ retryUs }: Source) => retryUs !== undefined && retryUs <= steadyUs()
-
-  /** Takes in what was read and is still so. Returns false if something of it is to be read again. */
-  function takeIn(source: Source, found: readonly PendingDelivery[], { released }: Loading): boolean {
-    const [afterId, now] = [cancelledTo(source), steadyUs()]
-    for (const pending of found)
-      if (pending.id > afterId && !held.has(pending.id) && !released.has(pending.id)) hold(itemOf(pending), source, now)
-    return !found.some(({ id }) => released.has(id))
-  }
-
-  async function loadDue(source: Source, loading: Loading): Promise<void> {
-    const { webhookId } = source
-    const dueSteadyUs = steadyUs()
-    const due = await queue.deliveryGetDue({ webhookId, dueSteadyUs, limit: RETRY_CLAIM })
-    if (loading.stale) return
-    const wanted = due.filter(({ id }) => id > cancelledTo(source) && !held.has(id))
-    const free = Math.max(0, room(source))
-    const whole = takeIn(source, wanted.slice(0, free), loading)
-    if (!whole || due.length === RETRY_CLAIM || wanted.length > free) {
-      source.retryUs = dueSteadyUs
-      return
-    }
-    // What is released from here on says itself when it is due.
-    source.retryUs = undefined
-    const next = await queue.deliveryGetNextDue({ webhookId, fromSteadyUs: dueSteadyUs })
-    if (next !== undefined) source.retryUs = Math.min(source.retryUs ?? next, next)
-  }
-
-  async function loadUntried(source: Source, loading: Loading): Promise<void> {
-    const limit = Math.min(CLAIM, room(source))
-    if (!source.more || limit <= 0) return
-    const afterId = Math.max(source.cursor, cancelledTo(source))
-    const untried = await queue.deliveryGetUntried({ webhookId: source.webhookId, afterId, limit })
-    if (loading.stale) return
-    takeIn(source, untried, loading)
-    source.cursor = Math.max(source.cursor, untried.at(-1)?.id ?? 0)
-    source.more = untried.length === limit || loading.moreStored
-  }
-
-  async function load(source: Source): Promise<void> {
-    const loading: Loading = { stale: false, moreStored: false, released: new Set() }
-    source.loading = loading
+  function begin(backlog: Backlog): void {
     loads += 1
-    try {
-      if (receivers.get(source.webhookId) === undefined) await receivers.load([source.webhookId])
-      if (receivers.get(source.webhookId) === undefined) {
-        // Nothing refers to it any more.
-        source.more = false
-        source.retryUs = undefined
-        return
-      }
-      if (isDue(source)) await loadDue(source, loading)
-      if (!loading.stale) await loadUntried(source, loading)
-    } finally {
-      source.loading = undefined
-      loads -= 1
+    readers.load(backlog).then(
+      () => {
+        loads -= 1
+        if (needsLoad(backlog, steadyUs())) backlogs.toLoad.add(backlog)
+        onLoaded()
+      },
+      (error) => {
+        loads -= 1
+        backlogs.toLoad.add(backlog)
+        onFailed(error)
+      },
+    )
+  }
+
+  /**
+   * Makes a delivery that was retried by hand the next of its webhook if that is down: its next probe would be for another.
+   * @throws Fault `unavailable`.
+   */
+  async function prioritize(id: number): Promise<void> {
+    const pending = loaded.get(id) === undefined ? await queue.deliveryGetPending(id) : undefined
+    const delivery = loaded.get(id) ?? (pending === undefined ? undefined : loadDelivery(pending))
+    if (delivery === undefined || scheduler.find(delivery.webhookId)?.breaker.open === undefined) return
+    if (id <= cancelledTo(delivery.webhookId)) return
+    if (delivery.phase === 'recording') urgent.add(id)
+    if (loaded.get(id) === undefined) loaded.add(delivery)
+    scheduler.prioritize(delivery, steadyUs())
+  }
+
+  /** Removes the webhooks that have left the list and have nothing in memory. */
+  function removeUnlisted(): void {
+    for (const backlog of [...backlogs.all()]) {
+      const { webhookId, load } = backlog
+      if (load !== undefined || loaded.countOf(webhookId) > 0) continue
+      if (webhooks.get(webhookId)?.listed === true || cancelledTo(webhookId) > 0) continue
+      backlogs.remove(backlog)
+      scheduler.remove(webhookId)
+      webhooks.remove(webhookId)
     }
   }
 
   return {
-    webhookIds: () => [...sources.keys()],
-
-    /** Takes in what was just stored without reading it again, unless older ones wait on disk. */
-    offer({ accountId, deliveries, uuid, callId, name, atUs, sinceSteadyUs: sinceUs, body }: StoredEvent): void {
-      const now = steadyUs()
-      for (const { id, webhookId } of deliveries) {
-        const source = sourceOf(webhookId)
-        if (id <= source.cursor) continue
-        if (
-          source.more ||
-          source.loading !== undefined ||
-          room(source) <= 0 ||
-          receivers.get(webhookId) === undefined
-        ) {
-          source.more = true
-          if (source.loading !== undefined) source.loading.moreStored = true
-          hungry.add(source)
-          continue
+    /** Queues the deliveries of an event that was just stored; those that have others before them in the store are left to it. */
+    offer(event: StoredEvent): void {
+      for (const place of event.deliveries) {
+        const { id, webhookId } = place
+        const backlog = backlogs.of(webhookId)
+        if (id <= backlog.cursor) continue
+        const mayTake = !backlog.hasMore && backlog.load === undefined && webhooks.get(webhookId) !== undefined
+        if (mayTake && loaded.roomOf(webhookId) > 0) {
+          noteTaken(backlog, id)
+          loaded.add(newDelivery(event, place))
+        } else {
+          noteStored(backlog)
+          backlogs.toLoad.add(backlog)
         }
-        source.cursor = id
-        const fresh = { generation: 1, tries: 0, attemptsMade: 0, dueUs: undefined, unrecorded: 0, leaving: false }
-        hold({ id, accountId, webhookId, callId, event: name, uuid, body, atUs, sinceUs, ...fresh }, source, now)
       }
     },
 
-    /** Begins to read for those that need it, as much as a turn of the event loop may take. */
+    /** Begins to load for the webhooks that need it, as much as a turn of the event loop may take. */
     refill(): void {
-      for (const source of hungry) {
-        if (loads >= CLAIMS_AT_A_TIME) return
-        hungry.delete(source)
-        if (source.loading !== undefined || (!source.more && !isDue(source))) continue
-        if (room(source) < most(source) / 2) continue
-        load(source).then(
-          () => {
-            if (source.more || isDue(source)) hungry.add(source)
-            onLoaded()
-          },
-          (error) => {
-            hungry.add(source)
-            onFailed(error)
-          },
-        )
+      for (const backlog of backlogs.toLoad) {
+        if (loads >= LOADS_AT_A_TIME) return
+        backlogs.toLoad.delete(backlog)
+        if (backlog.load !== undefined || !needsLoad(backlog, steadyUs())) continue
+        // Half of the limit at a time: fewer reads.
+        if (loaded.roomOf(backlog.webhookId) >= loaded.limitOf(backlog.webhookId) / 2) begin(backlog)
       }
     },
 
-    /** An attempt on an item ended; its outcome will be on disk at `settled`. */
-    landed(item: Item, pending: boolean): void {
-      item.unrecorded += 1
-      const source = sourceOf(item.webhookId)
-      if (!pending) item.dueUs = undefined
-      if (!pending || item.leaving) leave(item)
-      else if (lanes.line(item.webhookId).health.down !== undefined) lanes.add(item, steadyUs())
-      else if (source.later.length < MAX_LATER) source.later.push(item)
-      else leave(item)
-    },
-    /** A delivery was made due by hand: of a webhook that is down it is sent next, which would probe another otherwise. */
-    async urge(id: number): Promise<void> {
-      const pending = held.has(id) ? undefined : await queue.deliveryGetPending(id)
-      const item = held.get(id) ?? (pending === undefined ? undefined : itemOf(pending))
-      if (item === undefined || lanes.known(item.webhookId)?.health.down === undefined) return
-      const source = sourceOf(item.webhookId)
-      if (id <= cancelledTo(source)) return
-      if (!held.has(id)) hold(item, source, steadyUs())
-      lanes.urge(item, steadyUs())
-    },
-
-    /** An attempt on an item did not begin: it waits as before. */
-    putBack(item: Item): void {
-      if (item.leaving) leave(item)
-      else lanes.add(item, steadyUs())
-    },
-    settled(item: Item, overtaken: boolean): void {
-      item.unrecorded -= 1
-      if (overtaken) forget(item)
-      else if (item.leaving && item.unrecorded === 0) letGo(item)
-      const source = sourceOf(item.webhookId)
-      if (source.more) hungry.add(source)
-    },
-
-    /** Every call that waits is a head for a probe, also where a retry was not due; memory is given back. */
-    wentDown(webhookId: number): void {
-      const source = sourceOf(webhookId)
-      for (const item of source.later.splice(0)) lanes.add(item, steadyUs())
-      const line = lanes.line(webhookId)
-      const lastKept = line.ids()[MAX_WAITING_WHEN_DOWN - 1] ?? Number.POSITIVE_INFINITY
-      for (const item of line.drop(({ id, unrecorded }) => id > lastKept && unrecorded === 0)) letGo(item)
-    },
-
-    /**
-     * Reads anew what may be on disk: the table or the list changed in a way that no nudge tells. When it was another process that
-     * changed it, nothing that waits in memory is believed.
-     */
-    look(by: 'us' | 'others', active: readonly number[]): void {
-      let leaving = false
-      for (const webhookId of active) sourceOf(webhookId)
-      for (const source of sources.values()) {
-        for (const item of source.later.splice(0)) leave(item)
-        const gone = cancelledTo(source)
-        const line = lanes.line(source.webhookId)
-        for (const item of line.drop(({ id }) => id <= gone)) leave(item)
-        if (gone > 0) leaving = true
-        if (by === 'others') for (const item of line.drop(({ unrecorded }) => unrecorded === 0)) letGo(item)
-        source.more = true
-        // Due now, as far as is known: reading says when it truly is.
-        source.retryUs = 0
-        if (source.loading !== undefined) source.loading.stale = true
-        hungry.add(source)
+    /** Loads anew what may have been changed in the store, for these webhooks and all that are known. */
+    refresh(by: 'us' | 'others', webhookIds: readonly number[]): void {
+      for (const webhookId of webhookIds) backlogs.of(webhookId)
+      for (const backlog of backlogs.all()) {
+        loaded.refresh(backlog.webhookId, { cancelledTo: cancelledTo(backlog.webhookId), by })
+        noteChanged(backlog)
+        backlogs.toLoad.add(backlog)
       }
-      // What is under way is cancelled on disk now: if it fails it is not tried again, however long writing that down takes.
-      for (const item of leaving ? held.values() : [])
-        if (item.id <= cancelledTo(sourceOf(item.webhookId))) item.leaving = true
+      loaded.refreshActive(cancelledTo)
     },
 
-    /** Forgets the webhooks that have left the list and of which nothing is here any more. @returns which. */
-    forgetLeft(): number[] {
-      const left = [...sources.values()].filter(({ webhookId, held, loading }) => {
-        if (loading !== undefined) return false
-        const receiver = receivers.get(webhookId)
-        return held === 0 && receiver?.listed !== true && (receiver?.cancelledTo ?? 0) === 0
-      })
-      for (const source of left) {
-        sources.delete(source.webhookId)
-        hungry.delete(source)
-        lanes.forget(source.webhookId)
-        receivers.forget(source.webhookId)
+    prioritize,
+
+    /** The outcomes of these are in the store; those that are `superseded` had been changed there meanwhile. */
+    recorded(deliveries: readonly LoadedDelivery[], superseded: readonly number[]): void {
+      for (const delivery of deliveries) {
+        const { id, webhookId } = delivery
+        loaded.recorded(delivery, superseded.length > 0 && superseded.includes(id))
+        const backlog = backlogs.of(webhookId)
+        if (backlog.hasMore) backlogs.toLoad.add(backlog)
+        if (urgent.delete(id)) prioritize(id).then(onLoaded, onFailed)
       }
-      return left.map(({ webhookId }) => webhookId)
+      if (superseded.length > 0) removeUnlisted()
     },
 
-    /** Looks at the clock: what is due is taken in. */
+    removeUnlisted,
+
+    /** Has to be called some 40 times a second: retries become due. */
     tick(): void {
-      const now = steadyUs()
-      for (const source of sources.values()) {
-        if (source.later.length > 0) {
-          const due = source.later.filter(({ dueUs = 0 }) => dueUs <= now)
-          if (due.length > 0) source.later = source.later.filter(({ dueUs = 0 }) => dueUs > now)
-          for (const item of due) lanes.add(item, steadyUs())
+      loaded.tick()
+      for (const backlog of backlogs.all()) if (needsLoad(backlog, steadyUs())) backlogs.toLoad.add(backlog)
+    },
+  }
+}
+
+/** The reads of one load: first the retries that are due, then deliveries that were never tried. */
+function createReaders({ queue, loaded, webhooks, steadyUs }: LoaderOptions) {
+  const cancelledTo = (webhookId: number): number => webhooks.get(webhookId)?.cancelledTo ?? 0
+  const isNew = ({ id, webhookId }: PendingDelivery) => id > cancelledTo(webhookId) && loaded.get(id) === undefined
+
+  /** Takes what was read into memory, as far as it is still so. Returns false if some of it has to be read again. */
+  function take(found: readonly PendingDelivery[], { released }: Load): boolean {
+    for (const pending of found) if (isNew(pending) && !released.has(pending.id)) loaded.add(loadDelivery(pending))
+    return !found.some(({ id }) => released.has(id))
+  }
+
+  async function loadDue(backlog: Backlog, load: Load): Promise<void> {
+    const { webhookId } = backlog
+    const dueSteadyUs = steadyUs()
+    const due = await queue.deliveryGetDue({ webhookId, dueSteadyUs, limit: MAX_RETRIES_READ })
+    if (load.isStale) return
+    const wanted = due.filter(isNew)
+    const room = Math.max(0, loaded.roomOf(webhookId))
+    const isCurrent = take(wanted.slice(0, room), load)
+    if (!isCurrent || due.length === MAX_RETRIES_READ || wanted.length > room) {
+      noteRetriesRead(backlog, dueSteadyUs)
+      return
+    }
+    // A retry that is evicted from here on is noted by itself.
+    noteRetriesRead(backlog, undefined)
+    const next = await queue.deliveryGetNextDue({ webhookId, fromSteadyUs: dueSteadyUs })
+    if (next !== undefined) noteRetry(backlog, next)
+  }
+
+  async function loadUntried(backlog: Backlog, load: Load): Promise<void> {
+    const { webhookId } = backlog
+    const limit = Math.min(MAX_READ, loaded.roomOf(webhookId))
+    if (!backlog.hasMore || limit <= 0) return
+    const afterId = Math.max(backlog.cursor, cancelledTo(webhookId))
+    const untried = await queue.deliveryGetUntried({ webhookId, afterId, limit })
+    if (load.isStale) return
+    take(untried, load)
+    noteUntriedRead(backlog, {
+      lastId: untried.at(-1)?.id ?? 0,
+      hasMore: untried.length === limit || load.moreStored,
+    })
+  }
+
+  return {
+    /** Loads deliveries of a webhook, and the webhook itself if it is not cached. @throws Fault `unavailable`. */
+    async load(backlog: Backlog): Promise<void> {
+      const { webhookId } = backlog
+      const load = beginLoad(backlog)
+      try {
+        if (webhooks.get(webhookId) === undefined) await webhooks.load([webhookId])
+        if (webhooks.get(webhookId) === undefined) {
+          noteDeleted(backlog)
+          return
         }
-        if (source.more || isDue(source)) hungry.add(source)
+        if (hasDue(backlog, steadyUs())) await loadDue(backlog, load)
+        if (!load.isStale) await loadUntried(backlog, load)
+      } finally {
+        endLoad(backlog)
       }
     },
   }

@@ -1,192 +1,180 @@
-import { type Fifo, newFifo } from '../../lib/fifo.ts'
-import { MILLISECOND } from '../../lib/time.ts'
-import { type Change, judge, MAX_WINDOW } from '../circuit-breaker.ts'
+import { newFifo } from '../../lib/fifo.ts'
+import { type BreakerChange, MAX_WINDOW, recordOutcome } from '../circuit-breaker.ts'
 import type { Outcome } from '../retry-policy.ts'
-import { type Item, type Line, newLine } from './webhook-queue.ts'
+import { type Capacity, CLASSES, type Class, createCapacity, type Slot } from './capacity.ts'
+import type { LoadedDelivery } from './delivery.ts'
+import { newWebhookQueue, type WebhookQueue } from './webhook-queue.ts'
+
+/** One attempt on a delivery that is in flight. */
+export type AttemptSlot = Slot & { readonly delivery: LoadedDelivery; readonly probe: boolean }
+
+/** Called after the circuit breaker of a webhook opened or closed, or its queue was removed. */
+export type WebhookListener = (webhookId: number, change: BreakerChange | 'removed') => void
 
 /**
- * Who is sent next. Pure; its clock is steady (`nowUs` here never steps).
+ * Decides whose delivery is sent next. Pure: times come in, of the steady clock.
  *
- * A line is the queue of one webhook. Lines that may send wait in three queues by how they do, and each queue takes turns:
- *   good: its last answer was fine, nothing hangs · unsure: nothing known yet, or something takes long · hanging: neither.
- * Invariants: 16 under way to a webhook (fewer after trouble, 1 while down), 1,024 in all; the worse the queue, the less of
- * what there is it may use, so that receivers that hang never hold up one that answers.
+ * Invariants: the webhooks of a class take turns, and the classes do; a webhook has at most as many attempts in flight as its circuit breaker's
+ * window allows (1 to 16), and one probe while that is open.
  */
-const CLASSES = ['good', 'unsure', 'hanging'] as const
-type Class = (typeof CLASSES)[number]
-
-/** All that are under way. */
-const MAX_TOTAL: Readonly<Record<Class, number>> = { good: 1_024, unsure: 960, hanging: 512 }
-/** Those that began lately: more than 128 active requests halve `fetch`'s throughput, and 64 was the best. */
-const MAX_QUICK: Readonly<Record<Class, number>> = { good: 64, unsure: 32, hanging: 16 }
-/** Of those, what each has in any case: a few good ones with a backlog take all there is, and would shut out who is new, or is probed. */
-const LEAST_QUICK: Readonly<Record<Class, number>> = { good: 0, unsure: 8, hanging: 4 }
-/** From then on a request counts as one that hangs, which costs nothing but its place in the total. */
-const SLOW_AFTER_US = 50 * MILLISECOND
-
-/** The room that one attempt takes. */
-export type Slot = {
-  readonly line: Line
-  readonly startedUs: number
-  readonly probe: boolean
-  /** The queue that it came from. */
-  readonly from: Class
-  slow: boolean
-  over: boolean
+export type Scheduler = {
+  /** How many requests are in flight: attempts and test requests. */
+  readonly inFlight: number
+  /** Returns the queue of a webhook; a new one is created. */
+  queueOf(webhookId: number): WebhookQueue
+  /** Returns the queue of a webhook, or `undefined` if there is none. */
+  find(webhookId: number): WebhookQueue | undefined
+  queues(): Iterable<WebhookQueue>
+  /** Removes the queue of a webhook for which nothing is queued or in flight. */
+  remove(webhookId: number): void
+  /** Adds a delivery to the queue of its webhook. @throws Error when it is not queued. */
+  add(delivery: LoadedDelivery, nowUs: number): void
+  /** Makes a queued delivery the next of its webhook, even while that is down. */
+  prioritize(delivery: LoadedDelivery, nowUs: number): void
+  /** Begins the next attempt. Returns `undefined` if none may begin now. */
+  take(nowUs: number): AttemptSlot | undefined
+  /** Ends an attempt. The lane of its call stays closed until `release`, so that the delivery can be queued again before. */
+  end(slot: AttemptSlot, outcome: Outcome, nowUs: number): void
+  /** Opens the lane of a delivery whose attempt has ended. */
+  release(delivery: LoadedDelivery, nowUs: number): void
+  /**
+   * Begins a request that is no delivery: within the 16 of its webhook and the limit of all, whatever the window is. Returns `undefined` if there
+   * is no room now.
+   */
+  reserve(webhookId: number, nowUs: number): Slot | undefined
+  /** Ends such a request. Only its success matters to the circuit breaker: it closes it. */
+  endReserved(slot: Slot, outcome: Outcome, nowUs: number): void
+  /** Has to be called some 40 times a second: requests become slow, probes become due. */
+  tick(nowUs: number): void
+  /** Calls back from now on, in the order of subscription. */
+  subscribe(listener: WebhookListener): void
 }
 
-/** One attempt on a delivery that is under way. */
-export type Flight = Slot & { readonly item: Item }
+/** Creates a scheduler without queues. */
+export function createScheduler(): Scheduler {
+  const queues = new Map<number, WebhookQueue>()
+  const listeners: WebhookListener[] = []
+  const capacity = createCapacity()
+  const turns = newTurns(capacity)
 
-export type Lanes = ReturnType<typeof createLanes>
-
-export function createLanes() {
-  const lines = new Map<number, Line>()
-  const queues: Record<Class, Fifo<Line>> = { good: newFifo(), unsure: newFifo(), hanging: newFifo() }
-  const queued = new Set<Line>()
-  const flights = newFifo<Slot>()
-  let total = 0
-  let quick = 0
-  const quickFrom: Record<Class, number> = { good: 0, unsure: 0, hanging: 0 }
-  let turn = 0
-
-  const classOf = ({ health, slow }: Line): Class =>
-    health.proven ? (slow === 0 ? 'good' : 'unsure') : slow === 0 ? 'unsure' : 'hanging'
-
-  const mayProbe = ({ health: { down }, running, isUrged }: Line, nowUs: number): boolean =>
-    running === 0 && (isUrged || nowUs >= (down?.probeAtUs ?? 0))
-  const maySend = (line: Line, nowUs: number): boolean =>
-    line.waiting > 0 && (line.health.down === undefined ? line.running < line.health.window : mayProbe(line, nowUs))
-
-  const queue = (line: Line, nowUs: number) => {
-    if (queued.has(line) || !maySend(line, nowUs)) return
-    queued.add(line)
-    queues[classOf(line)].push(line)
+  const queueOf = (webhookId: number): WebhookQueue => {
+    const known = queues.get(webhookId)
+    if (known !== undefined) return known
+    const queue = newWebhookQueue(webhookId)
+    queues.set(webhookId, queue)
+    return queue
   }
-  const mayBegin = (name: Class): boolean =>
-    total < MAX_TOTAL[name] && (quick < MAX_QUICK[name] || quickFrom[name] < LEAST_QUICK[name])
-  const nextLine = (): { line: Line; from: Class } | undefined => {
-    for (let step = 0; step < CLASSES.length; step += 1) {
-      const from = CLASSES[(turn + step) % CLASSES.length] ?? 'good'
-      if (!mayBegin(from)) continue
-      const line = queues[from].shift()
-      if (line === undefined) continue
-      turn += 1
-      queued.delete(line)
-      return { line, from }
-    }
-    return undefined
+  const publish: WebhookListener = (webhookId, change) => {
+    for (const listener of listeners) listener(webhookId, change)
   }
-  const began = (slot: Slot) => {
-    const { line, from } = slot
-    flights.push(slot)
-    line.running += 1
-    total += 1
-    quick += 1
-    quickFrom[from] += 1
-  }
-  const noLongerQuick = ({ from }: Slot) => {
-    quick -= 1
-    quickFrom[from] -= 1
-  }
-
-  const vacate = (slot: Slot) => {
-    slot.over = true
-    slot.line.running -= 1
-    total -= 1
-    if (slot.slow) slot.line.slow -= 1
-    else noLongerQuick(slot)
+  const judge = ({ webhookId, breaker }: WebhookQueue, outcome: Outcome, at: { probe: boolean; nowUs: number }) => {
+    const change = recordOutcome(breaker, outcome, at)
+    if (change !== undefined) publish(webhookId, change)
   }
 
   return {
     get inFlight() {
-      return total
+      return capacity.inFlight
     },
-
-    line(webhookId: number): Line {
-      let line = lines.get(webhookId)
-      if (line === undefined) {
-        line = newLine(webhookId)
-        lines.set(webhookId, line)
-      }
-      return line
+    queueOf,
+    find: (webhookId) => queues.get(webhookId),
+    queues: () => queues.values(),
+    remove(webhookId) {
+      queues.delete(webhookId)
+      publish(webhookId, 'removed')
     },
-    lines: () => lines.values(),
-    known: (webhookId: number) => lines.get(webhookId),
-    /** A webhook of which nothing waits nor is under way. */
-    forget: (webhookId: number) => void lines.delete(webhookId),
-
-    add(item: Item, nowUs: number): void {
-      const line = this.line(item.webhookId)
-      line.add(item)
-      queue(line, nowUs)
+    subscribe: (listener) => void listeners.push(listener),
+    add(delivery, nowUs) {
+      const queue = queueOf(delivery.webhookId)
+      queue.add(delivery)
+      turns.add(queue, nowUs)
     },
-
-    /** The next attempt to begin, if any may. */
-    take(nowUs: number): Flight | undefined {
-      for (let next = nextLine(); next !== undefined; next = nextLine()) {
-        const { line, from } = next
-        if (!maySend(line, nowUs)) continue
-        const item = line.take()
-        if (item === undefined) continue
-        const probe = line.health.down !== undefined
-        const flight = { item, line, startedUs: nowUs, probe, from, slow: false, over: false }
-        began(flight)
-        queue(line, nowUs)
-        return flight
+    prioritize(delivery, nowUs) {
+      const queue = queueOf(delivery.webhookId)
+      queue.prioritize(delivery)
+      turns.add(queue, nowUs)
+    },
+    take(nowUs) {
+      for (let turn = turns.next(nowUs); turn !== undefined; turn = turns.next(nowUs)) {
+        const { queue, from } = turn
+        const delivery = queue.take()
+        if (delivery === undefined) continue
+        const slot = capacity.begin({
+          queue,
+          delivery,
+          from,
+          startedUs: nowUs,
+          probe: queue.breaker.open !== undefined,
+        })
+        turns.add(queue, nowUs)
+        return slot
       }
       return undefined
     },
+    end(slot, outcome, nowUs) {
+      capacity.end(slot)
+      judge(slot.queue, outcome, { probe: slot.probe, nowUs })
+    },
+    release(delivery, nowUs) {
+      const queue = queueOf(delivery.webhookId)
+      queue.release(delivery)
+      turns.add(queue, nowUs)
+    },
+    reserve(webhookId, nowUs) {
+      const queue = queueOf(webhookId)
+      if (capacity.inFlightOf(queue) >= MAX_WINDOW || !capacity.hasRoomInFlight()) return undefined
+      return capacity.begin({ queue, from: capacity.classOf(queue), startedUs: nowUs })
+    },
+    endReserved(slot, outcome, nowUs) {
+      capacity.end(slot)
+      if (outcome.kind === 'delivered') judge(slot.queue, outcome, { probe: false, nowUs })
+      turns.add(slot.queue, nowUs)
+    },
+    tick(nowUs) {
+      capacity.tick(nowUs)
+      for (const queue of queues.values()) turns.add(queue, nowUs)
+    },
+  }
+}
 
-    /** An attempt ended. Its call stays closed until `release`, so that the item can be put back first. */
-    ended(flight: Flight, outcome: Outcome, nowUs: number): Change {
-      vacate(flight)
-      return judge(flight.line.health, outcome, flight.probe, nowUs)
-    },
+/** The webhooks that may begin an attempt: those of a class in turn, and the classes in turn as far as there is room for them. */
+function newTurns(capacity: Capacity) {
+  const turnsOf = { good: newFifo<WebhookQueue>(), unsure: newFifo<WebhookQueue>(), hanging: newFifo<WebhookQueue>() }
+  const members = new Set<WebhookQueue>()
+  let turn = 0
 
-    /** Lets an item that waits be sent next, though its webhook be down. */
-    urge(item: Item, nowUs: number): void {
-      const line = this.line(item.webhookId)
-      line.urge(item)
-      queue(line, nowUs)
-    },
+  const mayProbe = (queue: WebhookQueue, probeAtUs: number, nowUs: number): boolean =>
+    capacity.inFlightOf(queue) === 0 && (queue.hasUrgent || nowUs >= probeAtUs)
+  /** The one place that decides whether a webhook may begin an attempt now. */
+  const mayBegin = (queue: WebhookQueue, nowUs: number): boolean => {
+    const { window, open } = queue.breaker
+    if (queue.size === 0) return false
+    return open === undefined ? capacity.inFlightOf(queue) < window : mayProbe(queue, open.probeAtUs, nowUs)
+  }
+  const shift = (): { queue: WebhookQueue; from: Class } | undefined => {
+    for (let step = 0; step < CLASSES.length; step += 1) {
+      const from = CLASSES[(turn + step) % CLASSES.length] ?? 'good'
+      const queue = capacity.hasRoom(from) ? turnsOf[from].shift() : undefined
+      if (queue === undefined) continue
+      turn += 1
+      members.delete(queue)
+      return { queue, from }
+    }
+    return undefined
+  }
 
-    /**
-     * Takes room for a request that is no delivery: within the limits of its webhook and of all, whatever its window is.
-     * `undefined`: there is none now.
-     */
-    reserve(webhookId: number, nowUs: number): Slot | undefined {
-      const line = this.line(webhookId)
-      if (line.running >= MAX_WINDOW || total >= MAX_TOTAL.good) return undefined
-      const slot = { line, startedUs: nowUs, probe: false, from: classOf(line), slow: false, over: false }
-      began(slot)
-      return slot
+  return {
+    /** Adds a webhook at the end of its class, unless it may not begin an attempt or has its turn already. */
+    add(queue: WebhookQueue, nowUs: number): void {
+      if (members.has(queue) || !mayBegin(queue, nowUs)) return
+      members.add(queue)
+      turnsOf[capacity.classOf(queue)].push(queue)
     },
-    /** Such a request ended. Only its success says something of the webhook: it closes an open circuit breaker. */
-    yield(slot: Slot, outcome: Outcome, nowUs: number): Change {
-      vacate(slot)
-      const change = outcome.kind === 'delivered' ? judge(slot.line.health, outcome, false, nowUs) : undefined
-      queue(slot.line, nowUs)
-      return change
-    },
-    release({ item, line }: Flight, nowUs: number): void {
-      line.free(item.callId)
-      queue(line, nowUs)
-    },
-
-    /** Looks at the clock: what takes long no longer holds a quick one's place; probes become due. */
-    tick(nowUs: number): void {
-      for (let flight = flights.peek(); flight !== undefined; flight = flights.peek()) {
-        if (!flight.over && nowUs - flight.startedUs < SLOW_AFTER_US) break
-        flights.shift()
-        if (flight.over) continue
-        flight.slow = true
-        flight.line.slow += 1
-        noLongerQuick(flight)
-      }
-    },
-    wake(nowUs: number): void {
-      for (const line of lines.values()) queue(line, nowUs)
+    /** Returns the webhook whose turn it is, and the class in which it had its turn; `undefined` if there is none, or no room. */
+    next(nowUs: number): { queue: WebhookQueue; from: Class } | undefined {
+      let turn = shift()
+      while (turn !== undefined && !mayBegin(turn.queue, nowUs)) turn = shift()
+      return turn
     },
   }
 }

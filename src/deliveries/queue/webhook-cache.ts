@@ -4,8 +4,8 @@ import type { Store } from '../../store/store.ts'
 import { type Signer, signerOf } from '../../webhooks/signature.ts'
 import { type Target, targetOf } from '../sending/target.ts'
 
-/** A webhook as the dispatcher knows it: where it is, and how to sign for it. */
-export type Receiver = {
+/** A webhook as attempts need it: its URL taken apart, and its signer. */
+export type CachedWebhook = {
   readonly id: number
   readonly accountId: number
   readonly url: string
@@ -14,12 +14,12 @@ export type Receiver = {
   readonly cancelledTo: number
   readonly target: Target
   readonly sign: Signer
-  /** Until when `sign` holds: then the previous secret stops signing. */
+  /** Until when `sign` may be used: then the previous secret no longer signs. */
   readonly signUntilUs: number
 }
 
-/** Returns a webhook with its URL taken apart, and its signer at a time. */
-export function receiverOf(webhook: WebhookRecord, nowUs: number): Receiver {
+/** Returns a webhook with its URL taken apart, and its signer at a time (wall clock). */
+export function cachedWebhookOf(webhook: WebhookRecord, nowUs: number): CachedWebhook {
   const { id, accountId, url, listed, cancelledTo, secret, previous, previousUntilUs } = webhook
   const both = previous !== null && previousUntilUs !== null && previousUntilUs > nowUs
   const secrets = [secret, both ? previous : null].filter((one) => one !== null)
@@ -35,35 +35,39 @@ export function receiverOf(webhook: WebhookRecord, nowUs: number): Receiver {
   }
 }
 
-export type Receivers = ReturnType<typeof createReceivers>
+export type WebhookCache = ReturnType<typeof createWebhookCache>
 
-/** The webhooks as they were last read. Those that are sent to are here: `load` comes before. */
-export function createReceivers(webhooks: Store['webhooks'], nowUs: NowUs) {
-  const known = new Map<number, { readonly webhook: WebhookRecord; receiver: Receiver }>()
+/** Caches webhooks as they were last read, so that an attempt begins without a read: `load` has to come before. */
+export function createWebhookCache(webhooks: Store['webhooks'], nowUs: NowUs) {
+  const entries = new Map<number, { readonly record: WebhookRecord; webhook: CachedWebhook }>()
 
   async function load(ids: readonly number[]): Promise<void> {
     const atUs = nowUs()
-    const found = new Map((await webhooks.webhookGetMany(ids)).map((webhook) => [webhook.id, webhook]))
+    const found = new Map((await webhooks.webhookGetMany(ids)).map((record) => [record.id, record]))
     for (const id of ids) {
-      const webhook = found.get(id)
-      if (webhook === undefined) known.delete(id)
-      else known.set(id, { webhook, receiver: receiverOf(webhook, atUs) })
+      const record = found.get(id)
+      if (record === undefined) entries.delete(id)
+      else entries.set(id, { record, webhook: cachedWebhookOf(record, atUs) })
     }
+  }
+
+  function get(webhookId: number): CachedWebhook | undefined {
+    const entry = entries.get(webhookId)
+    if (entry === undefined) return undefined
+    if (entry.webhook.signUntilUs !== Number.POSITIVE_INFINITY && nowUs() >= entry.webhook.signUntilUs)
+      entry.webhook = cachedWebhookOf(entry.record, nowUs())
+    return entry.webhook
   }
 
   return {
     /** Returns a webhook that was loaded, or `undefined`. */
-    get(webhookId: number): Receiver | undefined {
-      const entry = known.get(webhookId)
-      if (entry === undefined) return undefined
-      if (entry.receiver.signUntilUs !== Number.POSITIVE_INFINITY && nowUs() >= entry.receiver.signUntilUs)
-        entry.receiver = receiverOf(entry.webhook, nowUs())
-      return entry.receiver
-    },
-    /** Reads webhooks anew. */
+    get,
+    /** Returns the URL of a webhook without credentials, for logs; empty if it was not loaded. */
+    urlOf: (webhookId: number): string => get(webhookId)?.target.plain ?? '',
+    /** Reads webhooks; those that are unknown are removed. @throws Fault `unavailable`. */
     load,
-    /** Reads anew all that are known, and these: a list or a secret may have changed. */
-    refresh: (ids: readonly number[]) => load([...new Set([...known.keys(), ...ids])]),
-    forget: (webhookId: number) => void known.delete(webhookId),
+    /** Reads all that are cached, and these: a list or a secret may have changed. @throws Fault `unavailable`. */
+    refresh: (ids: readonly number[]) => load([...new Set([...entries.keys(), ...ids])]),
+    remove: (webhookId: number): void => void entries.delete(webhookId),
   }
 }

@@ -1,157 +1,144 @@
 import { newFifo } from '../../lib/fifo.ts'
-import { type Health, newHealth } from '../circuit-breaker.ts'
-
-/** A delivery that waits in memory, with all that sending it takes. */
-export type Item = {
-  readonly id: number
-  readonly accountId: number
-  readonly webhookId: number
-  readonly callId: string
-  readonly event: string
-  readonly uuid: string
-  readonly body: string
-  /** When the event happened. */
-  readonly atUs: number
-  /** The number of the present schedule, and when it began in steady time. */
-  readonly generation: number
-  readonly sinceUs: number
-  tries: number
-  attemptsMade: number
-  /** Of a retry, in steady time; `undefined`: never tried. */
-  dueUs: number | undefined
-  /** Attempts whose outcome is not on disk yet. */
-  unrecorded: number
-  /** Leaves memory as soon as its outcomes are on disk. */
-  leaving: boolean
-}
-
-type Lane = { readonly callId: string; items: Item[]; busy: boolean; queuedFresh: boolean; queuedRetry: boolean }
+import { type CircuitBreaker, newCircuitBreaker } from '../circuit-breaker.ts'
+import { beginAttempt, type LoadedDelivery } from './delivery.ts'
+import {
+  hasFirstAttempt,
+  insertDelivery,
+  isReady,
+  isUnused,
+  type Lane,
+  newLane,
+  openLane,
+  removeDeliveries,
+  takeFirst,
+  takeUrgent,
+} from './lane.ts'
 
 /**
- * What waits in memory for one webhook: a lane for each call. Pure.
+ * The queued deliveries of one webhook, in a lane for each call. Pure.
  *
- * Invariants: of a lane one item is under way at most, and the lowest id goes first; lanes with a first attempt come before lanes
- * that have retries alone; lanes of a kind take turns. A retry of a lane that has first attempts behind it goes ahead of them: so
- * a backlog drains in the order of its events.
+ * Invariants: a lane has one delivery in flight at most, and the lowest id goes first; lanes with a first attempt are served before lanes
+ * that have retries alone; lanes of a kind take turns. In its lane a retry precedes first attempts with a higher id, so that a backlog drains
+ * in the order of its events. Urgent deliveries precede all others.
  */
-export type Line = ReturnType<typeof newLine>
+export type WebhookQueue = {
+  readonly webhookId: number
+  readonly breaker: CircuitBreaker
+  /** How many deliveries are queued; those in flight are not counted. */
+  readonly size: number
+  /** Whether an urgent delivery is queued, and its lane is open. */
+  readonly hasUrgent: boolean
+  /** Adds a delivery. @throws Error when it is not queued. */
+  add(delivery: LoadedDelivery): void
+  /** Makes a queued delivery the next, after first attempts of its call that precede it; one that is not queued here is left alone. */
+  prioritize(delivery: LoadedDelivery): void
+  /** Begins the attempt on the next delivery, and closes its lane until `release`. Returns `undefined` if none can be taken. */
+  take(): LoadedDelivery | undefined
+  /** Opens the lane of a delivery that was taken. One that is queued again has to be added before, or the next of its call precedes it. */
+  release(delivery: LoadedDelivery): void
+  /** Removes queued deliveries that match, and returns them. */
+  remove(matches: (delivery: LoadedDelivery) => boolean): LoadedDelivery[]
+  /** Returns the ids of the queued deliveries, lowest first. */
+  ids(): number[]
+}
 
-export function newLine(webhookId: number) {
-  const lanes = new Map<string, Lane>()
-  const fresh = newFifo<Lane>()
-  const retries = newFifo<Lane>()
-  const health: Health = newHealth()
-  /** Those that wait and were asked for by hand: they go before all others. */
-  let urged: Item[] = []
+/** Returns an empty queue with a closed circuit breaker. */
+export function newWebhookQueue(webhookId: number): WebhookQueue {
+  const laneOf = new Map<string, Lane>()
+  const rotation = newRotation()
+  const breaker = newCircuitBreaker()
+  let urgent: LoadedDelivery[] = []
+  let size = 0
 
-  const queue = (lane: Lane) => {
-    if (lane.busy || lane.items.length === 0) return
-    if (lane.items.some((item) => item.dueUs === undefined)) {
-      if (!lane.queuedFresh) fresh.push(lane)
-      lane.queuedFresh = true
-    } else {
-      if (!lane.queuedRetry) retries.push(lane)
-      lane.queuedRetry = true
-    }
+  const nextUrgent = () => urgent.find(({ callId }) => laneOf.get(callId)?.current === undefined)
+  const takeNextUrgent = (): LoadedDelivery | undefined => {
+    const next = nextUrgent()
+    const lane = next === undefined ? undefined : laneOf.get(next.callId)
+    if (next === undefined || lane === undefined) return undefined
+    // A first attempt that precedes it in its call goes in its place.
+    urgent = urgent.filter((one) => one !== next)
+    return takeUrgent(lane, next)
   }
-  const runnable = (): Lane | undefined => {
-    for (let lane = fresh.shift(); lane !== undefined; lane = fresh.shift()) {
-      lane.queuedFresh = false
-      if (!lane.busy && lane.items.length > 0) return lane
-    }
-    for (let lane = retries.shift(); lane !== undefined; lane = retries.shift()) {
-      lane.queuedRetry = false
-      if (!lane.busy && lane.items.length > 0) return lane
-    }
-    return undefined
+  const takeNext = (): LoadedDelivery | undefined => {
+    const lane = rotation.next()
+    return lane === undefined ? undefined : takeFirst(lane)
   }
-  /** The first of its call that was never tried goes before an item that was asked for. */
-  const beforeOf = (lane: Lane, { id }: Item) =>
-    lane.items.findIndex((one) => one.id === id || (one.dueUs === undefined && one.id < id))
-  const takeUrged = (): [Lane, Item | undefined] | undefined => {
-    const item = urged.find(({ callId }) => lanes.get(callId)?.busy === false)
-    const lane = item === undefined ? undefined : lanes.get(item.callId)
-    if (item === undefined || lane === undefined) return undefined
-    urged = urged.filter((one) => one !== item)
-    return [lane, lane.items.splice(beforeOf(lane, item), 1)[0]]
-  }
-  const takeNext = (): [Lane | undefined, Item | undefined] => {
-    const lane = runnable()
-    return [lane, lane?.items.shift()]
-  }
-  const forget = (lane: Lane) => {
-    if (!lane.busy && lane.items.length === 0) lanes.delete(lane.callId)
+  const removeUnused = (lane: Lane) => {
+    if (isUnused(lane)) laneOf.delete(lane.callId)
   }
 
   return {
     webhookId,
-    health,
-    running: 0,
-    slow: 0,
-    /** Items that wait in lanes, those under way not counted. */
-    waiting: 0,
-
-    add(item: Item): void {
-      let lane = lanes.get(item.callId)
+    breaker,
+    get size() {
+      return size
+    },
+    get hasUrgent() {
+      return nextUrgent() !== undefined
+    },
+    add(delivery) {
+      let lane = laneOf.get(delivery.callId)
       if (lane === undefined) {
-        lane = { callId: item.callId, items: [], busy: false, queuedFresh: false, queuedRetry: false }
-        lanes.set(item.callId, lane)
+        lane = newLane(delivery.callId)
+        laneOf.set(delivery.callId, lane)
       }
-      const last = lane.items.at(-1)
-      if (last === undefined || last.id < item.id) lane.items.push(item)
-      else lane.items = [...lane.items, item].sort((one, other) => one.id - other.id)
-      this.waiting += 1
-      queue(lane)
+      insertDelivery(lane, delivery)
+      size += 1
+      rotation.add(lane)
     },
+    prioritize(delivery) {
+      if (laneOf.get(delivery.callId)?.queued.includes(delivery) && !urgent.includes(delivery)) urgent.push(delivery)
+    },
+    take() {
+      const delivery = takeNextUrgent() ?? takeNext()
+      if (delivery === undefined) return undefined
+      if (urgent.length > 0) urgent = urgent.filter((one) => one !== delivery)
+      size -= 1
+      beginAttempt(delivery)
+      return delivery
+    },
+    release(delivery) {
+      const lane = laneOf.get(delivery.callId)
+      if (lane?.current !== delivery) return
+      openLane(lane, delivery)
+      rotation.add(lane)
+      removeUnused(lane)
+    },
+    remove(matches) {
+      const removed = [...laneOf.values()].flatMap((lane) => {
+        const ofLane = removeDeliveries(lane, matches)
+        removeUnused(lane)
+        return ofLane
+      })
+      if (urgent.length > 0) urgent = urgent.filter((delivery) => !matches(delivery))
+      size -= removed.length
+      return removed
+    },
+    ids: () => [...laneOf.values()].flatMap(({ queued }) => queued.map(({ id }) => id)).sort((a, b) => a - b),
+  }
+}
 
-    /**
-     * Lets an item that waits go next. Those of its call that were never tried keep their place before it: the first of them goes in
-     * its stead.
-     */
-    urge(item: Item): void {
-      if (lanes.get(item.callId)?.items.includes(item) && !urged.includes(item)) urged.push(item)
+/** Lanes in turn, those with a first attempt before those that have retries alone. A lane may stand in both, and is skipped when not ready. */
+function newRotation() {
+  const first = { lanes: newFifo<Lane>(), members: new Set<Lane>() }
+  const retries = { lanes: newFifo<Lane>(), members: new Set<Lane>() }
+  return {
+    /** Adds a lane at the end, unless it is not ready or has its turn already. */
+    add(lane: Lane): void {
+      if (!isReady(lane)) return
+      const turns = hasFirstAttempt(lane) ? first : retries
+      if (turns.members.has(lane)) return
+      turns.members.add(lane)
+      turns.lanes.push(lane)
     },
-    get isUrged(): boolean {
-      return urged.length > 0
-    },
-
-    /** Takes the next item, and keeps its call's others back until `free`. */
-    take(): Item | undefined {
-      const [lane, item] = takeUrged() ?? takeNext()
-      if (lane === undefined || item === undefined) return undefined
-      if (urged.length > 0) urged = urged.filter((one) => one !== item)
-      lane.busy = true
-      this.waiting -= 1
-      return item
-    },
-
-    /** The attempt on this item of a call has ended. Whatever is put back has to be put back before. */
-    free(callId: string): void {
-      const lane = lanes.get(callId)
-      if (lane === undefined) return
-      lane.busy = false
-      queue(lane)
-      forget(lane)
-    },
-
-    /** Drops what is `unwanted`. @returns what was dropped. */
-    drop(unwanted: (item: Item) => boolean): Item[] {
-      const dropped: Item[] = []
-      for (const lane of lanes.values()) {
-        const kept = lane.items.filter((item) => !unwanted(item))
-        if (kept.length === lane.items.length) continue
-        dropped.push(...lane.items.filter(unwanted))
-        lane.items = kept
-        forget(lane)
-      }
-      if (urged.length > 0) urged = urged.filter((item) => !unwanted(item))
-      this.waiting -= dropped.length
-      return dropped
-    },
-
-    /** The ids that wait, lowest first. */
-    ids(): number[] {
-      return [...lanes.values()].flatMap((lane) => lane.items.map((item) => item.id)).sort((one, other) => one - other)
+    /** Returns the next lane that is ready; `undefined` if there is none. */
+    next(): Lane | undefined {
+      for (const turns of [first, retries])
+        for (let lane = turns.lanes.shift(); lane !== undefined; lane = turns.lanes.shift()) {
+          turns.members.delete(lane)
+          if (isReady(lane)) return lane
+        }
+      return undefined
     },
   }
 }

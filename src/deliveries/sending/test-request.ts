@@ -5,7 +5,7 @@ import type { WebhookRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import type { Dispatcher } from '../dispatcher.ts'
 import type { Tested } from '../model.ts'
-import { receiverOf } from '../queue/webhook-cache.ts'
+import { cachedWebhookOf } from '../queue/webhook-cache.ts'
 import { failureOf, statusOf } from '../retry-policy.ts'
 import { type Attempt, TIMEOUT_MS } from './attempt.ts'
 
@@ -13,7 +13,7 @@ type Dependencies = {
   readonly store: Pick<Store, 'accounts' | 'webhooks'>
   readonly attempt: Attempt
   /** Waits for room within the limits of a service that sends beside; without it there are none. */
-  readonly admit?: Dispatcher['admit']
+  readonly reserve?: Dispatcher['reserve']
   readonly nowUs?: NowUs
 }
 
@@ -25,19 +25,19 @@ const AT_ONCE = 2
  * @throws Fault 422 when the URL is not in the list.
  */
 export async function sendSample(deps: Dependencies, accountId: number, url: string): Promise<Tested> {
-  const { store, attempt, admit, nowUs = wallUs } = deps
+  const { store, attempt, reserve, nowUs = wallUs } = deps
   const atUs = nowUs()
   const webhook = await listedWebhook(store, accountId, url)
-  const { target, sign } = receiverOf(webhook, atUs)
+  const { target, sign } = cachedWebhookOf(webhook, atUs)
   const account = (await store.accounts.accountGetName(accountId)) ?? null
   const id = newUuid(atUs)
   const time = rfc3339(atUs)
   const body = JSON.stringify({ time, data: { name: 'test', id, account } })
   const timestampS = Math.floor(atUs / SECOND)
   const signature = sign(id, timestampS, body)
-  const dismiss = await admit?.(webhook.id)
+  const end = await reserve?.(webhook.id)
   const { outcome, durationMs, response } = await attempt({ target, id, timestampS, signature, body })
-  dismiss?.(outcome)
+  end?.(outcome)
   return {
     status: statusOf(outcome),
     duration_ms: durationMs,

@@ -1,0 +1,165 @@
+import type { LoadedDelivery } from './delivery.ts'
+
+/**
+ * The pending deliveries of one webhook that are in the store alone. Pure, and the only code that changes what is known of them.
+ *
+ * Invariants: a delivery that was never tried and has an id up to `cursor` is in memory or has ended; above, the store may have some if
+ * `hasMore`, else none. Retries that are in the store alone are due at `retryUs` or later; `undefined`: there are none.
+ */
+export type Backlog = {
+  readonly webhookId: number
+  readonly cursor: number
+  readonly hasMore: boolean
+  /** In steady time. */
+  readonly retryUs: number | undefined
+  /** The load that is under way: one at a time. */
+  readonly load: Load | undefined
+}
+
+/** A load of deliveries from the store, and what has happened since it began, which its result cannot show. */
+export type Load = {
+  /** The store was changed: the result is out of date. */
+  readonly isStale: boolean
+  /** Events were stored above those that are read. */
+  readonly moreStored: boolean
+  /** Deliveries that left memory: the result may have them as they were before. */
+  readonly released: Set<number>
+}
+
+type State = { -readonly [name in keyof Backlog]: Backlog[name] }
+type LoadState = { -readonly [name in keyof Load]: Load[name] }
+
+/** Returns the backlog of a webhook of which nothing was read yet: the store may have deliveries of each kind. */
+export const newBacklog = (webhookId: number): Backlog => ({
+  webhookId,
+  cursor: 0,
+  hasMore: true,
+  retryUs: 0,
+  load: undefined,
+})
+
+/** Returns whether a retry in the store may be due. */
+export const hasDue = ({ retryUs }: Backlog, nowUs: number): boolean => retryUs !== undefined && retryUs <= nowUs
+
+/** Returns whether the store may have deliveries that can be queued now. */
+export const needsLoad = (backlog: Backlog, nowUs: number): boolean => backlog.hasMore || hasDue(backlog, nowUs)
+
+/** A delivery was taken into memory as it was stored: nothing that was never tried is below it in the store. */
+export function noteTaken(backlog: Backlog, id: number): void {
+  const state: State = backlog
+  state.cursor = id
+}
+
+/** A delivery was stored and not taken into memory. */
+export function noteStored(backlog: Backlog): void {
+  const state: State = backlog
+  state.hasMore = true
+  const load: LoadState | undefined = backlog.load
+  if (load !== undefined) load.moreStored = true
+}
+
+/** A delivery left memory. */
+export function noteReleased({ load }: Backlog, id: number): void {
+  load?.released.add(id)
+}
+
+/** A delivery left memory while it is pending: it has to be found again. */
+export function noteEvicted(backlog: Backlog, { id, dueUs }: LoadedDelivery): void {
+  const state: State = backlog
+  if (dueUs !== undefined) {
+    state.retryUs = Math.min(state.retryUs ?? dueUs, dueUs)
+    return
+  }
+  state.cursor = Math.min(state.cursor, id - 1)
+  state.hasMore = true
+  invalidateLoad(backlog)
+}
+
+/** A delivery was retried by hand while it was in memory: in the store it is due. */
+export function noteSuperseded(backlog: Backlog): void {
+  const state: State = backlog
+  state.retryUs = 0
+  invalidateLoad(backlog)
+}
+
+/** Any of the deliveries may have been changed in the store. */
+export function noteChanged(backlog: Backlog): void {
+  const state: State = backlog
+  state.hasMore = true
+  // Due now, as far as is known: the next load finds when they are.
+  state.retryUs = 0
+  invalidateLoad(backlog)
+}
+
+function invalidateLoad({ load }: Backlog): void {
+  const state: LoadState | undefined = load
+  if (state !== undefined) state.isStale = true
+}
+
+/** Begins a load. @throws Error while one is under way. */
+export function beginLoad(backlog: Backlog): Load {
+  if (backlog.load !== undefined) throw new Error(`a load for webhook ${backlog.webhookId} is under way`)
+  const state: State = backlog
+  const load: Load = { isStale: false, moreStored: false, released: new Set() }
+  state.load = load
+  return load
+}
+
+/** Ends the load that is under way. */
+export function endLoad(backlog: Backlog): void {
+  const state: State = backlog
+  state.load = undefined
+}
+
+/** Deliveries that were never tried were read up to `lastId`; `hasMore`: there may be others above. */
+export function noteUntriedRead(backlog: Backlog, { lastId, hasMore }: { lastId: number; hasMore: boolean }): void {
+  const state: State = backlog
+  state.cursor = Math.max(state.cursor, lastId)
+  state.hasMore = hasMore
+}
+
+/** Retries in the store alone are due at `retryUs` or later; `undefined`: there are none. */
+export function noteRetriesRead(backlog: Backlog, retryUs: number | undefined): void {
+  const state: State = backlog
+  state.retryUs = retryUs
+}
+
+/** Another retry in the store is due at `dueUs`. */
+export function noteRetry(backlog: Backlog, dueUs: number): void {
+  const state: State = backlog
+  state.retryUs = Math.min(state.retryUs ?? dueUs, dueUs)
+}
+
+/** The webhook was deleted: the store has nothing for it. */
+export function noteDeleted(backlog: Backlog): void {
+  const state: State = backlog
+  state.hasMore = false
+  state.retryUs = undefined
+}
+
+export type Backlogs = ReturnType<typeof createBacklogs>
+
+/** Creates the backlogs of all webhooks: none yet. */
+export function createBacklogs() {
+  const backlogs = new Map<number, Backlog>()
+  /** Those for which the store may have deliveries that can be loaded now. */
+  const toLoad = new Set<Backlog>()
+  return {
+    toLoad,
+    all: () => backlogs.values(),
+    webhookIds: (): number[] => [...backlogs.keys()],
+    /** Returns the backlog of a webhook; a new one is created, and to be loaded. */
+    of(webhookId: number): Backlog {
+      const known = backlogs.get(webhookId)
+      if (known !== undefined) return known
+      const backlog = newBacklog(webhookId)
+      backlogs.set(webhookId, backlog)
+      toLoad.add(backlog)
+      return backlog
+    },
+    remove(backlog: Backlog): void {
+      backlogs.delete(backlog.webhookId)
+      toLoad.delete(backlog)
+    },
+  }
+}

@@ -1,0 +1,152 @@
+import type { PendingDelivery, StoredEvent } from '../../store/records.ts'
+import type { NextStep } from '../retry-policy.ts'
+
+/**
+ * A pending delivery in memory. Pure, and the only code that changes it: every move is asserted.
+ *
+ *   stored ── loadDelivery, newDelivery ──→ queued       in the lane of its call
+ *   queued ── beginAttempt ───────────────→ in flight    one attempt is made
+ *   in flight ── endAttempt ──────────────→ recording    its outcome is being written to the store
+ *            └── cancelAttempt ───────────→ queued       nothing was sent
+ *   recording ── finishRecording ─────────→ scheduled    it is retried when it is due
+ *            ├────────────────────────────→ queued       it was never tried, or its webhook is down and it waits for a probe
+ *            └────────────────────────────→ done         it is delivered or failed
+ *   scheduled ── requeue ─────────────────→ queued       it is due, or its webhook goes down
+ *   any of these ── evict ────────────────→ evicted      it is left to the store, where it is found again if it is still pending;
+ *                                                        while in flight or recording only when that has ended (`evicting`)
+ *
+ * Invariants: one attempt at a time; at most one outcome that is not recorded; done and evicted are final, and the delivery is no longer in
+ * memory. `dueUs` is undefined until it has been tried in its present schedule; a failed probe is no try.
+ */
+export type Phase = 'queued' | 'in flight' | 'recording' | 'scheduled' | 'done' | 'evicted'
+
+export type LoadedDelivery = Omit<PendingDelivery, 'dueSteadyUs' | 'sinceSteadyUs'> & {
+  /** When its present schedule began, and when its retry is due, in steady time. */
+  readonly sinceUs: number
+  readonly dueUs: number | undefined
+  readonly phase: Phase
+  /** Its state after the last attempt. */
+  readonly state: NextStep['state']
+  /** It is evicted as soon as its attempt has ended and is recorded. */
+  readonly evicting: boolean
+}
+
+type State = { -readonly [name in keyof LoadedDelivery]: LoadedDelivery[name] }
+
+const MOVES: Readonly<Record<Phase, readonly Phase[]>> = {
+  queued: ['in flight', 'evicted'],
+  'in flight': ['recording', 'queued', 'evicted'],
+  recording: ['scheduled', 'queued', 'done', 'evicted'],
+  scheduled: ['queued', 'evicted'],
+  done: [],
+  evicted: [],
+}
+
+function move(state: State, to: Phase): void {
+  if (!MOVES[state.phase].includes(to)) throw new Error(`delivery ${state.id} cannot go from ${state.phase} to ${to}`)
+  state.phase = to
+}
+
+function assertPhase({ id, phase }: LoadedDelivery, expected: Phase, action: string): void {
+  if (phase !== expected) throw new Error(`cannot ${action} delivery ${id}: it is ${phase}, not ${expected}`)
+}
+
+/** Returns a delivery that was read from the store: queued. */
+export function loadDelivery({ sinceSteadyUs, dueSteadyUs, ...pending }: PendingDelivery): LoadedDelivery {
+  const state = { phase: 'queued', state: 'pending', evicting: false } as const
+  return { ...pending, sinceUs: sinceSteadyUs, dueUs: dueSteadyUs, ...state }
+}
+
+/** Returns a delivery of an event that was just stored: queued, on its first schedule. */
+export function newDelivery(event: StoredEvent, { id, webhookId }: StoredEvent['deliveries'][number]): LoadedDelivery {
+  const { accountId, uuid, callId, name, atUs, sinceSteadyUs, body } = event
+  return {
+    id,
+    accountId,
+    webhookId,
+    callId,
+    event: name,
+    uuid,
+    body,
+    atUs,
+    generation: 1,
+    sinceUs: sinceSteadyUs,
+    tries: 0,
+    attemptsMade: 0,
+    dueUs: undefined,
+    phase: 'queued',
+    state: 'pending',
+    evicting: false,
+  }
+}
+
+/** Queued → in flight. @throws Error from any other phase. */
+export function beginAttempt(delivery: LoadedDelivery): void {
+  move(delivery, 'in flight')
+}
+
+/** In flight → queued, or evicted if that was asked for: the request was never sent. Returns the phase. @throws Error from any other. */
+export function cancelAttempt(delivery: LoadedDelivery): Phase {
+  assertPhase(delivery, 'in flight', 'cancel the attempt on')
+  move(delivery, delivery.evicting ? 'evicted' : 'queued')
+  return delivery.phase
+}
+
+/** In flight → recording, after an attempt that counts; its state is `next` from now on. @throws Error from any other phase. */
+export function endAttempt(delivery: LoadedDelivery, next: NextStep): void {
+  const state: State = delivery
+  move(state, 'recording')
+  state.tries += 1
+  state.attemptsMade += 1
+  state.state = next.state
+  if (next.state === 'pending') state.dueUs = next.dueUs
+}
+
+/** In flight → recording, after a probe that failed: it counts as no attempt, so the delivery is as before unless it has expired. */
+export function endFailedProbe(delivery: LoadedDelivery, { expired }: { expired: boolean }): void {
+  const state: State = delivery
+  move(state, 'recording')
+  if (expired) state.state = 'failed'
+}
+
+/** On what the next phase depends when the outcome of a delivery is recorded. */
+export type Circumstances = {
+  /** Its row was changed while it was in flight (cancelled, retried by hand): what memory knows of it is out of date. */
+  readonly superseded: boolean
+  /** The circuit breaker of its webhook is open: the next probe may be for this delivery, due or not. */
+  readonly webhookDown: boolean
+  /** There is room for one more that is scheduled, and its row was not changed while it was being recorded. */
+  readonly maySchedule: boolean
+}
+
+/** Recording → done, scheduled, queued or evicted. Returns the phase. @throws Error from any other phase. */
+export function finishRecording(delivery: LoadedDelivery, now: Circumstances): Phase {
+  assertPhase(delivery, 'recording', 'finish the recording of')
+  move(delivery, phaseAfterRecording(delivery, now))
+  return delivery.phase
+}
+
+function phaseAfterRecording({ state, evicting, dueUs }: LoadedDelivery, now: Circumstances): Phase {
+  if (now.superseded) return 'evicted'
+  if (state !== 'pending') return 'done'
+  if (evicting) return 'evicted'
+  if (now.webhookDown || dueUs === undefined) return 'queued'
+  return now.maySchedule ? 'scheduled' : 'evicted'
+}
+
+/** Scheduled → queued. @throws Error from any other phase. */
+export function requeue(delivery: LoadedDelivery): void {
+  assertPhase(delivery, 'scheduled', 'requeue')
+  move(delivery, 'queued')
+}
+
+/**
+ * Queued or scheduled → evicted. While in flight or recording it is only marked: it is evicted when that has ended. Returns the phase.
+ * @throws Error when it is done or evicted.
+ */
+export function evict(delivery: LoadedDelivery): Phase {
+  const state: State = delivery
+  if (state.phase === 'in flight' || state.phase === 'recording') state.evicting = true
+  else move(state, 'evicted')
+  return state.phase
+}

@@ -1,0 +1,66 @@
+import type { LoadedDelivery } from './delivery.ts'
+
+/**
+ * The queued deliveries of one call to one webhook, the lowest id first: so a call's events arrive in their order. Pure.
+ *
+ * Invariant: at most one delivery of a lane has been taken (`current`) and not released; until then the lane is closed.
+ */
+export type Lane = {
+  readonly callId: string
+  readonly queued: LoadedDelivery[]
+  readonly current: LoadedDelivery | undefined
+}
+
+type State = { -readonly [name in keyof Lane]: Lane[name] }
+
+/** Returns an empty, open lane. */
+export const newLane = (callId: string): Lane => ({ callId, queued: [], current: undefined })
+
+/** Returns whether a delivery of the lane may be taken. */
+export const isReady = ({ queued, current }: Lane): boolean => current === undefined && queued.length > 0
+
+/** Returns whether the lane is open and empty, so that it can be removed. */
+export const isUnused = ({ queued, current }: Lane): boolean => current === undefined && queued.length === 0
+
+/** Returns whether a first attempt is queued: such lanes are served before those that have retries alone. */
+export const hasFirstAttempt = ({ queued }: Lane): boolean => queued.some(({ dueUs }) => dueUs === undefined)
+
+/** Inserts a delivery by its id. @throws Error when it is not queued. */
+export function insertDelivery(lane: Lane, delivery: LoadedDelivery): void {
+  if (delivery.phase !== 'queued') throw new Error(`delivery ${delivery.id} is ${delivery.phase}: no lane takes it`)
+  const last = lane.queued.at(-1)
+  lane.queued.push(delivery)
+  if (last !== undefined && last.id > delivery.id) lane.queued.sort((one, other) => one.id - other.id)
+}
+
+/** Takes the lowest delivery, and closes the lane. Returns `undefined` if it is empty. */
+export const takeFirst = (lane: Lane): LoadedDelivery | undefined => takeAt(lane, 0)
+
+/** Takes an urgent delivery, or the first of the lane that was never tried if that is lower: an urgent one overtakes only retries. */
+export function takeUrgent(lane: Lane, { id }: LoadedDelivery): LoadedDelivery | undefined {
+  return takeAt(
+    lane,
+    lane.queued.findIndex((one) => one.id === id || (one.dueUs === undefined && one.id < id)),
+  )
+}
+
+function takeAt(lane: Lane, index: number): LoadedDelivery | undefined {
+  const state: State = lane
+  const [delivery] = index === -1 ? [] : lane.queued.splice(index, 1)
+  state.current = delivery
+  return delivery
+}
+
+/** Opens the lane after the delivery that was taken of it; of another it is left as it is. */
+export function openLane(lane: Lane, delivery: LoadedDelivery): void {
+  const state: State = lane
+  if (lane.current === delivery) state.current = undefined
+}
+
+/** Removes the deliveries that match. Returns them. */
+export function removeDeliveries(lane: Lane, matches: (delivery: LoadedDelivery) => boolean): LoadedDelivery[] {
+  const removed = lane.queued.filter(matches)
+  const state: State = lane
+  if (removed.length > 0) state.queued = lane.queued.filter((delivery) => !matches(delivery))
+  return removed
+}

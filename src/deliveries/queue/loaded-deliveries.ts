@@ -1,0 +1,183 @@
+import type { NowUs } from '../../lib/time.ts'
+import { type Backlogs, noteEvicted, noteReleased, noteSuperseded } from './backlog.ts'
+import { cancelAttempt, evict, finishRecording, type LoadedDelivery, requeue } from './delivery.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** Queued for one webhook: a burst of a second, so that what is stored is hardly ever read again before it is sent. */
+const MAX_QUEUED = 1_024
+/** Queued for a webhook that is down: deliveries of enough different calls for its probes. */
+const MAX_QUEUED_WHEN_DOWN = 64
+const MAX_SCHEDULED = 64
+/** At most so many retries of a webhook are in memory, those in flight aside. */
+export const MAX_LOADED = MAX_QUEUED + MAX_SCHEDULED
+/** All bodies in memory; webhooks that are down get half. Beyond, every webhook still has the deliveries that it sends next. */
+const MAX_BYTES = 64 * 1024 * 1024
+const QUEUED_BEYOND_MAX_BYTES = 2
+
+export type LoadedDeliveriesOptions = {
+  readonly scheduler: Scheduler
+  readonly backlogs: Backlogs
+  readonly steadyUs: NowUs
+}
+
+export type LoadedDeliveries = ReturnType<typeof createLoadedDeliveries>
+
+/** The deliveries of one webhook that are in memory: how many, and which of them are scheduled. */
+type OfWebhook = { count: number; scheduled: LoadedDelivery[] }
+
+/**
+ * The index of the deliveries in memory: what moves a delivery moves it here, in its lane or the schedule, and in the backlog.
+ * Invariants: a delivery is in memory once, until it is done or evicted; the bodies in memory are bounded.
+ */
+export function createLoadedDeliveries({ scheduler, backlogs, steadyUs }: LoadedDeliveriesOptions) {
+  const index = createIndex()
+  /** Deliveries whose row may have been changed since their recording began. */
+  const changedSince = new Set<LoadedDelivery>()
+
+  const isDown = (webhookId: number) => scheduler.queueOf(webhookId).breaker.open !== undefined
+  const queue = (delivery: LoadedDelivery) => scheduler.add(delivery, steadyUs())
+  const requeueAll = (deliveries: readonly LoadedDelivery[]) => {
+    for (const delivery of deliveries) {
+      requeue(delivery)
+      queue(delivery)
+    }
+  }
+  const remove = (delivery: LoadedDelivery) => {
+    index.remove(delivery)
+    noteReleased(backlogs.of(delivery.webhookId), delivery.id)
+  }
+  const leaveToStore = (delivery: LoadedDelivery) => {
+    remove(delivery)
+    noteEvicted(backlogs.of(delivery.webhookId), delivery)
+  }
+  const evictAll = (deliveries: readonly LoadedDelivery[]) => {
+    for (const delivery of deliveries) if (evict(delivery) === 'evicted') leaveToStore(delivery)
+  }
+  const limitOf = (webhookId: number): number => {
+    const down = isDown(webhookId)
+    if (index.bytes > (down ? MAX_BYTES / 2 : MAX_BYTES)) return QUEUED_BEYOND_MAX_BYTES
+    return down ? MAX_QUEUED_WHEN_DOWN : MAX_QUEUED
+  }
+  // Any call's next delivery may be the probe, due or not; those that are too many for that are evicted.
+  const webhookWentDown = (webhookId: number) => {
+    requeueAll(index.takeScheduled(webhookId))
+    const queued = scheduler.queueOf(webhookId)
+    const lastKept = queued.ids()[MAX_QUEUED_WHEN_DOWN - 1]
+    if (lastKept !== undefined) evictAll(queued.remove(({ id }) => id > lastKept))
+  }
+  scheduler.subscribe((webhookId, change) => {
+    if (change === 'opened') webhookWentDown(webhookId)
+    else if (change === 'removed') index.removeWebhook(webhookId)
+  })
+
+  return {
+    get: index.get,
+    countOf: (webhookId: number): number => index.of(webhookId).count,
+    /** Returns how many deliveries may be queued for a webhook. */
+    limitOf,
+    /** Returns how many more may be queued for it. */
+    roomOf: (webhookId: number): number => limitOf(webhookId) - scheduler.queueOf(webhookId).size,
+
+    /** Takes a delivery into memory, and queues it. */
+    add(delivery: LoadedDelivery): void {
+      index.add(delivery)
+      queue(delivery)
+    },
+    /** The attempt on a delivery has ended, and its outcome is being recorded. The next of its call may go, unless this one is queued again. */
+    attemptEnded(delivery: LoadedDelivery): void {
+      if (delivery.state !== 'pending' || !isDown(delivery.webhookId)) scheduler.release(delivery, steadyUs())
+    },
+    /** Nothing was sent: the delivery is queued as before. */
+    attemptCancelled(delivery: LoadedDelivery): void {
+      if (cancelAttempt(delivery) === 'queued') queue(delivery)
+      else leaveToStore(delivery)
+      scheduler.release(delivery, steadyUs())
+    },
+    /** The outcome of a delivery is in the store; `superseded`: its row had been changed meanwhile. */
+    recorded(delivery: LoadedDelivery, superseded: boolean): void {
+      const { webhookId } = delivery
+      const { scheduled } = index.of(webhookId)
+      const maySchedule = !changedSince.delete(delivery) && scheduled.length < MAX_SCHEDULED
+      const phase = finishRecording(delivery, { superseded, webhookDown: isDown(webhookId), maySchedule })
+      if (phase === 'queued') queue(delivery)
+      else if (phase === 'scheduled') scheduled.push(delivery)
+      else if (phase === 'done') remove(delivery)
+      else if (superseded) {
+        remove(delivery)
+        noteSuperseded(backlogs.of(webhookId))
+        backlogs.toLoad.add(backlogs.of(webhookId))
+      } else leaveToStore(delivery)
+      scheduler.release(delivery, steadyUs())
+    },
+
+    /**
+     * The store was changed: evicts the deliveries of a webhook that may be out of date. Those with an id up to `cancelledTo` are cancelled;
+     * after a change by another process none that is queued is relied on.
+     */
+    refresh(webhookId: number, { cancelledTo, by }: { cancelledTo: number; by: 'us' | 'others' }): void {
+      evictAll(index.takeScheduled(webhookId))
+      if (cancelledTo === 0 && by === 'us') return
+      evictAll(scheduler.queueOf(webhookId).remove(({ id }) => by === 'others' || id <= cancelledTo))
+    },
+    /** Does so for the deliveries that are in flight or being recorded, when that has ended. */
+    refreshActive(cancelledToOf: (webhookId: number) => number): void {
+      for (const delivery of index.all()) {
+        const { phase, id, webhookId } = delivery
+        if (phase === 'recording') changedSince.add(delivery)
+        if ((phase === 'recording' || phase === 'in flight') && id <= cancelledToOf(webhookId)) evict(delivery)
+      }
+    },
+    /** Queues the scheduled deliveries that are due. */
+    tick: (): void => requeueAll(index.takeDue(steadyUs())),
+  }
+}
+
+/** The deliveries in memory, by their id and by their webhook. */
+function createIndex() {
+  const byId = new Map<number, LoadedDelivery>()
+  const byWebhook = new Map<number, OfWebhook>()
+  let bytes = 0
+
+  const of = (webhookId: number): OfWebhook => {
+    const known = byWebhook.get(webhookId)
+    if (known !== undefined) return known
+    const none = { count: 0, scheduled: [] }
+    byWebhook.set(webhookId, none)
+    return none
+  }
+
+  return {
+    get bytes() {
+      return bytes
+    },
+    of,
+    get: (id: number): LoadedDelivery | undefined => byId.get(id),
+    all: () => byId.values(),
+    removeWebhook: (webhookId: number): void => void byWebhook.delete(webhookId),
+    /** @throws Error when a delivery of this id is in memory. */
+    add(delivery: LoadedDelivery): void {
+      if (byId.has(delivery.id)) throw new Error(`delivery ${delivery.id} is in memory already`)
+      byId.set(delivery.id, delivery)
+      of(delivery.webhookId).count += 1
+      bytes += delivery.body.length
+    },
+    remove(delivery: LoadedDelivery): void {
+      if (!byId.delete(delivery.id)) throw new Error(`delivery ${delivery.id} is not in memory`)
+      of(delivery.webhookId).count -= 1
+      bytes -= delivery.body.length
+    },
+    /** Takes all that are scheduled of a webhook. */
+    takeScheduled: (webhookId: number): LoadedDelivery[] => of(webhookId).scheduled.splice(0),
+    /** Takes those of all webhooks that are due. */
+    takeDue(nowUs: number): LoadedDelivery[] {
+      const due: LoadedDelivery[] = []
+      for (const ofWebhook of byWebhook.values()) {
+        const { scheduled } = ofWebhook
+        if (!scheduled.some(({ dueUs = 0 }) => dueUs <= nowUs)) continue
+        due.push(...scheduled.filter(({ dueUs = 0 }) => dueUs <= nowUs))
+        ofWebhook.scheduled = scheduled.filter(({ dueUs = 0 }) => dueUs > nowUs)
+      }
+      return due
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import { Fault } from '../lib/fault.ts'
+import type { NowUs } from '../lib/time.ts'
+import type { Scheduler } from './queue/scheduler.ts'
+import type { Outcome } from './retry-policy.ts'
+
+/** Ends a request for which there was room, with its outcome. */
+export type EndReserved = (outcome: Outcome) => void
+
+type Reservation = {
+  readonly webhookId: number
+  readonly begin: (end: EndReserved) => void
+  readonly reject: (fault: Fault) => void
+}
+
+export type ReservationsOptions = {
+  readonly scheduler: Scheduler
+  readonly steadyUs: NowUs
+  /** Called when such a request has ended: there is room for another. */
+  readonly onEnded: () => void
+}
+
+const stopping = () => new Fault('unavailable', 'The service is stopping.')
+
+/** Reserves room for requests that are no deliveries, within the limits of their webhook and of all. They precede deliveries. */
+export function createReservations({ scheduler, steadyUs, onEnded }: ReservationsOptions) {
+  let pending: Reservation[] = []
+  let stopped = false
+
+  function tryBegin({ webhookId, begin }: Reservation): boolean {
+    const slot = scheduler.reserve(webhookId, steadyUs())
+    if (slot === undefined) return false
+    begin((outcome) => {
+      scheduler.endReserved(slot, outcome, steadyUs())
+      onEnded()
+    })
+    return true
+  }
+
+  function beginPending(): void {
+    if (pending.length > 0) pending = pending.filter((reservation) => !tryBegin(reservation))
+  }
+
+  return {
+    /** Begins the requests for which there is room now. */
+    beginPending,
+    /** Resolves when there is room for a request to a webhook. @throws Fault `unavailable` when the service stops before. */
+    reserve(webhookId: number): Promise<EndReserved> {
+      const { promise, resolve, reject } = Promise.withResolvers<EndReserved>()
+      if (stopped) reject(stopping())
+      else pending.push({ webhookId, begin: resolve, reject })
+      beginPending()
+      return promise
+    },
+    /** Rejects the requests that have not begun, and all later ones. */
+    stop(): void {
+      stopped = true
+      for (const { reject } of pending.splice(0)) reject(stopping())
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import type { Log } from '../../lib/log.ts'
+import { type NowUs, SECOND } from '../../lib/time.ts'
+import { stateNumber } from '../../store/records.ts'
+import type { Observer } from '../observer.ts'
+import type { OutcomeRecord, OutcomeWriter } from '../outcome-writer.ts'
+import { endAttempt, endFailedProbe, type LoadedDelivery } from '../queue/delivery.ts'
+import type { LoadedDeliveries } from '../queue/loaded-deliveries.ts'
+import type { AttemptSlot, Scheduler } from '../queue/scheduler.ts'
+import type { WebhookCache } from '../queue/webhook-cache.ts'
+import { failureOf, maxAgeUsOf, nextStep, statusOf } from '../retry-policy.ts'
+import type { Attempt, Attempted } from './attempt.ts'
+
+export type SenderOptions = {
+  readonly attempt: Attempt
+  readonly webhooks: WebhookCache
+  readonly scheduler: Scheduler
+  readonly loaded: LoadedDeliveries
+  readonly outcomes: OutcomeWriter
+  readonly observer: Observer
+  readonly log: Log
+  readonly scheduleMs: readonly number[]
+  readonly random: () => number
+  readonly nowUs: NowUs
+  readonly steadyUs: NowUs
+  /** Called when this machine could not send: the delivery is queued as before. */
+  readonly onUnsent: (reason: string) => void
+  /** Called when an attempt has ended, after all that follows from it. */
+  readonly onEnded: () => void
+}
+
+/** Makes the function that sends a delivery: it signs it, makes the attempt, and hands the outcome on. */
+export function createSender(options: SenderOptions): (slot: AttemptSlot) => void {
+  const { attempt, webhooks, scheduler, loaded, outcomes, observer, log, scheduleMs, random } = options
+  const { nowUs, steadyUs, onUnsent, onEnded } = options
+  const maxAgeUs = maxAgeUsOf(scheduleMs)
+
+  function send(slot: AttemptSlot): void {
+    const { id, webhookId, uuid, body, sinceUs } = slot.delivery
+    const webhook = webhooks.get(webhookId)
+    if (webhook === undefined) throw new Error(`delivery ${id} is queued, but its webhook ${webhookId} is not cached`)
+    const atUs = nowUs()
+    const timestampS = Math.floor(atUs / SECOND)
+    const signature = webhook.sign(uuid, timestampS, body)
+    observer.started(slot.delivery, slot.startedUs - sinceUs)
+    attempt({ target: webhook.target, id: uuid, timestampS, signature, body }).then((attempted) => {
+      end(slot, atUs, attempted)
+      onEnded()
+    })
+  }
+
+  function end(slot: AttemptSlot, atUs: number, attempted: Attempted): void {
+    const { delivery } = slot
+    const { outcome } = attempted
+    // Clocks are read once for all that follows from one answer.
+    const [endedUs, endedSteadyUs] = [nowUs(), steadyUs()]
+    scheduler.end(slot, outcome, endedSteadyUs)
+    if (outcome.kind === 'unsent') {
+      loaded.attemptCancelled(delivery)
+      onUnsent(outcome.reason)
+      return
+    }
+    const waitedUs = endedSteadyUs - delivery.sinceUs
+    const failedProbe = slot.probe && slot.queue.breaker.open !== undefined
+    // A probe that failed counts against nothing: only its age ends the delivery.
+    if (failedProbe) endFailedProbe(delivery, { expired: waitedUs > maxAgeUs })
+    else
+      endAttempt(
+        delivery,
+        nextStep(delivery.tries + 1, outcome, { nowUs: endedSteadyUs, random: random(), scheduleMs }),
+      )
+    outcomes.add(delivery, recordOf(delivery, attempted, { atUs, endedUs, probe: failedProbe }))
+    const url = webhooks.urlOf(delivery.webhookId)
+    observer.ended({ delivery, url, attempted, state: delivery.state, probe: failedProbe, atUs: endedUs, waitedUs })
+    loaded.attemptEnded(delivery)
+    if (delivery.state === 'failed') logFailed(delivery, url, attempted)
+  }
+
+  function logFailed(delivery: LoadedDelivery, url: string, { outcome }: Attempted): void {
+    const { id, webhookId, uuid, callId } = delivery
+    const facts = { webhook: webhookId, url, delivery: id, event: uuid, call: callId }
+    const answer = failureOf(outcome) ?? statusOf(outcome)
+    log.warn({ ...facts, answer }, 'delivery has failed for good: send it again with `hookswitch delivery retry`')
+  }
+
+  return send
+}
+
+/** Returns the row of an attempt, and what is written of its delivery. */
+function recordOf(
+  { state, dueUs }: LoadedDelivery,
+  { outcome, durationMs, address, response }: Attempted,
+  { atUs, endedUs, probe }: { atUs: number; endedUs: number; probe: boolean },
+): OutcomeRecord {
+  return {
+    state: stateNumber(state),
+    dueSteadyUs: state === 'pending' ? (dueUs ?? null) : null,
+    endedUs: state === 'pending' ? null : endedUs,
+    attemptUs: atUs,
+    probe,
+    status: statusOf(outcome),
+    durationMs,
+    error: failureOf(outcome),
+    address,
+    response,
+  }
+}

@@ -1,0 +1,61 @@
+import type { Log } from '../lib/log.ts'
+import type { Store } from '../store/store.ts'
+import type { Emitter } from './emitter.ts'
+import type { Loader } from './queue/loader.ts'
+import type { WebhookCache } from './queue/webhook-cache.ts'
+
+/** How soon a read that failed is repeated. */
+const RETRY_MS = 1_000
+
+export type WebhookRefreshOptions = {
+  readonly store: Pick<Store, 'webhooks'>
+  readonly emitter: Emitter
+  readonly webhooks: WebhookCache
+  readonly loader: Loader
+  readonly log: Log
+  /** Called after each refresh. */
+  readonly onRefreshed: () => void
+  /** Called after deliveries that were retried by hand were made the next of their webhooks. */
+  readonly onPrioritized: () => void
+  /** Called when the store could not be read. */
+  readonly onFailed: (error: unknown) => void
+}
+
+/**
+ * Reads the webhooks and their pending deliveries now, and anew after each change of a list, a retry by hand, or a change by another process;
+ * while the store cannot be read it is repeated.
+ */
+export function startWebhookRefresh(options: WebhookRefreshOptions) {
+  const { store, emitter, webhooks, loader, log, onRefreshed, onPrioritized, onFailed } = options
+  let timer: Timer | undefined
+  let stopped = false
+
+  async function refresh(by: 'us' | 'others'): Promise<void> {
+    try {
+      const active = await store.webhooks.webhookListActive()
+      await webhooks.refresh(active)
+      loader.refresh(by, active)
+      onRefreshed()
+    } catch (error) {
+      log.warn({ err: error }, 'cannot read the webhooks: the store is unavailable, will retry')
+      if (!stopped) timer = setTimeout(refresh, RETRY_MS, by)
+    }
+  }
+  async function refreshDue(ids: readonly number[] = []): Promise<void> {
+    await refresh('us')
+    for (const id of ids) await loader.prioritize(id).catch(onFailed)
+    onPrioritized()
+  }
+
+  const onWebhooks = () => void refresh('us')
+  const onForeign = () => void refresh('others')
+  emitter.on('webhooks', onWebhooks).on('due', refreshDue).on('foreign', onForeign)
+  onWebhooks()
+  return {
+    stop(): void {
+      stopped = true
+      clearTimeout(timer)
+      emitter.off('webhooks', onWebhooks).off('due', refreshDue).off('foreign', onForeign)
+    },
+  }
+}
