@@ -44,7 +44,7 @@ const imports = new Map(files.map((path) => [path, importsOf(path)]))
 const runtimeImports = new Map(files.map((path) => [path, importsOf(path, /^import type [^']+'[^']+'$/gm)]))
 
 /** Schemas, tables and generated declarations are long by nature. */
-const MAY_BE_LONG = /(^|\/)(schema|model|records|store\/store|loader|dispatcher)\.ts$/
+const MAY_BE_LONG = /(^|\/)(schema|model|records|store\/store)\.ts$/
 const MAX_LINES = 300
 const MAX_COLUMNS = 120
 const MAX_FILES_IN_A_FOLDER = 16
@@ -165,7 +165,7 @@ const PURE: readonly RegExp[] = [
   /^cluster\/leases\.ts$/,
   /^webhooks\/signature\.ts$/,
   /^deliveries\/(retry-policy|circuit-breaker)\.ts$/,
-  /^deliveries\/queue\/(webhook-queue|scheduler)\.ts$/,
+  /^deliveries\/queue\/(backlog|capacity|delivery|lane|loaded-deliveries|scheduler|webhook-queue)\.ts$/,
   /^calls\/(event|signal)\.ts$/,
   /^calls\/tracker\//,
   /^pbx\/(endpoint-classifier|endpoints)\.ts$/,
