@@ -13,14 +13,14 @@ import { createBacklogs } from './queue/backlog.ts'
 import type { LoadedDelivery } from './queue/delivery.ts'
 import { createLoadedDeliveries } from './queue/loaded-deliveries.ts'
 import { createLoader } from './queue/loader.ts'
+import { createReservations, type EndReserved } from './queue/reservations.ts'
 import { createScheduler } from './queue/scheduler.ts'
+import { createSchedulingLoop } from './queue/scheduling-loop.ts'
 import { createWebhookCache } from './queue/webhook-cache.ts'
-import { createReservations, type EndReserved } from './reservations.ts'
+import { startWebhookRefresh } from './queue/webhook-refresh.ts'
 import { DEFAULT_SCHEDULE_MS, maxAgeUsOf } from './retry-policy.ts'
-import { createSchedulingLoop } from './scheduling-loop.ts'
 import type { Attempt } from './sending/attempt.ts'
 import { createSender } from './sending/sender.ts'
-import { startWebhookRefresh } from './webhook-refresh.ts'
 
 export type DispatcherOptions = {
   readonly store: Pick<Store, 'queue' | 'webhooks'>

@@ -1,7 +1,7 @@
-import { Fault } from '../lib/fault.ts'
-import type { NowUs } from '../lib/time.ts'
-import type { Scheduler } from './queue/scheduler.ts'
-import type { Outcome } from './retry-policy.ts'
+import { Fault } from '../../lib/fault.ts'
+import type { NowUs } from '../../lib/time.ts'
+import type { Outcome } from '../retry-policy.ts'
+import type { Scheduler } from './scheduler.ts'
 
 /** Ends a request for which there was room, with its outcome. */
 export type EndReserved = (outcome: Outcome) => void

@@ -1,8 +1,8 @@
-import type { Log } from '../lib/log.ts'
-import type { Store } from '../store/store.ts'
-import type { Emitter } from './emitter.ts'
-import type { Loader } from './queue/loader.ts'
-import type { WebhookCache } from './queue/webhook-cache.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Store } from '../../store/store.ts'
+import type { Emitter } from '../emitter.ts'
+import type { Loader } from './loader.ts'
+import type { WebhookCache } from './webhook-cache.ts'
 
 /** How soon a read that failed is repeated. */
 const RETRY_MS = 1_000

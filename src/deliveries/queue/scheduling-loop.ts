@@ -1,7 +1,7 @@
-import type { Log } from '../lib/log.ts'
-import { type NowUs, SECOND } from '../lib/time.ts'
-import type { Loader } from './queue/loader.ts'
-import type { AttemptSlot, Scheduler } from './queue/scheduler.ts'
+import type { Log } from '../../lib/log.ts'
+import { type NowUs, SECOND } from '../../lib/time.ts'
+import type { Loader } from './loader.ts'
+import type { AttemptSlot, Scheduler } from './scheduler.ts'
 
 /** How long no attempt begins after one could not be sent from this machine. */
 const PAUSE_US = SECOND
