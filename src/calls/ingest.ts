@@ -16,7 +16,7 @@ import type { CallEvent, CallRecord } from './event.ts'
 import { factsOf } from './event-facts.ts'
 import type { Signal } from './signal.ts'
 import { isAnyMissing } from './tracker/resync/missing-channels.ts'
-import { restore, type StoredCall } from './tracker/resync/takeover.ts'
+import { readLiveCall, type StoredCall, takeOverLiveCalls } from './tracker/resync/takeover.ts'
 import { type LiveCall, liveCalls, newTracker, takeChanges, track } from './tracker/tracker.ts'
 
 /** The tracker of one PBX, and what it tells on its way to the store. */
@@ -24,7 +24,7 @@ export type Ingest = {
   /** Takes signals. Never waits: what they come to is stored in the background. `false`: there is no room, they were not taken. */
   feed(signals: readonly Signal[]): boolean
   /** Events that are told but not on disk yet. */
-  readonly waiting: () => number
+  readonly pendingEvents: () => number
   /** The calls of an account that are up, each made as it is asked for. */
   readonly liveCalls: (accountId: number) => Iterable<LiveCall>
   /** Whether something that was up was not in the last list: the next one decides. */
@@ -47,7 +47,7 @@ export type IngestOptions = {
   readonly onFault: () => void
   readonly log: Log
   /** Events that wait for the store at the most. */
-  readonly maxWaiting?: number
+  readonly maxPending?: number
   readonly newId?: NewId
   readonly nowUs?: () => number
   /** The clock on which calls and deliveries wait: settle windows must not stretch when the wall clock is set. */
@@ -55,9 +55,9 @@ export type IngestOptions = {
 }
 
 /** Some 6 KB each, so some 240 MB: while the store cannot be written this much waits in memory, then signals are turned away and asked for later. */
-const MAX_WAITING = 40_000
+const MAX_PENDING = 40_000
 /** Changes of a live call that no event tells (a channel more, a hold) are stored that soon. */
-const QUIET_MS = 1_000
+const IDLE_FLUSH_MS = 1_000
 const RETRY_MS = 250
 /** At least this between two faults that are logged. */
 const FAULT_LOG_MS = 5_000
@@ -65,7 +65,7 @@ const FAULT_LOG_MS = 5_000
 const LAST_TRY_MS = 5_000
 
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
-  const { calls, pbx, log, newId = newUuid, nowUs = wallUs, maxWaiting = MAX_WAITING } = options
+  const { calls, pbx, log, newId = newUuid, nowUs = wallUs, maxPending: maxWaiting = MAX_PENDING } = options
   const { steadyUs } = options.clock
   const state = newTracker(pbx, options.account, newId)
   const stored = await calls.liveCallList(pbx)
@@ -74,7 +74,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const earlier = new Map(owners.map(({ account, accountId }) => [account, accountId]))
   earlier.delete(options.account)
   const accountOf = new Map(owners.map(({ callId, account }) => [callId, account]))
-  restore(
+  takeOverLiveCalls(
     state,
     stored
       .flatMap((json) => readStored(json, log))
@@ -83,21 +83,21 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
 
   let events: CallEvent[] = []
   let writing: Promise<void> | undefined
-  let wake: Timer | undefined
+  let tickTimer: Timer | undefined
   let missed = false
   let faultLoggedMs = Number.NEGATIVE_INFINITY
   let stopped = false
 
-  const quiet = setInterval(() => {
+  const idleFlush = setInterval(() => {
     if (state.changed.size > 0 || state.removed.size > 0) flush()
-  }, QUIET_MS)
+  }, IDLE_FLUSH_MS)
 
-  function take(signal: Signal): number | null {
+  function trackSignal(signal: Signal): number | null {
     const tracked = track(state, { ...signal, arrivedUs: steadyUs() })
     if (tracked.faults.length > 0) reportFaults(tracked.faults, signal)
     for (const event of tracked.events) log.debug(loggedOf(event, signal), 'told')
     events.push(...tracked.events)
-    return tracked.wakeAtUs
+    return tracked.tickAtUs
   }
 
   function reportFaults(faults: readonly unknown[], signal: Signal): void {
@@ -111,13 +111,13 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   }
 
   function schedule(wakeAtUs: number | null): void {
-    clearTimeout(wake)
+    clearTimeout(tickTimer)
     if (wakeAtUs === null || stopped) return
-    wake = setTimeout(tick, Math.max(1, Math.ceil((wakeAtUs - steadyUs()) / 1_000)))
+    tickTimer = setTimeout(tick, Math.max(1, Math.ceil((wakeAtUs - steadyUs()) / 1_000)))
   }
 
   function tick(): void {
-    schedule(take({ kind: 'tick', atUs: nowUs(), arrivedUs: 0 }))
+    schedule(trackSignal({ kind: 'tick', atUs: nowUs(), arrivedUs: 0 }))
     if (events.length > 0) flush()
   }
 
@@ -191,19 +191,19 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
         return false
       }
       let wakeAtUs: number | null = null
-      for (const signal of signals) wakeAtUs = take(signal)
+      for (const signal of signals) wakeAtUs = trackSignal(signal)
       if (signals.length > 0) schedule(wakeAtUs)
       if (events.length > 0) flush()
       return true
     },
-    waiting: () => events.length,
+    pendingEvents: () => events.length,
     liveCalls: (accountId) => liveCalls(state, (account) => (earlier.get(account) ?? options.accountId) === accountId),
     isAnyMissing: () => isAnyMissing(state),
     open: () => state.calls.size,
     async stop() {
       stopped = true
-      clearTimeout(wake)
-      clearInterval(quiet)
+      clearTimeout(tickTimer)
+      clearInterval(idleFlush)
       while (writing !== undefined) await writing
       if (events.length > 0 || state.changed.size > 0 || state.removed.size > 0) await write()
     },
@@ -221,8 +221,7 @@ function loggedOf({ id, callId, name, sequence, body }: CallEvent, signal: Signa
 
 function readStored(json: string, log: Log): StoredCall[] {
   try {
-    const stored: StoredCall = JSON.parse(json)
-    return [stored]
+    return [readLiveCall(json)]
   } catch (error) {
     log.error({ err: error }, 'a live call could not be read back: it is left out')
     return []

@@ -86,7 +86,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     status: statusOf,
     liveCalls: ingest.liveCalls,
     endpoints: () => memory.endpoints.list(),
-    waiting: ingest.waiting,
+    waiting: ingest.pendingEvents,
     connect() {
       supervisor ??= start()
       isFirst = false

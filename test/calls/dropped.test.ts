@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { Signal } from '../../src/calls/signal.ts'
-import { restore, type StoredCall } from '../../src/calls/tracker/resync/takeover.ts'
+import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
 import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
 import { type Tape, tapeOf } from '../help/dropped.ts'
 import { compare } from '../help/expected.ts'
@@ -27,7 +27,7 @@ function play(tape: Tape, loss: Loss): CallEvent[] {
     if (tracked.faults.length > 0) throw tracked.faults[0]
     ledger.take(tracked.events)
     events.push(...tracked.events)
-    wakeAtUs = tracked.wakeAtUs
+    wakeAtUs = tracked.tickAtUs
   }
   const wait = (untilUs: number): void => {
     while (wakeAtUs !== null && wakeAtUs <= untilUs) feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs })
@@ -65,7 +65,7 @@ function play(tape: Tape, loss: Loss): CallEvent[] {
   if (loss.restart) {
     const stored = takeChanges(state).changed.map((one): StoredCall => JSON.parse(JSON.stringify(one)))
     state = newTracker('pbx', 'default', newId)
-    restore(state, stored)
+    takeOverLiveCalls(state, stored)
   }
   connection = tape.connect()
   connected(loss.restart, backUs)

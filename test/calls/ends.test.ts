@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { ChannelSignal, ConnectionSignal, ListedChannel, Signal } from '../../src/calls/signal.ts'
 import { isAnyMissing } from '../../src/calls/tracker/resync/missing-channels.ts'
-import { restore, type StoredCall } from '../../src/calls/tracker/resync/takeover.ts'
+import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
 import { takeChanges } from '../../src/calls/tracker/tracker.ts'
 import { createLedger, leftover } from '../help/ledger.ts'
 import { player } from '../help/play.ts'
@@ -114,7 +114,7 @@ test('who talked when Hookswitch was stopped owns a call that ended meanwhile', 
   const before = player()
   before.play(SENT_ON)
   const { play, rest, state, events } = player()
-  restore(state, takeChanges(before.state).changed)
+  takeOverLiveCalls(state, takeChanges(before.state).changed)
   play(at(30, { kind: 'connected', first: true, boot: 'one' }, { kind: 'listed', channels: [] }))
   rest(5 * SECOND)
   expect(owners([...before.events, ...events])).toEqual(['101', '102'])
@@ -237,7 +237,7 @@ test('a live call that was stored by an earlier version is read back', () => {
   const stored = takeChanges(before.state).changed.map((one) => JSON.parse(JSON.stringify(one)))
   for (const { call } of stored) for (const key of ['account', 'mergedInto', 'stagesOmitted']) delete call[key]
   const { play, rest, events, state } = player()
-  restore(state, stored)
+  takeOverLiveCalls(state, stored)
   play(at(5, ...hangsUp('a', 'b')))
   rest(5 * SECOND)
   const ended = events.find(({ name }) => name === 'call_ended')?.body.data

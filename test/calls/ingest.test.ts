@@ -101,7 +101,7 @@ test('events are stored once, also when who is told of it fails', async () => {
   const ingest = await start(store, { onStored: failing })
   undo.push(ingest.stop)
   ingest.feed([...BEGIN, ...FINISH].map(at))
-  await until('it is saved', () => ingest.open() === 0 && ingest.waiting() === 0)
+  await until('it is saved', () => ingest.open() === 0 && ingest.pendingEvents() === 0)
   await ingest.stop()
   expect(await store.maintenance.verify()).toEqual([])
 })
@@ -229,7 +229,7 @@ test('a signal that makes the tracker fail costs itself alone, and the PBX is as
 test('with no room left signals are turned away, and the PBX is asked for what is up afterwards', async () => {
   const disk = fullDisk(openStore())
   const missed = Promise.withResolvers<void>()
-  const ingest = await start(disk.store, { onMissed: missed.resolve, maxWaiting: 10_000 })
+  const ingest = await start(disk.store, { onMissed: missed.resolve, maxPending: 10_000 })
   undo.push(ingest.stop)
   const calls = Array.from({ length: 6_000 }, (_, index) =>
     BEGIN.map((signal) =>

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { Signal } from '../../src/calls/signal.ts'
-import { restore, type StoredCall } from '../../src/calls/tracker/resync/takeover.ts'
+import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
 import type { TrackerState } from '../../src/calls/tracker/state.ts'
 import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
 import { contradiction, createLedger, leftover } from '../help/ledger.ts'
@@ -35,7 +35,7 @@ function run(signals: readonly Signal[], random: Random): void {
     ledger.take(tracked.events)
     const wrong = contradiction(state)
     if (wrong !== undefined) throw new Error(wrong)
-    wakeAtUs = tracked.wakeAtUs
+    wakeAtUs = tracked.tickAtUs
     // Events and the calls they are of are stored together; what tells nothing is stored later, or never.
     if (tracked.events.length > 0 || random.chance(0.3)) save(state, store)
   }
@@ -48,7 +48,7 @@ function run(signals: readonly Signal[], random: Random): void {
   const restart = (atUs: number): void => {
     if (IS_TRACED) console.log('restart with', [...store.keys()])
     state = newTracker('pbx', 'default', newId)
-    restore(
+    takeOverLiveCalls(
       state,
       [...store.values()].map((json): StoredCall => JSON.parse(json)),
     )

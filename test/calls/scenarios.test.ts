@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { Signal } from '../../src/calls/signal.ts'
-import { restore, type StoredCall } from '../../src/calls/tracker/resync/takeover.ts'
+import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
 import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
 import { lineOf } from '../help/expected.ts'
 import { contradiction, createLedger, leftover } from '../help/ledger.ts'
@@ -36,7 +36,7 @@ function eventsOf(signals: readonly Signal[], random: Random, gap?: Gap): CallEv
     if (IS_TRACED && signal.kind !== 'tick') trace(signal, tracked.events)
     ledger.take(tracked.events)
     events.push(...tracked.events)
-    wakeAtUs = tracked.wakeAtUs
+    wakeAtUs = tracked.tickAtUs
     const wrong = contradiction(state)
     if (wrong !== undefined) throw new Error(wrong)
     const { changed, removed } = takeChanges(state)
@@ -45,10 +45,10 @@ function eventsOf(signals: readonly Signal[], random: Random, gap?: Gap): CallEv
   }
   /** What is not emitted yet is not stored: only between calls that all were may a process end. */
   const restart = (): void => {
-    if (store.size !== state.calls.size || state.links.length > 0) return
+    if (store.size !== state.calls.size || state.pendingLinks.length > 0) return
     const stored = [...store.values()].map((json): StoredCall => JSON.parse(json))
     state = newTracker('pbx', 'default', newId)
-    restore(state, stored)
+    takeOverLiveCalls(state, stored)
   }
   const wait = (untilUs: number): void => {
     for (let ticks = 0; wakeAtUs !== null && wakeAtUs <= untilUs; ticks++) {

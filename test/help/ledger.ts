@@ -166,8 +166,8 @@ export function leftover(state: TrackerState): string | undefined {
     bridges,
     conferences: rooms,
     byLinkedId,
-    links,
-    tombstones,
+    pendingLinks: links,
+    earlyEnds: tombstones,
     dirty,
     onHold: held,
     consultations,
@@ -183,7 +183,7 @@ export function leftover(state: TrackerState): string | undefined {
     dirty: dirty.size,
     held: held.size,
     consultations: consultations.size,
-    wakes: state.wakes.earliest() === null ? 0 : 1,
+    wakes: state.timers.earliest() === null ? 0 : 1,
   }
   const left = Object.entries(sizes).filter(([, size]) => size > 0)
   return left.length === 0 ? undefined : left.map(([name, size]) => `${size} ${name}`).join(', ')

@@ -23,7 +23,7 @@ export function player(state: TrackerState = newTracker('pbx', 'default', counti
     const tracked = track(state, signal)
     if (tracked.faults.length > 0) throw tracked.faults[0]
     events.push(...tracked.events)
-    wakeAtUs = tracked.wakeAtUs
+    wakeAtUs = tracked.tickAtUs
   }
   return {
     state,

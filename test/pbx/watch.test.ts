@@ -144,7 +144,7 @@ test('what a PBX said and could not be stored before another node took it over i
   const endpoint = { kind: 'external', number: '15551230001', name: null } as const
   const channel = { linkedId: 'a', endpoint, dialledNumber: '200', originated: false, shown: null } as const
   ingest.feed([{ kind: 'channel', id: 'a', ...channel, atUs: Date.now() * 1_000, arrivedUs: 0 }])
-  await until('it is given up', () => tries > 0 && ingest.waiting() === 0)
+  await until('it is given up', () => tries > 0 && ingest.pendingEvents() === 0)
   await ingest.stop()
   expect([stored, await store.calls.liveCallList('office')]).toEqual([[], []])
   await store.stop()

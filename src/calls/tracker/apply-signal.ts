@@ -1,51 +1,60 @@
 import type { At, ChannelSignal, Endpoint, Signal } from '../signal.ts'
-import { addChannel, dial, hangup, pair, purge } from './channels.ts'
-import { noteTalk } from './conversations.ts'
+import { addChannel, applyDialBegin, hangup, pairHalves, purgeEarlyEnds } from './channels.ts'
+import { noteConversation } from './conversations.ts'
 import { endDial, failDial } from './dials/dials.ts'
-import { beginDirection, destination } from './direction.ts'
-import { goElsewhere, joinQueue, leaveQueue } from './queues.ts'
-import { record, setRecordingPath, stopRecording } from './recordings.ts'
-import { callOf, channelOf, enterBridge, heardBy, leaveBridge, leaveConference, stageOf, touch } from './registry.ts'
-import { closeMissing, connected, noteMissing } from './resync/missing-channels.ts'
+import { decideDirectionByCaller, destination } from './direction.ts'
+import { joinQueue, leaveQueue, noteLeftByKey } from './queues.ts'
+import { setRecordingPath, startRecording, stopRecording } from './recordings.ts'
+import {
+  callOf,
+  channelOf,
+  enterBridge,
+  heardBy,
+  leaveBridge,
+  leaveConference,
+  markChanged,
+  stageOf,
+} from './registry.ts'
+import { closeCallsOfEarlierRun, closeMissingChannels, markMissing } from './resync/missing-channels.ts'
 import { resync } from './resync/resync.ts'
 import type { Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 import {
   enterConference,
   expectUnseenTransfer,
+  joinDueLinks,
+  joinUnseenLinks,
   linkCalls,
-  settleLinks,
-  settleUnseen,
 } from './transfers/linked-calls.ts'
 import { park, unpark } from './transfers/parking.ts'
-import { attendedTransfer, blindTransfer, join } from './transfers/transfers.ts'
+import { attendedTransfer, blindTransfer, takeOverCall } from './transfers/transfers.ts'
 
 /** What each signal changes. Nothing is told here, and no signal of a channel that was never seen does any harm. */
 
-export function apply(state: TrackerState, signal: Signal): void {
-  if (state.links.length > 0) settleLinks(state)
+export function applySignal(state: TrackerState, signal: Signal): void {
+  if (state.pendingLinks.length > 0) joinDueLinks(state)
   const heard = channelOf(state, 'id' in signal ? signal.id : 'dest' in signal ? signal.dest : null)
   if (heard !== undefined) heard.missingUs = null
   switch (signal.kind) {
     case 'tick':
-      purge(state)
+      purgeEarlyEnds(state)
       return
     case 'connected':
-      connected(state, signal)
+      closeCallsOfEarlierRun(state, signal)
       return
     case 'disconnected':
       return
     case 'listed':
-      noteMissing(state, signal, signal)
+      markMissing(state, signal, signal)
       resync(state, signal, signal.channels)
-      closeMissing(state, signal, signal)
+      closeMissingChannels(state, signal, signal)
       return
     case 'channel':
       addChannel(state, signal)
       return
     case 'dial_begin':
       state.heardUs = signal.atUs
-      dial(state, signal)
+      applyDialBegin(state, signal)
       return
     default:
       state.heardUs = signal.atUs
@@ -60,10 +69,10 @@ function applyToChannel(
 ): void {
   switch (signal.kind) {
     case 'pair':
-      pair(state, signal.one, signal.two)
+      pairHalves(state, signal.one, signal.two)
       return
     case 'dial_end':
-      dialed(state, signal)
+      applyDialEnd(state, signal)
       return
     case 'dial_failed': {
       const source = channelOf(state, signal.source)
@@ -71,18 +80,18 @@ function applyToChannel(
       return
     }
     case 'blind_transfer':
-      settleUnseen(state, [signal.transferer])
+      joinUnseenLinks(state, [signal.transferer])
       blindTransfer(state, signal, signal)
       return
     case 'attended_transfer':
-      settleUnseen(state, signal.transferers)
+      joinUnseenLinks(state, signal.transferers)
       attendedTransfer(state, signal, signal)
       return
     case 'joined': {
       const joiner = channelOf(state, signal.id)
       const into = channelOf(state, signal.into)
       if (joiner !== undefined && into !== undefined && isUp(joiner))
-        join(state, signal, joiner, into, signal.through === true)
+        takeOverCall(state, signal, joiner, into, signal.through === true)
       return
     }
     case 'member': {
@@ -128,7 +137,7 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       if (call !== undefined && channel.dial === null && !isVirtual(channel)) call.pbxAnswered = true
       break
     case 'bridged':
-      bridged(state, channel, signal)
+      applyBridged(state, channel, signal)
       break
     case 'unbridged':
       if (channel.bridge === signal.bridge) {
@@ -158,7 +167,7 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       enterConference(state, signal, channel, signal.conference)
       break
     case 'recording_started':
-      record(state, channel, signal.atUs, signal.path)
+      startRecording(state, channel, signal.atUs, signal.path)
       break
     case 'recording_stopped':
       stopRecording(state, channel, signal)
@@ -170,15 +179,15 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       if (call !== undefined) call.variables = { ...call.variables, [signal.name]: signal.value }
       break
     case 'hangup_requested':
-      hungUp(state, channel)
+      noteHangupRequest(state, channel)
       break
     default:
       signal satisfies never
   }
-  touch(state, callOf(state, channel))
+  markChanged(state, callOf(state, channel))
 }
 
-function dialed(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial_end' }>): void {
+function applyDialEnd(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial_end' }>): void {
   const dest = channelOf(state, signal.dest)
   if (dest === undefined) return
   if (signal.unseen === true) {
@@ -194,7 +203,7 @@ function dialed(state: TrackerState, signal: At & Extract<ChannelSignal, { kind:
   else if (signal.result === 'answered' && !isVirtual(dest)) {
     // Answered without having been dialled: it took the call over.
     const source = channelOf(state, signal.source)
-    if (source !== undefined) join(state, signal, dest, source)
+    if (source !== undefined) takeOverCall(state, signal, dest, source)
   }
 }
 
@@ -206,15 +215,15 @@ function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   channel.dialledNumber = place
   const call = callOf(state, channel)
   if (call === undefined) return
-  goElsewhere(call, channel.id)
+  noteLeftByKey(call, channel.id)
   for (const stage of call.stages) {
     if (stage.kind === 'group' && stage.dialler === channel.id && !stage.ended) stage.target = place
   }
   // Who called whom is what was said first: later places are the dialplan's.
-  if (isFirst && !call.told && call.root === channel.id) beginDirection(call, channel)
+  if (isFirst && !call.emitted && call.root === channel.id) decideDirectionByCaller(call, channel)
 }
 
-function bridged(
+function applyBridged(
   state: TrackerState,
   channel: Channel,
   signal: At & Extract<ChannelSignal, { kind: 'bridged' }>,
@@ -227,15 +236,15 @@ function bridged(
   if (signal.conference) enterConference(state, signal, channel, signal.bridge)
   const others = heardBy(state, channel)
   if (others.length > 0) answerByBridge(channel, signal.atUs)
-  if (!isVirtual(channel)) noteTalk(channel, others)
+  if (!isVirtual(channel)) noteConversation(channel, others)
   for (const other of others) {
     other.spoke = true
-    noteTalk(other, isVirtual(channel) ? heardBy(state, other) : [channel])
+    noteConversation(other, isVirtual(channel) ? heardBy(state, other) : [channel])
     if (!isVirtual(channel)) {
       channel.spoke = true
       expectUnseenTransfer(state, channel, other)
     }
-    touch(state, callOf(state, other))
+    markChanged(state, callOf(state, other))
   }
 }
 
@@ -253,7 +262,7 @@ function nameMember(state: TrackerState, dest: Channel, name: string): void {
   if (stage !== undefined) stage.name = name
 }
 
-function hungUp(state: TrackerState, channel: Channel): void {
+function noteHangupRequest(state: TrackerState, channel: Channel): void {
   channel.hungUpItself = true
   const call = callOf(state, channel)
   if (call === undefined || isVirtual(channel)) return

@@ -1,6 +1,6 @@
 import type { At, ChannelSignal, End, Endpoint } from '../signal.ts'
 import { beginDial } from './dials/dials.ts'
-import { beginDirection, destination, isFeatureCode } from './direction.ts'
+import { decideDirectionByCaller, destination, isFeatureCode } from './direction.ts'
 import { newChannel } from './initial-state.ts'
 import {
   callByLinkedId,
@@ -11,9 +11,9 @@ import {
   dropChannel,
   leaveBridge,
   leaveConference,
+  markChanged,
   openCall,
-  place,
-  touch,
+  placeInCall,
 } from './registry.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
@@ -28,7 +28,7 @@ const JOIN_START_US = 10_000_000
 /** A call from a trunk so long for the number that was called. */
 const TRUNK_START_US = 250_000
 /** An end that came before its channel is remembered so long. */
-const TOMBSTONE_US = 5_000_000
+const EARLY_END_US = 5_000_000
 
 export function addChannel(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'channel' }>): Channel {
   const known = state.channels.get(signal.id)
@@ -41,25 +41,25 @@ export function addChannel(state: TrackerState, signal: At & Extract<ChannelSign
   state.channels.set(channel.id, channel)
   noteExtension(state, signal.endpoint)
   const call = callByLinkedId(state, signal.linkedId)
-  if (call !== undefined && !call.ended) place(state, channel, call)
-  else if (signal.linkedId !== null) begin(state, signal, channel, signal.linkedId)
+  if (call !== undefined && !call.ended) placeInCall(state, channel, call)
+  else if (signal.linkedId !== null) beginCall(state, signal, channel, signal.linkedId)
   // A leg that is of no call yet ends when it is known who dialled it.
-  if (channel.callId !== null) bury(state, channel)
+  if (channel.callId !== null) applyEarlyEnd(state, channel)
   return channel
 }
 
 /** A channel that belongs to no call yet begins one; a virtual one begins what may become one. */
-function begin(state: TrackerState, at: At, channel: Channel, linkedId: string): void {
+function beginCall(state: TrackerState, at: At, channel: Channel, linkedId: string): void {
   const call = openCall(state, linkedId, at.atUs, at.atUs)
   claimLinkedId(state, call, linkedId)
-  place(state, channel, call)
+  placeInCall(state, channel, call)
   if (isVirtual(channel)) return
   call.root = channel.id
-  beginDirection(call, channel)
-  parentOf(state, call, channel)
+  decideDirectionByCaller(call, channel)
+  findParentCall(state, call, channel)
   const waitUs = startWaitUs(state, channel)
   call.startDueUs = waitUs === null ? null : at.arrivedUs + waitUs
-  if (waitUs !== null) call.settled = false
+  if (waitUs !== null) call.directionKnown = false
 }
 
 /** How long the start of a call waits to be clear; `null`: it is. */
@@ -71,7 +71,7 @@ function startWaitUs(state: TrackerState, { endpoint, dialledNumber: dialled }: 
 }
 
 /** A party that has another call on hold makes this one for it. */
-function parentOf(state: TrackerState, call: Call, channel: Channel): void {
+function findParentCall(state: TrackerState, call: Call, channel: Channel): void {
   if (channel.endpoint.kind !== 'extension' || channel.originated) return
   for (const id of state.onHold) {
     const other = channelOf(state, id)
@@ -82,17 +82,17 @@ function parentOf(state: TrackerState, call: Call, channel: Channel): void {
 }
 
 /** The end of a channel may come before its beginning. */
-function bury(state: TrackerState, channel: Channel): void {
-  const tombstone = state.tombstones.get(channel.id)
+function applyEarlyEnd(state: TrackerState, channel: Channel): void {
+  const tombstone = state.earlyEnds.get(channel.id)
   if (tombstone === undefined) return
-  state.tombstones.delete(channel.id)
+  state.earlyEnds.delete(channel.id)
   hangup(state, tombstone, channel.id, tombstone.end)
 }
 
-export function purge(state: TrackerState): void {
-  for (const [id, tombstone] of state.tombstones) {
-    if (state.nowUs - tombstone.arrivedUs < TOMBSTONE_US) break
-    state.tombstones.delete(id)
+export function purgeEarlyEnds(state: TrackerState): void {
+  for (const [id, tombstone] of state.earlyEnds) {
+    if (state.nowUs - tombstone.arrivedUs < EARLY_END_US) break
+    state.earlyEnds.delete(id)
   }
 }
 
@@ -103,7 +103,7 @@ function noteExtension(state: TrackerState, { kind, number }: Endpoint): void {
   if (kind === 'extension' && number !== null && state.extensions.size < MAX_EXTENSIONS) state.extensions.add(number)
 }
 
-export function dial(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial_begin' }>): void {
+export function applyDialBegin(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial_begin' }>): void {
   const known = channelOf(state, signal.dest)
   const dest =
     known ??
@@ -118,7 +118,7 @@ export function dial(state: TrackerState, signal: At & Extract<ChannelSignal, { 
   noteExtension(state, signal.endpoint)
   beginDial(state, signal, signal, dest)
   if (dest.callId === null && !isVirtual(dest)) beginUnseen(state, signal, dest)
-  bury(state, dest)
+  applyEarlyEnd(state, dest)
 }
 
 function beginUnseen(
@@ -127,12 +127,12 @@ function beginUnseen(
   dest: Channel,
 ): void {
   // Who dials was never seen: the call began before we listened.
-  begin(state, signal, dest, signal.source ?? dest.id)
+  beginCall(state, signal, dest, signal.source ?? dest.id)
   const call = callOf(state, dest)
   if (call !== undefined) call.partial = signal.source !== null
 }
 
-export function pair(state: TrackerState, oneId: string, twoId: string): void {
+export function pairHalves(state: TrackerState, oneId: string, twoId: string): void {
   const one = channelOf(state, oneId)
   const two = channelOf(state, twoId)
   if (one === undefined || two === undefined || one === two) return
@@ -141,16 +141,16 @@ export function pair(state: TrackerState, oneId: string, twoId: string): void {
   two.pair = one.id
   two.half = 2
   const call = callOf(state, one)
-  if (call !== undefined && two.callId === null) place(state, two, call)
-  touch(state, callOf(state, one))
-  touch(state, callOf(state, two))
+  if (call !== undefined && two.callId === null) placeInCall(state, two, call)
+  markChanged(state, callOf(state, one))
+  markChanged(state, callOf(state, two))
 }
 
 export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: number }, id: string, end: End): void {
   const channel = channelOf(state, id)
   if (channel === undefined) {
-    purge(state)
-    state.tombstones.set(id, { atUs: at.atUs, arrivedUs: at.arrivedUs, end })
+    purgeEarlyEnds(state)
+    state.earlyEnds.set(id, { atUs: at.atUs, arrivedUs: at.arrivedUs, end })
     return
   }
   if (!isUp(channel)) return
@@ -169,6 +169,6 @@ export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: numbe
   for (const recording of call.recordings) {
     if (recording.channel === id) recording.endedUs ??= at.atUs
   }
-  touch(state, call)
-  for (const other of consultationsOf(state, id)) touch(state, other)
+  markChanged(state, call)
+  for (const other of consultationsOf(state, id)) markChanged(state, other)
 }

@@ -8,11 +8,11 @@ import { isUp, isVirtual } from './state.ts'
  * Returns the real parties on the other side of a virtual half: those that are bridged with its pair now, else those that dialled it or that
  * it dialled. Who sits in the same bridge as the half is on this side of it.
  */
-export function behind(state: TrackerState, half: Channel, seen = new Set<string>()): Channel[] {
+export function partiesBehind(state: TrackerState, half: Channel, seen = new Set<string>()): Channel[] {
   const pair = channelOf(state, half.pair)
   if (pair === undefined || seen.has(half.id)) return []
   seen.add(half.id).add(pair.id)
-  const across = (channel: Channel): Channel[] => (isVirtual(channel) ? behind(state, channel, seen) : [channel])
+  const across = (channel: Channel): Channel[] => (isVirtual(channel) ? partiesBehind(state, channel, seen) : [channel])
   const members = pair.bridge === null ? [] : (state.bridges.get(pair.bridge) ?? [])
   const bridged = members.flatMap((id) => channelOf(state, id) ?? []).filter((one) => !seen.has(one.id) && isUp(one))
   const parties = bridged.flatMap(across)
@@ -34,13 +34,13 @@ const isAlone = (call: Call | undefined, leg: Channel): boolean =>
   call !== undefined && stageOf(call, leg.dial?.stageId ?? null)?.parentId === null
 
 /** The real party that a channel is, or stands for; `except` are none. */
-export function partyOn(
+export function realPartyOf(
   state: TrackerState,
   channel: Channel | undefined,
   except: readonly Channel[] = [],
 ): Channel | undefined {
   if (channel === undefined || !isVirtual(channel)) return channel
-  const parties = channelOf(state, channel.pair) === undefined ? heardBy(state, channel) : behind(state, channel)
+  const parties = channelOf(state, channel.pair) === undefined ? heardBy(state, channel) : partiesBehind(state, channel)
   return parties.find((one) => !except.includes(one))
 }
 
@@ -48,7 +48,7 @@ export function partyOn(
 const MAX_TALKED = 8
 
 /** Notes that a party now talks with others. */
-export function noteTalk(channel: Channel, others: readonly Channel[]): void {
+export function noteConversation(channel: Channel, others: readonly Channel[]): void {
   for (const other of others) {
     if (channel.talked.at(-1) === other.id) continue
     channel.talked = [...channel.talked.filter((id) => id !== other.id), other.id].slice(-MAX_TALKED)

@@ -6,7 +6,7 @@ import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from './state.ts'
 /** Which way a call goes, who called and who was called. */
 
 /** A number that looks like one of the PBX's own where nothing better is known: digits, at most six, or a feature code. */
-export const looksInternal = (number: string): boolean => /^\d{1,6}$/.test(number) || isFeatureCode(number)
+export const isInternalNumber = (number: string): boolean => /^\d{1,6}$/.test(number) || isFeatureCode(number)
 
 /** What may be a pick-up, a retrieval or another service of the PBX. */
 export const isFeatureCode = (number: string): boolean => /^[*#]/.test(number)
@@ -18,40 +18,40 @@ export const destination = (dialled: string | null): string | null =>
   dialled === null || isPlace(dialled) ? null : dialled
 
 /** A direction that was emitted holds, whatever comes to light later. */
-export function decide(call: Call, direction: Direction): void {
-  if (!call.told) call.direction = direction
+export function setDirection(call: Call, direction: Direction): void {
+  if (!call.emitted) call.direction = direction
 }
 
 /** What the first channel of a call tells: all, if it came in by a trunk; a guess, until somebody is dialled, if it is an extension's. */
-export function beginDirection(call: Call, root: Channel): void {
+export function decideDirectionByCaller(call: Call, root: Channel): void {
   const dialled = destination(root.dialledNumber)
   // Whom it is for shows when it is dialled.
   if (root.originated) return
   call.from = partyOf(root.endpoint)
   if (root.endpoint.kind === 'external') {
-    decide(call, 'inbound')
-    call.settled = true
+    setDirection(call, 'inbound')
+    call.directionKnown = true
     call.did = dialled
     call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
     return
   }
-  decide(call, dialled === null || looksInternal(dialled) ? 'internal' : 'outbound')
+  setDirection(call, dialled === null || isInternalNumber(dialled) ? 'internal' : 'outbound')
   call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
 }
 
 /** The PBX rang one of the parties by itself: the agent, or (a dialler, a call-back) the outside party. */
 export function beginClickToCall(call: Call, root: Channel): void {
-  if (isVirtual(root) || call.settled || call.told) return
+  if (isVirtual(root) || call.directionKnown || call.emitted) return
   call.clickToCall = true
   const shown = root.shown
   const other = shown === null || shown === root.endpoint.number ? ANONYMOUS : partyOfNumber(shown)
   if (root.endpoint.kind === 'external') {
-    decide(call, 'outbound')
+    setDirection(call, 'outbound')
     call.from = other
     call.to = partyOf(root.endpoint)
     return
   }
-  decide(call, other.number !== null && looksInternal(other.number) ? 'internal' : 'outbound')
+  setDirection(call, other.number !== null && isInternalNumber(other.number) ? 'internal' : 'outbound')
   call.from = partyOf(root.endpoint)
   call.to = other
 }
@@ -59,29 +59,29 @@ export function beginClickToCall(call: Call, root: Channel): void {
 /** A conference calls a party in: nobody called. */
 export function beginConferenceCall(call: Call, dest: Channel): void {
   call.root = null
-  decide(call, dest.endpoint.kind === 'external' ? 'outbound' : 'internal')
+  setDirection(call, dest.endpoint.kind === 'external' ? 'outbound' : 'internal')
   call.to = partyOf(dest.endpoint)
-  call.settled = true
+  call.directionKnown = true
 }
 
 /** What a dial tells of the call it is made for. Once that was emitted only whom a click-to-call reaches is news. */
-export function settleDirection(state: TrackerState, call: Call, dest: Channel, party: Channel | null): void {
-  if (call.settled) return
-  if (call.told && !call.clickToCall) {
-    call.settled = true
+export function decideDirectionByDial(state: TrackerState, call: Call, dest: Channel, party: Channel | null): void {
+  if (call.directionKnown) return
+  if (call.emitted && !call.clickToCall) {
+    call.directionKnown = true
     return
   }
   if (call.consultedBy !== null) {
-    decide(call, dest.endpoint.kind === 'external' ? 'outbound' : 'internal')
+    setDirection(call, dest.endpoint.kind === 'external' ? 'outbound' : 'internal')
     if (call.direction === 'outbound') call.to = partyOf(dest.endpoint)
-    call.settled = true
+    call.directionKnown = true
     return
   }
   if (party === null) return
   if (call.customerFirst) {
     if (party.id !== call.root) return
     call.from = partyOf(dest.endpoint)
-    call.settled = true
+    call.directionKnown = true
     return
   }
   // In click-to-call the other party is whom the agent's channel dials; else whom the caller dials.
@@ -91,21 +91,23 @@ export function settleDirection(state: TrackerState, call: Call, dest: Channel, 
     ? destination(dialler.dialledNumber)
     : (call.to.number ?? destination(dialler.dialledNumber))
   if (dest.endpoint.kind === 'external' && !isForward(dest, dialled, party)) {
-    decide(call, 'outbound')
+    setDirection(call, 'outbound')
     call.to = partyOf(dest.endpoint)
   } else {
-    decide(call, 'internal')
+    setDirection(call, 'internal')
     const number = dialled ?? dest.endpoint.number
     if (number !== null) {
       call.to = number === dest.endpoint.number ? partyOf(dest.endpoint) : partyOfNumber(number)
     }
   }
-  call.settled = true
+  call.directionKnown = true
 }
 
 /** An extension was called and forwards to the outside: the call stays internal. */
 function isForward(dest: Channel, dialled: string | null, party: Channel): boolean {
   const sent = dest.endpoint.number
   if (dialled === null || sent === null) return false
-  return dest.dial?.source !== party.id && looksInternal(dialled) && !dialled.endsWith(sent) && !sent.endsWith(dialled)
+  return (
+    dest.dial?.source !== party.id && isInternalNumber(dialled) && !dialled.endsWith(sent) && !sent.endsWith(dialled)
+  )
 }

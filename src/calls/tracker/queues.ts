@@ -3,7 +3,7 @@ import { consultation } from './dials/consultations.ts'
 import { originOf } from './dials/dial-origin.ts'
 import { addStage } from './dials/dial-stages.ts'
 import { newDial } from './initial-state.ts'
-import { callOf, channelOf, place, stageOf, touch } from './registry.ts'
+import { callOf, channelOf, markChanged, placeInCall, stageOf } from './registry.ts'
 import type { Call, Channel, QueueState, TrackerState } from './state.ts'
 import { isVirtual } from './state.ts'
 
@@ -44,11 +44,11 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
     leftUs: null,
     leftArrivedUs: null,
     result: null,
-    isElsewhere: false,
+    leftByKey: false,
     final: false,
     answeredUs: null,
   })
-  touch(state, call)
+  markChanged(state, call)
 }
 
 function callerIn(state: TrackerState, channel: Channel): { party: Channel; call: Call | undefined } | undefined {
@@ -60,17 +60,17 @@ function callerIn(state: TrackerState, channel: Channel): { party: Channel; call
   if (!origin.consulting || first === undefined) return { party, call: first }
   const to = { dialled: through?.dialledNumber ?? null, party: null }
   const call = consultation(state, party, first, { through, to, startedUs: channel.queuing?.atUs ?? null })
-  for (const half of [channel, channelOf(state, channel.pair)]) if (half !== undefined) place(state, half, call)
+  for (const half of [channel, channelOf(state, channel.pair)]) if (half !== undefined) placeInCall(state, half, call)
   return { party, call }
 }
 
 /** The caller goes on in the dialplan: a queue that he left without any other reason he has given up, by a key. */
-export function goElsewhere(call: Call, channelId: string): void {
+export function noteLeftByKey(call: Call, channelId: string): void {
   for (const queue of call.queues) {
     const isIts = queue.channel === channelId || stageOf(call, queue.stageId)?.source === channelId
     if (!isIts || queue.leftUs === null || queue.answeredUs !== null || queue.result !== null) continue
     queue.result = 'abandoned'
-    queue.isElsewhere = true
+    queue.leftByKey = true
   }
 }
 
@@ -89,5 +89,5 @@ export function leaveQueue(
   // "Abandoned" is what a time-out looks like at first; what comes later knows better.
   if (signal.result !== null) queue.result = signal.result
   queue.final ||= signal.final === true
-  touch(state, call)
+  markChanged(state, call)
 }

@@ -1,4 +1,4 @@
-import { callOf, touch } from './registry.ts'
+import { callOf, markChanged } from './registry.ts'
 import type { Channel, TrackerState } from './state.ts'
 
 /** Recordings of a call. A recording is on the channel that runs it and ends with it. */
@@ -6,7 +6,7 @@ import type { Channel, TrackerState } from './state.ts'
 /** More than anybody makes of one call, and as many as a body has room for. */
 const MAX_RECORDINGS = 100
 
-export function record(state: TrackerState, channel: Channel, atUs: number, path: string | null): void {
+export function startRecording(state: TrackerState, channel: Channel, atUs: number, path: string | null): void {
   const call = callOf(state, channel)
   if (call === undefined) return
   const again = call.recordings.find(
@@ -39,7 +39,7 @@ export function stopRecording(
   recording.path ??= stop.path
   recording.durationMs = stop.durationMs
   recording.kept = stop.kept
-  touch(state, call)
+  markChanged(state, call)
 }
 
 /** A path that is told apart from the recording: it belongs to the last one that lacks it. */

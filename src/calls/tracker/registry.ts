@@ -26,7 +26,7 @@ export function stageOf(call: Call, id: string | null): Stage | undefined {
 }
 
 /** Marks that something happened to a call: it is looked at when the signal is done, and stored again. */
-export function touch(state: TrackerState, call: Call | undefined): void {
+export function markChanged(state: TrackerState, call: Call | undefined): void {
   if (call === undefined) return
   state.dirty.add(call.id)
   state.changed.add(call.id)
@@ -35,12 +35,12 @@ export function touch(state: TrackerState, call: Call | undefined): void {
 export function openCall(state: TrackerState, pbxId: string, startedUs: number | null, atUs: number): Call {
   const call = newCall({ id: state.newId(atUs), account: state.account, boot: state.boot, pbxId, startedUs })
   state.calls.set(call.id, call)
-  touch(state, call)
+  markChanged(state, call)
   return call
 }
 
 /** A channel of another call asks somebody in this one. */
-export function consult(state: TrackerState, call: Call, channelId: string): void {
+export function addConsultation(state: TrackerState, call: Call, channelId: string): void {
   call.consultedBy = channelId
   const calls = state.consultations.get(channelId) ?? new Set<string>()
   calls.add(call.id)
@@ -54,7 +54,7 @@ export function consultationsOf(state: TrackerState, channelId: string): Call[] 
 /** Takes a call out of the tracker, without what it holds. */
 export function dropCall(state: TrackerState, call: Call): void {
   state.calls.delete(call.id)
-  state.wakes.delete(call.id)
+  state.timers.delete(call.id)
   state.changed.delete(call.id)
   state.removed.add(call.id)
   endConsultation(state, call)
@@ -70,14 +70,14 @@ export function endConsultation(state: TrackerState, call: Call): void {
 }
 
 /** Puts a channel into a call, out of the one it was in. */
-export function place(state: TrackerState, channel: Channel, call: Call): void {
+export function placeInCall(state: TrackerState, channel: Channel, call: Call): void {
   if (channel.callId === call.id) return
   const before = callOf(state, channel)
   if (before !== undefined) before.channels = before.channels.filter((id) => id !== channel.id)
   channel.callId = call.id
   call.channels.push(channel.id)
-  touch(state, before)
-  touch(state, call)
+  markChanged(state, before)
+  markChanged(state, call)
 }
 
 export function claimLinkedId(state: TrackerState, call: Call, linkedId: string): void {
@@ -100,7 +100,7 @@ export function dropChannel(state: TrackerState, channel: Channel): void {
 }
 
 /** Takes a call out of the tracker, with its channels. */
-export function forget(state: TrackerState, call: Call): void {
+export function forgetCall(state: TrackerState, call: Call): void {
   for (const id of call.channels) {
     const channel = state.channels.get(id)
     if (channel === undefined || channel.callId !== call.id) continue

@@ -1,8 +1,8 @@
 import type { CallResult, Direction, HangupBy, HangupCause, StageKind, StageResult } from '../../lib/call-enums.ts'
 import type { NewId } from '../../lib/id.ts'
-import type { CallEvent, CallRecord, Party } from '../event.ts'
+import type { CallRecord, Party } from '../event.ts'
 import type { End, Endpoint } from '../signal.ts'
-import type { Wakes } from './timers.ts'
+import type { Timers } from './timers.ts'
 
 /**
  * What the tracker knows. All of it is plain data that survives JSON: a live call is stored with its channels and read back after
@@ -98,11 +98,11 @@ export type Stage = {
   answered: boolean
   ended: boolean
   /** Arrival time until which its end may wait for what explains it. */
-  holdUs: number | null
+  settlingSinceUs: number | null
   /** When it was over, while its end is held back for what explains it. */
   overUs: number | null
   /** Which of its events were told. */
-  told: { started: boolean; answered: boolean; ended: boolean }
+  emitted: { started: boolean; answered: boolean; ended: boolean }
   /** The agent's own phone in click-to-call: its answer is not the call's. */
   own: boolean
 }
@@ -118,7 +118,7 @@ export type QueueState = {
   leftArrivedUs: number | null
   result: 'abandoned' | 'timeout' | 'other' | null
   /** The caller left it by himself, and is elsewhere in the dialplan. */
-  isElsewhere: boolean
+  leftByKey: boolean
   /** The PBX gave the reason with the leaving. */
   final: boolean
   answeredUs: number | null
@@ -169,7 +169,7 @@ export type Call = {
   recall: { by: string | null; to: string | null; waiting: string } | null
   direction: Direction | null
   /** The direction is sure: somebody was dialled, or it came from a trunk. */
-  settled: boolean
+  directionKnown: boolean
   from: Party
   to: Party
   did: string | null
@@ -197,7 +197,7 @@ export type Call = {
   /** The first party that hung up by itself. */
   hungUpBy: HangupBy | null
   sequence: number
-  told: boolean
+  emitted: boolean
   /** Arrival times at which the call's start, end and record are due. */
   startDueUs: number | null
   endDueUs: number | null
@@ -222,8 +222,8 @@ export type TrackerState = {
   /** Numbers that turned out to be extensions. */
   readonly extensions: Set<string>
   /** Ends of channels that were not known (yet), and when they came. */
-  readonly tombstones: Map<string, { atUs: number; arrivedUs: number; end: End }>
-  readonly links: PendingLink[]
+  readonly earlyEnds: Map<string, { atUs: number; arrivedUs: number; end: End }>
+  readonly pendingLinks: PendingLink[]
   /** Channels that hold, and the calls in which a channel of another call asks somebody (`consultedBy`). */
   readonly onHold: Set<string>
   /** Channels that are parked. */
@@ -232,7 +232,7 @@ export type TrackerState = {
   /** Calls that something happened to since they were last looked at. */
   readonly dirty: Set<string>
   /** When each call wants to be looked at again, by arrival time; `queue` is a heap over it that may hold stale entries. */
-  readonly wakes: Wakes
+  readonly timers: Timers
   /** Calls whose stored state is no longer true, and those that are gone for good. */
   readonly changed: Set<string>
   readonly removed: Set<string>
@@ -251,9 +251,6 @@ export type TrackerState = {
   atUs: number
   newId: NewId
 }
-
-/** What the tracker tells, in order. */
-export type Told = CallEvent
 
 export const ANONYMOUS: Party = { number: null, name: null, extension: null }
 

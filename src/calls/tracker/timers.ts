@@ -1,5 +1,5 @@
 /** When each key wants to be woken. The earliest is found in O(log n): a heap whose stale entries are dropped when they come up. */
-export type Wakes = {
+export type Timers = {
   get(key: string): number | undefined
   set(key: string, atUs: number): void
   delete(key: string): void
@@ -11,7 +11,7 @@ export type Wakes = {
 
 type Entry = { readonly atUs: number; readonly key: string }
 
-export function newWakes(): Wakes {
+export function newTimers(): Timers {
   const times = new Map<string, number>()
   const heap: Entry[] = []
 

@@ -1,12 +1,12 @@
 import type { NewId } from '../../lib/id.ts'
 import type { CallEvent, CallRecord, Call as CallView, Stage as StageView } from '../event.ts'
 import type { Signal } from '../signal.ts'
-import { apply } from './apply-signal.ts'
-import { tellDue } from './emit/emit.ts'
-import { callView, stagesView } from './emit/payload.ts'
+import { applySignal } from './apply-signal.ts'
+import { emitDue } from './emit/emit.ts'
+import { callPayload, stagesPayload } from './emit/payload.ts'
 import type { StoredCall } from './resync/takeover.ts'
 import type { TrackerState } from './state.ts'
-import { newWakes } from './timers.ts'
+import { newTimers } from './timers.ts'
 
 /**
  * Turns signals into call events. Pure but for its own state: no clock, no random, no I/O.
@@ -22,7 +22,7 @@ import { newWakes } from './timers.ts'
 export type Tracked = {
   readonly events: readonly CallEvent[]
   /** Arrival time at which a tick is wanted, `null` if nothing waits. */
-  readonly wakeAtUs: number | null
+  readonly tickAtUs: number | null
   /** What failed: a fault costs its signal, or what is told of one call at that moment, and nothing else. */
   readonly faults: readonly unknown[]
 }
@@ -44,13 +44,13 @@ export function newTracker(pbx: string, account: string, newId: NewId): TrackerS
     bridges: new Map(),
     conferences: new Map(),
     extensions: new Set(),
-    tombstones: new Map(),
-    links: [],
+    earlyEnds: new Map(),
+    pendingLinks: [],
     onHold: new Set(),
     parked: new Set(),
     consultations: new Map(),
     dirty: new Set(),
-    wakes: newWakes(),
+    timers: newTimers(),
     changed: new Set(),
     removed: new Set(),
     parting: [],
@@ -68,18 +68,18 @@ export function newTracker(pbx: string, account: string, newId: NewId): TrackerS
 export function track(state: TrackerState, signal: Signal): Tracked {
   state.nowUs = Math.max(state.nowUs, signal.arrivedUs)
   state.atUs = signal.atUs
-  for (const id of state.wakes.due(state.nowUs)) state.dirty.add(id)
+  for (const id of state.timers.due(state.nowUs)) state.dirty.add(id)
   const faults: unknown[] = []
   try {
-    apply(state, signal)
+    applySignal(state, signal)
   } catch (error) {
     faults.push(error)
   }
-  const events = tellDue(state, faults)
-  const linkDueUs = state.links[0]?.dueUs ?? null
-  const wakeUs = state.wakes.earliest()
+  const events = emitDue(state, faults)
+  const linkDueUs = state.pendingLinks[0]?.dueUs ?? null
+  const wakeUs = state.timers.earliest()
   const wakeAtUs = linkDueUs !== null && (wakeUs === null || linkDueUs < wakeUs) ? linkDueUs : wakeUs
-  return { events, wakeAtUs, faults }
+  return { events, tickAtUs: wakeAtUs, faults }
 }
 
 /** The live calls whose stored state is out of date, and those that are gone; forgets both. */
@@ -87,7 +87,7 @@ export function takeChanges(state: TrackerState): Changes {
   const changed = [...state.changed].flatMap((id) => {
     const call = state.calls.get(id)
     // A call that nobody was told of need not survive a crash, unless one ended inside it.
-    return call === undefined || (!call.told && call.mergedFrom.length === 0)
+    return call === undefined || (!call.emitted && call.mergedFrom.length === 0)
       ? []
       : { call, channels: call.channels.flatMap((one) => state.channels.get(one) ?? []) }
   })
@@ -111,6 +111,6 @@ export function* liveCalls(
   isMine: (account: string) => boolean = () => true,
 ): Generator<LiveCall> {
   for (const call of state.calls.values())
-    if (call.told && !call.ended && isMine(call.account))
-      yield { pbx: state.pbx, account: call.account, call: callView(state, call), stages: stagesView(call) }
+    if (call.emitted && !call.ended && isMine(call.account))
+      yield { pbx: state.pbx, account: call.account, call: callPayload(state, call), stages: stagesPayload(call) }
 }

@@ -83,7 +83,7 @@ export function explain(recordings: readonly Recording[], options: ExplainOption
   function feed(signal: Signal, ticking = false): void {
     const tracked = track(tracker, signal)
     if (tracked.faults.length > 0) throw tracked.faults[0]
-    wakeAtUs = tracked.wakeAtUs
+    wakeAtUs = tracked.tickAtUs
     for (const event of tracked.events) {
       const of = ticking ? (touched.get(event.callId) ?? cause) : cause
       explained.push({ event, atMs: signal.arrivedUs / MILLISECOND, cause: of, reason: reasonFor(tracker, event) })

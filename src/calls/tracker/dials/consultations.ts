@@ -1,5 +1,5 @@
 import type { Party } from '../../event.ts'
-import { channelOf, consult, consultationsOf, openCall, place } from '../registry.ts'
+import { addConsultation, channelOf, consultationsOf, openCall, placeInCall } from '../registry.ts'
 import type { Call, Channel, TrackerState } from '../state.ts'
 import { ANONYMOUS, partyOf, partyOfNumber } from '../state.ts'
 
@@ -15,7 +15,7 @@ export function consultation(state: TrackerState, party: Channel, first: Call, a
   const asking = consultationsOf(state, party.id).find((call) => !call.ended && call.endDueUs === null)
   if (asking !== undefined) return asking
   const call = openCall(state, first.pbxId, asked.startedUs, asked.startedUs ?? state.atUs)
-  consult(state, call, party.id)
+  addConsultation(state, call, party.id)
   call.parentId = first.id
   call.from = partyOf(party.endpoint)
   call.root = null
@@ -23,7 +23,7 @@ export function consultation(state: TrackerState, party: Channel, first: Call, a
   const isRung = rung !== null && (dialled === null || dialled === rung.number)
   call.to = isRung ? rung : dialled === null ? ANONYMOUS : partyOfNumber(dialled)
   for (const half of [asked.through, channelOf(state, asked.through?.pair ?? null)]) {
-    if (half !== undefined && half !== null) place(state, half, call)
+    if (half !== undefined && half !== null) placeInCall(state, half, call)
   }
   return call
 }

@@ -1,4 +1,4 @@
-import { partyOn } from '../conversations.ts'
+import { realPartyOf } from '../conversations.ts'
 import { newDial } from '../initial-state.ts'
 import { callOf, channelOf, heardBy } from '../registry.ts'
 import type { Channel, Dial, TrackerState } from '../state.ts'
@@ -27,7 +27,7 @@ export function originOf(state: TrackerState, dial: Dial): Origin {
   for (let depth = 0; depth < MAX_NESTING && source !== undefined; depth++) {
     if (!isVirtual(source)) {
       // Who dialled the halves may have transferred away: then they stand for whoever is before them now.
-      const now = isUp(source) || through === null ? source : (partyOn(state, through) ?? source)
+      const now = isUp(source) || through === null ? source : (realPartyOf(state, through) ?? source)
       return { kind: 'party', channel: now, consulting: false, through }
     }
     through ??= source
@@ -52,6 +52,6 @@ export function originOf(state: TrackerState, dial: Dial): Origin {
 }
 
 function answeredBehind(state: TrackerState, one: Channel): Channel | undefined {
-  const party = partyOn(state, one)
+  const party = realPartyOf(state, one)
   return party?.dial === null || (party?.dial.answeredUs ?? null) !== null ? party : undefined
 }

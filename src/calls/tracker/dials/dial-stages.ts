@@ -1,5 +1,5 @@
-import { destination, settleDirection } from '../direction.ts'
-import { channelOf, stageOf, touch } from '../registry.ts'
+import { decideDirectionByDial, destination } from '../direction.ts'
+import { channelOf, markChanged, stageOf } from '../registry.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
 
@@ -34,8 +34,8 @@ export function assignStage(
   dial.stageId = stage.id
   call.hungUpBy = null
   if (same === undefined && party !== null) findParent(state, call, stage, party)
-  if (!own) settleDirection(state, call, dest, party)
-  touch(state, call)
+  if (!own) decideDirectionByDial(state, call, dest, party)
+  markChanged(state, call)
 }
 
 export const isOpen = (stage: Stage): boolean => !stage.ended && stage.result === null
@@ -75,9 +75,9 @@ export function addStage(
     rang: false,
     answered: false,
     ended: false,
-    holdUs: null,
+    settlingSinceUs: null,
     overUs: null,
-    told: { started: false, answered: false, ended: false },
+    emitted: { started: false, answered: false, ended: false },
     own: false,
   }
   call.stages.push(stage)

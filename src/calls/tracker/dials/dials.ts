@@ -1,11 +1,11 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 import type { At, ChannelSignal, Endpoint } from '../../signal.ts'
-import { beginClickToCall, beginConferenceCall, destination, settleDirection } from '../direction.ts'
+import { beginClickToCall, beginConferenceCall, decideDirectionByDial, destination } from '../direction.ts'
 import { newDial } from '../initial-state.ts'
-import { callByLinkedId, callOf, channelOf, heardBy, place, touch } from '../registry.ts'
+import { callByLinkedId, callOf, channelOf, heardBy, markChanged, placeInCall } from '../registry.ts'
 import type { Channel, TrackerState } from '../state.ts'
 import { isVirtual, partyOf } from '../state.ts'
-import { recall } from '../transfers/transfer-recall.ts'
+import { placeRecall } from '../transfers/transfer-recall.ts'
 import { consultation } from './consultations.ts'
 import { originOf, partyFor } from './dial-origin.ts'
 import { addStage, assignStage, openQueue } from './dial-stages.ts'
@@ -16,7 +16,7 @@ import { addStage, assignStage, openQueue } from './dial-stages.ts'
  */
 
 /** A dial from a channel that talks to somebody is a consultation, unless the talk turns out to be over: as long we wait to see. */
-export const CONSULTATION_SETTLE_US = 150_000
+export const CONSULTATION_SETTLING_US = 150_000
 
 export function beginDial(
   state: TrackerState,
@@ -36,8 +36,8 @@ export function beginDial(
   dest.dial.byQueue = told.byQueue ?? null
   dest.dial.forConference = told.forConference === true
   const call = callOf(state, dest) ?? callOf(state, channelOf(state, source))
-  if (call !== undefined && dest.callId === null) place(state, dest, call)
-  touch(state, call)
+  if (call !== undefined && dest.callId === null) placeInCall(state, dest, call)
+  markChanged(state, call)
   placeDial(state, dest)
 }
 
@@ -48,22 +48,22 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   const origin = originOf(state, dial)
   const waitedUs = state.nowUs - dial.beganArrivedUs
   if (origin.kind === 'unknown') {
-    if (waitedUs >= CONSULTATION_SETTLE_US) assignStage(state, callOf(state, dest), dest, null, false)
+    if (waitedUs >= CONSULTATION_SETTLING_US) assignStage(state, callOf(state, dest), dest, null, false)
     return
   }
   if (origin.kind === 'nobody') {
-    if (!recall(state, dest)) placeOriginated(state, dest)
+    if (!placeRecall(state, dest)) placeOriginated(state, dest)
     return
   }
   const party = origin.channel
   const first = callOf(state, party)
   if (first === undefined) return
   const busy = origin.consulting || (party.spoke && heardBy(state, party).some((other) => other.id !== dest.id))
-  if (busy && !origin.consulting && waitedUs < CONSULTATION_SETTLE_US) return
+  if (busy && !origin.consulting && waitedUs < CONSULTATION_SETTLING_US) return
   const to = { dialled: origin.through?.dialledNumber ?? null, party: partyOf(dest.endpoint) }
   const asked = { through: origin.through, to, startedUs: dial.beganUs }
   const call = busy ? consultation(state, party, first, asked) : first
-  place(state, dest, call)
+  placeInCall(state, dest, call)
   assignStage(state, call, dest, party, false)
 }
 
@@ -74,7 +74,7 @@ const AGENT_WAIT_US = 60_000_000
 function placeOriginated(state: TrackerState, dest: Channel): void {
   const call = callOf(state, dest) ?? callByLinkedId(state, dest.linkedId)
   if (call === undefined) return
-  place(state, dest, call)
+  placeInCall(state, dest, call)
   const root = channelOf(state, call.root)
   if (root !== undefined && root !== dest) {
     const isTwin = root.dial !== null && root.dial.source === null && root.endpoint.number === dest.endpoint.number
@@ -114,7 +114,7 @@ export function endDial(
     dial.result = result
     dial.forwardedTo = forwardedTo
   }
-  touch(state, callOf(state, dest))
+  markChanged(state, callOf(state, dest))
 }
 
 /** A dial for which the PBX made no channel gives its end alone. */
@@ -136,7 +136,7 @@ export function failDial(state: TrackerState, at: At, source: Channel, endpoint:
     const group = call.stages.find((one) => one.kind === 'group' && one.source === party.id && !one.ended)
     stage.parentId = openQueue(call, party)?.id ?? group?.id ?? null
     const dest: Channel = { ...source, id: stage.id, endpoint, dial: null }
-    settleDirection(state, call, dest, party)
+    decideDirectionByDial(state, call, dest, party)
   }
-  touch(state, call)
+  markChanged(state, call)
 }

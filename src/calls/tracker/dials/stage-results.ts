@@ -13,11 +13,16 @@ export const HANGUP_US = 100_000
 const WINNER_US = 5_000_000
 
 /** How long the end of a stage may wait to be explained. */
-export const explanationUs = (state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): number =>
+export const explanationDelayUs = (state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): number =>
   isWinnerDue(state, call, stage, legs) ? WINNER_US : EXPLANATION_US
 
 /** Why an unanswered stage ended; `null` if that is not clear yet. */
-export function explain(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): StageResult | null {
+export function resultOfStage(
+  state: TrackerState,
+  call: Call,
+  stage: Stage,
+  legs: readonly Channel[],
+): StageResult | null {
   const results = legs.map((leg) => legResult(state, leg))
   if (results.includes('forwarded')) return 'forwarded'
   const firm = results.find((result) => result !== 'cancelled' && result !== 'answered_elsewhere' && result !== null)
@@ -48,7 +53,7 @@ function isAbandoned(state: TrackerState, call: Call, stage: Stage): boolean {
 }
 
 /** What is left where nothing explained the end in time: a caller that is gone and did not hang up was hung up by the PBX. */
-export function unexplained(state: TrackerState, stage: Stage): StageResult {
+export function resultUnexplained(state: TrackerState, stage: Stage): StageResult {
   const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
   const caller = channelOf(state, stage.source)
   const result = legs.map((leg) => leg.dial?.result ?? leg.end?.result).find((one) => one !== undefined && one !== null)
@@ -73,15 +78,16 @@ export function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stag
 
 function legResult(state: TrackerState, leg: Channel): StageResult | null {
   const ended = leg.end?.result ?? null
-  const told = leg.dial?.result ?? null
-  if (told === 'forwarded' || ended === 'answered_elsewhere') return told === 'forwarded' ? told : ended
-  if (told === null && ended === 'no_answer' && leg.end?.withdrawn !== true) return innerNoAnswer(state, leg)
-  if (told === null) return leg.end?.withdrawn === true ? (outerResult(state, leg) ?? 'cancelled') : ended
+  const dialResult = leg.dial?.result ?? null
+  if (dialResult === 'forwarded' || ended === 'answered_elsewhere')
+    return dialResult === 'forwarded' ? dialResult : ended
+  if (dialResult === null && ended === 'no_answer' && leg.end?.withdrawn !== true) return innerNoAnswer(state, leg)
+  if (dialResult === null) return leg.end?.withdrawn === true ? (outerResult(state, leg) ?? 'cancelled') : ended
   // "Nobody answered" is what the PBX says of anything that was no answer: the cause of the hang-up knows better.
-  if ((told === 'no_answer' || told === 'other') && ended !== null && SAYS_MORE.has(ended)) return ended
-  if (told === 'busy' && ended === 'rejected') return ended
-  if (told === 'cancelled') return outerResult(state, leg) ?? told
-  return told
+  if ((dialResult === 'no_answer' || dialResult === 'other') && ended !== null && SAYS_MORE.has(ended)) return ended
+  if (dialResult === 'busy' && ended === 'rejected') return ended
+  if (dialResult === 'cancelled') return outerResult(state, leg) ?? dialResult
+  return dialResult
 }
 
 /** "Nobody answered" is said of the phone behind virtual halves also when these are taken down at that moment, since another answered. */

@@ -3,10 +3,10 @@ import { placeQueue } from '../queues.ts'
 import { channelOf, channelsOf, heardBy, stageOf } from '../registry.ts'
 import type { Call, Channel, QueueState, Stage, TrackerState } from '../state.ts'
 import { isUp, isVirtual, partyOf } from '../state.ts'
-import { settleParking } from '../transfers/parking.ts'
+import { transferByParking } from '../transfers/parking.ts'
 import { awaitsTransfer } from '../transfers/transfer-hold.ts'
 import { placeDial } from './dials.ts'
-import { explain, explanationUs, HANGUP_US, unexplained } from './stage-results.ts'
+import { explanationDelayUs, HANGUP_US, resultOfStage, resultUnexplained } from './stage-results.ts'
 
 /**
  * Brings the stages of a call up to date with its channels.
@@ -20,12 +20,12 @@ import { explain, explanationUs, HANGUP_US, unexplained } from './stage-results.
  */
 
 /** How long a call that began with its outside party waits, once that answered, for the agent who is rung for it. */
-const AGENT_SETTLE_US = 10_000_000
+const AGENT_SETTLING_US = 10_000_000
 /** How long a queue that the caller left waits to hear why. */
-const QUEUE_SETTLE_US = 1_000_000
+const QUEUE_SETTLING_US = 1_000_000
 
 export function updateStages(state: TrackerState, call: Call): void {
-  settleParking(state, call)
+  transferByParking(state, call)
   for (const channel of channelsOf(state, call)) {
     if (channel.dial !== null && channel.dial.stageId === null) placeDial(state, channel)
     if (channel.queuing !== null) placeQueue(state, channel)
@@ -45,9 +45,9 @@ function updateParents(state: TrackerState, call: Call): void {
 
 /** The call is over: what still waited for an explanation gets none. */
 export function closeStages(state: TrackerState, call: Call): void {
-  const reason = (stage: Stage): StageResult => (call.lost === null ? unexplained(state, stage) : 'other')
+  const reason = (stage: Stage): StageResult => (call.lost === null ? resultUnexplained(state, stage) : 'other')
   const finish = (stage: Stage): void => {
-    if (!stage.ended) close(stage, call.endedUs, stage.answered ? 'answered' : reason(stage))
+    if (!stage.ended) closeStage(stage, call.endedUs, stage.answered ? 'answered' : reason(stage))
   }
   call.stages.filter(isParty).forEach(finish)
   updateParents(state, call)
@@ -67,7 +67,8 @@ function updateLegs(state: TrackerState, call: Call, stage: Stage): void {
       stage.answered = true
       stage.answeredUs = dial.answeredUs
       noteAnswer(call, stage, leg, dial.answeredUs)
-      if (call.customerFirst && leg.id === call.root && !call.settled) call.startDueUs = state.nowUs + AGENT_SETTLE_US
+      if (call.customerFirst && leg.id === call.root && !call.directionKnown)
+        call.startDueUs = state.nowUs + AGENT_SETTLING_US
     }
   }
 }
@@ -112,7 +113,7 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
   // Its phones went on to another call, and ended with that.
   if (legs.length === 0) {
-    close(stage, state.atUs, stage.answered ? 'answered' : 'other')
+    closeStage(stage, state.atUs, stage.answered ? 'answered' : 'other')
     return
   }
   if (stage.answered) {
@@ -123,28 +124,28 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
     stage.overUs = leftUs(last)
     if (call.parking !== null && legs.some((leg) => leg.id === call.parking?.by)) return
     if (last.end?.mayTransfer === true && last.dial?.leftUs === null && awaitsTransfer(state, call, stage, last)) return
-    close(stage, leftUs(last), 'answered')
+    closeStage(stage, leftUs(last), 'answered')
     return
   }
   if (!legs.every((leg) => !isUp(leg) || leg.dial?.endedUs !== null)) return
   const endedUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
   const arrivedUs = Math.max(...legs.map((leg) => leg.goneArrivedUs ?? 0))
-  stage.holdUs ??= state.nowUs
+  stage.settlingSinceUs ??= state.nowUs
   stage.overUs = endedUs
-  const waitedUs = state.nowUs - stage.holdUs
+  const waitedUs = state.nowUs - stage.settlingSinceUs
   // The hang-up says more than the end of the dial does: wait for it.
   if (arrivedUs === 0 && waitedUs < HANGUP_US) return
-  const result = explain(state, call, stage, legs)
-  if (result === null && waitedUs < explanationUs(state, call, stage, legs)) return
+  const result = resultOfStage(state, call, stage, legs)
+  if (result === null && waitedUs < explanationDelayUs(state, call, stage, legs)) return
   stage.forwardedTo =
     legs.map((leg) => leg.dial?.forwardedTo ?? leg.end?.forwardedTo ?? null).find((to) => to !== null) ?? null
-  close(stage, endedUs, result ?? unexplained(state, stage))
+  closeStage(stage, endedUs, result ?? resultUnexplained(state, stage))
 }
 
 /** When a party was out of the call: it transferred it away, or hung up. */
 const leftUs = (leg: Channel): number | null => leg.dial?.leftUs ?? leg.goneUs
 
-function close(stage: Stage, atUs: number | null, result: StageResult): void {
+function closeStage(stage: Stage, atUs: number | null, result: StageResult): void {
   stage.ended = true
   stage.endedUs = atUs
   // A party that did not answer was not answered, whatever the PBX says.
@@ -173,7 +174,7 @@ function updateGroup(state: TrackerState, call: Call, group: Stage): void {
 /** A member that had ended before any other was dialled was not rung together with them: its end was told late. */
 function partFrom(member: Stage, members: readonly Stage[]): boolean {
   const { endedUs } = member
-  if (endedUs === null || !member.ended || member.answered || member.told.ended || members.length < 2) return false
+  if (endedUs === null || !member.ended || member.answered || member.emitted.ended || members.length < 2) return false
   if (!members.every((other) => other === member || (other.startedUs ?? 0) > endedUs)) return false
   member.parentId = null
   return true
@@ -185,7 +186,7 @@ export function closeGroup(state: TrackerState, group: Stage, members: readonly 
   const gaveUp = channelOf(state, group.source)?.hungUpItself !== false
   group.answeredUs = answered?.answeredUs ?? null
   group.rangUs = firstRing(members)
-  close(group, atUs, answered === undefined ? groupResult(members, gaveUp) : 'answered')
+  closeStage(group, atUs, answered === undefined ? groupResult(members, gaveUp) : 'answered')
 }
 
 const firstRing = (members: readonly Stage[]): number | null =>
@@ -224,14 +225,14 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
   if (answered !== undefined) {
     if (!members.every((member) => member.ended)) return
     stage.answeredUs = answered.answeredUs
-    close(stage, answered.endedUs, 'answered')
+    closeStage(stage, answered.endedUs, 'answered')
     return
   }
   if (!callerGone && queue.leftUs === null) return
   if (!members.every((member) => member.ended)) return
-  const isClear = queue.isElsewhere || (queue.final && queue.result !== null)
+  const isClear = queue.leftByKey || (queue.final && queue.result !== null)
   const settled = callerGone || isClear || queue.result === 'timeout' || queue.result === 'other'
-  if (!settled && state.nowUs - (queue.leftArrivedUs ?? state.nowUs) < QUEUE_SETTLE_US) return
+  if (!settled && state.nowUs - (queue.leftArrivedUs ?? state.nowUs) < QUEUE_SETTLING_US) return
   const gaveUp = caller === undefined || caller.hungUpItself || caller.end?.result === 'cancelled'
   const result =
     queue.result === 'timeout' || queue.result === 'other'
@@ -239,5 +240,5 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
       : gaveUp || callerGone
         ? 'abandoned'
         : (queue.result ?? 'other')
-  close(stage, queue.leftUs ?? caller?.goneUs ?? null, result)
+  closeStage(stage, queue.leftUs ?? caller?.goneUs ?? null, result)
 }

@@ -1,13 +1,13 @@
 import type { CallResult } from '../../../lib/call-enums.ts'
 import { rfc3339 } from '../../../lib/time.ts'
-import type { CallRecord, EventBody, EventName } from '../../event.ts'
+import type { CallEvent, CallRecord, EventBody, EventName } from '../../event.ts'
 import { dialledBy } from '../../event-facts.ts'
 import { EXPLANATION_US } from '../dials/stage-results.ts'
 import { closeStages, updateStages } from '../dials/stages.ts'
-import { channelsOf, forget } from '../registry.ts'
-import type { Call, Stage, Told, TrackerState } from '../state.ts'
+import { channelsOf, forgetCall } from '../registry.ts'
+import type { Call, Stage, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
-import { callView, keptRecordings, stagesView, stageView, transferView } from './payload.ts'
+import { callPayload, keptRecordings, stagePayload, stagesPayload, transferPayload } from './payload.ts'
 import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './size-limits.ts'
 
 /**
@@ -19,52 +19,52 @@ import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './size-limits.ts'
  */
 
 /** The last channel may be followed by another of the same call (a dial that is still on its way). */
-export const END_SETTLE_US = 250_000
+export const END_SETTLING_US = 250_000
 /** From call_ended to call_saved; longer while the end or the path of a recording is awaited. */
 const SAVE_AFTER_US = 1_000_000
 const SAVE_LATEST_US = 3_000_000
 /** Something waits for an explanation: look again that soon. */
-const LOOK_AGAIN_US = 50_000
+const RECHECK_US = 50_000
 /** What a body holds beside the call, its stages and recordings: names, ids and a time. */
 const ENVELOPE_BYTES = 2_048
 
 /** Returns what is due. A call of which nothing can be told costs the others nothing: `faults` gets the error. */
-export function tellDue(state: TrackerState, faults: unknown[]): Told[] {
-  const told: Told[] = []
-  for (const { call, stages } of state.parting.splice(0)) tellEnded(state, call, told, stages)
+export function emitDue(state: TrackerState, faults: unknown[]): CallEvent[] {
+  const events: CallEvent[] = []
+  for (const { call, stages } of state.parting.splice(0)) emitStageEnds(state, call, events, stages)
   // A call that is looked at may touch another (a consultation its parent): until all is quiet.
   for (const id of state.dirty) {
     state.dirty.delete(id)
     const call = state.calls.get(id)
     if (call === undefined) continue
     try {
-      tellCall(state, call, told)
+      emitCall(state, call, events)
     } catch (error) {
       faults.push(error)
     }
   }
-  return told
+  return events
 }
 
-function tellCall(state: TrackerState, call: Call, told: Told[]): void {
-  if (!call.ended && call.mergedInto !== null) emitMerged(state, call, call.mergedInto, told)
+function emitCall(state: TrackerState, call: Call, events: CallEvent[]): void {
+  if (!call.ended && call.mergedInto !== null) emitMerged(state, call, call.mergedInto, events)
   else if (!call.ended) {
     updateStages(state, call)
     noteEnd(state, call)
-    if (!call.told && !isStartDue(state, call)) {
+    if (!call.emitted && !isStartDue(state, call)) {
       if (call.endDueUs !== null && state.nowUs >= call.endDueUs && call.direction === null) {
-        forget(state, call)
+        forgetCall(state, call)
         return
       }
       schedule(state, call)
       return
     }
-    tellLive(state, call, told)
-    if (call.endDueUs !== null && state.nowUs >= call.endDueUs) tellEnd(state, call, told)
+    emitLive(state, call, events)
+    if (call.endDueUs !== null && state.nowUs >= call.endDueUs) closeAndEmitEnd(state, call, events)
   }
   if (call.ended && isSaveDue(state, call)) {
-    tell(state, call, told, 'call_saved', state.atUs, { ...stagesOf(state, call), recordings: keptRecordings(call) })
-    forget(state, call)
+    emit(state, call, events, 'call_saved', state.atUs, { ...stagesOf(state, call), recordings: keptRecordings(call) })
+    forgetCall(state, call)
     return
   }
   schedule(state, call)
@@ -72,7 +72,7 @@ function tellCall(state: TrackerState, call: Call, told: Told[]): void {
 
 function isStartDue(state: TrackerState, call: Call): boolean {
   if (call.direction === null) return false
-  if (call.settled) return true
+  if (call.directionKnown) return true
   // Who of a queue will take it is not known for long.
   if (call.customerFirst) return call.queues.length > 0 || isDue(state, call.startDueUs) || isDue(state, call.endDueUs)
   if (call.clickToCall) return true
@@ -83,29 +83,31 @@ function isStartDue(state: TrackerState, call: Call): boolean {
 
 const isDue = (state: TrackerState, dueUs: number | null): boolean => dueUs !== null && state.nowUs >= dueUs
 
-function tellLive(state: TrackerState, call: Call, told: Told[]): void {
-  if (!call.told) {
-    tell(state, call, told, 'call_started', call.startedUs ?? state.atUs, {})
-    call.told = true
+function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
+  if (!call.emitted) {
+    emit(state, call, events, 'call_started', call.startedUs ?? state.atUs, {})
+    call.emitted = true
   }
   const parties = call.stages.filter((stage) => stage.kind === 'user' || stage.kind === 'external')
-  const ringing = parties.filter((stage) => stage.rang && !stage.told.started && !isBehindAnEnd(state, stage, parties))
+  const ringing = parties.filter(
+    (stage) => stage.rang && !stage.emitted.started && !isBehindAnEnd(state, stage, parties),
+  )
   // What was over before somebody began to ring is emitted before.
   const firstUs = ringing.length === 0 ? 0 : Math.min(...ringing.map((stage) => stage.rangUs ?? state.atUs))
-  emitTransfers(state, call, told, firstUs)
-  emitEnded(state, call, told, firstUs)
+  emitTransfers(state, call, events, firstUs)
+  emitDueStageEnds(state, call, events, firstUs)
   for (const stage of ringing) {
-    stage.told.started = true
-    tell(state, call, told, 'dial_started', stage.rangUs ?? state.atUs, { stage: stageView(stage) })
+    stage.emitted.started = true
+    emit(state, call, events, 'dial_started', stage.rangUs ?? state.atUs, { stage: stagePayload(stage) })
   }
   for (const stage of parties) {
-    if (!stage.answered || stage.told.answered || (stage.rang && !stage.told.started)) continue
-    stage.told.started = true
-    stage.told.answered = true
-    tell(state, call, told, 'dial_answered', stage.answeredUs ?? state.atUs, { stage: stageView(stage) })
+    if (!stage.answered || stage.emitted.answered || (stage.rang && !stage.emitted.started)) continue
+    stage.emitted.started = true
+    stage.emitted.answered = true
+    emit(state, call, events, 'dial_answered', stage.answeredUs ?? state.atUs, { stage: stagePayload(stage) })
   }
-  emitTransfers(state, call, told)
-  emitEnded(state, call, told)
+  emitTransfers(state, call, events)
+  emitDueStageEnds(state, call, events)
   forgetOldStages(state, call)
 }
 
@@ -113,51 +115,61 @@ function tellLive(state: TrackerState, call: Call, told: Told[]): void {
 function isBehindAnEnd(state: TrackerState, stage: Stage, parties: readonly Stage[]): boolean {
   const rangUs = stage.rangUs ?? state.atUs
   return parties.some(
-    ({ ended, holdUs, overUs }) =>
+    ({ ended, settlingSinceUs: holdUs, overUs }) =>
       !ended && holdUs !== null && overUs !== null && overUs <= rangUs && state.nowUs - holdUs < EXPLANATION_US,
   )
 }
 
-function emitTransfers(state: TrackerState, call: Call, told: Told[], beforeUs = Number.POSITIVE_INFINITY): void {
+function emitTransfers(
+  state: TrackerState,
+  call: Call,
+  events: CallEvent[],
+  beforeUs = Number.POSITIVE_INFINITY,
+): void {
   const due = call.transfers.filter(({ atUs }) => atUs <= beforeUs)
   call.transfers = call.transfers.filter(({ atUs }) => atUs > beforeUs)
   for (const transfer of due) {
     call.transferCount += 1
     const name = transfer.kind === 'blind' ? 'call_blind_transferred' : 'call_attended_transferred'
-    tell(state, call, told, name, transfer.atUs, { transfer: transferView(call, transfer) })
+    emit(state, call, events, name, transfer.atUs, { transfer: transferPayload(call, transfer) })
   }
 }
 
 /** The ends that are due: of parties, then of groups and queues, which come after their members. */
-function emitEnded(state: TrackerState, call: Call, told: Told[], beforeUs = Number.POSITIVE_INFINITY): void {
+function emitDueStageEnds(
+  state: TrackerState,
+  call: Call,
+  events: CallEvent[],
+  beforeUs = Number.POSITIVE_INFINITY,
+): void {
   const isDue = (stage: Stage): boolean =>
     stage.ended &&
     (stage.endedUs ?? 0) <= beforeUs &&
-    (!stage.rang || stage.told.started) &&
-    (!stage.answered || isTold(stage))
+    (!stage.rang || stage.emitted.started) &&
+    (!stage.answered || isAnswerEmitted(stage))
   const due = call.stages.filter(isDue)
   const isParty = ({ kind }: Stage): boolean => kind === 'user' || kind === 'external'
-  tellEnded(state, call, told, due.filter(isParty))
+  emitStageEnds(state, call, events, due.filter(isParty))
   for (const kind of ['group', 'queue'] as const)
-    tellEnded(
+    emitStageEnds(
       state,
       call,
-      told,
+      events,
       due.filter((stage) => stage.kind === kind && areMembersOver(call, stage)),
     )
 }
 
 /** Groups and queues have no answer of their own. */
-const isTold = ({ kind, told }: Stage): boolean => told.answered || kind === 'group' || kind === 'queue'
+const isAnswerEmitted = ({ kind, emitted }: Stage): boolean => emitted.answered || kind === 'group' || kind === 'queue'
 
 const areMembersOver = (call: Call, parent: Stage): boolean =>
-  call.stages.every((stage) => stage.parentId !== parent.id || stage.told.ended)
+  call.stages.every((stage) => stage.parentId !== parent.id || stage.emitted.ended)
 
-function tellEnded(state: TrackerState, call: Call, told: Told[], stages: readonly Stage[]): void {
-  const due = stages.filter((stage) => stage.ended && !stage.told.ended)
+function emitStageEnds(state: TrackerState, call: Call, events: CallEvent[], stages: readonly Stage[]): void {
+  const due = stages.filter((stage) => stage.ended && !stage.emitted.ended)
   for (const stage of due.toSorted((a, b) => (a.endedUs ?? 0) - (b.endedUs ?? 0))) {
-    stage.told.ended = true
-    tell(state, call, told, 'dial_ended', stage.endedUs ?? state.atUs, { stage: stageView(stage) })
+    stage.emitted.ended = true
+    emit(state, call, events, 'dial_ended', stage.endedUs ?? state.atUs, { stage: stagePayload(stage) })
   }
 }
 
@@ -171,28 +183,28 @@ function noteEnd(state: TrackerState, call: Call): void {
   if (call.endDueUs !== null) return
   const parties = channels.filter((channel) => !isVirtual(channel))
   call.endedUs = Math.max(0, ...parties.map((channel) => channel.goneUs ?? 0)) || state.atUs
-  call.endDueUs = state.nowUs + (call.lost === null ? END_SETTLE_US : 0)
+  call.endDueUs = state.nowUs + (call.lost === null ? END_SETTLING_US : 0)
 }
 
-function tellEnd(state: TrackerState, call: Call, told: Told[]): void {
+function closeAndEmitEnd(state: TrackerState, call: Call, events: CallEvent[]): void {
   closeStages(state, call)
-  tellLive(state, call, told)
-  end(state, call, told)
+  emitLive(state, call, events)
+  emitEnd(state, call, events)
 }
 
-function end(state: TrackerState, call: Call, told: Told[]): void {
+function emitEnd(state: TrackerState, call: Call, events: CallEvent[]): void {
   call.ended = true
   if (call.lost !== null) call.partial = true
   for (const recording of call.recordings) recording.endedUs ??= call.endedUs
-  tell(state, call, told, 'call_ended', call.endedUs ?? state.atUs, stagesOf(state, call))
+  emit(state, call, events, 'call_ended', call.endedUs ?? state.atUs, stagesOf(state, call))
   call.saveDueUs = state.nowUs + SAVE_AFTER_US
   call.saveLatestUs = state.nowUs + SAVE_LATEST_US
 }
 
 /** All stages of a call, and the call itself that says how many are left out so that the body does not become too large. */
 function stagesOf(state: TrackerState, call: Call): Pick<CallRecord, 'call' | 'stages'> {
-  const all = stagesView(call)
-  const view = callView(state, call)
+  const all = stagesPayload(call)
+  const view = callPayload(state, call)
   const restBytes = Buffer.byteLength(JSON.stringify([view, keptRecordings(call)])) + ENVELOPE_BYTES
   const stages = stagesWithin(all, MAX_BODY_BYTES - restBytes)
   return { call: { ...view, stages_omitted: call.stagesOmitted + all.length - stages.length }, stages }
@@ -203,12 +215,12 @@ function emitMerged(
   state: TrackerState,
   call: Call,
   merged: { id: string | null; result: CallResult | null },
-  told: Told[],
+  events: CallEvent[],
 ): void {
   const into = merged.id === null ? undefined : state.calls.get(merged.id)
   const answered = into !== undefined && (into.answeredUs !== null || into.answeredBy !== null)
   merged.result = answered ? 'answered' : 'no_answer'
-  end(state, call, told)
+  emitEnd(state, call, events)
 }
 
 function isSaveDue(state: TrackerState, call: Call): boolean {
@@ -218,18 +230,18 @@ function isSaveDue(state: TrackerState, call: Call): boolean {
 }
 
 function schedule(state: TrackerState, call: Call): void {
-  const due = [call.endDueUs, call.ended ? call.saveDueUs : null, call.told ? null : call.startDueUs]
+  const due = [call.endDueUs, call.ended ? call.saveDueUs : null, call.emitted ? null : call.startDueUs]
   if (call.ended && call.saveDueUs !== null && state.nowUs >= call.saveDueUs) due.push(call.saveLatestUs)
-  if (!call.ended && waits(state, call)) due.push(state.nowUs + LOOK_AGAIN_US)
+  if (!call.ended && isSettling(state, call)) due.push(state.nowUs + RECHECK_US)
   const times = due.flatMap((atUs) => (atUs !== null && atUs > state.nowUs ? atUs : []))
-  if (times.length === 0) state.wakes.delete(call.id)
-  else state.wakes.set(call.id, Math.min(...times))
+  if (times.length === 0) state.timers.delete(call.id)
+  else state.timers.set(call.id, Math.min(...times))
 }
 
 /** Something of the call is held back until it is explained. */
-function waits(state: TrackerState, call: Call): boolean {
+function isSettling(state: TrackerState, call: Call): boolean {
   if (call.parking !== null) return true
-  if (call.stages.some((stage) => !stage.ended && stage.holdUs !== null)) return true
+  if (call.stages.some((stage) => !stage.ended && stage.settlingSinceUs !== null)) return true
   if (
     call.queues.some(
       (queue) => queue.leftArrivedUs !== null && call.stages.some((s) => s.id === queue.stageId && !s.ended),
@@ -241,7 +253,14 @@ function waits(state: TrackerState, call: Call): boolean {
   )
 }
 
-function tell(state: TrackerState, call: Call, told: Told[], name: EventName, atUs: number, extra: object): void {
+function emit(
+  state: TrackerState,
+  call: Call,
+  events: CallEvent[],
+  name: EventName,
+  atUs: number,
+  extra: object,
+): void {
   const id = state.newId(atUs)
   const sequence = call.sequence + 1
   const data = {
@@ -250,7 +269,7 @@ function tell(state: TrackerState, call: Call, told: Told[], name: EventName, at
     sequence,
     account: call.account,
     pbx: state.pbx,
-    call: callView(state, call),
+    call: callPayload(state, call),
     ...extra,
   }
   // The eight schemas of event.ts say which extra belongs to which name; the tests check every body against its own.
@@ -260,5 +279,5 @@ function tell(state: TrackerState, call: Call, told: Told[], name: EventName, at
   state.changed.add(call.id)
   const { stage } = data as { stage?: { id: string } }
   const dialled = dialledBy(call.stages, stage?.id).map(({ kind, target }) => ({ kind, target }))
-  told.push({ id, name, callId: call.id, sequence, atUs, body, dialled })
+  events.push({ id, name, callId: call.id, sequence, atUs, body, dialled })
 }

@@ -12,7 +12,7 @@ const time = (atUs: number | null): string | null => (atUs === null ? null : rfc
 const between = (fromUs: number | null, toUs: number | null): number | null =>
   fromUs === null || toUs === null ? null : wholeSeconds(fromUs, toUs)
 
-export function callView(state: TrackerState, call: Call): CallView {
+export function callPayload(state: TrackerState, call: Call): CallView {
   const answered = call.answeredUs !== null || call.answeredBy !== null
   // Until its end is told a call may go on: what is known of its end is not said before.
   const endedUs = call.ended ? call.endedUs : null
@@ -36,7 +36,7 @@ export function callView(state: TrackerState, call: Call): CallView {
     result: call.ended ? resultOf(state, call) : null,
     answered_by: call.answeredBy,
     handled_by: handledBy(state, call),
-    queue: queueView(call),
+    queue: queuePayload(call),
     transfers: call.transferCount,
     recorded: call.recorded && (call.recordings.length === 0 || call.recordings.some((one) => one.kept)),
     hangup: call.ended ? hangupOf(state, call) : null,
@@ -51,7 +51,7 @@ function isWaiting(state: TrackerState, call: Call): boolean {
   return call.pbxAnswered && !call.stages.some((stage) => !stage.ended) && liveParties(state, call).length > 0
 }
 
-function queueView(call: Call): CallView['queue'] {
+function queuePayload(call: Call): CallView['queue'] {
   const queue = call.queues.at(-1)
   if (queue === undefined) return null
   const untilUs = queue.answeredUs ?? queue.leftUs ?? stageOf(call, queue.stageId)?.endedUs ?? null
@@ -199,7 +199,7 @@ function hangupOf(state: TrackerState, call: Call): Hangup {
   return { cause: unallocated ? 'invalid_number' : 'normal', code, by }
 }
 
-export function stageView(stage: Stage): StageView {
+export function stagePayload(stage: Stage): StageView {
   const rings = stage.rangUs !== null
   const ringEndUs = stage.answeredUs ?? stage.endedUs
   return {
@@ -220,14 +220,14 @@ export function stageView(stage: Stage): StageView {
 }
 
 /** All stages of a call, in order of their start; what others belong to comes before them. */
-export function stagesView(call: Call): StageView[] {
+export function stagesPayload(call: Call): StageView[] {
   const isParent = (stage: Stage) => (stage.kind === 'group' || stage.kind === 'queue' ? 0 : 1)
   return call.stages
     .toSorted((a, b) => (a.startedUs ?? 0) - (b.startedUs ?? 0) || isParent(a) - isParent(b))
-    .map(stageView)
+    .map(stagePayload)
 }
 
-export function transferView(call: Call, transfer: TransferState): Transfer {
+export function transferPayload(call: Call, transfer: TransferState): Transfer {
   return {
     kind: transfer.kind,
     by: transfer.by,
@@ -238,7 +238,7 @@ export function transferView(call: Call, transfer: TransferState): Transfer {
   }
 }
 
-export function recordingView(recording: RecordingState): Recording {
+export function recordingPayload(recording: RecordingState): Recording {
   const durationMs =
     recording.durationMs ??
     (recording.startedUs === null || recording.endedUs === null
@@ -259,4 +259,5 @@ function formatOf(path: string | null): string | null {
   return match?.[1]?.toLowerCase() ?? null
 }
 
-export const keptRecordings = (call: Call): Recording[] => call.recordings.filter((one) => one.kept).map(recordingView)
+export const keptRecordings = (call: Call): Recording[] =>
+  call.recordings.filter((one) => one.kept).map(recordingPayload)

@@ -16,16 +16,16 @@ import { handledBy } from './payload.ts'
 export function reasonFor(state: TrackerState, { name, callId, body }: CallEvent): string | undefined {
   const call = state.calls.get(callId)
   if (call === undefined) return undefined
-  if (name === 'call_started') return whyDirection(state, call)
-  if (name === 'call_ended') return `${whyOver(state, call)}; ${whyOwner(state, call)}`
+  if (name === 'call_started') return explainDirection(state, call)
+  if (name === 'call_ended') return `${explainEnd(state, call)}; ${explainOwner(state, call)}`
   if (name !== 'dial_ended' || !('stage' in body.data)) return undefined
   const stage = stageOf(call, body.data.stage.id)
-  return stage === undefined ? undefined : whyResult(state, call, stage)
+  return stage === undefined ? undefined : explainResult(state, call, stage)
 }
 
 const nameOf = (channel: Channel | undefined): string => channel?.endpoint.number ?? 'an unknown number'
 
-function whyDirection(state: TrackerState, call: Call): string {
+function explainDirection(state: TrackerState, call: Call): string {
   const root = channelOf(state, call.root)
   const dialled = call.to.number ?? 'nothing'
   if (call.parentId !== null) return `${call.direction}: ${call.from.number} asks ${dialled} while another call waits`
@@ -33,24 +33,24 @@ function whyDirection(state: TrackerState, call: Call): string {
   if (call.clickToCall) return `${call.direction}: the PBX rang the agent's own phone first, and shows it ${dialled}`
   if (root === undefined) return `${call.direction}: who began it is not known, only who was dialled`
   if (root.endpoint.kind === 'external') return `inbound: ${nameOf(root)} came in by a trunk`
-  if (call.settled && call.direction === 'outbound')
+  if (call.directionKnown && call.direction === 'outbound')
     return `outbound: ${dialled} was dialled through a trunk for ${nameOf(root)}`
-  if (call.settled) return `internal: ${nameOf(root)} is an extension, and so is who was dialled for it`
-  const looks = isFeatureCode(dialled)
+  if (call.directionKnown) return `internal: ${nameOf(root)} is an extension, and so is who was dialled for it`
+  const kind = isFeatureCode(dialled)
     ? 'a feature code'
     : call.direction === 'internal'
       ? 'an internal number'
       : 'an outside number'
-  return `${call.direction}: ${nameOf(root)} is an extension, and ${dialled} looks like ${looks}; nobody was dialled yet`
+  return `${call.direction}: ${nameOf(root)} is an extension, and ${dialled} looks like ${kind}; nobody was dialled yet`
 }
 
-function whyResult(state: TrackerState, call: Call, stage: Stage): string {
+function explainResult(state: TrackerState, call: Call, stage: Stage): string {
   const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
-  if (stage.kind === 'group') return whyGroup(call, stage)
-  if (stage.kind === 'queue') return whyQueue(state, call, stage)
-  if (stage.result === 'answered') return whyLeft(legs)
+  if (stage.kind === 'group') return explainGroup(call, stage)
+  if (stage.kind === 'queue') return explainQueue(state, call, stage)
+  if (stage.result === 'answered') return explainLeaving(legs)
   const caller = channelOf(state, stage.source)
-  const said = legs.map(sayingOf).find((one) => one !== undefined)
+  const reported = legs.map(reportedResult).find((one) => one !== undefined)
   switch (stage.result) {
     case 'answered_elsewhere': {
       const winner = call.stages.find((other) => other !== stage && answeredMeanwhile(state, other, stage, legs))
@@ -64,44 +64,44 @@ function whyResult(state: TrackerState, call: Call, stage: Stage): string {
     case 'other':
       if (call.lost !== null) return 'its end was not seen'
       if (caller !== undefined && !isUp(caller) && !caller.hungUpItself) return 'the PBX itself hung up the caller'
-      return said ?? 'the PBX gave no reason that is known'
+      return reported ?? 'the PBX gave no reason that is known'
     default:
-      return said ?? `the PBX says ${stage.result}`
+      return reported ?? `the PBX says ${stage.result}`
   }
 }
 
 /** What the PBX said of a dial, and of its channel's end. */
-function sayingOf({ dial, end }: Channel): string | undefined {
-  const told = dial?.result ?? null
+function reportedResult({ dial, end }: Channel): string | undefined {
+  const dialResult = dial?.result ?? null
   const words: Partial<Record<StageResult, string>> = { no_answer: 'not answered', unavailable: 'not reachable' }
-  const ofDial = told === null ? undefined : `the dial ended as ${words[told] ?? told}`
+  const ofDial = dialResult === null ? undefined : `the dial ended as ${words[dialResult] ?? dialResult}`
   const ofEnd = end?.code == null ? undefined : `the channel ended with cause ${end.code}`
   const both = [ofDial, ofEnd].filter((one) => one !== undefined)
   return both.length === 0 ? undefined : both.join(', ')
 }
 
-function whyLeft(legs: readonly Channel[]): string {
+function explainLeaving(legs: readonly Channel[]): string {
   if (legs.some((leg) => (leg.dial?.leftUs ?? null) !== null)) return 'it transferred the call away'
   if (legs.some((leg) => leg.hungUpItself)) return 'it hung up'
   return 'the other party, or the PBX, ended the conversation'
 }
 
-function whyGroup(call: Call, group: Stage): string {
+function explainGroup(call: Call, group: Stage): string {
   const members = call.stages.filter((stage) => stage.parentId === group.id)
   return `its members: ${members.map(({ target, result }) => `${target ?? '-'} ${result}`).join(', ')}`
 }
 
-function whyQueue(state: TrackerState, call: Call, stage: Stage): string {
+function explainQueue(state: TrackerState, call: Call, stage: Stage): string {
   const queue = call.queues.find((one) => one.stageId === stage.id)
   const caller = channelOf(state, stage.source)
   if (stage.result === 'answered') return 'one of its members took the caller'
-  if (queue?.isElsewhere === true) return 'the caller left it by a key'
+  if (queue?.leftByKey === true) return 'the caller left it by a key'
   if (caller?.hungUpItself === true) return 'the caller hung up while waiting'
   if (caller !== undefined && !isUp(caller)) return 'the PBX hung up the caller'
   return `the PBX says that the caller left it: ${queue?.result ?? 'no reason'}`
 }
 
-function whyOver(state: TrackerState, call: Call): string {
+function explainEnd(state: TrackerState, call: Call): string {
   const root = channelOf(state, call.root)
   if (call.mergedInto !== null) return 'it goes on in another call'
   if (call.lost !== null) return 'its channels were gone when the PBX was asked'
@@ -109,7 +109,7 @@ function whyOver(state: TrackerState, call: Call): string {
   return root?.hungUpItself === true ? 'the caller hung up' : 'the PBX ended it'
 }
 
-function whyOwner(state: TrackerState, call: Call): string {
+function explainOwner(state: TrackerState, call: Call): string {
   const owner = handledBy(state, call).at(-1)
   if (owner === undefined) return 'nobody owns it, since nobody answered'
   if (owner.extension === null) return `${owner.number ?? '-'} owns it: none of the PBX's own talked`

@@ -24,7 +24,7 @@ export function forgetOldStages(state: TrackerState, call: Call): void {
   }
 }
 
-const isForgettable = (stage: Stage): boolean => stage.told.ended && !stage.answered && stage.kind !== 'queue'
+const isForgettable = (stage: Stage): boolean => stage.emitted.ended && !stage.answered && stage.kind !== 'queue'
 
 /** A member of a queue that is rung again and again without answering is one stage: the last attempt, which is counted. */
 function foldAttempts(state: TrackerState, call: Call): void {

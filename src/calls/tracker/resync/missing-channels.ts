@@ -1,5 +1,5 @@
 import type { At, ListedChannel } from '../../signal.ts'
-import { channelsOf, dropChannel, talkersWith, touch } from '../registry.ts'
+import { channelsOf, dropChannel, markChanged, talkersWith } from '../registry.ts'
 import type { Call, Channel, TrackerState } from '../state.ts'
 import { isUp } from '../state.ts'
 
@@ -11,7 +11,10 @@ import { isUp } from '../state.ts'
 const SECOND_LIST_US = 1_900_000
 
 /** What was up in an earlier run of the PBX ended with it, whatever a list may say; that needs no right to list. */
-export function connected(state: TrackerState, signal: At & { first: boolean; boot: string | null }): void {
+export function closeCallsOfEarlierRun(
+  state: TrackerState,
+  signal: At & { first: boolean; boot: string | null },
+): void {
   const { boot } = signal
   const known = state.boot
   state.closeAtOnce = signal.first || (boot !== null && known !== null && boot !== known)
@@ -33,7 +36,7 @@ type Listed = { readonly channels: readonly ListedChannel[]; readonly unsure?: r
 const upIn = ({ channels, unsure = [] }: Listed): Set<string> => new Set([...channels.map((row) => row.id), ...unsure])
 
 /** Notes what a list lacks, before anything is made of what it has. */
-export function noteMissing(state: TrackerState, at: At, listed: Listed): void {
+export function markMissing(state: TrackerState, at: At, listed: Listed): void {
   const up = upIn(listed)
   const isLacking = (channel: Channel): boolean => isUp(channel) && !up.has(channel.id) && channel.missingUs === null
   const missing = [...state.channels.values()].filter(isLacking)
@@ -43,7 +46,7 @@ export function noteMissing(state: TrackerState, at: At, listed: Listed): void {
   for (const channel of missing) channel.missingUs = at.arrivedUs
 }
 
-export function closeMissing(state: TrackerState, at: At, listed: Listed): void {
+export function closeMissingChannels(state: TrackerState, at: At, listed: Listed): void {
   const up = upIn(listed)
   const atOnce = state.closeAtOnce
   state.closeAtOnce = false
@@ -80,5 +83,5 @@ function loseChannel(state: TrackerState, call: Call, channel: Channel, { at, ca
   call.partial = true
   const alive = channelsOf(state, call).some(isUp)
   if (!alive) call.lost = cause
-  touch(state, call)
+  markChanged(state, call)
 }

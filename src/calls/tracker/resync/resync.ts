@@ -1,6 +1,6 @@
 import type { At, ListedChannel } from '../../signal.ts'
 import { noteAnswer } from '../dials/stages.ts'
-import { callByLinkedId, callOf, channelOf, heardBy, touch } from '../registry.ts'
+import { callByLinkedId, callOf, channelOf, heardBy, markChanged } from '../registry.ts'
 import type { Channel, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
 import { expectLink } from '../transfers/linked-calls.ts'
@@ -19,7 +19,7 @@ export function resync(state: TrackerState, at: At, listed: readonly ListedChann
     else catchUp(state, channel, row)
   }
   for (const row of listed) joinUnseen(state, row)
-  const unknown = listed.filter((row) => !state.channels.has(row.id) && !state.tombstones.has(row.id))
+  const unknown = listed.filter((row) => !state.channels.has(row.id) && !state.earlyEnds.has(row.id))
   // Who was dialled is found through who dialled, and that through the virtual channels between them.
   const rank = (row: ListedChannel): number => (row.callee ? (row.endpoint.kind === 'virtual' ? 1 : 2) : 0)
   for (const row of unknown.toSorted((a, b) => rank(a) - rank(b))) addListed(state, at, row, listed)
@@ -33,7 +33,7 @@ function joinUnseen(state: TrackerState, row: ListedChannel): void {
   if (channel === undefined || own === undefined || other === undefined || own === other) return
   if (!isUp(channel) || isVirtual(channel) || isOver(own) || isOver(other)) return
   // Whose call is held back since it may be a pick-up did pick up, wherever it is now.
-  if (!own.told && own.root === channel.id && own.stages.length === 0) {
+  if (!own.emitted && own.root === channel.id && own.stages.length === 0) {
     expectLink(state, channel, other, true)
     return
   }
@@ -72,10 +72,10 @@ function catchUp(state: TrackerState, channel: Channel, row: ListedChannel): voi
     dial.answeredUs = state.atUs
     noteAnswer(call, stage, channel, state.atUs)
     call.partial = true
-    touch(state, call)
+    markChanged(state, call)
   } else if (row.ringing && !stage.rang) {
     stage.rang = true
     dial.rangUs ??= state.atUs
-    touch(state, call)
+    markChanged(state, call)
   }
 }

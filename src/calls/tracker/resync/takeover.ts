@@ -1,5 +1,5 @@
 import { newCall, newChannel } from '../initial-state.ts'
-import { addToConference, consult, enterBridge } from '../registry.ts'
+import { addConsultation, addToConference, enterBridge } from '../registry.ts'
 import type { Call, Channel, TrackerState } from '../state.ts'
 
 /** Takes over the live calls that an earlier process, or another node, left in the store. */
@@ -7,15 +7,52 @@ import type { Call, Channel, TrackerState } from '../state.ts'
 /** A live call as it is stored: it survives JSON. */
 export type StoredCall = { readonly call: Call; readonly channels: readonly Channel[] }
 
-/** Puts stored calls back, before the first signal. The first list then closes those that are over. */
-export function restore(state: TrackerState, stored: readonly StoredCall[]): void {
+type Keyed = Record<string, unknown>
+
+/** The fields that had other names in versions before 0.1.0, whose live calls may be in a store. */
+const EARLIER_NAMES = {
+  call: { told: 'emitted', settled: 'directionKnown' },
+  stage: { told: 'emitted', holdUs: 'settlingSinceUs' },
+  queue: { isElsewhere: 'leftByKey' },
+  channel: {
+    dialled: 'dialledNumber',
+    room: 'inConference',
+    waiting: 'inHoldingBridge',
+    meets: 'conference',
+    held: 'onHold',
+  },
+  dial: { forRoom: 'forConference' },
+} as const
+
+/** Reads a live call back from the store. Throws if the text is no JSON. */
+export function readLiveCall(json: string): StoredCall {
+  const { call, channels }: { call: Keyed & { stages: Keyed[]; queues: Keyed[] }; channels: Keyed[] } = JSON.parse(json)
+  const stages = call.stages.map((one) => renamed(one, EARLIER_NAMES.stage))
+  const queues = call.queues.map((one) => renamed(one, EARLIER_NAMES.queue))
+  // Stored by ourselves: it has the shape of the state, by these names.
+  return {
+    call: { ...renamed(call, EARLIER_NAMES.call), stages, queues },
+    channels: channels.map((one) => {
+      const { dial, ...channel } = renamed(one, EARLIER_NAMES.channel)
+      return { ...channel, dial: isKeyed(dial) ? renamed(dial, EARLIER_NAMES.dial) : null }
+    }),
+  } as unknown as StoredCall
+}
+
+const isKeyed = (value: unknown): value is Keyed => typeof value === 'object' && value !== null
+
+const renamed = (object: Keyed, names: Readonly<Record<string, string>>): Keyed =>
+  Object.fromEntries(Object.entries(object).map(([key, value]) => [names[key] ?? key, value]))
+
+/** Puts stored calls back into a tracker, before its first signal. The first snapshot then closes those that are over. */
+export function takeOverLiveCalls(state: TrackerState, stored: readonly StoredCall[]): void {
   for (const { call: known, channels } of stored) {
     const { account } = state
-    // What an earlier version did not store yet is as in a new call.
+    // Fields that an earlier version did not store yet are as in a new call.
     const call = { ...newCall({ ...known, account }), ...known }
     state.calls.set(call.id, call)
     for (const linkedId of call.linkedIds) state.byLinkedId.set(linkedId, call.id)
-    if (call.consultedBy !== null) consult(state, call, call.consultedBy)
+    if (call.consultedBy !== null) addConsultation(state, call, call.consultedBy)
     for (const one of channels) {
       const channel = { ...newChannel(one.id, one.endpoint), ...one, bridge: null }
       state.channels.set(channel.id, channel)

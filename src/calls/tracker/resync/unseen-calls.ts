@@ -2,7 +2,7 @@ import type { At, ListedChannel } from '../../signal.ts'
 import { partyFor } from '../dials/dial-origin.ts'
 import { addStage } from '../dials/dial-stages.ts'
 import { noteAnswer } from '../dials/stages.ts'
-import { beginDirection, decide, settleDirection } from '../direction.ts'
+import { decideDirectionByCaller, decideDirectionByDial, setDirection } from '../direction.ts'
 import { newChannel, newDial } from '../initial-state.ts'
 import {
   callByLinkedId,
@@ -11,9 +11,9 @@ import {
   claimLinkedId,
   enterBridge,
   heardBy,
+  markChanged,
   openCall,
-  place,
-  touch,
+  placeInCall,
 } from '../registry.ts'
 import type { Call, Channel, TrackerState } from '../state.ts'
 import { isVirtual } from '../state.ts'
@@ -32,7 +32,7 @@ export function addListed(state: TrackerState, at: At, row: ListedChannel, liste
   const sourceId = row.source ?? (row.callee ? callerRow(row, listed) : null)
   const call =
     callByLinkedId(state, row.linkedId) ?? callOf(state, channelOf(state, sourceId)) ?? openUnseen(state, at, row)
-  place(state, channel, call)
+  placeInCall(state, channel, call)
   call.partial = true
   if (row.bridge !== null) enterListed(state, at, channel, row.bridge)
   if (isVirtual(channel)) {
@@ -51,7 +51,7 @@ export function addListed(state: TrackerState, at: At, row: ListedChannel, liste
   }
   call.root = channel.id
   call.startedUs = startOf(row, at)
-  beginDirection(call, channel)
+  decideDirectionByCaller(call, channel)
   if (row.up && !row.callee) call.pbxAnswered = true
 }
 
@@ -115,25 +115,25 @@ export function addUnseenStage(
   channel.dial.stageId = stage.id
   const party = channelOf(state, sourceId) ?? null
   if (call.root === null && party === null) beginUnseen(call, channel)
-  settleDirection(state, call, channel, party)
+  decideDirectionByDial(state, call, channel, party)
   if (row.up && (row.bridge !== null || !row.callee)) {
     channel.dial.answeredUs = state.atUs
     stage.answered = true
     noteAnswer(call, stage, channel, state.atUs)
   }
-  touch(state, call)
+  markChanged(state, call)
 }
 
 /** Only the party that was called is still there: all that can be said is whom it is. */
 function beginUnseen(call: Call, channel: Channel): void {
   call.root = channel.id
-  decide(call, channel.endpoint.kind === 'external' ? 'outbound' : 'internal')
+  setDirection(call, channel.endpoint.kind === 'external' ? 'outbound' : 'internal')
   call.to = {
     number: channel.endpoint.number,
     name: channel.endpoint.name,
     extension: channel.endpoint.kind === 'extension' ? channel.endpoint.number : null,
   }
-  call.settled = true
+  call.directionKnown = true
 }
 
 /** A list does not say what a bridge is; that it is a conference is known from who entered it before. */

@@ -1,15 +1,15 @@
 import type { At } from '../../signal.ts'
 import { partyFor } from '../dials/dial-origin.ts'
-import { addToConference, callByLinkedId, callOf, channelOf, claimLinkedId, stageOf, touch } from '../registry.ts'
+import { addToConference, callByLinkedId, callOf, channelOf, claimLinkedId, markChanged, stageOf } from '../registry.ts'
 import type { Call, Channel, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
 import { isOver, merge } from './merges.ts'
-import { join } from './transfers.ts'
+import { takeOverCall } from './transfers.ts'
 
 /** Calls that turn out to belong together, and rooms in which many meet. */
 
 /** A transfer or pick-up that explains a new id of a call comes with it; after this it is taken for what it is, two calls made one. */
-const LINK_SETTLE_US = 300_000
+const LINK_SETTLING_US = 300_000
 
 /** The PBX counts a channel to another call from now on. */
 export function linkCalls(state: TrackerState, channel: Channel, linkedId: string): void {
@@ -26,8 +26,8 @@ export function linkCalls(state: TrackerState, channel: Channel, linkedId: strin
 
 /** The calls become one, if no transfer or pick-up that explains it comes in time. `unseen`: it happened while nobody listened. */
 export function expectLink(state: TrackerState, channel: Channel, other: Call, unseen: boolean): void {
-  if (state.links.some((link) => link.channel === channel.id)) return
-  state.links.push({ channel: channel.id, callId: other.id, dueUs: state.nowUs + LINK_SETTLE_US, unseen })
+  if (state.pendingLinks.some((link) => link.channel === channel.id)) return
+  state.pendingLinks.push({ channel: channel.id, callId: other.id, dueUs: state.nowUs + LINK_SETTLING_US, unseen })
 }
 
 /**
@@ -48,36 +48,36 @@ function isLeftAsking(state: TrackerState, call: Call, first: Call): boolean {
 }
 
 /** Joins what nothing explained in time. */
-export function settleLinks(state: TrackerState): void {
-  while (state.links.length > 0) {
-    const link = state.links[0]
+export function joinDueLinks(state: TrackerState): void {
+  while (state.pendingLinks.length > 0) {
+    const link = state.pendingLinks[0]
     if (link === undefined || link.dueUs > state.nowUs) return
-    state.links.shift()
+    state.pendingLinks.shift()
     const channel = channelOf(state, link.channel)
     const own = callOf(state, channel)
     const other = state.calls.get(link.callId)
     if (channel === undefined || own === undefined || other === undefined || own === other) continue
     if (isOver(own) || isOver(other)) continue
     if (link.unseen) for (const call of [own, other]) call.partial = true
-    settleLink(state, channel, own, other)
+    joinLinkedCalls(state, channel, own, other)
   }
 }
 
 /** What was joined unseen is settled before anything else is told of these channels. */
-export function settleUnseen(state: TrackerState, ids: readonly (string | null)[]): void {
-  const due = state.links.filter((link) => link.unseen && ids.includes(link.channel))
+export function joinUnseenLinks(state: TrackerState, ids: readonly (string | null)[]): void {
+  const due = state.pendingLinks.filter((link) => link.unseen && ids.includes(link.channel))
   if (due.length === 0) return
   for (const link of due) link.dueUs = state.nowUs
-  state.links.sort((a, b) => a.dueUs - b.dueUs)
-  settleLinks(state)
+  state.pendingLinks.sort((a, b) => a.dueUs - b.dueUs)
+  joinDueLinks(state)
 }
 
-function settleLink(state: TrackerState, channel: Channel, own: Call, other: Call): void {
+function joinLinkedCalls(state: TrackerState, channel: Channel, own: Call, other: Call): void {
   const at = { atUs: state.atUs, arrivedUs: state.nowUs }
   const into = channelOf(state, other.root)
   const picksUp = own.root === channel.id && own.stages.length === 0 && isUp(channel)
   if (into !== undefined && picksUp && !isOlder(own, other)) {
-    join(state, at, channel, into)
+    takeOverCall(state, at, channel, into)
     return
   }
   const [first, second] = isOlder(own, other) ? [own, other] : [other, own]
@@ -88,7 +88,7 @@ function settleLink(state: TrackerState, channel: Channel, own: Call, other: Cal
 
 /** Whose id survives; a call that was not emitted is nobody's yet. */
 function isOlder(one: Call, other: Call): boolean {
-  return one.told === other.told ? (one.startedUs ?? 0) < (other.startedUs ?? 0) : one.told
+  return one.emitted === other.emitted ? (one.startedUs ?? 0) < (other.startedUs ?? 0) : one.emitted
 }
 
 /** A conference is answered, by nobody, once two are in it. */
@@ -102,6 +102,6 @@ export function enterConference(state: TrackerState, at: At, channel: Channel, r
     const call = callOf(state, party)
     if (call === undefined) continue
     call.answeredUs ??= at.atUs
-    touch(state, call)
+    markChanged(state, call)
   }
 }

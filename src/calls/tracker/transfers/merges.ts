@@ -1,15 +1,24 @@
 import { rfc3339 } from '../../../lib/time.ts'
 import type { CallRecord } from '../../event.ts'
 import { closeGroup } from '../dials/stages.ts'
-import { callView, keptRecordings, stagesView } from '../emit/payload.ts'
-import { channelOf, channelsOf, claimLinkedId, dropCall, endConsultation, place, stageOf, touch } from '../registry.ts'
+import { callPayload, keptRecordings, stagesPayload } from '../emit/payload.ts'
+import {
+  channelOf,
+  channelsOf,
+  claimLinkedId,
+  dropCall,
+  endConsultation,
+  markChanged,
+  placeInCall,
+  stageOf,
+} from '../registry.ts'
 import type { Call, Stage, TrackerState } from '../state.ts'
 import { isUp, isVirtual, partyOf } from '../state.ts'
 
 /** Calls that become one. The older call survives, with its id; what was open in the other goes on in it. */
 
 /** Receivers know of `from`, and learn of its merging from the transfer itself. */
-export const endsInside = (from: Call, into: Call): boolean => from.told && from.account === into.account
+export const endsInside = (from: Call, into: Call): boolean => from.emitted && from.account === into.account
 
 /**
  * An attended transfer, which names both calls, makes them one: nothing more is emitted of `from`. Where the target was reached `through`
@@ -48,7 +57,7 @@ export function merge(state: TrackerState, from: Call, into: Call): void {
   const ended = from.recordings.filter((one) => one.endedUs !== null)
   from.recordings = from.recordings.filter((one) => one.endedUs === null)
   moveInto(state, from, into)
-  if (!from.told) {
+  if (!from.emitted) {
     into.recordings.push(...ended)
     dropCall(state, from)
     state.dirty.delete(from.id)
@@ -59,7 +68,7 @@ export function merge(state: TrackerState, from: Call, into: Call): void {
   from.mergedInto = { id: from.account === into.account ? into.id : null, result: null }
   from.endedUs = state.atUs
   from.endDueUs = state.nowUs
-  touch(state, from)
+  markChanged(state, from)
 }
 
 /** Its end was emitted, or is about to be. */
@@ -68,11 +77,11 @@ export const isOver = (call: Call): boolean => call.ended || call.mergedInto !==
 function moveInto(state: TrackerState, from: Call, into: Call): void {
   const openQueues = from.queues.filter((queue) => stageOf(from, queue.stageId)?.ended === false)
   const over = state.parting.find((one) => one.call === from)?.stages ?? []
-  const openStages = from.stages.filter((stage) => (!stage.ended || !stage.told.ended) && !over.includes(stage))
+  const openStages = from.stages.filter((stage) => (!stage.ended || !stage.emitted.ended) && !over.includes(stage))
   for (const channel of channelsOf(state, from)) {
     // Halves through which somebody was asked are plumbing of the one call from now on.
     if (isVirtual(channel)) channel.adopted = true
-    place(state, channel, into)
+    placeInCall(state, channel, into)
   }
   into.stages.push(...openStages)
   into.queues.push(...openQueues)
@@ -82,7 +91,7 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
   into.recorded ||= from.recorded
   into.partial ||= from.partial
   into.variables = { ...from.variables, ...into.variables }
-  if (from.account === into.account) into.mergedFrom.push(...(from.told ? [from.id] : []), ...from.mergedFrom)
+  if (from.account === into.account) into.mergedFrom.push(...(from.emitted ? [from.id] : []), ...from.mergedFrom)
   if (into.direction === null) inheritBeginning(from, into)
   inheritAnswer(state, openStages, into)
   for (const linkedId of from.linkedIds) claimLinkedId(state, into, linkedId)
@@ -91,24 +100,24 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
     stage.source = replaced(state, into, stage.source)
   }
   into.endDueUs = null
-  touch(state, into)
+  markChanged(state, into)
 }
 
 /** What is kept of a call that ends here, inside another. */
 function mergedRecord(state: TrackerState, from: Call, into: Call): CallRecord {
   const call = {
-    ...callView(state, from),
+    ...callPayload(state, from),
     merged_into: into.id,
     state: 'ended' as const,
     ended_at: rfc3339(state.atUs),
   }
-  return { call, stages: stagesView(from), recordings: keptRecordings(from) }
+  return { call, stages: stagesPayload(from), recordings: keptRecordings(from) }
 }
 
 /** A call of plumbing alone becomes one by what is merged into it. */
 function inheritBeginning(from: Call, into: Call): void {
   into.direction = from.direction
-  into.settled = from.settled
+  into.directionKnown = from.directionKnown
   into.root = from.root
   into.from = from.from
   into.to = from.to

@@ -1,13 +1,13 @@
 import type { At, ChannelSignal } from '../../signal.ts'
-import { partyOn } from '../conversations.ts'
-import { callOf, channelOf, touch } from '../registry.ts'
+import { realPartyOf } from '../conversations.ts'
+import { callOf, channelOf, markChanged } from '../registry.ts'
 import type { Call, Channel, TrackerState } from '../state.ts'
 import { isUp, partyOf, partyOfNumber } from '../state.ts'
 
 /** Parking is a blind transfer, which PBXs tell of or not: one-touch parking they do not. */
 
 /** The PBX's own word of the transfer comes with the parking; after this there is none. */
-const PARKING_SETTLE_US = 300_000
+const PARKING_SETTLING_US = 300_000
 
 const SAME_PARKING_US = 2_000_000
 
@@ -15,7 +15,7 @@ export function park(state: TrackerState, at: At & Extract<ChannelSignal, { kind
   channel.slot = at.slot
   state.parked.add(channel.id)
   const call = callOf(state, channel)
-  const parked = partyOn(state, channel)
+  const parked = realPartyOf(state, channel)
   if (call === undefined || parked === undefined || at.parker === null) return
   const by = channelOf(state, parked.talked.at(-1) ?? null)
   // A dialplan may park a caller too: then nobody that it talked with did.
@@ -23,9 +23,9 @@ export function park(state: TrackerState, at: At & Extract<ChannelSignal, { kind
   if (by?.endpoint.kind !== 'extension' || !isUp(by) || !isNamed || (by.dial?.leftUs ?? null) !== null) return
   // The PBX told of the transfer first.
   if (call.transferred.some((one) => one.by === by.id && at.atUs - one.atUs < SAME_PARKING_US)) return
-  const dueUs = state.nowUs + PARKING_SETTLE_US
+  const dueUs = state.nowUs + PARKING_SETTLING_US
   call.parking = { by: by.id, transferee: parked.id, to: at.to, atUs: at.atUs, dueUs }
-  touch(state, call)
+  markChanged(state, call)
 }
 
 export function unpark(state: TrackerState, channel: Channel): void {
@@ -38,7 +38,7 @@ export const isParkedAt = (state: TrackerState, dialled: string): boolean =>
   [...state.parked].some((id) => channelOf(state, id)?.slot === dialled)
 
 /** Nothing was told of the transfer in time: the parking itself is it. */
-export function settleParking(state: TrackerState, call: Call): void {
+export function transferByParking(state: TrackerState, call: Call): void {
   const { parking } = call
   if (parking === null || state.nowUs < parking.dueUs) return
   call.parking = null

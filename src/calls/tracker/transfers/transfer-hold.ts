@@ -10,12 +10,12 @@ import { isUp, isVirtual } from '../state.ts'
 
 /** Returns whether the end of an answered stage has to wait for a transfer: while the other party is still there, for a moment. */
 export function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, leg: Channel): boolean {
-  stage.holdUs ??= state.nowUs
+  stage.settlingSinceUs ??= state.nowUs
   const others = channelsOf(state, call).filter((one) => isUp(one) && !isVirtual(one) && one.id !== leg.id)
   if (others.length === 0) return false
   // One that was before it answered is none of its.
   const told = call.transferred.some((one) => one.atUs >= (stage.answeredUs ?? 0))
   const asking = consultationsOf(state, leg.id).some((other) => !other.ended && other.endDueUs === null)
   if (asking) return true
-  return !told && state.nowUs - stage.holdUs < EXPLANATION_US
+  return !told && state.nowUs - stage.settlingSinceUs < EXPLANATION_US
 }

@@ -1,5 +1,5 @@
 import { assignStage } from '../dials/dial-stages.ts'
-import { callOf, channelOf, heardBy, place } from '../registry.ts'
+import { callOf, channelOf, heardBy, placeInCall } from '../registry.ts'
 import type { Call, Channel, TrackerState } from '../state.ts'
 import { isUp } from '../state.ts'
 import { isOver, merge } from './merges.ts'
@@ -8,7 +8,7 @@ import { isOver, merge } from './merges.ts'
  * A transfer to somebody who does not answer: the PBX rings the transferer back (or the target again) for the party that waits. It makes such
  * a channel for no call, like any other that it originates; whom it rings, and the number it shows, tell for whom it is.
  */
-export function recall(state: TrackerState, dest: Channel): boolean {
+export function placeRecall(state: TrackerState, dest: Channel): boolean {
   const { number } = dest.endpoint
   if (number === null) return false
   for (const call of state.calls.values()) {
@@ -19,10 +19,10 @@ export function recall(state: TrackerState, dest: Channel): boolean {
     if (!isSameNumber(dest.shown, waiting.endpoint.number)) continue
     const own = callOf(state, dest)
     if (own !== undefined && own !== call) {
-      if (own.told) continue
+      if (own.emitted) continue
       merge(state, own, call)
     }
-    place(state, dest, call)
+    placeInCall(state, dest, call)
     assignStage(state, call, dest, waiting, false)
     return true
   }

@@ -1,11 +1,11 @@
 import type { Party } from '../../event.ts'
 import type { At, ChannelSignal } from '../../signal.ts'
-import { partyOn, talkedWith } from '../conversations.ts'
+import { realPartyOf, talkedWith } from '../conversations.ts'
 import { originOf } from '../dials/dial-origin.ts'
 import { addStage, openQueue } from '../dials/dial-stages.ts'
 import { noteAnswer } from '../dials/stages.ts'
 import { newDial } from '../initial-state.ts'
-import { callOf, channelOf, consultationsOf, heardBy, place, stageOf, touch } from '../registry.ts'
+import { callOf, channelOf, consultationsOf, heardBy, markChanged, placeInCall, stageOf } from '../registry.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state.ts'
 import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from '../state.ts'
 import { endsInside, isOver, merge, mergeTransferred } from './merges.ts'
@@ -17,14 +17,14 @@ const SAME_TRANSFER_US = 2_000_000
 
 type Blind = Extract<ChannelSignal, { kind: 'blind_transfer' }>
 
-export function blindTransfer(state: TrackerState, at: At, told: Blind): void {
-  const { to } = told
-  const transferee = channelOf(state, told.transferee)
-  const transferer = channelOf(state, told.transferer) ?? otherParty(state, transferee)
+export function blindTransfer(state: TrackerState, at: At, signal: Blind): void {
+  const { to } = signal
+  const transferee = channelOf(state, signal.transferee)
+  const transferer = channelOf(state, signal.transferer) ?? otherParty(state, transferee)
   const call = callOf(state, transferer) ?? callOf(state, transferee)
   if (call === undefined || isOver(call)) return
-  const by = partyOn(state, transferer) ?? transferer
-  const real = partyOn(state, transferee ?? otherParty(state, transferer), by === undefined ? [] : [by])
+  const by = realPartyOf(state, transferer) ?? transferer
+  const real = realPartyOf(state, transferee ?? otherParty(state, transferer), by === undefined ? [] : [by])
   const transfer = {
     kind: 'blind' as const,
     by: by === undefined ? ANONYMOUS : partyOf(by.endpoint),
@@ -37,21 +37,21 @@ export function blindTransfer(state: TrackerState, at: At, told: Blind): void {
     call.transfers.push(transfer)
   call.parking = null
   for (const one of [transferer, by]) {
-    if (told.stays === true) stay(one)
-    else leave(one, at)
+    if (signal.stays === true) markStaying(one)
+    else markLeft(one, at)
   }
   call.hungUpBy = null
-  touch(state, call)
+  markChanged(state, call)
 }
 
 /** Who transfers a call away is out of it, however long its channel stays. */
-function leave(transferer: Channel | undefined, at: At): void {
+function markLeft(transferer: Channel | undefined, at: At): void {
   if (transferer !== undefined && transferer.dial !== null && transferer.dial.answeredUs !== null)
     transferer.dial.leftUs ??= at.atUs
 }
 
 /** That the other party alone was transferred was said too early. */
-function stay(transferer: Channel | undefined): void {
+function markStaying(transferer: Channel | undefined): void {
   if (transferer !== undefined && transferer.dial !== null) transferer.dial.leftUs = null
 }
 
@@ -74,11 +74,11 @@ function otherParty(state: TrackerState, channel: Channel | undefined): Channel 
 
 type Attended = Extract<ChannelSignal, { kind: 'attended_transfer' }>
 
-export function attendedTransfer(state: TrackerState, at: At, told: Attended): void {
-  const transferers = told.transferers.flatMap((id) => channelOf(state, id) ?? [])
-  const parties = transferParties(state, told, transferers)
-  const transferee = channelOf(state, told.transferee)
-  const target = channelOf(state, told.target)
+export function attendedTransfer(state: TrackerState, at: At, signal: Attended): void {
+  const transferers = signal.transferers.flatMap((id) => channelOf(state, id) ?? [])
+  const parties = transferParties(state, signal, transferers)
+  const transferee = channelOf(state, signal.transferee)
+  const target = channelOf(state, signal.target)
   const calls = [transferee, target, ...transferers].flatMap((one) => callOf(state, one) ?? [])
   for (const one of transferers) calls.push(...consultationsOf(state, one.id))
   const [first, ...rest] = [...new Set(calls)].filter((call) => !isOver(call)).sort(older)
@@ -103,19 +103,19 @@ export function attendedTransfer(state: TrackerState, at: At, told: Attended): v
       atUs: at.atUs,
     })
   }
-  if (told.stays !== true) for (const one of [...transferers, parties.by]) leave(one, at)
+  if (signal.stays !== true) for (const one of [...transferers, parties.by]) markLeft(one, at)
   for (const call of [first, ...rest]) handOver(call, parties, { transferers, at })
   for (const call of rest) {
     if (isTransfer && call === other && endsInside(call, first))
-      mergeTransferred(state, call, first, told.through === true)
+      mergeTransferred(state, call, first, signal.through === true)
     else merge(state, call, first)
   }
   // Who was asked, and answered, handles the call from now on; where that is an outside party, it is whom it was joined to.
   if (stageOfParty(state, parties.to)?.answered === true) {
-    enter(state, parties.to?.endpoint.kind === 'external' ? parties.transferee : parties.to, at)
+    noteEntered(state, parties.to?.endpoint.kind === 'external' ? parties.transferee : parties.to, at)
   }
   first.hungUpBy = null
-  touch(state, first)
+  markChanged(state, first)
 }
 
 type Parties = { by: Channel | undefined; transferee: Channel | undefined; to: Channel | undefined }
@@ -124,12 +124,12 @@ type Parties = { by: Channel | undefined; transferee: Channel | undefined; to: C
  * Who transferred whom to whom, as real parties. A PBX may name virtual halves, and may have moved them before it tells of the transfer. The
  * transferee is never the target nor who transferred: where it looks like that, it is the party that the transferer talked with besides.
  */
-function transferParties(state: TrackerState, told: Attended, transferers: readonly Channel[]): Parties {
-  const by = partyOn(state, transferers[0]) ?? transferers[0]
+function transferParties(state: TrackerState, signal: Attended, transferers: readonly Channel[]): Parties {
+  const by = realPartyOf(state, transferers[0]) ?? transferers[0]
   const mine = [...transferers, ...(by === undefined ? [] : [by])]
-  const to = partyOn(state, channelOf(state, told.target), mine) ?? whoAnswered(state, mine)
+  const to = realPartyOf(state, channelOf(state, signal.target), mine) ?? whoAnswered(state, mine)
   const taken = to === undefined ? mine : [...mine, to]
-  const named = partyOn(state, channelOf(state, told.transferee), taken)
+  const named = realPartyOf(state, channelOf(state, signal.transferee), taken)
   if (named !== undefined && !taken.includes(named)) return { by, transferee: named, to }
   const talked = mine.flatMap((one) => talkedWith(state, one)).find((one) => !taken.includes(one))
   return { by, transferee: talked, to }
@@ -159,7 +159,7 @@ function handOver(call: Call, { by, transferee, to }: Parties, of: { transferers
 }
 
 /** A party came into a conversation by a transfer: it handles the call from now on. */
-function enter(state: TrackerState, party: Channel | undefined, at: At): void {
+function noteEntered(state: TrackerState, party: Channel | undefined, at: At): void {
   const stage = stageOfParty(state, party)
   if (stage?.kind === 'user' && stage.answered) stage.enteredUs = at.atUs
 }
@@ -188,13 +188,13 @@ function targetOf(state: TrackerState, call: Call, transferers: readonly Channel
  * A channel took over a call: it picked it up, retrieved or intercepted it. Its own call was none; it becomes a stage that was answered
  * without ringing, and those that rang for that call have been answered elsewhere.
  */
-export function join(state: TrackerState, at: At, joiner: Channel, into: Channel, through = false): void {
+export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into: Channel, through = false): void {
   const source = callerOf(state, into)
   const call = callOf(state, source)
   const own = callOf(state, joiner)
   if (call === undefined || call === own || isOver(call) || (own !== undefined && isOver(own))) return
   if (own !== undefined) merge(state, own, call)
-  else place(state, joiner, call)
+  else placeInCall(state, joiner, call)
   const stage = addStage(state, call, {
     kind: joiner.endpoint.kind === 'external' ? 'external' : 'user',
     target: joiner.endpoint.number,
@@ -208,10 +208,10 @@ export function join(state: TrackerState, at: At, joiner: Channel, into: Channel
   stage.legs.push(joiner.id)
   stage.answered = true
   stage.answeredUs = at.atUs
-  stage.told.started = true
+  stage.emitted.started = true
   if (!through) stage.parentId = parentOfJoined(call, into, source)?.id ?? null
   noteAnswer(call, stage, joiner, at.atUs)
-  touch(state, call)
+  markChanged(state, call)
 }
 
 /** The group or queue that rang the party that is taken over, or in which the caller was found: who takes the call is its answer. */
@@ -225,7 +225,7 @@ function parentOfJoined(call: Call, into: Channel, source: Channel): Stage | und
 
 /** The party that is taken over, where what is named is a phone that rings for it. */
 function callerOf(state: TrackerState, channel: Channel): Channel {
-  if (isVirtual(channel)) return partyOn(state, channel) ?? channel
+  if (isVirtual(channel)) return realPartyOf(state, channel) ?? channel
   if (channel.dial === null || channel.dial.answeredUs !== null) return channel
   const origin = originOf(state, channel.dial)
   return origin.kind === 'party' ? origin.channel : channel
