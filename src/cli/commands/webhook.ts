@@ -1,41 +1,204 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { newAttempt } from '../../deliveries/sending/attempt.ts'
 import { sendSample } from '../../deliveries/sending/test-request.ts'
+import { EVENT_NAMES, type EventKind, SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import { Fault } from '../../lib/fault.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
+import { EXAMPLES } from '../../openapi/examples.ts'
 import { allowListOf, httpUrl } from '../../settings.ts'
+import type { Store } from '../../store/store.ts'
+import { urlProblem } from '../../webhooks/model.ts'
+import { PRESET_NAMES } from '../../webhooks/options/body-presets.ts'
+import { optionsFrom } from '../../webhooks/options/rules.ts'
+import { createOptionsService } from '../../webhooks/options/service.ts'
+import { createWebhookService } from '../../webhooks/service.ts'
 import { withExistingStore } from '../open-store.ts'
 import { dataOption, jsonOption, list } from '../options.ts'
 import { print, printJson } from '../print.ts'
+import { changesOf, eventsOf, type OptionFlags } from '../webhook-flags.ts'
 
-type Flags = { data: string; json?: boolean; account: string; allowNet: string[]; proxy?: string }
+type Flags = { data: string; json?: boolean; account: string }
+type SendFlags = Flags & { allowNet: string[]; proxy?: string }
 
 export function webhookCommand(program: Command): void {
-  program
-    .command('webhook')
-    .description('trying webhooks')
-    .command('test')
-    .argument('<url>', "a URL of the account's list")
-    .description('send one signed sample request, stored nowhere, and print what came back')
-    .option('--account <account>', 'whose list', 'default')
+  const webhook = program.command('webhook').description('which URLs get which events, and how')
+  const command = (name: string, description: string) =>
+    webhook
+      .command(name)
+      .description(description)
+      .option('--account <account>', 'whose list', 'default')
+      .addOption(dataOption())
+      .addOption(jsonOption())
+  const ofUrl = (name: string, description: string) =>
+    command(name, description).argument('<url>', "a URL of the account's list")
+
+  command('list', 'list the webhooks of an account with their options').action(showWebhooks)
+  command('add', 'add a URL to the list')
+    .argument('<url>', 'an absolute http: or https: URL')
+    .option('--events <events>', 'which events it gets: all, or names separated by commas (repeatable)', list, [])
+    .option('--allow-net <net>', 'as for serve (repeatable)', list, [])
+    .action(addWebhook)
+  ofUrl('remove', 'remove a URL from the list; what is pending for it is cancelled').action(removeWebhook)
+  addOptionFlags(ofUrl('set', 'change the events and options of a URL; what is not named stays')).action(setWebhook)
+  ofUrl('secret', 'print the secret that signs the requests to a URL')
+    .option('--rotate', 'make a new one; the one before signs too for 24 hours')
+    .option('--force', 'with --rotate: end an earlier one that still signs')
+    .action(showSecret)
+  ofUrl('preview', 'print what the receiver would get of an event')
+    .addOption(new Option('--event <kind>', 'of which kind').choices(EVENT_NAMES).default('call_started'))
+    .action(showPreview)
+  ofUrl('test', 'send one signed sample request, stored nowhere, and print what came back')
     .option('--allow-net <net>', 'as for serve (repeatable)', list, [])
     .option('--proxy <url>', 'as for serve')
-    .addOption(dataOption())
-    .addOption(jsonOption())
     .action(sendTest)
 }
 
-async function sendTest(url: string, { data, json, account, allowNet, proxy }: Flags): Promise<void> {
-  const allow = allowListOf(allowNet)
-  const attempt = newAttempt({ allow, ...(proxy === undefined ? {} : { proxy: httpUrl('--proxy', proxy) }) })
-  const { status, error, duration_ms, response } = await withExistingStore(data, async (store) => {
+const addOptionFlags = (command: Command): Command =>
+  command
+    .option('--events <events>', 'which events it gets: all, or names separated by commas (repeatable)', list, [])
+    .option('--name <text>', 'what people call it')
+    .option('--paused', 'send nothing; deliveries stay pending')
+    .option('--no-paused', 'send again')
+    .option('--filter <json>', 'which events it gets: \'{"direction":["inbound"],"queue":["sales*"]}\'')
+    .option('--headers <file>', 'more request headers: a file of lines name: value (-: standard input)')
+    .addOption(
+      new Option('--order <order>', 'whether a retry holds back its call').choices(['first_attempt', 'strict']),
+    )
+    .option('--max-per-second <number>', 'how many attempts a second, 0.1 to 1000')
+    .addOption(new Option('--preset <preset>', 'a body that comes with the program').choices(PRESET_NAMES))
+    .option('--parameter <name=value>', 'what the preset asks for (repeatable)', list, [])
+    .option('--template <file>', 'a body in Liquid (-: standard input)')
+    .option('--content-type <type>', 'of the template')
+    .option('--default-body', 'the default body again')
+
+/** Runs something on the webhooks and options of an account. */
+async function onAccount<Result>(
+  { data, account }: Flags,
+  work: (services: Services, accountId: number, store: Store) => Promise<Result>,
+): Promise<Result> {
+  return await withExistingStore(data, async (store) => {
     const accountId = await store.accounts.accountGetId(account)
     if (accountId === undefined)
       throw new Fault('not_found', `there is no account ${account}: hookswitch user list shows them`)
-    return sendSample({ store, attempt }, accountId, url).catch((cause) => {
-      throw cause instanceof Fault && cause.code === 'invalid' ? notInList(url, account) : cause
+    const samples = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
+    const options = createOptionsService({ webhooks: store.webhooks, samples })
+    const webhooks = createWebhookService({ webhooks: store.webhooks })
+    return await work({ webhooks, options }, accountId, store).catch((error) => {
+      throw inWords(error)
     })
   })
+}
+
+type Services = {
+  readonly webhooks: ReturnType<typeof createWebhookService>
+  readonly options: ReturnType<typeof createOptionsService>
+}
+
+/** On a command line there is no list of errors beside the message. */
+function inWords(error: unknown): unknown {
+  if (!(error instanceof Fault) || error.errors.length === 0) return error
+  return new Fault(error.code, error.errors.map(({ path, message }) => `${path.slice(1)}: ${message}`).join('; '))
+}
+
+async function showWebhooks(flags: Flags): Promise<void> {
+  const shown = await onAccount(flags, async ({ webhooks, options }, accountId) => {
+    const byUrl = new Map((await options.list(accountId)).map((one) => [one.url, one]))
+    return (await webhooks.list(accountId)).list.map((webhook) => ({ ...webhook, options: byUrl.get(webhook.url) }))
+  })
+  if (flags.json) return printJson(shown)
+  for (const { url, options, ...switches } of shown) {
+    const events = [...SWITCH_NAMES.filter((name) => switches[name]), ...(options?.events ?? [])]
+    const state = options?.paused ? 'paused' : 'active'
+    print([url, options?.name ?? '', state, events.join(',')].join('\t'))
+  }
+}
+
+type AddFlags = Flags & { events: string[]; allowNet: string[] }
+
+async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags): Promise<void> {
+  const problem = urlProblem(url, allowListOf(allowNet))
+  if (problem !== undefined) throw new Fault('invalid', `${url}: ${problem}`)
+  const wanted = eventsOf(events.length === 0 ? ['all'] : events)
+  const secret = await onAccount(flags, async ({ webhooks, options }, accountId) => {
+    const { list: before, etag } = await webhooks.list(accountId)
+    await webhooks.replace(accountId, [...before, { url, ...wanted.switches }], etag)
+    if (wanted.events.length > 0) await changeOptions(options, accountId, url, { events: wanted.events })
+    return (await webhooks.secrets(accountId)).find((one) => one.url === url)?.secret
+  })
+  if (flags.json) printJson({ url, secret })
+  else print(`added ${url}\nits requests are signed with ${secret}`)
+}
+
+async function removeWebhook(url: string, flags: Flags): Promise<void> {
+  await onAccount(flags, async ({ webhooks }, accountId) => {
+    const { list: before, etag } = await webhooks.list(accountId)
+    const after = before.filter((one) => one.url !== url)
+    if (after.length === before.length) throw notInList(url, flags.account)
+    await webhooks.replace(accountId, after, etag)
+  })
+  if (flags.json) printJson({ url })
+  else print(`removed ${url}: what is pending for it is cancelled`)
+}
+
+async function setWebhook(url: string, flags: Flags & OptionFlags & { events: string[] }): Promise<void> {
+  const changes = changesOf(flags)
+  const wanted = flags.events.length === 0 ? undefined : eventsOf(flags.events)
+  const shown = await onAccount(flags, async ({ webhooks, options }, accountId) => {
+    const { list: before, etag } = await webhooks.list(accountId)
+    if (!before.some((one) => one.url === url)) throw notInList(url, flags.account)
+    const events = wanted === undefined ? {} : { events: wanted.events }
+    const changed = await changeOptions(options, accountId, url, { ...changes, ...events })
+    if (wanted !== undefined) {
+      const after = before.map((one) => (one.url === url ? { url, ...wanted.switches } : one))
+      await webhooks.replace(accountId, after, etag)
+    }
+    return changed
+  })
+  if (flags.json) printJson(shown)
+  else print(`changed ${url}`)
+}
+
+/** Changes some of the options of a URL; the values of its headers stay. */
+async function changeOptions(
+  options: Services['options'],
+  accountId: number,
+  url: string,
+  changes: Readonly<Record<string, unknown>>,
+) {
+  const before = (await options.list(accountId)).find((one) => one.url === url)
+  return await options.replace(accountId, optionsFrom({ ...before, url, ...changes }))
+}
+
+async function showSecret(url: string, flags: Flags & { rotate?: boolean; force?: boolean }): Promise<void> {
+  const shown = await onAccount(flags, async ({ webhooks }, accountId) => {
+    const known = (await webhooks.secrets(accountId)).find((one) => one.url === url)
+    if (known === undefined) throw notInList(url, flags.account)
+    return flags.rotate ? await webhooks.rotate(accountId, url, flags.force) : known
+  })
+  if (flags.json) printJson(shown)
+  else print(shown.secret)
+}
+
+async function showPreview(url: string, flags: Flags & { event: EventKind }): Promise<void> {
+  const shown = await onAccount(flags, async ({ options }, accountId) => {
+    const known = (await options.list(accountId)).find((one) => one.url === url)
+    if (known === undefined) throw notInList(url, flags.account)
+    return options.preview({ event: flags.event, body: known.body })
+  })
+  if (flags.json) return printJson(shown)
+  print(`Content-Type: ${shown.content_type}`)
+  print(shown.body === '' ? 'this event is not sent: the template gives nothing for it' : shown.body)
+}
+
+async function sendTest(url: string, flags: SendFlags): Promise<void> {
+  const { proxy, allowNet, json, account } = flags
+  const allow = allowListOf(allowNet)
+  const attempt = newAttempt({ allow, ...(proxy === undefined ? {} : { proxy: httpUrl('--proxy', proxy) }) })
+  const { status, error, duration_ms, response } = await onAccount(flags, async (_, accountId, store) =>
+    sendSample({ store, attempt }, accountId, url).catch((cause) => {
+      throw cause instanceof Fault && cause.code === 'invalid' ? notInList(url, account) : cause
+    }),
+  )
   if (json) printJson({ status, duration_ms, error, response })
   else print([status ?? error, `${duration_ms} ms`, oneLine(response ?? '')].join('\t').trimEnd())
   if (status === null || status < 200 || status >= 300)
@@ -43,4 +206,7 @@ async function sendTest(url: string, { data, json, account, allowNet, proxy }: F
 }
 
 const notInList = (url: string, account: string) =>
-  new Fault('invalid', `${url} is not in the list of account ${account}: add it on the web page, or name its --account`)
+  new Fault(
+    'invalid',
+    `${url} is not in the list of account ${account}: hookswitch webhook list shows it, webhook add adds one`,
+  )

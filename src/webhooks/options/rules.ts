@@ -1,5 +1,17 @@
-import type { FieldError } from '../../lib/fault.ts'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { errorsOf, INVALID } from '../../http/validation.ts'
+import { Fault, type FieldError } from '../../lib/fault.ts'
 import { PRESET_NAMES, type PresetName, presetOf } from './body-presets.ts'
+import { NewWebhookOptions } from './model.ts'
+
+const validator = TypeCompiler.Compile(NewWebhookOptions)
+
+/** Returns options that do not come from a request, if they are some. @throws Fault `invalid` with every error. */
+export function optionsFrom(value: unknown): NewWebhookOptions {
+  const rest = optionsRule(value)
+  if (validator.Check(value) && rest.length === 0) return value
+  throw new Fault('invalid', INVALID, { errors: [...errorsOf(validator.Errors(value)), ...rest] })
+}
 
 /** What the schema of options cannot say. It sees a body before that is known to fit. */
 export function optionsRule(body: unknown): FieldError[] {

@@ -1,0 +1,99 @@
+import { readFileSync } from 'node:fs'
+import {
+  EVENT_SWITCHES,
+  type EventSwitch,
+  FURTHER_EVENTS,
+  FURTHER_NAMES,
+  type FurtherEvent,
+  forSwitches,
+  SWITCH_NAMES,
+} from '../lib/event-kinds.ts'
+import { wrongUsage } from '../lib/usage.ts'
+import type { WebhookOptions } from '../webhooks/options/model.ts'
+
+/** The flags of `webhook set`, as they come. */
+export type OptionFlags = {
+  name?: string
+  paused?: boolean
+  filter?: string
+  headers?: string
+  order?: string
+  maxPerSecond?: string
+  preset?: string
+  parameter?: string[]
+  template?: string
+  contentType?: string
+  defaultBody?: boolean
+}
+
+/** Returns which events a webhook gets: its switches, and the further kinds. @throws CommanderError when one is unknown. */
+export function eventsOf(names: readonly string[]): {
+  switches: Record<EventSwitch, boolean>
+  events: FurtherEvent[]
+} {
+  const wanted = new Set(names.flatMap((name) => (name === 'all' ? SWITCH_NAMES : name.split(','))))
+  const known = new Set<string>([...Object.keys(EVENT_SWITCHES), ...Object.keys(FURTHER_EVENTS)])
+  for (const name of wanted)
+    if (!known.has(name))
+      throw wrongUsage(`--events has ${JSON.stringify(name)}: give all, or some of ${[...known].join(', ')}`)
+  return { switches: forSwitches((name) => wanted.has(name)), events: FURTHER_NAMES.filter((name) => wanted.has(name)) }
+}
+
+/** Returns the fields of options that flags change; an empty text takes one back to its default. */
+export function changesOf(flags: OptionFlags): Partial<Record<keyof WebhookOptions, unknown>> {
+  const { name, paused, filter, headers, order, maxPerSecond } = flags
+  const body = bodyOf(flags)
+  return {
+    ...(name === undefined ? {} : { name: name === '' ? null : name }),
+    ...(paused === undefined ? {} : { paused }),
+    ...(filter === undefined ? {} : { filter: filter === '' ? null : jsonOf('--filter', filter) }),
+    ...(headers === undefined ? {} : { headers: headers === '' ? {} : headersOf(textOf('--headers', headers)) }),
+    ...(order === undefined ? {} : { order }),
+    ...(maxPerSecond === undefined ? {} : { max_per_second: maxPerSecond === '' ? null : Number(maxPerSecond) }),
+    ...(body === undefined ? {} : { body }),
+  }
+}
+
+function bodyOf({ preset, parameter = [], template, contentType, defaultBody }: OptionFlags): unknown {
+  if (defaultBody) return null
+  if (preset !== undefined) return { preset, parameters: Object.fromEntries(parameter.map(pairOf)) }
+  if (template === undefined) return undefined
+  return {
+    template: textOf('--template', template),
+    ...(contentType === undefined ? {} : { content_type: contentType }),
+  }
+}
+
+function pairOf(text: string): [string, string] {
+  const at = text.indexOf('=')
+  if (at < 1) throw wrongUsage(`--parameter is ${JSON.stringify(text)}: give name=value`)
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+function headersOf(text: string): Record<string, string> {
+  const lines = text.split(/\r?\n/).filter((line) => line.trim() !== '')
+  return Object.fromEntries(
+    lines.map((line) => {
+      const at = line.indexOf(':')
+      if (at < 1) throw wrongUsage('--headers: each line of the file is a name, a colon and a value')
+      return [line.slice(0, at).trim(), line.slice(at + 1).trim()]
+    }),
+  )
+}
+
+function jsonOf(flag: string, text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw wrongUsage(`${flag} is no JSON: give an object like '{"direction":["inbound"]}'`)
+  }
+}
+
+/** Reads a file, or standard input for `-`. */
+function textOf(flag: string, path: string): string {
+  try {
+    return readFileSync(path === '-' ? 0 : path, 'utf8')
+  } catch {
+    throw wrongUsage(`${flag}: cannot read ${path}`)
+  }
+}
