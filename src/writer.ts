@@ -1,15 +1,15 @@
 import * as accounts from './store/sqlite/accounts.ts'
 import * as calls from './store/sqlite/calls.ts'
 import * as clock from './store/sqlite/clock.ts'
+import * as probe from './store/sqlite/engine/write-probe.ts'
+import { registryOf, serveWriter } from './store/sqlite/engine/writer.ts'
 import * as erase from './store/sqlite/erase.ts'
 import * as minutes from './store/sqlite/minutes.ts'
 import * as outcomes from './store/sqlite/outcomes.ts'
 import * as pbxMemory from './store/sqlite/pbx-memory.ts'
-import * as probe from './store/sqlite/probe.ts'
 import * as retention from './store/sqlite/retention.ts'
 import * as retries from './store/sqlite/retries.ts'
 import * as webhooks from './store/sqlite/webhooks.ts'
-import { registryOf, serveWriter } from './store/sqlite/writer.ts'
 
 declare const self: Worker
 

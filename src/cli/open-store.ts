@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { Fault } from '../lib/fault.ts'
-import { makeFolder } from '../store/sqlite/folder.ts'
+import { makeFolder } from '../store/sqlite/engine/data-folder.ts'
+import { asStoreFault } from '../store/sqlite/engine/store-fault.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
-import { asStoreFault } from '../store/sqlite/store-fault.ts'
 import type { Store } from '../store/store.ts'
 
 /** Opens the store, beside a running service or alone, for one piece of work; makes it when there is none. */

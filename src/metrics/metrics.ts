@@ -3,7 +3,7 @@ import type { Dispatcher } from '../deliveries/dispatcher.ts'
 import type { Observer } from '../deliveries/observer.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 import type { PbxStatus } from '../pbx/connection/supervisor.ts'
-import type { DiskWatch } from '../store/sqlite/disk.ts'
+import type { DiskWatch } from '../store/sqlite/engine/disk-space.ts'
 import type { Store } from '../store/store.ts'
 import { METRICS, type MetricDefinition } from './catalog.ts'
 

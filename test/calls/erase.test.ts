@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { EVENT_NAMES, type EventKind } from '../../src/lib/event-kinds.ts'
-import { emptyLog } from '../../src/store/sqlite/checkpoint.ts'
+import { emptyWriteAheadLog } from '../../src/store/sqlite/erase.ts'
 import { emptyFolder } from '../help/app.ts'
 import { createRandom } from '../help/random.ts'
 import { batch, openStore } from '../help/store.ts'
@@ -94,10 +94,10 @@ test('what is erased is in no byte of the store, though rows with it came, grew 
     else await store.calls.batchStore(batch({ events: step.events, saved: step.saved }, step))
   }
   const holds = () => ['', '-wal'].filter((end) => readFileSync(path + end).includes(NUMBER))
-  expect(emptyLog(path)).toBe(true)
+  expect(emptyWriteAheadLog(path)).toBe(true)
   expect(holds()).toEqual([''])
   await store.maintenance.callErase(await store.maintenance.callListWithNumber(NUMBER))
-  expect(emptyLog(path)).toBe(true)
+  expect(emptyWriteAheadLog(path)).toBe(true)
   expect(holds()).toEqual([])
   await store.stop()
 })

@@ -6,7 +6,7 @@ import { startPruner } from '../../src/deliveries/pruner.ts'
 import { createScheduler } from '../../src/deliveries/queue/scheduler.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { nowUs as realUs, SECOND } from '../../src/lib/time.ts'
-import { prepared } from '../../src/store/sqlite/prepared.ts'
+import { prepared } from '../../src/store/sqlite/engine/prepared.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 import { ACCOUNT, LOG, newRig } from './rig.ts'
 

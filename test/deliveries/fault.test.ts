@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Database, openDatabase } from '../../src/store/sqlite/database.ts'
+import { type Database, openDatabase } from '../../src/store/sqlite/engine/database.ts'
 import { storeOver } from '../../src/store/sqlite/store.ts'
 import { buildOnce, emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'

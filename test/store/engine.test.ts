@@ -2,11 +2,11 @@ import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { getTableConfig, SQLiteTable } from 'drizzle-orm/sqlite-core'
-import type { Tx } from '../../src/store/sqlite/mutation.ts'
-import { connect, prepareStore } from '../../src/store/sqlite/open.ts'
-import { prepared } from '../../src/store/sqlite/prepared.ts'
-import * as schema from '../../src/store/sqlite/schema.ts'
-import { registryOf } from '../../src/store/sqlite/writer.ts'
+import type { Tx } from '../../src/store/sqlite/engine/mutation.ts'
+import { connect, prepareStore } from '../../src/store/sqlite/engine/open.ts'
+import { prepared } from '../../src/store/sqlite/engine/prepared.ts'
+import * as schema from '../../src/store/sqlite/engine/schema.ts'
+import { registryOf } from '../../src/store/sqlite/engine/writer.ts'
 import { emptyFolder } from '../help/app.ts'
 
 const ENGINE = resolve(import.meta.dir, '../../src/store/sqlite')
@@ -60,11 +60,13 @@ test('every table is declared', () => {
 })
 
 test('every mutation of the engine is known to the thread that writes', async () => {
-  const files = readdirSync(ENGINE).filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+  const files = readdirSync(ENGINE, { recursive: true, encoding: 'utf8' }).filter(
+    (name) => name.endsWith('.ts') && !name.endsWith('.d.ts'),
+  )
   const modules: object[] = await Promise.all(files.map((name) => import(join(ENGINE, name))))
   const text = await Bun.file(resolve(ENGINE, '../../writer.ts')).text()
   const registered: object[] = await Promise.all(
-    [...text.matchAll(/from '\.\/store\/sqlite\/([\w-]+\.ts)'/g)].map(([, name = '']) => import(join(ENGINE, name))),
+    [...text.matchAll(/from '\.\/store\/sqlite\/([\w/-]+\.ts)'/g)].map(([, name = '']) => import(join(ENGINE, name))),
   )
   const all = [...registryOf(modules).keys()]
   expect(all.length).toBeGreaterThan(10)

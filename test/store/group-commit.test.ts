@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import type { Reply } from '../../src/store/sqlite/batch.ts'
-import { type Backend, createGroupCommit } from '../../src/store/sqlite/group-commit.ts'
-import type { Durability } from '../../src/store/sqlite/mutation.ts'
+import type { Reply } from '../../src/store/sqlite/engine/batch.ts'
+import { type Backend, createGroupCommit } from '../../src/store/sqlite/engine/group-commit.ts'
+import type { Durability } from '../../src/store/sqlite/engine/mutation.ts'
 import { until } from '../help/receiver.ts'
 
 /** A backend that commits when the test says, a clock that the test moves, and what was answered. */

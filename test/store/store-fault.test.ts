@@ -2,7 +2,7 @@ import { SQLiteError } from 'bun:sqlite'
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { Fault } from '../../src/lib/fault.ts'
-import { asStoreFault, fixCommand, storeFaultKind } from '../../src/store/sqlite/store-fault.ts'
+import { asStoreFault, fixCommand, storeFaultKind } from '../../src/store/sqlite/engine/store-fault.ts'
 import { emptyFolder } from '../help/app.ts'
 import { canMount, mountSmallDisk } from '../help/disk.ts'
 

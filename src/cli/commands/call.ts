@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import type { ErasedCounts } from '../../store/records.ts'
-import { emptyLog } from '../../store/sqlite/checkpoint.ts'
+import { emptyWriteAheadLog } from '../../store/sqlite/erase.ts'
 import type { Store } from '../../store/store.ts'
 import { withExistingStore } from '../open-store.ts'
 import { dataOption, jsonOption, list } from '../options.ts'
@@ -34,7 +34,7 @@ async function eraseNumbers({ data, json = false, number: numbers }: Flags): Pro
   if (json) printJson(erased)
   else print(`${erased.calls} call records and the bodies of ${erased.events} events were erased.`)
   const left = [
-    ...(emptyLog(join(data, 'hookswitch.db')) ? [] : ['the log of the store was in use, and may hold it']),
+    ...(emptyWriteAheadLog(join(data, 'hookswitch.db')) ? [] : ['the log of the store was in use, and may hold it']),
     ...(erased.pending > 0 ? [`${erased.pending} events still wait for a receiver`] : []),
     ...(erased.live > 0 ? [`${erased.live} calls with it were up`] : []),
   ]

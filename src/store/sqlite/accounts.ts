@@ -1,9 +1,9 @@
 import { and, asc, count, desc, eq, ne, sql } from 'drizzle-orm'
 import type { NewNamedToken, NewToken, NewUser, OperatorAct, PasswordChange } from '../records.ts'
 import type { AccountStore } from '../store.ts'
-import type { Database } from './database.ts'
-import { mutation, type Tx } from './mutation.ts'
-import { accounts, operatorActs, tokens, users } from './schema.ts'
+import type { Database } from './engine/database.ts'
+import { mutation, type Tx } from './engine/mutation.ts'
+import { accounts, operatorActs, tokens, users } from './engine/schema.ts'
 
 const user = {
   id: users.id,

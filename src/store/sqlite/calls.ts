@@ -10,12 +10,12 @@ import type {
   PlacedEvent,
 } from '../records.ts'
 import type { CallStore } from '../store.ts'
-import type { Database } from './database.ts'
+import type { Database } from './engine/database.ts'
+import { mutation, type Tx } from './engine/mutation.ts'
+import { prepared } from './engine/prepared.ts'
+import { calls, liveCalls } from './engine/schema.ts'
 import { storeEvents } from './events.ts'
-import { mutation, type Tx } from './mutation.ts'
 import { readPbxMemory, setPbxMemory } from './pbx-memory.ts'
-import { prepared } from './prepared.ts'
-import { calls, liveCalls } from './schema.ts'
 
 /** In one commit: after a crash they agree. */
 export const storeBatch = mutation('calls.batchStore', (tx: Tx, batch: CallBatch): PlacedEvent[] => {

@@ -1,8 +1,9 @@
+import { Database as Sqlite } from 'bun:sqlite'
 import { DELIVERIES_PER_EVENT, type ErasedCounts } from '../records.ts'
 import { withoutNumber } from '../without-number.ts'
+import { mutation, type Tx } from './engine/mutation.ts'
+import { prepared } from './engine/prepared.ts'
 import { IS_ERASED } from './events.ts'
-import { mutation, type Tx } from './mutation.ts'
-import { prepared } from './prepared.ts'
 
 /**
  * Erasing a number: every call in which it stands, wherever in it. The record goes, of its events stays what the ledger
@@ -73,3 +74,17 @@ export const eraseLive = mutation('maintenance.liveCallErase', (tx: Tx, number: 
   for (const { pbx, id, state } of rows) put.run(JSON.stringify(withoutNumber(JSON.parse(state), number)), pbx, id)
   return rows.length
 })
+
+/**
+ * Moves the write-ahead log into the store's file and empties it, so that deleted data is in neither. Other processes
+ * may use the store meanwhile. Returns whether it succeeded: false if one of them blocked it all the time.
+ */
+export function emptyWriteAheadLog(path: string): boolean {
+  const sqlite = new Sqlite(path, { create: false, readwrite: true, strict: true })
+  try {
+    sqlite.run('PRAGMA busy_timeout = 5000')
+    return sqlite.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0
+  } finally {
+    sqlite.close()
+  }
+}

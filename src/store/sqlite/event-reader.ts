@@ -1,7 +1,7 @@
 import type { EventBounds, EventItem, EventPart, EventQuery } from '../records.ts'
+import type { Tx } from './engine/mutation.ts'
+import { prepared } from './engine/prepared.ts'
 import { IS_ERASED } from './events.ts'
-import type { Tx } from './mutation.ts'
-import { prepared } from './prepared.ts'
 
 /** So many events are looked at in one part: some milliseconds, also where a filter leaves all of them out. */
 const SPAN = 2_000

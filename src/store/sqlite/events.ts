@@ -2,8 +2,8 @@ import { EVENT_KINDS, type EventKind } from '../../lib/event-kinds.ts'
 import { DELIVERIES_PER_EVENT, type NewEvent, type PlacedEvent } from '../records.ts'
 import { NO_FACTS, type Subscribers, subscribersOf } from '../subscription.ts'
 import { readClock } from './clock.ts'
-import type { Tx } from './mutation.ts'
-import { prepared } from './prepared.ts'
+import type { Tx } from './engine/mutation.ts'
+import { prepared } from './engine/prepared.ts'
 
 /** Of an event: its body was erased. Nothing that is sent begins so. */
 export const IS_ERASED = `(body LIKE '{"erased":%')`

@@ -16,10 +16,10 @@ import {
 } from '../records.ts'
 import type { LogStore } from '../store.ts'
 import { STEPPED } from './clock.ts'
-import type { Database } from './database.ts'
+import type { Database } from './engine/database.ts'
+import type { Tx } from './engine/mutation.ts'
+import { prepared } from './engine/prepared.ts'
 import { readEventBounds, readEvents } from './event-reader.ts'
-import type { Tx } from './mutation.ts'
-import { prepared } from './prepared.ts'
 
 type Bindings = (string | number)[]
 type Condition = { readonly sql: string; readonly values: Bindings }

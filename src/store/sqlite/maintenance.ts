@@ -1,10 +1,11 @@
 import type { MaintenanceStore } from '../store.ts'
 import { lastSteadyUs, newestEventUs, readClock, setClock } from './clock.ts'
 import { readCondition } from './condition.ts'
-import type { Database } from './database.ts'
+import type { Database } from './engine/database.ts'
+import type { Tx } from './engine/mutation.ts'
+import { prepared } from './engine/prepared.ts'
+import { probeWrite } from './engine/write-probe.ts'
 import { eraseCalls, eraseLive, findCallsOf } from './erase.ts'
-import { fileFaults } from './faults.ts'
-import { probeWrite } from './probe.ts'
 import { pruneCalls, pruneDeliveries, pruneSecrets, pruneWebhooks } from './retention.ts'
 import { findWrong } from './verify.ts'
 
@@ -29,4 +30,10 @@ export function createMaintenanceStore({ read, commit }: Database): MaintenanceS
     fileFaults: async () => fileFaults(read),
     conditionGet: async (sinceUs) => readCondition(read, sinceUs),
   }
+}
+
+/** Returns the damages of the store's file, in SQLite's words; empty if there are none. Reads the whole file. */
+function fileFaults(tx: Tx): string[] {
+  const rows = prepared<{ quick_check: string }, []>(tx, 'PRAGMA quick_check(5)').all()
+  return rows.map(({ quick_check }) => quick_check).filter((text) => text !== 'ok')
 }

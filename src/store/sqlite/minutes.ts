@@ -1,8 +1,8 @@
 import type { MinuteFigures } from '../records.ts'
 import type { StatisticsStore } from '../store.ts'
-import type { Database } from './database.ts'
-import { mutation, type Tx } from './mutation.ts'
-import { prepared } from './prepared.ts'
+import type { Database } from './engine/database.ts'
+import { mutation, type Tx } from './engine/mutation.ts'
+import { prepared } from './engine/prepared.ts'
 
 type Save = Parameters<StatisticsStore['minuteSave']>[0]
 

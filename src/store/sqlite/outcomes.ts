@@ -1,6 +1,6 @@
 import type { OutcomeBatch } from '../records.ts'
-import { mutation, type Tx } from './mutation.ts'
-import { prepared } from './prepared.ts'
+import { mutation, type Tx } from './engine/mutation.ts'
+import { prepared } from './engine/prepared.ts'
 
 /** Of a delivery, the probes that are kept: a receiver that is down for a week would fill the log. */
 const PROBES_KEPT = 20

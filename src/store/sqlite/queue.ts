@@ -1,9 +1,9 @@
 import { DELIVERIES_PER_EVENT, type PendingDelivery } from '../records.ts'
 import type { QueueStore } from '../store.ts'
-import type { Database } from './database.ts'
-import type { Tx } from './mutation.ts'
+import type { Database } from './engine/database.ts'
+import type { Tx } from './engine/mutation.ts'
+import { prepared } from './engine/prepared.ts'
 import { cancelUnlisted, failExpired, recordOutcomes } from './outcomes.ts'
-import { prepared } from './prepared.ts'
 import { retryDelivery, retryMatching } from './retries.ts'
 
 /** Beyond this a backlog is only said to be as long: counting more would hold up the event loop. */

@@ -1,8 +1,8 @@
 import { DELIVERIES_PER_EVENT, type DeliveryFilter, eventIdOf, type RetryResult, type RetryStep } from '../records.ts'
+import { mutation, type Tx } from './engine/mutation.ts'
+import { prepared } from './engine/prepared.ts'
 import { IS_ERASED } from './events.ts'
 import { readLog } from './log.ts'
-import { mutation, type Tx } from './mutation.ts'
-import { prepared } from './prepared.ts'
 
 /** A pending one is only made due; any other gets a new schedule, whose first attempt is due at once. */
 function makeDue(tx: Tx, id: number, nowSteadyUs: number): void {

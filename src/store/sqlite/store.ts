@@ -1,7 +1,7 @@
 import type { Store } from '../store.ts'
 import { createAccountStore } from './accounts.ts'
 import { createCallStore } from './calls.ts'
-import { type Database, type DatabaseOptions, openDatabase } from './database.ts'
+import { type Database, type DatabaseOptions, openDatabase } from './engine/database.ts'
 import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance.ts'
 import { createStatisticsStore } from './minutes.ts'

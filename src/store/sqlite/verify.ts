@@ -1,7 +1,7 @@
 import { rfc3339, SECOND } from '../../lib/time.ts'
 import { DELIVERIES_PER_EVENT } from '../records.ts'
-import type { Tx } from './mutation.ts'
-import { prepared } from './prepared.ts'
+import type { Tx } from './engine/mutation.ts'
+import { prepared } from './engine/prepared.ts'
 
 /** A wall clock that was set meanwhile may have put what is newer below what is older, by less than this. */
 const MARGIN_US = 86_400 * SECOND

@@ -1,5 +1,5 @@
 import { SQLiteError } from 'bun:sqlite'
-import { Fault, type FaultCode, type FieldError } from '../../lib/fault.ts'
+import { Fault, type FaultCode, type FieldError } from '../../../lib/fault.ts'
 import type { Mutation } from './mutation.ts'
 import type { Connection } from './open.ts'
 import { writeRefusal } from './store-fault.ts'

@@ -1,6 +1,6 @@
 import { accessSync, constants, statfsSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Fault } from '../../lib/fault.ts'
+import { Fault } from '../../../lib/fault.ts'
 
 /**
  * Why the store cannot be used. Only what is damaged needs a backup: an operator who is told so of a full disk loses

@@ -2,8 +2,8 @@ import { Database as Sqlite } from 'bun:sqlite'
 import { randomUUID } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { Fault } from '../../lib/fault.ts'
-import { FILE_MODE } from './folder.ts'
+import { Fault } from '../../../lib/fault.ts'
+import { FILE_MODE } from './data-folder.ts'
 import { writeRefusal } from './store-fault.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises'
-import type { Log } from '../../lib/log.ts'
+import type { Log } from '../../../lib/log.ts'
 
 export type DiskWatch = {
   /** `undefined`: it could not be asked. */

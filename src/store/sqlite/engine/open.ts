@@ -1,21 +1,21 @@
 import { Database as Sqlite } from 'bun:sqlite'
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
-import { Fault } from '../../lib/fault.ts'
-import { makeFile } from './folder.ts'
-import initial from './migrations/001.sql' with { type: 'text' }
-import leftWebhooks from './migrations/002.sql' with { type: 'text' }
-import clock from './migrations/003.sql' with { type: 'text' }
-import callsByNumber from './migrations/004.sql' with { type: 'text' }
-import leftSecrets from './migrations/005.sql' with { type: 'text' }
-import tokenNames from './migrations/006.sql' with { type: 'text' }
-import prunedTo from './migrations/007.sql' with { type: 'text' }
-import generations from './migrations/008.sql' with { type: 'text' }
-import operatorActs from './migrations/009.sql' with { type: 'text' }
-import pbxMemory from './migrations/010.sql' with { type: 'text' }
-import minutes from './migrations/011.sql' with { type: 'text' }
-import eventsPrunedTo from './migrations/012.sql' with { type: 'text' }
-import webhookOptions from './migrations/013.sql' with { type: 'text' }
+import { Fault } from '../../../lib/fault.ts'
+import initial from '../migrations/001.sql' with { type: 'text' }
+import leftWebhooks from '../migrations/002.sql' with { type: 'text' }
+import clock from '../migrations/003.sql' with { type: 'text' }
+import callsByNumber from '../migrations/004.sql' with { type: 'text' }
+import leftSecrets from '../migrations/005.sql' with { type: 'text' }
+import tokenNames from '../migrations/006.sql' with { type: 'text' }
+import prunedTo from '../migrations/007.sql' with { type: 'text' }
+import generations from '../migrations/008.sql' with { type: 'text' }
+import operatorActs from '../migrations/009.sql' with { type: 'text' }
+import pbxMemory from '../migrations/010.sql' with { type: 'text' }
+import minutes from '../migrations/011.sql' with { type: 'text' }
+import eventsPrunedTo from '../migrations/012.sql' with { type: 'text' }
+import webhookOptions from '../migrations/013.sql' with { type: 'text' }
+import { makeFile } from './data-folder.ts'
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
 import * as schema from './schema.ts'

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { holderOf, lockFolder } from '../../src/store/sqlite/lock.ts'
+import { holderOf, lockFolder } from '../../src/store/sqlite/engine/folder-lock.ts'
 import { emptyFolder } from '../help/app.ts'
 import { canMount, mountSmallDisk } from '../help/disk.ts'
 

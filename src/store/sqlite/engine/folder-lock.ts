@@ -1,8 +1,8 @@
 import { Database as Sqlite } from 'bun:sqlite'
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
-import { Fault } from '../../lib/fault.ts'
-import { makeFile } from './folder.ts'
+import { Fault } from '../../../lib/fault.ts'
+import { makeFile } from './data-folder.ts'
 import { asStoreFault, storeFaultKind } from './store-fault.ts'
 
 /**

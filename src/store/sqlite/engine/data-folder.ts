@@ -1,5 +1,5 @@
 import { closeSync, mkdirSync, openSync } from 'node:fs'
-import { Fault } from '../../lib/fault.ts'
+import { Fault } from '../../../lib/fault.ts'
 import { storeFault, storeFaultKind } from './store-fault.ts'
 
 /** Secrets and password hashes are in it: nobody but the service's own user has any business there. */
