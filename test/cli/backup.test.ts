@@ -69,7 +69,11 @@ describe('backup and restore', () => {
 
   test.each([
     ['no store', ['backup', 'x.db', '--data', 'none'], /no store at none/],
-    ['no folder', ['backup', 'none/x.db'], /cannot write the backup none\/x\.db: the folder .*does not exist, create it/],
+    [
+      'no folder',
+      ['backup', 'none/x.db'],
+      /cannot write the backup none\/x\.db: the folder .*does not exist, create it/,
+    ],
   ])('%s is exit code 1, in one line', async (_, args, message) => {
     const { code, stderr } = await run(args, { cwd })
     expect({ code, lines: stderr.trim().split('\n').length }).toEqual({ code: 1, lines: 1 })
