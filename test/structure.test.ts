@@ -17,6 +17,7 @@ const LAYERS = [
   ['ops'],
   ['web', 'metrics', 'openapi', 'alerts'],
   ['pbx'],
+  ['recordings'],
   ['calls'],
   ['deliveries'],
   ['webhooks'],
@@ -168,6 +169,7 @@ const PURE: readonly RegExp[] = [
   /^deliveries\/queue\/(backlog|capacity|delivery|lane|loaded-deliveries|scheduler|webhook-queue)\.ts$/,
   /^calls\/(event|signal)\.ts$/,
   /^calls\/tracker\//,
+  /^recordings\/(recording-path|byte-range|link|audio-type)\.ts$/,
   /^pbx\/(endpoint-classifier|endpoints)\.ts$/,
   /^pbx\/(ami|esl)\/(decoder|event-shapes|translator\/[\w-]+)\.ts$/,
 ]

@@ -1,0 +1,108 @@
+import { constants, type Stats } from 'node:fs'
+import { type FileHandle, open, readlink, realpath, stat } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import type { Opened, OpenFile, Source } from './source.ts'
+
+/** Few enough that a thousand downloads fit into memory, enough that reading is not what takes the time. */
+const CHUNK_BYTES = 128 * 1024
+
+/**
+ * Creates a source of the files below a folder. Links are followed, but nothing that is not below the folder is opened, and only regular
+ * files are.
+ */
+export function createFolderSource(folder: string): Source {
+  return {
+    async open(segments) {
+      try {
+        return await openBelow(folder, segments)
+      } catch (error) {
+        return failureOf(error)
+      }
+    },
+  }
+}
+
+async function openBelow(folder: string, segments: readonly string[]): Promise<Opened> {
+  const root = await realpath(folder)
+  if (segments.some((name) => !isName(name))) return { kind: 'missing', reason: 'the path leads out of the folder' }
+  const path = await realpath(join(root, ...segments))
+  if (!isBelow(root, path)) return OUTSIDE
+  // A pipe would block until a process writes to it.
+  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
+  try {
+    const stats = await handle.stat()
+    const refused = stats.isFile()
+      ? (await isStillBelow(root, path, { handle, stats }))
+        ? undefined
+        : OUTSIDE
+      : NO_REGULAR_FILE
+    if (refused === undefined) return { kind: 'file', file: openFile(handle, stats) }
+    await handle.close()
+    return refused
+  } catch (error) {
+    await handle.close()
+    throw error
+  }
+}
+
+const OUTSIDE: Opened = { kind: 'missing', reason: 'the file is outside the folder: a link leads there' }
+const NO_REGULAR_FILE: Opened = { kind: 'missing', reason: 'it is not a regular file' }
+
+const isName = (name: string) => name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name)
+const isBelow = (root: string, path: string) => path.startsWith(root.endsWith(sep) ? root : root + sep)
+
+/** Returns whether an open file is below the folder: a folder on the way may have been replaced by a link before it was opened. */
+async function isStillBelow(root: string, path: string, { handle, stats }: { handle: FileHandle; stats: Stats }) {
+  if (process.platform === 'linux') return isBelow(root, await readlink(`/proc/self/fd/${handle.fd}`))
+  const again = await realpath(path)
+  const now = await stat(again)
+  return isBelow(root, again) && now.dev === stats.dev && now.ino === stats.ino
+}
+
+function openFile(handle: FileHandle, stats: Stats): OpenFile {
+  return {
+    size: stats.size,
+    stamp: `${stats.size}-${stats.mtimeMs}-${stats.ino}`,
+    modifiedMs: stats.mtimeMs,
+    ageMs: Date.now() - stats.mtimeMs,
+    read: (start, end) => streamOf(handle, start, end),
+    close: () => handle.close(),
+  }
+}
+
+function streamOf(handle: FileHandle, start: number, end: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let at = start
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(controller) {
+        if (at >= end) return controller.close()
+        const chunk = new Uint8Array(Math.min(CHUNK_BYTES, end - at))
+        const { bytesRead } = await handle.read(chunk, 0, chunk.length, at)
+        if (bytesRead === 0) throw new Error(`the file ends at ${at}, before ${end}: it was cut off while it was read`)
+        at += bytesRead
+        controller.enqueue(bytesRead === chunk.length ? chunk : chunk.slice(0, bytesRead))
+        if (at >= end) controller.close()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/** Names for people of the errors that a user can do something about. */
+const PROBLEMS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'there is no such file',
+  ENAMETOOLONG: 'there is no such file',
+  EINVAL: 'there is no such file',
+  ELOOP: 'it is a link that leads nowhere',
+  EACCES: 'this user may not read it',
+  EPERM: 'this user may not read it',
+}
+/** Of these the file itself is the reason, and not the disk or the mount. */
+const MISSING: ReadonlySet<string> = new Set(['ENOENT', 'ENOTDIR', 'ENAMETOOLONG', 'EINVAL', 'ELOOP', 'ENXIO'])
+
+function failureOf(error: unknown): Opened {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const reason = PROBLEMS[code] ?? (error instanceof Error ? error.message : String(error))
+  return { kind: MISSING.has(code) || code === 'ERR_INVALID_ARG_VALUE' ? 'missing' : 'unavailable', reason }
+}
