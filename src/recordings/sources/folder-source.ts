@@ -7,7 +7,8 @@ import type { Opened, OpenFile, Source } from './source.ts'
 const CHUNK_BYTES = 128 * 1024
 
 /**
- * Creates a source of the files below a folder. Links are followed, but nothing that is not below the folder is opened, and only regular
+ * Creates a source of the files below a folder. Links are followed, but nothing that is not below the folder is opened,
+ * and only regular
  * files are.
  */
 export function createFolderSource(folder: string): Source {
@@ -51,7 +52,10 @@ const NO_REGULAR_FILE: Opened = { kind: 'missing', reason: 'it is not a regular 
 const isName = (name: string) => name !== '' && name !== '.' && name !== '..' && !/[/\0]/.test(name)
 const isBelow = (root: string, path: string) => path.startsWith(root.endsWith(sep) ? root : root + sep)
 
-/** Returns whether an open file is below the folder: a folder on the way may have been replaced by a link before it was opened. */
+/**
+ * Returns whether an open file is below the folder: a folder on the way may have been replaced by a link before it was
+ * opened.
+ */
 async function isStillBelow(root: string, path: string, { handle, stats }: { handle: FileHandle; stats: Stats }) {
   if (process.platform === 'linux') return isBelow(root, await readlink(`/proc/self/fd/${handle.fd}`))
   const again = await realpath(path)

@@ -8,19 +8,25 @@ export type OpenFile = {
   /** How long ago it was written, by the clock that wrote it where possible; `null` where it is not known. */
   readonly ageMs: number | null
   /**
-   * Streams bytes from `start` to before `end`. The stream fails if it cannot give all of them: never is a part taken for the whole.
+   * Streams bytes from `start` to before `end`. The stream fails if it cannot give all of them: never is a part taken
+   * for the whole.
    * Cancelling it stops reading.
    */
   read(start: number, end: number): ReadableStream<Uint8Array<ArrayBuffer>>
   close(): Promise<void>
 }
 
-/** `missing`: there is no such file, or none that may be opened. `unavailable`: the source does not answer, or not as it should. */
+/**
+ * `missing`: there is no such file, or none that may be opened. `unavailable`: the source does not answer, or not as it
+ * should.
+ */
 export type Opened =
   | { readonly kind: 'file'; readonly file: OpenFile }
   | { readonly kind: 'missing' | 'unavailable'; readonly reason: string }
 
-/** A place where files are kept: the recordings of a PBX, or the copies of them. Names are folders and a file below it. */
+/**
+ * A place where files are kept: the recordings of a PBX, or the copies of them. Names are folders and a file below it.
+ */
 export type Source = {
   /** Opens a file. Never rejects for what the name or the place is. */
   open(segments: readonly string[]): Promise<Opened>
