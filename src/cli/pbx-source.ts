@@ -2,18 +2,17 @@ import { Option } from 'commander'
 import { type PbxSource, parsePbxUrl } from '../lib/pbx-url.ts'
 import { wrongUsage } from '../lib/usage.ts'
 
-// A secret on a command line stands in the list of processes, which everybody may read: so there are other ways to give
-// a PBX's URL.
+// The list of processes shows a secret on a command line to everybody: so there are other ways to give a PBX's URL.
 
 export const PBX_URL = 'ami://user:secret@host, amis://user:secret@host or esl://:password@host'
 const VARIABLE = 'HOOKSWITCH_PBX'
 const FROM_INPUT = '-'
 
-/** Of several PBXs in the variable the one that is meant. It has no variable of its own. */
+/** Returns the option that chooses one of several PBXs in the variable. */
 export const nameOption = () =>
   new Option('--name <name>', `which one, where ${VARIABLE} names several`).env('HOOKSWITCH_PBX_NAME')
 
-/** Where a PBX's URL comes from: the argument, `-` for a line of standard input, else the service's own variable. */
+/** The sources of a PBX's URL: the argument, `-` for a line of standard input, else the service's own variable. */
 export type PbxGiven = {
   readonly url: string | undefined
   readonly name: string | undefined
@@ -33,7 +32,7 @@ export async function pbxSource({ url, name, env, readInput }: PbxGiven): Promis
       `which PBX? give its URL (${PBX_URL}), or ${FROM_INPUT} for a line of standard input, or set ${VARIABLE} or ${VARIABLE}_FILE`,
     )
   if (source === undefined) throw wrongUsage(`there is no PBX named ${name} among ${names}: see --name`)
-  if (found.length > 1) throw wrongUsage(`${names}: say which of them with --name`)
+  if (found.length > 1) throw wrongUsage(`${names}: choose one of them with --name`)
   return source
 }
 
@@ -43,5 +42,5 @@ function parsed(url: string): PbxSource {
   return result.pbx
 }
 
-/** One line, so that a script may give more to what it runs. */
+/** Reads one line of standard input, so that a script may give more to what it runs. */
 export const inputLine = async (): Promise<string> => (await Bun.stdin.text()).split(/\r?\n/, 1)[0] ?? ''

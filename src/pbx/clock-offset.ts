@@ -1,18 +1,19 @@
 import { SECOND } from '../lib/time.ts'
 
 /**
- * Times on our clock from the PBX's stamps: stamp + offset, where the offset is the smallest arrival − stamp of the last five minutes
- * (what took least to arrive tells most), and never later than the arrival.
+ * Converts timestamps of a PBX to our clock: timestamp + offset, where the offset is the smallest arrival − timestamp
+ * of the last five minutes (the fastest event is the best measure), and never later than the arrival.
  */
-export type Stamps = { at(stampUs: number | null, arrivedUs: number): number }
+export type ClockOffset = { at(stampUs: number | null, arrivedUs: number): number }
 
 const WINDOW_US = 300_000_000
-/** A clock that is further off tells nothing, and a stamp that is no time was not set by one. */
+/** A clock that is further off is of no use, and a timestamp that is no time was not set by one. */
 const MAX_OFFSET_US = 86_400 * SECOND
 /** The window moves in steps, so that no more than a few minima are kept. */
 const STEP_US = 30_000_000
 
-export function createStamps(): Stamps {
+/** Returns the offset of one PBX's clock, of which nothing is known yet. */
+export function createClockOffset(): ClockOffset {
   const minima: { fromUs: number; offsetUs: number }[] = []
   return {
     at(stampUs, arrivedUs) {

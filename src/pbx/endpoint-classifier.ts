@@ -1,11 +1,12 @@
 /**
- * Tells phones from trunks. PBXs do not say which is which, and to take one for the other turns every one of its calls round; so each
- * kind of evidence has a rank, the best of them decides, and what a single call shows never overturns what the configuration says.
+ * Tells phones from trunks. PBXs do not say which is which, and to take one for the other turns every one of its
+ * calls round; so each kind of evidence has a rank, the best of them decides, and what a single call shows never
+ * overturns what the configuration says.
  */
 
 export type EndpointKind = 'extension' | 'trunk'
 
-/** What the PBX's configuration says of an endpoint, as far as we may ask for it. */
+/** The configuration of an endpoint, as far as the PBX's user may read it. */
 export type Configured = {
   /** It registers with a provider, or is a gateway. */
   readonly registers?: boolean
@@ -24,7 +25,7 @@ export type Configured = {
 
 export type Listed = 'hint' | 'mailbox' | 'seat' | 'directory' | 'registration'
 
-/** What calls have shown of it. */
+/** The evidence of calls about an endpoint. */
 export type Seen = {
   /** The context that its own channels begin in. */
   readonly context?: string
@@ -36,17 +37,19 @@ export type Seen = {
   readonly number?: string
 }
 
-/** Who uses a context, of those whose kind does not come from contexts. */
+/** How many endpoints use a context, of those whose kind does not come from contexts. */
 export type ContextUse = { readonly extensions: number; readonly trunks: number }
 
-/** Patterns of names, with or without the technology: `*` stands for anything, `?` for one character. */
+/** Patterns of names, with or without the technology: `*` matches anything, `?` for one character. */
 export type Settings = { readonly trunks: readonly string[]; readonly extensions: readonly string[] }
 
-/** What is known beside the endpoint itself. */
+/** The evidence beside the endpoint itself. */
 export type Surroundings = {
   readonly settings: Settings
   readonly usersOf: (context: string) => ContextUse
-  /** The PBX lists its extensions, and some have called or been called: a context that none of them uses says something. */
+  /**
+   * The PBX lists its extensions, and some have called or been called: a context that none of them uses is evidence.
+   */
   readonly knowsExtensions: boolean
 }
 
@@ -65,14 +68,14 @@ export type Reason =
   | 'numeric_name'
   | 'none'
 
-/** `null`: nothing tells. */
+/** `null`: there is no evidence. */
 export type Verdict = { readonly kind: EndpointKind | null; readonly reason: Reason }
 
 const UNDECIDED: Verdict = { kind: null, reason: 'none' }
 const extension = (reason: Reason): Verdict => ({ kind: 'extension', reason })
 const trunk = (reason: Reason): Verdict => ({ kind: 'trunk', reason })
 
-/** Returns what the settings and the configuration say, or calls have proved: what does not depend on other endpoints. */
+/** Returns the kind by settings, configuration or proof: by evidence that does not depend on other endpoints. */
 export function classifyAlone(name: string, configured: Configured, seen: Seen, settings: Settings): Verdict {
   const set = bySetting(name, configured.number ?? seen.number ?? '', settings)
   if (set !== null) return { kind: set, reason: 'setting' }
@@ -99,7 +102,10 @@ export function classify(name: string, configured: Configured, seen: Seen, aroun
   return isShortNumber(bareName(name)) ? extension('numeric_name') : UNDECIDED
 }
 
-/** Returns the kind that the operator gives an endpoint; who names the extensions alone means that the rest are trunks. */
+/**
+ * Returns the kind that the operator gives an endpoint; who names the extensions alone means that the rest are
+ * trunks.
+ */
 export function bySetting(name: string, number: string, { trunks, extensions }: Settings): EndpointKind | null {
   const isNamed = (pattern: string): boolean => matches(pattern, name) || matches(pattern, bareName(name))
   if (trunks.some(isNamed)) return 'trunk'
@@ -112,7 +118,7 @@ const OUTSIDE =
   /^(from-|incoming-|inbound-)?(trunks?|pstn|did|external|outside|providers?|zaptel|dahdi|analog|isdn|sip-external|incoming|inbound|public)\b/i
 const INSIDE = /^(from-|local-|outgoing-)?(internal|inside|phones?|extensions?|users?)\b/i
 
-/** Returns whose context this is by its name, `null` if that does not tell. */
+/** Returns the kind of endpoint that a context is for, by its name; `null` if the name is no evidence. */
 export function kindOfContext(context: string): EndpointKind | null {
   if (INSIDE.test(context)) return 'extension'
   return OUTSIDE.test(context) ? 'trunk' : null

@@ -19,7 +19,7 @@ type Saved = { readonly run: PbxRun | null; readonly endpoints: SavedEndpoints }
 /** Calls show something new for a while, and then hardly ever. */
 const SAVE_EVERY_MS = 5_000
 
-/** Reads the memory of a PBX and saves it from then on. A memory that cannot be read is built anew. */
+/** Reads the memory of a PBX and saves it from then on. A memory that cannot be read starts empty. */
 export async function startEndpointMemory(store: CallStore, source: PbxSource, log: Log): Promise<EndpointMemory> {
   const pbx = source.name
   const stored = readSaved(await store.pbxMemoryGet(pbx), source, log)
@@ -96,7 +96,7 @@ function readSaved(json: string | undefined, source: PbxSource, log: Log): Saved
       throw new Error('it holds no endpoints')
     return saved
   } catch (error) {
-    log.warn({ pbx: source.name, err: error }, 'cannot read the stored endpoints of the PBX: they are built anew')
+    log.warn({ pbx: source.name, err: error }, 'cannot read the stored endpoints of the PBX: starting without them')
     return undefined
   }
 }

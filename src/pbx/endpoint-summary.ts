@@ -1,7 +1,7 @@
 import { bareName, type EndpointKind, type Reason } from './endpoint-classifier.ts'
 import type { KnownEndpoint } from './endpoints.ts'
 
-/** Where an endpoint is named that is undecided, or taken for what it is not. */
+/** The advice for an endpoint that is undecided, or wrongly classified. */
 export const SETTING = 'name it in trunks= or extensions= of the PBX URL'
 
 /** Why an endpoint is taken for what it is. */
@@ -27,7 +27,10 @@ const WHY: Readonly<Record<Reason, string>> = {
 /** A PBX may have thousands of phones. */
 const MAX_SHOWN = 100
 
-/** Returns the endpoints of a kind in one line, `null` if there are none: by why they are taken for it, at most 100 of them. */
+/**
+ * Returns the endpoints of a kind in one line, `null` if there are none: by why they are taken for it, at most 100 of
+ * them.
+ */
 export function lineOf(endpoints: readonly KnownEndpoint[], kind: EndpointKind | null): string | null {
   const all = endpoints.filter((endpoint) => endpoint.kind === kind)
   if (all.length === 0) return null

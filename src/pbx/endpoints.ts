@@ -14,7 +14,10 @@ import {
 } from './endpoint-classifier.ts'
 import { cleanText } from './sanitize.ts'
 
-/** What the PBX's configuration says, as far as its user may ask: in place of all that it said before. */
+/**
+ * The endpoints of the PBX's configuration, as far as its user may list them; a new inventory replaces the one
+ * before.
+ */
 export type Inventory = {
   /** By name, with the technology where the PBX has such: `PJSIP/101`. */
   readonly endpoints: Readonly<Record<string, Configured>>
@@ -22,7 +25,7 @@ export type Inventory = {
   readonly mailboxes: Readonly<Record<string, string>>
 }
 
-/** What survives a restart. It is plain data. */
+/** The knowledge that survives a restart, as plain data. */
 export type SavedEndpoints = { readonly inventory: Inventory | null; readonly seen: Readonly<Record<string, Seen>> }
 
 /** An endpoint for people to see. */
@@ -32,17 +35,17 @@ export type KnownEndpoint = {
   readonly display: string | null
 } & Verdict
 
-/** What a channel shows of the one behind it. */
+/** The caller, as its channel shows it. */
 export type Caller = {
   readonly number: string
   readonly display: string
-  /** Where its own calls begin; `''` if that is not known. */
+  /** The context in which its own calls begin; `''` if unknown. */
   readonly context: string
   /** It logged in as a user of the PBX. */
   readonly user?: boolean
 }
 
-/** What a dial shows of whom it is for. */
+/** The party that is dialled, as the dial shows it. */
 export type Callee = {
   /** The number that goes with the dial; `null` where the endpoint alone is dialled. */
   readonly sent: string | null
@@ -53,20 +56,20 @@ export type Callee = {
   readonly context?: string
 }
 
-/** The endpoints of one PBX: what its configuration says of them, what calls have shown, and what they therefore are. */
+/** The endpoints of one PBX: their configuration, the evidence of calls, and the kind that follows from both. */
 export type Endpoints = {
   caller(name: string, caller: Caller): Endpoint
   callee(name: string, callee: Callee): Endpoint
-  /** What a dialplan names, without a channel for it. */
+  /** Returns the party of an endpoint that the dialplan names, without a channel. */
   named(name: string, sent: string | null): Endpoint
-  /** Returns what an endpoint is, `null` if nothing tells. */
+  /** Returns the kind of an endpoint, `null` if there is no evidence. */
   kindOf(name: string): EndpointKind | null
   /** Returns whether a number is known to be one of the PBX's own extensions. */
   isExtension(number: string): boolean
   configure(inventory: Inventory): void
-  /** Returns whether the PBX has ever said what is configured. */
+  /** Returns whether there was ever an inventory. */
   isConfigured(): boolean
-  /** Returns whose calls have come of which nothing tells what they are: they are taken for trunks. */
+  /** Returns the callers for whose kind there is no evidence: they are treated as trunks. */
   undecidedCallers(): string[]
   /** Returns all that are known, in the order of their names. */
   list(): readonly KnownEndpoint[]
@@ -76,13 +79,17 @@ export type Endpoints = {
   version(): number
 }
 
-/** More endpoints than any PBX has that configuration does not name: channel names may hold numbers that callers choose. */
+/**
+ * More endpoints than any PBX has that configuration does not name: channel names may hold numbers that callers
+ * choose.
+ */
 const MAX_SEEN = 10_000
 /** So many are named to the operator. */
 const MAX_UNDECIDED = 20
 const NOTHING: Configured = {}
 const UNSEEN: Seen = {}
 
+/** Returns the endpoints of one PBX, with the knowledge of an earlier process if there is any. */
 export function createEndpoints(settings: Settings, saved?: SavedEndpoints): Endpoints {
   let inventory = indexed(saved?.inventory ?? null)
   const seen = new Map<string, Seen>(Object.entries(saved?.seen ?? {}))
@@ -99,7 +106,7 @@ export function createEndpoints(settings: Settings, saved?: SavedEndpoints): End
   const note = (name: string, change: Seen): void => {
     const known = seen.get(name) ?? UNSEEN
     const next = { ...known, ...change }
-    // What a call proved stays proved.
+    // A proof stays.
     if (known.proof !== undefined) next.proof = known.proof
     if (isSame(known, next)) return
     contexts.add(known, surely(name, known), -1)
@@ -130,7 +137,7 @@ export function createEndpoints(settings: Settings, saved?: SavedEndpoints): End
   const verdictOf = (name: string): Verdict => classify(name, configuredOf(name), seen.get(name) ?? UNSEEN, around)
 
   /** Sorting thousands of them for each reader of the page would be felt. */
-  let listed: { readonly version: number; readonly endpoints: readonly KnownEndpoint[] } | undefined
+  let sorted: { readonly version: number; readonly endpoints: readonly KnownEndpoint[] } | undefined
   function listAll(): KnownEndpoint[] {
     const names = new Set([...inventory.endpoints.keys(), ...seen.keys()])
     return [...names].toSorted().flatMap((name) => {
@@ -164,7 +171,7 @@ export function createEndpoints(settings: Settings, saved?: SavedEndpoints): End
     callee(name, { sent, uri = false, number, display, context = '' }) {
       const behind = uri && !isSentAway(name, sent, number) ? null : sent
       const known = seen.get(name)?.context ?? ''
-      // Where a dialled channel begins is where its endpoint's calls would.
+      // A dialled channel begins in the same context as its endpoint's own calls.
       if (context !== '' && known === '') note(name, { context })
       note(name, behind === null ? { alone: true } : { proof: 'with_number' })
       const kind = bySetting(name, number, settings) ?? verdictOf(name).kind
@@ -186,8 +193,8 @@ export function createEndpoints(settings: Settings, saved?: SavedEndpoints): End
     isConfigured: () => inventory.source !== null,
     undecidedCallers: () => [...undecided].filter((name) => verdictOf(name).kind === null),
     list() {
-      if (listed?.version !== version) listed = { version, endpoints: listAll() }
-      return listed.endpoints
+      if (sorted?.version !== version) sorted = { version, endpoints: listAll() }
+      return sorted.endpoints
     },
     saved: () => ({ inventory: inventory.source, seen: Object.fromEntries(seen) }),
     version: () => version,
@@ -225,7 +232,10 @@ function indexed(source: Inventory | null) {
 const isSame = (one: Seen, other: Seen): boolean =>
   one.context === other.context && one.proof === other.proof && one.alone === other.alone && one.number === other.number
 
-/** The user part of a URI is a number that is sent on, unless it is the phone's own: its name, its number, or what it made up. */
+/**
+ * The user part of a URI is a number that is sent on, unless it is the phone's own: its name, its number, or what it
+ * made up.
+ */
 function isSentAway(name: string, user: string | null, number: string): boolean {
   return user !== null && user !== bareName(name) && user !== number && /^\+?\d{7,}$/.test(user)
 }

@@ -1,4 +1,4 @@
-/** What PBXs print where there is no number or name; not to be shown as one. */
+/** Placeholders that PBXs print where there is no number or name. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set([
   '',
   '<unknown>',
@@ -12,14 +12,20 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set([
   '_undef_',
 ])
 
-/** C0 and C1 controls, and the marks that turn the direction of what follows (Unicode Bidi_Control): a caller chooses his own name. */
+/**
+ * C0 and C1 controls, and the marks that turn the direction of what follows (Unicode Bidi_Control): a caller chooses
+ * his own name.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is taken out
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
 
 /** Long enough for any name; a caller may send kilobytes. */
 const MAX_CHARS = 256
 
-/** A number or name as it may be shown: controls out, cut to 256 characters, `null` if it says nothing. */
+/**
+ * Returns a number or name as it may be shown: without controls, cut to 256 characters; `null` for an empty one or a
+ * placeholder.
+ */
 export function cleanText(text: string): string | null {
   const cleaned = text.replace(CONTROLS, '').trim()
   if (PLACEHOLDERS.has(cleaned.toLowerCase())) return null

@@ -112,7 +112,7 @@ describe('hookswitch pbx', () => {
 
     test.each<[string, string[], Record<string, string>, string]>([
       ['not by a name that is not there', ['--name', 'home'], { HOOKSWITCH_PBX: `${far} ${url}` }, 'among far, office'],
-      ['not without a name among several', [], { HOOKSWITCH_PBX: `${far} ${url}` }, 'far, office: say which'],
+      ['not without a name among several', [], { HOOKSWITCH_PBX: `${far} ${url}` }, 'far, office: choose one'],
       ['not from an empty input', ['-'], {}, 'which PBX?'],
     ])('check: %s', async (_, args, env, message) => {
       const { code, err } = await runWith(env, '', 'check', ...args)

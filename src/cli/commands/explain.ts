@@ -11,7 +11,7 @@ import { print } from '../print.ts'
 
 type Flags = { trunks: string[]; extensions: string[]; variables: string[]; json?: boolean }
 
-/** `hookswitch pbx explain FILE...`: what a bug report needs first. */
+/** Adds `hookswitch pbx explain FILE...`: the first thing that a bug report needs. */
 export function explainCommand(pbx: Command): void {
   pbx
     .command('explain')
@@ -45,7 +45,7 @@ export function explainCommand(pbx: Command): void {
     })
 }
 
-/** Without the folders, where that tells them apart. */
+/** Returns the names without folders, if these differ. */
 function namesOf(paths: readonly string[]): readonly string[] {
   const names = paths.map((path) => basename(path))
   return new Set(names).size === names.length ? names : paths
@@ -107,18 +107,16 @@ function summary(
     file.tainted.map((offset) => (files.length === 1 ? `byte ${offset}` : `byte ${offset} of ${names[index]}`)),
   )
   return [
-    `${pbx}: ${explained.length} events of ${calls} ${calls === 1 ? 'call' : 'calls'} from ${frames} raw events; ${passedOver} more say nothing of a call.`,
+    `${pbx}: ${explained.length} events of ${calls} ${calls === 1 ? 'call' : 'calls'} from ${frames} raw events; ${passedOver} more are of no use for calls.`,
     ...(open === 0 ? [] : [`${open} of the calls ${open === 1 ? 'is' : 'are'} still up where the recording ends.`]),
     ...(tainted.length === 0
       ? []
-      : [
-          `${tainted.length} are not believed: a caller may have written into them (${tainted.slice(0, 5).join(', ')}).`,
-        ]),
+      : [`${tainted.length} were ignored: a caller may have written into them (${tainted.slice(0, 5).join(', ')}).`]),
     ...endpointLines(endpoints),
   ]
 }
 
-/** What the endpoints were taken for, which decides the direction of calls, and why. */
+/** Returns how the endpoints were classified, which decides the direction of calls, and why. */
 function endpointLines(endpoints: Explanation['endpoints']): string[] {
   const undecided = lineOf(endpoints, null)
   const decided = (['trunk', 'extension'] as const).flatMap((kind) => lineOf(endpoints, kind) ?? [])

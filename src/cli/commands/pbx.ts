@@ -13,9 +13,9 @@ import { inputLine, nameOption, PBX_URL, pbxSource } from '../pbx-source.ts'
 import { print, printJson } from '../print.ts'
 import { explainCommand } from './explain.ts'
 
-/** `hookswitch pbx …`. @returns the command, for what others add to it. */
+/** Adds `hookswitch pbx …`. @returns the command, so that others can add to it. */
 export function pbxCommand(program: Command, stopped: () => Promise<void>): Command {
-  const pbx = program.command('pbx').description('look at a PBX: check, record, replay, explain')
+  const pbx = program.command('pbx').description('check, record, replay or explain a PBX')
   checkCommand(pbx)
   recordCommand(pbx, stopped)
   replayCommand(pbx, stopped)
@@ -34,8 +34,8 @@ function checkCommand(pbx: Command): void {
   pbx
     .command('check')
     .argument('[url]', URL_HELP)
-    .description('connect, log in, and say what can be seen and what right is missing')
-    .option('--listen-for <duration>', 'how long to look at the events', '5s')
+    .description('connect, log in, and report what works and which rights are missing')
+    .option('--listen-for <duration>', 'how long to watch events', '5s')
     .addOption(nameOption())
     .addOption(jsonOption())
     .action(async (url: string | undefined, { listenFor, json, name }: CheckFlags) => {
@@ -69,7 +69,7 @@ function recordCommand(pbx: Command, stopped: () => Promise<void>): void {
     })
 }
 
-/** Not the service's own variable: whoever sets that one does not mean what plays a PBX beside it. */
+/** Not the service's own variable, which is not meant for a PBX that is replayed beside it. */
 const REPLAY_LISTEN = 'HOOKSWITCH_REPLAY_LISTEN'
 
 /** Longer than a call takes to be saved after its end: the next round has calls with the same ids. */
@@ -96,7 +96,7 @@ function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
           `${files.join(', ')}: no event that a PBX sent: name a recording (.ami or .esl, see pbx record)`,
         )
       }
-      // Before the line that says it is ready: whoever reads it may stop us at once.
+      // Before the line that reports it ready: its reader may stop us at once.
       const stop = stopped()
       const url = replay.kind === 'ami' ? `ami://any:any@${host}` : `esl://:any@${host}`
       print(`hookswitch replays ${replay.events} events on ${url}:${replay.port}`)

@@ -4,12 +4,15 @@ import type { AmiFrame } from './frame.ts'
 export type AmiReply =
   | { readonly kind: 'reply'; readonly frame: AmiFrame }
   | ({ readonly kind: 'rows' } & AmiRows)
-  /** `failed`: an error. `denied`: the user lacks the right. `partial`: an incomplete list. `unanswered`: no answer in time. */
+  /**
+   * `failed`: an error. `denied`: the user lacks the right. `partial`: an incomplete list. `unanswered`: no answer in
+   * time.
+   */
   | { readonly kind: 'denied' | 'failed' | 'partial' | 'unanswered'; readonly message: string }
 
 /**
- * A complete list. Rows into which a caller may have written are left out: `uncertain` are the channels that they, and the events that
- * came in between, may be of.
+ * A complete list. Rows into which a caller may have written are left out: `uncertain` are the channels that they,
+ * and the events that came in between, may be of.
  */
 export type AmiRows = { readonly rows: readonly AmiFrame[]; readonly uncertain: readonly string[] }
 
@@ -55,7 +58,7 @@ const MAX_LIST_BYTES = 64 * 1024 * 1024
 /** More tainted frames are not explained one by one. */
 const MAX_TAINTED = 1_000
 const CLOSED: AmiReply = { kind: 'unanswered', message: 'the connection is closed' }
-/** A row that looks like a live event. */
+/** A row that has a Privilege, as live events have. */
 const ROW = /^Status$/
 
 /** Returns the actions of one connection. */
@@ -144,8 +147,8 @@ const isEndOfList = (frame: AmiFrame): boolean =>
   frame.type === 'event' && (/^(complete|cancelled)$/i.test(frame.get('EventList')) || frame.name.endsWith('Complete'))
 
 /**
- * A list that lacks a row proves nothing about what is not in it, unless a caller wrote into that row: then the row is one of the
- * tainted frames, as a whole or in pieces, and that channel alone is uncertain.
+ * A list that lacks a row proves nothing about what is not in it, unless a caller wrote into that row: then the row
+ * is one of the tainted frames, as a whole or in pieces, and that channel alone is uncertain.
  */
 function replyOfList(
   end: AmiFrame,

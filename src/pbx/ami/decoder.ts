@@ -5,24 +5,25 @@ import { CR, HeaderScan, LF, MAX_LINE_BYTES } from './scan.ts'
 
 export type { AmiFrame } from './frame.ts'
 
-/** Told an event's name, and how to look at one header (case as Asterisk writes it) at little cost. */
+/** Returns whether an event is passed over. `peek` reads one header (its key as Asterisk writes it) at little cost. */
 export type Skip = (name: string, peek: (key: string) => string) => boolean
 
 /**
- * AMI bytes → frames, whatever the cuts between chunks. No clock, no I/O.
+ * AMI bytes → frames, wherever chunks are cut. No clock, no I/O.
  *
- * The greeting (one line, no empty line after it) is skipped. Asterisk ends its lines with CRLF, some proxies with LF: the first line of
- * the first frame decides for the connection. Header lines are found on bytes, values are decoded when asked for.
+ * The greeting (one line, no empty line after it) is skipped. Asterisk ends its lines with CRLF, some proxies with
+ * LF: the first line of the first frame decides for the connection. Header lines are found on bytes, values are
+ * decoded only when they are read.
  *
- * Asterisk prints a caller's number into its events as it came from the wire, so a caller can end a line and write headers,
- * even whole events, of his own. A frame is `tainted`, not to be believed, when
+ * Asterisk prints a caller's number into its events as it came from the wire, so a caller can end a line and write
+ * headers, even whole events, of his own. A frame is `tainted`, not to be trusted, when
  * - a header that occurs once is there twice (but in a UserEvent, whose headers are the dialplan's),
- * - it does not begin with `Event:` or `Response:`: the rest of an event that a forged one cut short. What came just before
- *   it in the same push, up to the last whole event of a channel, is tainted then too,
+ * - it does not begin with `Event:` or `Response:`: the rest of an event that a forged one cut short. What came just
+ *   before it in the same push, up to the last whole event of a channel, is tainted then too,
  * - an event has neither `Privilege:` (every live one has it) nor `ActionID:` (an item of a list that was asked for),
- * - an event that is read lacks a part of its shape (see event-shapes.ts): it was cut short, or forged (there is no room for all of it in
- *   79 bytes); then what follows is tainted too, up to the rest of the event,
- * - something stands between two headers that Asterisk prints one behind the other,
+ * - an event that is read lacks a part of its shape (see event-shapes.ts): it was cut short, or forged (79 bytes are
+ *   too few for all of it); then what follows is tainted too, up to the rest of the event,
+ * - there is something between two headers that Asterisk prints one behind the other,
  * - a line holds a bare CR or LF, or no colon.
  */
 export class AmiDecoder {
@@ -37,7 +38,7 @@ export class AmiDecoder {
   /** An event was cut short: what follows was written by a caller, up to its rest. */
   #forging = false
 
-  /** `skip` tells of events that nobody wants: they are passed over without being read. */
+  /** Events for which `skip` returns `true` are passed over without being read. */
   constructor({ skip = () => false }: { skip?: Skip } = {}) {
     this.#skip = skip
   }
@@ -133,7 +134,7 @@ export class AmiDecoder {
     const wrong = type === 'event' ? misshape(frame) : undefined
     const cut = wrong === 'cut' || (type === 'event' && isCutShort(frame))
     const stray = type === 'event' && !frame.has('Privilege') && !frame.has('ActionID')
-    // What has its whole shape was written by nobody but Asterisk, whatever came before it.
+    // An event with its whole shape was written by Asterisk itself, regardless of the frames before it.
     const isWhole = type === 'event' && wrong === undefined && hasShape(frame.name)
     if (type === 'other' || wrong !== undefined || cut || stray || (this.#forging && !isWhole)) frame.tainted = true
     // A forged event that does not end with an empty line swallows the rest of the one it was written into.
@@ -155,7 +156,7 @@ const isCutShort = (frame: AmiHeaders): boolean =>
 const isWholeEvent = (frame: AmiHeaders): boolean =>
   frame.type === 'event' && hasShape(frame.name) && misshape(frame) === undefined
 
-/** What a caller wrote lies between the event that it cut short and the rest of that event. */
+/** Taints the text of a caller: it lies between the event that it cut short and the rest of that event. */
 function taintBefore(frames: readonly AmiHeaders[]): void {
   for (let at = frames.length - 1; at >= 0; at--) {
     const frame = frames[at]
@@ -165,7 +166,8 @@ function taintBefore(frames: readonly AmiHeaders[]): void {
 }
 
 function peek(bytes: Buffer, start: number, end: number, key: string): string {
-  // Within the frame alone: where it lacks the key, the search would go on to the end of the chunk, for each of thousands of frames.
+  // Within the frame alone: where it lacks the key, the search would go on to the end of the chunk, for each of
+  // thousands of frames.
   const at = bytes.subarray(start, end).indexOf(`\n${key}: `, 0, 'latin1')
   return at < 0 ? '' : nameOf(bytes, start + at + key.length + 3, end)
 }

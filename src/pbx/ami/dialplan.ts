@@ -2,13 +2,14 @@ import { bareName } from '../endpoint-classifier.ts'
 import { readDialString } from './translator/dial-string.ts'
 
 /**
- * Reads from a dialplan which endpoints it dials, and how: a number goes with a dial through a trunk, never with that of a phone. What
- * it works out while it runs (`${EXTEN}`) is some number; an endpoint that is itself worked out cannot be told, but for global variables.
+ * Reads from a dialplan which endpoints it dials, and how: a number goes with a dial through a trunk, never with that
+ * of a phone. An expression (`${EXTEN}`) is taken for some number; an endpoint that is itself an expression is
+ * unknown, but for global variables.
  */
 export type DialplanReader = {
   read(application: string, appData: string): void
   dialled(): ReadonlyMap<string, 'with_number' | 'alone'>
-  /** Global variables that name a trunk, each with what stands before its value (`PJSIP/`, or nothing). */
+  /** Global variables that name a trunk, each with the text before its value (`PJSIP/`, or nothing). */
   globals(): ReadonlyMap<string, string>
   /** FreePBX keeps its trunks in `OUT_1`, `OUT_2` … */
   readonly numbered: boolean
@@ -20,13 +21,14 @@ const MAX_GLOBALS = 50
 const MAX_ENDPOINTS = 10_000
 const FREEPBX_TRUNK = /OUT_\$\{/
 
+/** Returns a reader that has read nothing yet. */
 export function createDialplanReader(): DialplanReader {
   const dialled = new Map<string, 'with_number' | 'alone'>()
   const globals = new Map<string, string>()
   let numbered = false
 
   const note = (endpoint: string, how: 'with_number' | 'alone'): void => {
-    const isUsual = bareName(endpoint) !== '' && !endpoint.includes(WORKED_OUT)
+    const isUsual = bareName(endpoint) !== '' && !endpoint.includes(EXPRESSION)
     if (!isUsual || (dialled.size >= MAX_ENDPOINTS && !dialled.has(endpoint))) return
     if (dialled.get(endpoint) !== 'with_number') dialled.set(endpoint, how)
   }
@@ -64,7 +66,7 @@ export function createDialplanReader(): DialplanReader {
   }
 }
 
-/** Applications that dial, and which of their arguments says whom. */
+/** Applications that dial, and which of their arguments has the targets. */
 const TARGETS: ReadonlyMap<string, number> = new Map([
   ['dial', 0],
   ['page', 0],
@@ -72,17 +74,17 @@ const TARGETS: ReadonlyMap<string, number> = new Map([
   ['retrydial', 3],
 ])
 
-/** Stands for whatever the dialplan works out: no name holds it. */
-const WORKED_OUT = '\u0001'
+/** Replaces an expression: no name contains it. */
+const EXPRESSION = '\u0001'
 
-/** `PJSIP/${EXTEN:${N}}@trunk` without what is worked out. */
+/** Returns `PJSIP/${EXTEN:${N}}@trunk` without its expressions. */
 function withoutExpressions(text: string): string {
   let depth = 0
   let plain = ''
   for (let at = 0; at < text.length; at++) {
     const opens = text[at] === '$' && (text[at + 1] === '{' || text[at + 1] === '[')
     if (opens) {
-      if (depth === 0) plain += WORKED_OUT
+      if (depth === 0) plain += EXPRESSION
       depth += 1
       at += 1
     } else if (depth > 0 && (text[at] === '}' || text[at] === ']')) depth -= 1

@@ -2,8 +2,9 @@ import { SHAPES } from './events.ts'
 import { hashKey } from './frame.ts'
 
 /**
- * How Asterisk prints the events that are read. A caller can end a line, and write some 79 bytes of headers of his own behind it: too few
- * for a whole snapshot of a channel, and never without standing between two headers that Asterisk prints one behind the other.
+ * How Asterisk prints the events that are read. A caller can end a line, and write some 79 bytes of headers of his
+ * own behind it: too few for a whole snapshot of a channel, and never without standing between two headers that
+ * Asterisk prints one behind the other.
  */
 export type Shape = {
   /** The prefixes of the snapshots of channels that are always there, and those that may be. */
@@ -11,11 +12,16 @@ export type Shape = {
   readonly maybe?: readonly string[]
   /** Other headers that are always there. */
   readonly holds?: readonly string[]
-  /** What follows a header that a caller can end, beside those of a snapshot; `null`: nothing, the event is over. */
+  /**
+   * The header that follows one which a caller can end, beside those of a snapshot; `null`: none, the event is over.
+   */
   readonly next?: Readonly<Record<string, string | null>>
 }
 
-/** A snapshot of a channel, as Asterisk 13 to 23 print it (`Language` is newer, and other headers may yet come in between). */
+/**
+ * A snapshot of a channel, as Asterisk 13 to 23 print it (`Language` is newer, and other headers may yet come in
+ * between).
+ */
 const SNAPSHOT = [
   'Channel',
   'ChannelState',
@@ -52,7 +58,10 @@ type Headers = {
 
 /** A shape, made ready for one pass over the headers of each frame: this is a hot loop. */
 type Ready = {
-  /** Keys that are there together, by their hash, and how many each group has: snapshots, and what else is held. */
+  /**
+   * Groups of keys that are there together (snapshots, and other headers), by the hash of a key; and the size of each
+   * group.
+   */
   readonly groupOf: ReadonlyMap<number, number>
   readonly sizes: readonly number[]
   readonly needed: readonly boolean[]
@@ -83,7 +92,10 @@ export const hasShape = (name: string): boolean => READY.has(name)
 /** More groups than any shape has. */
 const counts = new Uint16Array(16)
 
-/** Returns what is wrong with an event that is read: it lacks a part, or something stands where only a caller can have written it. */
+/**
+ * Returns what is wrong with an event that is read: it lacks a part, or holds something that only a caller can have
+ * written there.
+ */
 export function misshape(frame: Headers): 'cut' | 'written' | undefined {
   const ready = READY.get(frame.name)
   if (ready === undefined || isGlobal(frame)) return undefined

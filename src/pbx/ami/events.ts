@@ -1,8 +1,8 @@
 import type { Shape } from './event-shapes.ts'
 
 /**
- * The one list of the events that are wanted of an Asterisk. The login's event classes, the filter, the shapes, and the translator's
- * handlers (one for each of `CALL_EVENTS`) derive from it.
+ * The one list of the events that are wanted of an Asterisk. The login's event classes, the filter, the shapes, and
+ * the translator's handlers (one for each of `CALL_EVENTS`) derive from it.
  */
 type WantedEvent = {
   /** The class that the user must be allowed to read (`read = …` in manager.conf). */
@@ -133,8 +133,8 @@ export const SHAPES: ReadonlyMap<string, Shape> = new Map([
 ])
 
 /**
- * Returns whether an event has to be read. `peek` returns the value of a header, `variables` are the operator's. Rows of lists, and what
- * a caller may have cut short, are read whatever their names.
+ * Returns whether an event has to be read. `peek` returns the value of a header, `variables` are the operator's. Rows
+ * of lists, and events that a caller may have cut short, are read regardless of their names.
  */
 export function isWanted(name: string, peek: (key: string) => string, variables: readonly string[]): boolean {
   const event = EVENTS.get(name)

@@ -1,8 +1,11 @@
-/** One AMI frame: header lines up to an empty line. Keys compare without case; values are decoded when they are asked for. */
+/**
+ * One AMI frame: header lines up to an empty line. Keys compare without case; values are decoded only when they are
+ * read.
+ */
 export type AmiFrame = {
-  /** Where the frame begins in the stream of its connection, in bytes. */
+  /** The place of the frame in the stream of its connection, in bytes. */
   readonly offset: number
-  /** It may hold what a caller wrote into it: not to be believed (see the decoder). */
+  /** A caller may have written into it, so that it must not be trusted (see the decoder). */
   readonly tainted: boolean
   readonly type: 'event' | 'response' | 'other'
   /** The event's name, or the response's word (`Success`, `Error`, …). */
@@ -19,7 +22,7 @@ export type AmiFrame = {
 /** A header's place in the frame's table: key hash, key start, value start, value end. */
 export const SLOTS = 4
 
-/** Hash of a key without its case; `end` is that of the colon. */
+/** Returns the hash of a key without its case; `end` is the place of the colon. */
 export function hashKey(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0
   for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + ((bytes[at] ?? 0) | 0x20)) | 0
@@ -127,7 +130,7 @@ export class AmiHeaders implements AmiFrame {
     return values
   }
 
-  /** How many headers it has; `hashAt` and `isKeyAt` say which is where. */
+  /** Returns how many headers there are; `hashAt` and `isKeyAt` read the one at a place. */
   get count(): number {
     return this.#table.length / SLOTS
   }

@@ -6,7 +6,7 @@ import type { Actions, AmiReply } from './actions.ts'
 import { createDialplanReader, type DialplanReader } from './dialplan.ts'
 import type { AmiFrame } from './frame.ts'
 
-/** Reads rows of the lists below, whichever come, into what the configuration says. */
+/** Reads rows of the lists below, in any order, into an inventory. */
 export type InventoryReader = {
   row(frame: AmiFrame): void
   /** A trunk that a global variable of the dialplan names. */
@@ -15,7 +15,7 @@ export type InventoryReader = {
   inventory(): Inventory
 }
 
-/** The lists that a user with `write = reporting` may ask for, and what they tell. */
+/** The lists that a user with `write = reporting` may request, and their meaning. */
 export const LISTS = [
   ['ExtensionStateList', 'the extensions, by their hints'],
   ['VoicemailUsersList', 'the mailboxes'],
@@ -27,11 +27,12 @@ export const LISTS = [
   ['ShowDialPlan', 'what is dialled with a number, and what alone'],
 ] as const
 
-/** Where an endpoint is listed in several ways, the best counts. */
+/** If an endpoint is listed in several ways, the best counts. */
 const RANKED: readonly Listed[] = ['hint', 'seat', 'mailbox', 'directory', 'registration']
 /** Hints and device states are of these too, and there they are no endpoints. */
 const NO_ENDPOINT = /^(custom|park|queue|meetme|confbridge|calendar|presence|mwi|local|agent|xmpp|hint|stasis)/i
 
+/** Returns a reader that has read nothing yet. */
 export function createInventoryReader(): InventoryReader {
   const endpoints = new Map<string, Configured>()
   const mailboxes: Record<string, string> = {}
@@ -62,7 +63,7 @@ export function createInventoryReader(): InventoryReader {
       mailboxes[frame.get('VoiceMailbox')] = frame.get('Fullname').slice(0, 256)
     },
     QueueMember(frame) {
-      // `Local/101@from-queue/n` is a number that is dialled: whose phone it is, StateInterface tells.
+      // `Local/101@from-queue/n` is a number that is dialled: StateInterface names its phone.
       for (const device of devicesOf(`${frame.get('StateInterface')}&${frame.get('Location')}`))
         note(device, { listed: 'seat' })
     },
@@ -100,7 +101,10 @@ function devicesOf(hint: string): string[] {
 /** With the registrations Asterisk prints their passwords: they are asked for only where nobody reads along. */
 const HOLDS_PASSWORDS = 'PJSIPShowRegistrationsOutbound'
 
-/** Requests the configuration of an Asterisk, one list after the other; none is kept longer than it takes to read its rows. */
+/**
+ * Requests the configuration of an Asterisk, one list after the other; none is kept longer than it takes to read its
+ * rows.
+ */
 export async function requestInventory(
   source: Pick<PbxSource, 'protocol' | 'host'>,
   actions: Actions,

@@ -4,7 +4,10 @@ import type { Login } from '../connection/protocol.ts'
 import type { Actions, AmiReply } from './actions.ts'
 import { EVENT_CLASSES } from './events.ts'
 
-/** Logs in by MD5 challenge, so that the secret is not sent; in plain text only over TLS. Subscribes to the classes of the wanted events. */
+/**
+ * Logs in by MD5 challenge, so that the secret is not sent; in plain text only over TLS. Subscribes to the classes of
+ * the wanted events.
+ */
 export async function logIn(source: PbxSource, actions: Actions): Promise<Login> {
   const challenge = await actions.send({ Action: 'Challenge', AuthType: 'MD5' })
   if (challenge.kind === 'unanswered') return { kind: 'lost', reason: challenge.message }

@@ -15,7 +15,7 @@ import { createSnapshotRequest } from './snapshot-request.ts'
 const REPLY: Received = { kind: 'reply' }
 const UNWANTED: Received = { kind: 'unwanted' }
 const EVENT: Received = { kind: 'event' }
-/** Events that say something about the Asterisk itself. */
+/** Events about the Asterisk itself. */
 const NOTICES: ReadonlyMap<string, Received> = new Map([
   ['Shutdown', { kind: 'shutdown' }],
   ['Reload', { kind: 'reload' }],
@@ -40,7 +40,7 @@ function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Prot
       if (actions.receive(frame)) return REPLY
       if (frame.tainted) return { kind: 'tainted', event: frame.name }
       if (frame.type !== 'event' || !frame.has('Privilege')) return UNWANTED
-      // The first event after the login; a later one says nothing new, or was written by a caller.
+      // The first event after the login; a later one is of no use, or was written by a caller.
       if (isFirstEvent && frame.name === 'FullyBooted') startedUs = startOf(frame, arrivedUs)
       isFirstEvent = false
       return NOTICES.get(frame.name) ?? EVENT

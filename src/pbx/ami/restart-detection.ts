@@ -5,7 +5,7 @@ import type { Actions } from './actions.ts'
 /** Uptimes are whole seconds, and come late by the network's delay. */
 const TOLERANCE_US = 3 * SECOND
 
-/** The start of an Asterisk, as far as it tells. */
+/** The start of an Asterisk, as far as its user may read it. */
 export type StartFacts = {
   /** The date and time, as it prints them; `late`: no answer yet; `denied`: its user may not ask. */
   readonly start: { readonly at: string } | 'late' | 'denied'
@@ -14,8 +14,9 @@ export type StartFacts = {
 }
 
 /**
- * Returns which run of Asterisk this is; `null`: nothing tells, so that it has to be taken for the last one. A run is recognised by its
- * start as Asterisk prints it, or by its uptime: the former is late on a busy machine, and changes with daylight saving time.
+ * Returns which run of Asterisk this is; `null`: there is no evidence, so that it has to be taken for the last one. A
+ * run is recognised by its start as Asterisk prints it, or by its uptime: the former is late on a busy machine, and
+ * changes with daylight saving time.
  */
 export function runOf(last: PbxRun | null, { start, startedUs }: StartFacts): PbxRun | null {
   const at = typeof start === 'object' ? start.at : null
@@ -24,7 +25,7 @@ export function runOf(last: PbxRun | null, { start, startedUs }: StartFacts): Pb
   const isKnown = lastUs !== null && startedUs !== null
   if (last !== null && isKnown && Math.abs(lastUs - startedUs) < TOLERANCE_US) return last
   if (at !== null) return { id: at, startedUs }
-  // Nothing to compare with, and a better answer is under way: an id of another kind would look like another run.
+  // Nothing to compare with, and a better answer is under way: an id of another kind would be taken for another run.
   if (startedUs === null || (start === 'late' && !isKnown)) return null
   return { id: `about ${Math.round(startedUs)}`, startedUs }
 }

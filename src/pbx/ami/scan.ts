@@ -13,8 +13,8 @@ const REPEATABLE = /(chanvariable|^variables?|^output)$/i
 const SEEN_SLOTS = 256
 
 /**
- * Finds the header lines of one frame after another. It reads each byte once, and makes nothing but the table of the frame: this is
- * the hottest loop of the program.
+ * Finds the header lines of one frame after another. It reads each byte once, and makes nothing but the table of the
+ * frame: this is the hottest loop of the program.
  */
 export class HeaderScan {
   /** The last frame holds a repeated header, a bare CR or LF, or a line without a colon. */
@@ -27,7 +27,7 @@ export class HeaderScan {
   readonly #seenIn = new Int32Array(SEEN_SLOTS)
   #frame = 0
 
-  /** `crlf`: lines end with CRLF, and a CR or LF alone is part of a value that somebody forged; else with LF. */
+  /** `crlf`: lines end with CRLF, and a CR or LF alone is part of a forged value; else with LF. */
   read(bytes: Buffer, start: number, end: number, crlf: boolean, mayRepeat: boolean): Int32Array {
     this.tainted = false
     this.#rows = 0

@@ -4,14 +4,15 @@ import { createdIn, type InboxEntry, type SnapshotEntry } from '../connection/in
 import type { Actions } from './actions.ts'
 import type { AmiFrame } from './frame.ts'
 
-/** `Status` says more (who was dialed); the other one is for a user that may not send it. */
+/** `Status` has more (the party that was dialled); the other one is for a user that may not send it. */
 const LISTS = ['Status', 'CoreShowChannels'] as const
 
 type AmiInbox = Inbox<InboxEntry<AmiFrame>>
 
 /**
- * Returns a function that requests the list of channels and puts it into the inbox: the first one before all that waits, each later one
- * at its place in the stream, so that a channel that ends while it is listed stays ended. It resolves with whether the list was complete.
+ * Returns a function that requests the list of channels and puts it into the inbox: the first one before all that
+ * waits, each later one at its place in the stream, so that a channel that ends while it is listed stays ended. It
+ * resolves with whether the list was complete.
  */
 export function createSnapshotRequest(actions: Actions, nowUs: NowUs): (inbox: AmiInbox) => Promise<boolean> {
   let isFirst = true

@@ -1,11 +1,12 @@
 const EMPTY = Buffer.alloc(0)
 
 /**
- * The bytes of a stream that no whole frame has been made of yet. A chunk that arrives when nothing is left over is used as it is;
- * otherwise it is appended, with room to grow. Bytes that were dropped are never written again, so that frames may point into them.
+ * The bytes of a stream that no whole frame has been made of yet. A chunk that arrives when nothing is left over is
+ * used as it is; otherwise it is appended to a larger buffer. Bytes that were dropped are never written again, so
+ * that frames may point into them.
  */
 export class ByteBuffer {
-  /** Only the first `length` bytes count: behind them is room to grow. */
+  /** Only the first `length` bytes count: the rest is spare. */
   bytes: Buffer = EMPTY
   length = 0
   /** The place of the first byte in the stream. */

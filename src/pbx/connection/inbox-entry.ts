@@ -6,14 +6,20 @@ export type SnapshotEntry<Frame> = {
   readonly arrivedUs: number
   /** Channels of rows that were left out, since a caller may have written into them. */
   uncertain?: readonly string[]
-  /** Channels whose first event waits behind the snapshot: the events say all of them, and nothing of them was missed. */
+  /**
+   * Channels whose first event waits behind the snapshot: nothing of them was missed, so that their rows are not
+   * needed.
+   */
   created?: ReadonlySet<string>
 }
 
 /** An entry of the inbox: an event, or a snapshot. */
 export type InboxEntry<Frame> = { readonly frame: Frame; readonly arrivedUs: number } | SnapshotEntry<Frame>
 
-/** Returns the signals of entries, in order. An entry at which the translator fails is left out and handed to `failed`. */
+/**
+ * Returns the signals of entries, in order. An entry at which the translator fails is left out and handed to
+ * `failed`.
+ */
 export function translate<Frame>(
   entries: readonly InboxEntry<Frame>[],
   translator: Translator<Frame>,
@@ -31,7 +37,9 @@ export function translate<Frame>(
   })
 }
 
-/** Returns the channels whose first event is among the entries; `createdBy` returns the channel that a frame creates. */
+/**
+ * Returns the channels whose first event is among the entries; `createdBy` returns the channel that a frame creates.
+ */
 export function createdIn<Frame>(
   entries: readonly InboxEntry<Frame>[],
   createdBy: (frame: Frame) => string | undefined,

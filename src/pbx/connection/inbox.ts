@@ -2,11 +2,11 @@
 export type Intake = { waiting: number }
 
 /**
- * The queue between the socket of a PBX and the tracker. The socket's callback only puts entries in; a session takes them out in slices,
- * between which the sockets are read, since a PBX drops a client that does not read.
+ * The queue between the socket of a PBX and the tracker. The socket's callback only puts entries in; a session takes
+ * them out in slices, between which the sockets are read, since a PBX drops a client that does not read.
  *
- * Bounded by bytes: when it is full, sheddable entries are dropped first, then new ones. Either way something is missing, which `push`
- * reports once, until the inbox has been empty again.
+ * Bounded by bytes: when it is full, sheddable entries are dropped first, then new ones. Either way something is
+ * missing, which `push` reports once, until the inbox has been empty again.
  */
 export type Inbox<Entry> = {
   /** Appends an entry of that size. Returns how many entries were dropped when an overrun begins, else `undefined`. */
@@ -18,7 +18,9 @@ export type Inbox<Entry> = {
   resume(): void
   /** Returns the entries that wait, in order. */
   waiting(): readonly Entry[]
-  /** Resolves with the next slice, in a later turn of the event loop than its `push`; with an empty one after `stop`. */
+  /**
+   * Resolves with the next slice, in a later turn of the event loop than its `push`; with an empty one after `stop`.
+   */
   next(): Promise<readonly Entry[]>
   /** Ends `next`; entries that wait are left to `drain`. */
   stop(): void
@@ -83,7 +85,10 @@ export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
     receiver = undefined
     resolve(isStopped ? [] : take(SLICE))
   }
-  /** Drops what is sheddable, once in an overrun: looking through all for each new entry would cost more than handling it. */
+  /**
+   * Drops what is sheddable, once in an overrun: searching all of it for each new entry would cost more than handling
+   * it.
+   */
   function shed(): number {
     const before = entries.length - first
     const sized = entries.map((entry, at) => ({ entry, size: sizes[at] ?? 0 }))

@@ -4,7 +4,10 @@ import type { Endpoints, Inventory } from '../endpoints.ts'
 /** The configuration as a PBX lists it; `undefined`: it did not answer. `denied`: lists that its user may not read. */
 export type InventoryReply = { readonly inventory: Inventory | undefined; readonly denied: readonly string[] }
 
-/** Keeps the endpoints up to date with the PBX's configuration: after the login, after a reload, and from time to time. */
+/**
+ * Keeps the endpoints up to date with the PBX's configuration: after the login, after a reload, and from time to
+ * time.
+ */
 export type InventoryRefresh = {
   /** Requests the inventory now. Resolves when the endpoints know it; never rejects. */
   refresh(): Promise<void>
@@ -46,7 +49,8 @@ export function createInventoryRefresh(options: InventoryRefreshOptions): Invent
       const { inventory, denied } = await options.request()
       if (isStopped || inventory === undefined) return
       const count = Object.keys(inventory.endpoints).length
-      // If all of it was denied, an earlier inventory (of a user with more rights) or what calls have shown is better than nothing.
+      // If all of it was denied, an earlier inventory (of a user with more rights) or what calls have shown is better
+      // than nothing.
       if (count > 0 || denied.length === 0) endpoints.configure(inventory)
       const trunks = endpoints.list().filter(({ kind }) => kind === 'trunk').length
       log.info({ pbx, endpoints: count, trunks, denied }, 'read the endpoints from the configuration of the PBX')

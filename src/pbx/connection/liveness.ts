@@ -9,7 +9,7 @@ type Options = {
   readonly dead: () => void
 }
 
-/** Looks at the silence of a connection a few times in each `idleMs`. */
+/** Checks a few times in each `idleMs` for how long a connection has been silent. */
 export function watchLiveness({ idleMs, silentMs, probe, dead }: Options): { stop(): void } {
   let isProbing = false
   let isStopped = false

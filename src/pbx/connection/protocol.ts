@@ -3,20 +3,23 @@ import type { InboxEntry } from './inbox-entry.ts'
 import type { InventoryReply } from './inventory-refresh.ts'
 import type { SocketAddress } from './socket.ts'
 
-/** Why a connection is over, for people, without a secret. `refused`: trying again soon would not help, and might get us banned. */
+/**
+ * Why a connection is over, for people, without a secret. `refused`: trying again soon would not help, and might get
+ * us banned.
+ */
 export type SessionEnd = { readonly kind: 'lost' | 'shutdown' | 'refused' | 'stopped'; readonly reason: string }
 
-/** One run of a PBX, from its start to its end; `startedUs`: roughly, `null` if it does not tell. */
+/** One run of a PBX, from its start to its end; `startedUs`: roughly, `null` if unknown. */
 export type PbxRun = { readonly id: string; readonly startedUs: number | null }
 
 /** The outcome of a login. `refused`: it would be refused again, and might be noticed by what bans addresses. */
 export type Login = { readonly kind: 'in' } | { readonly kind: 'refused' | 'lost'; readonly reason: string }
 
-/** What a frame turned out to be. */
+/** The meaning of a frame for the session. */
 export type Received =
   /** A reply that was awaited, an event for the translator, a mere sign of life, or nothing of use. */
   | { readonly kind: 'reply' | 'event' | 'heartbeat' | 'unwanted' }
-  /** An event that says: the PBX shuts down, or has reloaded its configuration. */
+  /** The PBX shuts down, or has reloaded its configuration. */
   | { readonly kind: 'shutdown' | 'reload' }
   /** An event that a caller may have written into. */
   | { readonly kind: 'tainted'; readonly event: string }
@@ -27,11 +30,11 @@ export type Received =
 /** How to talk to one kind of PBX over one connection. */
 export type Protocol<Frame> = {
   readonly decoder: { push(chunk: Uint8Array): Iterable<Frame>; readonly fault: string | undefined }
-  /** Takes a frame as it arrives, without waiting for anything: replies are handed to whoever awaits them. */
+  /** Takes a frame as it arrives, without waiting for anything: replies are handed to the requests that await them. */
   receive(frame: Frame, arrivedUs: number): Received
   /** Logs in and subscribes. */
   logIn(): Promise<Login>
-  /** Returns which run of the PBX this is, `null` if nothing tells. */
+  /** Returns the run of the PBX, `null` if it is unknown. */
   identifyRun(last: PbxRun | null): Promise<PbxRun | null>
   /** Requests the list of channels and puts it into the inbox; resolves with whether it was complete. */
   requestSnapshot(inbox: Inbox<InboxEntry<Frame>>): Promise<boolean>
@@ -50,7 +53,7 @@ export type Protocol<Frame> = {
   close(kind: SessionEnd['kind']): void
 }
 
-/** Where a PBX is, and how to talk to it; `lost` ends the connection. */
+/** The address of a PBX, and its protocol over a connection; `lost` ends the connection. */
 export type Dialect<Frame> = {
   readonly address: SocketAddress
   open(wire: { write(text: string): void; lost(reason: string): void }): Protocol<Frame>

@@ -1,7 +1,8 @@
 /**
- * Requests snapshots when there is reason to doubt what is known. Each time two of them, since a call is closed only when two snapshots
- * lack it (events.md 9), and further ones while a channel that was up is missing: FreeSWITCH's list lags behind, so that a leg may be in
- * the first and not in the second. Never without a pause, since a caller may be the reason.
+ * Requests snapshots when there is reason to doubt what is known. Each time two of them, since a call is closed only
+ * when two snapshots lack it (events.md 9), and further ones while a channel that was up is missing: FreeSWITCH's
+ * list lags behind, so that a leg may be in the first and not in the second. Never without a pause, since a caller
+ * may be the reason.
  */
 export type Resync = {
   /** Begins with the snapshots after a login. Resolves with whether the first of them was complete. */

@@ -42,7 +42,7 @@ export type SessionOptions<Frame> = {
   readonly log: Log
   readonly nowUs: NowUs
   readonly timeouts: Timeouts
-  /** Called once logged in; `null` if nothing tells which run of the PBX this is. */
+  /** Called once logged in; `null` if the run of the PBX is unknown. */
   readonly onUp: (run: PbxRun | null) => void
 }
 
@@ -65,12 +65,12 @@ type Connection<Frame> = {
   /** `loggedIn` ends with a `disconnected` signal; `up` began with a `connected` one. */
   stage: 'connecting' | 'loggedIn' | 'up'
   isShuttingDown: boolean
-  heardMs: number
+  readMs: number
   /** The size of what was read since the last entry of the inbox. */
   readBytes: number
 }
 
-/** How often events that the translator holds back are looked at, if no other event arrives. */
+/** How often events that the translator keeps back are released, if no other event arrives. */
 const RELEASE_MS = 250
 
 /** Connects to a PBX and follows it until the connection is over. */
@@ -85,7 +85,7 @@ export function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOpt
   })
   const resync = createResync({ snapshot: () => protocol.requestSnapshot(inbox), isAnyMissing, timeouts })
   const inventory = createInventoryRefresh({ pbx, request: protocol.requestInventory, endpoints, log, timeouts })
-  const state = { stage: 'connecting' as const, isShuttingDown: false, heardMs: performance.now(), readBytes: 0 }
+  const state = { stage: 'connecting' as const, isShuttingDown: false, readMs: performance.now(), readBytes: 0 }
   void socket.closed.then((reason) => ending.end('lost', reason))
   return {
     ended: run({ options, socket, protocol, inbox, resync, inventory, ending, ...state }),
@@ -117,10 +117,10 @@ function createEnding(): Ending {
 async function run<Frame>(connection: Connection<Frame>): Promise<SessionEnd> {
   const { protocol, inbox, ending, options } = connection
   void ending.ended.then(({ kind }) => close(connection, kind))
-  const releasing = setInterval(() => releaseHeldBack(connection, options.nowUs()), RELEASE_MS)
+  const releasing = setInterval(() => releaseKept(connection, options.nowUs()), RELEASE_MS)
   const liveness = watchLiveness({
     idleMs: protocol.idleMs,
-    silentMs: () => (connection.stage === 'up' ? performance.now() - connection.heardMs : 0),
+    silentMs: () => (connection.stage === 'up' ? performance.now() - connection.readMs : 0),
     probe: protocol.probe,
     dead: () => ending.end('lost', protocol.silence),
   })
@@ -143,7 +143,7 @@ async function run<Frame>(connection: Connection<Frame>): Promise<SessionEnd> {
  *
  * - The socket is always read: its callback decodes and queues, and nothing else.
  * - The inbox is paused from the beginning to the end of the first snapshot: events wait, and are handled after it.
- * - Whoever was logged in feeds `connected` once, then `disconnected` once, and nothing after that.
+ * - A session that was logged in feeds `connected` once, then `disconnected` once, and nothing after that.
  */
 async function converse<Frame>(connection: Connection<Frame>): Promise<void> {
   const { options, socket, protocol, inbox, resync, ending } = connection
@@ -171,7 +171,10 @@ async function converse<Frame>(connection: Connection<Frame>): Promise<void> {
   for (let entries = await inbox.next(); entries.length > 0; entries = await inbox.next()) handle(connection, entries)
 }
 
-/** Waits for the inventory where there is none yet. Otherwise it is requested later: a connection that keeps breaking must not cost a list each time. */
+/**
+ * Waits for the inventory where there is none yet. Otherwise it is requested later: a connection that keeps breaking
+ * must not cost a list each time.
+ */
 async function firstInventory<Frame>({ options, inventory }: Connection<Frame>): Promise<void> {
   if (options.endpoints.isConfigured()) inventory.schedule()
   else await Promise.race([inventory.refresh(), Bun.sleep(options.timeouts.inventoryMs)])
@@ -180,7 +183,7 @@ async function firstInventory<Frame>({ options, inventory }: Connection<Frame>):
 function read<Frame>(connection: Connection<Frame>, chunk: Uint8Array): void {
   const { protocol, ending, options } = connection
   const arrivedUs = options.nowUs()
-  connection.heardMs = performance.now()
+  connection.readMs = performance.now()
   connection.readBytes += chunk.length
   for (const frame of protocol.decoder.push(chunk)) if (!ending.isOver()) receive(connection, frame, arrivedUs)
   if (protocol.decoder.fault !== undefined) ending.end('lost', protocol.decoder.fault)
@@ -207,7 +210,7 @@ function receive<Frame>(connection: Connection<Frame>, frame: Frame, arrivedUs: 
       return
     case 'goodbye':
       if (received.isShutdown) connection.isShuttingDown = true
-      // Later than the refusal that may have come just before it, which says more.
+      // Later than the refusal that may have come just before it, which is the better reason.
       setImmediate(() => ending.end('lost', received.reason))
       return
     default:
@@ -218,7 +221,10 @@ function receive<Frame>(connection: Connection<Frame>, frame: Frame, arrivedUs: 
   }
 }
 
-/** Puts an event into the inbox; of the frames of one chunk the first takes its whole size, since the sum is what counts. */
+/**
+ * Puts an event into the inbox; of the frames of one chunk the first takes its whole size, since the sum is what
+ * counts.
+ */
 function enqueue<Frame>(connection: Connection<Frame>, entry: InboxEntry<Frame>): void {
   const { options, inbox, resync } = connection
   const dropped = inbox.push(entry, connection.readBytes)
@@ -241,8 +247,8 @@ function handle<Frame>(connection: Connection<Frame>, entries: readonly InboxEnt
   if (signals.length > 0) feed(signals)
 }
 
-/** Feeds what the translator held back, so that it need not wait for the next event. */
-function releaseHeldBack<Frame>(connection: Connection<Frame>, untilUs: number): void {
+/** Feeds what the translator keeps back, so that it need not wait for the next event. */
+function releaseKept<Frame>(connection: Connection<Frame>, untilUs: number): void {
   const { translator, feed } = connection.options
   try {
     const signals = translator.release?.(untilUs) ?? []
@@ -289,7 +295,7 @@ function leave<Frame>(connection: Connection<Frame>): void {
   if (connection.stage === 'connecting') return
   if (connection.stage === 'loggedIn') announce(connection, null)
   handle(connection, rest)
-  releaseHeldBack(connection, Number.POSITIVE_INFINITY)
+  releaseKept(connection, Number.POSITIVE_INFINITY)
   const atUs = options.nowUs()
   options.feed([{ kind: 'disconnected', atUs, arrivedUs: atUs }])
 }

@@ -6,11 +6,11 @@ import type { PbxSource } from '../../lib/pbx-url.ts'
 export type PbxSocket = {
   /** Resolves with `true` once connected (over TLS with a valid certificate), with `false` when that failed. */
   readonly opened: Promise<boolean>
-  /** Resolves with the reason, whoever closed it. No chunk follows. */
+  /** Resolves with the reason when either side has closed it. No chunk follows. */
   readonly closed: Promise<string>
   /**
-   * Hands over each chunk from here on, those that have arrived already at once. The handler must not wait for anything: a PBX drops a
-   * client that does not read.
+   * Hands over each chunk from here on, those that have arrived already at once. The handler must not wait for
+   * anything: a PBX drops a client that does not read.
    */
   read(handle: (chunk: Uint8Array) => void): void
   write(text: string): void

@@ -38,7 +38,10 @@ export type SupervisorOptions = {
   readonly feed: Feed
   /** Counts the entries of all inboxes; shared by all PBXs. */
   readonly intake?: Intake
-  /** Returns whether a channel that was up is not in the last snapshot: further ones are requested until that is clear. */
+  /**
+   * Returns whether a channel that was up is not in the last snapshot: further ones are requested until that is
+   * clear.
+   */
   readonly isAnyMissing?: () => boolean
   /** `false` if this process was connected to the PBX before. */
   readonly isFirst?: boolean
@@ -69,8 +72,8 @@ export type Supervisor = {
 }
 
 /**
- * Keeps one PBX connected, for ever: connecting → up → down → connecting …; a refusal is tried again after a minute and more.
- * Waits have full jitter, so that a hundred Hookswitches do not come back to a PBX at once.
+ * Keeps one PBX connected, for ever: connecting → up → down → connecting …; a refusal is tried again after a minute
+ * and more. Waits have full jitter, so that a hundred Hookswitches do not come back to a PBX at once.
  */
 export function startSupervisor(options: SupervisorOptions): Supervisor {
   const { source, memory, log, nowUs = systemNowUs } = options

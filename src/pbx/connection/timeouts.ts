@@ -2,7 +2,7 @@
 export type Timeouts = {
   readonly connectMs: number
   readonly replyMs: number
-  /** For the PBX to say when it was started: good to know, but not worth delaying events for longer. */
+  /** For the time at which the PBX was started: good to know, but not worth delaying events for longer. */
   readonly identifyMs: number
   /** For a list, once it has begun. */
   readonly listMs: number

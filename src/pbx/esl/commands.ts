@@ -5,11 +5,14 @@ export type Commands = {
   /** Resolves with `true` when FreeSWITCH has asked for a login, with `false` if it has not after so long. */
   greeting(withinMs: number): Promise<boolean>
   /**
-   * Sends a command; resolves with its reply, `undefined` if there will be none. `began` is called while the reply is taken, so that it
-   * can have its place among the events.
+   * Sends a command; resolves with its reply, `undefined` if there will be none. `began` is called while the reply is
+   * taken, so that it can have its place among the events.
    */
   send(command: string, began?: () => void): Promise<EslFrame | undefined>
-  /** Runs an API command in the background, so that events arrive meanwhile; resolves with its output, `undefined` if that does not arrive. */
+  /**
+   * Runs an API command in the background, so that events arrive meanwhile; resolves with its output, `undefined` if
+   * that does not arrive.
+   */
   runJob(command: string): Promise<string | undefined>
   /** Takes a frame that greets, replies or ends a job; returns `false` for any other, or if nothing was sent. */
   receive(frame: EslFrame): boolean

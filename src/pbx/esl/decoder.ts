@@ -3,9 +3,9 @@ import { type EslEvent, eventFromJson, eventFromPlain } from './event.ts'
 
 export type { EslEvent } from './event.ts'
 
-/** One ESL frame: a header block, and exactly as many bytes of body as its Content-Length says. */
+/** One ESL frame: a header block, and exactly as many bytes of body as its Content-Length. */
 export type EslFrame = {
-  /** Where the frame begins in the stream of its connection, in bytes. */
+  /** The place of the frame in the stream of its connection, in bytes. */
   readonly offset: number
   /** `auth/request`, `command/reply`, `api/response`, `text/event-json`, `text/disconnect-notice`, … */
   readonly contentType: string
@@ -16,7 +16,7 @@ export type EslFrame = {
   readonly event: EslEvent | undefined
 }
 
-/** ESL bytes → frames, whatever the cuts between chunks. No clock, no I/O. Bodies are decoded when they are asked for. */
+/** ESL bytes → frames, wherever chunks are cut. No clock, no I/O. Bodies are decoded only when they are read. */
 export class EslDecoder {
   readonly #buffer = new ByteBuffer()
   /** Up to here no end of a header block was found. */

@@ -31,9 +31,10 @@ function eventOf(find: (key: string) => readonly string[] | undefined, body: str
 }
 
 /**
- * Of JSON as FreeSWITCH prints it: one flat object of strings and arrays of strings. A key is looked up on the bytes when it is asked for,
- * since few of the hundreds of variables ever are. `"key":` cannot occur within a string (its quotes are escaped there), so
- * what is found is the key. `undefined` if it is no event: one bad body costs itself alone.
+ * Returns an event from JSON as FreeSWITCH prints it: one flat object of strings and arrays of strings. A key is
+ * looked up in the bytes, since few of the hundreds of variables ever are. `"key":` cannot occur within a string (its
+ * quotes are escaped there), so what is found is the key. `undefined` if it is no event: one bad body costs itself
+ * alone.
  */
 export function eventFromJson(bytes: Buffer): EslEvent | undefined {
   if (bytes[0] !== BRACE || bytes.lastIndexOf('}') < 0) return undefined
@@ -59,7 +60,7 @@ function jsonValue(bytes: Buffer, start: number): readonly string[] | undefined 
   }
 }
 
-/** Where the string that begins here ends, behind its quote. */
+/** Returns the end of the string that begins here, behind its quote. */
 function endOfString(bytes: Buffer, start: number): number {
   for (let at = start + 1; at < bytes.length; at++) {
     if (bytes[at] === BACKSLASH) at += 1
@@ -68,7 +69,7 @@ function endOfString(bytes: Buffer, start: number): number {
   return bytes.length
 }
 
-/** Where a list, a number or a word that begins here ends. */
+/** Returns the end of the list, number or word that begins here. */
 function endOfOther(bytes: Buffer, start: number): number {
   const isList = bytes[start] === BRACKET
   let at = start
@@ -82,7 +83,7 @@ function endOfOther(bytes: Buffer, start: number): number {
   return at
 }
 
-/** Of `Key: value` lines, each value percent-encoded; looked up like JSON's. */
+/** Returns an event from `Key: value` lines, each value percent-encoded; keys are looked up as in JSON. */
 export function eventFromPlain(bytes: Buffer): EslEvent | undefined {
   const end = bytes.indexOf('\n\n')
   const header = end < 0 ? bytes : bytes.subarray(0, end + 1)
@@ -110,7 +111,10 @@ const BRACKET_END = 0x5d
 const BRACE = 0x7b
 const BRACE_END = 0x7d
 
-/** Behind the last place of it: of a key that is there twice (`Hangup-Cause` is) the last one counts. -1 if there is none. */
+/**
+ * Behind the last place of it: of a key that is there twice (`Hangup-Cause` is) the last one counts. -1 if there is
+ * none.
+ */
 function lastEnd(bytes: Buffer, needle: Buffer): number {
   // Going forward from hit to hit is much faster than lastIndexOf.
   let end = -1
@@ -134,7 +138,10 @@ function needleOf(key: string): Needle {
 const startsWith = (header: Buffer, needle: Buffer): boolean =>
   header.length >= needle.length - 1 && header.compare(needle, 1, needle.length, 0, needle.length - 1) === 0
 
-/** Percent-encoding as FreeSWITCH has it: a plus is a plus, a percent sign without two digits is itself, what is not UTF-8 is U+FFFD. */
+/**
+ * Decodes percent-encoding as FreeSWITCH has it: a plus is a plus, a percent sign without two digits is itself,
+ * invalid UTF-8 is U+FFFD.
+ */
 export function unescapePercent(text: string): string {
   if (!text.includes('%')) return text
   try {

@@ -1,6 +1,6 @@
 /**
- * The one list of the events that are wanted of a FreeSWITCH. The subscription, what is dropped first, and the translator's handlers
- * (one for each of `CALL_EVENTS` and `SUBCLASSES`) derive from it.
+ * The one list of the events that are wanted of a FreeSWITCH. The subscription, what is dropped first, and the
+ * translator's handlers (one for each of `CALL_EVENTS` and `SUBCLASSES`) derive from it.
  */
 type WantedEvent = {
   readonly why: string

@@ -4,9 +4,15 @@ import type { Inventory } from '../endpoints.ts'
 import type { Commands } from './commands.ts'
 import { userOf } from './translator/legs.ts'
 
-/** What a FreeSWITCH says of its endpoints: users by their name, gateways by theirs, and the profiles through which others come. */
+/**
+ * The configuration of a FreeSWITCH: users by their name, gateways by theirs, and the profiles through which others
+ * call.
+ */
 
-/** The answers of `sofia status`, of each profile, `list_users`, `show registrations as json` and `callcenter_config agent list`. */
+/**
+ * The answers of `sofia status`, of each profile, `list_users`, `show registrations as json` and `callcenter_config
+ * agent list`.
+ */
 export type EslAnswers = {
   readonly sofia: string
   readonly profiles: Readonly<Record<string, string>>
@@ -18,6 +24,7 @@ export type EslAnswers = {
 /** More profiles than any FreeSWITCH has: each costs a question. */
 const MAX_PROFILES = 20
 
+/** Returns the inventory that follows from the answers. */
 export function inventoryOf(answers: EslAnswers): Inventory {
   const endpoints = new Map<string, Configured>()
   const note = (name: string, change: Configured): void => {
@@ -54,6 +61,7 @@ function sofiaRows(text: string): { kind: 'profile' | 'gateway'; name: string }[
   })
 }
 
+/** Returns the names of the SIP profiles in the output of `sofia status`. */
 export const profilesOf = (sofia: string): string[] =>
   sofiaRows(sofia)
     .flatMap(({ kind, name }) => (kind === 'profile' ? name : []))
@@ -82,7 +90,7 @@ function registered(text: string): string[] {
   }
 }
 
-/** What is asked, and what it tells. */
+/** The commands, and the meaning of their output. */
 export const QUESTIONS = [
   ['sofia status', 'the gateways'],
   ['list_users', 'the users of the directory'],

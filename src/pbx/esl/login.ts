@@ -5,7 +5,10 @@ import { SUBSCRIPTION } from './events.ts'
 
 const CLOSED: Login = { kind: 'lost', reason: 'the connection is closed' }
 
-/** Awaits the greeting, logs in, and subscribes to the wanted events. A user (`userauth`) may see less than the password alone does. */
+/**
+ * Awaits the greeting, logs in, and subscribes to the wanted events. A user (`userauth`) may see less than the
+ * password alone does.
+ */
 export async function logIn(source: PbxSource, commands: Commands, greetingMs: number): Promise<Login> {
   const command = source.user === '' ? `auth ${source.secret}` : `userauth ${source.user}:${source.secret}`
   if (/[\r\n\0]/.test(command)) return { kind: 'refused', reason: 'the user or the password holds a line end' }

@@ -13,7 +13,7 @@ import { createSnapshotRequest } from './snapshot-request.ts'
 const REPLY: Received = { kind: 'reply' }
 const UNWANTED: Received = { kind: 'unwanted' }
 const EVENT: Received = { kind: 'event' }
-/** Events that say something about the FreeSWITCH itself. */
+/** Events about the FreeSWITCH itself. */
 const NOTICES: ReadonlyMap<string, Received> = new Map([
   ['SHUTDOWN', { kind: 'shutdown' }],
   ['RELOADXML', { kind: 'reload' }],
@@ -67,7 +67,7 @@ function endOf({ contentType, body }: EslFrame): Received | undefined {
     return { kind: 'refused', reason: 'its access list (apply-inbound-acl) refuses our address' }
   if (contentType !== 'text/disconnect-notice') return undefined
   const isShutdown = /shut ?down/i.test(body)
-  return { kind: 'goodbye', isShutdown, reason: `it said goodbye: ${body.split('\n')[0] ?? ''}` }
+  return { kind: 'goodbye', isShutdown, reason: `it ended the connection: ${body.split('\n')[0] ?? ''}` }
 }
 
 async function requestRun(commands: Commands): Promise<PbxRun | null> {

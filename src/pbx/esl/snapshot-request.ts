@@ -5,9 +5,9 @@ import type { Commands } from './commands.ts'
 import type { EslFrame } from './decoder.ts'
 
 /**
- * Returns a function that requests the channels, which of them are bridged, and the clock of the FreeSWITCH, and puts them into the inbox:
- * the first snapshot before all that waits, each later one where its list of channels arrived. It resolves with whether the lists were
- * complete.
+ * Returns a function that requests the channels, which of them are bridged, and the clock of the FreeSWITCH, and puts
+ * them into the inbox: the first snapshot before all that waits, each later one where its list of channels arrived.
+ * It resolves with whether the lists were complete.
  */
 export function createSnapshotRequest(
   commands: Commands,

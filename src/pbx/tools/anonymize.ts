@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
 
 /**
- * Hides numbers and names of people in a recording, so that it can be shown to others: the same one becomes the same other, of the same length
- * in bytes (so that offsets and Content-Length stay right). Numbers that end alike go on to end alike, since PBXs add and strip
- * prefixes. Extensions of up to 5 digits and what is no person stay.
+ * Hides numbers and names of people in a recording, so that it can be shown to others: the same one becomes the same
+ * other, of the same length in bytes (so that offsets and Content-Length stay right). Numbers that end alike go on to
+ * end alike, since PBXs add and strip prefixes. Extensions of up to 5 digits and what is no person stay.
  *
- * Numbers and names are learned from the headers that hold them, and then hidden wherever they stand (channel names, dial
- * strings, file names). Texts are one character a byte (latin1).
+ * Numbers and names are learned from the headers that hold them, and then hidden wherever they stand (channel names,
+ * dial strings, file names). Texts are one character a byte (latin1).
  */
 export type Anonymizer = (frame: string) => string
 
@@ -20,13 +20,16 @@ const NAME_KEY = /(calleridname|connectedlinename|caller-id-name|callee-id-name|
 const NO_NAME_KEY = /(channel|profile|gateway|file|codec|application|endpoint|host|switch|app|cluster|record)_?name$/i
 const NOBODY = /^(<unknown>|unknown|anonymous|restricted|asterisk|outbound(%20| )call)$/i
 
-/** Digits that stand alone: not within an id (`1795213779.804`, a UUID), but right behind a percent-encoded character. */
+/**
+ * Digits that stand alone: not within an id (`1795213779.804`, a UUID), but right behind a percent-encoded character.
+ */
 const BEFORE = '(?:(?<=%[0-9A-Fa-f]{2})|(?<![0-9A-Fa-f.]))'
 const AFTER = '(?![0-9A-Fa-f]|\\.[0-9]|-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-)'
 const NUMBER = new RegExp(`${BEFORE}[0-9]{6,15}${AFTER}`, 'g')
 /** Seconds since 1970, in this time: no telephone number begins like that and is as long. */
 const isTime = (digits: string): boolean => /^1[6-9]\d{8}(\d{3}|\d{6})?$/.test(digits)
 
+/** Returns an anonymizer; with the same key it maps to the same numbers and names. */
 export function createAnonymizer(key: string): Anonymizer {
   const learned = new Map<string, { readonly masked: string; readonly pattern: RegExp }>()
   const learn = (raw: string, masked: string, pattern: string): void => {
@@ -59,7 +62,7 @@ export function createAnonymizer(key: string): Anonymizer {
 
 const byteOf = (key: string, text: string): number => createHmac('sha256', key).update(text).digest()[0] ?? 0
 
-/** Each digit is moved by what stands behind it. */
+/** Shifts each digit by the digits behind it. */
 function maskNumber(key: string, digits: string): string {
   return [...digits].map((digit, at) => (Number(digit) + byteOf(key, digits.slice(at + 1))) % 10).join('')
 }
@@ -81,7 +84,7 @@ function maskName(key: string, name: string): string {
 const percent = (bytes: Buffer): string =>
   [...bytes].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')
 
-/** Where characters of two, three and four bytes in UTF-8 begin that do no harm: Cyrillic, Chinese, faces. */
+/** Harmless characters of two, three and four bytes in UTF-8: Cyrillic, Chinese, faces. */
 const WIDE: Readonly<Record<number, number>> = { 2: 0x430, 3: 0x4e00, 4: 0x1f600 }
 
 function sameWidth(bytes: Buffer, letter: (first: number, count: number) => string): Buffer {
@@ -90,6 +93,6 @@ function sameWidth(bytes: Buffer, letter: (first: number, count: number) => stri
     return first === undefined ? character : letter(first, 16)
   })
   const result = Buffer.from(masked.join(''))
-  // What is no UTF-8 has no characters; it says nothing either.
+  // Invalid UTF-8 has no characters to keep.
   return result.length === bytes.length ? result : Buffer.alloc(bytes.length, 0x3f)
 }

@@ -15,7 +15,10 @@ import { EslDecoder } from '../esl/decoder.ts'
 import { QUESTIONS, requestInventory as requestEslInventory } from '../esl/inventory.ts'
 import { logIn as logInToEsl } from '../esl/login.ts'
 
-/** `ok`: fine. `missing`: events of calls would be wrong, or absent. `advice`: they could be better, or the set-up safer. */
+/**
+ * `ok`: fine. `missing`: events of calls would be wrong, or absent. `advice`: they could be better, or the set-up
+ * safer.
+ */
 export type Finding = { readonly level: 'ok' | 'missing' | 'advice'; readonly text: string }
 
 /** Connects, logs in, watches events for `listenMs` (0: not at all), and returns what works and what is missing. */
@@ -70,7 +73,7 @@ async function checkAmi(source: PbxSource, listenMs: number, find: Find): Promis
     find('ok', `the user ${source.user} may log in`)
     await checkAmiRights(actions, find)
     const reply = await requestAmiInventory(source, actions)
-    checkEndpoints(source, reply, { find, right: 'add write = reporting', tells: LISTS })
+    checkEndpoints(source, reply, { find, right: 'add write = reporting', questions: LISTS })
     if (listenMs > 0) {
       await Bun.sleep(listenMs)
       judgeEvents(events, listenMs, find)
@@ -96,7 +99,7 @@ async function checkAmiRights(actions: Actions, find: Find): Promise<void> {
   if ((await actions.send({ Action: 'CoreStatus' })).kind !== 'reply')
     find(
       'advice',
-      'it does not tell when it was started, so that a restart is noticed only by its calls: add write = reporting',
+      'it does not show when it was started, so that a restart is noticed only by its calls: add write = reporting',
     )
   const commands = await actions.send({ Action: 'ListCommands' })
   const excess = commands.kind === 'reply' ? TOO_POWERFUL.filter((name) => commands.frame.has(name)) : []
@@ -104,19 +107,21 @@ async function checkAmiRights(actions: Actions, find: Find): Promise<void> {
     find('advice', `its user may do more than watch (${excess.join(', ')}): write = reporting is all that is needed`)
 }
 
-type Questions = readonly (readonly [question: string, tells: string])[]
+type Questions = readonly (readonly [question: string, meaning: string])[]
 
 /** Reports how its endpoints are classified, and why; `right`: the advice where it does not list them. */
 function checkEndpoints(
   source: PbxSource,
   { inventory, denied }: InventoryReply,
-  { find, right, tells }: { readonly find: Find; readonly right: string; readonly tells: Questions },
+  { find, right, questions }: { readonly find: Find; readonly right: string; readonly questions: Questions },
 ): void {
   if (inventory === undefined) {
     find('advice', 'it does not list its endpoints, so that only calls show which of them are phones')
     return
   }
-  const missing = tells.flatMap(([question, what]) => (denied.includes(question) ? `${what} (${question})` : []))
+  const missing = questions.flatMap(([question, meaning]) =>
+    denied.includes(question) ? `${meaning} (${question})` : [],
+  )
   if (missing.length > 0) find('advice', `it does not list ${missing.join(', ')}: ${right}`)
   const endpoints = createEndpoints(source)
   endpoints.configure(inventory)
@@ -195,7 +200,7 @@ async function checkEslRights(source: PbxSource, commands: Commands, find: Find)
   checkEndpoints(source, reply, {
     find,
     right: 'allow its user these commands, or load their modules',
-    tells: QUESTIONS,
+    questions: QUESTIONS,
   })
   const channels = await commands.send('api show channels as json')
   const count = /"row_count":\s*(\d+)/.exec(channels?.body ?? '')?.[1]

@@ -14,7 +14,7 @@ import type { Recording } from './replay/recording.ts'
 
 /** A raw event of a recording: where it is, and which. */
 export type Cause = {
-  /** Which of the recordings, counted from 0. */
+  /** The index of the recording. */
   readonly file: number
   readonly offset: number
   /** Counted from 1. */
@@ -25,7 +25,10 @@ export type Cause = {
   readonly atMs: number
 }
 
-/** A call event, when it was told, and the raw event that caused it: that moment's, or the last one of its call if it was waited for more. */
+/**
+ * A call event, the time at which it was emitted, and the raw event that caused it: the current one, or the last of
+ * its call if it was delayed.
+ */
 export type Explained = {
   readonly event: CallEvent
   readonly atMs: number
@@ -34,12 +37,12 @@ export type Explained = {
   readonly reason: string | undefined
 }
 
-/** What was read of one recording. */
+/** The result of reading one recording. */
 export type FileRead = {
   /** Events and answers that were read; the ones of no use to a call are passed over unread. */
   readonly frames: number
   readonly passedOver: number
-  /** Where frames begin that are not believed, since a caller may have written into them. */
+  /** The places of frames that were ignored, since a caller may have written into them. */
   readonly tainted: readonly number[]
   /** Why the recording cannot be read to its end. */
   readonly fault: string | undefined
@@ -50,7 +53,7 @@ export type Explanation = {
   readonly files: readonly FileRead[]
   /** Calls that are up where the last recording ends. */
   readonly open: number
-  /** What the endpoints were taken for in the end, and why. */
+  /** How the endpoints were classified in the end, and why. */
   readonly endpoints: readonly KnownEndpoint[]
 }
 
@@ -61,14 +64,15 @@ export type ExplainOptions = {
   readonly variables: readonly string[]
 }
 
-/** What is waited for at most when the recording is over: the end of a recording's file, then `call_saved`. */
+/** Time for timers to end when the recording is over: a recording's file is complete, then `call_saved`. */
 const REST_US = 10 * SECOND
 /** A tracker that asks for tick after tick without end is a fault of its own. */
 const MAX_TICKS = 100_000
 
 /**
- * Plays recordings through decoder, translator and tracker, without a network: each further one is the next connection to the same
- * PBX, which comes as soon as the one before is lost. Times count from the beginning of the first. Pure.
+ * Plays recordings through decoder, translator and tracker, without a network: each further one is the next
+ * connection to the same PBX, which comes as soon as the one before is lost. Times count from the beginning of the
+ * first. Pure.
  */
 export function explain(recordings: readonly Recording[], options: ExplainOptions): Explanation {
   let ids = 0
@@ -121,10 +125,10 @@ export function explain(recordings: readonly Recording[], options: ExplainOption
   return { explained, files, open: tracker.calls.size, endpoints: endpoints.list() }
 }
 
-/** Names the run of the PBX, if the recording tells it. */
+/** Names the run of the PBX, if the recording shows it. */
 function bootOf({ kind, bytes }: Recording): string | null {
-  const told = kind === 'ami' ? /^CoreStartupDate: .*\r\nCoreStartupTime: .*$/m : /Core-UUID"?: ?"?([0-9a-f-]{36})/
-  const found = told.exec(bytes.toString('latin1'))
+  const pattern = kind === 'ami' ? /^CoreStartupDate: .*\r\nCoreStartupTime: .*$/m : /Core-UUID"?: ?"?([0-9a-f-]{36})/
+  const found = pattern.exec(bytes.toString('latin1'))
   return found?.[1] ?? found?.[0] ?? null
 }
 

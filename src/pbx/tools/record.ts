@@ -21,8 +21,8 @@ export type Recorder = {
 }
 
 /**
- * Records the bytes that a PBX sends in `path`, and when they arrived in `path`.timing: a line `byte-offset milliseconds` for each piece.
- * If nothing arrives there are no files.
+ * Records the bytes that a PBX sends in `path`, and when they arrived in `path`.timing: a line `byte-offset
+ * milliseconds` for each piece. If nothing arrives there are no files.
  * @throws Fault when a file exists already or cannot be made: then nothing was connected.
  */
 export function startRecording(source: PbxSource, path: string, { isAnonymized = false } = {}): Recorder {
@@ -61,12 +61,15 @@ type Sink = {
   readonly lost: (reason: string) => void
 }
 
-/** Logs in, requests the lists that belong to a recording, and hands on all that the PBX sends, until the connection is over. */
+/**
+ * Logs in, requests the lists that belong to a recording, and hands on all that the PBX sends, until the connection
+ * is over.
+ */
 async function converse(socket: PbxSocket, talk: Talk, { write, cutAt, lost }: Sink): Promise<void> {
   if (!(await socket.opened)) return
-  let heardMs = performance.now()
+  let readMs = performance.now()
   socket.read((chunk) => {
-    heardMs = performance.now()
+    readMs = performance.now()
     write(chunk)
     talk.receive(chunk)
     cutAt(talk.decoder.consumed)
@@ -76,7 +79,7 @@ async function converse(socket: PbxSocket, talk: Talk, { write, cutAt, lost }: S
   if (problem !== undefined) return lost(problem)
   const liveness = watchLiveness({
     idleMs: talk.idleMs,
-    silentMs: () => performance.now() - heardMs,
+    silentMs: () => performance.now() - readMs,
     probe: talk.probe,
     dead: () => lost('the PBX is silent'),
   })

@@ -45,8 +45,8 @@ function headerOf(rows: readonly AmiFrame[], ...keys: string[]): string {
 const keyOf = (linkedId: string, endpoint: string): string => `${linkedId} ${endpoint}`
 
 /**
- * The numbers that are sent to endpoints, by call: a channel that was dialled shows what its caller dialled, access code and all. `null`:
- * several are sent to one.
+ * The numbers that are sent to endpoints, by call: a channel that was dialled shows what its caller dialled, access
+ * code and all. `null`: several are sent to one.
  */
 function sentNumbers(
   { endpoints }: AmiContext,

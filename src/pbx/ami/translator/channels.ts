@@ -24,7 +24,9 @@ export type Known = {
 }
 
 export type AmiContext = {
-  /** What is dialled to park somebody, by parking lot, and the last blind transfer of each channel, which may be one. */
+  /**
+   * What is dialled to park somebody, by parking lot, and the last blind transfer of each channel, which may be one.
+   */
   readonly lots: Map<string, string>
   readonly sentTo: Map<string, string>
   readonly channels: Map<string, Known>

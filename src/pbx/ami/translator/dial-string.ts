@@ -1,4 +1,7 @@
-/** What app_dial and app_queue are told to ring: `PJSIP/101`, `15551234567@trunk`, `SIP/trunk/1555`, `Local/102@ctx/n`. */
+/**
+ * What app_dial and app_queue are told to ring: `PJSIP/101`, `15551234567@trunk`, `SIP/trunk/1555`,
+ * `Local/102@ctx/n`.
+ */
 
 /** A channel's technology and its endpoint with it: `PJSIP/trunk-000000f6` is `PJSIP`, `PJSIP/trunk`. */
 export function endpointOf(channel: string): { technology: string; endpoint: string } {
@@ -28,7 +31,8 @@ export function readDialString(dialString: string, technology: string): Dialled 
   const at = head.indexOf('@')
   const endpoint = (name: string): string => `${technology}/${name}`
   if (at >= 0) return { endpoint: endpoint(head.slice(at + 1)), sent: head.slice(0, at), uri: false }
-  // `101/sip:101@192.0.2.1:5060` rings one contact of a phone, `trunk/sip:15551234567@192.0.2.1` and `trunk/15551234567` send a number.
+  // `101/sip:101@192.0.2.1:5060` rings one contact of a phone, `trunk/sip:15551234567@192.0.2.1` and
+  // `trunk/15551234567` send a number.
   const user = /^(?:sips?:)?([^@/;:]*)@/.exec(tail)?.[1]
   if (user !== undefined) return { endpoint: endpoint(head), sent: user, uri: true }
   if (tail === '' || /^sips?:/.test(tail)) return { endpoint: endpoint(head), sent: null, uri: false }

@@ -79,7 +79,8 @@ export function dialStatus(context: AmiContext, known: Known, id: string, status
   const unanswered = known.unanswered.splice(0)
   return [...unreachedTargets(context, known, id, status), ...(status === 'CHANUNAVAIL' ? unanswered.map(stopped) : [])]
 
-  // Had it rung until it was given up, the Dial would be NOANSWER: somebody (an operator, a shutdown) hung up the phone's channel.
+  // Had it rung until it was given up, the Dial would be NOANSWER: somebody (an operator, a shutdown) hung up the
+  // phone's channel.
   function stopped(dest: string): ChannelSignal {
     return { kind: 'dial_end', source: id, dest, result: 'other', forwardedTo: null, amends: true }
   }

@@ -57,7 +57,10 @@ const BY_CODE: Readonly<Record<number, StageResult>> = {
 
 export const resultOfCode = (code: number | null): StageResult => (code === null ? 'other' : (BY_CODE[code] ?? 'other'))
 
-/** What a SIP answer that has no cause of its own (Asterisk says 127, "interworking") means; 487 is our own cancelling. */
+/**
+ * What a SIP answer that has no cause of its own (Asterisk says 127, "interworking") means; 487 is our own
+ * cancelling.
+ */
 function refusal(techCause: string): StageResult | undefined {
   if (!/^[4-6]\d\d$/.test(techCause) || techCause === '487') return undefined
   return techCause === '607' || techCause === '608' ? 'rejected' : 'unavailable'

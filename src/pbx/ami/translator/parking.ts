@@ -4,7 +4,10 @@ import type { AmiFrame } from '../frame.ts'
 import type { AmiContext } from './channels.ts'
 import { endpointOf, readDialString } from './dial-string.ts'
 
-/** A call that is parked: by a transfer, by a feature code, or by the dialplan (then the parker is the parked channel itself). */
+/**
+ * A call that is parked: by a transfer, by a feature code, or by the dialplan (then the parker is the parked channel
+ * itself).
+ */
 export function parkedCall(context: AmiContext, frame: AmiFrame): ChannelSignal[] {
   const id = frame.get('ParkeeUniqueid')
   const slot = frame.get('ParkingSpace')

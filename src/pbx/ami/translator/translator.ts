@@ -1,5 +1,5 @@
 import type { At, ChannelSignal, Signal, Translator } from '../../../calls/signal.ts'
-import { createStamps } from '../../clock-offset.ts'
+import { createClockOffset } from '../../clock-offset.ts'
 import { createEndpoints } from '../../endpoints.ts'
 import { cleanText } from '../../sanitize.ts'
 import type { CallEvent } from '../events.ts'
@@ -13,8 +13,9 @@ import { newchannel } from './new-channel.ts'
 import { parkedCall } from './parking.ts'
 
 /**
- * AMI events → signals. What is kept of each channel is what Asterisk scatters over events: the name (for the halves of a Local channel),
- * the last Linkedid and Exten, what its Dial was told to ring, the file of a recording that is about to start.
+ * AMI events → signals. What is kept of each channel is what Asterisk scatters over events: the name (for the halves
+ * of a Local channel), the last Linkedid and Exten, what its Dial was told to ring, the file of a recording that is
+ * about to start.
  */
 export type AmiOptions = {
   readonly trunks: readonly string[]
@@ -26,7 +27,7 @@ export type AmiOptions = {
 type Handler = (context: AmiContext, frame: AmiFrame, id: string) => ChannelSignal[]
 
 export function createAmiSignals(options: AmiOptions, endpoints = createEndpoints(options)): Translator<AmiFrame> {
-  const stamps = createStamps()
+  const clockOffset = createClockOffset()
   const context: AmiContext = {
     channels: new Map(),
     lots: new Map(),
@@ -40,7 +41,7 @@ export function createAmiSignals(options: AmiOptions, endpoints = createEndpoint
     event(frame, arrivedUs) {
       const handler = BY_NAME.get(frame.name)
       if (frame.tainted || handler === undefined) return []
-      const at: At = { atUs: stamps.at(stampUs(frame), arrivedUs), arrivedUs }
+      const at: At = { atUs: clockOffset.at(stampUs(frame), arrivedUs), arrivedUs }
       const id = frame.get('Uniqueid')
       const signals = [...refresh(context, frame, id), ...handler(context, frame, id)]
       return signals.map((signal): Signal => ({ ...at, ...signal }))
@@ -201,7 +202,10 @@ function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
 /** Before the answer a party that gives up has no cause, or one of these; any other is what it was refused with. */
 const GIVES_UP: ReadonlySet<string> = new Set(['', '0', '16', '31', '127'])
 
-/** The far end hung up, unless it only repeats the answer with which the PBX, or a phone that was rung, refused the call. */
+/**
+ * The far end hung up, unless it only repeats the answer with which the PBX, or a phone that was rung, refused the
+ * call.
+ */
 function hangupRequest(_context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const isUp = frame.get('ChannelState') === '6'
   return isUp || GIVES_UP.has(frame.get('Cause')) ? [{ kind: 'hangup_requested', id }] : []

@@ -84,8 +84,9 @@ export function answered(leg: Leg): ChannelSignal[] {
 }
 
 /**
- * Two legs that were not dialled for one another: both talked to somebody before, so that somebody handed one to the other; one is
- * rung for somebody who already handed over; or one, that talked to nobody yet, takes over a call (pick-up, parking).
+ * Two legs that were not dialled for one another: both talked to somebody before, so that somebody handed one to the
+ * other; one is rung for somebody who already handed over; or one, that talked to nobody yet, takes over a call
+ * (pick-up, parking).
  */
 function meeting(context: EslContext, one: Leg, two: Leg, through: boolean): ChannelSignal[] {
   if (related(one, two)) return []
@@ -108,7 +109,10 @@ function meeting(context: EslContext, one: Leg, two: Leg, through: boolean): Cha
   return [{ kind: 'joined', id: fresh.id, into: waiting.id, ...(through ? { through } : {}) }]
 }
 
-/** They were to talk: one was dialled for the other, or for the same party, takes the other out of a queue, or talked to it before. */
+/**
+ * They were to talk: one was dialled for the other, or for the same party, takes the other out of a queue, or talked
+ * to it before.
+ */
 function related(one: Leg, two: Leg): boolean {
   if (one.peers.includes(two.id) || one.takes === two.id || two.takes === one.id) return true
   return one.dialler === two.id || two.dialler === one.id || (one.dialler !== null && one.dialler === two.dialler)
@@ -139,7 +143,10 @@ export function transfersOf(context: EslContext, event: EslEvent, leg: Leg): Cha
   ]
 }
 
-/** REFER with Replaces while the target still rings: the other party waits, and says for whom; the phone's second line rang it. */
+/**
+ * REFER with Replaces while the target still rings: the other party waits, and says for whom; the phone's second line
+ * rang it.
+ */
 function arranged(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const number = variableOf(event, 'att_xfer_destination_number')
   const peer = everLeg(context, counterpart(context, leg) ?? null)
@@ -175,8 +182,9 @@ const isBlind = (event: EslEvent): boolean =>
   variableOf(event, 'endpoint_disposition') === 'BLIND_TRANSFER' || event.get('Hangup-Cause') === 'BLIND_TRANSFER'
 
 /**
- * REFER with Replaces: the leg says by which other leg of its phone that was arranged, and to whom its other party goes. That other leg may
- * talk to nobody (a conference, a queue, a phone that still rings): then the other party is sent where it had called.
+ * REFER with Replaces: the leg says by which other leg of its phone that was arranged, and to whom its other party
+ * goes. That other leg may talk to nobody (a conference, a queue, a phone that still rings): then the other party is
+ * sent where it had called.
  */
 function replaced(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const to = /^att:(.+)$/.exec(variableOf(event, 'transfer_to'))?.[1]
@@ -194,8 +202,8 @@ function replaced(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal
 const BLIND = /^\d+:[^:]*:bl_xfer:([^/":]+)\/[^/]*\/(?!inline)/
 
 /**
- * A leg that is bridged with a person is sent elsewhere (by a feature code or the API): a new `bl_xfer`. The dialplan's own `transfer`
- * writes one too, but of a leg that talks to nobody.
+ * A leg that is bridged with a person is sent elsewhere (by a feature code or the API): a new `bl_xfer`. The
+ * dialplan's own `transfer` writes one too, but of a leg that talks to nobody.
  */
 function moved(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const source = variableOf(event, 'transfer_source')
@@ -215,7 +223,8 @@ function moved(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] 
     return []
   }
   const other = context.legs.get(peer)
-  // It was sent here together with the party that it sent, or runs the transfer itself: both go, and nobody leaves (three-way).
+  // It was sent here together with the party that it sent, or runs the transfer itself: both go, and nobody leaves
+  // (three-way).
   if (leg.sentTo === to || variableOf(event, 'current_application') === 'transfer') return bothGo(leg, other, to)
   if (other?.pending === to) return bothGo(other, leg, to)
   // Of a party that was dialled it shows with the caller's next event whether the caller goes too.
@@ -248,7 +257,10 @@ export function wentAlone(leg: Leg | undefined): ChannelSignal[] {
 
 const HANDED = /^\d+:[^:]*:uuid_br:(.+)$/
 
-/** A leg that talked to somebody is about to be bridged with one that rings or talks for that party (or for somebody it talked to). */
+/**
+ * A leg that talked to somebody is about to be bridged with one that rings or talks for that party (or for somebody
+ * it talked to).
+ */
 function handedOn(context: EslContext, source: string, leg: Leg): ChannelSignal[] {
   const target = context.legs.get(HANDED.exec(source)?.[1] ?? '')
   // While it is still bridged with another one, it shows with its own next bridge who was handed over.

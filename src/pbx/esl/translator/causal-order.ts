@@ -1,10 +1,10 @@
 import type { EslEvent } from '../event.ts'
 
 /**
- * Puts the events of legs into their causal order. FreeSWITCH tells the events of each leg from a thread of its own, so that those of
- * two legs overtake each other: a phone is dialled before the leg that dials it is made, a leg ends before it began. An event that needs
- * something which was not told of yet (a leg that is made, a caller who is in a queue, a leg that is out of another bridge) is held until it
- * is, and with it all that comes of the same leg.
+ * Puts the events of legs into their causal order. FreeSWITCH tells the events of each leg from a thread of its own,
+ * so that those of two legs overtake each other: a phone is dialled before the leg that dials it is made, a leg ends
+ * before it began. An event that needs something which was not told of yet (a leg that is made, a caller who is in a
+ * queue, a leg that is out of another bridge) is held until it is, and with it all that comes of the same leg.
  *
  * free → (something is missing) held → (it is told of, or its patience, in arrival time, is over) handed on
  */

@@ -105,8 +105,8 @@ function sourceMoved(context: EslContext, event: EslEvent, source: string | null
 }
 
 /**
- * A leg that was itself dialled dials: it is not bridged any more, or its last destination has become whence it was redirected. So the
- * other party sent it there, which its own events will tell late.
+ * A leg that was itself dialled dials: it is not bridged any more, or its last destination has become whence it was
+ * redirected. So the other party sent it there, which its own events will tell late.
  */
 function sentAway(context: EslContext, event: EslEvent, leg: Leg, where: string): ChannelSignal[] {
   const transferer = partyBehind(context, context.legs.get(leg.peer ?? ''))?.id ?? leg.peers.at(-1)
@@ -171,7 +171,10 @@ export function isOwn({ endpoints }: EslContext, number: string, profile: string
   return isShortNumber(number) && endpoints.kindOf(profile) !== 'trunk'
 }
 
-/** A phone that need not log in: FreeSWITCH knows it by its address, and we by its number and the context that it calls in. */
+/**
+ * A phone that need not log in: FreeSWITCH knows it by its address, and we by its number and the context that it
+ * calls in.
+ */
 function isLetIn(
   { endpoints }: EslContext,
   number: string,

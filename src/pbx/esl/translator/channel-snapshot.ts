@@ -5,8 +5,9 @@ import { isOwn } from './channel-create.ts'
 import { addLeg, type EslContext, noteQueued, partyBehind, userOf } from './legs.ts'
 
 /**
- * The answers to `show channels as json` and `show calls as json` as what is up. The first has every leg, with no word on who talks to
- * whom; the second the pairs that are bridged. With them comes the answer to `strmicroepoch`: the PBX's clock, by which times are listed.
+ * The answers to `show channels as json` and `show calls as json` as what is up. The first has every leg, with no
+ * word on who talks to whom; the second the pairs that are bridged. With them comes the answer to `strmicroepoch`:
+ * the PBX's clock, by which times are listed.
  */
 type Row = Readonly<Record<string, string>>
 
@@ -51,8 +52,8 @@ export function listedChannels(
 }
 
 /**
- * Two parties whose loopback channels are just being taken out from between them talk to each other, and are in no list of calls at that
- * moment: those of one caller, where there are just two.
+ * Two parties whose loopback channels are just being taken out from between them talk to each other, and are in no
+ * list of calls at that moment: those of one caller, where there are just two.
  */
 function bridgeMoving(legs: ReadonlyMap<string, Row>, bridged: Map<string, string>): void {
   const moving = new Map<string, string[]>()
@@ -92,7 +93,10 @@ type List = {
 
 const HALF = /^(loopback\/.*)-([ab])$/
 
-/** A list does not tell which halves belong together: those of one name and caller, in the order in which they are listed. */
+/**
+ * A list does not tell which halves belong together: those of one name and caller, in the order in which they are
+ * listed.
+ */
 function pairsOf(legs: ReadonlyMap<string, Row>): Map<string, string> {
   const halves = new Map<string, { a: string[]; b: string[] }>()
   for (const [id, row] of legs) {

@@ -55,9 +55,15 @@ export type Leg = {
 
 export type EslContext = {
   readonly legs: Map<string, Leg>
-  /** The last legs that ended: what is still told of them waits for nothing, and what they did may explain what others do. */
+  /**
+   * The last legs that ended: what is still told of them waits for nothing, and what they did may explain what others
+   * do.
+   */
   readonly ended: Map<string, Leg>
-  /** Callers who entered a queue, or were listed and may be in one: the queue's names for each time that they did, `''` where it has none. */
+  /**
+   * Callers who entered a queue, or were listed and may be in one: the queue's names for each time that they did,
+   * `''` where it has none.
+   */
   readonly queued: Map<string, Set<string>>
   /** Callers who wait in each mod_fifo queue, in order. */
   readonly waiting: Map<string, string[]>

@@ -7,7 +7,10 @@ import { type EslContext, variableOf } from './legs.ts'
 
 /** Ten times what a busy FreeSWITCH was seen to take. */
 const PATIENCE_US = 1_000_000
-/** A party that asks another one is in two bridges for as long as that takes: no more is spent on hoping that it is not. */
+/**
+ * A party that asks another one is in two bridges for as long as that takes: no more is spent on hoping that it is
+ * not.
+ */
 const BRIDGE_PATIENCE_US = 150_000
 
 /** Returns the leg that an event is of, in whose order it stays, and what it needs. */

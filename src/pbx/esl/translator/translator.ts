@@ -1,6 +1,6 @@
 import type { At, ChannelSignal, End, Signal, Translator } from '../../../calls/signal.ts'
 import type { StageResult } from '../../../lib/call-enums.ts'
-import { createStamps } from '../../clock-offset.ts'
+import { createClockOffset } from '../../clock-offset.ts'
 import { createEndpoints } from '../../endpoints.ts'
 import { cleanText } from '../../sanitize.ts'
 import type { EslFrame } from '../decoder.ts'
@@ -15,7 +15,9 @@ import { dropLeg, type EslContext, type Leg, userOf, variableOf } from './legs.t
 import { needsOf } from './prerequisites.ts'
 import { callcenter, fifo } from './queues.ts'
 
-/** ESL events → signals. FreeSWITCH has no call object and tells most by variables: what matters is kept for each leg. */
+/**
+ * ESL events → signals. FreeSWITCH has no call object and tells most by variables: what matters is kept for each leg.
+ */
 export type EslOptions = {
   readonly trunks: readonly string[]
   readonly extensions: readonly string[]
@@ -24,7 +26,7 @@ export type EslOptions = {
 }
 
 export function createEslSignals(options: EslOptions, endpoints = createEndpoints(options)): Translator<EslFrame> {
-  const stamps = createStamps()
+  const clockOffset = createClockOffset()
   const context: EslContext = {
     legs: new Map(),
     ended: new Map(),
@@ -40,7 +42,7 @@ export function createEslSignals(options: EslOptions, endpoints = createEndpoint
     const signals = read(context, event)
     if (signals.length === 0) return []
     const stamp = event.get('Event-Date-Timestamp')
-    const at: At = { atUs: stamps.at(stamp === '' ? null : Number(stamp), arrivedUs), arrivedUs }
+    const at: At = { atUs: clockOffset.at(stamp === '' ? null : Number(stamp), arrivedUs), arrivedUs }
     return signals.map((signal): Signal => ({ ...at, ...signal }))
   }
   const order = createCausalOrder({ needsOf: (event) => needsOf(context, event), handle: translate })
@@ -124,8 +126,8 @@ function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
 }
 
 /**
- * A leg in a conference shows it by its application alone, and not before its end where conference events are not sent: others that
- * dialled the same and talk to nobody else are taken to be in the same room.
+ * A leg in a conference shows it by its application alone, and not before its end where conference events are not
+ * sent: others that dialled the same and talk to nobody else are taken to be in the same room.
  */
 function conference(context: EslContext, leg: Leg): ChannelSignal[] {
   if (leg.gone) return []

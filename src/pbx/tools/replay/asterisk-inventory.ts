@@ -1,8 +1,10 @@
 import type { AmiFrame } from '../../ami/decoder.ts'
 
-/** What a recording shows of the configuration of its Asterisk, as that would list it when it is asked. */
+/** The configuration of an Asterisk, as far as its recording shows it, in the lists that it would send. */
 export type AmiConfigured = {
-  /** The rows of a list without their ActionID; `undefined`: the recording shows nothing of it, so that it is refused. */
+  /**
+   * The rows of a list without their ActionID; `undefined`: the recording shows nothing of it, so that it is refused.
+   */
   rows(list: string): readonly Row[] | undefined
 }
 
@@ -16,6 +18,7 @@ const COMPLETE: Readonly<Record<string, string>> = {
   voicemailuserslist: 'VoicemailUserEntryComplete',
 }
 
+/** Returns the configuration that frames show. */
 export function configuredOf(frames: readonly AmiFrame[]): AmiConfigured {
   const lists = new Map<string, Map<string, Row>>()
   const add = (list: string, row: Row): void => {
@@ -53,7 +56,7 @@ export function configuredOf(frames: readonly AmiFrame[]): AmiConfigured {
   return { rows: (list) => (lists.has(list) ? [...(lists.get(list)?.values() ?? [])] : undefined) }
 }
 
-/** The event that ends a list, `undefined` if that is no list of the configuration. */
+/** Returns the event that ends a list, `undefined` if that is no list of the configuration. */
 export const completeOf = (list: string): string | undefined =>
   Object.hasOwn(COMPLETE, list) ? COMPLETE[list] : undefined
 

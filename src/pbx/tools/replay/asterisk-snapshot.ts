@@ -9,11 +9,11 @@ type Loaded = {
   readonly beginMs: number
   readonly up: AmiFrame[]
   readonly configured: AmiConfigured
-  /** When that Asterisk was started, in milliseconds of the recording; NaN if it does not tell. */
+  /** When that Asterisk was started, in milliseconds of the recording; NaN if it is unknown. */
   readonly bootMs: number
 }
 
-/** The recording's events, without its greeting and what answered the client of then. */
+/** Returns the recording's events, without its greeting and the replies to its client. */
 export function amiSteps(recording: Recording): Loaded {
   const { bytes, cameMs } = recording
   const frames = new AmiDecoder().push(bytes)
@@ -70,7 +70,7 @@ type Row = {
   sinceMs: number
 }
 
-/** What is up at this moment of the recording. */
+/** The channels at this moment of the recording. */
 export type AmiUp = {
   reset(frames: readonly AmiFrame[], atMs: number): void
   see(frame: AmiFrame, atMs: number): void
@@ -80,6 +80,7 @@ export type AmiUp = {
   isEmpty(): boolean
 }
 
+/** Returns a snapshot without channels. */
 export function createAmiUp(): AmiUp {
   const rows = new Map<string, Row>()
 

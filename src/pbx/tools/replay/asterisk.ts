@@ -8,6 +8,7 @@ import type { Step } from './recording.ts'
 const TOLERANCE_MS = 2_000
 const CAPABLE = ['Status', 'CoreShowChannels', 'CoreStatus', 'BridgeList', 'Ping', 'Events', 'ListCommands', 'Logoff']
 
+/** Returns an Asterisk that plays recordings. */
 export function createAsterisk(): Persona {
   const up = createAmiUp()
   const frames = new WeakMap<Step, AmiFrame>()

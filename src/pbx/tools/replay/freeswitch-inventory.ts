@@ -1,7 +1,10 @@
 import type { EslEvent } from '../../esl/decoder.ts'
 import { userOf, variableOf } from '../../esl/translator/legs.ts'
 
-/** Returns what a FreeSWITCH of which a recording shows these events would answer; `undefined`: they show nothing of it. */
+/**
+ * Returns what a FreeSWITCH of which a recording shows these events would answer; `undefined`: they show nothing of
+ * it.
+ */
 export function eslAnswerOf(events: readonly EslEvent[], command: string): string | undefined {
   const users = new Map<string, { domain: string; name: string; number: string }>()
   const gateways = new Map<string, string>()

@@ -5,7 +5,7 @@ type Row = Record<string, string> & { uuid?: string }
 
 export type EslStep = Step & { readonly event: EslEvent }
 
-/** The recording's events, and what its lists and events tell of channels that were up before. */
+/** Returns the recording's events, and the channels that were up before, by its lists and events. */
 export function eslSteps(recording: Recording): { steps: EslStep[]; beginMs: number; up: Row[]; core: string } {
   const { bytes, cameMs } = recording
   const frames = new EslDecoder().push(bytes)
@@ -82,7 +82,7 @@ function rowOf(event: EslEvent): Row {
   }
 }
 
-/** What is up at this moment of the recording. */
+/** The channels at this moment of the recording. */
 export type EslUp = {
   reset(rows: readonly Row[]): void
   see(event: EslEvent): void
@@ -91,7 +91,7 @@ export type EslUp = {
   isEmpty(): boolean
 }
 
-/** What later events change of a row; the initial ones stay. */
+/** Columns that later events change. */
 const CHANGING = [
   'state',
   'cid_name',
@@ -104,6 +104,7 @@ const CHANGING = [
   'call_uuid',
 ]
 
+/** Returns a snapshot without channels. */
 export function createEslUp(): EslUp {
   const rows = new Map<string, Row>()
   const pairs = new Map<string, string>()

@@ -6,6 +6,7 @@ import type { Step } from './recording.ts'
 
 const HEARTBEAT_MS = 20_000
 
+/** Returns a FreeSWITCH that plays recordings. */
 export function createFreeswitch(): Persona {
   const up = createEslUp()
   const events = new WeakMap<Step, EslStep>()
@@ -63,10 +64,10 @@ function converse(client: Client, { up, events, core, shown }: Played): Conversa
     const [line = '', ...headers] = block.split(/\r?\n/)
     const id = /^Job-UUID: (\S+)/i.exec(headers.find((header) => /^Job-UUID:/i.test(header)) ?? '')?.[1]
     const job = id ?? crypto.randomUUID()
-    const said = eslAnswerOf(shown(), line.replace(/^bgapi\s+/, '').trim()) ?? '-ERR no reply\n'
+    const output = eslAnswerOf(shown(), line.replace(/^bgapi\s+/, '').trim()) ?? '-ERR no reply\n'
     reply(`+OK Job-UUID: ${job}`)
     if (wanted.has('BACKGROUND_JOB') || wanted.has('ALL'))
-      send({ 'Event-Name': 'BACKGROUND_JOB', 'Job-UUID': job, _body: said })
+      send({ 'Event-Name': 'BACKGROUND_JOB', 'Job-UUID': job, _body: output })
   }
   const answer = (line: string): void => {
     const [command = '', ...words] = line.trim().split(/\s+/)

@@ -6,7 +6,7 @@ export type Client = {
   close(): void
   /** It is ready: events may begin. */
   begin(): void
-  /** Where the recording is, in its milliseconds. */
+  /** Returns the current moment of the recording, in its milliseconds. */
   nowMs(): number
 }
 
@@ -17,7 +17,10 @@ export type Conversation = {
   stop(): void
 }
 
-/** Plays the part of an Asterisk or a FreeSWITCH: any login is right, and it knows what is up at that moment of the recording. */
+/**
+ * Plays the part of an Asterisk or a FreeSWITCH: any login is right, and it knows what is up at that moment of the
+ * recording.
+ */
 export type Persona = {
   /** Takes up a recording. The next one of a row goes on with the PBX of the last, if it is the same run of it. */
   load(recording: Recording): { readonly steps: readonly Step[]; readonly beginMs: number }

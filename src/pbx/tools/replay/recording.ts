@@ -6,7 +6,7 @@ export type Recording = {
   readonly bytes: Buffer
   /** When the byte before this offset came, in milliseconds of the recording. */
   readonly cameMs: (endOffset: number) => number
-  /** Where each piece begins that came at once, and when. */
+  /** The place of each piece that arrived at once, and its time. */
   readonly pieces: readonly Piece[]
 }
 
@@ -20,7 +20,7 @@ export function readRecording(path: string): Recording {
   return recordingOf(kind, bytes, timing === undefined ? '' : readFileSync(timing, 'utf8'))
 }
 
-/** A recording from its bytes and the text of its `.timing`, which may be empty: then all came at once. */
+/** Returns a recording from its bytes and the text of its `.timing`, which may be empty: then all arrived at once. */
 export function recordingOf(kind: Recording['kind'], bytes: Buffer, timing: string): Recording {
   const pieces = readTiming(timing)
   return {

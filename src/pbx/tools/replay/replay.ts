@@ -4,13 +4,16 @@ import { createFreeswitch } from './freeswitch.ts'
 import type { Conversation } from './persona.ts'
 import { type Recording, readRecording, type Step } from './recording.ts'
 
-/** Events from this moment of a recording on (the first one, unless `file` says another) wait for `until`, and time stands still. */
+/**
+ * Events from this moment of a recording on (the first one, unless `file` is given) wait for `until`, and the time of
+ * the recording stops.
+ */
 export type Hold = { readonly file?: number; readonly atMs: number; readonly until: Promise<unknown> }
 
 export type ReplayOptions = {
   /**
-   * Recordings of one PBX, or the files that hold them. At the end of each but the last the connection is closed, and the next login
-   * begins the next.
+   * Recordings of one PBX, or the files that hold them. At the end of each but the last the connection is closed, and
+   * the next login begins the next.
    */
   readonly files: readonly (string | Recording)[]
   /** All events wait for this, too. */
@@ -20,7 +23,10 @@ export type ReplayOptions = {
   readonly port?: number
   /** 2 plays twice as fast, `Infinity` as fast as the client reads. */
   readonly speed?: number
-  /** Closes the connection after so many events; the `missing` ones after it are never sent, the next login goes on behind them. */
+  /**
+   * Closes the connection after so many events; the `missing` ones after it are never sent, the next login goes on
+   * behind them.
+   */
   readonly cut?: { readonly after: number; readonly missing: number }
   /** Plays them again and again, with a pause of so long between two rounds. */
   readonly againAfterMs?: number
@@ -65,8 +71,8 @@ export function startReplay(options: ReplayOptions): Replay {
   let timer: ReturnType<typeof setTimeout> | undefined
   let again: ReturnType<typeof setTimeout> | undefined
   let stopped = false
-  const held = new Set<Hold>(after === undefined ? holds : [{ atMs: 0, until: after }, ...holds])
-  /** Which moment of the recording is which of the clock; none while nobody is logged in. */
+  const pendingHolds = new Set<Hold>(after === undefined ? holds : [{ atMs: 0, until: after }, ...holds])
+  /** A moment of the recording and its time by the clock; `undefined` while no client is logged in. */
   let anchor: { readonly wallMs: number; readonly atMs: number } | undefined
 
   const load = (): void => {
@@ -108,8 +114,8 @@ export function startReplay(options: ReplayOptions): Replay {
     return true
   }
 
-  const isHeld = ({ atMs }: Step): boolean =>
-    [...held].some((hold) => (hold.file ?? 0) === current && atMs >= hold.atMs)
+  const isOnHold = ({ atMs }: Step): boolean =>
+    [...pendingHolds].some((hold) => (hold.file ?? 0) === current && atMs >= hold.atMs)
 
   function play(): void {
     clearTimeout(timer)
@@ -119,7 +125,7 @@ export function startReplay(options: ReplayOptions): Replay {
         endRecording()
         return
       }
-      if (isHeld(next) || ready().some((peer) => peer.unsent.length > 0)) return
+      if (isOnHold(next) || ready().some((peer) => peer.unsent.length > 0)) return
       anchor ??= { wallMs: performance.now(), atMs }
       const waitMs = (next.atMs - anchor.atMs) / speed - (performance.now() - anchor.wallMs)
       if (waitMs >= 1) {
@@ -137,7 +143,7 @@ export function startReplay(options: ReplayOptions): Replay {
     }
     finish.resolve()
     if (againAfterMs === undefined || again !== undefined) return
-    // The next connection is told what is up then, so that a call which the last round left open comes to its end.
+    // The next connection lists the channels again, so that a call which the last round left open comes to its end.
     if (recordings.length > 1 || !persona.isQuiet()) hangUp()
     again = setTimeout(beginAgain, againAfterMs)
   }
@@ -158,9 +164,9 @@ export function startReplay(options: ReplayOptions): Replay {
   }
 
   load()
-  for (const hold of held)
+  for (const hold of pendingHolds)
     void hold.until.then(() => {
-      held.delete(hold)
+      pendingHolds.delete(hold)
       anchor = undefined
       play()
     })
