@@ -29,6 +29,7 @@ const ATTEMPTS = 3
 
 /** Returns a resync that has not begun: `first` begins it. */
 export function createResync({ snapshot, isAnyMissing = () => false, timeouts }: Options): Resync {
+  let hasBegun = false
   let isStopped = false
   let isWanted = false
   /** Ends the pause, or the wait for a reason, that goes on. */
@@ -68,14 +69,14 @@ export function createResync({ snapshot, isAnyMissing = () => false, timeouts }:
 
   return {
     async first() {
-      isWanted = false
+      hasBegun = true
       const isComplete = await snapshot()
       void run(isComplete)
       return isComplete
     },
     request() {
-      const isNew = !isWanted && !isStopped
-      isWanted = true
+      const isNew = hasBegun && !isWanted && !isStopped
+      isWanted = hasBegun
       wake()
       return isNew
     },

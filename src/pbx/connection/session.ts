@@ -2,6 +2,8 @@ import type { Signal, Translator } from '../../calls/signal.ts'
 import type { Log } from '../../lib/log.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { Endpoints } from '../endpoints.ts'
+import { createEnding, type Ending } from './ending.ts'
+import { createFrameReader, type FrameReader, type PbxCounts } from './frame-reader.ts'
 import { createInbox, type Inbox, type Intake } from './inbox.ts'
 import { type InboxEntry, translate } from './inbox-entry.ts'
 import { createInventoryRefresh, type InventoryRefresh } from './inventory-refresh.ts'
@@ -13,17 +15,6 @@ import type { Timeouts } from './timeouts.ts'
 
 /** Takes signals. It must not wait: it is called between two reads of the socket. */
 export type Feed = (signals: readonly Signal[]) => void
-
-/** The counters of one PBX, over all its connections. */
-export type PbxCounts = {
-  events: number
-  /** Frames that a caller may have written into (see the decoder). */
-  taints: number
-  /** Times that events were lost because they arrived faster than they were handled. */
-  overruns: number
-  /** Faults of ours: events at which the translator or the tracker failed, and which were left out. */
-  faults: number
-}
 
 export type SessionOptions<Frame> = {
   readonly name: string
@@ -62,12 +53,9 @@ type Connection<Frame> = {
   readonly resync: Resync
   readonly inventory: InventoryRefresh
   readonly ending: Ending
+  readonly reader: FrameReader
   /** `loggedIn` ends with a `disconnected` signal; `up` began with a `connected` one. */
   stage: 'connecting' | 'loggedIn' | 'up'
-  isShuttingDown: boolean
-  readMs: number
-  /** The size of what was read since the last entry of the inbox. */
-  readBytes: number
 }
 
 /** How often events that the translator keeps back are released, if no other event arrives. */
@@ -75,7 +63,7 @@ const RELEASE_MS = 250
 
 /** Connects to a PBX and follows it until the connection is over. */
 export function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Frame>): Session {
-  const { name: pbx, timeouts, intake, endpoints, log, isAnyMissing } = options
+  const { name: pbx, timeouts, intake, endpoints, log, isAnyMissing, counts, nowUs } = options
   const ending = createEnding()
   const socket = openSocket(dialect.address, timeouts.connectMs)
   const protocol = dialect.open({ write: socket.write, lost: (reason) => ending.end('lost', reason) })
@@ -85,57 +73,41 @@ export function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOpt
   })
   const resync = createResync({ snapshot: () => protocol.requestSnapshot(inbox), isAnyMissing, timeouts })
   const inventory = createInventoryRefresh({ pbx, request: protocol.requestInventory, endpoints, log, timeouts })
-  const state = { stage: 'connecting' as const, isShuttingDown: false, readMs: performance.now(), readBytes: 0 }
+  const shared = { socket, protocol, inbox, resync, inventory, ending }
+  const reader = createFrameReader({ ...shared, name: pbx, counts, log, nowUs })
   void socket.closed.then((reason) => ending.end('lost', reason))
   return {
-    ended: run({ options, socket, protocol, inbox, resync, inventory, ending, ...state }),
+    ended: run({ ...shared, options, reader, stage: 'connecting' }),
     resync: () => void resync.request(),
     stop: () => ending.end('stopped', 'stopped'),
   }
 }
 
-/** The end of a connection, of which the first reason counts. */
-type Ending = {
-  readonly ended: Promise<SessionEnd>
-  isOver(): boolean
-  end(kind: SessionEnd['kind'], reason: string): void
-}
-
-function createEnding(): Ending {
-  const { promise: ended, resolve } = Promise.withResolvers<SessionEnd>()
-  let isOver = false
-  return {
-    ended,
-    isOver: () => isOver,
-    end(kind, reason) {
-      isOver = true
-      resolve({ kind, reason })
-    },
-  }
-}
-
 async function run<Frame>(connection: Connection<Frame>): Promise<SessionEnd> {
-  const { protocol, inbox, ending, options } = connection
+  const { protocol, inbox, ending, options, reader } = connection
   void ending.ended.then(({ kind }) => close(connection, kind))
   const releasing = setInterval(() => releaseKept(connection, options.nowUs()), RELEASE_MS)
   const liveness = watchLiveness({
     idleMs: protocol.idleMs,
-    silentMs: () => (connection.stage === 'up' ? performance.now() - connection.readMs : 0),
+    silentMs: () => (connection.stage === 'up' ? reader.silentMs() : 0),
     probe: protocol.probe,
     dead: () => ending.end('lost', protocol.silence),
   })
   inbox.pause()
-  try {
-    await converse(connection)
-  } catch (error) {
+  const fail = (error: unknown): void => {
     options.log.error({ pbx: options.name, err: error }, 'a fault of Hookswitch ends the connection to the PBX')
     ending.end('lost', 'a fault of Hookswitch')
   }
+  await converse(connection).catch(fail)
   const { kind, reason } = await ending.ended
   clearInterval(releasing)
   liveness.stop()
-  leave(connection)
-  return { kind: kind === 'lost' && connection.isShuttingDown ? 'shutdown' : kind, reason }
+  try {
+    leave(connection)
+  } catch (error) {
+    fail(error)
+  }
+  return { kind: kind === 'lost' && reader.isShuttingDown() ? 'shutdown' : kind, reason }
 }
 
 /**
@@ -146,9 +118,9 @@ async function run<Frame>(connection: Connection<Frame>): Promise<SessionEnd> {
  * - A session that was logged in feeds `connected` once, then `disconnected` once, and nothing after that.
  */
 async function converse<Frame>(connection: Connection<Frame>): Promise<void> {
-  const { options, socket, protocol, inbox, resync, ending } = connection
+  const { options, socket, reader, protocol, inbox, resync, ending } = connection
   if (!(await socket.opened)) return
-  socket.read((chunk) => read(connection, chunk))
+  reader.start()
   const login = await protocol.logIn()
   if (login.kind !== 'in') return ending.end(login.kind, login.reason)
   if (ending.isOver()) return
@@ -178,64 +150,6 @@ async function converse<Frame>(connection: Connection<Frame>): Promise<void> {
 async function firstInventory<Frame>({ options, inventory }: Connection<Frame>): Promise<void> {
   if (options.endpoints.isConfigured()) inventory.schedule()
   else await Promise.race([inventory.refresh(), Bun.sleep(options.timeouts.inventoryMs)])
-}
-
-function read<Frame>(connection: Connection<Frame>, chunk: Uint8Array): void {
-  const { protocol, ending, options } = connection
-  const arrivedUs = options.nowUs()
-  connection.readMs = performance.now()
-  connection.readBytes += chunk.length
-  for (const frame of protocol.decoder.push(chunk)) if (!ending.isOver()) receive(connection, frame, arrivedUs)
-  if (protocol.decoder.fault !== undefined) ending.end('lost', protocol.decoder.fault)
-}
-
-function receive<Frame>(connection: Connection<Frame>, frame: Frame, arrivedUs: number): void {
-  const { protocol, options, ending, resync, inventory } = connection
-  const received = protocol.receive(frame, arrivedUs)
-  switch (received.kind) {
-    case 'reply':
-    case 'unwanted':
-      return
-    case 'tainted':
-      options.counts.taints += 1
-      // Logged once for each resync: a caller must not be able to fill the log.
-      if (connection.stage === 'up' && resync.request())
-        options.log.warn(
-          { pbx: options.name, event: received.event },
-          'ignored an event that a caller may have written into: the PBX is asked for its channels',
-        )
-      return
-    case 'refused':
-      ending.end('refused', received.reason)
-      return
-    case 'goodbye':
-      if (received.isShutdown) connection.isShuttingDown = true
-      // Later than the refusal that may have come just before it, which is the better reason.
-      setImmediate(() => ending.end('lost', received.reason))
-      return
-    default:
-      options.counts.events += 1
-      if (received.kind === 'shutdown') connection.isShuttingDown = true
-      if (received.kind === 'reload') inventory.schedule()
-      if (received.kind !== 'heartbeat') enqueue(connection, { frame, arrivedUs })
-  }
-}
-
-/**
- * Puts an event into the inbox; of the frames of one chunk the first takes its whole size, since the sum is what
- * counts.
- */
-function enqueue<Frame>(connection: Connection<Frame>, entry: InboxEntry<Frame>): void {
-  const { options, inbox, resync } = connection
-  const dropped = inbox.push(entry, connection.readBytes)
-  connection.readBytes = 0
-  if (dropped === undefined) return
-  options.counts.overruns += 1
-  options.log.warn(
-    { pbx: options.name, dropped },
-    'the PBX sends events faster than they can be handled: some are dropped, and it is asked for its channels',
-  )
-  resync.request()
 }
 
 /** Feeds what entries of the inbox mean. What fails is left out, and a snapshot is requested in its place. */

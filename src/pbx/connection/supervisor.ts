@@ -8,9 +8,10 @@ import type { EndpointMemory } from '../endpoint-memory.ts'
 import type { Endpoints } from '../endpoints.ts'
 import type { EslFrame } from '../esl/decoder.ts'
 import { eslDialect } from '../esl/protocol.ts'
+import type { PbxCounts } from './frame-reader.ts'
 import type { Intake } from './inbox.ts'
 import type { PbxRun, SessionEnd } from './protocol.ts'
-import { type Feed, type PbxCounts, type Session, startSession } from './session.ts'
+import { type Feed, type Session, startSession } from './session.ts'
 import { TIMEOUTS, type Timeouts } from './timeouts.ts'
 
 export type PbxStatus = Readonly<PbxCounts> & {

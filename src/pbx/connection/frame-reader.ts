@@ -1,0 +1,114 @@
+import type { Log } from '../../lib/log.ts'
+import type { NowUs } from '../../lib/time.ts'
+import type { Ending } from './ending.ts'
+import type { Inbox } from './inbox.ts'
+import type { InboxEntry } from './inbox-entry.ts'
+import type { InventoryRefresh } from './inventory-refresh.ts'
+import type { Protocol } from './protocol.ts'
+import type { Resync } from './resync.ts'
+import type { PbxSocket } from './socket.ts'
+
+/** The counters of one PBX, over all its connections. */
+export type PbxCounts = {
+  events: number
+  /** Frames that a caller may have written into (see the decoder). */
+  taints: number
+  /** Times that events were lost because they arrived faster than they were handled. */
+  overruns: number
+  /** Faults of ours: events at which the translator or the tracker failed, and which were left out. */
+  faults: number
+}
+
+/** Reads the socket of a connection: decodes chunks into frames and gives each to where it belongs. It does nothing else. */
+export type FrameReader = {
+  /** Begins to read. */
+  start(): void
+  /** Returns for how long nothing has arrived. */
+  silentMs(): number
+  /** Returns whether the PBX has announced that it shuts down. */
+  isShuttingDown(): boolean
+}
+
+type Options<Frame> = {
+  readonly name: string
+  readonly counts: PbxCounts
+  readonly log: Log
+  readonly nowUs: NowUs
+  readonly socket: PbxSocket
+  readonly protocol: Protocol<Frame>
+  readonly inbox: Inbox<InboxEntry<Frame>>
+  readonly resync: Resync
+  readonly inventory: InventoryRefresh
+  readonly ending: Ending
+}
+
+/** Returns a reader that has not begun. */
+export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
+  const { name: pbx, counts, log, nowUs, socket, protocol, inbox, resync, inventory, ending } = options
+  let isShuttingDown = false
+  let readMs = performance.now()
+  /** The size of the chunks since the last entry of the inbox. */
+  let readBytes = 0
+
+  function read(chunk: Uint8Array): void {
+    const arrivedUs = nowUs()
+    readMs = performance.now()
+    readBytes += chunk.length
+    for (const frame of protocol.decoder.push(chunk)) if (!ending.isOver()) receive(frame, arrivedUs)
+    if (protocol.decoder.fault !== undefined) ending.end('lost', protocol.decoder.fault)
+  }
+
+  function receive(frame: Frame, arrivedUs: number): void {
+    const received = protocol.receive(frame, arrivedUs)
+    switch (received.kind) {
+      case 'reply':
+      case 'unwanted':
+        return
+      case 'tainted':
+        taint(received.event)
+        return
+      case 'refused':
+        ending.end('refused', received.reason)
+        return
+      case 'goodbye':
+        isShuttingDown ||= received.isShutdown
+        // Later than the refusal that may have come just before it, which is the better reason.
+        setImmediate(() => ending.end('lost', received.reason))
+        return
+      default:
+        counts.events += 1
+        if (received.kind === 'shutdown') isShuttingDown = true
+        if (received.kind === 'reload') inventory.schedule()
+        if (received.kind !== 'heartbeat') enqueue({ frame, arrivedUs })
+    }
+  }
+
+  function taint(event: string): void {
+    counts.taints += 1
+    // Logged once for each resync: a caller must not be able to fill the log.
+    if (resync.request())
+      log.warn(
+        { pbx, event },
+        'ignored an event that a caller may have written into: the PBX is asked for its channels',
+      )
+  }
+
+  /** Of the frames of one chunk the first takes its whole size: the sum is what counts. */
+  function enqueue(entry: InboxEntry<Frame>): void {
+    const dropped = inbox.push(entry, readBytes)
+    readBytes = 0
+    if (dropped === undefined) return
+    counts.overruns += 1
+    log.warn(
+      { pbx, dropped },
+      'the PBX sends events faster than they can be handled: some are dropped, and it is asked for its channels',
+    )
+    resync.request()
+  }
+
+  return {
+    start: () => socket.read(read),
+    silentMs: () => performance.now() - readMs,
+    isShuttingDown: () => isShuttingDown,
+  }
+}
