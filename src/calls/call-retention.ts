@@ -7,7 +7,7 @@ export type CallRetentionOptions = {
   readonly maintenance: Store['maintenance']
   readonly log: Log
   readonly keepMs: number
-  /** Whether the wall clock can be believed. */
+  /** Returns whether the wall clock can be trusted. */
   readonly mayPrune?: () => boolean
   readonly nowUs?: NowUs
   readonly everyMs?: number
@@ -28,9 +28,9 @@ export function startCallRetention(options: CallRetentionOptions): { stop(): Pro
         step = await maintenance.callPrune({ beforeUs: nowUs() - keepMs * MILLISECOND, limit: STEP })
         pruned += step
       }
-      if (pruned > 0) log.info({ pruned }, 'call records that were kept long enough were taken out')
+      if (pruned > 0) log.info({ pruned }, 'old call records were deleted')
     } catch (error) {
-      log.warn({ err: error }, 'taking out old call records waits for the store')
+      log.warn({ err: error }, 'cannot delete old call records: will retry')
     }
   })
 }

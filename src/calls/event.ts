@@ -147,11 +147,11 @@ export const BODIES = {
 export type EventName = EventKind
 export type EventBody = (typeof BODIES)[EventName]['static']
 
-/** What `GET /call/{id}` shows, and what is kept of a saved call. */
+/** The record of a saved call, as `GET /call/{id}` returns it. */
 export const CallRecord = t.Object({ call: Call, stages: t.Array(Stage), recordings: t.Array(Recording) }, closed)
 export type CallRecord = typeof CallRecord.static
 
-/** What the tracker tells: one event of one call, ready to be stored and sent. */
+/** An event of a call as the tracker emits it, ready to be stored and sent. */
 export type CallEvent = {
   readonly id: string
   readonly name: EventName
@@ -163,5 +163,5 @@ export type CallEvent = {
   readonly dialled?: readonly Dialled[]
 }
 
-/** Whom a stage is for. */
+/** Returns the party that a stage is for. */
 export type Dialled = { readonly kind: string; readonly target: string | null }

@@ -19,15 +19,15 @@ import { isAnyMissing } from './tracker/resync/missing-channels.ts'
 import { readLiveCall, type StoredCall, takeOverLiveCalls } from './tracker/resync/takeover.ts'
 import { type LiveCall, liveCalls, newTracker, takeChanges, track } from './tracker/tracker.ts'
 
-/** The tracker of one PBX, and what it tells on its way to the store. */
+/** The tracker of one PBX, with the way of its events to the store. */
 export type Ingest = {
-  /** Takes signals. Never waits: what they come to is stored in the background. `false`: there is no room, they were not taken. */
+  /** Feeds signals to the tracker; events are stored in the background. Returns `false` if there is no room: they were not taken. */
   feed(signals: readonly Signal[]): boolean
-  /** Events that are told but not on disk yet. */
+  /** Returns the number of events that were emitted and are not on disk yet. */
   readonly pendingEvents: () => number
   /** The calls of an account that are up, each made as it is asked for. */
   readonly liveCalls: (accountId: number) => Iterable<LiveCall>
-  /** Whether something that was up was not in the last list: the next one decides. */
+  /** Returns whether a channel that was up lacked in the last snapshot: the next one decides. */
   readonly isAnyMissing: () => boolean
   /** Calls that are not saved yet. */
   readonly open: () => number
@@ -41,29 +41,30 @@ export type IngestOptions = {
   readonly account: string
   readonly accountId: number
   readonly onStored: (stored: readonly StoredEvent[]) => void
-  /** There was no room for signals, and there is again: what the PBX says is up must be asked for. */
+  /** Called when there is room for signals again: a snapshot of the PBX is needed. */
   readonly onMissed: () => void
-  /** A signal made the tracker fail, and was left out: what the PBX says is up must be asked for. */
+  /** Called when a signal made the tracker fail and was left out: a snapshot of the PBX is needed. */
   readonly onFault: () => void
   readonly log: Log
   /** Events that wait for the store at the most. */
   readonly maxPending?: number
   readonly newId?: NewId
   readonly nowUs?: () => number
-  /** The clock on which calls and deliveries wait: settle windows must not stretch when the wall clock is set. */
+  /** The steady clock of calls and deliveries: settling must not take longer when the wall clock is set. */
   readonly clock: Clock
 }
 
 /** Some 6 KB each, so some 240 MB: while the store cannot be written this much waits in memory, then signals are turned away and asked for later. */
 const MAX_PENDING = 40_000
-/** Changes of a live call that no event tells (a channel more, a hold) are stored that soon. */
+/** Changes of a live call that come with no event (a channel more, a hold) are stored that soon. */
 const IDLE_FLUSH_MS = 1_000
 const RETRY_MS = 250
 /** At least this between two faults that are logged. */
 const FAULT_LOG_MS = 5_000
-/** How long stopping waits for a store that cannot be written. */
+/** Stopping waits that long for a store that cannot be written. */
 const LAST_TRY_MS = 5_000
 
+/** Takes over the live calls of a PBX that the store has, and starts to track it. */
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const { calls, pbx, log, newId = newUuid, nowUs = wallUs, maxPending: maxWaiting = MAX_PENDING } = options
   const { steadyUs } = options.clock
@@ -95,7 +96,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   function trackSignal(signal: Signal): number | null {
     const tracked = track(state, { ...signal, arrivedUs: steadyUs() })
     if (tracked.faults.length > 0) reportFaults(tracked.faults, signal)
-    for (const event of tracked.events) log.debug(loggedOf(event, signal), 'told')
+    for (const event of tracked.events) log.debug(loggedOf(event, signal), 'event emitted')
     events.push(...tracked.events)
     return tracked.tickAtUs
   }
@@ -107,7 +108,10 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     if (atMs - faultLoggedMs < FAULT_LOG_MS) return
     faultLoggedMs = atMs
     const channel = 'id' in signal ? signal.id : undefined
-    log.error({ pbx, signal: signal.kind, channel, err: faults[0] }, 'a signal of the PBX made us fail: it is left out')
+    log.error(
+      { pbx, signal: signal.kind, channel, err: faults[0] },
+      'a PBX event could not be processed and is ignored; live calls are compared with the PBX',
+    )
   }
 
   function schedule(wakeAtUs: number | null): void {
@@ -146,8 +150,11 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     try {
       options.onStored(storedEventsOf(stored, placed))
     } catch (error) {
-      // They are on disk: to store them again would tell all of them twice.
-      log.error({ pbx, events: batch.length, err: error }, 'events are stored, but who listens for them has failed')
+      // They are on disk: to store them again would send all of them twice.
+      log.error(
+        { pbx, events: batch.length, err: error },
+        'events are stored, but passing them on failed: they are delivered with the next poll',
+      )
     }
     if (!missed || events.length >= maxWaiting) return
     missed = false
@@ -160,16 +167,21 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     for (let tries = 0; ; tries++) {
       try {
         const placed = await calls.batchStore(batch)
-        if (tries > 0) log.info({ ...facts, tries }, 'the store can be written again')
+        if (tries > 0)
+          log.info({ ...facts, tries }, 'the store can be written again: the events that waited are stored')
         return placed
       } catch (error) {
         if (error instanceof LeaseLost) {
           log.warn({ ...facts, err: error }, 'another node watches this PBX now: what was not stored is left to it')
           return undefined
         }
-        if (tries === 0) log.error({ ...facts, err: error }, 'the store cannot be written: events wait in memory')
+        if (tries === 0)
+          log.error(
+            { ...facts, err: error },
+            'cannot write to the store: events wait in memory and are stored when it can be written again',
+          )
         if (stopped && tries * RETRY_MS >= LAST_TRY_MS) {
-          log.error(facts, 'stopping: events that could not be stored are lost')
+          log.error(facts, 'stopped while the store cannot be written: these events are lost')
           return undefined
         }
         await Bun.sleep(RETRY_MS)
@@ -178,15 +190,18 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   }
 
   if (stored.length > 0) {
-    log.info({ pbx, calls: stored.length }, 'live calls were read back')
-    // What was due while nobody ran must not wait for the PBX to be heard of.
+    log.info({ pbx, calls: stored.length }, 'live calls were taken over')
+    // Events that became due while no process ran must not wait for the PBX.
     tick()
   }
   return {
     feed(signals) {
       if (events.length >= maxWaiting) {
         if (!missed)
-          log.error({ pbx, waiting: events.length }, 'no room for more events: the PBX is asked for what is up later')
+          log.error(
+            { pbx, pending: events.length },
+            'the store is behind: new PBX events are dropped; live calls are compared with the PBX when there is room again',
+          )
         missed = true
         return false
       }
@@ -210,7 +225,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   }
 }
 
-/** What the log says of an event: the ids lead to its attempts, and to the PBX's own log. */
+/** Returns the fields of the log line of an event: its ids lead to its attempts, and to the PBX's own log. */
 function loggedOf({ id, callId, name, sequence, body }: CallEvent, signal: Signal) {
   const { call, pbx } = body.data
   const from = call.from.extension ?? call.from.number
@@ -223,7 +238,7 @@ function readStored(json: string, log: Log): StoredCall[] {
   try {
     return [readLiveCall(json)]
   } catch (error) {
-    log.error({ err: error }, 'a live call could not be read back: it is left out')
+    log.error({ err: error }, 'a live call in the store cannot be read and is ignored')
     return []
   }
 }

@@ -7,7 +7,7 @@ type Dependencies = {
   readonly liveCalls: (accountId: number) => Iterable<{ readonly call: Call }>
 }
 
-/** Of a trunk's own number there are more than anybody looks through. */
+/** Of a trunk's own number there are more than anybody reads. */
 const MAX_CALLS = 1_000
 /** Live calls are made as they are asked for: so many take a millisecond or two, then others have their turn. */
 const LIVE_AT_ONCE = 100

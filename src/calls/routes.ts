@@ -82,7 +82,7 @@ function positionOf(cursor: string | undefined) {
   return { savedUs: Number(savedUs), id: String(id) }
 }
 
-/** What we stored ourselves, in the shape of `CallRecord`. */
+/** Parses a record that we stored ourselves, in the shape of `CallRecord`. */
 function recordOf(json: string): CallRecord {
   return JSON.parse(json)
 }

@@ -1,12 +1,12 @@
 import type { StageResult } from '../lib/call-enums.ts'
 
 /**
- * What every connector speaks: facts about channels (legs), in the words of neither PBX. `atUs` is when it happened (the PBX's stamp
- * corrected by its clock's offset, else the arrival), `arrivedUs` when it reached us: settle windows run on the latter.
+ * Signals are the language of every connector: facts about channels (legs), in the words of neither PBX. `atUs` is when it happened (the
+ * PBX's stamp corrected by its clock's offset, else the arrival), `arrivedUs` when it reached us: settling runs on the latter.
  */
 export type At = { readonly atUs: number; readonly arrivedUs: number }
 
-/** Who is at the far end of a channel. `virtual`: half of a Local or loopback channel, never seen outside. */
+/** The party at the far end of a channel. `virtual`: half of a Local or loopback channel, never seen outside. */
 export type Endpoint = {
   readonly kind: 'extension' | 'external' | 'virtual'
   /** The extension, or the outside number; `null` when it is not known (anonymous). */
@@ -20,9 +20,9 @@ export type ListedChannel = {
   /** The PBX's id of the call it belongs to, if it has such. */
   readonly linkedId: string | null
   readonly endpoint: Endpoint
-  /** What this channel dialled, if it is a caller's. */
+  /** The number that was dialled, if the channel is a caller's. */
   readonly dialledNumber: string | null
-  /** It was dialled by the PBX; `source` is who dialled it, where the list tells. */
+  /** It was dialled by the PBX; `source` is the channel that dialled it, where the snapshot has it. */
   readonly callee: boolean
   readonly source: string | null
   /** Of a virtual channel: its other half, and which half this is. */
@@ -30,19 +30,19 @@ export type ListedChannel = {
   readonly up: boolean
   readonly ringing: boolean
   readonly bridge: string | null
-  /** When the channel was made; `null` if the list does not tell. */
+  /** Creation of the channel; `null` if the snapshot does not have it. */
   readonly startedUs: number | null
 }
 
-/** How a channel ended. */
+/** The end of a channel. */
 export type End = {
   /** Q.850, `null` if the PBX gave none. */
   readonly code: number | null
-  /** What the end means for a dial that nobody answered. */
+  /** The result that the end means for a dial that nobody answered. */
   readonly result: StageResult
   /** The PBX stopped this channel itself, when its dial was over: the reason is to be found elsewhere. */
   readonly withdrawn: boolean
-  /** A transfer that explains this end may still be told. */
+  /** A transfer that explains this end may still be reported. */
   readonly mayTransfer: boolean
   /** Number it was forwarded to. */
   readonly forwardedTo: string | null
@@ -62,7 +62,7 @@ export type ChannelSignal =
     }
   /** The PBX now counts the channel to another call. */
   | { readonly kind: 'linked'; readonly id: string; readonly linkedId: string }
-  /** The channel is in another place of the dialplan. */
+  /** The channel is in another extension of the dialplan. */
   | { readonly kind: 'extension_changed'; readonly id: string; readonly extension: string }
   /** Two halves of a Local or loopback channel: `one` is dialled, `two` runs the dialplan. */
   | { readonly kind: 'pair'; readonly one: string; readonly two: string }
@@ -72,9 +72,9 @@ export type ChannelSignal =
       readonly dest: string
       readonly endpoint: Endpoint
       readonly shown: string | null
-      /** Where in the dialplan it is dialled from, where the PBX tells it with the dial. */
+      /** The dialplan extension that dials, where the PBX reports it with the dial. */
       readonly place?: string | null
-      /** A queue rings it, or not, where the PBX tells it of each dial. */
+      /** A queue rings it, or not, where the PBX reports it with each dial. */
       readonly byQueue?: boolean
       /** A conference calls it in: nobody called, and who is called is no caller either. */
       readonly forConference?: boolean
@@ -91,7 +91,7 @@ export type ChannelSignal =
       readonly forwardedTo: string | null
       /** It happened before, while nobody listened. */
       readonly unseen?: true
-      /** The dial's end was told already, and not right: it came to this. */
+      /** Corrects the end of a dial that was reported before. */
       readonly amends?: true
     }
   /** A dial for which the PBX made no channel. */
@@ -112,7 +112,7 @@ export type ChannelSignal =
       readonly transferer: string | null
       readonly transferee: string | null
       readonly to: string
-      /** Who transfers goes there too, and stays in the call (three-way). */
+      /** The transferer goes there too, and stays in the call (three-way). */
       readonly stays?: boolean
     }
   | {
@@ -140,8 +140,8 @@ export type ChannelSignal =
   | { readonly kind: 'joined'; readonly id: string; readonly into: string; readonly through?: boolean }
   | { readonly kind: 'queue_joined'; readonly id: string; readonly queue: string; readonly position: number | null }
   /**
-   * `queue`: which one, `null` where the PBX does not tell: the one it joined last. `final`: the PBX gives the reason with it; else a better
-   * one may follow.
+   * `queue`: its name, `null` where the PBX does not report it: the one that was joined last. `final`: the PBX gives the reason with it; else a
+   * better one may follow.
    */
   | {
       readonly kind: 'queue_left'
@@ -151,7 +151,7 @@ export type ChannelSignal =
       readonly final?: boolean
     }
   | { readonly kind: 'member'; readonly dest: string; readonly name: string | null }
-  /** Voicemail answered, or a conference room was entered. */
+  /** Voicemail answered, or a conference was entered. */
   | { readonly kind: 'voicemail'; readonly id: string }
   | { readonly kind: 'conference'; readonly id: string; readonly conference: string }
   | { readonly kind: 'recording_started'; readonly id: string; readonly path: string | null }
@@ -162,7 +162,7 @@ export type ChannelSignal =
       readonly durationMs: number | null
       readonly kept: boolean
     }
-  /** The path of a recording, told apart from its start. */
+  /** The path of a recording, reported apart from its start. */
   | { readonly kind: 'recording_path'; readonly id: string; readonly path: string }
   | { readonly kind: 'variable'; readonly id: string; readonly name: string; readonly value: string }
   /** The far end of this channel hung up by itself: the others are hung up by the PBX. */
@@ -173,7 +173,7 @@ export type ConnectionSignal =
   /** Logged in. `boot` names this run of the PBX; `first`: the first connection of this process. */
   | { readonly kind: 'connected'; readonly first: boolean; readonly boot: string | null }
   | { readonly kind: 'disconnected' }
-  /** All that is up. `unsure`: channels of which the list says nothing that can be believed, not even that they are over. */
+  /** A snapshot: all that is up. `unsure`: channels whose row cannot be trusted; they may be up. */
   | { readonly kind: 'listed'; readonly channels: readonly ListedChannel[]; readonly unsure?: readonly string[] }
   /** Time passes. */
   | { readonly kind: 'tick' }
@@ -184,10 +184,10 @@ export type Signal = At & (ChannelSignal | ConnectionSignal)
 export type Translator<Frame> = {
   event(frame: Frame, arrivedUs: number): Signal[]
   /**
-   * The rows of a complete answer to "what is up?". Channels that were `born` while it was asked are left out: the events that wait
-   * behind the list tell all of them. Of those that are `unsure` there is no row to be believed.
+   * Turns the rows of a complete snapshot into signals. Channels that were `born` while it was asked for are left out: the events that wait
+   * behind the snapshot report all of them. Of those that are `unsure` there is no row that can be trusted.
    */
   listed(rows: readonly Frame[], arrivedUs: number, born?: ReadonlySet<string>, unsure?: readonly string[]): Signal[]
-  /** Hands on events that were held back for what they need, once they have waited long enough. */
+  /** Returns the signals of events that waited for others, once they have waited long enough. */
   release?(nowUs: number): Signal[]
 }

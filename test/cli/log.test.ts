@@ -35,7 +35,14 @@ test('a call can be followed by its id from the PBX to each receiver; its number
   for (const { id, body } of receiver.received) {
     const { name, call } = JSON.parse(body).data
     expect(facts).toContainEqual(
-      expect.objectContaining({ msg: 'told', event: id, call: call.id, name, pbx: 'office', from: '*********01' }),
+      expect.objectContaining({
+        msg: 'event emitted',
+        event: id,
+        call: call.id,
+        name,
+        pbx: 'office',
+        from: '*********01',
+      }),
     )
     for (const path of ['one', 'two'])
       expect(facts).toContainEqual(

@@ -29,8 +29,7 @@ import {
 import { park, unpark } from './transfers/parking.ts'
 import { attendedTransfer, blindTransfer, takeOverCall } from './transfers/transfers.ts'
 
-/** What each signal changes. Nothing is told here, and no signal of a channel that was never seen does any harm. */
-
+/** Changes what is known by one signal. Emits nothing; a signal of a channel that was never seen changes nothing. */
 export function applySignal(state: TrackerState, signal: Signal): void {
   if (state.pendingLinks.length > 0) joinDueLinks(state)
   const heard = channelOf(state, 'id' in signal ? signal.id : 'dest' in signal ? signal.dest : null)
@@ -219,7 +218,7 @@ function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   for (const stage of call.stages) {
     if (stage.kind === 'group' && stage.dialler === channel.id && !stage.ended) stage.target = place
   }
-  // Who called whom is what was said first: later places are the dialplan's.
+  // The caller's first extension decides the direction: later ones are the dialplan's.
   if (isFirst && !call.emitted && call.root === channel.id) decideDirectionByCaller(call, channel)
 }
 

@@ -19,17 +19,18 @@ import type { Call, Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 import { isParkedAt, unpark } from './transfers/parking.ts'
 
-/** How channels come and go, and with them calls. */
+/** Channels come and go, and with them calls. */
 
-/** A call by an extension waits so long for a dial to show where it goes. */
+/** The start of a call by an extension waits that long for a dial to show where it goes. */
 const EXTENSION_START_US = 500_000
-/** One to a feature code or to where somebody is parked so long to turn out to be a pick-up: media may be late, an announcement first. */
+/** One to a feature code or an occupied parking slot waits that long to turn out to be a pick-up: media may be late, an announcement first. */
 const JOIN_START_US = 10_000_000
-/** A call from a trunk so long for the number that was called. */
+/** A call from a trunk waits that long for the number that was called. */
 const TRUNK_START_US = 250_000
-/** An end that came before its channel is remembered so long. */
+/** An end that came before its channel is kept that long. */
 const EARLY_END_US = 5_000_000
 
+/** Adds a channel, and begins a call if it belongs to none; returns the channel, which may be known already. */
 export function addChannel(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'channel' }>): Channel {
   const known = state.channels.get(signal.id)
   if (known !== undefined) return known
@@ -62,7 +63,7 @@ function beginCall(state: TrackerState, at: At, channel: Channel, linkedId: stri
   if (waitUs !== null) call.directionKnown = false
 }
 
-/** How long the start of a call waits to be clear; `null`: it is. */
+/** Returns for how long the start of a call waits until it is clear; `null`: it is clear. */
 function startWaitUs(state: TrackerState, { endpoint, dialledNumber: dialled }: Channel): number | null {
   const place = destination(dialled)
   if (endpoint.kind === 'external') return place === null ? TRUNK_START_US : null
@@ -70,7 +71,7 @@ function startWaitUs(state: TrackerState, { endpoint, dialledNumber: dialled }: 
   return mayJoin ? JOIN_START_US : EXTENSION_START_US
 }
 
-/** A party that has another call on hold makes this one for it. */
+/** A party that has another call on hold makes this one for that call. */
 function findParentCall(state: TrackerState, call: Call, channel: Channel): void {
   if (channel.endpoint.kind !== 'extension' || channel.originated) return
   for (const id of state.onHold) {
@@ -89,6 +90,7 @@ function applyEarlyEnd(state: TrackerState, channel: Channel): void {
   hangup(state, tombstone, channel.id, tombstone.end)
 }
 
+/** Forgets ends whose channels did not come in time. */
 export function purgeEarlyEnds(state: TrackerState): void {
   for (const [id, tombstone] of state.earlyEnds) {
     if (state.nowUs - tombstone.arrivedUs < EARLY_END_US) break
@@ -103,6 +105,7 @@ function noteExtension(state: TrackerState, { kind, number }: Endpoint): void {
   if (kind === 'extension' && number !== null && state.extensions.size < MAX_EXTENSIONS) state.extensions.add(number)
 }
 
+/** Begins a dial, of a channel that may not be known yet; a dial of an unknown caller begins a call that is `partial`. */
 export function applyDialBegin(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial_begin' }>): void {
   const known = channelOf(state, signal.dest)
   const dest =
@@ -126,12 +129,13 @@ function beginUnseen(
   signal: At & Extract<ChannelSignal, { kind: 'dial_begin' }>,
   dest: Channel,
 ): void {
-  // Who dials was never seen: the call began before we listened.
+  // The caller was never seen: the call began before this connection.
   beginCall(state, signal, dest, signal.source ?? dest.id)
   const call = callOf(state, dest)
   if (call !== undefined) call.partial = signal.source !== null
 }
 
+/** Joins two virtual channels to a pair, where both are known. */
 export function pairHalves(state: TrackerState, oneId: string, twoId: string): void {
   const one = channelOf(state, oneId)
   const two = channelOf(state, twoId)
@@ -146,6 +150,7 @@ export function pairHalves(state: TrackerState, oneId: string, twoId: string): v
   markChanged(state, callOf(state, two))
 }
 
+/** Ends a channel, and takes it out of its bridge and conference. The end of a channel that is not known yet is kept for it. */
 export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: number }, id: string, end: End): void {
   const channel = channelOf(state, id)
   if (channel === undefined) {

@@ -2,7 +2,7 @@ import { callOf, channelOf, channelsOf, heardBy, stageOf } from './registry.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 
-/** Which real parties virtual halves stand for, and who talked with whom. */
+/** Conversations: the real parties that virtual halves stand for, and the parties that talked with each other. */
 
 /**
  * Returns the real parties on the other side of a virtual half: those that are bridged with its pair now, else those that dialled it or that
@@ -44,7 +44,7 @@ export function realPartyOf(
   return parties.find((one) => !except.includes(one))
 }
 
-/** More than any transfer looks back. */
+/** More than any transfer needs. */
 const MAX_TALKED = 8
 
 /** Notes that a party now talks with others. */

@@ -3,29 +3,30 @@ import { callOf, channelOf } from './registry.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from './state.ts'
 
-/** Which way a call goes, who called and who was called. */
+/** The direction of a call, its caller and its called party. */
 
-/** A number that looks like one of the PBX's own where nothing better is known: digits, at most six, or a feature code. */
+/** Returns whether a number may be one of the PBX's own, where nothing better is known: digits, at most six, or a feature code. */
 export const isInternalNumber = (number: string): boolean => /^\d{1,6}$/.test(number) || isFeatureCode(number)
 
-/** What may be a pick-up, a retrieval or another service of the PBX. */
+/** Returns whether a number may be a pick-up, a retrieval or another service of the PBX. */
 export const isFeatureCode = (number: string): boolean => /^[*#]/.test(number)
 
 /** Not destinations but places in a dialplan (Asterisk's s, i, t, h, failed). */
 const isPlace = (dialled: string): boolean => /^(s|i|t|h|failed|)$/.test(dialled)
 
+/** Returns the number that was dialled; `null` if it is a place in a dialplan. */
 export const destination = (dialled: string | null): string | null =>
   dialled === null || isPlace(dialled) ? null : dialled
 
-/** A direction that was emitted holds, whatever comes to light later. */
+/** Sets the direction of a call, unless it was emitted: then it holds, whatever comes to light later. */
 export function setDirection(call: Call, direction: Direction): void {
   if (!call.emitted) call.direction = direction
 }
 
-/** What the first channel of a call tells: all, if it came in by a trunk; a guess, until somebody is dialled, if it is an extension's. */
+/** Decides the direction by the first channel of a call: for good if it came in by a trunk, as a guess until a dial if it is an extension's. */
 export function decideDirectionByCaller(call: Call, root: Channel): void {
   const dialled = destination(root.dialledNumber)
-  // Whom it is for shows when it is dialled.
+  // An originated channel shows its purpose when it is dialled.
   if (root.originated) return
   call.from = partyOf(root.endpoint)
   if (root.endpoint.kind === 'external') {
@@ -39,7 +40,7 @@ export function decideDirectionByCaller(call: Call, root: Channel): void {
   call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
 }
 
-/** The PBX rang one of the parties by itself: the agent, or (a dialler, a call-back) the outside party. */
+/** Begins a call in which the PBX rang one of the parties by itself: the agent, or (a dialler, a call-back) the outside party. */
 export function beginClickToCall(call: Call, root: Channel): void {
   if (isVirtual(root) || call.directionKnown || call.emitted) return
   call.clickToCall = true
@@ -56,7 +57,7 @@ export function beginClickToCall(call: Call, root: Channel): void {
   call.to = other
 }
 
-/** A conference calls a party in: nobody called. */
+/** Begins a call in which a conference calls a party in: nobody called. */
 export function beginConferenceCall(call: Call, dest: Channel): void {
   call.root = null
   setDirection(call, dest.endpoint.kind === 'external' ? 'outbound' : 'internal')
@@ -64,7 +65,7 @@ export function beginConferenceCall(call: Call, dest: Channel): void {
   call.directionKnown = true
 }
 
-/** What a dial tells of the call it is made for. Once that was emitted only whom a click-to-call reaches is news. */
+/** Decides the direction by a dial. Of a call that was emitted only the party that a click-to-call reaches is still open. */
 export function decideDirectionByDial(state: TrackerState, call: Call, dest: Channel, party: Channel | null): void {
   if (call.directionKnown) return
   if (call.emitted && !call.clickToCall) {

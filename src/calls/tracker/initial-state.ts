@@ -52,6 +52,7 @@ export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'st
   }
 }
 
+/** Returns a channel of which nothing but its endpoint is known yet. */
 export function newChannel(id: string, endpoint: Endpoint): Channel {
   return {
     id,
@@ -84,6 +85,7 @@ export function newChannel(id: string, endpoint: Endpoint): Channel {
   }
 }
 
+/** Returns a dial that has just begun. */
 export function newDial(source: string | null, beganUs: number | null, beganArrivedUs: number): Dial {
   return {
     source,

@@ -9,6 +9,7 @@ import { isVirtual } from './state.ts'
 
 /** A caller's way into a queue and out of it. A virtual half may stand in the queue for the caller. */
 
+/** Puts a caller into a queue, as soon as it is known whose caller that is. */
 export function joinQueue(
   state: TrackerState,
   channel: Channel,
@@ -74,6 +75,7 @@ export function noteLeftByKey(call: Call, channelId: string): void {
   }
 }
 
+/** Notes that a caller left a queue, and why, where the PBX reports it. */
 export function leaveQueue(
   state: TrackerState,
   channel: Channel,
@@ -86,7 +88,7 @@ export function leaveQueue(
   if (queue === undefined) return
   queue.leftUs ??= signal.atUs
   queue.leftArrivedUs ??= signal.arrivedUs
-  // "Abandoned" is what a time-out looks like at first; what comes later knows better.
+  // A time-out is reported as "abandoned" at first; a later report is more precise.
   if (signal.result !== null) queue.result = signal.result
   queue.final ||= signal.final === true
   markChanged(state, call)

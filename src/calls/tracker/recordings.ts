@@ -3,9 +3,10 @@ import type { Channel, TrackerState } from './state.ts'
 
 /** Recordings of a call. A recording is on the channel that runs it and ends with it. */
 
-/** More than anybody makes of one call, and as many as a body has room for. */
+/** More than anybody makes of one call, and so many fit into a body. */
 const MAX_RECORDINGS = 100
 
+/** Adds a recording to a channel's call, unless it is known already. */
 export function startRecording(state: TrackerState, channel: Channel, atUs: number, path: string | null): void {
   const call = callOf(state, channel)
   if (call === undefined) return
@@ -25,6 +26,7 @@ export function startRecording(state: TrackerState, channel: Channel, atUs: numb
   })
 }
 
+/** Ends the last recording of a channel that it fits; `kept` is false where the PBX discarded it. */
 export function stopRecording(
   state: TrackerState,
   channel: Channel,
@@ -42,7 +44,7 @@ export function stopRecording(
   markChanged(state, call)
 }
 
-/** A path that is told apart from the recording: it belongs to the last one that lacks it. */
+/** Gives a path that was reported apart from its recording to the last recording that lacks one. */
 export function setRecordingPath(state: TrackerState, channel: Channel, path: string): void {
   const call = callOf(state, channel)
   if (call === undefined || call.recordings.some((one) => one.path === path)) return

@@ -2,36 +2,41 @@ import { newCall } from './initial-state.ts'
 import type { Call, Channel, Stage, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
 
-/** Look-ups and the life of a call and its channels; nothing here tells an event. */
+/** Finds calls, channels, stages, bridges and conferences, and adds and drops them. Emits nothing. */
 
+/** Returns the channel with an id, `undefined` if it is not known. */
 export function channelOf(state: TrackerState, id: string | null): Channel | undefined {
   return id === null ? undefined : state.channels.get(id)
 }
 
+/** Returns the call that a channel belongs to. */
 export function callOf(state: TrackerState, channel: Channel | undefined): Call | undefined {
   return channel === undefined || channel.callId === null ? undefined : state.calls.get(channel.callId)
 }
 
+/** Returns the channels of a call, those that have ended too. */
 export function channelsOf(state: TrackerState, call: Call): Channel[] {
   return call.channels.flatMap((id) => state.channels.get(id) ?? [])
 }
 
-/** The parties of a call that are up, plumbing aside. */
+/** Returns the real channels of a call that are up. */
 export function liveParties(state: TrackerState, call: Call): Channel[] {
   return channelsOf(state, call).filter((channel) => isUp(channel) && !isVirtual(channel))
 }
 
+/** Returns the stage of a call with an id. */
 export function stageOf(call: Call, id: string | null): Stage | undefined {
   return id === null ? undefined : call.stages.find((stage) => stage.id === id)
 }
 
-/** Marks that something happened to a call: it is looked at when the signal is done, and stored again. */
+/** Marks a call as changed: its events are emitted when the signal has been applied, and its state is stored again. */
 export function markChanged(state: TrackerState, call: Call | undefined): void {
   if (call === undefined) return
   state.dirty.add(call.id)
   state.changed.add(call.id)
 }
 
+/** Opens a call without channels and returns it. */
 export function openCall(state: TrackerState, pbxId: string, startedUs: number | null, atUs: number): Call {
   const call = newCall({ id: state.newId(atUs), account: state.account, boot: state.boot, pbxId, startedUs })
   state.calls.set(call.id, call)
@@ -47,6 +52,7 @@ export function addConsultation(state: TrackerState, call: Call, channelId: stri
   state.consultations.set(channelId, calls)
 }
 
+/** Returns the calls in which a channel of another call asks somebody. */
 export function consultationsOf(state: TrackerState, channelId: string): Call[] {
   return [...(state.consultations.get(channelId) ?? [])].flatMap((id) => state.calls.get(id) ?? [])
 }
@@ -80,11 +86,13 @@ export function placeInCall(state: TrackerState, channel: Channel, call: Call): 
   markChanged(state, call)
 }
 
+/** Makes a call the one with an id of the PBX. */
 export function claimLinkedId(state: TrackerState, call: Call, linkedId: string): void {
   if (!call.linkedIds.includes(linkedId)) call.linkedIds.push(linkedId)
   state.byLinkedId.set(linkedId, call.id)
 }
 
+/** Returns the call that has an id of the PBX. */
 export function callByLinkedId(state: TrackerState, linkedId: string | null): Call | undefined {
   const id = linkedId === null ? undefined : state.byLinkedId.get(linkedId)
   return id === undefined ? undefined : state.calls.get(id)
@@ -112,6 +120,7 @@ export function forgetCall(state: TrackerState, call: Call): void {
   dropCall(state, call)
 }
 
+/** Puts a channel into a bridge, out of the one it was in. */
 export function enterBridge(state: TrackerState, channel: Channel, bridge: string): void {
   leaveBridge(state, channel)
   channel.bridge = bridge
@@ -120,6 +129,7 @@ export function enterBridge(state: TrackerState, channel: Channel, bridge: strin
   else members.push(channel.id)
 }
 
+/** Takes a channel out of its bridge, and ends its conversations. */
 export function leaveBridge(state: TrackerState, channel: Channel): void {
   if (channel.bridge === null) return
   noteSilence(state, channel)
@@ -136,20 +146,22 @@ function noteSilence(state: TrackerState, channel: Channel): void {
   if (near.length > 1) for (const one of near) one.talkedUs = state.atUs
 }
 
-/** The parties that hear a channel, but for those that the last list did not have: they may be gone. */
+/** Returns the parties that hear a channel, without those that the last snapshot lacks: they may be gone. */
 export function talkersWith(state: TrackerState, channel: Channel): Channel[] {
   return heardBy(state, channel).filter((other) => other.missingUs === null)
 }
 
-export function addToConference(state: TrackerState, channel: Channel, room: string): Set<string> {
-  if (channel.conference !== room) leaveConference(state, channel)
-  channel.conference = room
-  const members = state.conferences.get(room) ?? new Set<string>()
+/** Puts a channel into a conference, out of the one it was in; returns the members. */
+export function addToConference(state: TrackerState, channel: Channel, conference: string): Set<string> {
+  if (channel.conference !== conference) leaveConference(state, channel)
+  channel.conference = conference
+  const members = state.conferences.get(conference) ?? new Set<string>()
   members.add(channel.id)
-  state.conferences.set(room, members)
+  state.conferences.set(conference, members)
   return members
 }
 
+/** Takes a channel out of its conference. */
 export function leaveConference(state: TrackerState, channel: Channel): void {
   if (channel.conference === null) return
   const members = state.conferences.get(channel.conference)
@@ -159,8 +171,8 @@ export function leaveConference(state: TrackerState, channel: Channel): void {
 }
 
 /**
- * The parties that hear a channel: all real channels that bridges and pairs of virtual halves join to it. Bounded by what is in
- * those bridges; rooms and waiting places join nobody.
+ * Returns the parties that hear a channel: all real channels that bridges and pairs of virtual halves join to it. Bounded by the members of
+ * those bridges; conferences and holding bridges join nobody.
  */
 export function heardBy(state: TrackerState, start: Channel): Channel[] {
   const seen = new Set([start.id])

@@ -5,16 +5,16 @@ import type { End, Endpoint } from '../signal.ts'
 import type { Timers } from './timers.ts'
 
 /**
- * What the tracker knows. All of it is plain data that survives JSON: a live call is stored with its channels and read back after
+ * The tracker's state. All of it is plain data that survives JSON: a live call is stored with its channels and read back after
  * a restart. Ids stand in for references; times are microseconds, `null` when unseen.
  */
 
 /** An attempt of the PBX to reach the channel that holds it. */
 export type Dial = {
   source: string | null
-  /** Where in the dialplan it is made; `null` if the PBX does not tell it of each dial. */
+  /** The dialplan extension that it is made from; `null` if the PBX does not report it with each dial. */
   place: string | null
-  /** A queue rings the party, or not; `null` if the PBX does not tell it of each dial. */
+  /** A queue rings the party, or not; `null` if the PBX does not report it with each dial. */
   byQueue: boolean | null
   /** A conference calls the party in. */
   forConference: boolean
@@ -25,7 +25,7 @@ export type Dial = {
   endedUs: number | null
   result: StageResult | null
   forwardedTo: string | null
-  /** The stage that tells of it; `null` while its place is not known, and for virtual channels always. */
+  /** The stage that shows it; `null` while its origin is not known, and for virtual channels always. */
   stageId: string | null
   /** It transferred the call away: its party is out of it, though the channel may stay for a while. */
   leftUs: number | null
@@ -81,14 +81,14 @@ export type Stage = {
   startedUs: number | null
   rangUs: number | null
   answeredUs: number | null
-  /** When its party came into the conversation that the call now is: at its answer, or when it was transferred into it. */
+  /** Entry of its party into the conversation that the call now is: its answer, or the transfer that brought it there. */
   enteredUs: number | null
   endedUs: number | null
   result: StageResult | null
   forwardedTo: string | null
   /** Channels that reached or tried to reach the party: one for each of its devices. */
   legs: string[]
-  /** Who rings it: the channel that a group or queue belongs to. */
+  /** The channel that it rings for, which a group or queue belongs to. */
   source: string | null
   /** Since when it is rung for that channel, where a transfer handed it over. */
   sinceUs: number | null
@@ -99,9 +99,9 @@ export type Stage = {
   ended: boolean
   /** Arrival time until which its end may wait for what explains it. */
   settlingSinceUs: number | null
-  /** When it was over, while its end is held back for what explains it. */
+  /** The time of its end, while that is settling. */
   overUs: number | null
-  /** Which of its events were told. */
+  /** The events of it that were emitted. */
   emitted: { started: boolean; answered: boolean; ended: boolean }
   /** The agent's own phone in click-to-call: its answer is not the call's. */
   own: boolean
@@ -109,7 +109,7 @@ export type Stage = {
 
 export type QueueState = {
   stageId: string
-  /** Who stands in it: the caller, or a virtual half for it. */
+  /** The channel in the queue: the caller, or a virtual half for it. */
   channel: string
   name: string
   position: number | null
@@ -145,7 +145,7 @@ export type TransferState = {
 
 export type Call = {
   id: string
-  /** Whose webhooks are told of it: a call never changes its account. */
+  /** The account that gets its events: a call never changes it. */
   account: string
   pbxId: string
   linkedIds: string[]
@@ -163,10 +163,10 @@ export type Call = {
   clickToCall: boolean
   /** It rang the outside party first (a dialler, a call-back): who its agent is shows later. */
   customerFirst: boolean
-  /** A party was parked by whom it talked with: it is a transfer, unless the PBX tells of that by itself. */
+  /** A party was parked by the one it talked with: a transfer, unless the PBX reports that by itself. */
   parking: { by: string; transferee: string; to: string; atUs: number; dueUs: number } | null
-  /** After an attended transfer: whom the PBX may ring back, or again, for the party that waits. */
-  recall: { by: string | null; to: string | null; waiting: string } | null
+  /** After an attended transfer: the parties that the PBX may ring back, or again, for the party that waits. */
+  recall: { by: string | null; to: string | null; transferee: string } | null
   direction: Direction | null
   /** The direction is sure: somebody was dialled, or it came from a trunk. */
   directionKnown: boolean
@@ -184,7 +184,7 @@ export type Call = {
   recordings: RecordingState[]
   transfers: TransferState[]
   transferCount: number
-  /** The transfers that were told of or are about to be: a PBX tells the same one several times. */
+  /** The transfers that were emitted or are about to be: a PBX reports the same one several times. */
   transferred: { key: string; by: string | null; atUs: number }[]
   recorded: boolean
   voicemail: boolean
@@ -229,9 +229,9 @@ export type TrackerState = {
   /** Channels that are parked. */
   readonly parked: Set<string>
   readonly consultations: Map<string, Set<string>>
-  /** Calls that something happened to since they were last looked at. */
+  /** Calls that changed since their events were last emitted. */
   readonly dirty: Set<string>
-  /** When each call wants to be looked at again, by arrival time; `queue` is a heap over it that may hold stale entries. */
+  /** The arrival time at which each call is due again. */
   readonly timers: Timers
   /** Calls whose stored state is no longer true, and those that are gone for good. */
   readonly changed: Set<string>
@@ -241,7 +241,7 @@ export type TrackerState = {
   /** Records of calls that ended inside another. */
   readonly merged: { account: string; record: CallRecord }[]
   boot: string | null
-  /** When the last signal of a channel happened, and the last one before this connection. */
+  /** Times of the last signal of a channel, and of the last one before this connection. */
   heardUs: number | null
   lostUs: number | null
   /** The first list of this connection closes what it lacks at once: first connect of the process, or a new boot. */
@@ -254,18 +254,22 @@ export type TrackerState = {
 
 export const ANONYMOUS: Party = { number: null, name: null, extension: null }
 
+/** Returns the party at an endpoint. */
 export function partyOf(endpoint: Endpoint): Party {
   const extension = endpoint.kind === 'extension' ? endpoint.number : null
   return { number: endpoint.number, name: endpoint.name, extension }
 }
 
-/** A party by its number alone; an extension if a stage or channel says that it is one. */
+/** Returns a party of which only the number is known. */
 export function partyOfNumber(number: string, extension = false): Party {
   return { number, name: null, extension: extension ? number : null }
 }
 
+/** Returns whether two parties have the same number and extension; names may differ. */
 export const sameParty = (a: Party | undefined, b: Party): boolean =>
   a !== undefined && a.number === b.number && a.extension === b.extension
 
+/** Returns whether a channel is half of a Local or loopback channel. */
 export const isVirtual = (channel: Channel): boolean => channel.endpoint.kind === 'virtual'
+/** Returns whether a channel has not ended. */
 export const isUp = (channel: Channel): boolean => channel.goneUs === null

@@ -1,4 +1,4 @@
-/** When each key wants to be woken. The earliest is found in O(log n): a heap whose stale entries are dropped when they come up. */
+/** One timer for each key. The earliest is found in O(log n): a heap whose stale entries are dropped when they come up. */
 export type Timers = {
   get(key: string): number | undefined
   set(key: string, atUs: number): void
@@ -11,6 +11,7 @@ export type Timers = {
 
 type Entry = { readonly atUs: number; readonly key: string }
 
+/** Returns an empty set of timers. */
 export function newTimers(): Timers {
   const times = new Map<string, number>()
   const heap: Entry[] = []

@@ -11,11 +11,11 @@ import { newTimers } from './timers.ts'
 /**
  * Turns signals into call events. Pure but for its own state: no clock, no random, no I/O.
  *
- * Each signal changes what is known of channels (`apply`); then the calls it touched are looked at (`tellDue`): what their channels add
- * up to is told, in one order, as far as it is clear. So an event never depends on the order in which a PBX happens to send what belongs
+ * Each signal changes what is known of channels (`applySignal`); then the events of the calls that it changed are emitted (`emitDue`), in one
+ * order, as far as their facts are clear. So an event never depends on the order in which a PBX happens to send what belongs
  * together, only on what is known when it is due.
  *
- * Invariants, for any input: `sequence` counts up without gaps; call_started is told once and first, call_ended at most once and only
+ * Invariants, for any input: `sequence` counts up without gaps; call_started is emitted once and first, call_ended at most once and only
  * then, call_saved once after it; a stage's dial_started and dial_answered at most once, its dial_ended once and last.
  */
 
@@ -23,7 +23,7 @@ export type Tracked = {
   readonly events: readonly CallEvent[]
   /** Arrival time at which a tick is wanted, `null` if nothing waits. */
   readonly tickAtUs: number | null
-  /** What failed: a fault costs its signal, or what is told of one call at that moment, and nothing else. */
+  /** Errors: one costs its signal, or the events of one call at that moment, and nothing else. */
   readonly faults: readonly unknown[]
 }
 
@@ -34,6 +34,7 @@ export type Changes = {
   readonly merged: readonly { readonly account: string; readonly record: CallRecord }[]
 }
 
+/** Returns the state of a tracker that knows nothing yet. */
 export function newTracker(pbx: string, account: string, newId: NewId): TrackerState {
   return {
     pbx,
@@ -65,6 +66,7 @@ export function newTracker(pbx: string, account: string, newId: NewId): TrackerS
   }
 }
 
+/** Applies a signal; returns the events that are due and when the tracker needs a tick. Never throws: errors are in `faults`. */
 export function track(state: TrackerState, signal: Signal): Tracked {
   state.nowUs = Math.max(state.nowUs, signal.arrivedUs)
   state.atUs = signal.atUs
@@ -86,7 +88,7 @@ export function track(state: TrackerState, signal: Signal): Tracked {
 export function takeChanges(state: TrackerState): Changes {
   const changed = [...state.changed].flatMap((id) => {
     const call = state.calls.get(id)
-    // A call that nobody was told of need not survive a crash, unless one ended inside it.
+    // A call of which nothing was emitted need not survive a crash, unless one ended inside it.
     return call === undefined || (!call.emitted && call.mergedFrom.length === 0)
       ? []
       : { call, channels: call.channels.flatMap((one) => state.channels.get(one) ?? []) }

@@ -3,7 +3,7 @@ import { addConsultation, channelOf, consultationsOf, openCall, placeInCall } fr
 import type { Call, Channel, TrackerState } from '../state.ts'
 import { ANONYMOUS, partyOf, partyOfNumber } from '../state.ts'
 
-/** Whom a consultation is with: through which half, what was dialled, and the party that is rung, where there is one. */
+/** The other side of a consultation: the half through which it goes, the number that was dialled, and the party that is rung, if one is. */
 type Asked = {
   readonly through: Channel | null
   readonly to: { readonly dialled: string | null; readonly party: Party | null }

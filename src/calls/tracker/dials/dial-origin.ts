@@ -4,9 +4,9 @@ import { callOf, channelOf, heardBy } from '../registry.ts'
 import type { Channel, Dial, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
 
-/** For whom a dial is made, through whatever virtual halves stand between. */
+/** The origin of a dial: the party that it is made for, through any number of virtual halves. */
 
-/** Who is behind a dial: a party, nobody (the PBX originates it), or not known yet. */
+/** The origin of a dial: a party, nobody (the PBX originates it), or not known yet. */
 type Origin =
   | { kind: 'party'; channel: Channel; consulting: boolean; through: Channel | null }
   | { kind: 'nobody' }
@@ -20,13 +20,14 @@ export function partyFor(state: TrackerState, channel: Channel): Channel | undef
   return origin.kind === 'party' && !origin.consulting ? origin.channel : undefined
 }
 
+/** Returns the origin of a dial, following its sources through virtual halves. */
 export function originOf(state: TrackerState, dial: Dial): Origin {
   if (dial.source === null) return { kind: 'nobody' }
   let source = channelOf(state, dial.source)
   let through: Channel | null = null
   for (let depth = 0; depth < MAX_NESTING && source !== undefined; depth++) {
     if (!isVirtual(source)) {
-      // Who dialled the halves may have transferred away: then they stand for whoever is before them now.
+      // The party that dialled the halves may have transferred the call: then they stand for whoever is before them now.
       const now = isUp(source) || through === null ? source : (realPartyOf(state, through) ?? source)
       return { kind: 'party', channel: now, consulting: false, through }
     }

@@ -3,8 +3,9 @@ import { channelOf, markChanged, stageOf } from '../registry.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
 
-/** The stage that shows a dial: a new one or that of another device of the same party, and the group or queue that it belongs to. */
+/** The stages of dials, and the groups and queues that they belong to. */
 
+/** Gives a dial its stage: a new one, or that of another device of the same party. */
 export function assignStage(
   state: TrackerState,
   call: Call | undefined,
@@ -38,8 +39,10 @@ export function assignStage(
   markChanged(state, call)
 }
 
+/** Returns whether a stage has not ended yet. */
 export const isOpen = (stage: Stage): boolean => !stage.ended && stage.result === null
 
+/** Adds a stage to a call and returns it; `attempt` counts those of the same target. */
 export function addStage(
   state: TrackerState,
   call: Call,
@@ -121,14 +124,14 @@ function addGroup(state: TrackerState, call: Call, party: Channel, members: read
     name: null,
     startedUs: members[0]?.startedUs ?? null,
   })
-  // What was told with the dial is not told anew with the dialler's way through the dialplan.
+  // A place that came with the dial is not changed by the dialler's way through the dialplan.
   group.dialler = place === null ? dialler.id : null
   return group
 }
 
 const MAX_NESTING = 16
 
-/** A channel that dialled, and where in the dialplan it did, if that was told. */
+/** A channel that dialled, and the dialplan extension it dialled from, if that was reported. */
 type Dialler = { readonly id: string; readonly place: string | null; readonly byQueue: boolean | null }
 
 const isSamePlace = (one: Dialler | undefined, other: Dialler | undefined): boolean =>

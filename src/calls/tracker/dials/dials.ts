@@ -11,30 +11,31 @@ import { originOf, partyFor } from './dial-origin.ts'
 import { addStage, assignStage, openQueue } from './dial-stages.ts'
 
 /**
- * Dials: who is rung, for whom, and how it ends. A dial is one attempt at one channel; a stage is what people see of it: one for each
- * party, however many devices ring and however many virtual halves stand between the caller and the phone.
+ * Dials, from their begin to their end. A dial is one attempt at one channel; a stage is what people see of it: one for each party,
+ * however many devices ring and however many virtual halves stand between the caller and the phone.
  */
 
-/** A dial from a channel that talks to somebody is a consultation, unless the talk turns out to be over: as long we wait to see. */
+/** A dial from a channel that talks to somebody is a consultation, unless the conversation is over within this time. */
 export const CONSULTATION_SETTLING_US = 150_000
 
+/** Notes a dial on the channel that is rung, and places it if its origin is known. A channel is dialled once. */
 export function beginDial(
   state: TrackerState,
   at: At,
-  told: Pick<
+  signal: Pick<
     Extract<ChannelSignal, { kind: 'dial_begin' }>,
     'source' | 'endpoint' | 'shown' | 'place' | 'byQueue' | 'forConference'
   >,
   dest: Channel,
 ): void {
   if (dest.dial !== null && dest.dial.beganUs !== null) return
-  const { source, endpoint, shown } = told
+  const { source, endpoint, shown } = signal
   if (endpoint.kind !== 'virtual') dest.endpoint = { ...endpoint, name: endpoint.name ?? dest.endpoint.name }
   dest.shown = shown
   dest.dial = newDial(source, at.atUs, at.arrivedUs)
-  dest.dial.place = destination(told.place ?? null)
-  dest.dial.byQueue = told.byQueue ?? null
-  dest.dial.forConference = told.forConference === true
+  dest.dial.place = destination(signal.place ?? null)
+  dest.dial.byQueue = signal.byQueue ?? null
+  dest.dial.forConference = signal.forConference === true
   const call = callOf(state, dest) ?? callOf(state, channelOf(state, source))
   if (call !== undefined && dest.callId === null) placeInCall(state, dest, call)
   markChanged(state, call)
@@ -67,7 +68,7 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   assignStage(state, call, dest, party, false)
 }
 
-/** The longest that a call which the PBX began with the outside party waits for the agent to show. */
+/** A call that the PBX began with the outside party waits that long for its agent. */
 const AGENT_WAIT_US = 60_000_000
 
 /** The PBX rings a party by itself, for no call that there was. */
@@ -97,6 +98,7 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
   assignStage(state, call, dest, null, isAgent)
 }
 
+/** Notes the end of a dial: an answer, or the first result that was reported. */
 export function endDial(
   state: TrackerState,
   at: At,
@@ -109,7 +111,7 @@ export function endDial(
   if (result === 'answered') {
     if (dial.answeredUs === null && dial.endedUs === null) dial.answeredUs = at.atUs
   } else if (dial.endedUs === null && dial.answeredUs === null) {
-    // app_queue ends each dial twice: the first one tells the reason.
+    // app_queue ends each dial twice: the first one has the reason.
     dial.endedUs = at.atUs
     dial.result = result
     dial.forwardedTo = forwardedTo

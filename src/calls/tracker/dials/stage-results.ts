@@ -3,20 +3,20 @@ import { channelOf } from '../registry.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
 
-/** Why a stage that nobody answered ended: what its own channels say, and what others explain a moment later. */
+/** The results of stages that nobody answered: their own channels report one, and other channels may explain it a moment later. */
 
-/** How long the end of a stage waits for the event that explains it; PBXs tell both within 50 ms. */
+/** The end of a stage is settling for that long until an event explains it; PBXs report both within 50 ms. */
 export const EXPLANATION_US = 300_000
-/** How long an unanswered dial whose end was told waits for the hang-up of its channel, whose cause says more. */
+/** An unanswered dial that has ended waits that long for the hang-up of its channel, whose cause is more precise. */
 export const HANGUP_US = 100_000
-/** How long a phone whose call was answered elsewhere waits for who answered to be told: a busy PBX connects the caller late. */
+/** A phone whose call was answered elsewhere waits that long for the answer: a busy PBX connects the caller late. */
 const WINNER_US = 5_000_000
 
-/** How long the end of a stage may wait to be explained. */
+/** Returns for how long the end of a stage may wait for its explanation, in microseconds. */
 export const explanationDelayUs = (state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): number =>
   isWinnerDue(state, call, stage, legs) ? WINNER_US : EXPLANATION_US
 
-/** Why an unanswered stage ended; `null` if that is not clear yet. */
+/** Returns the result of an unanswered stage that ended; `null` if it is not clear yet. */
 export function resultOfStage(
   state: TrackerState,
   call: Call,
@@ -27,16 +27,16 @@ export function resultOfStage(
   if (results.includes('forwarded')) return 'forwarded'
   const firm = results.find((result) => result !== 'cancelled' && result !== 'answered_elsewhere' && result !== null)
   const isElsewhere = call.stages.some((other) => other.id !== stage.id && answeredMeanwhile(state, other, stage, legs))
-  // That somebody else answered is said of a phone also where a dialplan asks for it, so that it shows no missed call.
+  // A dialplan may give a phone this cause without an answer, so that it shows no missed call.
   if (isElsewhere && (firm === undefined || results.includes('answered_elsewhere'))) return 'answered_elsewhere'
   if (firm !== undefined) return firm
   if (isAbandoned(state, call, stage)) return 'cancelled'
   const caller = channelOf(state, stage.source)
-  // Whether it was the caller that hung up may be told a moment after the hang-up.
+  // A PBX may report a moment after the hang-up that it was the caller's.
   return caller === undefined || caller.hungUpItself ? 'cancelled' : null
 }
 
-/** The PBX says that somebody else has answered, and one whom the same caller rings is up: that it is he is yet to be told. */
+/** The PBX reports that somebody else has answered, and a phone that rings for the same caller is up: its answer is about to be reported. */
 function isWinnerDue(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): boolean {
   if (!legs.some((leg) => legResult(state, leg) === 'answered_elsewhere')) return false
   const rivals = call.stages.filter((other) => other.source === stage.source && !other.answered && !other.ended)
@@ -52,7 +52,7 @@ function isAbandoned(state: TrackerState, call: Call, stage: Stage): boolean {
   return call.queues.some((queue) => queue.stageId === stage.parentId && queue.result === 'abandoned')
 }
 
-/** What is left where nothing explained the end in time: a caller that is gone and did not hang up was hung up by the PBX. */
+/** Returns the result where nothing explained the end in time: a caller that is gone and did not hang up was hung up by the PBX. */
 export function resultUnexplained(state: TrackerState, stage: Stage): StageResult {
   const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
   const caller = channelOf(state, stage.source)
@@ -64,7 +64,7 @@ export function resultUnexplained(state: TrackerState, stage: Stage): StageResul
   return caller.end?.result === 'no_answer' && !caller.end.withdrawn ? 'no_answer' : 'other'
 }
 
-/** Whether the same caller was answered by another party while this one rang. Who had answered before, or is dialled later, is none. */
+/** Returns whether another party answered the same caller while this one rang. An answer before that, or a later dial, is none. */
 export function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stage, legs: readonly Channel[]): boolean {
   if (!other.answered || other.source !== stage.source) return false
   // Its phone was up before the caller was connected to it.
@@ -83,14 +83,14 @@ function legResult(state: TrackerState, leg: Channel): StageResult | null {
     return dialResult === 'forwarded' ? dialResult : ended
   if (dialResult === null && ended === 'no_answer' && leg.end?.withdrawn !== true) return innerNoAnswer(state, leg)
   if (dialResult === null) return leg.end?.withdrawn === true ? (outerResult(state, leg) ?? 'cancelled') : ended
-  // "Nobody answered" is what the PBX says of anything that was no answer: the cause of the hang-up knows better.
+  // PBXs report "no answer" for anything that was none: the cause of the hang-up is more precise.
   if ((dialResult === 'no_answer' || dialResult === 'other') && ended !== null && SAYS_MORE.has(ended)) return ended
   if (dialResult === 'busy' && ended === 'rejected') return ended
   if (dialResult === 'cancelled') return outerResult(state, leg) ?? dialResult
   return dialResult
 }
 
-/** "Nobody answered" is said of the phone behind virtual halves also when these are taken down at that moment, since another answered. */
+/** PBXs report "no answer" of a phone behind virtual halves also when these are taken down since another phone answered. */
 function innerNoAnswer(state: TrackerState, leg: Channel): StageResult | null {
   const one = outerHalf(state, leg)
   if (one === undefined) return 'no_answer'
@@ -102,7 +102,7 @@ function innerNoAnswer(state: TrackerState, leg: Channel): StageResult | null {
 
 const SAYS_MORE: ReadonlySet<StageResult> = new Set(['busy', 'rejected', 'unavailable', 'congestion'])
 
-/** What a dial around this one says: the phone behind virtual halves is only ever cancelled. */
+/** Returns the result of the dial around this one: the phone behind virtual halves is only ever cancelled. */
 function outerResult(state: TrackerState, leg: Channel): StageResult | null {
   const one = outerHalf(state, leg)
   if (one === undefined) return null

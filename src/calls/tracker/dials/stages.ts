@@ -14,16 +14,17 @@ import { explanationDelayUs, HANGUP_US, resultOfStage, resultUnexplained } from 
  * A user or external stage is dialled → (rings) → answered → ended, or ends unanswered. It is
  * - ringing once one of its devices rings;
  * - answered once one of its devices is, and every virtual half around it too: the inner answer may still lose the race outside;
- * - ended once all of its devices are gone. Why an unanswered one ended may be told by another channel a moment later (the phone that
+ * - ended once all of its devices are gone. The reason of an unanswered one may come from another channel a moment later (the phone that
  *   won, the caller who left): it waits for that, `EXPLANATION_US` at most.
  * A group ends with the last of its members, a queue when the caller is out of it and its members are.
  */
 
-/** How long a call that began with its outside party waits, once that answered, for the agent who is rung for it. */
+/** A call that began with its outside party waits that long for the agent, once that party answered. */
 const AGENT_SETTLING_US = 10_000_000
-/** How long a queue that the caller left waits to hear why. */
+/** A queue that the caller left waits that long for the reason. */
 const QUEUE_SETTLING_US = 1_000_000
 
+/** Brings all stages of a call up to date: places dials, notes rings, answers and ends, and closes groups and queues. */
 export function updateStages(state: TrackerState, call: Call): void {
   transferByParking(state, call)
   for (const channel of channelsOf(state, call)) {
@@ -43,7 +44,7 @@ function updateParents(state: TrackerState, call: Call): void {
   for (const queue of call.queues) updateQueue(state, call, queue)
 }
 
-/** The call is over: what still waited for an explanation gets none. */
+/** Closes all stages of a call that is over: an end that waited for its explanation gets none. */
 export function closeStages(state: TrackerState, call: Call): void {
   const reason = (stage: Stage): StageResult => (call.lost === null ? resultUnexplained(state, stage) : 'other')
   const finish = (stage: Stage): void => {
@@ -85,7 +86,7 @@ function isConfirmed(state: TrackerState, leg: Channel): boolean {
   return true
 }
 
-/** A person answered, or was found to have: what that means for the call. */
+/** Notes on the call that a person answered, or was found to have. */
 export function noteAnswer(call: Call, stage: Stage, leg: Channel, enteredUs: number): void {
   stage.enteredUs = enteredUs
   if (stage.own) {
@@ -133,7 +134,7 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   stage.settlingSinceUs ??= state.nowUs
   stage.overUs = endedUs
   const waitedUs = state.nowUs - stage.settlingSinceUs
-  // The hang-up says more than the end of the dial does: wait for it.
+  // The hang-up is more precise than the end of the dial: wait for it.
   if (arrivedUs === 0 && waitedUs < HANGUP_US) return
   const result = resultOfStage(state, call, stage, legs)
   if (result === null && waitedUs < explanationDelayUs(state, call, stage, legs)) return
@@ -142,13 +143,13 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   closeStage(stage, endedUs, result ?? resultUnexplained(state, stage))
 }
 
-/** When a party was out of the call: it transferred it away, or hung up. */
+/** Returns the time at which a party left the call: it transferred it away, or hung up. */
 const leftUs = (leg: Channel): number | null => leg.dial?.leftUs ?? leg.goneUs
 
 function closeStage(stage: Stage, atUs: number | null, result: StageResult): void {
   stage.ended = true
   stage.endedUs = atUs
-  // A party that did not answer was not answered, whatever the PBX says.
+  // A party that did not answer was not answered, whatever the PBX reports.
   stage.result = result === 'answered' && isParty(stage) && !stage.answered ? 'other' : result
 }
 
@@ -171,7 +172,7 @@ function updateGroup(state: TrackerState, call: Call, group: Stage): void {
   closeGroup(state, group, members, endedUs === 0 ? null : endedUs)
 }
 
-/** A member that had ended before any other was dialled was not rung together with them: its end was told late. */
+/** A member that had ended before any other was dialled was not rung together with them: its end was reported late. */
 function partFrom(member: Stage, members: readonly Stage[]): boolean {
   const { endedUs } = member
   if (endedUs === null || !member.ended || member.answered || member.emitted.ended || members.length < 2) return false
@@ -180,7 +181,7 @@ function partFrom(member: Stage, members: readonly Stage[]): boolean {
   return true
 }
 
-/** Ends a group: what happened to its members tells what happened to it. */
+/** Ends a group with the result that follows from its members. */
 export function closeGroup(state: TrackerState, group: Stage, members: readonly Stage[], atUs: number | null): void {
   const answered = members.find((member) => member.answered)
   const gaveUp = channelOf(state, group.source)?.hungUpItself !== false
@@ -195,7 +196,7 @@ const firstRing = (members: readonly Stage[]): number | null =>
     null,
   )
 
-/** The best that happened to a member tells what happened to the group; if the caller gave up, that. */
+/** A group has the best result of its members, or `cancelled` if the caller gave up. */
 const RANKED: readonly StageResult[] = [
   'answered',
   'answered_elsewhere',
@@ -231,8 +232,8 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
   if (!callerGone && queue.leftUs === null) return
   if (!members.every((member) => member.ended)) return
   const isClear = queue.leftByKey || (queue.final && queue.result !== null)
-  const settled = callerGone || isClear || queue.result === 'timeout' || queue.result === 'other'
-  if (!settled && state.nowUs - (queue.leftArrivedUs ?? state.nowUs) < QUEUE_SETTLING_US) return
+  const isExplained = callerGone || isClear || queue.result === 'timeout' || queue.result === 'other'
+  if (!isExplained && state.nowUs - (queue.leftArrivedUs ?? state.nowUs) < QUEUE_SETTLING_US) return
   const gaveUp = caller === undefined || caller.hungUpItself || caller.end?.result === 'cancelled'
   const result =
     queue.result === 'timeout' || queue.result === 'other'

@@ -11,11 +11,11 @@ import { callPayload, keptRecordings, stagePayload, stagesPayload, transferPaylo
 import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './size-limits.ts'
 
 /**
- * Tells what is due of a call, in the one order that holds: its start; the stages that ring; those that were answered; transfers; the
- * stages that ended, groups and queues after their members; its end; its record. What is not yet clear stays back and is looked at again
- * at `wakes`.
+ * Emits the events of a call that are due, always in this order: its start; the stages that ring; those that were answered; transfers; the
+ * stages that ended, groups and queues after their members; its end; its record. Events whose facts are not complete are settling: the call
+ * is processed again when its timer is due.
  *
- * A call: opened → told (call_started) → ended (call_ended) → saved (call_saved, and out of the tracker).
+ * A call: opened → emitted (call_started) → ended (call_ended) → saved (call_saved, and out of the tracker).
  */
 
 /** The last channel may be followed by another of the same call (a dial that is still on its way). */
@@ -23,16 +23,16 @@ export const END_SETTLING_US = 250_000
 /** From call_ended to call_saved; longer while the end or the path of a recording is awaited. */
 const SAVE_AFTER_US = 1_000_000
 const SAVE_LATEST_US = 3_000_000
-/** Something waits for an explanation: look again that soon. */
+/** An event that is settling is tried again that soon. */
 const RECHECK_US = 50_000
-/** What a body holds beside the call, its stages and recordings: names, ids and a time. */
+/** The rest of a body beside the call, its stages and recordings: names, ids and a time. */
 const ENVELOPE_BYTES = 2_048
 
-/** Returns what is due. A call of which nothing can be told costs the others nothing: `faults` gets the error. */
+/** Returns the events that are due. A call whose events cannot be made holds up no other: its error is added to `faults`. */
 export function emitDue(state: TrackerState, faults: unknown[]): CallEvent[] {
   const events: CallEvent[] = []
   for (const { call, stages } of state.parting.splice(0)) emitStageEnds(state, call, events, stages)
-  // A call that is looked at may touch another (a consultation its parent): until all is quiet.
+  // A call may change another (a consultation its parent): until nothing changes any more.
   for (const id of state.dirty) {
     state.dirty.delete(id)
     const call = state.calls.get(id)
@@ -73,7 +73,7 @@ function emitCall(state: TrackerState, call: Call, events: CallEvent[]): void {
 function isStartDue(state: TrackerState, call: Call): boolean {
   if (call.direction === null) return false
   if (call.directionKnown) return true
-  // Who of a queue will take it is not known for long.
+  // It may take long until a member of the queue answers.
   if (call.customerFirst) return call.queues.length > 0 || isDue(state, call.startDueUs) || isDue(state, call.endDueUs)
   if (call.clickToCall) return true
   if (call.stages.some((stage) => stage.rang || stage.answered)) return true
@@ -92,7 +92,7 @@ function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
   const ringing = parties.filter(
     (stage) => stage.rang && !stage.emitted.started && !isBehindAnEnd(state, stage, parties),
   )
-  // What was over before somebody began to ring is emitted before.
+  // Events that happened before the first ring are emitted before it.
   const firstUs = ringing.length === 0 ? 0 : Math.min(...ringing.map((stage) => stage.rangUs ?? state.atUs))
   emitTransfers(state, call, events, firstUs)
   emitDueStageEnds(state, call, events, firstUs)
@@ -111,7 +111,7 @@ function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
   forgetOldStages(state, call)
 }
 
-/** Whether the end of another stage, which was over before this one rang, is still held back: this one waits for it, a moment at most. */
+/** Returns whether the end of another stage, which was over before this one rang, is settling: this one waits for it, a moment at most. */
 function isBehindAnEnd(state: TrackerState, stage: Stage, parties: readonly Stage[]): boolean {
   const rangUs = stage.rangUs ?? state.atUs
   return parties.some(
@@ -201,7 +201,7 @@ function emitEnd(state: TrackerState, call: Call, events: CallEvent[]): void {
   call.saveLatestUs = state.nowUs + SAVE_LATEST_US
 }
 
-/** All stages of a call, and the call itself that says how many are left out so that the body does not become too large. */
+/** Returns the stages of a call that a body has room for, and the call with the number of those that are left out. */
 function stagesOf(state: TrackerState, call: Call): Pick<CallRecord, 'call' | 'stages'> {
   const all = stagesPayload(call)
   const view = callPayload(state, call)
@@ -238,7 +238,7 @@ function schedule(state: TrackerState, call: Call): void {
   else state.timers.set(call.id, Math.min(...times))
 }
 
-/** Something of the call is held back until it is explained. */
+/** Returns whether an event of the call is settling. */
 function isSettling(state: TrackerState, call: Call): boolean {
   if (call.parking !== null) return true
   if (call.stages.some((stage) => !stage.ended && stage.settlingSinceUs !== null)) return true
@@ -272,7 +272,7 @@ function emit(
     call: callPayload(state, call),
     ...extra,
   }
-  // The eight schemas of event.ts say which extra belongs to which name; the tests check every body against its own.
+  // The schemas of event.ts have the extra fields of each name; the tests check every body against its own.
   const body = { time: rfc3339(atUs), data } as EventBody
   // Counted once nothing can fail any more: there must be no gap.
   call.sequence = sequence

@@ -12,9 +12,10 @@ const time = (atUs: number | null): string | null => (atUs === null ? null : rfc
 const between = (fromUs: number | null, toUs: number | null): number | null =>
   fromUs === null || toUs === null ? null : wholeSeconds(fromUs, toUs)
 
+/** Returns a call as the bodies have it. */
 export function callPayload(state: TrackerState, call: Call): CallView {
   const answered = call.answeredUs !== null || call.answeredBy !== null
-  // Until its end is told a call may go on: what is known of its end is not said before.
+  // A call may go on until its end is emitted: nothing of its end is in a body before.
   const endedUs = call.ended ? call.endedUs : null
   return {
     id: call.id,
@@ -58,10 +59,10 @@ function queuePayload(call: Call): CallView['queue'] {
   return { name: queue.name, position: queue.position, wait_duration: between(queue.joinedUs, untilUs) }
 }
 
-/** As many as a body has room for; the owner is the last. */
+/** So many fit into a body; the owner is the last. */
 const MAX_HANDLERS = 100
 
-/** Who handled the call, in order: the PBX's own extensions that talked; if none did, the outside party that answered. */
+/** Returns the parties that handled a call, in order: the PBX's own extensions that talked; if none did, the outside party that answered. */
 export function handledBy(state: TrackerState, call: Call): Party[] {
   if (call.answeredUs === null && call.answeredBy === null) return []
   const talked = call.stages
@@ -90,7 +91,7 @@ function handlerOf(state: TrackerState, stage: Stage): Handler {
   return { party: stageParty(state, stage), enteredUs, untilUs: untilUs < 0 ? (stage.endedUs ?? STILL) : untilUs }
 }
 
-/** How long a party was in a conversation, `null` where no bridge told of one. */
+/** Returns the time until which a party was in a conversation, `null` where no bridge shows one. */
 function talksUntilUs(state: TrackerState, leg: Channel): number | null {
   return isUp(leg) && talkersWith(state, leg).length > 0 ? STILL : leg.talkedUs
 }
@@ -130,7 +131,7 @@ export function resultOf(state: TrackerState, call: Call): CallResult {
   if (callerGaveUp(state, call, last)) return 'cancelled'
   if (last === undefined) return call.pbxAnswered ? 'no_answer' : 'failed'
   const result = CALL_RESULT_OF[last.result ?? 'other']
-  // Whom the PBX took out of a queue or hung up has not given up.
+  // A caller whom the PBX took out of a queue or hung up has not given up.
   return result === 'cancelled' && isEndedByPbx(state, call) ? 'no_answer' : result
 }
 
@@ -150,7 +151,7 @@ const CALL_RESULT_OF: Readonly<Record<StageResult, CallResult>> = {
 }
 
 function callerGaveUp(state: TrackerState, call: Call, last: Stage | undefined): boolean {
-  // Who hangs up on a busy tone has not given up.
+  // A caller who hangs up on a busy tone has not given up.
   if (last !== undefined && last.result !== null && REFUSED.has(last.result)) return false
   if (call.hungUpBy !== null) return call.hungUpBy === 'caller'
   return channelOf(state, call.root)?.hungUpItself === true
@@ -199,6 +200,7 @@ function hangupOf(state: TrackerState, call: Call): Hangup {
   return { cause: unallocated ? 'invalid_number' : 'normal', code, by }
 }
 
+/** Returns a stage as the bodies have it. */
 export function stagePayload(stage: Stage): StageView {
   const rings = stage.rangUs !== null
   const ringEndUs = stage.answeredUs ?? stage.endedUs
@@ -227,6 +229,7 @@ export function stagesPayload(call: Call): StageView[] {
     .map(stagePayload)
 }
 
+/** Returns a transfer as the bodies have it. */
 export function transferPayload(call: Call, transfer: TransferState): Transfer {
   return {
     kind: transfer.kind,
@@ -238,6 +241,7 @@ export function transferPayload(call: Call, transfer: TransferState): Transfer {
   }
 }
 
+/** Returns a recording as the bodies have it. */
 export function recordingPayload(recording: RecordingState): Recording {
   const durationMs =
     recording.durationMs ??
@@ -259,5 +263,6 @@ function formatOf(path: string | null): string | null {
   return match?.[1]?.toLowerCase() ?? null
 }
 
+/** Returns the recordings of a call as the bodies have them, without those that the PBX discarded. */
 export const keptRecordings = (call: Call): Recording[] =>
   call.recordings.filter((one) => one.kept).map(recordingPayload)

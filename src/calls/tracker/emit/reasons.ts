@@ -8,11 +8,11 @@ import { isUp } from '../state.ts'
 import { handledBy } from './payload.ts'
 
 /**
- * Why a call got its direction, a stage its result and a call its owner, in a sentence for people. Nothing is kept for it: it is read from
- * what the tracker knows, right after it emitted the event.
+ * Explains in a sentence why a call got its direction, a stage its result and a call its owner. Nothing is kept for it: it is derived from
+ * the tracker's state, right after the event was emitted.
  */
 
-/** Returns the reason for what an event says first: `undefined` where there is nothing to explain, or the call is forgotten. */
+/** Returns the reason for the direction, result or owner in an event; `undefined` where it has none, or the call is forgotten. */
 export function reasonFor(state: TrackerState, { name, callId, body }: CallEvent): string | undefined {
   const call = state.calls.get(callId)
   if (call === undefined) return undefined
@@ -41,7 +41,7 @@ function explainDirection(state: TrackerState, call: Call): string {
     : call.direction === 'internal'
       ? 'an internal number'
       : 'an outside number'
-  return `${call.direction}: ${nameOf(root)} is an extension, and ${dialled} looks like ${kind}; nobody was dialled yet`
+  return `${call.direction}: ${nameOf(root)} is an extension, and ${dialled} is taken for ${kind}; nobody was dialled yet`
 }
 
 function explainResult(state: TrackerState, call: Call, stage: Stage): string {
@@ -66,11 +66,11 @@ function explainResult(state: TrackerState, call: Call, stage: Stage): string {
       if (caller !== undefined && !isUp(caller) && !caller.hungUpItself) return 'the PBX itself hung up the caller'
       return reported ?? 'the PBX gave no reason that is known'
     default:
-      return reported ?? `the PBX says ${stage.result}`
+      return reported ?? `the PBX reports ${stage.result}`
   }
 }
 
-/** What the PBX said of a dial, and of its channel's end. */
+/** Returns the PBX's own report on a dial and on the end of its channel. */
 function reportedResult({ dial, end }: Channel): string | undefined {
   const dialResult = dial?.result ?? null
   const words: Partial<Record<StageResult, string>> = { no_answer: 'not answered', unavailable: 'not reachable' }
@@ -96,9 +96,9 @@ function explainQueue(state: TrackerState, call: Call, stage: Stage): string {
   const caller = channelOf(state, stage.source)
   if (stage.result === 'answered') return 'one of its members took the caller'
   if (queue?.leftByKey === true) return 'the caller left it by a key'
-  if (caller?.hungUpItself === true) return 'the caller hung up while waiting'
+  if (caller?.hungUpItself === true) return 'the caller hung up in the queue'
   if (caller !== undefined && !isUp(caller)) return 'the PBX hung up the caller'
-  return `the PBX says that the caller left it: ${queue?.result ?? 'no reason'}`
+  return `the PBX reports that the caller left it: ${queue?.result ?? 'no reason'}`
 }
 
 function explainEnd(state: TrackerState, call: Call): string {

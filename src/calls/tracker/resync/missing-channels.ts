@@ -4,13 +4,13 @@ import type { Call, Channel, TrackerState } from '../state.ts'
 import { isUp } from '../state.ts'
 
 /**
- * What is known and not listed ended unseen. A list may be older than the last events, so a channel counts as gone only when two lists lack
- * it, `SECOND_LIST_US` apart, and nothing was heard of it in between; on the first connection of the process, and after a restart of the PBX,
- * at once.
+ * Channels that a snapshot lacks ended unseen. A snapshot may be older than the last events, so a channel counts as gone only when two lack
+ * it, `SECOND_LIST_US` apart, and nothing was heard of it in between; on the first connection of the process, and after a restart of the
+ * PBX, at once.
  */
 const SECOND_LIST_US = 1_900_000
 
-/** What was up in an earlier run of the PBX ended with it, whatever a list may say; that needs no right to list. */
+/** Closes the calls of an earlier run of the PBX: they ended with it, whatever a snapshot may hold, and no right to ask for one is needed. */
 export function closeCallsOfEarlierRun(
   state: TrackerState,
   signal: At & { first: boolean; boot: string | null },
@@ -30,12 +30,12 @@ export function closeCallsOfEarlierRun(
   }
 }
 
-/** What a list has, and what it may lack though it is up. */
+/** The channels of a snapshot, and those that it may lack though they are up. */
 type Listed = { readonly channels: readonly ListedChannel[]; readonly unsure?: readonly string[] }
 
 const upIn = ({ channels, unsure = [] }: Listed): Set<string> => new Set([...channels.map((row) => row.id), ...unsure])
 
-/** Notes what a list lacks, before anything is made of what it has. */
+/** Marks the channels that a snapshot lacks, before its rows are applied. */
 export function markMissing(state: TrackerState, at: At, listed: Listed): void {
   const up = upIn(listed)
   const isLacking = (channel: Channel): boolean => isUp(channel) && !up.has(channel.id) && channel.missingUs === null
@@ -46,6 +46,7 @@ export function markMissing(state: TrackerState, at: At, listed: Listed): void {
   for (const channel of missing) channel.missingUs = at.arrivedUs
 }
 
+/** Ends the channels that are known to be gone: at once, or since a second snapshot lacks them. */
 export function closeMissingChannels(state: TrackerState, at: At, listed: Listed): void {
   const up = upIn(listed)
   const atOnce = state.closeAtOnce
@@ -64,7 +65,7 @@ export function closeMissingChannels(state: TrackerState, at: At, listed: Listed
   }
 }
 
-/** Whether a channel was not in the last list, and nothing was heard of it since: the next list decides. */
+/** Returns whether the last snapshot lacked a channel of which nothing was heard since: the next snapshot decides. */
 export function isAnyMissing(state: TrackerState): boolean {
   for (const channel of state.channels.values()) if (channel.missingUs !== null && isUp(channel)) return true
   return false

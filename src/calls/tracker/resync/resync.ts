@@ -7,7 +7,7 @@ import { expectLink } from '../transfers/linked-calls.ts'
 import { isOver } from '../transfers/merges.ts'
 import { addListed, addUnseenStage, callerRow, enterListed } from './unseen-calls.ts'
 
-/** After a (re)connect: what is up and unknown began unseen; an answer, a ringing or a joining of what is known may have been missed. */
+/** Applies a snapshot: channels that are unknown began unseen; of those that are known an answer, a ring or a transfer may have been missed. */
 export function resync(state: TrackerState, at: At, listed: readonly ListedChannel[]): void {
   for (const row of listed) {
     const channel = channelOf(state, row.id)
@@ -20,7 +20,7 @@ export function resync(state: TrackerState, at: At, listed: readonly ListedChann
   }
   for (const row of listed) joinUnseen(state, row)
   const unknown = listed.filter((row) => !state.channels.has(row.id) && !state.earlyEnds.has(row.id))
-  // Who was dialled is found through who dialled, and that through the virtual channels between them.
+  // The dialled channel is found through its dialler, and that through the virtual channels between them.
   const rank = (row: ListedChannel): number => (row.callee ? (row.endpoint.kind === 'virtual' ? 1 : 2) : 0)
   for (const row of unknown.toSorted((a, b) => rank(a) - rank(b))) addListed(state, at, row, listed)
 }
@@ -32,7 +32,7 @@ function joinUnseen(state: TrackerState, row: ListedChannel): void {
   const other = callByLinkedId(state, row.linkedId)
   if (channel === undefined || own === undefined || other === undefined || own === other) return
   if (!isUp(channel) || isVirtual(channel) || isOver(own) || isOver(other)) return
-  // Whose call is held back since it may be a pick-up did pick up, wherever it is now.
+  // A call that is settling since it may be a pick-up was one, wherever its channel is now.
   if (!own.emitted && own.root === channel.id && own.stages.length === 0) {
     expectLink(state, channel, other, true)
     return
@@ -46,7 +46,7 @@ function joinUnseen(state: TrackerState, row: ListedChannel): void {
 function isUnseenCallee(state: TrackerState, channel: Channel, row: ListedChannel): boolean {
   const call = callOf(state, channel)
   if (!row.callee || channel.dial !== null || isVirtual(channel) || !isUp(channel)) return false
-  // Else its dial may be about to be told.
+  // Else its dial may be about to be reported.
   if (!row.ringing && !(row.up && row.bridge !== null)) return false
   return call !== undefined && !call.ended && call.root !== channel.id
 }

@@ -12,6 +12,7 @@ type Keyed = Record<string, unknown>
 /** The fields that had other names in versions before 0.1.0, whose live calls may be in a store. */
 const EARLIER_NAMES = {
   call: { told: 'emitted', settled: 'directionKnown' },
+  recall: { waiting: 'transferee' },
   stage: { told: 'emitted', holdUs: 'settlingSinceUs' },
   queue: { isElsewhere: 'leftByKey' },
   channel: {
@@ -29,9 +30,10 @@ export function readLiveCall(json: string): StoredCall {
   const { call, channels }: { call: Keyed & { stages: Keyed[]; queues: Keyed[] }; channels: Keyed[] } = JSON.parse(json)
   const stages = call.stages.map((one) => renamed(one, EARLIER_NAMES.stage))
   const queues = call.queues.map((one) => renamed(one, EARLIER_NAMES.queue))
+  const recall = isKeyed(call.recall) ? renamed(call.recall, EARLIER_NAMES.recall) : null
   // Stored by ourselves: it has the shape of the state, by these names.
   return {
-    call: { ...renamed(call, EARLIER_NAMES.call), stages, queues },
+    call: { ...renamed(call, EARLIER_NAMES.call), recall, stages, queues },
     channels: channels.map((one) => {
       const { dial, ...channel } = renamed(one, EARLIER_NAMES.channel)
       return { ...channel, dial: isKeyed(dial) ? renamed(dial, EARLIER_NAMES.dial) : null }

@@ -19,8 +19,9 @@ import type { Call, Channel, TrackerState } from '../state.ts'
 import { isVirtual } from '../state.ts'
 import { enterConference } from '../transfers/linked-calls.ts'
 
-/** Channels and calls that began while nobody listened: what a snapshot says of them. */
+/** Channels and calls that began while nobody listened, as a snapshot has them. */
 
+/** Adds a channel that is not known, with its call or stage. */
 export function addListed(state: TrackerState, at: At, row: ListedChannel, listed: readonly ListedChannel[]): void {
   // A list that holds it twice.
   if (state.channels.has(row.id)) return
@@ -69,13 +70,14 @@ function pairUnseen(state: TrackerState, channel: Channel, row: ListedChannel, s
   if (row.up) channel.dial.answeredUs = state.atUs
 }
 
-/** For whom a channel dials: the party behind it, where it is virtual. */
+/** Returns the party that a channel dials for: the one behind it, where it is virtual. */
 function partyOfSource(state: TrackerState, sourceId: string | null): string | null {
   const source = channelOf(state, sourceId)
   if (source === undefined || !isVirtual(source)) return sourceId
   return partyFor(state, source)?.id ?? sourceId
 }
 
+/** Returns the id of the caller's channel in the same call, `null` if the snapshot has none. */
 export function callerRow(row: ListedChannel, listed: readonly ListedChannel[]): string | null {
   const caller = listed.find(
     (one) => !one.callee && one.linkedId !== null && one.linkedId === row.linkedId && one.endpoint.kind !== 'virtual',
@@ -83,7 +85,7 @@ export function callerRow(row: ListedChannel, listed: readonly ListedChannel[]):
   return caller?.id ?? null
 }
 
-/** What is listed began before it was listed, whatever the PBX's clock says. */
+/** A channel began before it was listed, whatever the PBX's clock shows. */
 const startOf = ({ startedUs }: ListedChannel, at: At): number | null =>
   startedUs === null ? null : Math.min(startedUs, at.atUs)
 
@@ -94,6 +96,7 @@ function openUnseen(state: TrackerState, at: At, row: ListedChannel): Call {
   return call
 }
 
+/** Adds the stage of a channel whose dial was not seen; times that are unknown stay `null`. */
 export function addUnseenStage(
   state: TrackerState,
   call: Call,
@@ -124,7 +127,7 @@ export function addUnseenStage(
   markChanged(state, call)
 }
 
-/** Only the party that was called is still there: all that can be said is whom it is. */
+/** Only the called party is still there: nothing else is known of the call. */
 function beginUnseen(call: Call, channel: Channel): void {
   call.root = channel.id
   setDirection(call, channel.endpoint.kind === 'external' ? 'outbound' : 'internal')
@@ -136,7 +139,7 @@ function beginUnseen(call: Call, channel: Channel): void {
   call.directionKnown = true
 }
 
-/** A list does not say what a bridge is; that it is a conference is known from who entered it before. */
+/** Puts a channel into the bridge that a snapshot shows. A snapshot does not have the kind of a bridge: it is a conference if one is known. */
 export function enterListed(state: TrackerState, at: At, channel: Channel, bridge: string): void {
   enterBridge(state, channel, bridge)
   channel.inConference = state.conferences.has(bridge)

@@ -6,12 +6,12 @@ import { isUp, isVirtual } from '../state.ts'
 import { isOver, merge } from './merges.ts'
 import { takeOverCall } from './transfers.ts'
 
-/** Calls that turn out to belong together, and rooms in which many meet. */
+/** Calls that turn out to belong together, and conferences. */
 
 /** A transfer or pick-up that explains a new id of a call comes with it; after this it is taken for what it is, two calls made one. */
 const LINK_SETTLING_US = 300_000
 
-/** The PBX counts a channel to another call from now on. */
+/** Notes that the PBX counts a channel to another call from now on, and expects the transfer or pick-up that explains it. */
 export function linkCalls(state: TrackerState, channel: Channel, linkedId: string): void {
   channel.linkedId = linkedId
   const own = callOf(state, channel)
@@ -24,15 +24,15 @@ export function linkCalls(state: TrackerState, channel: Channel, linkedId: strin
   if (own.consultedBy === null && !isOver(other)) expectLink(state, channel, other, false)
 }
 
-/** The calls become one, if no transfer or pick-up that explains it comes in time. `unseen`: it happened while nobody listened. */
+/** Joins two calls later, unless a transfer or pick-up that explains it comes in time. `unseen`: it happened while nobody listened. */
 export function expectLink(state: TrackerState, channel: Channel, other: Call, unseen: boolean): void {
   if (state.pendingLinks.some((link) => link.channel === channel.id)) return
   state.pendingLinks.push({ channel: channel.id, callId: other.id, dueUs: state.nowUs + LINK_SETTLING_US, unseen })
 }
 
 /**
- * Whoever asked in a consultation is gone or may be, and whom it asked talks with a party of the first call: the transfer happened while nobody
- * listened.
+ * Expects a transfer that nobody saw: the party that asked in a consultation is gone or may be, and the one that was asked talks with a party
+ * of the first call.
  */
 export function expectUnseenTransfer(state: TrackerState, one: Channel, other: Channel): void {
   const [own, others] = [callOf(state, one), callOf(state, other)]
@@ -47,7 +47,7 @@ function isLeftAsking(state: TrackerState, call: Call, first: Call): boolean {
   return asking === undefined || !isUp(asking) || asking.missingUs !== null
 }
 
-/** Joins what nothing explained in time. */
+/** Joins the linked calls that nothing explained in time. */
 export function joinDueLinks(state: TrackerState): void {
   while (state.pendingLinks.length > 0) {
     const link = state.pendingLinks[0]
@@ -63,7 +63,7 @@ export function joinDueLinks(state: TrackerState): void {
   }
 }
 
-/** What was joined unseen is settled before anything else is told of these channels. */
+/** Joins calls that were linked unseen at once, before the next signal of these channels is applied. */
 export function joinUnseenLinks(state: TrackerState, ids: readonly (string | null)[]): void {
   const due = state.pendingLinks.filter((link) => link.unseen && ids.includes(link.channel))
   if (due.length === 0) return
@@ -86,15 +86,15 @@ function joinLinkedCalls(state: TrackerState, channel: Channel, own: Call, other
   if (stage?.answered === true) stage.enteredUs = at.atUs
 }
 
-/** Whose id survives; a call that was not emitted is nobody's yet. */
+/** Returns whether the id of the first survives; a call that was not emitted is nobody's yet. */
 function isOlder(one: Call, other: Call): boolean {
   return one.emitted === other.emitted ? (one.startedUs ?? 0) < (other.startedUs ?? 0) : one.emitted
 }
 
-/** A conference is answered, by nobody, once two are in it. */
-export function enterConference(state: TrackerState, at: At, channel: Channel, room: string): void {
+/** Puts a channel into a conference, which is answered, by nobody, once two parties are in it. */
+export function enterConference(state: TrackerState, at: At, channel: Channel, conference: string): void {
   if (!isUp(channel)) return
-  const members = addToConference(state, channel, room)
+  const members = addToConference(state, channel, conference)
   const present = [...members].flatMap((id) => channelOf(state, id) ?? [])
   const parties = new Set(present.flatMap((one) => (isVirtual(one) ? (partyFor(state, one) ?? []) : one)))
   if (parties.size < 2) return

@@ -17,12 +17,12 @@ import { isUp, isVirtual, partyOf } from '../state.ts'
 
 /** Calls that become one. The older call survives, with its id; what was open in the other goes on in it. */
 
-/** Receivers know of `from`, and learn of its merging from the transfer itself. */
+/** Returns whether a call ends inside another: receivers know of it, and the transfer names it. */
 export const endsInside = (from: Call, into: Call): boolean => from.emitted && from.account === into.account
 
 /**
- * An attended transfer, which names both calls, makes them one: nothing more is emitted of `from`. Where the target was reached `through`
- * a virtual channel, the group behind it is over.
+ * Merges two calls by an attended transfer, which names both: nothing more is emitted of `from`. Where the target was reached `through` a
+ * virtual channel, the group behind it is over.
  */
 export function mergeTransferred(state: TrackerState, from: Call, into: Call, through: boolean): void {
   if (isOver(from) || isOver(into)) return
@@ -49,7 +49,7 @@ function closeGroups(state: TrackerState, from: Call): Stage[] {
   return over
 }
 
-/** Two calls become one in any other way: `from`, where it was emitted, ends at once, so that no card stays open. */
+/** Merges two calls in any other way: `from`, where it was emitted, ends at once, so that no card stays open. */
 export function merge(state: TrackerState, from: Call, into: Call): void {
   if (from === into || isOver(from) || isOver(into)) return
   // Stages that are not over go on in the other call: what is emitted of this one shows them as they are now.
@@ -71,7 +71,7 @@ export function merge(state: TrackerState, from: Call, into: Call): void {
   markChanged(state, from)
 }
 
-/** Its end was emitted, or is about to be. */
+/** Returns whether the end of a call was emitted, or is about to be. */
 export const isOver = (call: Call): boolean => call.ended || call.mergedInto !== null
 
 function moveInto(state: TrackerState, from: Call, into: Call): void {
@@ -96,14 +96,14 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
   inheritAnswer(state, openStages, into)
   for (const linkedId of from.linkedIds) claimLinkedId(state, into, linkedId)
   for (const stage of openStages) {
-    // Who was rung for the transferer is rung for the transferred party from now on.
+    // A phone that rings for the transferer rings for the transferred party from now on.
     stage.source = replaced(state, into, stage.source)
   }
   into.endDueUs = null
   markChanged(state, into)
 }
 
-/** What is kept of a call that ends here, inside another. */
+/** Returns the record of a call that ends here, inside another. */
 function mergedRecord(state: TrackerState, from: Call, into: Call): CallRecord {
   const call = {
     ...callPayload(state, from),
@@ -124,7 +124,7 @@ function inheritBeginning(from: Call, into: Call): void {
   into.did = from.did
 }
 
-/** Who answered a call before was not seen: the first that is known of is who comes into it now. */
+/** The call was answered unseen: the party that comes into it now is the first that is known. */
 function inheritAnswer(state: TrackerState, stages: readonly Stage[], into: Call): void {
   if (into.answeredUs !== null || into.answeredBy !== null) return
   const stage = stages.find((one) => one.answered && !one.own && one.legs.length > 0)
@@ -134,7 +134,7 @@ function inheritAnswer(state: TrackerState, stages: readonly Stage[], into: Call
 
 function replaced(state: TrackerState, call: Call, source: string | null): string | null {
   const channel = channelOf(state, source)
-  const stays = source === call.root || source === call.recall?.waiting
+  const stays = source === call.root || source === call.recall?.transferee
   if (stays && channel !== undefined && isUp(channel) && !isVirtual(channel)) return source
   return call.root ?? source
 }

@@ -4,13 +4,14 @@ import { callOf, channelOf, markChanged } from '../registry.ts'
 import type { Call, Channel, TrackerState } from '../state.ts'
 import { isUp, partyOf, partyOfNumber } from '../state.ts'
 
-/** Parking is a blind transfer, which PBXs tell of or not: one-touch parking they do not. */
+/** Parking is a blind transfer, which a PBX may report or not: one-touch parking is not reported. */
 
-/** The PBX's own word of the transfer comes with the parking; after this there is none. */
+/** The PBX's own report of the transfer comes with the parking; after this there is none. */
 const PARKING_SETTLING_US = 300_000
 
 const SAME_PARKING_US = 2_000_000
 
+/** Notes the parking slot of a channel, and expects the PBX's own report of the transfer. */
 export function park(state: TrackerState, at: At & Extract<ChannelSignal, { kind: 'parked' }>, channel: Channel): void {
   channel.slot = at.slot
   state.parked.add(channel.id)
@@ -21,23 +22,24 @@ export function park(state: TrackerState, at: At & Extract<ChannelSignal, { kind
   // A dialplan may park a caller too: then nobody that it talked with did.
   const isNamed = at.parker.kind === 'virtual' || by?.endpoint.number === at.parker.number
   if (by?.endpoint.kind !== 'extension' || !isUp(by) || !isNamed || (by.dial?.leftUs ?? null) !== null) return
-  // The PBX told of the transfer first.
+  // The PBX reported the transfer first.
   if (call.transferred.some((one) => one.by === by.id && at.atUs - one.atUs < SAME_PARKING_US)) return
   const dueUs = state.nowUs + PARKING_SETTLING_US
   call.parking = { by: by.id, transferee: parked.id, to: at.to, atUs: at.atUs, dueUs }
   markChanged(state, call)
 }
 
+/** Notes that a channel left its parking slot. */
 export function unpark(state: TrackerState, channel: Channel): void {
   channel.slot = null
   state.parked.delete(channel.id)
 }
 
-/** Whether somebody is parked where this dials. */
+/** Returns whether a number is a parking slot in which a call is parked. */
 export const isParkedAt = (state: TrackerState, dialled: string): boolean =>
   [...state.parked].some((id) => channelOf(state, id)?.slot === dialled)
 
-/** Nothing was told of the transfer in time: the parking itself is it. */
+/** Turns a parking into a transfer, if the PBX reported none in time. */
 export function transferByParking(state: TrackerState, call: Call): void {
   const { parking } = call
   if (parking === null || state.nowUs < parking.dueUs) return

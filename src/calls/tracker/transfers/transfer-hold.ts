@@ -14,8 +14,8 @@ export function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, le
   const others = channelsOf(state, call).filter((one) => isUp(one) && !isVirtual(one) && one.id !== leg.id)
   if (others.length === 0) return false
   // One that was before it answered is none of its.
-  const told = call.transferred.some((one) => one.atUs >= (stage.answeredUs ?? 0))
+  const isKnown = call.transferred.some((one) => one.atUs >= (stage.answeredUs ?? 0))
   const asking = consultationsOf(state, leg.id).some((other) => !other.ended && other.endDueUs === null)
   if (asking) return true
-  return !told && state.nowUs - stage.settlingSinceUs < EXPLANATION_US
+  return !isKnown && state.nowUs - stage.settlingSinceUs < EXPLANATION_US
 }

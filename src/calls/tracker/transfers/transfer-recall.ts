@@ -6,36 +6,36 @@ import { isOver, merge } from './merges.ts'
 
 /**
  * A transfer to somebody who does not answer: the PBX rings the transferer back (or the target again) for the party that waits. It makes such
- * a channel for no call, like any other that it originates; whom it rings, and the number it shows, tell for whom it is.
+ * a channel for no call, like any other that it originates; the party that it rings, and the number it shows, identify the call.
  */
 export function placeRecall(state: TrackerState, dest: Channel): boolean {
   const { number } = dest.endpoint
   if (number === null) return false
   for (const call of state.calls.values()) {
-    const waiting = waitingParty(state, call)
-    if (waiting === undefined || waiting === dest) continue
+    const transferee = waitingTransferee(state, call)
+    if (transferee === undefined || transferee === dest) continue
     const { by, to } = call.recall ?? { by: null, to: null }
     if (number !== by && number !== to) continue
-    if (!isSameNumber(dest.shown, waiting.endpoint.number)) continue
+    if (!isSameNumber(dest.shown, transferee.endpoint.number)) continue
     const own = callOf(state, dest)
     if (own !== undefined && own !== call) {
       if (own.emitted) continue
       merge(state, own, call)
     }
     placeInCall(state, dest, call)
-    assignStage(state, call, dest, waiting, false)
+    assignStage(state, call, dest, transferee, false)
     return true
   }
   return false
 }
 
 /** The party that was transferred and talks to nobody: whoever left the call is no company. */
-function waitingParty(state: TrackerState, call: Call): Channel | undefined {
+function waitingTransferee(state: TrackerState, call: Call): Channel | undefined {
   if (call.recall === null || isOver(call)) return undefined
-  const waiting = channelOf(state, call.recall.waiting)
-  if (waiting === undefined || !isUp(waiting) || callOf(state, waiting) !== call) return undefined
-  const isAlone = heardBy(state, waiting).every((other) => other.dial?.leftUs !== null && other.dial !== null)
-  return isAlone ? waiting : undefined
+  const transferee = channelOf(state, call.recall.transferee)
+  if (transferee === undefined || !isUp(transferee) || callOf(state, transferee) !== call) return undefined
+  const isAlone = heardBy(state, transferee).every((other) => other.dial?.leftUs !== null && other.dial !== null)
+  return isAlone ? transferee : undefined
 }
 
 /** Of an outbound call the number that is shown may have the access code before it; what is not known is no other. */

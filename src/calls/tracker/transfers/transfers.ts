@@ -12,11 +12,12 @@ import { endsInside, isOver, merge, mergeTransferred } from './merges.ts'
 
 /** Transfers, and channels that take over a call. */
 
-/** The same transfer may be told twice, by each of its parties: within this it is one. */
+/** The same transfer may be reported twice, by each of its parties: within this time it is one. */
 const SAME_TRANSFER_US = 2_000_000
 
 type Blind = Extract<ChannelSignal, { kind: 'blind_transfer' }>
 
+/** Notes a blind transfer, once for all reports of it; the transferer has left the call unless it `stays`. */
 export function blindTransfer(state: TrackerState, at: At, signal: Blind): void {
   const { to } = signal
   const transferee = channelOf(state, signal.transferee)
@@ -44,13 +45,13 @@ export function blindTransfer(state: TrackerState, at: At, signal: Blind): void 
   markChanged(state, call)
 }
 
-/** Who transfers a call away is out of it, however long its channel stays. */
+/** The transferer is out of the call, however long its channel stays. */
 function markLeft(transferer: Channel | undefined, at: At): void {
   if (transferer !== undefined && transferer.dial !== null && transferer.dial.answeredUs !== null)
     transferer.dial.leftUs ??= at.atUs
 }
 
-/** That the other party alone was transferred was said too early. */
+/** Takes back that the other party alone was transferred. */
 function markStaying(transferer: Channel | undefined): void {
   if (transferer !== undefined && transferer.dial !== null) transferer.dial.leftUs = null
 }
@@ -74,6 +75,7 @@ function otherParty(state: TrackerState, channel: Channel | undefined): Channel 
 
 type Attended = Extract<ChannelSignal, { kind: 'attended_transfer' }>
 
+/** Notes an attended transfer, once for all reports of it, and merges the calls that it joins into the oldest. */
 export function attendedTransfer(state: TrackerState, at: At, signal: Attended): void {
   const transferers = signal.transferers.flatMap((id) => channelOf(state, id) ?? [])
   const parties = transferParties(state, signal, transferers)
@@ -84,7 +86,7 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
   const [first, ...rest] = [...new Set(calls)].filter((call) => !isOver(call)).sort(older)
   if (first === undefined) return
   const other = rest.find((call) => endsInside(call, first)) ?? rest[0]
-  // Two parties are joined only once, however much later it is told again.
+  // Two parties are joined only once, however much later it is reported again.
   const isPair = transferee !== undefined && target !== undefined
   const key = isPair ? `${transferee.id} to ${target.id}` : `attended by ${parties.by?.endpoint.number ?? '-'}`
   const isTransfer = isNew(
@@ -110,7 +112,7 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
       mergeTransferred(state, call, first, signal.through === true)
     else merge(state, call, first)
   }
-  // Who was asked, and answered, handles the call from now on; where that is an outside party, it is whom it was joined to.
+  // The party that was asked, and answered, handles the call from now on; where it is an outside party, the one it was joined to.
   if (stageOfParty(state, parties.to)?.answered === true) {
     noteEntered(state, parties.to?.endpoint.kind === 'external' ? parties.transferee : parties.to, at)
   }
@@ -121,8 +123,8 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
 type Parties = { by: Channel | undefined; transferee: Channel | undefined; to: Channel | undefined }
 
 /**
- * Who transferred whom to whom, as real parties. A PBX may name virtual halves, and may have moved them before it tells of the transfer. The
- * transferee is never the target nor who transferred: where it looks like that, it is the party that the transferer talked with besides.
+ * Returns the three parties of a transfer as real parties. A PBX may name virtual halves, and may have moved them before its report. The
+ * transferee is neither the target nor the transferer: where it seems so, it is the other party that the transferer talked with.
  */
 function transferParties(state: TrackerState, signal: Attended, transferers: readonly Channel[]): Parties {
   const by = realPartyOf(state, transferers[0]) ?? transferers[0]
@@ -135,7 +137,7 @@ function transferParties(state: TrackerState, signal: Attended, transferers: rea
   return { by, transferee: talked, to }
 }
 
-/** Who answered one that asks in a consultation, where the PBX does not name the target. */
+/** Returns the party that answered in a consultation, where the PBX does not name the target. */
 function whoAnswered(state: TrackerState, asking: readonly Channel[]): Channel | undefined {
   const asked = asking.flatMap((one) => consultationsOf(state, one.id))
   const stage = asked.flatMap((call) => call.stages).findLast((one) => one.answered && !one.ended)
@@ -143,7 +145,7 @@ function whoAnswered(state: TrackerState, asking: readonly Channel[]): Channel |
   return channelOf(state, leg ?? null)
 }
 
-/** Whom the transferer was calling is called for the transferee from now on, and if nobody answers the PBX may call the transferer back. */
+/** The party that the transferer was calling is called for the transferee from now on; if nobody answers, the PBX may call back. */
 function handOver(call: Call, { by, transferee, to }: Parties, of: { transferers: readonly Channel[]; at: At }): void {
   if (transferee === undefined) return
   const { transferers, at } = of
@@ -155,7 +157,7 @@ function handOver(call: Call, { by, transferee, to }: Parties, of: { transferers
     // Its place in the dialplan is not where the transferee is.
     stage.dialler = null
   }
-  call.recall = { by: by?.endpoint.number ?? null, to: to?.endpoint.number ?? null, waiting: transferee.id }
+  call.recall = { by: by?.endpoint.number ?? null, to: to?.endpoint.number ?? null, transferee: transferee.id }
 }
 
 /** A party came into a conversation by a transfer: it handles the call from now on. */
@@ -171,7 +173,7 @@ function stageOfParty(state: TrackerState, party: Channel | undefined): Stage | 
 
 const older = (a: Call, b: Call): number => (a.startedUs ?? 0) - (b.startedUs ?? 0) || (a.id < b.id ? -1 : 1)
 
-/** Whom the transferer was calling: the phone that rings, or what it dialled (a queue, a group). */
+/** Returns the target that the transferer was calling: the phone that rings, or the number it dialled (a queue, a group). */
 function targetOf(state: TrackerState, call: Call, transferers: readonly Channel[]): Party {
   const ids = new Set(transferers.map((one) => one.id))
   const open = call.stages.filter((stage) => !stage.ended && stage.source !== null && ids.has(stage.source))
@@ -185,7 +187,7 @@ function targetOf(state: TrackerState, call: Call, transferers: readonly Channel
 }
 
 /**
- * A channel took over a call: it picked it up, retrieved or intercepted it. Its own call was none; it becomes a stage that was answered
+ * Lets a channel take over a call: it picked it up, retrieved or intercepted it. Its own call was none; it becomes a stage that was answered
  * without ringing, and those that rang for that call have been answered elsewhere.
  */
 export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into: Channel, through = false): void {
