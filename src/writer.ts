@@ -7,6 +7,7 @@ import * as erase from './store/sqlite/erase.ts'
 import * as minutes from './store/sqlite/minutes.ts'
 import * as outcomes from './store/sqlite/outcomes.ts'
 import * as pbxMemory from './store/sqlite/pbx-memory.ts'
+import * as recordings from './store/sqlite/recordings.ts'
 import * as retention from './store/sqlite/retention.ts'
 import * as retries from './store/sqlite/retries.ts'
 import * as webhooks from './store/sqlite/webhooks.ts'
@@ -16,6 +17,19 @@ declare const self: Worker
 // Every file of the engine that exports mutations is named here: the thread finds them by name. A test holds that none
 // is missing.
 serveWriter(
-  registryOf([accounts, calls, clock, erase, minutes, outcomes, pbxMemory, probe, retention, retries, webhooks]),
+  registryOf([
+    accounts,
+    calls,
+    clock,
+    erase,
+    minutes,
+    outcomes,
+    pbxMemory,
+    probe,
+    recordings,
+    retention,
+    retries,
+    webhooks,
+  ]),
   self,
 )

@@ -179,6 +179,38 @@ export type AccountBatch = {
   readonly saved: readonly SavedCall[]
 }
 
+/** A recording, by the ids of its call and its own. */
+export type RecordingRef = { readonly callId: string; readonly recordingId: string }
+
+/**
+ * `pending`: its file is awaited, or not copied yet. `saved`: it is complete. `failed`: it was given up. `erased`: its call was erased, and
+ * its copy has to be deleted.
+ */
+export type RecordingState = 'pending' | 'saved' | 'failed' | 'erased'
+
+/** A recording of a saved call, of a PBX whose files can be read. */
+export type RecordingRecord = {
+  readonly callId: string
+  readonly id: string
+  readonly accountId: number
+  readonly pbx: string
+  /** As the PBX reported it. */
+  readonly path: string
+  readonly state: RecordingState
+  /** When its call was saved. */
+  readonly sinceUs: number
+  /** Why the last try failed. */
+  readonly error: string | null
+  readonly sizeBytes: number | null
+  /** Of the PBX's file when it was saved: another one shows that it was written since. */
+  readonly stamp: string | null
+  /** Of the copy (hexadecimal); `null` if there is none. */
+  readonly sha256: string | null
+  readonly mediaType: string | null
+  /** The name of the copy, below the place of the copies. */
+  readonly copy: string | null
+}
+
 /** All that happened at one PBX since the last commit. */
 export type CallBatch = {
   readonly pbx: string
@@ -186,6 +218,8 @@ export type CallBatch = {
   /** Live calls as they are now (JSON of a StoredCall), and the ids of those that are over. */
   readonly live: readonly { readonly id: string; readonly state: string }[]
   readonly removed: readonly string[]
+  /** Recordings as they are now. Of those in the store only pending ones change. */
+  readonly recordings?: readonly RecordingRecord[]
   readonly nowSteadyUs: number
 }
 

@@ -31,6 +31,9 @@ import type {
   PasswordChange,
   PendingDelivery,
   PlacedEvent,
+  RecordingRecord,
+  RecordingRef,
+  RecordingState,
   RetryResult,
   RetryStep,
   SecretRecord,
@@ -59,6 +62,7 @@ export type Store = {
   readonly webhooks: WebhookStore
   readonly queue: QueueStore
   readonly calls: CallStore
+  readonly recordings: RecordingStore
   readonly log: LogStore
   readonly statistics: StatisticsStore
   readonly maintenance: MaintenanceStore
@@ -181,7 +185,7 @@ export type QueueStore = {
 
 export type CallStore = {
   /**
-   * Stores events with one delivery for each webhook whose switch is on and whose filter matches, live calls and call records, in one commit. Returns where the
+   * Stores events with one delivery for each webhook whose switch is on and whose filter matches, live calls, call records and recordings, in one commit. Returns where the
    * events are, in their order, part by part.
    */
   batchStore(batch: CallBatch, fence?: Fence): Promise<PlacedEvent[]>
@@ -211,6 +215,31 @@ export type CallStore = {
   pbxMemoryGet(pbx: string): Promise<string | undefined>
   /** Replaces what is known of a PBX. */
   pbxMemorySet(pbx: string, memory: string, fence?: Fence): Promise<void>
+}
+
+export type RecordingStore = {
+  /** Returns a recording of a saved call, or `undefined`. New ones and changes come with `calls.batchStore`. */
+  recordingGet(ref: RecordingRef): Promise<RecordingRecord | undefined>
+  /** Returns the recordings of calls, in the order of their calls' ids and their own. */
+  recordingListOfCalls(callIds: readonly string[]): Promise<RecordingRecord[]>
+  /** Returns the pending recordings of a PBX, the oldest first, at most `limit`. */
+  recordingListPending(query: { pbx: string; limit: number }): Promise<RecordingRecord[]>
+  /** Returns recordings that are pending or failed and of which a try failed, the newest first, at most `limit`. */
+  recordingListTroubled(limit: number): Promise<RecordingRecord[]>
+  /** Returns recordings whose call was erased, or saved before a time, at most `limit`. */
+  recordingListExpired(query: { beforeUs: number; limit: number }): Promise<RecordingRecord[]>
+  /** Returns how many recordings are in each state. */
+  recordingCount(): Promise<Record<RecordingState, number>>
+  /** Marks all recordings of calls as erased. */
+  recordingErase(callIds: readonly string[]): Promise<void>
+  /** Forgets recordings: arrays of one length, one at each position. */
+  recordingDelete(keys: { callIds: readonly string[]; ids: readonly string[] }): Promise<void>
+  /** Returns the key that signs links to recordings, or `undefined` if there is none yet. */
+  linkKeyGet(): Promise<string | undefined>
+  /** Stores a key if there is none. Returns the one that there is then. */
+  linkKeyAdd(key: string): Promise<string>
+  /** Replaces the key: all links that it signed end. */
+  linkKeyReplace(key: string): Promise<void>
 }
 
 export type LogStore = {

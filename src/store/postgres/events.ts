@@ -1,11 +1,12 @@
 import { type Fence, LeaseLost } from '../cluster-store.ts'
-import { type CallBatch, DELIVERIES_PER_EVENT, type PlacedEvent } from '../records.ts'
+import { type CallBatch, DELIVERIES_PER_EVENT, type PlacedEvent, type RecordingRecord } from '../records.ts'
 import { again, bigints, type Client, ints, type Query, texts, type Value } from './client.ts'
 import type { Database } from './database.ts'
 import { type GroupCommit, groupCommit } from './group-commit.ts'
 import { fenceValues, LOST } from './leases.ts'
 import { newListCache } from './list-cache.ts'
 import { createPartitions, partitionOf } from './partitions.ts'
+import { RECORDED } from './recordings.ts'
 import { codeOf, isBroken, isUnsent } from './store-fault.ts'
 
 /** Of an event: its body was erased. Nothing that is sent begins so. */
@@ -31,7 +32,7 @@ const statementOf = (isFenced: boolean): string => {
   return `
 WITH turn AS (
   UPDATE writers SET commits = $2::bigint, at = now() WHERE writer = $1 AND commits = $2::bigint - 1 RETURNING 1),
-${isFenced ? `${LOST(25, 26, 27)},` : ''}
+${isFenced ? `${LOST(27, 28, 29)},` : ''}
 locked AS MATERIALIZED (
   SELECT id, list_version FROM accounts WHERE id = ANY($3::bigint[]) ${first} ORDER BY id FOR NO KEY UPDATE),
 numbered AS MATERIALIZED (
@@ -54,6 +55,7 @@ live AS (
 over AS (
   DELETE FROM live_calls c USING unnest($17::int[], $18::text[], $19::text[], $20::text[]) AS l(job, pbx, id, state)
   WHERE l.state IS NULL AND c.pbx = l.pbx AND c.id = l.id ${held('l.job').replace('WHERE', 'AND')}),
+${RECORDED(25, 26, held('r.job'))}
 saved AS (
   INSERT INTO calls (id, account_id, saved_at, direction, from_number, to_number, record)
   SELECT r.call->>0, (r.call->>1)::bigint, (r.call->>2)::bigint, r.call->>3, r.call->>4, r.call->>5, r.record
@@ -148,8 +150,11 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
   return groupCommit({ counts: db.commits, rowsOf: ({ batch }) => rowCount(batch), write })
 }
 
-const rowCount = ({ parts, live, removed }: CallBatch): number =>
-  parts.reduce((sum, { events, saved }) => sum + events.length + saved.length, live.length + removed.length)
+const rowCount = ({ parts, live, removed, recordings = [] }: CallBatch): number =>
+  parts.reduce(
+    (sum, { events, saved }) => sum + events.length + saved.length,
+    live.length + removed.length + recordings.length,
+  )
 
 const eventsOf = (jobs: readonly EventJob[]) =>
   jobs.flatMap(({ batch: { parts, nowSteadyUs } }, job) =>
@@ -192,6 +197,10 @@ function callValues(jobs: readonly EventJob[]): Value[] {
     ),
     ({ id }) => id,
   )
+  const recordings = lastOf(
+    jobs.flatMap(({ batch }, job) => (batch.recordings ?? []).map((row) => ({ job, row: recordingValues(row) }))),
+    ({ row }) => JSON.stringify([row.callId, row.id]),
+  )
   const columns = saved.map(({ id, accountId, savedUs, direction, fromNumber, toNumber }) =>
     JSON.stringify([id, accountId, savedUs, direction, fromNumber, toNumber].map(withoutNul)),
   )
@@ -200,8 +209,16 @@ function callValues(jobs: readonly EventJob[]): Value[] {
     ...[texts(live.map(({ id }) => id)), texts(live.map(({ state }) => state))],
     ...[ints(saved.map(({ job }) => job)), texts(saved.map(({ id }) => id)), texts(columns)],
     texts(saved.map(({ record }) => record)),
+    ...[ints(recordings.map(({ job }) => job)), texts(recordings.map(({ row }) => JSON.stringify(row)))],
   ]
 }
+
+const recordingValues = (row: RecordingRecord) => ({
+  ...row,
+  path: withoutNul(row.path),
+  error: withoutNul(row.error),
+  stamp: withoutNul(row.stamp),
+})
 
 const withoutNul = (value: string | number | null) =>
   typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value

@@ -2,6 +2,7 @@ import { type DatabaseSource, databaseName } from '../../lib/database-url.ts'
 import { Fault } from '../../lib/fault.ts'
 import { type Client, newClient, type Query } from './client.ts'
 import initial from './migrations/001.sql' with { type: 'text' }
+import recordings from './migrations/002.sql' with { type: 'text' }
 import { createPartitions } from './partitions.ts'
 import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
 
@@ -9,7 +10,10 @@ import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
  * `usableFrom`: the oldest version of the store that may be used by a program that knows no newer one. Nodes are upgraded one at a time:
  * so a migration leaves what the version before reads and writes as it was.
  */
-const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number }[] = [{ text: initial, usableFrom: 1 }]
+const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number }[] = [
+  { text: initial, usableFrom: 1 },
+  { text: recordings, usableFrom: 1 },
+]
 
 const LEAST_VERSION = 150_000
 /** A migration may have to go through all rows. */

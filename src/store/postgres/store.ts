@@ -10,6 +10,7 @@ import { createStatisticsStore } from './minutes.ts'
 import { prepareDatabase } from './open.ts'
 import { openOutcomeCommits } from './outcomes.ts'
 import { createQueueStore } from './queue.ts'
+import { createRecordingStore } from './recordings.ts'
 import { createWebhookStore } from './webhooks.ts'
 
 export type PostgresOptions = {
@@ -28,6 +29,7 @@ export function storeOver(db: Database): Store {
     webhooks: createWebhookStore(db),
     queue: createQueueStore(db, outcomes),
     calls: createCallStore(db, events),
+    recordings: createRecordingStore(db),
     log: createLogStore(db),
     statistics: createStatisticsStore(db),
     maintenance: createMaintenanceStore(db),

@@ -16,10 +16,11 @@ import { prepared } from './engine/prepared.ts'
 import { calls, liveCalls } from './engine/schema.ts'
 import { storeEvents } from './events.ts'
 import { readPbxMemory, setPbxMemory } from './pbx-memory.ts'
+import { putRecordings } from './recordings.ts'
 
 /** In one commit: after a crash they agree. */
 export const storeBatch = mutation('calls.batchStore', (tx: Tx, batch: CallBatch): PlacedEvent[] => {
-  const { pbx, live, removed, parts, nowSteadyUs } = batch
+  const { pbx, live, removed, parts, recordings = [], nowSteadyUs } = batch
   const putLive = prepared<never, [string, string, string]>(
     tx,
     'INSERT INTO live_calls (pbx, id, state) VALUES (?, ?, ?) ON CONFLICT (pbx, id) DO UPDATE SET state = excluded.state',
@@ -31,6 +32,7 @@ export const storeBatch = mutation('calls.batchStore', (tx: Tx, batch: CallBatch
     tx,
     'INSERT OR REPLACE INTO calls (id, account_id, saved_at, direction, from_number, to_number, record) VALUES (?, ?, ?, ?, ?, ?, ?)',
   )
+  putRecordings(tx, recordings)
   return parts.flatMap(({ accountId, events, saved }) => {
     for (const call of saved) {
       putCall.run(call.id, accountId, call.savedUs, call.direction, call.fromNumber, call.toNumber, call.record)

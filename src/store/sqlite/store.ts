@@ -6,6 +6,7 @@ import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance.ts'
 import { createStatisticsStore } from './minutes.ts'
 import { createQueueStore } from './queue.ts'
+import { createRecordingStore } from './recordings.ts'
 import { createWebhookStore } from './webhooks.ts'
 
 /** Puts the operations of a store over its database. */
@@ -15,6 +16,7 @@ export function storeOver(db: Database): Store {
     webhooks: createWebhookStore(db),
     queue: createQueueStore(db),
     calls: createCallStore(db),
+    recordings: createRecordingStore(db),
     log: createLogStore(db),
     statistics: createStatisticsStore(db),
     maintenance: createMaintenanceStore(db),

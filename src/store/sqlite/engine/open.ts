@@ -15,6 +15,7 @@ import pbxMemory from '../migrations/010.sql' with { type: 'text' }
 import minutes from '../migrations/011.sql' with { type: 'text' }
 import eventsPrunedTo from '../migrations/012.sql' with { type: 'text' }
 import webhookOptions from '../migrations/013.sql' with { type: 'text' }
+import recordings from '../migrations/014.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
@@ -35,6 +36,7 @@ const MIGRATIONS = [
   minutes,
   eventsPrunedTo,
   webhookOptions,
+  recordings,
 ]
 const MAGIC = 'SQLite format 3\0'
 

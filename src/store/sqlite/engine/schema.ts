@@ -167,3 +167,30 @@ export const minutes = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.minute, table.accountId, table.webhookId] })],
 )
+
+/** Recordings of saved calls. */
+export const recordings = sqliteTable(
+  'recordings',
+  {
+    callId: text('call_id').notNull(),
+    id: text('id').notNull(),
+    accountId: integer('account_id').notNull(),
+    pbx: text('pbx').notNull(),
+    path: text('path').notNull(),
+    state: text('state').notNull(),
+    since: integer('since').notNull(),
+    error: text('error'),
+    size: integer('size'),
+    stamp: text('stamp'),
+    sha256: text('sha256'),
+    mediaType: text('media_type'),
+    copy: text('copy'),
+  },
+  (table) => [
+    primaryKey({ columns: [table.callId, table.id] }),
+    index('recordings_by_state').on(table.state, table.pbx, table.since),
+    index('recordings_by_time').on(table.since),
+  ],
+)
+
+export const recordingKey = sqliteTable('recording_key', { id: integer('id').primaryKey(), key: text('key').notNull() })

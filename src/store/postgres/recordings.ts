@@ -1,0 +1,76 @@
+import type { RecordingRecord, RecordingState } from '../records.ts'
+import type { RecordingStore } from '../store.ts'
+import { texts } from './client.ts'
+import type { Database } from './database.ts'
+
+const COLUMNS = `call_id AS "callId", id, account_id::float8 AS "accountId", pbx, path, state, since::float8 AS "sinceUs",
+  error, size::float8 AS "sizeBytes", stamp, sha256, media_type AS "mediaType", copy`
+
+/**
+ * Returns the part of a statement that stores recordings as they are now, by the numbers of its parameters: of each its job (int[]), and
+ * itself as JSON (text[]). One that is pending no more stays as it is.
+ */
+export const RECORDED = (jobs: number, rows: number, condition: string): string => `
+recorded AS (
+  INSERT INTO recordings (call_id, id, account_id, pbx, path, state, since, error, size, stamp, sha256, media_type, copy)
+  SELECT o.j->>'callId', o.j->>'id', (o.j->>'accountId')::bigint, o.j->>'pbx', o.j->>'path', o.j->>'state',
+    (o.j->>'sinceUs')::bigint, o.j->>'error', (o.j->>'sizeBytes')::bigint, o.j->>'stamp', o.j->>'sha256',
+    o.j->>'mediaType', o.j->>'copy'
+  FROM unnest($${jobs}::int[], $${rows}::text[]) AS r(job, row) CROSS JOIN LATERAL (SELECT r.row::json AS j) AS o ${condition}
+  ON CONFLICT (call_id, id) DO UPDATE SET state = excluded.state, error = excluded.error, size = excluded.size,
+    stamp = excluded.stamp, sha256 = excluded.sha256, media_type = excluded.media_type, copy = excluded.copy
+  WHERE recordings.state = 'pending'),`
+
+/** The recordings of saved calls, and the key of their links. */
+export function createRecordingStore({ read, change, transaction }: Database): RecordingStore {
+  const select = (condition: string, values: Parameters<typeof read>[1]) =>
+    read<RecordingRecord>(`SELECT ${COLUMNS} FROM recordings ${condition}`, values)
+  return {
+    recordingGet: async ({ callId, recordingId }) =>
+      (await select('WHERE call_id = $1 AND id = $2', [callId, recordingId]))[0],
+    recordingListOfCalls: (callIds) => select('WHERE call_id = ANY($1::text[]) ORDER BY call_id, id', [texts(callIds)]),
+    recordingListPending: ({ pbx, limit }) =>
+      select(`WHERE state = 'pending' AND pbx = $1 ORDER BY since, call_id, id LIMIT $2::int`, [pbx, limit]),
+    recordingListTroubled: (limit) =>
+      select(
+        `WHERE state IN ('pending', 'failed') AND error IS NOT NULL ORDER BY since DESC, call_id, id LIMIT $1::int`,
+        [limit],
+      ),
+    recordingListExpired: ({ beforeUs, limit }) =>
+      select(`WHERE state = 'erased' OR since < $1::bigint LIMIT $2::int`, [beforeUs, limit]),
+    recordingCount: async () => {
+      const counts = { pending: 0, saved: 0, failed: 0, erased: 0 }
+      const rows = await read<{ state: RecordingState; count: number }>(
+        'SELECT state, count(*)::float8 AS count FROM recordings GROUP BY state',
+      )
+      for (const { state, count } of rows) counts[state] = count
+      return counts
+    },
+    recordingErase: (callIds) =>
+      transaction(async (query) => {
+        await query(`UPDATE recordings SET state = 'erased' WHERE call_id = ANY($1::text[])`, [texts(callIds)])
+      }),
+    recordingDelete: ({ callIds, ids }) =>
+      transaction(async (query) => {
+        await query(
+          `DELETE FROM recordings r USING unnest($1::text[], $2::text[]) AS k(call_id, id)
+           WHERE r.call_id = k.call_id AND r.id = k.id`,
+          [texts(callIds), texts(ids)],
+        )
+      }),
+    linkKeyGet: async () => (await read<{ key: string }>('SELECT key FROM recording_key'))[0]?.key,
+    linkKeyAdd: (key) =>
+      transaction(async (query) => {
+        await query('INSERT INTO recording_key (id, key) VALUES (1, $1) ON CONFLICT DO NOTHING', [key])
+        const [row] = await query<{ key: string }>('SELECT key FROM recording_key')
+        return row?.key ?? key
+      }),
+    linkKeyReplace: (key) =>
+      change(async (query) => {
+        await query(
+          'INSERT INTO recording_key (id, key) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET key = excluded.key',
+          [key],
+        )
+      }),
+  }
+}
