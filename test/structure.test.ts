@@ -59,7 +59,7 @@ const NOT_YET_REWORDED: ReadonlySet<string> = new Set([
   'calls',
   'cluster',
   'store',
-  'cli',
+
   'web',
 ])
 const isReworded = (path: string) => !NOT_YET_REWORDED.has(moduleOf(path))

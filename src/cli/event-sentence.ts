@@ -4,7 +4,7 @@ import { harmless } from '../lib/terminal-text.ts'
 
 const isEventName = (name: unknown): name is EventName => typeof name === 'string' && Object.hasOwn(BODIES, name)
 
-/** Reads the body of a webhook request; `undefined` if it is no call event as the schemas have it. */
+/** Reads the body of a webhook request; `undefined` if it is not a call event that matches the schemas. */
 export function readEvent(text: string): EventBody | undefined {
   try {
     const body: unknown = JSON.parse(text)
@@ -18,19 +18,19 @@ export function readEvent(text: string): EventBody | undefined {
 }
 
 const partyOf = (party: Party | null | undefined): string => {
-  const who = party?.extension ?? party?.number ?? 'someone unknown'
+  const who = party?.extension ?? party?.number ?? 'an unknown party'
   return harmless(party?.name && party.name !== who ? `${who} (${party.name})` : who)
 }
 
 const stageOf = ({ kind, target, name }: Stage): string => {
-  const what = harmless(target ?? 'someone unknown')
+  const what = harmless(target ?? 'an unknown party')
   const whole = name && name !== target ? `${what} (${harmless(name)})` : what
   return kind === 'group' || kind === 'queue' ? `the ${kind} ${whole}` : whole
 }
 
 const words = (result: string | null): string => (result ?? 'unknown').replaceAll('_', ' ')
 
-/** What happened, as one would tell it. */
+/** Describes an event as a sentence. */
 export function sentenceOf({ data }: EventBody): string {
   const { call } = data
   switch (data.name) {

@@ -1,7 +1,7 @@
 import { ownLicense, thirdPartyNotices } from './third-party-notices.ts' with { type: 'macro' }
 
-// A module of its own, so that they are read when they are printed, and not whenever a command runs from its sources.
+// A file of its own, so that the licences are read only when they are printed.
 
-/** Of Hookswitch, and of all that is inside it: written into the executable when it is built. */
+/** The licences of Hookswitch and of all software in it, written into the executable when it is built. */
 export const OWN_LICENSE = ownLicense()
 export const NOTICES = thirdPartyNotices()

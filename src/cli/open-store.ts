@@ -6,7 +6,7 @@ import { asStoreFault } from '../store/sqlite/engine/store-fault.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 
-/** Opens the store, beside a running service or alone, for one piece of work; makes it when there is none. */
+/** Opens the store for one piece of work, also beside a running service; creates it if it does not exist. */
 export async function withStore<Result>(dataPath: string, work: (store: Store) => Promise<Result>): Promise<Result> {
   makeFolder(dataPath)
   const path = join(dataPath, 'hookswitch.db')
@@ -20,12 +20,12 @@ export async function withStore<Result>(dataPath: string, work: (store: Store) =
   }
 }
 
-/** As `withStore`, for what has nothing to do without a store. @throws Fault when there is none. */
+/** Opens a store that must exist for one piece of work. @throws Fault `not_found` if it does not. */
 export async function withExistingStore<Result>(
   dataPath: string,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
   const path = join(dataPath, 'hookswitch.db')
-  if (!existsSync(path)) throw new Fault('not_found', `there is no store at ${path}: name its folder with --data`)
+  if (!existsSync(path)) throw new Fault('not_found', `there is no store at ${path}: give its folder with --data`)
   return withStore(dataPath, work)
 }

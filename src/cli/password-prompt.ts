@@ -2,18 +2,19 @@ import { Fault } from '../lib/fault.ts'
 import { wrongUsage } from '../lib/usage.ts'
 
 /**
- * A new password: asked for twice at the terminal, without echo, or else one line of standard input.
- * @throws CommanderError with exit code 2 if there is none, or if the two differ.
+ * Reads a new password: it is typed twice at the terminal, without echo, or is one line of standard input.
+ * @throws CommanderError (exit code 2) if it is empty, or if the two differ.
  */
 export async function readPassword(): Promise<string> {
   if (!process.stdin.isTTY) {
     const line = (await Bun.stdin.text()).split(/\r?\n/, 1)[0] ?? ''
-    if (line === '') throw wrongUsage('no password: type it at a terminal, or give it as one line of standard input')
+    if (line === '')
+      throw wrongUsage('the password is missing: type it at a terminal, or give it as one line of standard input')
     return line
   }
-  const [password = '', again] = await ask(['Password: ', 'Once more: '])
-  if (password === '') throw wrongUsage('no password was typed')
-  if (again !== password) throw wrongUsage('the two passwords are not the same')
+  const [password = '', again] = await ask(['Password: ', 'Repeat it: '])
+  if (password === '') throw wrongUsage('the password is empty')
+  if (again !== password) throw wrongUsage('the two passwords differ')
   return password
 }
 
@@ -21,7 +22,7 @@ const ENTER = ['\r', '\n', '\x04']
 const INTERRUPT = '\x03'
 const BACKSPACE = ['\b', '\x7f']
 
-/** Asks at the terminal, one line for each prompt, without echo. */
+/** Reads one line for each prompt from the terminal, without echo. */
 async function ask(prompts: readonly string[]): Promise<string[]> {
   const { stdin, stderr } = process
   const lines: string[] = []

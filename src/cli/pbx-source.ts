@@ -10,7 +10,7 @@ const FROM_INPUT = '-'
 
 /** Returns the option that chooses one of several PBXs in the variable. */
 export const nameOption = () =>
-  new Option('--name <name>', `which one, where ${VARIABLE} names several`).env('HOOKSWITCH_PBX_NAME')
+  new Option('--name <name>', `the PBX to use if ${VARIABLE} contains several`).env('HOOKSWITCH_PBX_NAME')
 
 /** The sources of a PBX's URL: the argument, `-` for a line of standard input, else the service's own variable. */
 export type PbxGiven = {
@@ -20,7 +20,7 @@ export type PbxGiven = {
   readonly readInput: () => Promise<string>
 }
 
-/** Returns the PBX that a command is for. @throws CommanderError with exit code 2 when it is not clear which. */
+/** Returns the PBX of a command. @throws CommanderError (exit code 2) when there is none, or more than one. */
 export async function pbxSource({ url, name, env, readInput }: PbxGiven): Promise<PbxSource> {
   const text = url === FROM_INPUT ? await readInput() : (url ?? env[VARIABLE] ?? '')
   const sources = text.split(/\s+/).filter(Boolean).map(parsed)
@@ -29,9 +29,10 @@ export async function pbxSource({ url, name, env, readInput }: PbxGiven): Promis
   const names = sources.map((one) => one.name).join(', ')
   if (sources.length === 0)
     throw wrongUsage(
-      `which PBX? give its URL (${PBX_URL}), or ${FROM_INPUT} for a line of standard input, or set ${VARIABLE} or ${VARIABLE}_FILE`,
+      `the PBX is missing: give its URL (${PBX_URL}), or ${FROM_INPUT} for a line of standard input, or set ${VARIABLE} or ${VARIABLE}_FILE`,
     )
-  if (source === undefined) throw wrongUsage(`there is no PBX named ${name} among ${names}: see --name`)
+  if (source === undefined)
+    throw wrongUsage(`there is no PBX named ${name} among ${names}: give one of these with --name`)
   if (found.length > 1) throw wrongUsage(`${names}: choose one of them with --name`)
   return source
 }

@@ -1,7 +1,6 @@
 import { printable, printableJson } from '../lib/terminal-text.ts'
 
-// The only way to the terminal: what callers, receivers and PBXs have written must not move it, whichever message it
-// stands in.
+// The only way to the terminal: text from callers, receivers and PBXs must not control it, in any message.
 
 /** Prints a result. */
 export const print = (text: string): void => console.log(printable(text))

@@ -19,9 +19,10 @@ import { webhookCommand } from './commands/webhook.ts'
 import { nameVariables } from './options.ts'
 import { printError } from './print.ts'
 
+/** Creates the command line with all commands. Long-running commands stop when `stopped()` resolves. */
 export function commandLine(stopped: () => Promise<void>): Command {
   const program = new Command('hookswitch')
-    .description('Tells your systems of every call on your PBX, by signed webhooks.')
+    .description('Call-event webhooks for Asterisk and FreeSWITCH: signed, in order, delivered.')
     .version(VERSION, '-V, --version')
     .configureOutput({ outputError: () => {} })
     .exitOverride()
@@ -44,8 +45,7 @@ export function commandLine(stopped: () => Promise<void>): Command {
 }
 
 /**
- * Runs a command line; what serves does so until `stopped`.
- * @returns the exit code: 0 done, 1 failed, 2 wrong usage.
+ * Runs a command line. Returns the exit code: 0 success, 1 failure, 2 wrong usage.
  */
 export async function run(args: readonly string[], stopped: () => Promise<void>): Promise<number> {
   const program = commandLine(stopped)
@@ -56,21 +56,21 @@ export async function run(args: readonly string[], stopped: () => Promise<void>)
     return 0
   } catch (error) {
     if (error instanceof CommanderError && error.exitCode === 0) return 0
-    // No command: the help was shown in place of an error.
+    // Without a command the help is printed instead of an error.
     if (error instanceof CommanderError && error.code === 'commander.help') return 2
     const message = error instanceof Error ? error.message : String(error)
-    const said = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
-    printError(`hookswitch: ${isParsers(error) ? `${said.replace(/\.$/, '')}: see ${helpOf(program, args)}` : said}`)
+    const text = message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
+    printError(`hookswitch: ${isParsers(error) ? `${text.replace(/\.$/, '')}: see ${helpOf(program, args)}` : text}`)
     if (error instanceof CommanderError) return 2
     if (!(error instanceof Fault) && error instanceof Error) printError(error.stack ?? '')
     return 1
   }
 }
 
-/** Ours say what to do; the parser's say only what is wrong. */
+/** Our own messages contain what to do; those of the parser get a hint to the help. */
 const isParsers = (error: unknown): boolean => error instanceof CommanderError && error.code.startsWith('commander.')
 
-/** The help of the command that was meant: `hookswitch pbx check --help`. */
+/** Returns the help command for the command that was called: `hookswitch pbx check --help`. */
 function helpOf(program: Command, args: readonly string[]): string {
   const names = ['hookswitch']
   let command: Command | undefined = program

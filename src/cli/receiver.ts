@@ -1,6 +1,6 @@
 import { faultOfSigned } from '../webhooks/signature.ts'
 
-/** A request as a receiver got it. */
+/** A request that a receiver got. */
 export type Received = {
   readonly method: string
   readonly path: string
@@ -11,15 +11,15 @@ export type Received = {
 }
 
 export type Answer = { readonly status: number; readonly text: string }
-const TAKEN: Answer = { status: 200, text: 'ok' }
+const ACCEPTED: Answer = { status: 200, text: 'ok' }
 
 export type Receiver = { readonly url: string; stop(): Promise<void> }
 
 const MAX_BODY_BYTES = 4 * 1024 * 1024
 
 /**
- * Takes what comes to any path, hands it over, and answers as `onRequest` says, with 200 if it says nothing; its fault
- * is a 500.
+ * Starts a receiver on all paths. It answers with the result of `onRequest`, with 200 if that is `undefined`, with 500
+ * if it throws.
  */
 export function startReceiver(
   { host, port }: { host: string; port: number },
@@ -38,7 +38,7 @@ export function startReceiver(
           headers: Object.fromEntries(request.headers),
           body: await request.text(),
           atMs: Date.now(),
-        }) ?? TAKEN
+        }) ?? ACCEPTED
       return new Response(`${text}\n`, { status })
     },
     error: () => new Response('the receiver failed\n', { status: 500 }),
@@ -47,6 +47,6 @@ export function startReceiver(
   return { url: `http://${name}:${server.port}`, stop: () => server.stop(true) }
 }
 
-/** What is wrong with a request's signature, or `undefined` when it is right. */
+/** Returns what is wrong with a request's signature, `undefined` if it is valid. */
 export const faultOf = ({ headers, body, atMs }: Received, secret: string): string | undefined =>
   faultOfSigned(secret, headers, body, atMs / 1_000)

@@ -3,10 +3,10 @@ import { harmless, type Paint } from '../lib/terminal-text.ts'
 import { sentenceOf } from './event-sentence.ts'
 import type { Received } from './receiver.ts'
 
-/** What is known of a signature: right, wrong and why, or not looked at. */
+/** The result of verifying a signature: valid, wrong and why, or not verified. */
 export type Verdict = { readonly kind: 'right' | 'unchecked' } | { readonly kind: 'wrong'; readonly why: string }
 
-/** One request in one line: when it came, its signature, which event, what happened, how long after it happened. */
+/** Returns a request in one line: time, signature, event, what happened, and the delay since it happened. */
 export function requestLine(paint: Paint, request: Received, event: EventBody | undefined, verdict: Verdict): string {
   const { name, what } = event === undefined ? otherwise(request) : { name: event.data.name, what: sentenceOf(event) }
   const delay = event === undefined ? '' : paint('dim', `${request.atMs - Date.parse(event.time)} ms`)
@@ -16,11 +16,13 @@ export function requestLine(paint: Paint, request: Received, event: EventBody | 
 
 function markOf(paint: Paint, verdict: Verdict): string {
   if (verdict.kind === 'right') return paint('green', '✓ signed')
-  return verdict.kind === 'wrong' ? paint('red', `✗ ${verdict.why}`) : paint('yellow', '? not checked')
+  return verdict.kind === 'wrong' ? paint('red', `✗ ${verdict.why}`) : paint('yellow', '? not verified')
 }
 
-/** A test request names itself; anything else is shown by its path. */
+/** Describes a request that is not a call event: a test request, or any other by its path. */
 function otherwise({ method, path, body }: Received): { name: string; what: string } {
   const isTest = /"name":\s*"test"/.test(body)
-  return isTest ? { name: 'test', what: 'a test request' } : { name: method, what: `${harmless(path)}: no call event` }
+  return isTest
+    ? { name: 'test', what: 'a test request' }
+    : { name: method, what: `${harmless(path)}: not a call event` }
 }

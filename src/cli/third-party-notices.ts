@@ -2,9 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, resolve } from 'node:path'
 import { version as bunVersion } from 'bun'
 
-// Runs when the executable is built, or the sources are loaded: what it returns is written into the program.
+// Runs when the executable is built (as a macro), or when the sources are loaded.
 
-/** What one third party asks us to pass on. */
+/** The licence of one package. */
 export type Notice = {
   readonly name: string
   readonly version: string
@@ -23,7 +23,7 @@ type Manifest = {
 }
 
 const ROOT = resolve(import.meta.dir, '../..')
-/** What packages hold of others: their licences are not in files of the usual names. */
+/** Licences of software that is bundled in a package, in files with other names. */
 const BUNDLED: Readonly<Record<string, string>> = { 'swagger-ui-dist': 'swagger-ui-bundle.js.LICENSE.txt' }
 const USUAL_NAME = /^(licen[cs]e|copying|notice)([.-].*)?$/i
 
@@ -47,14 +47,14 @@ export function thirdPartyNotices(): Notice[] {
 
 const manifestOf = (folder: string): Manifest => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
 
-/** Where the packages are that one needs to run. */
+/** Returns the folders of the packages that a package needs at run time. */
 function neededBy(folder: string): string[] {
   const { dependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = manifestOf(folder)
   const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional !== true)
   return [...Object.keys(dependencies), ...peers].map((name) => folderOf(name, folder))
 }
 
-/** Looks for a package as Bun does: beside whoever needs it, and further up. */
+/** Finds a package as Bun does: in node_modules beside the package that needs it, then further up. */
 function folderOf(name: string, from: string): string {
   for (let folder = from; ; folder = dirname(folder)) {
     const found = join(folder, 'node_modules', name)
@@ -72,15 +72,15 @@ function noticeOf(folder: string): Notice {
   return { name, version, license, text: texts.length > 0 ? texts.join('\n\n') : withoutText(license, holder) }
 }
 
-/** For a package that names its licence and does not hold the text. */
+/** Returns the licence text for a package that names its licence without including the text. */
 function withoutText(license: string, holder: string): string {
   if (license === 'MIT') return ownLicense().replace(/^Copyright .*$/m, `Copyright (c) ${holder}`)
   if (license === 'Apache-2.0')
     return `Copyright ${holder}\n\nLicensed under the Apache License, Version 2.0, whose text is that of swagger-ui-dist, below.`
-  throw new Error(`a package by ${holder} holds no text of its licence, ${license}`)
+  throw new Error(`a package by ${holder} contains no text of its licence, ${license}`)
 }
 
-/** Bun's own page on its licence, which comes with its types. */
+/** Returns Bun's own page on its licence, which is part of its types. */
 function noticeOfBun(): Notice {
   const page = readFileSync(join(folderOf('bun-types', ROOT), 'docs/project/license.mdx'), 'utf8')
   const text = page.replace(/^---\n.*?\n---\n/s, '').trim()

@@ -26,7 +26,10 @@ export type OptionFlags = {
   defaultBody?: boolean
 }
 
-/** Returns which events a webhook gets: its switches, and the further kinds. @throws CommanderError when one is unknown. */
+/**
+ * Returns which events a webhook gets: its switches, and the further kinds.
+ * @throws CommanderError when one is unknown.
+ */
 export function eventsOf(names: readonly string[]): {
   switches: Record<EventSwitch, boolean>
   events: FurtherEvent[]

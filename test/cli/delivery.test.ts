@@ -37,7 +37,13 @@ test('list shows of each the id, when, state, event, attempts, call and URL', as
   const [id, created, ...rest] = newest.split('\t')
   expect(id).toMatch(/^\d+$/)
   expect(created).toMatch(/^\d{4}-.*Z$/)
-  expect(rest).toEqual(['delivered', 'call_saved', '1 tried', expect.stringMatching(/^[0-9a-f-]{36}$/), receiver.url])
+  expect(rest).toEqual([
+    'delivered',
+    'call_saved',
+    '1 attempts',
+    expect.stringMatching(/^[0-9a-f-]{36}$/),
+    receiver.url,
+  ])
 })
 
 test('the call that list shows finds all of its own', async () => {
@@ -60,9 +66,19 @@ test('show says of every attempt what was answered, in one line that moves no cu
 })
 
 test.each([
-  ['an unknown id', ['show', '99999999'], 1, /there is no delivery 99999999: hookswitch delivery list/],
-  ['what is no id', ['show', 'abc'], 1, /there is no delivery abc: hookswitch delivery list/],
-  ['an unknown id to retry', ['retry', '99999999'], 1, /there is no delivery 99999999: hookswitch delivery list/],
+  [
+    'an unknown id',
+    ['show', '99999999'],
+    1,
+    /there is no delivery 99999999: list the ids with hookswitch delivery list/,
+  ],
+  ['what is no id', ['show', 'abc'], 1, /there is no delivery abc: list the ids with hookswitch delivery list/],
+  [
+    'an unknown id to retry',
+    ['retry', '99999999'],
+    1,
+    /there is no delivery 99999999: list the ids with hookswitch delivery list/,
+  ],
   ['nothing to retry', ['retry'], 2, /delivery retry ID/],
   ['no time', ['retry', '--failed-since', 'yesterday'], 2, /--failed-since is "yesterday": give it as 2026-/],
 ] as const)('%s is said in one line with what to do', async (_, args, code, message) => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { newLedger } from '../../src/cli/demo/checklist.ts'
+import { newChecklist } from '../../src/cli/demo/checklist.ts'
 import { ownName } from '../../src/cli/demo/next-steps.ts'
 import { PLAYED } from '../../src/cli/demo/recordings.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
@@ -61,15 +61,15 @@ describe('the ledger', () => {
     ['takes what is right', [request(first ?? '')], undefined],
     ['sees what comes twice', [request(first ?? ''), request(first ?? '')], 'sequence is 1, expected 2'],
     ['sees another signature', [request(first ?? '', newSecret())], 'no signature matches the secret'],
-    ['sees what is no event', [request('{}')], 'the body is no call event'],
+    ['sees what is no event', [request('{}')], 'the body is not a call event'],
   ])('%s', (_, requests, fault) => {
-    const ledger = newLedger()
+    const ledger = newChecklist()
     expect(requests.map((one) => ledger.enter(one, secret)).at(-1)?.fault).toBe(fault)
     expect(ledger.missing([])).toEqual(fault === undefined ? [] : [fault])
   })
 
   test('says what has not arrived, and waits no longer than it is to', async () => {
-    const ledger = newLedger()
+    const ledger = newChecklist()
     for (const played of PLAYED) {
       await ledger.complete(played, 1)
       expect(ledger.missing([played])).toHaveLength(played.expected.length)

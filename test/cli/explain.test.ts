@@ -69,7 +69,7 @@ describe('hookswitch pbx explain', () => {
   test.each([
     ['a file that is not there', 'none.ami', /cannot read none\.ami/],
     ['a folder', '.', /cannot read \./],
-    ['no recording', import.meta.path, /no event that a PBX sent/],
+    ['no recording', import.meta.path, /no PBX event/],
   ])('%s is exit code 1, in one line', async (_, file, message) => {
     const { code, stderr } = await run(['pbx', 'explain', file], { cwd })
     expect({ code, lines: stderr.trim().split('\n').length }).toEqual({ code: 1, lines: 1 })

@@ -49,7 +49,7 @@ describe.skipIf(!canMount)('on a disk that is', () => {
     expect(stdout).toMatch(/^advice +service: no service is running on this folder/m)
     expect(stdout).not.toMatch(/damaged|backup|rm -f/)
     rmSync(join(cwd, 'filler'))
-    expect((await command('verify')).stdout).toBe('The store is whole.\n')
+    expect((await command('verify')).stdout).toBe('The store is complete and consistent.\n')
     expect((await addUser('second@example.com')).code).toBe(0)
   })
 
@@ -57,7 +57,7 @@ describe.skipIf(!canMount)('on a disk that is', () => {
     const app = await startServe({ cwd })
     fill()
     expect((await addUser('second@example.com')).stderr).toContain('the store cannot be written: the disk is full')
-    expect((await command('verify')).stdout).toBe('The store is whole.\n')
+    expect((await command('verify')).stdout).toBe('The store is complete and consistent.\n')
     const { stdout } = await command(`doctor --listen ${app.url.replace('http://', '')}`)
     expect(stdout).toMatch(/^wrong +service: it is running but unhealthy/m)
     // What doctor tries to write may fit where something was written before.
@@ -88,7 +88,7 @@ describe.skipIf(!canMount)('on a disk that is', () => {
     expect(stdout).toMatch(/^wrong +store: .*read-only.*\n +→ findmnt .*remount,rw/m)
     expect(stdout).not.toMatch(/damaged|backup|rm -f/)
     remount('rw')
-    expect((await command('verify')).stdout).toBe('The store is whole.\n')
+    expect((await command('verify')).stdout).toBe('The store is complete and consistent.\n')
   })
 
   test('well, with a store that is damaged: a backup is asked for, and nothing is thrown away', async () => {

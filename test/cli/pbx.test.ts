@@ -74,7 +74,7 @@ describe('hookswitch pbx', () => {
     [['replay', 'no-such-file'], 'cannot read no-such-file'],
     [['replay', fixture('o-ivr-no-dial.ami'), '--speed', '0'], '--speed'],
     [['replay', fixture('o-ivr-no-dial.ami'), '--listen', 'nowhere'], '--listen'],
-    [['replay', fixture('o-ivr-no-dial.ami').replace('.ami', '.timing')], 'no event that a PBX sent'],
+    [['replay', fixture('o-ivr-no-dial.ami').replace('.ami', '.timing')], 'no PBX event'],
     [['check'], 'set HOOKSWITCH_PBX or HOOKSWITCH_PBX_FILE'],
     [['record'], 'see hookswitch pbx record --help'],
     [['record', 'ami://u:s@h'], 'FILE is missing'],
@@ -113,7 +113,7 @@ describe('hookswitch pbx', () => {
     test.each<[string, string[], Record<string, string>, string]>([
       ['not by a name that is not there', ['--name', 'home'], { HOOKSWITCH_PBX: `${far} ${url}` }, 'among far, office'],
       ['not without a name among several', [], { HOOKSWITCH_PBX: `${far} ${url}` }, 'far, office: choose one'],
-      ['not from an empty input', ['-'], {}, 'which PBX?'],
+      ['not from an empty input', ['-'], {}, 'the PBX is missing'],
     ])('check: %s', async (_, args, env, message) => {
       const { code, err } = await runWith(env, '', 'check', ...args)
       expect([code, err]).toEqual([2, expect.stringContaining(message)])

@@ -13,11 +13,11 @@ test.each([
   ],
   ['in a folder of its own', { ...user, dataPath: '/srv/calls' }, [/hookswitch serve --data \/srv\/calls /, /log in/]],
   ['of another account', { ...user, account: 'acme & co' }, [/account=acme%20%26%20co'$/, /log in/]],
-  ['beside a service', { ...user, isServed: true }, [/^Next: log in as anna@example\.com at the service/]],
+  ['beside a service', { ...user, isServed: true }, [/^Next: log in as anna@example\.com to the running service/]],
   [
     'of another account beside a service',
     { ...user, isServed: true, account: 'acme' },
-    [/^Next: log in/, /when its URL says account=acme\./],
+    [/^Next: log in/, /if its URL contains account=acme\./],
   ],
 ])('after a user was added %s it is said what to do', (_, added, lines) => {
   const said = afterUser(added)

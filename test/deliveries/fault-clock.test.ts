@@ -78,7 +78,10 @@ test.skipIf(!canFakeTime)(
       }
       expect(waysSaid(app)).toEqual(['forward', 'back', 'forward', 'back', 'back', 'forward'])
       expect(Math.min(...picky.waitedMs)).toBeGreaterThan(EARLY_MS)
-      await until('the store is whole', async () => (await verified(folder.path)) === 'The store is whole.')
+      await until(
+        'the store is whole',
+        async () => (await verified(folder.path)) === 'The store is complete and consistent.',
+      )
       await db.stop()
     } finally {
       await app.stop()

@@ -71,7 +71,7 @@ test('kill -9 under the load of PBXs loses and reorders nothing that was stored'
     expect(verdict).toMatchObject({ lost: 0, reordered: 0 })
     expect(gaps(told)).toEqual([])
     expect(receiver.received.filter(({ id }) => !told.some(({ uuid }) => uuid === id))).toEqual([])
-    expect(await verified(folder.path)).toBe('The store is whole.')
+    expect(await verified(folder.path)).toBe('The store is complete and consistent.')
     expect(watched.faults()).toEqual([])
   } finally {
     await watched.stop()

@@ -88,7 +88,7 @@ test('receivers that refuse, hang or reset, and come back, get all', async () =>
       // Whoever resets in mid-answer has taken what comes again.
       resets: { lost: 0, reordered: 0 },
     })
-    expect(await verified(folder.path)).toBe('The store is whole.')
+    expect(await verified(folder.path)).toBe('The store is complete and consistent.')
     await db.stop()
   } finally {
     await app.stop()

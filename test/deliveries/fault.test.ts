@@ -44,7 +44,10 @@ describe('a store under load', () => {
     const verdict = judge(load.committed, idsOf(receiver.received))
     report('kill -9, 20 times', verdict)
     expect(verdict).toMatchObject({ lost: 0, reordered: 0 })
-    await until('the store is whole', async () => (await verified(folder.path)) === 'The store is whole.')
+    await until(
+      'the store is whole',
+      async () => (await verified(folder.path)) === 'The store is complete and consistent.',
+    )
   })
 
   test('SIGTERM under load ends with 0, and sends nothing twice', async () => {
@@ -94,7 +97,7 @@ describe('a full disk', () => {
         const verdict = judge(load.committed, idsOf(receiver.received))
         report('a full disk', verdict)
         expect(verdict).toMatchObject({ lost: 0, reordered: 0, duplicated: 0 })
-        expect(await verified(folder.path)).toBe('The store is whole.')
+        expect(await verified(folder.path)).toBe('The store is complete and consistent.')
         await db.stop()
       } finally {
         await app.stop()

@@ -11,12 +11,13 @@ import { print, printJson } from '../print.ts'
 
 type Flags = { data: string; json?: boolean; number: string[] }
 
+/** Adds `hookswitch call`. */
 export function callCommand(program: Command): void {
-  const call = program.command('call').description('what is kept of calls')
+  const call = program.command('call').description('manage stored calls')
   call
     .command('erase')
-    .description('take a number out of all that is kept: call records, bodies of events, calls that are up')
-    .requiredOption('--number <number>', 'as the records show it, + and all (repeatable)', list, [])
+    .description('erase a phone number from call records, event bodies and live calls')
+    .requiredOption('--number <number>', 'the number as the records have it, with its + (repeatable)', list, [])
     .addOption(dataOption())
     .addOption(jsonOption())
     .action(eraseNumbers)
@@ -25,23 +26,26 @@ export function callCommand(program: Command): void {
 type Erased = ErasedCounts & { readonly live: number }
 
 async function eraseNumbers({ data, json = false, number: numbers }: Flags): Promise<void> {
-  if (numbers.length === 0) throw wrongUsage('--number is missing: give it as the records show it')
+  if (numbers.length === 0) throw wrongUsage('--number is missing: give the number as the records have it')
   const erased = await withExistingStore(data, async ({ maintenance }) => {
     let sum: Erased = { calls: 0, events: 0, pending: 0, live: 0 }
     for (const number of numbers) sum = added(sum, await erase(maintenance, number))
     return sum
   })
   if (json) printJson(erased)
-  else print(`${erased.calls} call records and the bodies of ${erased.events} events were erased.`)
+  else print(`Erased ${erased.calls} call records and the bodies of ${erased.events} events.`)
   const left = [
-    ...(emptyWriteAheadLog(join(data, 'hookswitch.db')) ? [] : ['the log of the store was in use, and may hold it']),
-    ...(erased.pending > 0 ? [`${erased.pending} events still wait for a receiver`] : []),
-    ...(erased.live > 0 ? [`${erased.live} calls with it were up`] : []),
+    ...(emptyWriteAheadLog(join(data, 'hookswitch.db'))
+      ? []
+      : ['the write-ahead log of the store was in use and may still contain it']),
+    ...(erased.pending > 0 ? [`${erased.pending} events are still pending`] : []),
+    ...(erased.live > 0 ? [`${erased.live} calls with it were live`] : []),
   ]
-  if (left.length > 0) throw new Fault('unavailable', `${left.join(', and ')}: erase again when that is over`)
+  if (left.length > 0)
+    throw new Fault('unavailable', `${left.join(', and ')}: run the command again when that has ended`)
 }
 
-/** So few at a time: a service that runs beside waits for each step. */
+/** Small steps, because a running service waits for each of them. */
 const CALLS_A_STEP = 50
 
 async function erase(maintenance: Store['maintenance'], number: string): Promise<Erased> {

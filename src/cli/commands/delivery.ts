@@ -24,37 +24,37 @@ type ListFlags = Flags & {
 }
 
 const MAX_LISTED = 200
-/** Nobody else waits for this process: a page is looked for to the end. */
+/** Without a time limit: this process serves no other request meanwhile. */
 const serviceOf = (store: Store) => createDeliveryService({ store, patienceMs: Number.POSITIVE_INFINITY })
 
-/** What was sent, and sending it again: of every account, since the operator asks. */
+/** Adds `hookswitch delivery`: the deliveries of all accounts, for the operator. */
 export function deliveryCommand(program: Command): void {
-  const delivery = program.command('delivery').description('what was sent, and sending it again')
+  const delivery = program.command('delivery').description('list, show and retry deliveries')
   delivery
     .command('list')
     .description('list deliveries, newest first: id, created, state, event, attempts, call, URL')
-    .addOption(new Option('--state <state>', 'only those').choices(DELIVERY_STATES))
-    .addOption(new Option('--event <name>', 'only of this event').choices(EVENT_NAMES))
-    .option('--url <url>', 'only to this URL')
-    .option('--call <id>', 'only of this call')
-    .option('--since <time>', 'created at this time (RFC 3339) or later')
-    .option('--until <time>', 'created before this time')
-    .option('--limit <number>', `how many, ${MAX_LISTED} at most`, '50')
+    .addOption(new Option('--state <state>', 'only deliveries in this state').choices(DELIVERY_STATES))
+    .addOption(new Option('--event <name>', 'only deliveries of this event').choices(EVENT_NAMES))
+    .option('--url <url>', 'only deliveries to this URL')
+    .option('--call <id>', 'only deliveries of this call')
+    .option('--since <time>', 'only those created at or after this time (RFC 3339)')
+    .option('--until <time>', 'only those created before this time')
+    .option('--limit <number>', `how many to list, at most ${MAX_LISTED}`, '50')
     .addOption(dataOption())
     .addOption(jsonOption())
     .action(list)
   delivery
     .command('show')
     .argument('<id>', "the delivery's id")
-    .description('show one delivery: every attempt with what was answered, and the body')
+    .description('show one delivery: its attempts with the responses, and its body')
     .addOption(dataOption())
     .addOption(jsonOption())
     .action(show)
   delivery
     .command('retry')
     .argument('[id]', "the delivery's id")
-    .option('--failed-since <time>', 'all that were created at this time or later, and failed')
-    .description('send one again, or all that failed since a time')
+    .option('--failed-since <time>', 'all failed deliveries created at or after this time')
+    .description('retry one delivery, or all that failed since a time')
     .addOption(dataOption())
     .addOption(jsonOption())
     .action(retry)
@@ -84,7 +84,7 @@ const line = (item: Delivery) =>
     item.created_at,
     item.state,
     item.event,
-    `${item.attempts_made} tried`,
+    `${item.attempts_made} attempts`,
     item.call_id,
     harmless(masked(item.url)),
   ].join('\t')
@@ -117,14 +117,14 @@ function lines({ body, attempts, url, ...rest }: DeliveryDetail): string[] {
 async function retry(id: string | undefined, flags: Flags & { failedSince?: string }): Promise<void> {
   const { data, json, failedSince } = flags
   if ((id === undefined) === (failedSince === undefined))
-    throw wrongUsage('say what to send again: delivery retry ID, or delivery retry --failed-since TIME')
+    throw wrongUsage('give what to retry: delivery retry ID, or delivery retry --failed-since TIME')
   const queued = await withExistingStore(data, async (store) => {
     const service = serviceOf(store)
     if (id === undefined) return service.retryAll(null, { since: momentOf('--failed-since', failedSince ?? '') })
     await known(id, service.retry(null, id))
     return 1
   })
-  print(json ? JSON.stringify({ queued }) : `${queued} ${queued === 1 ? 'is' : 'are'} sent again.`)
+  print(json ? JSON.stringify({ queued }) : `${queued} ${queued === 1 ? 'delivery is' : 'deliveries are'} retried.`)
 }
 
 function momentOf(flag: string, text: string): string {
@@ -133,11 +133,11 @@ function momentOf(flag: string, text: string): string {
   return text
 }
 
-/** Says of which id there is nothing, and where the ids are. */
+/** Adds to a not-found error the id and how to list the ids. */
 const known = <Found>(id: string, found: Promise<Found>): Promise<Found> =>
   found.catch((cause) => {
     throw cause instanceof Fault && cause.code === 'not_found'
-      ? new Fault('not_found', `there is no delivery ${harmless(id)}: hookswitch delivery list shows their ids`)
+      ? new Fault('not_found', `there is no delivery ${harmless(id)}: list the ids with hookswitch delivery list`)
       : cause
   })
 

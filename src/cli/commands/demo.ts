@@ -9,9 +9,9 @@ import { createLog } from '../../lib/log.ts'
 import { newPaint } from '../../lib/terminal-text.ts'
 import { startReplay } from '../../pbx/tools/replay/replay.ts'
 import { listenAddress, SETTINGS } from '../../settings.ts'
-import { newLedger } from '../demo/checklist.ts'
+import { newChecklist } from '../demo/checklist.ts'
 import { configureWebhook } from '../demo/client.ts'
-import { newStory } from '../demo/progress.ts'
+import { newProgress } from '../demo/progress.ts'
 import { PLAYED, type Played } from '../demo/recordings.ts'
 import { print } from '../print.ts'
 import { startReceiver } from '../receiver.ts'
@@ -19,32 +19,35 @@ import { VERSION } from './version.ts'
 
 const EMAIL = 'demo@hookswitch.test'
 const PASSWORD = 'hookswitch-demo'
-/** After the last event of a recording: what is held back by a settle window, and the second before `call_saved`. */
+/** After the last event of a recording: events that are settling, and the second before `call_saved`. */
 const ARRIVE_WITHIN_MS = 15_000
-/** The recordings take 8 and 12 seconds: later than this the service did not connect to one. */
+/** The recordings take 8 and 12 seconds: after this time the service has not connected to one. */
 const PLAYED_WITHIN_MS = 60_000
 
 type Flags = { listen: string; once?: boolean; bodies?: boolean }
 
+/** Adds `hookswitch demo`. */
 export function demoCommand(program: Command, stopped: () => Promise<void>): void {
   program
     .command('demo')
-    .description('see it work: a service, a receiver, and the recorded calls of a real Asterisk and a real FreeSWITCH')
-    .option('--once', 'end when all is told; exit code 1 if an event is missing')
-    .option('--bodies', 'show the body of each request, too')
-    .option('--listen <address>', 'where the API and the web page are', '127.0.0.1:0')
+    .description('end-to-end demo: a service, a receiver, and recorded calls of a real Asterisk and a real FreeSWITCH')
+    .option('--once', 'end after the last event; exit code 1 if an event is missing')
+    .option('--bodies', 'show the body of each request')
+    .option('--listen <address>', 'address and port of the API and the web page', '127.0.0.1:0')
     .action((flags: Flags) => demo(flags, stopped()))
 }
 
-/** The main job on a temporary store: recordings → TCP → service → webhook → receiver, told as it happens. */
+/**
+ * Runs the whole path on a temporary store (recordings → TCP → service → webhook → receiver) and prints what happens.
+ */
 async function demo({ listen, once = false, bodies = false }: Flags, stop: Promise<void>): Promise<void> {
   listenAddress(listen)
   const folder = mkdtempSync(join(tmpdir(), 'hookswitch-demo-'))
-  const story = newStory({ paint: newPaint(), bodies, print })
-  const ledger = newLedger()
+  const progress = newProgress({ paint: newPaint(), bodies, print })
+  const checklist = newChecklist()
   let secret = ''
   const receiver = startReceiver({ host: '127.0.0.1', port: 0 }, (request) => {
-    story.received(request, ledger.enter(request, secret))
+    progress.received(request, checklist.enter(request, secret))
     return undefined
   })
   const pbxs = PLAYED.map((played) => {
@@ -57,20 +60,20 @@ async function demo({ listen, once = false, bodies = false }: Flags, stop: Promi
     app = await startApp(demoConfig(listen, folder, urls), { log: createLog('error'), version: VERSION })
     const webhook = `${receiver.url}/crm`
     secret = await configureWebhook(app.url, { email: EMAIL, password: PASSWORD, webhook })
-    story.open({ url: app.url, webhook, email: EMAIL, password: PASSWORD })
+    progress.open({ url: app.url, webhook, email: EMAIL, password: PASSWORD })
     for (const { played, turn, replay } of pbxs) {
-      story.begin(played)
+      progress.begin(played)
       turn.resolve()
-      const told = replay.finished.then(() => ledger.complete(played, ARRIVE_WITHIN_MS))
+      const complete = replay.finished.then(() => checklist.complete(played, ARRIVE_WITHIN_MS))
       const late = Bun.sleep(PLAYED_WITHIN_MS)
-      const stopped = await Promise.race([told, late, stop.then(() => 'stopped' as const)])
+      const stopped = await Promise.race([complete, late, stop.then(() => 'stopped' as const)])
       if (stopped && !once) return
     }
-    const missing = ledger.missing(PLAYED)
+    const missing = checklist.missing(PLAYED)
     if (missing.length > 0 && once) throw new Fault('unavailable', `the demo is incomplete: ${missing.join('; ')}`)
-    story.close(missing)
+    progress.close(missing)
     if (once) return
-    story.goOn(app.url)
+    progress.goOn(app.url)
     await stop
   } finally {
     await app?.stop()

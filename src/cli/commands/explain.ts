@@ -15,8 +15,8 @@ type Flags = { trunks: string[]; extensions: string[]; variables: string[]; json
 export function explainCommand(pbx: Command): void {
   pbx
     .command('explain')
-    .argument('<file...>', 'a recording (.ami or .esl, see pbx record), and those of the connections after it')
-    .description('play recordings through the tracker, and print each call event with the raw event that caused it')
+    .argument('<file...>', 'recordings (.ami or .esl, see pbx record) of one connection after the other')
+    .description('print the call events of recordings, each with the PBX event that caused it')
     .option('--trunks <pattern>', 'as in the PBX URL (repeatable)', list, [])
     .option('--extensions <pattern>', 'as in the PBX URL (repeatable)', list, [])
     .option('--variables <name>', 'as in the PBX URL (repeatable)', list, [])
@@ -26,7 +26,10 @@ export function explainCommand(pbx: Command): void {
       const kind = recordings[0]?.kind ?? 'ami'
       const other = recordings.findIndex((recording) => recording.kind !== kind)
       if (other > 0)
-        throw new Fault('invalid', `${paths[other]} is of another kind of PBX than ${paths[0]}: name recordings of one`)
+        throw new Fault(
+          'invalid',
+          `${paths[other]} is of another kind of PBX than ${paths[0]}: give recordings of one PBX`,
+        )
       const names = namesOf(paths)
       const explanation = explain(recordings, { pbx: names[0] ?? '', ...options })
       const { explained, files } = explanation
@@ -36,7 +39,7 @@ export function explainCommand(pbx: Command): void {
       if (empty >= 0)
         throw new Fault(
           'invalid',
-          `${paths[empty]} holds no event that a PBX sent: name a recording (.ami or .esl, see pbx record)`,
+          `${paths[empty]} contains no PBX event: give a recording (.ami or .esl, see pbx record)`,
         )
       const lines = json ? explained.map((one) => jsonOf(one, names)) : report(names, explanation, kind, newPaint())
       for (const line of lines) print(line)
@@ -55,7 +58,7 @@ function read(file: string): Recording {
   try {
     return readRecording(file)
   } catch (cause) {
-    throw new Fault('invalid', `cannot read ${file}: name a recording (.ami or .esl, see pbx record)`, { cause })
+    throw new Fault('invalid', `cannot read ${file}: give a recording (.ami or .esl, see pbx record)`, { cause })
   }
 }
 
@@ -108,7 +111,9 @@ function summary(
   )
   return [
     `${pbx}: ${explained.length} events of ${calls} ${calls === 1 ? 'call' : 'calls'} from ${frames} raw events; ${passedOver} more are of no use for calls.`,
-    ...(open === 0 ? [] : [`${open} of the calls ${open === 1 ? 'is' : 'are'} still up where the recording ends.`]),
+    ...(open === 0
+      ? []
+      : [`${open} of the calls ${open === 1 ? 'is' : 'are'} still live at the end of the recording.`]),
     ...(tainted.length === 0
       ? []
       : [`${tainted.length} were ignored: a caller may have written into them (${tainted.slice(0, 5).join(', ')}).`]),

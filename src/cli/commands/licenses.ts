@@ -3,11 +3,11 @@ import { jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
 import type { Notice } from '../third-party-notices.ts'
 
-/** Adds the command that prints the licences of the program and of all that is inside it. */
+/** Adds `hookswitch licenses`. */
 export function licensesCommand(program: Command): void {
   program
     .command('licenses')
-    .description('print the licences of Hookswitch and of all that is inside it')
+    .description('print the licences of Hookswitch and of all software in it')
     .addOption(jsonOption())
     .action(async ({ json }: { json?: boolean }) => {
       const { NOTICES, OWN_LICENSE } = await import('../license-texts.ts')

@@ -10,24 +10,28 @@ import { requestLine, type Verdict } from '../request-line.ts'
 
 type Flags = { port: string; host: string; secret?: string; answer?: string; json?: boolean }
 
-/** A secret as `GET /integration/webhook/secret` gives it. */
+/** The format of a secret in `GET /integration/webhook/secret`. */
 const SECRET = /^whsec_[A-Za-z0-9+/]{16,}={0,2}$/
 
+/** Adds `hookswitch listen`. */
 export function listenCommand(program: Command, stopped: () => Promise<void>): void {
   program
     .command('listen')
-    .description('be a receiver, for development: print each request, and verify its signature')
-    .option('--port <port>', 'where to listen', '9000')
-    .option('--host <address>', 'at which address', '127.0.0.1')
-    .option('--secret <secret>', "the URL's signing secret (whsec_…): what it does not verify is answered with 401")
-    .option('--answer <status>', 'the status to answer with, whatever the signature is')
+    .description('run a receiver for development: print each request and verify its signature')
+    .option('--port <port>', 'the port to listen on', '9000')
+    .option('--host <address>', 'the address to listen on', '127.0.0.1')
+    .option(
+      '--secret <secret>',
+      "the URL's signing secret (whsec_…): requests with a wrong signature are answered with 401",
+    )
+    .option('--answer <status>', 'the status of all responses, also for wrong signatures')
     .addOption(jsonOption())
     .action(async (flags: Flags) => {
       const { secret, host, json = false } = flags
       const port = numberOf('--port', flags.port, 0, 65_535)
       const asked = flags.answer === undefined ? undefined : numberOf('--answer', flags.answer, 200, 599)
       if (secret !== undefined && !SECRET.test(secret))
-        throw wrongUsage('--secret (HOOKSWITCH_SECRET) is no signing secret: give it as whsec_…, from the web page')
+        throw wrongUsage('--secret (HOOKSWITCH_SECRET) is not a signing secret: copy it from the web page (whsec_…)')
       const paint = newPaint()
       const receiver = listening({ host, port }, (request) => {
         const verdict = verdictOf(request, secret)
@@ -46,15 +50,15 @@ export function listenCommand(program: Command, stopped: () => Promise<void>): v
 
 function hints(secret: string | undefined): string[] {
   return [
-    'Any path will do. A service on this machine calls it with --allow-net loopback.',
-    ...(secret === undefined ? ['Signatures are not checked: give --secret whsec_…'] : []),
+    'Any path works. A service on this machine needs --allow-net loopback to send here.',
+    ...(secret === undefined ? ['Signatures are not verified: add --secret whsec_… to verify them.'] : []),
     '',
   ]
 }
 
-/** What a receiver should: it turns away what is not signed right, so that one sees the sender try again. */
+/** Returns the response of a careful receiver: it refuses a wrong signature, so that one can see the retries. */
 function answerOf(asked: number | undefined, verdict: Verdict): Answer | undefined {
-  if (asked !== undefined) return { status: asked, text: 'as asked' }
+  if (asked !== undefined) return { status: asked, text: 'as configured' }
   return verdict.kind === 'wrong' ? { status: 401, text: verdict.why } : undefined
 }
 
@@ -64,12 +68,21 @@ function verdictOf(request: Received, secret: string | undefined): Verdict {
   return why === undefined ? { kind: 'right' } : { kind: 'wrong', why }
 }
 
-/** What a request tells beside its body; the rest is of HTTP. */
-const SHOWN = ['user-agent', 'content-type', 'authorization', 'webhook-id', 'webhook-timestamp', 'webhook-signature']
+/** The headers that are printed; the others are about HTTP only. */
+const PRINTED_HEADERS = [
+  'user-agent',
+  'content-type',
+  'authorization',
+  'webhook-id',
+  'webhook-timestamp',
+  'webhook-signature',
+]
 
 function linesOf(paint: Paint, request: Received, verdict: Verdict): string[] {
   const { method, path, headers, body } = request
-  const shown = SHOWN.flatMap((name) => (headers[name] === undefined ? [] : [`${name}: ${harmless(headers[name])}`]))
+  const shown = PRINTED_HEADERS.flatMap((name) =>
+    headers[name] === undefined ? [] : [`${name}: ${harmless(headers[name])}`],
+  )
   const details = [`${method} ${harmless(path)}`, ...shown, ...pretty(body)]
   return [
     requestLine(paint, request, readEvent(body), verdict),
@@ -99,7 +112,7 @@ function listening(place: Parameters<typeof startReceiver>[0], onRequest: Parame
   } catch (cause) {
     throw new Fault(
       'unavailable',
-      `cannot listen on ${place.host}:${place.port}: choose another with --port or --host`,
+      `cannot listen on ${place.host}:${place.port}: choose another address with --port or --host`,
       {
         cause,
       },

@@ -2,10 +2,11 @@ import type { Command } from 'commander'
 import { grafanaDashboard } from '../../metrics/dashboard.ts'
 import { print } from '../print.ts'
 
+/** Adds `hookswitch metrics`. */
 export function metricsCommand(program: Command): void {
-  const metrics = program.command('metrics').description('what shows the metrics of serve --metrics-token')
+  const metrics = program.command('metrics').description('dashboards for the metrics of serve --metrics-token')
   metrics
     .command('dashboard')
-    .description('print a Grafana dashboard: Dashboards, New, Import')
+    .description('print a Grafana dashboard (in Grafana: Dashboards, New, Import)')
     .action(() => print(JSON.stringify(grafanaDashboard(), null, 2)))
 }

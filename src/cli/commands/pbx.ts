@@ -45,7 +45,7 @@ function checkCommand(pbx: Command): void {
       if (json) printJson(findings)
       else for (const { level, text } of findings) print(`${level.padEnd(8)} ${harmless(text)}`)
       if (findings.some(({ level }) => level === 'missing'))
-        throw new Fault('unavailable', 'the PBX cannot be watched as it should be: see what is missing')
+        throw new Fault('unavailable', 'some events of the PBX cannot be received: see what is missing above')
     })
 }
 
@@ -53,10 +53,10 @@ function recordCommand(pbx: Command, stopped: () => Promise<void>): void {
   pbx
     .command('record')
     .usage('[options] [url] <file>')
-    .argument('<url|file>', `the URL: ${URL_HELP}; then FILE, which is not there yet`)
+    .argument('<url|file>', `the URL: ${URL_HELP}; then FILE, which must not exist yet`)
     .argument('[file]')
-    .description("record a PBX's events, until Ctrl-C: the bytes in FILE, when they came in FILE.timing")
-    .option('--mask', 'hide numbers and names (the same one always by the same other)')
+    .description("record a PBX's events until Ctrl-C: the bytes in FILE, their times in FILE.timing")
+    .option('--mask', 'replace numbers and names (the same one always by the same other)')
     .addOption(nameOption())
     .action(async (one: string, other: string | undefined, { mask = false, name }: RecordFlags) => {
       if (other === undefined && one.includes('://')) throw wrongUsage('FILE is missing: pbx record URL FILE')
@@ -72,17 +72,19 @@ function recordCommand(pbx: Command, stopped: () => Promise<void>): void {
 /** Not the service's own variable, which is not meant for a PBX that is replayed beside it. */
 const REPLAY_LISTEN = 'HOOKSWITCH_REPLAY_LISTEN'
 
-/** Longer than a call takes to be saved after its end: the next round has calls with the same ids. */
+/** Longer than a call needs to be saved after its end, because the calls of the next round have the same ids. */
 const BETWEEN_ROUNDS_MS = 3_000
 
 function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
   pbx
     .command('replay')
     .argument('<file...>', 'recordings (.ami or .esl, see pbx record)')
-    .description('play recordings as a PBX, until Ctrl-C; each further file on the next connection')
-    .addOption(new Option('--listen <address>', 'where to be a PBX').default('127.0.0.1:0').env(REPLAY_LISTEN))
-    .option('--speed <n>', 'how many times as fast as it was', '1')
-    .option('--loop', 'play them again and again')
+    .description('simulate a PBX that plays recordings, until Ctrl-C; each further file on the next connection')
+    .addOption(
+      new Option('--listen <address>', 'the address of the simulated PBX').default('127.0.0.1:0').env(REPLAY_LISTEN),
+    )
+    .option('--speed <n>', 'how many times faster than recorded', '1')
+    .option('--loop', 'repeat the recordings')
     .action(async (files: string[], flags: { listen: string; speed: string; loop?: boolean }) => {
       const speed = Number(flags.speed)
       if (!(speed > 0)) throw wrongUsage(`--speed is ${JSON.stringify(flags.speed)}: give a number above 0`)
@@ -92,16 +94,14 @@ function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
       const replay = listening(() => startReplay({ files, hostname: host, port, speed, ...again }), flags.listen)
       if (replay.events === 0) {
         await replay.stop()
-        throw wrongUsage(
-          `${files.join(', ')}: no event that a PBX sent: name a recording (.ami or .esl, see pbx record)`,
-        )
+        throw wrongUsage(`${files.join(', ')}: no PBX event found: give a recording (.ami or .esl, see pbx record)`)
       }
       // Before the line that reports it ready: its reader may stop us at once.
       const stop = stopped()
       const url = replay.kind === 'ami' ? `ami://any:any@${host}` : `esl://:any@${host}`
       print(`hookswitch replays ${replay.events} events on ${url}:${replay.port}`)
       void replay.finished.then(() =>
-        print(`hookswitch has replayed all of them${flags.loop === true ? ', and begins again' : ''}`),
+        print(`hookswitch has replayed all of them${flags.loop === true ? ' and starts again' : ''}`),
       )
       await stop
       await replay.stop()
@@ -112,7 +112,7 @@ function readable(file: string): void {
   try {
     accessSync(file, constants.R_OK)
   } catch {
-    throw wrongUsage(`cannot read ${file}: name a recording (.ami or .esl, see pbx record)`)
+    throw wrongUsage(`cannot read ${file}: give a recording (.ami or .esl, see pbx record)`)
   }
 }
 
@@ -120,7 +120,7 @@ function listening<Started>(start: () => Started, address: string): Started {
   try {
     return start()
   } catch (cause) {
-    throw new Fault('unavailable', `cannot listen on ${address}: choose another with --listen 127.0.0.1:PORT`, {
+    throw new Fault('unavailable', `cannot listen on ${address}: choose another address with --listen 127.0.0.1:PORT`, {
       cause,
     })
   }

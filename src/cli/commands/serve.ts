@@ -11,6 +11,7 @@ import { VERSION } from './version.ts'
 
 const STANDARD_ERROR = 2
 
+/** Adds `hookswitch serve`, the service itself. */
 export function serveCommand(program: Command, stopped: () => Promise<void>): void {
   addSettingFlags(program.command('serve').description('run the service')).action(async (flags: GivenSettings) => {
     const config = readConfig(flags, process.env)
@@ -20,12 +21,12 @@ export function serveCommand(program: Command, stopped: () => Promise<void>): vo
     const startedMs = performance.now()
     const pbxs = config.pbxs.map(({ name, protocol, host, port }) => `${name} (${protocol}://${host}:${port})`)
     log.info({ version: VERSION, url: app.url, data: resolve(dataPath), pbxs }, 'hookswitch has started')
-    if (app.hasNoUser) log.warn(`nobody can log in yet: ${addUserLine(dataPath)}`)
-    // Before the line that says it is ready: whoever reads it may stop us at once.
+    if (app.hasNoUser) log.warn(`no user exists, so nobody can log in yet: ${addUserLine(dataPath)}`)
+    // Before the ready line: a program that reads it may stop us at once.
     const stop = stopped()
     print(`hookswitch ready on ${app.url}`)
     await stop
-    log.info('hookswitch is stopping: what is under way is finished')
+    log.info('hookswitch is stopping: requests in flight are finished first')
     await app.stop()
     log.info({ seconds: Math.round((performance.now() - startedMs) / 1_000) }, 'hookswitch has stopped')
   })

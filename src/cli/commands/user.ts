@@ -21,24 +21,25 @@ type Flags = { data: string; json?: boolean; email: string; name: string; accoun
 const ACCOUNT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._ -]{0,63}$/u
 const EMAIL = /^[^\s@]+@[^\s@]+$/
 
+/** Adds `hookswitch user`. */
 export function userCommand(program: Command): void {
-  const user = program.command('user').description('who may log in')
+  const user = program.command('user').description('manage the users who can log in')
   const emailOption = () => ['--email <address>', "the user's e-mail address"] as const
 
   user
     .command('add')
-    .description('add a user; the password is asked for, or is one line of standard input')
+    .description('add a user; the password is typed, or is one line of standard input')
     .requiredOption(...emailOption())
-    .requiredOption('--name <name>', 'what the user is called')
-    .option('--account <account>', 'the account it belongs to, made if it is new', 'default')
+    .requiredOption('--name <name>', "the user's name")
+    .option('--account <account>', 'the account of the user; it is created if it is new', 'default')
     .addOption(dataOption())
     .addOption(jsonOption())
     .action(addUser)
   user.command('list').description('list all users').addOption(dataOption()).addOption(jsonOption()).action(showUsers)
   for (const [name, description, action] of [
-    ['passwd', 'set a new password; it is asked for, or is one line of standard input', changePassword],
-    ['remove', 'remove a user and its tokens', dropUser],
-    ['logout', 'make all tokens of a user inactive', logOut],
+    ['passwd', 'set a new password; it is typed, or is one line of standard input', changePassword],
+    ['remove', 'remove a user and all its tokens', dropUser],
+    ['logout', 'revoke all tokens of a user', logOut],
   ] as const)
     user
       .command(name)
@@ -52,11 +53,9 @@ export function userCommand(program: Command): void {
 async function addUser({ data, json, email, name, account }: Flags): Promise<void> {
   if (!EMAIL.test(normalEmail(email)) || email.length > 254)
     throw wrongUsage(`--email is ${JSON.stringify(email)}: give an address like anna@example.com`)
-  if (name.trim() === '') throw wrongUsage('--name is empty: say what the user is called')
+  if (name.trim() === '') throw wrongUsage("--name is empty: give the user's name")
   if (!ACCOUNT_NAME.test(account))
-    throw wrongUsage(
-      `--account is ${JSON.stringify(account)}: use letters, digits, dots, dashes and blanks, 64 at most`,
-    )
+    throw wrongUsage(`--account is ${JSON.stringify(account)}: use at most 64 letters, digits, dots, dashes and spaces`)
   const passwordHash = await hashed(await readPassword())
   const fresh = {
     account,
@@ -69,12 +68,12 @@ async function addUser({ data, json, email, name, account }: Flags): Promise<voi
   const made = await withStore(data, async (store) => {
     const created = await store.accounts.userCreate(fresh)
     if (created === undefined)
-      throw new Fault('invalid', `${fresh.email} is a user already: change the password with user passwd`)
+      throw new Fault('invalid', `${fresh.email} already exists: change the password with hookswitch user passwd`)
     await noteAct(store, { event: 'user_added', email: fresh.email, account })
     return created
   })
   print(json ? JSON.stringify({ id: made.id }) : String(made.id))
-  // Standard output has the id alone; scripts are told nothing else.
+  // Standard output has only the id, for scripts.
   if (json || process.stderr.isTTY !== true) return
   const isServed = holderOf(join(data, 'lock')) !== undefined
   for (const line of afterUser({ email: fresh.email, account, dataPath: data, isServed })) printError(line)
@@ -98,7 +97,7 @@ async function changePassword({ data, email, json }: Flags): Promise<void> {
   await toUser(data, email, 'user_password_set', async ({ accounts }, known) =>
     (await accounts.userSetPassword({ email: known, passwordHash })) ? true : undefined,
   )
-  print(json ? '{}' : 'The password was changed. Tokens stay valid; hookswitch user logout ends them.')
+  print(json ? '{}' : 'The password was changed. Tokens stay valid; revoke them with hookswitch user logout.')
 }
 
 async function dropUser({ data, email, json }: Flags): Promise<void> {
@@ -113,7 +112,10 @@ async function logOut({ data, email, json }: Flags): Promise<void> {
   print(json ? JSON.stringify({ revoked: ended }) : `${ended} ${ended === 1 ? 'token was' : 'tokens were'} revoked.`)
 }
 
-/** Does something to a user, and notes it for the log. @throws Fault when there is no such user. */
+/**
+ * Changes a user, and stores the act for the log of security events.
+ * @throws Fault `not_found` if there is no such user.
+ */
 function toUser<Result>(
   data: string,
   email: string,
@@ -125,7 +127,7 @@ function toUser<Result>(
     const user = (await store.accounts.userList()).find((one) => one.email === known)
     const done = user === undefined ? undefined : await act(store, known)
     if (user === undefined || done === undefined)
-      throw new Fault('not_found', `there is no user ${known}: hookswitch user list shows them all`)
+      throw new Fault('not_found', `there is no user ${known}: list the users with hookswitch user list`)
     await noteAct(store, { event, email: known, account: user.account })
     return done
   })
@@ -141,42 +143,42 @@ export type AddedUser = {
   readonly email: string
   readonly account: string
   readonly dataPath: string
-  /** Whether a service runs on the store. */
+  /** Whether a service is running on the store. */
   readonly isServed: boolean
 }
 
-/** Returns what to do after a user was added, for whoever reads it at a terminal. */
+/** Returns the instructions that follow after a user was added at a terminal. */
 export function afterUser({ email, account, dataPath, isServed }: AddedUser): string[] {
   const query = account === 'default' ? '?name=office' : `?name=office&account=${encodeURIComponent(account)}`
   return [
     ...(isServed
-      ? [`Next: log in as ${email} at the service that runs, and add a webhook.`]
+      ? [`Next: log in as ${email} to the running service, and add a webhook.`]
       : [
           `Next: hookswitch serve${dataFlag(dataPath)}   with the PBX in HOOKSWITCH_PBX: 'ami://user:secret@host${query}'`,
           `Then log in as ${email} at http://127.0.0.1:8080, and add a webhook.`,
         ]),
     ...(isServed && account !== 'default'
-      ? [`The calls of a PBX belong to this account when its URL says account=${encodeURIComponent(account)}.`]
+      ? [`A PBX belongs to this account if its URL contains account=${encodeURIComponent(account)}.`]
       : []),
   ]
 }
 
-/** Notes for the service's log what was done to a user: the command itself has no log that is kept. */
+/** Stores what an operator did to a user, for the log of the service: a command has no log of its own. */
 export async function noteAct(
   { accounts }: Pick<Store, 'accounts'>,
   act: Pick<OperatorAct, 'event' | 'email' | 'account'>,
 ): Promise<void> {
-  // What was done is done: that it cannot be noted does not undo it.
+  // The change itself is done: it does not fail because the act cannot be stored.
   await accounts.operatorActAdd({ ...act, by: operatorName(process.env), atUs: nowUs() }).catch(() => {})
 }
 
-/** Returns who runs this command; behind sudo, who that is. */
+/** Returns the system user who runs this command, also behind sudo. */
 function operatorName(env: Record<string, string | undefined>): string {
   if (env.SUDO_USER !== undefined) return env.SUDO_USER
   try {
     return userInfo().username
   } catch {
-    // A user without an entry, as in many containers.
+    // The user has no entry in the system's list, as in many containers.
     return `user ${process.getuid?.() ?? 'unknown'}`
   }
 }

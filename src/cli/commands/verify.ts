@@ -4,18 +4,19 @@ import { withExistingStore } from '../open-store.ts'
 import { dataOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
 
-/** Proves that the store is whole. Prints what is wrong, and ends with 1 then. */
+/** Adds `hookswitch verify`, which prints what is wrong in the store and then ends with exit code 1. */
 export function verifyCommand(program: Command): void {
   program
     .command('verify')
-    .description('prove that the store is whole')
+    .description('verify that the store is complete and consistent')
     .addOption(dataOption())
     .addOption(jsonOption())
     .action(async ({ data, json }: { data: string; json?: boolean }) => {
       const wrong = await withExistingStore(data, ({ maintenance }) => maintenance.verify())
       if (json) printJson({ whole: wrong.length === 0, wrong })
-      else if (wrong.length === 0) print('The store is whole.')
+      else if (wrong.length === 0) print('The store is complete and consistent.')
       else for (const text of wrong) print(text)
-      if (wrong.length > 0) throw new Fault('unavailable', `the store is not whole: ${wrong.length} kinds of fault`)
+      if (wrong.length > 0)
+        throw new Fault('unavailable', `the store is not consistent: ${wrong.length} kinds of errors, see above`)
     })
 }

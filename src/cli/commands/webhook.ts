@@ -20,13 +20,14 @@ import { changesOf, eventsOf, type OptionFlags } from '../webhook-flags.ts'
 type Flags = { data: string; json?: boolean; account: string }
 type SendFlags = Flags & { allowNet: string[]; proxy?: string }
 
+/** Adds `hookswitch webhook`. */
 export function webhookCommand(program: Command): void {
   const webhook = program.command('webhook').description('which URLs get which events, and how')
   const command = (name: string, description: string) =>
     webhook
       .command(name)
       .description(description)
-      .option('--account <account>', 'whose list', 'default')
+      .option('--account <account>', 'the account of the list', 'default')
       .addOption(dataOption())
       .addOption(jsonOption())
   const ofUrl = (name: string, description: string) =>
@@ -47,7 +48,7 @@ export function webhookCommand(program: Command): void {
   ofUrl('preview', 'print what the receiver would get of an event')
     .addOption(new Option('--event <kind>', 'of which kind').choices(EVENT_NAMES).default('call_started'))
     .action(showPreview)
-  ofUrl('test', 'send one signed sample request, stored nowhere, and print what came back')
+  ofUrl('test', 'send one signed test request, which is not stored, and print the response')
     .option('--allow-net <net>', 'as for serve (repeatable)', list, [])
     .option('--proxy <url>', 'as for serve')
     .action(sendTest)
@@ -79,7 +80,7 @@ async function onAccount<Result>(
   return await withExistingStore(data, async (store) => {
     const accountId = await store.accounts.accountGetId(account)
     if (accountId === undefined)
-      throw new Fault('not_found', `there is no account ${account}: hookswitch user list shows them`)
+      throw new Fault('not_found', `there is no account ${account}: list the accounts with hookswitch user list`)
     const samples = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
     const options = createOptionsService({ webhooks: store.webhooks, samples })
     const webhooks = createWebhookService({ webhooks: store.webhooks })
@@ -202,7 +203,7 @@ async function sendTest(url: string, flags: SendFlags): Promise<void> {
   if (json) printJson({ status, duration_ms, error, response })
   else print([status ?? error, `${duration_ms} ms`, oneLine(response ?? '')].join('\t').trimEnd())
   if (status === null || status < 200 || status >= 300)
-    throw new Fault('unavailable', `the receiver did not take it: ${error ?? `it answered ${status}`}`)
+    throw new Fault('unavailable', `the receiver did not accept the request: ${error ?? `it answered ${status}`}`)
 }
 
 const notInList = (url: string, account: string) =>

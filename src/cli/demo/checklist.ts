@@ -4,20 +4,21 @@ import { faultOf, type Received } from '../receiver.ts'
 import type { Played } from './recordings.ts'
 
 /**
- * A request, read; and what is wrong with it, if anything: its signature, its body, its place in the order of its call.
+ * A parsed request, and what is wrong with it, if anything: its signature, its body or its sequence.
  */
 export type Entry = { readonly event: EventBody | undefined; readonly fault: string | undefined }
 
-/** Keeps count of what arrives, and of what has to. */
-export type Ledger = {
+/** Compares the events that arrive with those that the recordings give. */
+export type Checklist = {
   enter(request: Received, secret: string): Entry
-  /** What has not come of the recordings, and what came wrong, in words. */
+  /** Returns the missing events of the recordings, and what was wrong with others, as sentences. */
   missing(played: readonly Played[]): string[]
-  /** Waits until all that a recording gives has come, or until it is too late. */
+  /** Waits until all events of a recording have arrived, for at most `withinMs`. */
   complete(played: Played, withinMs: number): Promise<void>
 }
 
-export function newLedger(): Ledger {
+/** Creates an empty checklist. */
+export function newChecklist(): Checklist {
   const arrived = new Map<string, string[]>()
   /** The last sequence of each call. */
   const sequences = new Map<string, number>()
@@ -44,7 +45,7 @@ export function newLedger(): Ledger {
     enter(request, secret) {
       const event = readEvent(request.body)
       const fault =
-        faultOf(request, secret) ?? (event === undefined ? 'the body is no call event' : faultOfEvent(event))
+        faultOf(request, secret) ?? (event === undefined ? 'the body is not a call event' : faultOfEvent(event))
       if (fault !== undefined) faults.push(fault)
       if (event !== undefined) arrived.set(event.data.pbx, [...(arrived.get(event.data.pbx) ?? []), event.data.name])
       wake()

@@ -8,7 +8,7 @@ const Secrets = t.Array(t.Object({ url: t.String(), secret: t.String() }))
 
 type Account = { readonly email: string; readonly password: string; readonly webhook: string }
 
-/** What a client does: logs in, puts its webhook in the list, and reads its secret. */
+/** Configures a webhook as a client would: logs in, sets the list, and returns the secret. */
 export async function configureWebhook(base: string, { email, password, webhook }: Account): Promise<string> {
   const { access_token } = await ask(Token, base, 'POST', '/auth/login', { body: { email, password } })
   await ask(t.Unknown(), base, 'PUT', '/integration/webhook', { token: access_token, body: [everyEvent(webhook)] })

@@ -1,12 +1,12 @@
-/** How this program was started, for the lines that a reader is to type. */
+/** Returns the command by which this program was started, for lines that a user copies. */
 export function ownName(argv: readonly string[] = process.argv, execPath = process.execPath): string {
   if (argv[1]?.startsWith('/$bunfs/') || argv[1] === undefined) return 'hookswitch'
   return execPath.includes('/_npx/') ? 'npx -y bun@1.4.5 src/main.ts' : 'bun src/main.ts'
 }
 
-/** What to do next: the own PBX. */
+/** Returns the instructions for connecting a real PBX. */
 export const nextSteps = (name: string): string[] => [
-  'Now your own PBX',
+  'Next: your own PBX',
   '',
   '  Asterisk: add to /etc/asterisk/manager.conf, then: asterisk -rx "manager reload"',
   '    [hookswitch]',
@@ -26,5 +26,5 @@ export const nextSteps = (name: string): string[] => [
   `    ${name} pbx check`,
   `    ${name} user add --email you@example.com --name You`,
   `    ${name} serve`,
-  '  Log in at http://127.0.0.1:8080, and say which URLs are told of what. README.md has the rest.',
+  '  Log in at http://127.0.0.1:8080 and add your webhooks. README.md has the details.',
 ]

@@ -12,8 +12,8 @@ export type Place = {
   readonly password: string
 }
 
-/** What the demo says, line by line. */
-export type Story = {
+/** The output of the demo. */
+export type Progress = {
   open(place: Place): void
   begin(played: Played): void
   received(request: Received, entry: Entry): void
@@ -23,14 +23,20 @@ export type Story = {
 
 type Options = { readonly paint: Paint; readonly bodies: boolean; print(line: string): void }
 
-export function newStory({ paint, bodies, print }: Options): Story {
+/** Creates the output of the demo. */
+export function newProgress({ paint, bodies, print }: Options): Progress {
   return {
     open({ url, webhook, email, password }) {
-      print(paint('bold', 'Hookswitch tells your systems of every call on your PBX, by signed webhooks.'))
+      print(
+        paint(
+          'bold',
+          'Hookswitch sends your systems an event for every step of every call on your PBX, as signed webhooks.',
+        ),
+      )
       print('')
-      print('Here is a whole one, with the recorded calls of two real PBXs played to it over TCP.')
-      print(`Its webhook is ${webhook}, a receiver that this demo runs. Each line below is a POST`)
-      print('that arrived there: when, its signature, which event, what happened, how long after it happened.')
+      print('This is an end-to-end demo: recorded calls of two real PBXs are played to it over TCP.')
+      print(`Its webhook is ${webhook}, a receiver in this demo. Each line below is a POST request`)
+      print('that arrived there: time, signature, event, what happened, and the delay since it happened.')
       print('')
       print(`  web page  ${paint('bold', url)}      API  ${url}/docs`)
       print(`  log in    ${paint('bold', email)}  with the password  ${paint('bold', password)}`)
@@ -45,14 +51,15 @@ export function newStory({ paint, bodies, print }: Options): Story {
     },
     close(missing) {
       print('')
-      if (missing.length === 0) print(paint('green', 'Every event of both calls arrived, signed, in order, once.'))
+      if (missing.length === 0)
+        print(paint('green', 'Every event of both calls arrived: signed, in order, exactly once.'))
       else for (const line of missing) print(paint('red', `Missing: ${line}`))
       print('')
       for (const line of nextSteps(ownName())) print(line)
     },
     goOn(url) {
       print('')
-      print(`The demo runs on at ${url} until you press Ctrl-C.`)
+      print(`The service keeps running at ${url} until you press Ctrl-C.`)
     },
   }
 }

@@ -5,19 +5,20 @@ import ringGroupTiming from './ring-group.timing' with { type: 'text' }
 import transfer from './transfer.esl' with { type: 'text' }
 import transferTiming from './transfer.timing' with { type: 'text' }
 
-/** A recorded session of a real PBX, and the events that its call gives. */
+/** A recorded session of a real PBX, and the events that its call must produce. */
 export type Played = {
-  /** What the PBX is called in the demo. */
+  /** The name of the PBX in the demo. */
   readonly pbx: string
   readonly title: string
   readonly recording: Recording
   readonly expected: readonly EventName[]
 }
 
+/** The recordings of the demo. */
 export const PLAYED: readonly Played[] = [
   {
     pbx: 'office',
-    title: 'Asterisk: a caller, three phones that ring, one that answers',
+    title: 'Asterisk: a call rings three phones, one of them answers',
     recording: recordingOf('ami', Buffer.from(ringGroup), ringGroupTiming),
     expected: [
       'call_started',
@@ -30,7 +31,7 @@ export const PLAYED: readonly Played[] = [
   },
   {
     pbx: 'branch',
-    title: 'FreeSWITCH: a recorded call that is transferred',
+    title: 'FreeSWITCH: a recorded call is transferred',
     recording: recordingOf('esl', Buffer.from(transfer), transferTiming),
     expected: [
       'call_started',
