@@ -6,15 +6,15 @@ import type { Log } from '../lib/log.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'
 import type { StoredEvent } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import { createAmiSignals } from './ami/translator/translator.ts'
+import { createAmiTranslator } from './ami/translator/translator.ts'
 import type { Intake } from './connection/inbox.ts'
 import { type PbxStatus, type Supervisor, startSupervisor, type Translators } from './connection/supervisor.ts'
 import { startEndpointMemory } from './endpoint-memory.ts'
 import type { KnownEndpoint } from './endpoints.ts'
-import { createEslSignals } from './esl/translator/translator.ts'
+import { createEslTranslator } from './esl/translator/translator.ts'
 
 /** Who turns what a PBX says into signals. */
-export const TRANSLATORS: Translators = { ami: createAmiSignals, esl: createEslSignals }
+export const TRANSLATORS: Translators = { ami: createAmiTranslator, esl: createEslTranslator }
 
 export type WatchOptions = {
   readonly store: Store

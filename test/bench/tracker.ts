@@ -4,9 +4,9 @@ import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.
 import { newUuid } from '../../src/lib/id.ts'
 import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
 import { isWanted } from '../../src/pbx/ami/events.ts'
-import { createAmiSignals } from '../../src/pbx/ami/translator/translator.ts'
+import { createAmiTranslator } from '../../src/pbx/ami/translator/translator.ts'
 import { EslDecoder } from '../../src/pbx/esl/decoder.ts'
-import { createEslSignals } from '../../src/pbx/esl/translator/translator.ts'
+import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
 import { fixture } from '../help/pbx.ts'
 import type { Latency } from './pbx-to-receiver.ts'
 import { atLeast, atMost, figure, perSecond, type Row } from './table.ts'
@@ -25,7 +25,7 @@ export type EventRates = { eventsPerSecond: number; callEventsPerSecond: number;
  */
 export function benchAmi(seconds = 3): EventRates {
   const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, OPTIONS.variables) })
-  const translator = createAmiSignals(OPTIONS)
+  const translator = createAmiTranslator(OPTIONS)
   return rate(seconds, readFileSync(fixture('s-load.ami')), amiIds, (chunk, atUs) => {
     const signals: Signal[] = []
     for (const frame of decoder.push(chunk)) signals.push(...translator.event(frame, atUs))
@@ -35,7 +35,7 @@ export function benchAmi(seconds = 3): EventRates {
 
 export function benchEsl(seconds = 3): EventRates {
   const decoder = new EslDecoder()
-  const translator = createEslSignals(OPTIONS)
+  const translator = createEslTranslator(OPTIONS)
   return rate(seconds, readFileSync(fixture('concurrent.esl')), eslIds, (chunk, atUs) => {
     const signals: Signal[] = []
     for (const frame of decoder.push(chunk)) signals.push(...translator.event(frame, atUs))

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
-import { createAmiSignals } from '../../src/pbx/ami/translator/translator.ts'
+import { createAmiTranslator } from '../../src/pbx/ami/translator/translator.ts'
 import { CONTINUES } from '../help/continues.ts'
 import { compare } from '../help/expected.ts'
 import { player } from '../help/play.ts'
@@ -15,7 +15,7 @@ function eventsOf(names: readonly string[]) {
   let fromUs = START_US
   names.forEach((name, index) => {
     const decoder = new AmiDecoder()
-    const signals = createAmiSignals({ trunks: [], extensions: [], variables: [] })
+    const signals = createAmiTranslator({ trunks: [], extensions: [], variables: [] })
     let listing: ReturnType<AmiDecoder['push']> | undefined
     const lastUs = fromUs
     played.play([{ kind: 'connected', first: index === 0, boot: null, atUs: lastUs, arrivedUs: lastUs }])

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { EslDecoder, type EslFrame } from '../../src/pbx/esl/decoder.ts'
-import { createEslSignals } from '../../src/pbx/esl/translator/translator.ts'
+import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
 import { CONTINUES } from '../help/continues.ts'
 import { compare } from '../help/expected.ts'
 import { player } from '../help/play.ts'
@@ -15,7 +15,7 @@ function eventsOf(names: readonly string[]) {
   let fromUs = START_US
   names.forEach((name, index) => {
     const decoder = new EslDecoder()
-    const signals = createEslSignals({ trunks: [], extensions: [], variables: [] })
+    const signals = createEslTranslator({ trunks: [], extensions: [], variables: [] })
     const lastUs = fromUs
     played.play([{ kind: 'connected', first: index === 0, boot: null, atUs: lastUs, arrivedUs: lastUs }])
     const lists: EslFrame[] = []

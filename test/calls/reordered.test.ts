@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CallEvent } from '../../src/calls/event.ts'
 import { EslDecoder, type EslFrame } from '../../src/pbx/esl/decoder.ts'
-import { createEslSignals } from '../../src/pbx/esl/translator/translator.ts'
+import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
 import { CONTINUES } from '../help/continues.ts'
 import { lineOf } from '../help/expected.ts'
 import { createLedger } from '../help/ledger.ts'
@@ -35,7 +35,7 @@ function framesOf(name: string): TimedFrame[] {
 
 function eventsOf(frames: readonly TimedFrame[]): CallEvent[] {
   const played = player()
-  const signals = createEslSignals({ trunks: [], extensions: [], variables: [] })
+  const signals = createEslTranslator({ trunks: [], extensions: [], variables: [] })
   played.play([{ kind: 'connected', first: true, boot: null, atUs: START_US, arrivedUs: START_US }])
   let lists: EslFrame[] = []
   for (const { frame, atUs } of frames) {

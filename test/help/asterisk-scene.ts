@@ -1,5 +1,5 @@
 import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
-import { createAmiSignals } from '../../src/pbx/ami/translator/translator.ts'
+import { createAmiTranslator } from '../../src/pbx/ami/translator/translator.ts'
 import { player } from './play.ts'
 
 /** A scene at an Asterisk, told in the events it would send; for situations that no recording has. */
@@ -21,7 +21,7 @@ const START_US = 1_795_213_000_000_000
 
 export function asteriskScene(options: { variables?: string[] } = {}) {
   const decoder = new AmiDecoder()
-  const signals = createAmiSignals({ trunks: [], extensions: [], variables: options.variables ?? [] })
+  const signals = createAmiTranslator({ trunks: [], extensions: [], variables: options.variables ?? [] })
   const played = player()
   const legs = new Map<string, Leg>()
   let atMs = 0

@@ -1,8 +1,8 @@
 import type { Signal } from '../../src/calls/signal.ts'
 import { AmiDecoder, type AmiFrame } from '../../src/pbx/ami/decoder.ts'
-import { createAmiSignals } from '../../src/pbx/ami/translator/translator.ts'
+import { createAmiTranslator } from '../../src/pbx/ami/translator/translator.ts'
 import { EslDecoder, type EslFrame } from '../../src/pbx/esl/decoder.ts'
-import { createEslSignals } from '../../src/pbx/esl/translator/translator.ts'
+import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
 import { amiSteps, createAmiUp } from '../../src/pbx/tools/replay/asterisk-snapshot.ts'
 import { createEslUp, eslSteps } from '../../src/pbx/tools/replay/freeswitch-snapshot.ts'
 import { readRecording } from '../../src/pbx/tools/replay/recording.ts'
@@ -41,7 +41,7 @@ function amiTape(name: string): Tape {
     endsTwice: false,
     atUs: (step) => Math.round((steps[step]?.atMs ?? 0) * 1_000),
     connect() {
-      const translator = createAmiSignals(OPTIONS)
+      const translator = createAmiTranslator(OPTIONS)
       return {
         signals: (step, arrivedUs) =>
           steps.slice(step, step + 1).flatMap(({ frame }) => translator.event(frame, arrivedUs)),
@@ -72,7 +72,7 @@ function eslTape(name: string): Tape {
     endsTwice: true,
     atUs: (step) => Math.round((steps[step]?.atMs ?? 0) * 1_000),
     connect() {
-      const translator = createEslSignals(OPTIONS)
+      const translator = createEslTranslator(OPTIONS)
       return {
         signals: (step, arrivedUs) =>
           frames.slice(step, step + 1).flatMap((frame) => translator.event(frame, arrivedUs)),

@@ -1,5 +1,5 @@
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
-import { createEslSignals } from '../../src/pbx/esl/translator/translator.ts'
+import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
 import { player } from './play.ts'
 
 /** A scene at a FreeSWITCH, told in the events it would send; for situations that no recording has. */
@@ -16,7 +16,7 @@ type Leg = {
 const START_US = 1_795_213_000_000_000
 
 export function freeswitchScene() {
-  const signals = createEslSignals({ trunks: [], extensions: [], variables: [] })
+  const signals = createEslTranslator({ trunks: [], extensions: [], variables: [] })
   const played = player()
   const legs = new Map<string, Leg>()
   let atMs = 0

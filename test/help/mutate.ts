@@ -2,9 +2,9 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Signal, Translator } from '../../src/calls/signal.ts'
 import { AmiDecoder, type AmiFrame } from '../../src/pbx/ami/decoder.ts'
-import { createAmiSignals } from '../../src/pbx/ami/translator/translator.ts'
+import { createAmiTranslator } from '../../src/pbx/ami/translator/translator.ts'
 import { EslDecoder, type EslFrame } from '../../src/pbx/esl/decoder.ts'
-import { createEslSignals } from '../../src/pbx/esl/translator/translator.ts'
+import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
 import type { Random } from './random.ts'
 import { FIXTURES, readRecording } from './recording.ts'
 
@@ -18,8 +18,8 @@ const OPTIONS = { trunks: [], extensions: [], variables: [] }
 /** All recordings of a folder that are not too long to be played thousands of times. */
 export function mutatedRecordings(maxFrames: number): Source[] {
   return [
-    ...sources('asterisk', '.ami', readAmi, () => createAmiSignals(OPTIONS), cutAmi, maxFrames),
-    ...sources('freeswitch', '.esl', readEsl, () => createEslSignals(OPTIONS), cutEsl, maxFrames),
+    ...sources('asterisk', '.ami', readAmi, () => createAmiTranslator(OPTIONS), cutAmi, maxFrames),
+    ...sources('freeswitch', '.esl', readEsl, () => createEslTranslator(OPTIONS), cutEsl, maxFrames),
   ]
 }
 

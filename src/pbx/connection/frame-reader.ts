@@ -19,7 +19,10 @@ export type PbxCounts = {
   faults: number
 }
 
-/** Reads the socket of a connection: decodes chunks into frames and gives each to where it belongs. It does nothing else. */
+/**
+ * Reads the socket of a connection: decodes chunks into frames and gives each to where it belongs. It does nothing
+ * else.
+ */
 export type FrameReader = {
   /** Begins to read. */
   start(): void

@@ -6,10 +6,10 @@ import { MILLISECOND, SECOND } from '../../lib/time.ts'
 import { AmiDecoder, type AmiFrame } from '../ami/decoder.ts'
 import { isWanted } from '../ami/events.ts'
 import { createInventoryReader } from '../ami/inventory.ts'
-import { createAmiSignals } from '../ami/translator/translator.ts'
+import { createAmiTranslator } from '../ami/translator/translator.ts'
 import { createEndpoints, type Endpoints, type KnownEndpoint } from '../endpoints.ts'
 import { EslDecoder, type EslFrame } from '../esl/decoder.ts'
-import { createEslSignals } from '../esl/translator/translator.ts'
+import { createEslTranslator } from '../esl/translator/translator.ts'
 import type { Recording } from './replay/recording.ts'
 
 /** A raw event of a recording: where it is, and which. */
@@ -140,7 +140,7 @@ type Source = {
 
 function amiSource(options: ExplainOptions, endpoints: Endpoints): Source {
   const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, options.variables) })
-  const translator = createAmiSignals(options, endpoints)
+  const translator = createAmiTranslator(options, endpoints)
   const lists = new Map<string, AmiFrame[]>()
   const configured = createInventoryReader()
   const tainted: number[] = []
@@ -174,7 +174,7 @@ function amiSource(options: ExplainOptions, endpoints: Endpoints): Source {
 
 function eslSource(options: ExplainOptions, endpoints: Endpoints): Source {
   const decoder = new EslDecoder()
-  const translator: Translator<EslFrame> = createEslSignals(options, endpoints)
+  const translator: Translator<EslFrame> = createEslTranslator(options, endpoints)
   /** Channels, then calls: both together are what is up. */
   let listed: EslFrame[] = []
   let frames = 0

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { AmiDecoder, type AmiFrame } from '../../../src/pbx/ami/decoder.ts'
 import { hasShape } from '../../../src/pbx/ami/event-shapes.ts'
 import { CALL_EVENTS, isWanted } from '../../../src/pbx/ami/events.ts'
-import { createAmiSignals } from '../../../src/pbx/ami/translator/translator.ts'
+import { createAmiTranslator } from '../../../src/pbx/ami/translator/translator.ts'
 import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
 import { player } from '../../help/play.ts'
 import { createRandom, type Random } from '../../help/random.ts'
@@ -270,7 +270,7 @@ const START_US = 1_795_213_000_000_000
 function eventsOf(frames: readonly Timed[], of: string): string[] {
   const played = player()
   const decoder = new AmiDecoder({ skip })
-  const signals = createAmiSignals(OPTIONS)
+  const signals = createAmiTranslator(OPTIONS)
   decoder.push(Buffer.from(GREETING))
   played.play([{ kind: 'connected', first: true, boot: null, atUs: START_US, arrivedUs: START_US }])
   for (const { text, atMs } of frames) {

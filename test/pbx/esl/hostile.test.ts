@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { EslDecoder, type EslFrame } from '../../../src/pbx/esl/decoder.ts'
-import { createEslSignals } from '../../../src/pbx/esl/translator/translator.ts'
+import { createEslTranslator } from '../../../src/pbx/esl/translator/translator.ts'
 import { createRandom } from '../../help/random.ts'
 
 const NOW_US = 1_795_213_000_000_000
@@ -24,7 +24,7 @@ const create = (id: string, fields: object = {}): object => ({
 
 describe('what no FreeSWITCH should send', () => {
   test.each(['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf'])('an event called %s', (name) => {
-    const signals = createEslSignals(OPTIONS)
+    const signals = createEslTranslator(OPTIONS)
     for (const frame of frames('text/event-json', { 'Event-Name': name, 'Unique-ID': 'a' }, create('a')))
       signals.event(frame, NOW_US)
     const named = frames('text/event-json', { 'Event-Name': name, 'Unique-ID': 'a', 'Hangup-Cause': name })
@@ -32,7 +32,7 @@ describe('what no FreeSWITCH should send', () => {
   })
 
   test.each(['__proto__', 'constructor', 'NO SUCH'])('a hang-up cause %s is other', (cause) => {
-    const signals = createEslSignals(OPTIONS)
+    const signals = createEslTranslator(OPTIONS)
     const bodies = [create('a'), { 'Event-Name': 'CHANNEL_HANGUP', 'Unique-ID': 'a', 'Hangup-Cause': cause }]
     const last = frames('text/event-json', ...bodies)
       .flatMap((frame) => signals.event(frame, NOW_US))
@@ -43,7 +43,7 @@ describe('what no FreeSWITCH should send', () => {
   test.each(['1e300', '-1e300', 'NaN', 'Infinity', '-5', '0', '', 'x', '1000000000000000', '9000000000000000'])(
     'a stamp of %j is none',
     (stamp) => {
-      const signals = createEslSignals(OPTIONS)
+      const signals = createEslTranslator(OPTIONS)
       const [frame] = frames('text/event-json', create('a', { 'Event-Date-Timestamp': stamp }))
       const atUs = frame === undefined ? [] : signals.event(frame, NOW_US).map((signal) => signal.atUs)
       expect(atUs).toEqual([NOW_US])
@@ -51,7 +51,7 @@ describe('what no FreeSWITCH should send', () => {
   )
 
   test('rows that are none, and values that are no text', () => {
-    const signals = createEslSignals(OPTIONS)
+    const signals = createEslTranslator(OPTIONS)
     const rows = [null, 1, 'x', [], {}, { uuid: null }, { uuid: 7, name: 8, created_epoch: 1e300, callstate: null }]
     const listed = signals.listed(
       [
@@ -71,7 +71,7 @@ describe('what no FreeSWITCH should send', () => {
 describe('when what is listed began', () => {
   const row = { uuid: 'a', direction: 'inbound', created_epoch: '1795212990' }
   const startedUs = (...answers: readonly (string | object)[]) =>
-    createEslSignals(OPTIONS)
+    createEslTranslator(OPTIONS)
       .listed(frames('api/response', { rows: [row] }, { rows: [] }, ...answers), NOW_US)
       .flatMap((signal) => (signal.kind === 'listed' ? signal.channels.map((channel) => channel.startedUs) : []))
 

@@ -26,7 +26,7 @@ export type AmiOptions = {
 
 type Handler = (context: AmiContext, frame: AmiFrame, id: string) => ChannelSignal[]
 
-export function createAmiSignals(options: AmiOptions, endpoints = createEndpoints(options)): Translator<AmiFrame> {
+export function createAmiTranslator(options: AmiOptions, endpoints = createEndpoints(options)): Translator<AmiFrame> {
   const clockOffset = createClockOffset()
   const context: AmiContext = {
     channels: new Map(),

@@ -1,70 +1,75 @@
 import type { EslEvent } from '../event.ts'
 
 /**
- * Puts the events of legs into their causal order. FreeSWITCH tells the events of each leg from a thread of its own,
+ * Puts the events of legs into their causal order. FreeSWITCH sends the events of each leg from a thread of its own,
  * so that those of two legs overtake each other: a phone is dialled before the leg that dials it is made, a leg ends
- * before it began. An event that needs something which was not told of yet (a leg that is made, a caller who is in a
- * queue, a leg that is out of another bridge) is held until it is, and with it all that comes of the same leg.
+ * before it began. An event with a prerequisite that is not met yet (a leg that is made, a caller who is in a queue,
+ * a leg that is out of another bridge) waits for it, and so do all later events of the same leg.
  *
- * free → (something is missing) held → (it is told of, or its patience, in arrival time, is over) handed on
+ * free → (a prerequisite is not met) waiting → (it is met, or its timeout, in arrival time, is over) released
  */
 export type CausalOrder<Result> = {
-  /** Takes an event; returns what was handed on: this one, and those that waited for it. */
+  /** Takes an event; returns the results of all that is released: of this one, and of those that waited for it. */
   take(event: EslEvent, arrivedUs: number): Result[]
-  /** Hands on what waits no longer: legs that are known by now, and time that is over. */
+  /** Releases the events whose prerequisites are met by now, or have timed out; returns their results. */
   release(nowUs: number): Result[]
 }
 
-/** What an event needs: its name, whether it is there, and for how long it is worth waiting for. */
-export type Need = { readonly name: string; readonly isMet: () => boolean; readonly patienceUs: number }
+/** A fact that must be known before an event can be understood, and how long it is worth waiting for. */
+export type Prerequisite = { readonly name: string; readonly isMet: () => boolean; readonly timeoutUs: number }
+
+/** The leg that an event belongs to, and the prerequisites of the event. */
+export type EventOrder = { readonly own: string; readonly prerequisites: readonly Prerequisite[] }
 
 type Options<Result> = {
-  /** The leg that an event is of, and what it needs. */
-  readonly needsOf: (event: EslEvent) => { readonly own: string; readonly needs: readonly Need[] }
+  readonly orderOf: (event: EslEvent) => EventOrder
   readonly handle: (event: EslEvent, arrivedUs: number) => Result[]
 }
 
-type Held = { readonly event: EslEvent; readonly arrivedUs: number; readonly own: string; needs: readonly Need[] }
+type Waiting = EventOrder & { readonly event: EslEvent; readonly arrivedUs: number }
 
 /** Some 20 MB. More than that is no disorder but a loss. */
-const MAX_HELD = 2_000
-/** What nobody was told of in time: nothing waits for it again. */
-const MAX_GIVEN_UP = 10_000
+const MAX_WAITING = 2_000
+/** Prerequisites that timed out: no event waits for them again. */
+const MAX_TIMED_OUT = 10_000
 
-export function createCausalOrder<Result>({ needsOf, handle }: Options<Result>): CausalOrder<Result> {
-  const held: Held[] = []
-  /** What was handed on while another event failed: it comes with the next. */
+/** Returns an order in which no event waits. */
+export function createCausalOrder<Result>({ orderOf, handle }: Options<Result>): CausalOrder<Result> {
+  const waiting: Waiting[] = []
+  /** Results of events that were released before another one failed: they are returned with the next. */
   let results: Result[] = []
-  const givenUp = new Set<string>()
+  const timedOut = new Set<string>()
 
-  const isMissing = (need: Need): boolean => !need.isMet() && !givenUp.has(need.name)
+  const isMissing = (prerequisite: Prerequisite): boolean => !prerequisite.isMet() && !timedOut.has(prerequisite.name)
 
-  function giveUp(one: Held, nowUs: number): void {
-    const waitedUs = nowUs - one.arrivedUs
-    if (givenUp.size >= MAX_GIVEN_UP) givenUp.clear()
-    // A clock that was set back must not make anything wait for longer.
-    const isOver = (need: Need): boolean => waitedUs >= need.patienceUs || waitedUs < 0 || held.length > MAX_HELD
-    for (const need of one.needs) if (isOver(need) && !need.isMet()) givenUp.add(need.name)
+  function timeOut({ arrivedUs, prerequisites }: Waiting, nowUs: number): void {
+    const waitedUs = nowUs - arrivedUs
+    if (timedOut.size >= MAX_TIMED_OUT) timedOut.clear()
+    for (const { name, timeoutUs, isMet } of prerequisites) {
+      // A clock that was set back must not make anything wait for longer.
+      const isOver = waitedUs >= timeoutUs || waitedUs < 0 || waiting.length > MAX_WAITING
+      if (isOver && !isMet()) timedOut.add(name)
+    }
   }
 
   /** Takes out the first event that waits for nothing. */
-  function nextFree(): Held | undefined {
+  function nextFree(): Waiting | undefined {
     const behind = new Set<string>()
-    const at = held.findIndex((one) => {
-      const isFree = !behind.has(one.own) && !one.needs.some(isMissing)
-      if (one.own !== '') behind.add(one.own)
+    const at = waiting.findIndex(({ own, prerequisites }) => {
+      const isFree = !behind.has(own) && !prerequisites.some(isMissing)
+      if (own !== '') behind.add(own)
       return isFree
     })
-    return at < 0 ? undefined : held.splice(at, 1)[0]
+    return at < 0 ? undefined : waiting.splice(at, 1)[0]
   }
 
-  /** Hands on, in the order of arrival, until nothing more is free. What fails costs itself alone. */
-  function handOn(nowUs: number): void {
-    for (const one of held) giveUp(one, nowUs)
+  /**
+   * Handles free events in the order of arrival, until there are no more. An event at which `handle` fails is lost
+   * alone.
+   */
+  function handleFree(nowUs: number): Result[] {
+    for (const one of waiting) timeOut(one, nowUs)
     for (let one = nextFree(); one !== undefined; one = nextFree()) results.push(...handle(one.event, one.arrivedUs))
-  }
-
-  function handedOn(): Result[] {
     const all = results
     results = []
     return all
@@ -72,15 +77,12 @@ export function createCausalOrder<Result>({ needsOf, handle }: Options<Result>):
 
   return {
     take(event, arrivedUs) {
-      const { own, needs } = needsOf(event)
-      if (held.length === 0 && results.length === 0 && !needs.some(isMissing)) return handle(event, arrivedUs)
-      held.push({ event, arrivedUs, own, needs })
-      handOn(arrivedUs)
-      return handedOn()
+      const { own, prerequisites } = orderOf(event)
+      const isAlone = waiting.length === 0 && results.length === 0
+      if (isAlone && !prerequisites.some(isMissing)) return handle(event, arrivedUs)
+      waiting.push({ event, arrivedUs, own, prerequisites })
+      return handleFree(arrivedUs)
     },
-    release(nowUs) {
-      handOn(nowUs)
-      return handedOn()
-    },
+    release: handleFree,
   }
 }

@@ -2,11 +2,11 @@ import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
 import { isShortNumber, kindOfContext } from '../../endpoint-classifier.ts'
 import { cleanText } from '../../sanitize.ts'
 import type { EslEvent } from '../event.ts'
-import { wentAlone } from './bridges.ts'
 import { addLeg, type EslContext, type Leg, partyBehind, userOf, variableOf } from './legs.ts'
 import { noteOffer } from './queues.ts'
+import { wentAlone } from './transfers.ts'
 
-/** CHANNEL_CREATE: first sight of a leg, whom it is, and for whom it is made. */
+/** Reads CHANNEL_CREATE: a new leg, its party, and the leg for which it is made. */
 export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[] {
   const id = event.get('Unique-ID')
   if (id === '' || context.legs.has(id)) return []
@@ -43,19 +43,19 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
   return [...sourceMoved(context, event, source, endpoint), channel, dialOf(event, id, source, endpoint)]
 }
 
-/** What FreeSWITCH shows to a phone that it rings for nobody in particular. */
-const NOBODY = '0000000000'
+/** The number that FreeSWITCH shows to a phone that it rings for no party in particular. */
+const NO_CALLER = '0000000000'
 
 function dialOf(event: EslEvent, id: string, source: string | null, endpoint: Endpoint): ChannelSignal {
   const number = cleanText(event.get('Caller-Caller-ID-Number'))
-  const shown = number === endpoint.number || number === NOBODY ? null : number
+  const shown = number === endpoint.number || number === NO_CALLER ? null : number
   const place = event.get('Other-Type') === 'originator' ? cleanText(event.get('Other-Leg-Destination-Number')) : null
   const byQueue = isByQueue(event)
   const dial = { kind: 'dial_begin' as const, source, dest: id, endpoint, shown, place, byQueue }
   return source === null && isMadeByConference(event) ? { ...dial, forConference: true } : dial
 }
 
-/** Which party is rung on whose behalf, and when. */
+/** Returns the party that is rung, on behalf of which party, and when. */
 function originateOf(event: EslEvent): { readonly what: string; readonly atUs: number } {
   const what = [variableOf(event, 'dialed_user'), event.get('Caller-Caller-ID-Number')].join(' ')
   return { what, atUs: Number(event.get('Caller-Channel-Created-Time')) }
@@ -74,7 +74,7 @@ function twinOf(context: EslContext, event: EslEvent): Leg | undefined {
   )
 }
 
-/** mod_callcenter and mod_fifo say for whom they ring a member. */
+/** mod_callcenter and mod_fifo name the caller for whom they ring a member. */
 const isByQueue = (event: EslEvent): boolean =>
   ['cc_member_session_uuid', 'fifo_bridge_uuid', 'fifo_hangup_check'].some((name) => variableOf(event, name) !== '')
 
@@ -82,15 +82,15 @@ const isByQueue = (event: EslEvent): boolean =>
 const isMadeByConference = (event: EslEvent): boolean =>
   /^(mod_)?conference/.test(variableOf(event, 'Event-Calling-File')) ||
   variableOf(event, 'conference_bgdial_jobid') !== '' ||
-  (event.get('Caller-Caller-ID-Number') === NOBODY && event.get('Caller-Caller-ID-Name') === 'conference')
+  (event.get('Caller-Caller-ID-Number') === NO_CALLER && event.get('Caller-Caller-ID-Name') === 'conference')
 
-/** A member that mod_fifo rings for whoever has waited longest. */
+/** Returns the caller who has waited longest, if mod_fifo rings a member. */
 function waitingFor(context: EslContext, event: EslEvent): string | null {
   const callers = context.waiting.get(variableOf(event, 'fifo_name'))
   return variableOf(event, 'fifo_hangup_check') === '' ? null : (callers?.[0] ?? null)
 }
 
-/** The event says where in the dialplan the leg that dials is right now. */
+/** The event contains the extension in the dialplan at which the leg that dials is right now. */
 function sourceMoved(context: EslContext, event: EslEvent, source: string | null, endpoint: Endpoint): ChannelSignal[] {
   const leg = source === null ? undefined : context.legs.get(source)
   if (leg === undefined || source === null) return []
@@ -106,23 +106,24 @@ function sourceMoved(context: EslContext, event: EslEvent, source: string | null
 
 /**
  * A leg that was itself dialled dials: it is not bridged any more, or its last destination has become whence it was
- * redirected. So the other party sent it there, which its own events will tell late.
+ * redirected. So the other party sent it there, which its own events will show late.
  */
 function sentAway(context: EslContext, event: EslEvent, leg: Leg, where: string): ChannelSignal[] {
   const transferer = partyBehind(context, context.legs.get(leg.peer ?? ''))?.id ?? leg.peers.at(-1)
   const talks = leg.peer !== null && context.legs.get(leg.peer)?.gone === false
   const wasMoved = event.get('Other-Leg-RDNIS') === leg.dialled
   const to = cleanText(where)
-  if (leg.pending === to) return wentAlone(leg)
-  if (leg.source === null || leg.virtual || transferer === undefined || to === null || leg.expected === to) return []
+  if (leg.pendingDestination === to) return wentAlone(leg)
+  if (leg.source === null || leg.virtual || transferer === undefined || to === null || leg.expectedDestination === to)
+    return []
   if (talks && !wasMoved) return []
-  leg.expected = to
+  leg.expectedDestination = to
   const by = context.legs.get(transferer)
   if (by !== undefined) by.sentTo = to
   return [{ kind: 'blind_transfer', transferer, transferee: leg.id, to }]
 }
 
-/** Who has this leg dialled: the order of the tests matters (a queue's legs name no other leg). */
+/** Returns the leg that has dialled this one. The order of the tests matters: a queue's legs name no other leg. */
 export function sourceOf(event: EslEvent): string | null {
   const other = event.get('Other-Type') === 'originator' ? event.get('Other-Leg-Unique-ID') : ''
   const found =
@@ -154,7 +155,7 @@ function endpointOf(context: EslContext, event: EslEvent, virtual: boolean, outb
   }
   const user = variableOf(event, 'dialed_user') || userOf(event.get('Channel-Presence-ID'))
   const display = event.get('Caller-Callee-ID-Name')
-  // What FreeSWITCH calls a party that it knows no name of.
+  // FreeSWITCH's name for a party without one.
   const shown = display === 'Outbound Call' || display === number ? '' : display
   if (gateway !== '') return context.endpoints.callee(gateway, { sent: number, number: '', display: '' })
   const isUser = user !== '' && variableOf(event, 'dialed_user') !== ''
@@ -165,7 +166,7 @@ function endpointOf(context: EslContext, event: EslEvent, virtual: boolean, outb
     : context.endpoints.callee(profile, { sent: number, number, display: shown })
 }
 
-/** A short number is one of the PBX's own, unless it goes out by where trunks are. */
+/** Returns whether a number is one of the PBX's own: a short one is, unless it goes out through a profile of trunks. */
 export function isOwn({ endpoints }: EslContext, number: string, profile: string): boolean {
   if (endpoints.isExtension(number)) return true
   return isShortNumber(number) && endpoints.kindOf(profile) !== 'trunk'

@@ -4,21 +4,21 @@ import type { EslFrame } from '../decoder.ts'
 import { isOwn } from './channel-create.ts'
 import { addLeg, type EslContext, noteQueued, partyBehind, userOf } from './legs.ts'
 
-/**
- * The answers to `show channels as json` and `show calls as json` as what is up. The first has every leg, with no
- * word on who talks to whom; the second the pairs that are bridged. With them comes the answer to `strmicroepoch`:
- * the PBX's clock, by which times are listed.
- */
 type Row = Readonly<Record<string, string>>
 
-/** A list that a PBX has on another day than ours is not set right by its clock. */
+/** The clock of a PBX that is on another day is not used to correct its times. */
 const MAX_OFFSET_US = 86_400 * SECOND
 
-export function listedChannels(
+/**
+ * Returns the channels by the replies to `show channels as json` and `show calls as json`. The first has every leg, but
+ * not which of them talk to each other; the second has the pairs that are bridged. With them comes the reply to
+ * `strmicroepoch`: the PBX's clock, by which times are listed. Channels that were `created` meanwhile are left out.
+ */
+export function snapshotChannels(
   context: EslContext,
   frames: readonly EslFrame[],
   arrivedUs: number,
-  born: ReadonlySet<string> = new Set(),
+  created: ReadonlySet<string> = new Set(),
 ): ListedChannel[] {
   const rows = frames.flatMap((frame) => rowsOf(frame.body))
   const clock = frames.flatMap(({ body }) => /^\s*(\d{16})\s*$/.exec(body)?.[1] ?? [])[0]
@@ -27,8 +27,8 @@ export function listedChannels(
   const bridged = new Map<string, string>()
   for (const row of rows) {
     const { uuid, b_uuid: other } = row
-    if (uuid === undefined || uuid === '' || born.has(uuid)) continue
-    // Only the list of channels says what a leg is busy with.
+    if (uuid === undefined || uuid === '' || created.has(uuid)) continue
+    // Only the list of channels has the application of a leg.
     if (row.application !== undefined || !legs.has(uuid)) legs.set(uuid, { ...legs.get(uuid), ...row })
     if (other !== undefined && other !== '') {
       bridged.set(uuid, other)
@@ -46,7 +46,7 @@ export function listedChannels(
   const known = new Set(context.legs.keys())
   const channels = [...legs]
     .toSorted(([, a], [, b]) => rankOf(a) - rankOf(b))
-    .map(([id, row]) => ({ ...listedChannel(context, id, row, list), startedUs: startedUs(row) }))
+    .map(([id, row]) => ({ ...snapshotChannel(context, id, row, list), startedUs: startedUs(row) }))
   for (const { id } of channels) if (!known.has(id)) notePeer(context, id)
   return channels
 }
@@ -75,27 +75,27 @@ function rankOf(row: Row): number {
   return row.direction === 'outbound' ? 3 : 0
 }
 
-/** Whom a leg that was listed talks to, behind loopback channels. */
+/** Notes the party that a listed leg talks to, behind loopback channels. */
 function notePeer(context: EslContext, id: string): void {
   const leg = context.legs.get(id)
   const party = leg?.virtual === false ? partyBehind(context, context.legs.get(leg.peer ?? '')) : undefined
   if (leg !== undefined && party !== undefined) leg.peers.push(party.id)
 }
 
-/** All that is listed: rows by leg, who is bridged with whom, and the other half of each loopback channel. */
+/** The whole list: rows by leg, the bridged pairs, and the other half of each loopback channel. */
 type List = {
   readonly legs: ReadonlyMap<string, Row>
   readonly bridged: ReadonlyMap<string, string>
   readonly pairs: ReadonlyMap<string, string>
-  /** At which place each leg is listed. */
+  /** The place of each leg in the list. */
   readonly places: ReadonlyMap<string, number>
 }
 
 const HALF = /^(loopback\/.*)-([ab])$/
 
 /**
- * A list does not tell which halves belong together: those of one name and caller, in the order in which they are
- * listed.
+ * Pairs the halves of loopback channels, which the list does not: those of one name and caller, in the order in which
+ * they are listed.
  */
 function pairsOf(legs: ReadonlyMap<string, Row>): Map<string, string> {
   const halves = new Map<string, { a: string[]; b: string[] }>()
@@ -119,7 +119,7 @@ function pairsOf(legs: ReadonlyMap<string, Row>): Map<string, string> {
 
 const MAX_NESTING = 16
 
-/** The leg with which the call began that a leg belongs to, as far as the list tells. */
+/** Returns the leg with which the call of a leg began, as far as the list shows it. */
 function rootOf(id: string, list: List): string {
   let root = id
   for (let depth = 0; depth < MAX_NESTING; depth++) {
@@ -169,7 +169,7 @@ function textsOf(row: object): Row {
   return texts
 }
 
-function listedChannel(context: EslContext, id: string, row: Row, list: List): Omit<ListedChannel, 'startedUs'> {
+function snapshotChannel(context: EslContext, id: string, row: Row, list: List): Omit<ListedChannel, 'startedUs'> {
   const peer = list.bridged.get(id)
   const pair = list.pairs.get(id)
   const virtual = (row.name ?? '').startsWith('loopback/')
@@ -194,10 +194,10 @@ function listedChannel(context: EslContext, id: string, row: Row, list: List): O
       dialled: row.dest ?? '',
     })
     leg.answered = up
-    // The transfer that brought it where it is was told, or was none, before it was listed.
-    leg.expected = row.dest ?? null
+    // A transfer that brought it to its destination happened before the snapshot.
+    leg.expectedDestination = row.dest ?? null
     leg.bridged = peer !== undefined
-    leg.told = up && peer !== undefined
+    leg.answerSignalled = up && peer !== undefined
     leg.peer = peer ?? null
   }
   return {

@@ -43,7 +43,7 @@ const CAUSES: ReadonlyMap<string, readonly [code: number | null, result: StageRe
   ['INTERWORKING', [127, 'unavailable']],
   ['ORIGINATOR_CANCEL', [487, 'cancelled']],
   ['LOSE_RACE', [702, 'answered_elsewhere']],
-  // The dial of a party that somebody was handed over to while it rang, and that rang until it was given up.
+  // The dial of the target of a transfer, which rang until it was given up.
   ['BLIND_TRANSFER', [800, 'no_answer']],
   ['ATTENDED_TRANSFER', [801, 'no_answer']],
   ['ALLOTTED_TIMEOUT', [802, 'no_answer']],
@@ -66,17 +66,19 @@ const CAUSES: ReadonlyMap<string, readonly [code: number | null, result: StageRe
 /** Q.850 has causes up to 127; FreeSWITCH's own are numbered above. */
 const LAST_Q850 = 127
 
+/** Returns the Q.850 code of a cause, `null` if it has none. */
 export function codeOfCause(cause: string): number | null {
   const code = CAUSES.get(cause)?.[0] ?? null
   return code === null || code > LAST_Q850 ? null : code
 }
 
+/** Returns the result of an unanswered dial that ends with this cause. */
 export const resultOfCause = (cause: string): StageResult => CAUSES.get(cause)?.[1] ?? 'other'
 
-/** Such a dial was given up while it rang, for what the party that it was made for has done. */
+/** Returns whether a dial was given up while it rang, because of a transfer by the party that it was made for. */
 export const isGivenUp = (cause: string): boolean => cause === 'ATTENDED_TRANSFER' || cause === 'BLIND_TRANSFER'
 
-/** The PBX could not reach whom it was to dial, and made no leg for it. */
+/** Returns whether the PBX could not reach the party that it was to dial, so that it made no leg for it. */
 export const isUnreached = (cause: string): boolean => {
   const result = resultOfCause(cause)
   return (result === 'unavailable' || result === 'congestion') && cause !== 'UNALLOCATED_NUMBER'

@@ -1,13 +1,13 @@
 import type { Endpoints } from '../../endpoints.ts'
 import type { EslEvent } from '../event.ts'
 
-/** What is kept of the legs of one connection between events. */
+/** A leg, with the state that is kept of it between events. */
 export type Leg = {
   readonly id: string
   readonly virtual: boolean
-  /** Who dialled it; `null`: it called in, or was originated for no call. */
+  /** The leg that dialled it; `null`: it called in, or was originated for no call. */
   readonly source: string | null
-  /** Of the second half of a loopback: the first. */
+  /** The first half, if this is the second half of a loopback. */
   readonly first: string | null
   /** The other half of a loopback. */
   readonly pair: string | null
@@ -20,44 +20,43 @@ export type Leg = {
   dialled: string
   rang: boolean
   answered: boolean
-  /** Its answer was told: for a dialled leg, that it was bridged too. */
-  told: boolean
+  /** Its answer became a signal; that of a dialled leg does when it is bridged too. */
+  answerSignalled: boolean
   bridged: boolean
   /** Real parties it was bridged with, the last one last. */
   peers: string[]
-  /** Whom it is bridged with now. */
+  /** The leg that it is bridged with now. */
   peer: string | null
-  /** The other party's leg is gone and this one has not been heard of since: its next event may tell of a transfer. */
-  left: boolean
+  /** The other party's leg is gone, and no event of this one has arrived since: the next one may show a transfer. */
+  wasLeft: boolean
   transferSource: string
-  /** Where a transfer that was told already sends it. */
-  expected: string | null
-  /** Of one that the PBX originates: whom it rings on whose behalf, and when. */
+  /** The destination of a transfer that became a signal already. */
+  expectedDestination: string | null
+  /** The party that is rung, on behalf of which party, and when, if the PBX originates the leg. */
   originate: { readonly what: string; readonly atUs: number } | null
   /** The waiting caller that it takes out of a queue. */
-  takes: string | null
-  /** Where it is sent, while it is not told yet whether the other party goes there too. */
-  pending: string | null
-  /** It was told for whom it waits while that one is rung. */
-  arranged: boolean
-  /** Where it sent the other party. */
+  takesCaller: string | null
+  /** The destination to which it is sent, while it is unknown whether the other party goes there too. */
+  pendingDestination: string | null
+  /** The transfer for whose target it waits became a signal. */
+  isTransferArranged: boolean
+  /** The destination to which it sent the other party. */
   sentTo: string | null
-  /** The legs that handed it over to somebody else. */
+  /** The legs that handed it over to another party. */
   handedOverBy: Set<string>
-  /** Whom it dialled. */
+  /** The numbers that it dialled. */
   reached: Set<string>
   unreached: Set<string>
   hungUpItself: boolean
   gone: boolean
-  /** Somebody who was handed over has taken its place. */
+  /** A party that was handed over has taken its place. */
   replaced: boolean
 }
 
 export type EslContext = {
   readonly legs: Map<string, Leg>
   /**
-   * The last legs that ended: what is still told of them waits for nothing, and what they did may explain what others
-   * do.
+   * The last legs that ended: late events of them wait for nothing, and their state may explain events of other legs.
    */
   readonly ended: Map<string, Leg>
   /**
@@ -69,13 +68,14 @@ export type EslContext = {
   readonly waiting: Map<string, string[]>
   readonly endpoints: Endpoints
   readonly variables: readonly string[]
-  /** What was passed on of a leg's variables. */
-  readonly told: Map<string, string>
+  /** The last values of variables that became signals, by leg and name. */
+  readonly reportedVariables: Map<string, string>
   /** How often a queue offered a caller to an agent for whom there is no leg (yet), by session and agent. */
   readonly offers: Map<string, number>
   count: number
 }
 
+/** Adds a leg about which nothing else is known. */
 export function addLeg(
   context: EslContext,
   leg: Pick<Leg, 'id' | 'virtual' | 'source' | 'first' | 'pair' | 'originated' | 'extension' | 'dialled'>,
@@ -86,17 +86,17 @@ export function addLeg(
     order: ++context.count,
     rang: false,
     answered: false,
-    told: false,
+    answerSignalled: false,
     bridged: false,
     peers: [],
     peer: null,
-    left: false,
+    wasLeft: false,
     transferSource: '',
-    expected: null,
+    expectedDestination: null,
     originate: null,
-    takes: null,
-    pending: null,
-    arranged: false,
+    takesCaller: null,
+    pendingDestination: null,
+    isTransferArranged: false,
     sentTo: null,
     handedOverBy: new Set(),
     reached: new Set(),
@@ -118,6 +118,7 @@ export function noteQueued(context: EslContext, caller: string, entry = ''): voi
 /** Some seconds of the busiest PBX, and some 1 MB. */
 const MAX_ENDED = 2_000
 
+/** Moves a leg to those that ended, and forgets its queues, offers and variables. */
 export function dropLeg(context: EslContext, id: string): void {
   context.queued.delete(id)
   const leg = context.legs.get(id)
@@ -125,22 +126,22 @@ export function dropLeg(context: EslContext, id: string): void {
   if (leg !== undefined) context.ended.set(id, leg)
   if (context.ended.size > MAX_ENDED) context.ended.delete(context.ended.keys().next().value ?? '')
   for (const key of context.offers.keys()) if (key.startsWith(`${id} `)) context.offers.delete(key)
-  for (const name of context.variables) context.told.delete(`${id} ${name}`)
+  for (const name of context.variables) context.reportedVariables.delete(`${id} ${name}`)
 }
 
 /** The party for which `source` dials, behind loopback halves. */
 function diallerOf(context: EslContext, source: string | null): string | null {
   const leg = source === null ? undefined : context.legs.get(source)
   if (leg === undefined || !leg.virtual) return source
-  // What the second half dials is dialled for whom the first half was.
+  // The second half dials for the same party as the first.
   return leg.first === null ? leg.dialler : (context.legs.get(leg.first)?.dialler ?? null)
 }
 
-/** A leg, be it over or not. */
+/** Returns a leg, be it over or not. */
 export const everLeg = (context: EslContext, id: string | null): Leg | undefined =>
   id === null ? undefined : (context.legs.get(id) ?? context.ended.get(id))
 
-/** The party behind a leg: itself, or whom the other half of a loopback talks to. */
+/** Returns the party behind a leg: itself, or the party that the other half of a loopback talks to. */
 export function partyBehind(context: EslContext, leg: Leg | undefined): Leg | undefined {
   let behind = leg
   for (let depth = 0; depth < MAX_NESTING && behind?.virtual === true; depth++) {
@@ -151,7 +152,8 @@ export function partyBehind(context: EslContext, leg: Leg | undefined): Leg | un
 
 const MAX_NESTING = 16
 
+/** Returns the value of a channel variable, `''` if it is absent. */
 export const variableOf = (event: EslEvent, name: string): string => event.get(`variable_${name}`)
 
-/** `1004@default` is agent 1004. */
+/** Returns the user of an address: `1004` of `1004@default`. */
 export const userOf = (address: string): string => address.split('@')[0] ?? address

@@ -6,7 +6,7 @@ import { type EslContext, noteQueued, userOf } from './legs.ts'
 
 /** mod_callcenter and mod_fifo: callers in queues, and agents that are offered them. */
 
-/** `CC-Member-Session-UUID` is the caller's leg (`CC-Member-UUID` is none). */
+/** Reads an event of mod_callcenter. `CC-Member-Session-UUID` is the caller's leg (`CC-Member-UUID` is none). */
 export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[] {
   const id = event.get('CC-Member-Session-UUID')
   const agent = event.get('CC-Agent')
@@ -40,7 +40,7 @@ function leaving(event: EslEvent): 'abandoned' | 'timeout' | null {
   }
 }
 
-/** Counts offers, and legs that were made for them; these may be told in any order. */
+/** Counts offers, and legs that were made for them; their events arrive in any order. */
 export function noteOffer({ offers }: EslContext, source: string, agent: string, by: 1 | -1): void {
   const key = `${source} ${agent}`
   const count = (offers.get(key) ?? 0) + by
@@ -48,7 +48,7 @@ export function noteOffer({ offers }: EslContext, source: string, agent: string,
   else offers.set(key, count)
 }
 
-/** An agent whose phone could not be reached has no leg: only the queue tells of it. */
+/** An agent whose phone could not be reached has no leg: only the queue reports it. */
 function unreachedAgent(context: EslContext, event: EslEvent, source: string, agent: string): ChannelSignal[] {
   if ((context.offers.get(`${source} ${agent}`) ?? 0) <= 0) return []
   noteOffer(context, source, agent, -1)
@@ -63,6 +63,7 @@ function unreachedAgent(context: EslContext, event: EslEvent, source: string, ag
   ]
 }
 
+/** Reads an event of mod_fifo. */
 export function fifo(context: EslContext, event: EslEvent): ChannelSignal[] {
   const id = event.get('Unique-ID')
   const name = event.get('FIFO-Name')
@@ -89,7 +90,7 @@ export function fifo(context: EslContext, event: EslEvent): ChannelSignal[] {
   }
 }
 
-/** Notes who waits in a queue of mod_fifo, and who does no more. */
+/** Notes that a caller waits in a queue of mod_fifo, or does no more. */
 function wait(context: EslContext, name: string, id: string, waits: boolean): void {
   const others = (context.waiting.get(name) ?? []).filter((one) => one !== id)
   const callers = waits ? [...others, id] : others
@@ -97,10 +98,10 @@ function wait(context: EslContext, name: string, id: string, waits: boolean): vo
   else context.waiting.delete(name)
 }
 
-/** Who called in to serve a queue gets a caller: it becomes part of that call, whichever began first. */
+/** A leg that called in to serve a queue gets a caller: it becomes part of that call, whichever began first. */
 function popped(context: EslContext, id: string, caller: string): ChannelSignal[] {
   const consumer = context.legs.get(id)
   if (consumer === undefined || caller === '' || consumer.dialler === caller) return []
-  consumer.takes = caller
+  consumer.takesCaller = caller
   return [{ kind: 'joined', id, into: caller }]
 }

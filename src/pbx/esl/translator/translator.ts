@@ -6,18 +6,16 @@ import { cleanText } from '../../sanitize.ts'
 import type { EslFrame } from '../decoder.ts'
 import type { EslEvent } from '../event.ts'
 import type { CallEvent, Subclass } from '../events.ts'
-import { answered, bridge, transfersOf, unbridge } from './bridges.ts'
+import { answered, bridge, unbridge } from './bridges.ts'
 import { createCausalOrder } from './causal-order.ts'
 import { createLeg } from './channel-create.ts'
-import { listedChannels } from './channel-snapshot.ts'
+import { snapshotChannels } from './channel-snapshot.ts'
 import { codeOfCause, isGivenUp, isUnreached, resultOfCause } from './hangup-causes.ts'
 import { dropLeg, type EslContext, type Leg, userOf, variableOf } from './legs.ts'
-import { needsOf } from './prerequisites.ts'
+import { orderOf } from './prerequisites.ts'
 import { callcenter, fifo } from './queues.ts'
+import { transfersOf } from './transfers.ts'
 
-/**
- * ESL events → signals. FreeSWITCH has no call object and tells most by variables: what matters is kept for each leg.
- */
 export type EslOptions = {
   readonly trunks: readonly string[]
   readonly extensions: readonly string[]
@@ -25,7 +23,11 @@ export type EslOptions = {
   readonly variables: readonly string[]
 }
 
-export function createEslSignals(options: EslOptions, endpoints = createEndpoints(options)): Translator<EslFrame> {
+/**
+ * Returns a translator of ESL events to signals. FreeSWITCH has no call object and shows most in variables: a state
+ * is kept for each leg.
+ */
+export function createEslTranslator(options: EslOptions, endpoints = createEndpoints(options)): Translator<EslFrame> {
   const clockOffset = createClockOffset()
   const context: EslContext = {
     legs: new Map(),
@@ -34,22 +36,22 @@ export function createEslSignals(options: EslOptions, endpoints = createEndpoint
     queued: new Map(),
     endpoints,
     variables: options.variables,
-    told: new Map(),
+    reportedVariables: new Map(),
     offers: new Map(),
     count: 0,
   }
   const translate = (event: EslEvent, arrivedUs: number): Signal[] => {
     const signals = read(context, event)
     if (signals.length === 0) return []
-    const stamp = event.get('Event-Date-Timestamp')
-    const at: At = { atUs: clockOffset.at(stamp === '' ? null : Number(stamp), arrivedUs), arrivedUs }
+    const timestamp = event.get('Event-Date-Timestamp')
+    const at: At = { atUs: clockOffset.at(timestamp === '' ? null : Number(timestamp), arrivedUs), arrivedUs }
     return signals.map((signal): Signal => ({ ...at, ...signal }))
   }
-  const order = createCausalOrder({ needsOf: (event) => needsOf(context, event), handle: translate })
+  const order = createCausalOrder({ orderOf: (event) => orderOf(context, event), handle: translate })
   return {
     event: (frame, arrivedUs) => (frame.event === undefined ? [] : order.take(frame.event, arrivedUs)),
-    listed(rows, arrivedUs, born) {
-      const channels = listedChannels(context, rows, arrivedUs, born)
+    listed(rows, arrivedUs, created) {
+      const channels = snapshotChannels(context, rows, arrivedUs, created)
       return [{ kind: 'listed', atUs: arrivedUs, arrivedUs, channels }, ...order.release(arrivedUs)]
     },
     release: order.release,
@@ -62,24 +64,24 @@ function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   if (handler === undefined) return []
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg === undefined) return handler(context, event, undefined)
-  // A transfer is told before what it leads to, and UNBRIDGE shows it when the leg is not bridged any more.
-  return [...transfersOf(context, event, leg), ...besides(context, event, leg), ...handler(context, event, leg)]
+  // A transfer comes before its consequences, and UNBRIDGE shows it when the leg is not bridged any more.
+  return [...transfersOf(context, event, leg), ...changesOf(context, event, leg), ...handler(context, event, leg)]
 }
 
-function roomEntered(_context: EslContext, event: EslEvent): ChannelSignal[] {
+function conferenceEntered(_context: EslContext, event: EslEvent): ChannelSignal[] {
   if (event.get('Action') !== 'add-member') return []
   return [{ kind: 'conference', id: event.get('Unique-ID'), conference: event.get('Conference-Name') }]
 }
 
-/** Somebody waits in a parking lot: who calls there fetches him. */
+/** A party waits in a parking lot until it is retrieved. */
 function parked(event: EslEvent): ChannelSignal[] {
   const slot = cleanText(event.get('Valet-Extension'))
   if (event.get('Action') !== 'hold' || slot === null) return []
   return [{ kind: 'parked', id: event.get('Unique-ID'), slot, parker: null, to: slot }]
 }
 
-/** What any event of a leg may show for the first time. */
-function besides(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
+/** Returns changes that any event of a leg may be the first to show. */
+function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const id = leg.id
   const signals: ChannelSignal[] = []
   leg.replaced ||= variableOf(event, 'transfer_disposition') === 'replaced' && leg.source === null
@@ -98,18 +100,18 @@ function besides(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[
   if (application === 'conference') signals.push(...conference(context, leg))
   for (const name of context.variables) {
     const value = variableOf(event, name)
-    if (value === '' || context.told.get(`${id} ${name}`) === value) continue
-    context.told.set(`${id} ${name}`, value)
+    if (value === '' || context.reportedVariables.get(`${id} ${name}`) === value) continue
+    context.reportedVariables.set(`${id} ${name}`, value)
     signals.push({ kind: 'variable', id, name, value: cleanText(value) ?? '' })
   }
   return signals
 }
 
-/** Somebody listens to a mailbox, and leaves no message. */
+/** A mailbox is listened to: no message is left. */
 const isMailboxCheck = (event: EslEvent): boolean =>
   /^\s*(check|auth)/.test(variableOf(event, 'current_application_data') || variableOf(event, 'last_arg'))
 
-/** A bridge that could reach nobody makes no leg: only the caller's variables say whom it was to ring. */
+/** A bridge that could reach nobody makes no leg: only the caller's variables name the party that it was to ring. */
 function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const disposition = variableOf(event, 'originate_disposition')
   const user = variableOf(event, 'dialed_user')
@@ -127,21 +129,21 @@ function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
 
 /**
  * A leg in a conference shows it by its application alone, and not before its end where conference events are not
- * sent: others that dialled the same and talk to nobody else are taken to be in the same room.
+ * sent: others that dialled the same and talk to nobody else are taken to be in the same conference.
  */
 function conference(context: EslContext, leg: Leg): ChannelSignal[] {
   if (leg.gone) return []
-  const room = leg.dialled
+  const name = leg.dialled
   const others = [...context.legs.values()].filter(
     (one) =>
-      one.dialled === room &&
+      one.dialled === name &&
       one.answered &&
       !one.gone &&
       one.source === null &&
       one.peers.length === 0 &&
       one.reached.size === 0,
   )
-  return [leg, ...others].map((one) => ({ kind: 'conference', id: one.id, conference: room }))
+  return [leg, ...others].map((one) => ({ kind: 'conference', id: one.id, conference: name }))
 }
 
 type Handler = (context: EslContext, event: EslEvent, leg: Leg | undefined) => ChannelSignal[]
@@ -157,12 +159,12 @@ const answer: Handler = (_context, event, leg) => {
   return [{ kind: 'up', id: event.get('Unique-ID') }, ...(leg.source === null && !leg.originated ? [] : answered(leg))]
 }
 
-/** A leg that was bridged has answered; if nobody was told, it did so while we were not connected. */
+/** A leg that was bridged has answered; without a signal, it did so while we were not connected. */
 function missedAnswer(event: EslEvent, leg: Leg): ChannelSignal[] {
-  if (leg.told || leg.source === null) return []
+  if (leg.answerSignalled || leg.source === null) return []
   const isTalk = ['Answered', 'Bridged'].every((what) => Number(event.get(`Caller-Channel-${what}-Time`)) > 0)
   if (!isTalk) return []
-  leg.told = true
+  leg.answerSignalled = true
   return [{ kind: 'dial_end', source: leg.source, dest: leg.id, result: 'answered', forwardedTo: null, unseen: true }]
 }
 
@@ -198,7 +200,7 @@ function endOf(event: EslEvent, cause: string, leg: Leg | undefined): End {
 
 function resultOfEnd(cause: string, isRinging: boolean, isRedirected: boolean): StageResult {
   if (isRedirected) return 'forwarded'
-  // What rings is in order: the PBX has given it up, having nobody left to connect it with.
+  // A phone that rings is in order: the PBX has given it up, having nobody left to connect it with.
   return isRinging && cause === 'DESTINATION_OUT_OF_ORDER' ? 'cancelled' : resultOfCause(cause)
 }
 
@@ -253,7 +255,7 @@ const HANDLERS: Readonly<Record<CallEvent, Handler>> = {
 const CUSTOM_HANDLERS: Readonly<Record<Subclass, (context: EslContext, event: EslEvent) => ChannelSignal[]>> = {
   'callcenter::info': callcenter,
   'fifo::info': fifo,
-  'conference::maintenance': roomEntered,
+  'conference::maintenance': conferenceEntered,
   'valet_parking::info': (_context, event) => parked(event),
 }
 

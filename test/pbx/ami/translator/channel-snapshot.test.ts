@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { AmiDecoder } from '../../../../src/pbx/ami/decoder.ts'
-import { createAmiSignals } from '../../../../src/pbx/ami/translator/translator.ts'
+import { createAmiTranslator } from '../../../../src/pbx/ami/translator/translator.ts'
 
 // What a list says of a channel.
 
@@ -14,7 +14,7 @@ test.each([
   ['5', 'Ringing', 'no_answer'],
   ['0', 'Down', 'unavailable'],
 ] as const)('a phone that is listed in state %s (%s) and then says 480: %s', (state, name, result) => {
-  const signals = createAmiSignals({ trunks: [], extensions: [], variables: [] })
+  const signals = createAmiTranslator({ trunks: [], extensions: [], variables: [] })
   const listed = `Event: Status\r\nActionID: hookswitch-1\r\n${phone(state, name)}Application: AppDial\r\nSeconds: 3\r\n\r\n`
   signals.listed(framesOf(listed), 0)
   const hangup = `Event: Hangup\r\nPrivilege: call,all\r\n${phone('0', 'Down')}Cause: 19\r\nTechCause: 480\r\n\r\n`
@@ -38,7 +38,7 @@ test.each([
   ['PJSIP/15557654321@carrier&PJSIP/15557654322@carrier', '915557654321'],
   ['PJSIP/101', '915557654321'],
 ])('who was reached by Dial(%s), having dialled 915557654321: %s', (data, number) => {
-  const signals = createAmiSignals({ trunks: ['carrier'], extensions: [], variables: [] })
+  const signals = createAmiTranslator({ trunks: ['carrier'], extensions: [], variables: [] })
   const caller = row('PJSIP/101-00000001', '1.0', '101', '915557654321', 'Dial', data)
   const called = row('PJSIP/carrier-00000002', '1.1', '915557654321', '', 'AppDial', '(Outgoing Line)')
   const [listed] = signals.listed(framesOf(called + caller), 0)
