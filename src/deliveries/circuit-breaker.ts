@@ -51,8 +51,12 @@ export function recordOutcome(
   outcome: Outcome,
   { probe, nowUs }: { probe: boolean; nowUs: number },
 ): BreakerChange | undefined {
-  if (outcome.kind === 'unsent') return undefined
+  if (outcome.kind === 'unsent' || outcome.kind === 'skipped') return undefined
   const state: State = breaker
+  if (outcome.kind === 'unrendered') {
+    if (probe && state.open !== undefined) state.open = nextProbe(state.open, nowUs)
+    return undefined
+  }
   if (isTrouble(outcome)) return recordTrouble(state, outcome, probe, nowUs)
   const wasOpen = state.open !== undefined
   state.troubles = 0
@@ -67,9 +71,8 @@ function recordTrouble(state: State, outcome: Outcome, probe: boolean, nowUs: nu
   state.proven = false
   const notBeforeUs = nowUs + retryAfterMsOf(outcome) * MILLISECOND
   if (state.open !== undefined) {
-    const { sinceUs, probeAtUs } = state.open
-    const waitUs = probe ? Math.min(state.open.waitUs * 2, LAST_PROBE_US) : state.open.waitUs
-    state.open = { sinceUs, waitUs, probeAtUs: Math.max(probe ? nowUs + waitUs : probeAtUs, notBeforeUs) }
+    const open = probe ? nextProbe(state.open, nowUs) : state.open
+    state.open = { ...open, probeAtUs: Math.max(open.probeAtUs, notBeforeUs) }
     return undefined
   }
   state.window = Math.max(1, Math.floor(state.window / 2))
@@ -77,6 +80,12 @@ function recordTrouble(state: State, outcome: Outcome, probe: boolean, nowUs: nu
   state.window = 1
   state.open = { sinceUs: nowUs, probeAtUs: Math.max(nowUs + FIRST_PROBE_US, notBeforeUs), waitUs: FIRST_PROBE_US }
   return 'opened'
+}
+
+/** Returns when the next probe may be sent after one that failed: each waits twice as long. */
+function nextProbe({ sinceUs, waitUs: before }: NonNullable<State['open']>, nowUs: number) {
+  const waitUs = Math.min(before * 2, LAST_PROBE_US)
+  return { sinceUs, waitUs, probeAtUs: nowUs + waitUs }
 }
 
 /** Returns whether a breaker has been open for five minutes or more. */

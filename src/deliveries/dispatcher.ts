@@ -69,7 +69,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
 
   const scheduler = createScheduler()
   const backlogs = createBacklogs()
-  const webhooks = createWebhookCache(store.webhooks, nowUs)
+  const webhooks = createWebhookCache({ webhooks: store.webhooks, nowUs, steadyUs, onLoaded: scheduler.setTiming })
   const loaded = createLoadedDeliveries({ scheduler, backlogs, steadyUs })
   const known = { scheduler, loaded, backlogs, webhooks, log, nowUs, steadyUs }
   const loader = createLoader({ ...known, queue, onLoaded: runSoon, onFailed })

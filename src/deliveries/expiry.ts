@@ -57,11 +57,12 @@ export async function cancelPending(
 }
 
 /** Fails the expired deliveries of webhooks that are down: those of others fail with their last attempt. @throws Fault `unavailable`. */
-export async function failExpired(expiry: Omit<Expiry, 'backlogs' | 'webhooks'>): Promise<void> {
-  const { queue, scheduler, nowUs, steadyUs, maxAgeUs, onEnded } = expiry
-  for (const { webhookId, breaker } of scheduler.queues()) {
-    if (breaker.open === undefined) continue
+export async function failExpired(expiry: Omit<Expiry, 'backlogs'>): Promise<void> {
+  const { queue, scheduler, webhooks, nowUs, steadyUs, maxAgeUs, onEnded } = expiry
+  for (const { webhookId, breaker, isPaused } of scheduler.queues()) {
+    if (breaker.open === undefined || isPaused) continue
     const beforeSteadyUs = steadyUs() - maxAgeUs
+    if (webhooks.resumedUs(webhookId) >= beforeSteadyUs) continue
     const oldestUs = await queue.pendingGetOldest(webhookId)
     if (oldestUs === undefined || oldestUs >= beforeSteadyUs) continue
     for (;;) {

@@ -2,17 +2,20 @@ import { MILLISECOND } from '../lib/time.ts'
 
 /**
  * How one attempt ended. `refused` is any answer but 2xx; `unreachable` is no answer: name look-up, address rules, connection, TLS,
- * time-out. `unsent` is no fault of the receiver: this machine could not begin the request, so that it counts as no attempt.
+ * time-out. `unsent` is no fault of the receiver: this machine could not begin the request, so that it counts as no attempt. `unrendered`:
+ * the webhook's template failed; `skipped`: it gave nothing, so that this event is not to be sent.
  */
 export type Outcome =
   | { readonly kind: 'delivered'; readonly status: number }
   | { readonly kind: 'refused'; readonly status: number; readonly retryAfterMs?: number }
   | { readonly kind: 'unreachable'; readonly reason: string }
   | { readonly kind: 'unsent'; readonly reason: string }
+  | { readonly kind: 'unrendered'; readonly reason: string }
+  | { readonly kind: 'skipped'; readonly reason: string }
 
 /** Returns the status of the answer; `null` if there was no answer. */
 export const statusOf = (outcome: Outcome): number | null => ('status' in outcome ? outcome.status : null)
-/** Returns why there was no answer; `null` if there was one. */
+/** Returns why there was no answer, or no request; `null` if there was an answer. */
 export const failureOf = (outcome: Outcome): string | null => ('reason' in outcome ? outcome.reason : null)
 
 /** The state of a delivery after an attempt; of one that is pending, when it is tried again. */
@@ -43,10 +46,12 @@ export function nextStep(
 ): NextStep {
   switch (outcome.kind) {
     case 'delivered':
+    case 'skipped':
       return { state: 'delivered' }
     case 'refused':
       return outcome.status === GONE ? { state: 'failed' } : retry()
     case 'unreachable':
+    case 'unrendered':
       return retry()
     case 'unsent':
       return { state: 'pending', dueUs: nowUs }

@@ -103,15 +103,19 @@ export type WebhookOptionsRecord = {
   readonly body: BodyOption | null
   /** Kinds of event beyond the switches. */
   readonly events: readonly string[]
+  /** When it was last no longer paused, in steady time: no delivery is older than this. `null`: it was never paused. */
+  readonly resumedSteadyUs: number | null
 }
 
 /** Options to store. The value of a header that is `null` stays as it is stored. */
 export type OptionsReplacement = {
   readonly accountId: number
   readonly url: string
-  readonly options: Omit<WebhookOptionsRecord, 'headers'> & {
+  readonly options: Omit<WebhookOptionsRecord, 'headers' | 'resumedSteadyUs'> & {
     readonly headers: Readonly<Record<string, string | null>>
   }
+  /** Wall time. */
+  readonly nowUs: number
 }
 /**
  * `unlisted`: the URL is not in the list. `unknownHeaders`: there is no stored value of these, and nothing was changed.

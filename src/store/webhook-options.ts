@@ -2,10 +2,14 @@ import type { OptionsReplacement, WebhookOptionsRecord } from './records.ts'
 
 // Options are stored as JSON beside a URL's secret. What both engines share of it; pure.
 
-/** Puts the stored values of headers in place of those that are `null`. Returns the names of which none is stored, if there are any. */
+/**
+ * Puts the stored values of headers in place of those that are `null`, and notes when a pause ends. Returns the names of headers of which
+ * none is stored, if there are any.
+ */
 export function mergeOptions(
   options: OptionsReplacement['options'],
   stored: WebhookOptionsRecord | null,
+  nowSteadyUs: number,
 ): WebhookOptionsRecord | { readonly unknownHeaders: readonly string[] } {
   const before = new Map(Object.entries(stored?.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]))
   const headers = Object.entries(options.headers).map(
@@ -14,7 +18,9 @@ export function mergeOptions(
   const unknownHeaders = headers.flatMap(([name, value]) => (value === undefined ? [name] : []))
   if (unknownHeaders.length > 0) return { unknownHeaders }
   const kept = headers.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const]))
-  return { ...options, headers: Object.fromEntries(kept) }
+  const resumes = stored?.paused === true && !options.paused
+  const resumedSteadyUs = resumes ? nowSteadyUs : (stored?.resumedSteadyUs ?? null)
+  return { ...options, headers: Object.fromEntries(kept), resumedSteadyUs }
 }
 
 /** What a webhook without options has. */
@@ -27,6 +33,7 @@ export const DEFAULT_OPTIONS: WebhookOptionsRecord = {
   maxPerSecond: null,
   body: null,
   events: [],
+  resumedSteadyUs: null,
 }
 
 /** Returns the text to store; `null` where all is as the defaults say. */

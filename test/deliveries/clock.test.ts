@@ -4,6 +4,7 @@ import { openClock } from '../../src/deliveries/clock.ts'
 import { failExpired } from '../../src/deliveries/expiry.ts'
 import { startPruner } from '../../src/deliveries/pruner.ts'
 import { createScheduler } from '../../src/deliveries/queue/scheduler.ts'
+import { createWebhookCache } from '../../src/deliveries/queue/webhook-cache.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { nowUs as realUs, SECOND } from '../../src/lib/time.ts'
 import { prepared } from '../../src/store/sqlite/engine/prepared.ts'
@@ -126,7 +127,8 @@ function expiryOf(rig: Awaited<ReturnType<typeof newRig>>, nowUs: () => number):
   const scheduler = createScheduler()
   const trouble = { kind: 'refused', status: 500 } as const
   for (let n = 0; n < 5; n += 1) recordOutcome(scheduler.queueOf(1).breaker, trouble, { probe: false, nowUs: 0 })
-  return { queue: store.queue, scheduler, nowUs, steadyUs, maxAgeUs: 20 * SECOND, onEnded: () => {} }
+  const webhooks = createWebhookCache({ webhooks: store.webhooks, nowUs, steadyUs, onLoaded: scheduler.setTiming })
+  return { queue: store.queue, scheduler, webhooks, nowUs, steadyUs, maxAgeUs: 20 * SECOND, onEnded: () => {} }
 }
 
 test('times are told on the wall clock, and what is sent again by hand is due at once', async () => {

@@ -315,32 +315,53 @@ for (const engine of ENGINES)
         ]
         expect(await listed()).toEqual(none)
         expect(await inCache()).toBeNull()
-        expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options })).toEqual(options)
-        expect(await webhooks.optionsReplace({ accountId: 2, url: ONE, options })).toBe('unlisted')
-        expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: 'https://x.example/', options })).toBe(
-          'unlisted',
-        )
+        expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options, nowUs: NOW })).toEqual(options)
+        expect(await webhooks.optionsReplace({ accountId: 2, url: ONE, options, nowUs: NOW })).toBe('unlisted')
+        expect(
+          await webhooks.optionsReplace({ accountId: ACCOUNT, url: 'https://x.example/', options, nowUs: NOW }),
+        ).toBe('unlisted')
         expect(await listed()).toEqual([{ url: ONE, options }, none[1] ?? { url: '', options: null }])
         expect(await inCache()).toEqual(options)
         // `null` keeps the value that is stored, whatever the case of the name.
         const kept = { ...options, name: null, headers: { 'x-key': null, 'X-New': 'new' } }
         const merged = { ...options, name: null, headers: { 'x-key': 'secret', 'X-New': 'new' } }
-        expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options: kept })).toEqual(merged)
+        expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options: kept, nowUs: NOW })).toEqual(
+          merged,
+        )
         const unknown = { ...options, headers: { 'X-Other': null, 'X-New': null } }
-        expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options: unknown })).toEqual({
+        expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options: unknown, nowUs: NOW })).toEqual({
           unknownHeaders: ['X-Other'],
         })
         await at.setList([entry(TWO)])
         expect(await listed()).toEqual(none.slice(1))
-        expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options })).toBe('unlisted')
+        expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options, nowUs: NOW })).toBe('unlisted')
         await at.setList([entry(ONE), entry(TWO), entry(ONE)])
         expect(await listed()).toEqual([{ url: ONE, options: merged }, none[1] ?? { url: '', options: null }])
-        await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options: DEFAULT_OPTIONS })
+        await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options: DEFAULT_OPTIONS, nowUs: NOW })
         expect(await listed()).toEqual(none)
         await at.setList([])
         await at.store.maintenance.secretPrune({ beforeUs: NOW + HOUR, limit: 9 })
         await at.setList([entry(ONE)])
         expect(await listed()).toEqual(none.slice(0, 1))
+      })
+
+      test('it is kept when a pause ended, in steady time, whatever is changed later', async () => {
+        await using at = await open(ONE)
+        const { webhooks, maintenance } = at.store
+        await maintenance.clockSet({ steppedUs: HOUR, pruneFromUs: 0 })
+        const put = async (options: Partial<WebhookOptionsRecord>, nowUs: number) => {
+          const all = { ...DEFAULT_OPTIONS, ...options }
+          const replaced = await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options: all, nowUs })
+          return typeof replaced === 'object' && 'paused' in replaced ? replaced.resumedSteadyUs : 'refused'
+        }
+        expect(await put({ paused: false }, NOW)).toBeNull()
+        expect(await put({ paused: true }, NOW + 1)).toBeNull()
+        expect(await put({ paused: true }, NOW + 2)).toBeNull()
+        expect(await put({ paused: false }, NOW + 3)).toBe(NOW + 3 - HOUR)
+        expect(await put({ name: 'CRM' }, NOW + 4)).toBe(NOW + 3 - HOUR)
+        expect(await put({ paused: true }, NOW + 5)).toBe(NOW + 3 - HOUR)
+        expect(await put({}, NOW + 6)).toBe(NOW + 6 - HOUR)
+        expect((await webhooks.optionsList(ACCOUNT))[0]?.options?.resumedSteadyUs).toBe(NOW + 6 - HOUR)
       })
 
       test('a rotation keeps the secret before for a while, and another has to wait for it or be forced', async () => {
@@ -399,7 +420,7 @@ for (const engine of ENGINES)
       test('an event has a delivery for the webhooks whose filter matches it, from when it is stored', async () => {
         await using at = await open(ONE, TWO)
         const options = { ...DEFAULT_OPTIONS, filter: { extension: ['10*'], direction: ['inbound'] } }
-        await at.store.webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options })
+        await at.store.webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options, nowUs: NOW })
         const facts = { ...NO_FACTS, direction: 'inbound', extension: ['20', '101'] }
         const stored = await at.put(
           event('a', { facts }),

@@ -5,12 +5,12 @@ import type { Scheduler } from './scheduler.ts'
 
 /** Queued for one webhook: a burst of a second, so that what is stored is hardly ever read again before it is sent. */
 const MAX_QUEUED = 1_024
-/** Queued for a webhook that is down: deliveries of enough different calls for its probes. */
+/** Queued for a webhook that is down or paused: deliveries of enough different calls for its probes. */
 const MAX_QUEUED_WHEN_DOWN = 64
 const MAX_SCHEDULED = 64
 /** At most so many retries of a webhook are in memory, those in flight aside. */
 export const MAX_LOADED = MAX_QUEUED + MAX_SCHEDULED
-/** All bodies in memory; webhooks that are down get half. Beyond, every webhook still has the deliveries that it sends next. */
+/** All bodies in memory; webhooks that are down or paused get half. Beyond, every webhook still has the deliveries that it sends next. */
 const MAX_BYTES = 64 * 1024 * 1024
 const QUEUED_BEYOND_MAX_BYTES = 2
 
@@ -35,6 +35,7 @@ export function createLoadedDeliveries({ scheduler, backlogs, steadyUs }: Loaded
   const changedSince = new Set<LoadedDelivery>()
 
   const isDown = (webhookId: number) => scheduler.queueOf(webhookId).breaker.open !== undefined
+  const isHardlySent = (webhookId: number) => isDown(webhookId) || scheduler.queueOf(webhookId).isPaused
   const queue = (delivery: LoadedDelivery) => scheduler.add(delivery, steadyUs())
   const requeueAll = (deliveries: readonly LoadedDelivery[]) => {
     for (const delivery of deliveries) {
@@ -54,19 +55,19 @@ export function createLoadedDeliveries({ scheduler, backlogs, steadyUs }: Loaded
     for (const delivery of deliveries) if (evict(delivery) === 'evicted') leaveToStore(delivery)
   }
   const limitOf = (webhookId: number): number => {
-    const down = isDown(webhookId)
-    if (index.bytes > (down ? MAX_BYTES / 2 : MAX_BYTES)) return QUEUED_BEYOND_MAX_BYTES
-    return down ? MAX_QUEUED_WHEN_DOWN : MAX_QUEUED
+    const few = isHardlySent(webhookId)
+    if (index.bytes > (few ? MAX_BYTES / 2 : MAX_BYTES)) return QUEUED_BEYOND_MAX_BYTES
+    return few ? MAX_QUEUED_WHEN_DOWN : MAX_QUEUED
   }
-  // Any call's next delivery may be the probe, due or not; those that are too many for that are evicted.
-  const webhookWentDown = (webhookId: number) => {
-    requeueAll(index.takeScheduled(webhookId))
+  const evictMost = (webhookId: number) => {
     const queued = scheduler.queueOf(webhookId)
     const lastKept = queued.ids()[MAX_QUEUED_WHEN_DOWN - 1]
     if (lastKept !== undefined) evictAll(queued.remove(({ id }) => id > lastKept))
   }
   scheduler.subscribe((webhookId, change) => {
-    if (change === 'opened') webhookWentDown(webhookId)
+    // Any call's next delivery may be the probe, due or not; those that are too many for that are evicted.
+    if (change === 'opened') requeueAll(index.takeScheduled(webhookId))
+    if (change === 'opened' || change === 'paused') evictMost(webhookId)
     else if (change === 'removed') index.removeWebhook(webhookId)
   })
 

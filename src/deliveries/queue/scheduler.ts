@@ -3,13 +3,17 @@ import { type BreakerChange, MAX_WINDOW, recordOutcome } from '../circuit-breake
 import type { Outcome } from '../retry-policy.ts'
 import { type Capacity, CLASSES, type Class, createCapacity, type Slot } from './capacity.ts'
 import type { LoadedDelivery } from './delivery.ts'
+import { mayBegin as mayBeginAt, noteBegun, setRate } from './pace.ts'
 import { newWebhookQueue, type WebhookQueue } from './webhook-queue.ts'
 
 /** One attempt on a delivery that is in flight. */
 export type AttemptSlot = Slot & { readonly delivery: LoadedDelivery; readonly probe: boolean }
 
-/** Called after the circuit breaker of a webhook opened or closed, or its queue was removed. */
-export type WebhookListener = (webhookId: number, change: BreakerChange | 'removed') => void
+/** Called after the circuit breaker of a webhook opened or closed, its owner paused it, or its queue was removed. */
+export type WebhookListener = (webhookId: number, change: BreakerChange | 'paused' | 'removed') => void
+
+/** When its owner wants a webhook to be sent to. */
+export type WebhookTiming = { readonly paused: boolean; readonly maxPerSecond: number | null }
 
 /**
  * Decides whose delivery is sent next. Pure: times come in, of the steady clock.
@@ -25,6 +29,8 @@ export type Scheduler = {
   /** Returns the queue of a webhook, or `undefined` if there is none. */
   find(webhookId: number): WebhookQueue | undefined
   queues(): Iterable<WebhookQueue>
+  /** Sets when a webhook may be sent to, from now on. */
+  setTiming(webhookId: number, timing: WebhookTiming): void
   /** Removes the queue of a webhook for which nothing is queued or in flight. */
   remove(webhookId: number): void
   /** Adds a delivery to the queue of its webhook. @throws Error when it is not queued. */
@@ -79,6 +85,15 @@ export function createScheduler(): Scheduler {
     queueOf,
     find: (webhookId) => queues.get(webhookId),
     queues: () => queues.values(),
+    setTiming(webhookId, { paused, maxPerSecond }) {
+      // Without any there is nothing to set, and a webhook that nothing is queued for needs no queue.
+      const queue = paused || maxPerSecond !== null ? queueOf(webhookId) : queues.get(webhookId)
+      if (queue === undefined) return
+      const wasPaused = queue.isPaused
+      queue.isPaused = paused
+      setRate(queue.pace, maxPerSecond)
+      if (paused && !wasPaused) publish(webhookId, 'paused')
+    },
     remove(webhookId) {
       queues.delete(webhookId)
       publish(webhookId, 'removed')
@@ -99,6 +114,7 @@ export function createScheduler(): Scheduler {
         const { queue, from } = turn
         const delivery = queue.take()
         if (delivery === undefined) continue
+        noteBegun(queue.pace, nowUs)
         const slot = capacity.begin({
           queue,
           delivery,
@@ -148,7 +164,7 @@ function newTurns(capacity: Capacity) {
   /** The one place that decides whether a webhook may begin an attempt now. */
   const mayBegin = (queue: WebhookQueue, nowUs: number): boolean => {
     const { window, open } = queue.breaker
-    if (queue.size === 0) return false
+    if (queue.size === 0 || queue.isPaused || !mayBeginAt(queue.pace, nowUs)) return false
     return open === undefined ? capacity.inFlightOf(queue) < window : mayProbe(queue, open.probeAtUs, nowUs)
   }
   const shift = (): { queue: WebhookQueue; from: Class } | undefined => {

@@ -2,7 +2,9 @@ import type { NowUs } from '../../lib/time.ts'
 import type { WebhookRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import { type Signer, signerOf } from '../../webhooks/signature.ts'
+import { type CustomRequest, customRequestOf } from '../sending/custom-attempt.ts'
 import { type Target, targetOf } from '../sending/target.ts'
+import type { WebhookTiming } from './scheduler.ts'
 
 /** A webhook as attempts need it: its URL taken apart, and its signer. */
 export type CachedWebhook = {
@@ -16,10 +18,16 @@ export type CachedWebhook = {
   readonly sign: Signer
   /** Until when `sign` may be used: then the previous secret no longer signs. */
   readonly signUntilUs: number
+  /** Its own headers and body; `undefined`: it gets the default request. */
+  readonly custom: CustomRequest | undefined
 }
 
 /** Returns a webhook with its URL taken apart, and its signer at a time (wall clock). */
-export function cachedWebhookOf(webhook: WebhookRecord, nowUs: number): CachedWebhook {
+export function cachedWebhookOf(
+  webhook: WebhookRecord,
+  nowUs: number,
+  custom: CustomRequest | undefined,
+): CachedWebhook {
   const { id, accountId, url, listed, cancelledTo, secret, previous, previousUntilUs } = webhook
   const both = previous !== null && previousUntilUs !== null && previousUntilUs > nowUs
   const secrets = [secret, both ? previous : null].filter((one) => one !== null)
@@ -32,22 +40,46 @@ export function cachedWebhookOf(webhook: WebhookRecord, nowUs: number): CachedWe
     target: targetOf(url),
     sign: signerOf(secrets),
     signUntilUs: both ? previousUntilUs : Number.POSITIVE_INFINITY,
+    custom,
   }
 }
 
 export type WebhookCache = ReturnType<typeof createWebhookCache>
 
+export type WebhookCacheOptions = {
+  readonly webhooks: Store['webhooks']
+  readonly nowUs: NowUs
+  readonly steadyUs: NowUs
+  /** Called when a webhook was read. */
+  readonly onLoaded: (webhookId: number, timing: WebhookTiming) => void
+}
+
+type Entry = { readonly record: WebhookRecord; webhook: CachedWebhook }
+
 /** Caches webhooks as they were last read, so that an attempt begins without a read: `load` has to come before. */
-export function createWebhookCache(webhooks: Store['webhooks'], nowUs: NowUs) {
-  const entries = new Map<number, { readonly record: WebhookRecord; webhook: CachedWebhook }>()
+export function createWebhookCache({ webhooks, nowUs, steadyUs, onLoaded }: WebhookCacheOptions) {
+  const entries = new Map<number, Entry>()
+
+  /** A template that stays is not read again, and what is known of its slowness stays too. */
+  function customOf({ options }: WebhookRecord, before: Entry | undefined): CustomRequest | undefined {
+    const known = before?.record.options
+    if (options === null) return undefined
+    if (Bun.deepEquals(known?.body, options.body) && Bun.deepEquals(known?.headers, options.headers))
+      return before?.webhook.custom
+    return customRequestOf(options, steadyUs)
+  }
 
   async function load(ids: readonly number[]): Promise<void> {
     const atUs = nowUs()
     const found = new Map((await webhooks.webhookGetMany(ids)).map((record) => [record.id, record]))
     for (const id of ids) {
       const record = found.get(id)
-      if (record === undefined) entries.delete(id)
-      else entries.set(id, { record, webhook: cachedWebhookOf(record, atUs) })
+      if (record === undefined) {
+        entries.delete(id)
+        continue
+      }
+      entries.set(id, { record, webhook: cachedWebhookOf(record, atUs, customOf(record, entries.get(id))) })
+      onLoaded(id, { paused: record.options?.paused ?? false, maxPerSecond: record.options?.maxPerSecond ?? null })
     }
   }
 
@@ -55,7 +87,7 @@ export function createWebhookCache(webhooks: Store['webhooks'], nowUs: NowUs) {
     const entry = entries.get(webhookId)
     if (entry === undefined) return undefined
     if (entry.webhook.signUntilUs !== Number.POSITIVE_INFINITY && nowUs() >= entry.webhook.signUntilUs)
-      entry.webhook = cachedWebhookOf(entry.record, nowUs())
+      entry.webhook = cachedWebhookOf(entry.record, nowUs(), entry.webhook.custom)
     return entry.webhook
   }
 
@@ -64,6 +96,9 @@ export function createWebhookCache(webhooks: Store['webhooks'], nowUs: NowUs) {
     get,
     /** Returns the URL of a webhook without credentials, for logs; empty if it was not loaded. */
     urlOf: (webhookId: number): string => get(webhookId)?.target.plain ?? '',
+    /** Returns when a webhook was last no longer paused, in steady time: no delivery is older than this. */
+    resumedUs: (webhookId: number): number =>
+      entries.get(webhookId)?.record.options?.resumedSteadyUs ?? Number.NEGATIVE_INFINITY,
     /** Reads webhooks; those that are unknown are removed. @throws Fault `unavailable`. */
     load,
     /** Reads all that are cached, and these: a list or a secret may have changed. @throws Fault `unavailable`. */

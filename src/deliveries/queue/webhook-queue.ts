@@ -13,6 +13,7 @@ import {
   takeFirst,
   takeUrgent,
 } from './lane.ts'
+import { newPace, type Pace } from './pace.ts'
 
 /**
  * The queued deliveries of one webhook, in a lane for each call. Pure.
@@ -24,6 +25,10 @@ import {
 export type WebhookQueue = {
   readonly webhookId: number
   readonly breaker: CircuitBreaker
+  /** How fast its owner wants it to be sent to. */
+  readonly pace: Pace
+  /** Its owner wants nothing to be sent for now. */
+  isPaused: boolean
   /** How many deliveries are queued; those in flight are not counted. */
   readonly size: number
   /** Whether an urgent delivery is queued, and its lane is open. */
@@ -70,6 +75,8 @@ export function newWebhookQueue(webhookId: number): WebhookQueue {
   return {
     webhookId,
     breaker,
+    pace: newPace(),
+    isPaused: false,
     get size() {
       return size
     },

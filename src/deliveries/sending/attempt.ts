@@ -16,6 +16,10 @@ export type Request = {
   readonly timestampS: number
   readonly signature: string
   readonly body: string
+  /** Of a body that is not the default one. */
+  readonly contentType?: string
+  /** Further headers, as the options of the webhook have them. */
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 /** One POST, as it went. `durationMs` ends with the status. */
@@ -124,13 +128,14 @@ const failed = (outcome: Outcome, address: string | null, startedMs: number): At
 })
 
 function init(
-  { target, id, timestampS, signature, body }: Request,
+  { target, id, timestampS, signature, body, contentType = 'application/json', headers: further }: Request,
   signal: AbortSignal,
   keepalive: boolean,
   proxy?: string,
 ) {
   const headers: Record<string, string> = {
-    'content-type': 'application/json',
+    ...further,
+    'content-type': contentType,
     'user-agent': USER_AGENT,
     'accept-encoding': 'identity',
     'webhook-id': id,

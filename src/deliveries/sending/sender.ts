@@ -9,6 +9,7 @@ import type { AttemptSlot, Scheduler } from '../queue/scheduler.ts'
 import type { WebhookCache } from '../queue/webhook-cache.ts'
 import { failureOf, maxAgeUsOf, nextStep, statusOf } from '../retry-policy.ts'
 import type { Attempt, Attempted } from './attempt.ts'
+import { attemptCustom } from './custom-attempt.ts'
 
 export type SenderOptions = {
   readonly attempt: Attempt
@@ -40,10 +41,15 @@ export function createSender(options: SenderOptions): (slot: AttemptSlot) => voi
     if (webhook === undefined) throw new Error(`delivery ${id} is queued, but its webhook ${webhookId} is not cached`)
     const atUs = nowUs()
     const timestampS = Math.floor(atUs / SECOND)
-    const signature = webhook.sign(uuid, timestampS, body)
     observer.started(slot.delivery, slot.startedUs - sinceUs)
-    attempt({ target: webhook.target, id: uuid, timestampS, signature, body }).then((attempted) => {
-      end(slot, atUs, attempted)
+    const { target, sign, custom } = webhook
+    const request = { target, id: uuid, timestampS }
+    const attempted =
+      custom === undefined
+        ? attempt({ ...request, signature: sign(uuid, timestampS, body), body })
+        : attemptCustom(attempt, request, { body, sign, custom })
+    attempted.then((one) => {
+      end(slot, atUs, one)
       onEnded()
     })
   }
@@ -60,9 +66,10 @@ export function createSender(options: SenderOptions): (slot: AttemptSlot) => voi
       return
     }
     const waitedUs = endedSteadyUs - delivery.sinceUs
-    const failedProbe = slot.probe && slot.queue.breaker.open !== undefined
+    const failedProbe = slot.probe && slot.queue.breaker.open !== undefined && outcome.kind !== 'skipped'
+    const ageUs = endedSteadyUs - Math.max(delivery.sinceUs, webhooks.resumedUs(delivery.webhookId))
     // A probe that failed counts against nothing: only its age ends the delivery.
-    if (failedProbe) endFailedProbe(delivery, { expired: waitedUs > maxAgeUs })
+    if (failedProbe) endFailedProbe(delivery, { expired: ageUs > maxAgeUs })
     else
       endAttempt(
         delivery,

@@ -1,6 +1,6 @@
 import { Fault } from '../../lib/fault.ts'
 import { newUuid } from '../../lib/id.ts'
-import { type NowUs, rfc3339, SECOND, nowUs as wallUs } from '../../lib/time.ts'
+import { type NowUs, rfc3339, SECOND, steadyUs, nowUs as wallUs } from '../../lib/time.ts'
 import type { WebhookRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import type { Dispatcher } from '../dispatcher.ts'
@@ -8,6 +8,7 @@ import type { Tested } from '../model.ts'
 import { cachedWebhookOf } from '../queue/webhook-cache.ts'
 import { failureOf, statusOf } from '../retry-policy.ts'
 import { type Attempt, TIMEOUT_MS } from './attempt.ts'
+import { attemptCustom, customRequestOf } from './custom-attempt.ts'
 
 type Dependencies = {
   readonly store: Pick<Store, 'accounts' | 'webhooks'>
@@ -28,15 +29,18 @@ export async function sendSample(deps: Dependencies, accountId: number, url: str
   const { store, attempt, reserve, nowUs = wallUs } = deps
   const atUs = nowUs()
   const webhook = await listedWebhook(store, accountId, url)
-  const { target, sign } = cachedWebhookOf(webhook, atUs)
+  const custom = webhook.options === null ? undefined : customRequestOf(webhook.options, steadyUs)
+  const { target, sign } = cachedWebhookOf(webhook, atUs, custom)
   const account = (await store.accounts.accountGetName(accountId)) ?? null
   const id = newUuid(atUs)
   const time = rfc3339(atUs)
   const body = JSON.stringify({ time, data: { name: 'test', id, account } })
   const timestampS = Math.floor(atUs / SECOND)
-  const signature = sign(id, timestampS, body)
+  const request = { target, id, timestampS }
   const end = await reserve?.(webhook.id)
-  const { outcome, durationMs, response } = await attempt({ target, id, timestampS, signature, body })
+  const { outcome, durationMs, response } = await (custom === undefined
+    ? attempt({ ...request, signature: sign(id, timestampS, body), body })
+    : attemptCustom(attempt, request, { body, sign, custom }))
   end?.(outcome)
   return {
     status: statusOf(outcome),

@@ -117,7 +117,7 @@ async function rotateSecret(query: Query, rotation: SecretRotation): Promise<'ro
 }
 
 async function replaceOptions(query: Query, replacement: OptionsReplacement): Promise<OptionsReplaced> {
-  const { accountId, url, options } = replacement
+  const { accountId, url, options, nowUs } = replacement
   // Which webhooks an event is for changes with it.
   await query('UPDATE accounts SET list_version = list_version + 1 WHERE id = $1::bigint', [accountId])
   const [stored] = await query<{ options: string | null }>(
@@ -126,7 +126,8 @@ async function replaceOptions(query: Query, replacement: OptionsReplacement): Pr
     [accountId, url],
   )
   if (stored === undefined) return 'unlisted'
-  const merged = mergeOptions(options, readOptions(stored.options))
+  const [clock] = await query<{ steppedUs: number }>('SELECT stepped::float8 AS "steppedUs" FROM clock')
+  const merged = mergeOptions(options, readOptions(stored.options), nowUs - (clock?.steppedUs ?? 0))
   if ('unknownHeaders' in merged) return merged
   await query('UPDATE secrets SET options = $3 WHERE account_id = $1::bigint AND url = $2', [
     ...[accountId, url, storedOptions(merged)],

@@ -14,6 +14,7 @@ import type {
 } from '../records.ts'
 import type { WebhookStore } from '../store.ts'
 import { mergeOptions, readOptions, storedOptions } from '../webhook-options.ts'
+import { readClock } from './clock.ts'
 import type { Database } from './engine/database.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
@@ -109,14 +110,14 @@ export const rotateSecret = mutation(
 
 export const replaceOptions = mutation(
   'webhooks.optionsReplace',
-  (tx: Tx, { accountId, url, options }: OptionsReplacement): OptionsReplaced => {
+  (tx: Tx, { accountId, url, options, nowUs }: OptionsReplacement): OptionsReplaced => {
     const stored = prepared<{ options: string | null }, [number, string]>(
       tx,
       `SELECT s.options FROM secrets s WHERE s.account_id = ? AND s.url = ? AND EXISTS
          (SELECT 1 FROM webhooks w WHERE w.account_id = s.account_id AND w.url = s.url AND w.position IS NOT NULL)`,
     ).get(accountId, url)
     if (stored === null) return 'unlisted'
-    const merged = mergeOptions(options, readOptions(stored.options))
+    const merged = mergeOptions(options, readOptions(stored.options), nowUs - readClock(tx).steppedUs)
     if ('unknownHeaders' in merged) return merged
     prepared<never, [string | null, number, string]>(
       tx,

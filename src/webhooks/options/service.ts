@@ -1,6 +1,6 @@
 import { INVALID } from '../../http/validation.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
-import { MILLISECOND, steadyUs as monotonicUs, type NowUs } from '../../lib/time.ts'
+import { MILLISECOND, steadyUs as monotonicUs, type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import type { BodyOption, WebhookOptionsRecord } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import { DEFAULT_OPTIONS } from '../../store/webhook-options.ts'
@@ -18,6 +18,7 @@ type Dependencies = {
   /** Called after every change. */
   readonly onChanged?: () => void
   readonly steadyUs?: NowUs
+  readonly nowUs?: NowUs
 }
 
 /** Whoever tries templates must not take the time of everybody else. */
@@ -31,6 +32,7 @@ export function createOptionsService({
   samples,
   onChanged = () => {},
   steadyUs = monotonicUs,
+  nowUs = wallUs,
 }: Dependencies) {
   /** @throws Fault 422 when the body cannot be rendered with one of the samples, or is no JSON and should be. */
   function prove(body: BodyOption | null): void {
@@ -68,7 +70,7 @@ export function createOptionsService({
       const { url } = sent
       const options = recordOf(sent)
       prove(options.body)
-      const replaced = await webhooks.optionsReplace({ accountId, url, options })
+      const replaced = await webhooks.optionsReplace({ accountId, url, options, nowUs: nowUs() })
       if (replaced === 'unlisted') throw invalid([{ path: '/url', message: 'is not in the list' }])
       if ('unknownHeaders' in replaced)
         throw invalid(
@@ -130,7 +132,7 @@ function bodyOf(body: WebhookBody | null): BodyOption | null {
 }
 
 function shown(url: string, options: WebhookOptionsRecord): WebhookOptions {
-  const { maxPerSecond, headers, body, filter, events, ...rest } = options
+  const { maxPerSecond, headers, body, filter, events, resumedSteadyUs: _, ...rest } = options
   return {
     url,
     ...rest,

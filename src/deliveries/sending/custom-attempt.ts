@@ -1,0 +1,60 @@
+import type { NowUs } from '../../lib/time.ts'
+import type { WebhookOptionsRecord } from '../../store/records.ts'
+import { createRenderer, type Renderer } from '../../webhooks/options/body-renderer.ts'
+import { TemplateError } from '../../webhooks/options/body-template.ts'
+import type { Signer } from '../../webhooks/signature.ts'
+import type { Attempt, Attempted, Request } from './attempt.ts'
+
+/** How the requests to a webhook differ from the default: its own headers and body. */
+export type CustomRequest = {
+  readonly headers: Readonly<Record<string, string>>
+  /** `undefined`: the default body. */
+  readonly render: Renderer | undefined
+}
+
+/** Returns how the requests to a webhook with these options differ; `undefined`: not at all. */
+export function customRequestOf(
+  { headers, body }: Pick<WebhookOptionsRecord, 'headers' | 'body'>,
+  steadyUs: NowUs,
+): CustomRequest | undefined {
+  if (body === null && Object.keys(headers).length === 0) return undefined
+  return { headers, render: body === null ? undefined : rendererOf(body, steadyUs) }
+}
+
+type Parts = { readonly body: string; readonly sign: Signer; readonly custom: CustomRequest }
+
+/** Makes an attempt with the webhook's own headers and body. The signature covers what is sent. */
+export async function attemptCustom(
+  attempt: Attempt,
+  request: Pick<Request, 'target' | 'id' | 'timestampS'>,
+  { body, sign, custom: { headers, render } }: Parts,
+): Promise<Attempted> {
+  const { id, timestampS } = request
+  if (render === undefined) return await attempt({ ...request, signature: sign(id, timestampS, body), body, headers })
+  try {
+    const { text, contentType } = render(body)
+    if (text === '') return unsent('skipped', 'the template gives nothing for this event: it was not sent')
+    return await attempt({ ...request, signature: sign(id, timestampS, text), body: text, contentType, headers })
+  } catch (error) {
+    if (error instanceof TemplateError) return unsent('unrendered', `the template: ${error.message}`)
+    throw error
+  }
+}
+
+const unsent = (kind: 'skipped' | 'unrendered', reason: string): Attempted => ({
+  outcome: { kind, reason },
+  durationMs: 0,
+  address: null,
+  response: null,
+})
+
+/** A template that cannot be read any more fails each attempt, and says why. */
+function rendererOf(body: NonNullable<WebhookOptionsRecord['body']>, steadyUs: NowUs): Renderer {
+  try {
+    return createRenderer(body, steadyUs)
+  } catch (error) {
+    return () => {
+      throw error
+    }
+  }
+}
