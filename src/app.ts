@@ -34,6 +34,7 @@ import { rfc3339 } from './lib/time.ts'
 import { wrongUsage } from './lib/usage.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { metricsRoutes } from './metrics/routes.ts'
+import { EXAMPLES } from './openapi/examples.ts'
 import { openApiRoutes } from './openapi/routes.ts'
 import { summaryOf } from './pbx/endpoint-summary.ts'
 import { startWatch } from './pbx/watch.ts'
@@ -51,6 +52,8 @@ import { createLastHour } from './web/last-hour.ts'
 import { startLastHourSaver } from './web/last-hour-saver.ts'
 import { overviewRoutes } from './web/overview.ts'
 import { pageRoutes } from './web/page-routes.ts'
+import { optionsRoutes } from './webhooks/options/routes.ts'
+import { createOptionsService } from './webhooks/options/service.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import { createWebhookService } from './webhooks/service.ts'
 
@@ -121,6 +124,12 @@ function createAccess({ config, log, store, emitter, started }: Context) {
   operatorLog.update()
   const auth = createAuthService({ accounts: store.accounts, note: audit.note })
   const webhooks = createWebhookService({ webhooks: store.webhooks, onChanged: () => emitter.emit('webhooks') })
+  const samples = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
+  const options = createOptionsService({
+    webhooks: store.webhooks,
+    samples,
+    onChanged: () => emitter.emit('webhooks'),
+  })
   store.onForeignChange(() => emitter.emit('foreign'))
   emitter.on('foreign', () => {
     auth.forget()
@@ -130,7 +139,7 @@ function createAccess({ config, log, store, emitter, started }: Context) {
   emitter.on('stored', (events) => eventReader.wake(new Set(events.map(({ accountId }) => accountId))))
   emitter.on('foreign', () => eventReader.wake())
   started.push(eventReader)
-  return { audit, auth, webhooks, eventReader }
+  return { audit, auth, webhooks, options, eventReader }
 }
 
 /** Starts the sending of deliveries, with its measurements and alerts. */
@@ -206,7 +215,7 @@ async function createRoot(
   { access, sending, watching, accountIds }: Parts,
   { version, draining }: { version: string; draining: () => boolean },
 ) {
-  const { auth, audit, webhooks, eventReader } = access
+  const { auth, audit, webhooks, options, eventReader } = access
   const { metrics, dispatcher, clock, allow, attempt, tally, lastHour } = sending
   const { watch, disk } = watching
   const { liveCalls } = watch
@@ -229,6 +238,7 @@ async function createRoot(
     .use(authRoutes(auth, audit.clientOf))
     .use(tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget }), audit))
     .use(webhookRoutes({ auth, webhooks, allow, audit }))
+    .use(optionsRoutes({ auth, options, audit }))
     .use(callRoutes(auth, store.calls))
     .use(eventRoutes(auth, eventReader))
     .use(overviewRoutes(auth, { store, tally, lastHour, health: dispatcher.health, liveCalls, pbxs }))

@@ -37,7 +37,16 @@ export type LoggedAttempt = typeof LoggedAttempt.static
 
 export const DeliveryDetail = t.Composite([
   Delivery,
-  t.Object({ body: t.String({ description: 'as sent' }), attempts: t.Array(LoggedAttempt) }),
+  t.Object({
+    body: t.String({ description: 'The default body' }),
+    rendered: t.Optional(
+      t.Union([t.String(), t.Null()], {
+        description:
+          'Where the options of the webhook change the body: what they make of it now; null: the template fails',
+      }),
+    ),
+    attempts: t.Array(LoggedAttempt),
+  }),
 ])
 export type DeliveryDetail = typeof DeliveryDetail.static
 

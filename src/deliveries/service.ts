@@ -1,9 +1,16 @@
 import { PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
 import { Fault } from '../lib/fault.ts'
 import { nextTurn } from '../lib/slices.ts'
-import { type NowUs, parseTime, rfc3339, nowUs as wallUs } from '../lib/time.ts'
-import type { AttemptRow, DeliveryPart, DeliveryRow, DeliveryFilter as LogFilter } from '../store/records.ts'
+import { steadyUs as monotonicUs, type NowUs, parseTime, rfc3339, nowUs as wallUs } from '../lib/time.ts'
+import type {
+  AttemptRow,
+  BodyOption,
+  DeliveryPart,
+  DeliveryRow,
+  DeliveryFilter as LogFilter,
+} from '../store/records.ts'
 import type { Store } from '../store/store.ts'
+import { createRenderer } from '../webhooks/options/body-renderer.ts'
 import { cancelPending } from './expiry.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, LoggedAttempt } from './model.ts'
 
@@ -96,6 +103,13 @@ export function createDeliveryService(deps: Dependencies) {
     return []
   }
 
+  /** What the options of its webhook make of a body now, where they change it. */
+  async function renderedOf({ accountId, url, body }: DeliveryRow & { body: string }) {
+    const option = (await store.webhooks.webhookGetByUrl(accountId, url))?.options?.body ?? null
+    if (option === null || body.startsWith('{"erased"')) return {}
+    return { rendered: renderedOrNull(option, body) }
+  }
+
   return {
     /** A page may be shorter than its limit though it is not the last: when finding its rows took too long. */
     async list(accountId: Account, filter: DeliveryFilter, limit = PAGE_SIZE, cursor?: string): Promise<DeliveryPage> {
@@ -113,6 +127,7 @@ export function createDeliveryService(deps: Dependencies) {
       return {
         ...deliveryOf(row),
         body: row.body,
+        ...(await renderedOf(row)),
         attempts: row.attempts.map((one) => ({ ...attemptOf(one), ...(probes ? { probe: one.probe } : {}) })),
       }
     },
@@ -195,3 +210,11 @@ const attemptOf = ({ atUs, status, durationMs, error, address, response }: Attem
   address,
   response,
 })
+
+function renderedOrNull(option: BodyOption, body: string): string | null {
+  try {
+    return createRenderer(option, monotonicUs)(body).text
+  } catch {
+    return null
+  }
+}

@@ -68,6 +68,10 @@ test('headers and body are its own, and the signature covers what is sent', asyn
   expect(headers).toMatchObject({ 'x-api-key': 'secret', authorization: 'Bearer mine', 'content-type': 'text/plain' })
   expect(headers['user-agent']).toBe('HookswitchHttpAgent/1.0')
   expect(body).toBe(`id=${uuid}`)
+  const [{ id = '' } = {}] = (await rig.deliveries.list(ACCOUNT, {}, 1)).items
+  const shown = await rig.deliveries.show(ACCOUNT, id)
+  expect(JSON.parse(shown.body)).toMatchObject({ data: { call: 'a' } })
+  expect(shown.rendered).toBe(body)
   const [{ secret = '' } = {}] = await rig.store.webhooks.secretList(ACCOUNT)
   expect(faultOfSigned(secret, headers, body, Date.now() / 1_000)).toBeUndefined()
   await receiver.stop()
