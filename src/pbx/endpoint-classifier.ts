@@ -1,8 +1,5 @@
-/**
- * Tells phones from trunks. PBXs do not say which is which, and to take one for the other turns every one of its
- * calls round; so each kind of evidence has a rank, the best of them decides, and what a single call shows never
- * overturns what the configuration says.
- */
+// Distinguishes phones from trunks. PBXs do not mark them, and to take one for the other reverses the direction of all its
+// calls; so each kind of evidence has a rank, the best decides, and a single call never overrules the configuration.
 
 export type EndpointKind = 'extension' | 'trunk'
 

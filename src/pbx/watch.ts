@@ -13,7 +13,7 @@ export type Watch = {
   liveCalls(accountId: number): Iterable<LiveCall>
   /** The phones and trunks of an account's PBXs, by the PBX's name, as far as they are known. */
   endpoints(accountId: number): ReadonlyMap<string, readonly KnownEndpoint[]>
-  /** Events that are told but not on disk yet, of all PBXs. */
+  /** Returns how many events are emitted but not on disk yet, of all PBXs. */
   waiting(): number
   stop(): Promise<void>
 }
@@ -40,7 +40,7 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
     } else await slot.running?.disconnect()
   }
 
-  /** One change after the other for each PBX. What is lost is marked at once: if it comes back it is begun anew. */
+  /** One change after the other for each PBX. A PBX that is lost is marked at once: if it comes back it starts afresh. */
   function adjustAll(): Promise<unknown> {
     for (const slot of slots) {
       if (ownership.pbxOwnership(slot.source.name) === 'not owned') slot.isStale = true
@@ -92,9 +92,9 @@ type Slot = {
 }
 
 const RETRY_MS = 1_000
-const LOOK_AGAIN_MS = 250
+const CHECK_MS = 250
 
-/** Ends the calls that a PBX left open which is watched no more: nobody will tell of their end. */
+/** Ends the calls of PBXs that are watched no more: no event of their end will arrive. */
 async function closeOrphaned(
   { store, pbxs, onStored, log }: WatchOptions,
   clock: Clock,
@@ -128,7 +128,7 @@ async function closeOrphaned(
       void ingest.stop()
     }
     if (open.size === 0) clearInterval(timer)
-  }, LOOK_AGAIN_MS)
+  }, CHECK_MS)
   return {
     async stop() {
       clearInterval(timer)

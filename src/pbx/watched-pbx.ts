@@ -13,7 +13,7 @@ import { startEndpointMemory } from './endpoint-memory.ts'
 import type { KnownEndpoint } from './endpoints.ts'
 import { createEslTranslator } from './esl/translator/translator.ts'
 
-/** Who turns what a PBX says into signals. */
+/** The translators of both kinds of PBX. */
 export const TRANSLATORS: Translators = { ami: createAmiTranslator, esl: createEslTranslator }
 
 export type WatchOptions = {

@@ -123,7 +123,7 @@ export type CallEvent = keyof typeof CALL_EVENTS
 
 const EVENTS: ReadonlyMap<string, WantedEvent> = new Map(Object.entries({ ...CALL_EVENTS, ...SESSION_EVENTS }))
 
-/** The classes of all events that are wanted, as the login asks for them. */
+/** Lists the classes of all wanted events, for the login. */
 export const EVENT_CLASSES: readonly EventClass[] = [...new Set([...EVENTS.values()].map((event) => event.class))]
 
 /** How Asterisk prints each event and row that may hold text of callers. */

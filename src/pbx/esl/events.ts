@@ -47,7 +47,7 @@ export type Subclass = keyof typeof SUBCLASSES
 
 const EVENTS: ReadonlyMap<string, WantedEvent> = new Map(Object.entries({ ...CALL_EVENTS, ...SESSION_EVENTS }))
 
-/** The arguments of `event json`. Subclasses follow CUSTOM, which therefore comes last. */
+/** Lists the arguments of `event json`. Subclasses follow CUSTOM, which therefore comes last. */
 export const SUBSCRIPTION = [...EVENTS.keys(), 'CUSTOM', ...Object.keys(SUBCLASSES)].join(' ')
 
 /** Returns whether an event may be dropped first when events arrive faster than they are handled. */

@@ -4,26 +4,28 @@ import type { AmiFrame } from '../frame.ts'
 import type { AmiContext } from './channels.ts'
 import { endpointOf, readDialString, readDialTargets } from './dial-string.ts'
 
-/** The items of CoreShowChannels and Status as what is up. Both may be given: they are put together by Uniqueid. */
-
 const CALLEE_APPLICATIONS: ReadonlySet<string> = new Set(['AppDial', 'AppDial2', 'AppQueue'])
 
-export function listedChannels(
+/**
+ * Returns the channels by the rows of CoreShowChannels and Status. Both may be given: they are joined by Uniqueid.
+ * Channels that were `created` meanwhile are left out.
+ */
+export function snapshotChannels(
   context: AmiContext,
   rows: readonly AmiFrame[],
   arrivedUs: number,
-  born: ReadonlySet<string> = new Set(),
+  created: ReadonlySet<string> = new Set(),
 ): ListedChannel[] {
   const byId = new Map<string, AmiFrame[]>()
   for (const row of rows) {
     const id = row.get('Uniqueid')
-    if (id === '' || born.has(id) || (row.name !== 'CoreShowChannel' && row.name !== 'Status')) continue
+    if (id === '' || created.has(id) || (row.name !== 'CoreShowChannel' && row.name !== 'Status')) continue
     byId.set(id, [...(byId.get(id) ?? []), row])
   }
   const sent = sentNumbers(context, [...byId.values()])
   const halves = new Map([...byId].map(([id, same]) => [headerOf(same, 'Channel'), id]))
   return [...byId].map(([id, same]) => ({
-    ...listedChannel(context, id, same, sent, arrivedUs),
+    ...snapshotChannel(context, id, same, sent, arrivedUs),
     ...pairOf(headerOf(same, 'Channel'), halves),
   }))
 }
@@ -66,7 +68,7 @@ function sentNumbers(
   return sent
 }
 
-function listedChannel(
+function snapshotChannel(
   context: AmiContext,
   id: string,
   rows: readonly AmiFrame[],
@@ -91,9 +93,9 @@ function listedChannel(
       exten,
       number,
       display,
-      next: [],
+      nextTargets: [],
       targets: [],
-      begun: new Set(),
+      rung: new Set(),
       unanswered: [],
       path: null,
       rang: state === '5',

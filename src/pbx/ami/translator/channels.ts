@@ -2,9 +2,8 @@ import type { ChannelSignal } from '../../../calls/signal.ts'
 import type { Endpoints } from '../../endpoints.ts'
 import { cleanText } from '../../sanitize.ts'
 
-/** What is kept of the channels of one connection between events. */
-
-export type Known = {
+/** A channel, with the state that is kept of it between events. */
+export type KnownChannel = {
   readonly name: string
   readonly local: boolean
   linkedId: string
@@ -12,41 +11,41 @@ export type Known = {
   /** The endpoint's own caller id, as the PBX is set up: later events show the caller's. */
   readonly number: string
   readonly display: string
-  /** Targets of the Dial that it is about to run, of the one that runs, and those that got a channel. */
-  next: string[]
+  /** The targets of the Dial that it is about to run, of the one that runs, and those of them that got a channel. */
+  nextTargets: string[]
   targets: string[]
-  begun: Set<string>
-  /** Of the channels of the Dial that runs: those that nobody answered, as it said. */
+  rung: Set<string>
+  /** The channels of the Dial that runs which ended unanswered. */
   unanswered: string[]
   path: string | null
-  /** It rang: what it says then is another thing than at once. */
+  /** It rang: a refusal means another thing then than at once. */
   rang: boolean
 }
 
 export type AmiContext = {
-  /**
-   * What is dialled to park somebody, by parking lot, and the last blind transfer of each channel, which may be one.
-   */
-  readonly lots: Map<string, string>
-  readonly sentTo: Map<string, string>
-  readonly channels: Map<string, Known>
+  /** The extension that parks a call, by parking lot. */
+  readonly parkingExtensions: Map<string, string>
+  /** The destination of each channel's last blind transfer, which may be such an extension. */
+  readonly lastTransfers: Map<string, string>
+  readonly channels: Map<string, KnownChannel>
   /** First halves of Local channels whose second is awaited, by their common name. */
   readonly halves: Map<string, string>
   readonly endpoints: Endpoints
   readonly variables: ReadonlySet<string>
-  /** What was passed on of a channel's variables. */
-  readonly told: Map<string, string>
+  /** The last values of variables that became signals, by channel and name. */
+  readonly reportedVariables: Map<string, string>
 }
 
+/** Returns the signal of a variable that is wanted and has changed. */
 export function variable(context: AmiContext, id: string, name: string, value: string): ChannelSignal[] {
   const key = `${id} ${name}`
-  if (value === '' || !context.variables.has(name) || context.told.get(key) === value) return []
-  context.told.set(key, value)
+  if (value === '' || !context.variables.has(name) || context.reportedVariables.get(key) === value) return []
+  context.reportedVariables.set(key, value)
   return [{ kind: 'variable', id, name, value: cleanText(value) ?? '' }]
 }
 
-/** The channel is elsewhere in the dialplan. */
-export function moved(known: Known | undefined, id: string, exten: string): ChannelSignal[] {
+/** Returns the signal of a channel that is at another extension of the dialplan. */
+export function extensionChanged(known: KnownChannel | undefined, id: string, exten: string): ChannelSignal[] {
   if (known === undefined || exten === '' || exten === known.exten) return []
   known.exten = exten
   return [{ kind: 'extension_changed', id, extension: exten }]

@@ -1,9 +1,6 @@
-/**
- * What app_dial and app_queue are told to ring: `PJSIP/101`, `15551234567@trunk`, `SIP/trunk/1555`,
- * `Local/102@ctx/n`.
- */
+// Dial strings of app_dial and app_queue: `PJSIP/101`, `15551234567@trunk`, `SIP/trunk/1555`, `Local/102@ctx/n`.
 
-/** A channel's technology and its endpoint with it: `PJSIP/trunk-000000f6` is `PJSIP`, `PJSIP/trunk`. */
+/** Returns a channel's technology, and its endpoint with it: `PJSIP` and `PJSIP/trunk` of `PJSIP/trunk-000000f6`. */
 export function endpointOf(channel: string): { technology: string; endpoint: string } {
   const slash = channel.indexOf('/')
   const technology = channel.slice(0, slash)
@@ -14,7 +11,7 @@ export function endpointOf(channel: string): { technology: string; endpoint: str
   return { technology, endpoint: `${technology}/${name.split('/')[0] ?? name}` }
 }
 
-/** What is dialled: an endpoint, and the number sent to it (`null` if the endpoint alone is rung). */
+/** A dialled endpoint, and the number sent to it (`null` if the endpoint alone is rung). */
 export type Dialled = {
   /** With its technology. */
   readonly endpoint: string
@@ -23,6 +20,7 @@ export type Dialled = {
   readonly uri: boolean
 }
 
+/** Reads one dial string of a technology. */
 export function readDialString(dialString: string, technology: string): Dialled {
   const text = dialString.startsWith(`${technology}/`) ? dialString.slice(technology.length + 1) : dialString
   const slash = text.indexOf('/')
@@ -39,7 +37,7 @@ export function readDialString(dialString: string, technology: string): Dialled 
   return { endpoint: endpoint(head), sent: tail.split('/')[0] ?? tail, uri: false }
 }
 
-/** The first argument of Dial: what is rung at the same time. */
+/** Returns the targets that the first argument of Dial rings at the same time. */
 export function readDialTargets(appData: string): string[] {
   return (appData.split(',')[0] ?? '').split('&').filter((target) => target.includes('/'))
 }

@@ -1,12 +1,13 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
 import { cleanText } from '../../sanitize.ts'
 import type { AmiFrame } from '../frame.ts'
-import { type AmiContext, type Known, moved } from './channels.ts'
+import { type AmiContext, extensionChanged, type KnownChannel } from './channels.ts'
 import { endpointOf, readDialString } from './dial-string.ts'
 import { resultOfStatus } from './hangup-causes.ts'
 
-/** Dial and Queue: whom they ring, and what came of it. */
+// Dial and Queue: the parties that they ring, and the results.
 
+/** Reads DialBegin: a channel is dialled. */
 export function dialBegin(context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
   const dest = frame.get('DestUniqueid')
   const name = frame.get('DestChannel')
@@ -14,10 +15,10 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
   const known = context.channels.get(dest)
   const { sent, uri } = readDialString(frame.get('DialString'), technology)
   const caller = context.channels.get(source)
-  if (!name.startsWith('Local/')) caller?.begun.add(endpoint)
+  if (!name.startsWith('Local/')) caller?.rung.add(endpoint)
   const shown = cleanText(frame.get('DestConnectedLineNum')) ?? cleanText(frame.get('DestCallerIDNum'))
   return [
-    ...moved(caller, source, frame.get('Exten')),
+    ...extensionChanged(caller, source, frame.get('Exten')),
     {
       kind: 'dial_begin',
       source: source === '' ? null : source,
@@ -30,17 +31,20 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
   ]
 }
 
+/** Reads DialState: a dialled channel rings. */
 export function dialState(context: AmiContext, frame: AmiFrame): ChannelSignal[] {
   const status = frame.get('DialStatus')
   return status === 'RINGING' || status === 'PROGRESS' ? ringing(context, frame.get('DestUniqueid')) : []
 }
 
+/** Returns the signal of a channel that rings. */
 export function ringing(context: AmiContext, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
   if (known !== undefined) known.rang = true
   return [{ kind: 'ringing', id }]
 }
 
+/** Reads DialEnd: the result of dialling a channel. */
 export function dialEnd(context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
   const forward = frame.get('Forward')
   if (frame.get('DialStatus') === 'NOANSWER') context.channels.get(source)?.unanswered.push(frame.get('DestUniqueid'))
@@ -55,17 +59,17 @@ export function dialEnd(context: AmiContext, frame: AmiFrame, source: string): C
   ]
 }
 
-/** A Dial that is over: those of its targets that never got a channel were unreachable. */
-function unreachedTargets(context: AmiContext, known: Known, id: string, status: string): ChannelSignal[] {
+/** Returns the targets of a finished Dial that never got a channel: they were unreachable. */
+function unreachedTargets(context: AmiContext, known: KnownChannel, id: string, status: string): ChannelSignal[] {
   const targets = known.targets
     .filter((target) => !target.startsWith('Local/'))
     .map((target) => readDialString(target, target.slice(0, target.indexOf('/'))))
   known.targets = []
-  // After a transfer a Newexten may still show the Dial before: what was rung then is none of its targets.
-  const isOther = [...known.begun].some((begun) => !targets.some((target) => target.endpoint === begun))
-  if (isOther || (known.begun.size === 0 && !FAILED.has(status))) return []
+  // After a transfer a Newexten may still show the Dial before: the endpoints rung then are none of its targets.
+  const isOther = [...known.rung].some((rung) => !targets.some((target) => target.endpoint === rung))
+  if (isOther || (known.rung.size === 0 && !FAILED.has(status))) return []
   return targets
-    .filter((target) => !known.begun.has(target.endpoint))
+    .filter((target) => !known.rung.has(target.endpoint))
     .map(({ endpoint, sent, uri }) => ({
       kind: 'dial_failed',
       source: id,
@@ -74,13 +78,12 @@ function unreachedTargets(context: AmiContext, known: Known, id: string, status:
     }))
 }
 
-/** A Dial that is over, and what it came to. */
-export function dialStatus(context: AmiContext, known: Known, id: string, status: string): ChannelSignal[] {
+/** Reads the DIALSTATUS of a Dial that is over. */
+export function dialStatus(context: AmiContext, known: KnownChannel, id: string, status: string): ChannelSignal[] {
   const unanswered = known.unanswered.splice(0)
   return [...unreachedTargets(context, known, id, status), ...(status === 'CHANUNAVAIL' ? unanswered.map(stopped) : [])]
 
-  // Had it rung until it was given up, the Dial would be NOANSWER: somebody (an operator, a shutdown) hung up the
-  // phone's channel.
+  // Had it rung until it was given up, the Dial would be NOANSWER: an operator or a shutdown hung up the phone's channel.
   function stopped(dest: string): ChannelSignal {
     return { kind: 'dial_end', source: id, dest, result: 'other', forwardedTo: null, amends: true }
   }

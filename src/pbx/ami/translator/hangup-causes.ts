@@ -16,6 +16,7 @@ const BY_STATUS: ReadonlyMap<string, StageResult> = new Map([
   ['TORTURE', 'rejected'],
 ])
 
+/** Returns the result of a dial that ends with this DialStatus. */
 export const resultOfStatus = (status: string): StageResult => BY_STATUS.get(status) ?? 'other'
 
 /** Q.850 causes as the result of a dial that nobody answered. */
@@ -55,19 +56,20 @@ const BY_CODE: Readonly<Record<number, StageResult>> = {
   111: 'unavailable',
 }
 
+/** Returns the result of an unanswered dial that ends with this Q.850 code. */
 export const resultOfCode = (code: number | null): StageResult => (code === null ? 'other' : (BY_CODE[code] ?? 'other'))
 
 /**
- * What a SIP answer that has no cause of its own (Asterisk says 127, "interworking") means; 487 is our own
- * cancelling.
+ * Returns the meaning of a SIP reply that has no cause of its own (Asterisk prints 127, "interworking"); 487 is our
+ * own cancelling.
  */
 function refusal(techCause: string): StageResult | undefined {
   if (!/^[4-6]\d\d$/.test(techCause) || techCause === '487') return undefined
   return techCause === '607' || techCause === '608' ? 'rejected' : 'unavailable'
 }
 
-/** A phone that gives up by itself after it rang was not answered; one that says so at once cannot be reached. */
-function said(code: number | null, refused: StageResult | undefined, rang: boolean): StageResult {
+/** A phone that gives up by itself after it rang was not answered; one that does so at once cannot be reached. */
+function resultOfRefusal(code: number | null, refused: StageResult | undefined, rang: boolean): StageResult {
   return code === NO_ANSWER && refused !== undefined && !rang ? refused : resultOfCode(code)
 }
 
@@ -76,7 +78,10 @@ const WITHDRAWN: ReadonlySet<number> = new Set([0, 16, 127])
 
 const NO_ANSWER = 19
 
-/** `techCause` is the answer of the far end in the words of its protocol (a SIP code), where this Asterisk tells it. */
+/**
+ * Returns how a channel ended. `techCause` is the reply of the far end in its protocol (a SIP code), where this
+ * Asterisk has it.
+ */
 export function endOf(cause: string, techCause = '', rang = false): End {
   const code = /^\d+$/.test(cause) ? Number(cause) : null
   const refused = refusal(techCause)
@@ -85,7 +90,7 @@ export function endOf(cause: string, techCause = '', rang = false): End {
   return {
     code: code === 0 ? null : code,
     // A dial that the PBX takes down by itself, with nobody else to answer it, was not answered.
-    result: withdrawn ? 'no_answer' : known !== 'other' ? said(code, refused, rang) : (refused ?? known),
+    result: withdrawn ? 'no_answer' : known !== 'other' ? resultOfRefusal(code, refused, rang) : (refused ?? known),
     withdrawn,
     mayTransfer: false,
     forwardedTo: null,

@@ -1,27 +1,26 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
 import type { AmiFrame } from '../frame.ts'
-import type { AmiContext, Known } from './channels.ts'
+import type { AmiContext, KnownChannel } from './channels.ts'
 import { endpointOf } from './dial-string.ts'
-
-/** First sight of a channel. */
 
 /** Asterisk's own helpers: announcers and recorders of bridges. Newer versions hide them. */
 const INTERNAL = /^(Announcer|Recorder|CBAnn|CBRec|Surrogate|Message|AsyncGoto|Bridge)\//i
 
-export function newchannel(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+/** Reads Newchannel. */
+export function newChannel(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const name = frame.get('Channel')
   if (INTERNAL.test(name) || id === '') return []
   const local = name.startsWith('Local/')
-  const known: Known = {
+  const known: KnownChannel = {
     name,
     local,
     linkedId: frame.get('Linkedid'),
     exten: frame.get('Exten'),
     number: frame.get('CallerIDNum'),
     display: frame.get('CallerIDName'),
-    next: [],
+    nextTargets: [],
     targets: [],
-    begun: new Set(),
+    rung: new Set(),
     unanswered: [],
     path: null,
     rang: false,

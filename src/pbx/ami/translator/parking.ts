@@ -5,16 +5,16 @@ import type { AmiContext } from './channels.ts'
 import { endpointOf, readDialString } from './dial-string.ts'
 
 /**
- * A call that is parked: by a transfer, by a feature code, or by the dialplan (then the parker is the parked channel
- * itself).
+ * Reads ParkedCall: a call is parked by a transfer, by a feature code, or by the dialplan (then the parker is the
+ * parked channel itself).
  */
 export function parkedCall(context: AmiContext, frame: AmiFrame): ChannelSignal[] {
   const id = frame.get('ParkeeUniqueid')
   const slot = frame.get('ParkingSpace')
   const lot = frame.get('Parkinglot')
-  const sentTo = context.sentTo.get(id)
-  if (sentTo !== undefined) context.lots.set(lot, sentTo)
-  context.sentTo.delete(id)
+  const transfer = context.lastTransfers.get(id)
+  if (transfer !== undefined) context.parkingExtensions.set(lot, transfer)
+  context.lastTransfers.delete(id)
   const parker = frame.get('ParkerDialString')
   const { endpoint } = readDialString(parker, parker.slice(0, Math.max(0, parker.indexOf('/'))))
   const isItself = endpointOf(frame.get('ParkeeChannel')).endpoint === endpoint
@@ -24,18 +24,21 @@ export function parkedCall(context: AmiContext, frame: AmiFrame): ChannelSignal[
       id,
       slot: cleanText(slot) ?? '',
       parker: parker === '' || isItself ? null : parkerOf(context, parker, endpoint),
-      to: cleanText(context.lots.get(lot) ?? lotOf(slot)) ?? '',
+      to: cleanText(context.parkingExtensions.get(lot) ?? lotOf(slot)) ?? '',
     },
   ]
 }
 
-/** A virtual half stands for whom the parked party talked with. */
+/** A virtual half replaces the party that the parked one talked with. */
 function parkerOf(context: AmiContext, parker: string, endpoint: string): Endpoint {
   if (parker.startsWith('Local/')) return { kind: 'virtual', number: null, name: null }
   return context.endpoints.named(endpoint, null)
 }
 
-/** What parks somebody in the lot of this place, as lots are numbered everywhere: 701 to 720 by 700, 71 to 78 by 70. */
+/**
+ * Guesses the extension that parks calls in the lot of this place, as lots are numbered everywhere: 701 to 720 by
+ * 700, 71 to 78 by 70.
+ */
 function lotOf(slot: string): string {
   const zeros = slot.length > 2 ? 2 : 1
   return slot.slice(0, -zeros) + '0'.repeat(zeros)

@@ -4,19 +4,14 @@ import { createEndpoints } from '../../endpoints.ts'
 import { cleanText } from '../../sanitize.ts'
 import type { CallEvent } from '../events.ts'
 import type { AmiFrame } from '../frame.ts'
-import { listedChannels } from './channel-snapshot.ts'
-import { type AmiContext, moved, variable } from './channels.ts'
+import { snapshotChannels } from './channel-snapshot.ts'
+import { type AmiContext, extensionChanged, variable } from './channels.ts'
 import { readDialTargets } from './dial-string.ts'
 import { dialBegin, dialEnd, dialState, dialStatus, ringing } from './dials.ts'
 import { endOf } from './hangup-causes.ts'
-import { newchannel } from './new-channel.ts'
+import { newChannel } from './new-channel.ts'
 import { parkedCall } from './parking.ts'
 
-/**
- * AMI events → signals. What is kept of each channel is what Asterisk scatters over events: the name (for the halves
- * of a Local channel), the last Linkedid and Exten, what its Dial was told to ring, the file of a recording that is
- * about to start.
- */
 export type AmiOptions = {
   readonly trunks: readonly string[]
   readonly extensions: readonly string[]
@@ -26,41 +21,46 @@ export type AmiOptions = {
 
 type Handler = (context: AmiContext, frame: AmiFrame, id: string) => ChannelSignal[]
 
+/**
+ * Returns a translator of AMI events to signals. It keeps what Asterisk scatters over the events of a channel: its
+ * name (for the halves of a Local channel), the last Linkedid and Exten, the targets of its Dial, the file of a
+ * recording that is about to start.
+ */
 export function createAmiTranslator(options: AmiOptions, endpoints = createEndpoints(options)): Translator<AmiFrame> {
   const clockOffset = createClockOffset()
   const context: AmiContext = {
     channels: new Map(),
-    lots: new Map(),
-    sentTo: new Map(),
+    parkingExtensions: new Map(),
+    lastTransfers: new Map(),
     halves: new Map(),
     endpoints,
     variables: new Set(options.variables),
-    told: new Map(),
+    reportedVariables: new Map(),
   }
   return {
     event(frame, arrivedUs) {
       const handler = BY_NAME.get(frame.name)
       if (frame.tainted || handler === undefined) return []
-      const at: At = { atUs: clockOffset.at(stampUs(frame), arrivedUs), arrivedUs }
+      const at: At = { atUs: clockOffset.at(timestampUs(frame), arrivedUs), arrivedUs }
       const id = frame.get('Uniqueid')
-      const signals = [...refresh(context, frame, id), ...handler(context, frame, id)]
+      const signals = [...changesOf(context, frame, id), ...handler(context, frame, id)]
       return signals.map((signal): Signal => ({ ...at, ...signal }))
     },
-    listed(rows, arrivedUs, born, unsure = []) {
-      const channels = listedChannels(context, rows, arrivedUs, born)
+    listed(rows, arrivedUs, created, unsure = []) {
+      const channels = snapshotChannels(context, rows, arrivedUs, created)
       return [{ kind: 'listed', atUs: arrivedUs, arrivedUs, channels, unsure }]
     },
   }
 }
 
-/** What Asterisk prints behind Privilege with `timestampevents = yes`; elsewhere it is not its own. */
-function stampUs(frame: AmiFrame): number | null {
-  const stamp = frame.isNext('Privilege', 'Timestamp') ? frame.get('Timestamp') : ''
-  return stamp === '' ? null : Math.round(Number(stamp) * 1e6)
+/** Returns the time that Asterisk prints behind Privilege with `timestampevents = yes`; elsewhere it is not its own. */
+function timestampUs(frame: AmiFrame): number | null {
+  const timestamp = frame.isNext('Privilege', 'Timestamp') ? frame.get('Timestamp') : ''
+  return timestamp === '' ? null : Math.round(Number(timestamp) * 1e6)
 }
 
-/** What any event of a channel shows besides: another Linkedid, and the operator's variables. */
-function refresh(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+/** Returns changes that any event of a channel may show: another Linkedid, and the operator's variables. */
+function changesOf(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
   if (known === undefined) return []
   const signals: ChannelSignal[] = []
@@ -89,10 +89,10 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
   switch (frame.get('Application').toLowerCase()) {
     case 'dial':
       if (known === undefined) return []
-      known.next = readDialTargets(frame.get('AppData'))
-      return moved(known, id, frame.get('Exten'))
+      known.nextTargets = readDialTargets(frame.get('AppData'))
+      return extensionChanged(known, id, frame.get('Exten'))
     case 'page':
-      return moved(known, id, frame.get('Exten'))
+      return extensionChanged(known, id, frame.get('Exten'))
     case 'voicemail':
       return [{ kind: 'voicemail', id }]
     default:
@@ -108,9 +108,9 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
       if (known === undefined) return []
       if (value !== '') return dialStatus(context, known, id, value)
       // Dial empties it when it starts; a Newexten alone may only repeat where the channel is.
-      known.targets = known.next
-      known.next = []
-      known.begun = new Set()
+      known.targets = known.nextTargets
+      known.nextTargets = []
+      known.rung = new Set()
       known.unanswered = []
       return []
     case 'QUEUESTATUS':
@@ -162,7 +162,7 @@ function attendedTransfer(_context: AmiContext, frame: AmiFrame): ChannelSignal[
 function blindTransfer(context: AmiContext, frame: AmiFrame): ChannelSignal[] {
   if (!success(frame)) return []
   const transferee = frame.get('TransfereeUniqueid')
-  if (context.channels.has(transferee)) context.sentTo.set(transferee, frame.get('Extension'))
+  if (context.channels.has(transferee)) context.lastTransfers.set(transferee, frame.get('Extension'))
   return [
     {
       kind: 'blind_transfer',
@@ -193,9 +193,9 @@ function cdr(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] 
 function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
   context.channels.delete(id)
-  context.sentTo.delete(id)
+  context.lastTransfers.delete(id)
   if (known?.local === true) context.halves.delete(known.name.slice(0, -2))
-  for (const name of context.variables) context.told.delete(`${id} ${name}`)
+  for (const name of context.variables) context.reportedVariables.delete(`${id} ${name}`)
   return [{ kind: 'hangup', id, end: endOf(frame.get('Cause'), frame.get('TechCause'), known?.rang) }]
 }
 
@@ -212,7 +212,7 @@ function hangupRequest(_context: AmiContext, frame: AmiFrame, id: string): Chann
 }
 
 const HANDLERS: Readonly<Record<CallEvent, Handler>> = {
-  Newchannel: newchannel,
+  Newchannel: newChannel,
   Newstate: newstate,
   Newexten: newexten,
   VarSet: varSet,

@@ -104,9 +104,9 @@ const isBlind = (event: EslEvent): boolean =>
   variableOf(event, 'endpoint_disposition') === 'BLIND_TRANSFER' || event.get('Hangup-Cause') === 'BLIND_TRANSFER'
 
 /**
- * REFER with Replaces: the variables name the other leg of the phone by which that was arranged, and the leg to which the
- * other party goes. That other leg may talk to nobody (a conference, a queue, a phone that still rings): then the other
- * party is sent to the destination that it had dialled.
+ * REFER with Replaces: the variables name the other leg of the phone by which that was arranged, and the leg to which
+ * the other party goes. That other leg may talk to nobody (a conference, a queue, a phone that still rings): then the
+ * other party is sent to the destination that it had dialled.
  */
 function replaced(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const to = /^att:(.+)$/.exec(variableOf(event, 'transfer_to'))?.[1]
