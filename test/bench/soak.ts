@@ -7,7 +7,7 @@ import { atMost, type Row } from './table.ts'
 
 /** The memory of a service after many short calls, beside what it had after fewer. */
 
-const CALLS = Number(process.env.SOAK ?? 100_000)
+const CALLS = 100_000
 const STEP = 20_000
 /** So many calls are under way at most: the soak is of memory, not of pace. */
 const CALLS_AT_ONCE = 40
