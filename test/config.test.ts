@@ -46,7 +46,7 @@ test.each<[string, Partial<GivenSettings>, Partial<Config>]>([
     'an Asterisk over TLS, with all that can be said',
     {
       pbx: [
-        'amis://u:s@[::1]:5040?name=office&account=acme&trunks=PJSIP/t*,DAHDI/g1&extensions=1%3F%3F&variables=A,B&ca=/c+a.pem',
+        'amis://u:s@[::1]:5040?name=office&account=acme&trunks=PJSIP/t*,DAHDI/g1&extensions=1%3F%3F&variables=A,B&country=uz&ca=/c+a.pem',
       ],
     },
     {
@@ -62,6 +62,7 @@ test.each<[string, Partial<GivenSettings>, Partial<Config>]>([
           trunks: ['PJSIP/t*', 'DAHDI/g1'],
           extensions: ['1??'],
           variables: ['A', 'B'],
+          country: 'UZ',
           caFile: '/c+a.pem',
         },
       ],
@@ -101,6 +102,8 @@ describe('a wrong setting is named, with what to do', () => {
     ['no secret', { pbx: ['esl://h'] }, /no secret/],
     ['a percent sign as such', { pbx: ['ami://u:100%@h'] }, /%25/],
     ['an unknown parameter', { pbx: ['ami://u:s@h?nmae=x'] }, /nmae/],
+    ['a country of three letters', { pbx: ['ami://u:s@h?country=UZB'] }, /unknown country UZB/],
+    ['an unknown country', { pbx: ['ami://u:s@h?country=XX'] }, /unknown country XX.*country=UZ/],
     ['two equal names', { pbx: ['ami://u:s@h', 'ami://v:t@h:5038'] }, /number 2.*h:5038.*\?name=/],
   ])('%s', (_, given, message) => {
     const read = () => readConfig({ ...flags, ...given }, {})

@@ -11,15 +11,14 @@ export function dialledBy(stages: readonly StageOf[], stageId: string | undefine
   return stages.filter(({ parentId }) => parentId === stageId)
 }
 
-const numbersOf = (party: Party & { readonly e164?: string | null }): string[] =>
-  [party.number, party.e164 ?? null].filter((number) => number !== null)
+const numbersOf = (party: Party): string[] => [party.number, party.e164].filter((number) => number !== null)
 
 /** Returns what filters of webhooks go by. */
 export function factsOf({ body, dialled = [] }: CallEvent): EventFacts {
   const { call, pbx } = body.data
-  const isOfStage = 'stage' in body.data
+  const isOfStage = body.data.name.startsWith('dial_')
   const targets = (kind: string) =>
-    dialled.flatMap((stage) => (stage.kind === kind && stage.target !== null ? stage.target : []))
+    dialled.flatMap(({ kind: one, target, e164 }) => (one === kind ? [target ?? [], e164 ?? []].flat() : []))
   const people = isOfStage
     ? []
     : [call.from, call.to, ...(call.answered_by === null ? [] : [call.answered_by]), ...call.handled_by]
@@ -29,7 +28,7 @@ export function factsOf({ body, dialled = [] }: CallEvent): EventFacts {
     pbx,
     queue: call.queue?.name ?? null,
     did: call.did,
-    number: [...numbersOf(call.from), ...numbersOf(call.to), ...targets('external')],
+    number: [...new Set([...numbersOf(call.from), ...numbersOf(call.to), ...targets('external')])],
     extension: [...new Set([...targets('user'), ...extensions])],
     result: call.result,
   }

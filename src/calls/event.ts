@@ -26,8 +26,11 @@ const words = <const T extends readonly [string, ...string[]]>(values: T) => t.U
 const wordsOrNull = <const T extends readonly [string, ...string[]]>(values: T) =>
   t.Union([t.UnionEnum(values, { default: undefined }), t.Null()])
 
-/** `extension` is set when the party is one of the PBX's own; anonymous: all `null`. */
-export const Party = t.Object({ number: text, name: text, extension: text }, closed)
+/**
+ * `extension` is set when the party is one of the PBX's own, `e164` when the PBX's country is known and the number is a possible one there;
+ * anonymous: all `null`.
+ */
+export const Party = t.Object({ number: text, name: text, extension: text, e164: text }, closed)
 export type Party = typeof Party.static
 const party = t.Union([Party, t.Null()])
 
@@ -66,6 +69,8 @@ export const Call = t.Object(
     recorded: t.Boolean(),
     hangup: t.Union([Hangup, t.Null()]),
     variables: t.Record(t.String(), t.String()),
+    missed: t.Union([t.Boolean(), t.Null()]),
+    missed_by: t.Array(Party),
     stages_omitted: t.Integer({ minimum: 0 }),
     partial: t.Boolean(),
   },
@@ -163,5 +168,5 @@ export type CallEvent = {
   readonly dialled?: readonly Dialled[]
 }
 
-/** Returns the party that a stage is for. */
-export type Dialled = { readonly kind: string; readonly target: string | null }
+/** The party that a stage is for. */
+export type Dialled = { readonly kind: string; readonly target: string | null; readonly e164?: string | null }

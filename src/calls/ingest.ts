@@ -12,6 +12,7 @@ import {
   storedEventsOf,
 } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
+import { createToE164 } from './e164.ts'
 import type { CallEvent, CallRecord } from './event.ts'
 import { factsOf } from './event-facts.ts'
 import type { Signal } from './signal.ts'
@@ -40,6 +41,8 @@ export type IngestOptions = {
   readonly pbx: string
   readonly account: string
   readonly accountId: number
+  /** The country in which numbers are dialled (`UZ`): they have an E.164 form then. */
+  readonly country?: string | undefined
   readonly onStored: (stored: readonly StoredEvent[]) => void
   /** Called when there is room for signals again: a snapshot of the PBX is needed. */
   readonly onMissed: () => void
@@ -68,7 +71,7 @@ const LAST_TRY_MS = 5_000
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const { calls, pbx, log, newId = newUuid, nowUs = wallUs, maxPending: maxWaiting = MAX_PENDING } = options
   const { steadyUs } = options.clock
-  const state = newTracker(pbx, options.account, newId)
+  const state = { ...newTracker(pbx, options.account, newId), toE164: createToE164(options.country ?? null) }
   const stored = await calls.liveCallList(pbx)
   const owners = await calls.liveCallListAccounts(pbx)
   /** Accounts that the PBX was before: what is up since then stays theirs. */

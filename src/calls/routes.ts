@@ -10,6 +10,7 @@ import { Fault } from '../lib/fault.ts'
 import { parseTime } from '../lib/time.ts'
 import type { CallFilter } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
+import { readCallRecord } from './call-record.ts'
 import { Call, CallRecord } from './event.ts'
 
 const about = { tags: ['Calls'], security: [{ bearer: [] }] }
@@ -46,7 +47,7 @@ export function callRoutes(auth: AuthService, calls: Store['calls']) {
       async ({ accountId, params }) => {
         const record = await calls.callGet(accountId, params.id)
         if (record === undefined) throw new Fault('not_found', 'There is no record of a call with this id.')
-        return success(recordOf(record), 'This is the record of the call.')
+        return success(readCallRecord(record), 'This is the record of the call.')
       },
       {
         response: responses(CallRecord, 'unauthenticated', 'not_found'),
@@ -71,7 +72,7 @@ async function page(
   const shown = rows.slice(0, limit)
   const last = rows.length > limit ? shown.at(-1) : undefined
   return {
-    items: shown.map((row) => recordOf(row.record).call),
+    items: shown.map((row) => readCallRecord(row.record).call),
     next_cursor: last === undefined ? null : writeCursor([last.savedUs, last.id]),
   }
 }
@@ -80,9 +81,4 @@ function positionOf(cursor: string | undefined) {
   if (cursor === undefined) return undefined
   const [savedUs, id] = readCursor(cursor, ['number', 'string'])
   return { savedUs: Number(savedUs), id: String(id) }
-}
-
-/** Parses a record that we stored ourselves, in the shape of `CallRecord`. */
-function recordOf(json: string): CallRecord {
-  return JSON.parse(json)
 }

@@ -1,4 +1,5 @@
 import { type Static, Type as t } from '@sinclair/typebox'
+import { isSupportedCountry } from 'libphonenumber-js/min'
 
 /** The address of a PBX, how to log in, and which of its endpoints are trunks and extensions. */
 export const PbxSource = t.Object({
@@ -15,13 +16,15 @@ export const PbxSource = t.Object({
   extensions: t.Array(t.String()),
   /** Channel variables that are copied into events. */
   variables: t.Array(t.String()),
+  /** The country in which its numbers are dialled (ISO 3166, `UZ`): events have their E.164 form then. */
+  country: t.Optional(t.String()),
   /** For `amis`: a file of certificates that are trusted instead of the system's. */
   caFile: t.Optional(t.String()),
 })
 export type PbxSource = Static<typeof PbxSource>
 
 const DEFAULT_PORT = { ami: 5038, amis: 5039, esl: 8021 } as const
-const PARAMETERS = ['name', 'account', 'trunks', 'extensions', 'variables', 'ca']
+const PARAMETERS = ['name', 'account', 'trunks', 'extensions', 'variables', 'country', 'ca']
 
 /** Returns whether a host is this machine. */
 export const isLoopbackHost = (host: string): boolean => /^(127\.|::1$|localhost$)/.test(host)
@@ -54,6 +57,9 @@ export function parsePbxUrl(text: string): Parsed {
   if (secret === '') return { wrong: 'has no secret: percent-encode characters that a URL cannot contain' }
   const port = url.port === '' ? DEFAULT_PORT[protocol] : Number(url.port)
   const caFile = query.get('ca')
+  const country = query.get('country')?.toUpperCase()
+  if (country !== undefined && !isSupportedCountry(country))
+    return { wrong: `has the unknown country ${country}: use the two letters of ISO 3166, as in country=UZ` }
   return {
     pbx: {
       protocol,
@@ -66,6 +72,7 @@ export function parsePbxUrl(text: string): Parsed {
       trunks: list(query.get('trunks')),
       extensions: list(query.get('extensions')),
       variables: list(query.get('variables')),
+      ...(country === undefined ? {} : { country }),
       ...(caFile ? { caFile } : {}),
     },
   }

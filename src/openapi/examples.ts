@@ -6,10 +6,10 @@ const CALL_ID = '01a1f900-5c8e-7000-8000-000000000001'
 const OTHER_ID = '01a1f900-5c8e-7000-8000-000000000002'
 const STAGE_ID = '01a1f900-5d1a-7000-8000-000000000003'
 
-const caller: Party = { number: '+4930123456', name: 'Carla Caller', extension: null }
-const did: Party = { number: '+49301110', name: null, extension: null }
-const anna: Party = { number: '101', name: 'Anna', extension: '101' }
-const ben: Party = { number: '102', name: 'Ben', extension: '102' }
+const caller: Party = { number: '+4930123456', name: 'Carla Caller', extension: null, e164: '+4930123456' }
+const did: Party = { number: '+49301110', name: null, extension: null, e164: '+49301110' }
+const anna: Party = { number: '101', name: 'Anna', extension: '101', e164: null }
+const ben: Party = { number: '102', name: 'Ben', extension: '102', e164: null }
 
 const ringing: Call = {
   id: CALL_ID,
@@ -36,6 +36,8 @@ const ringing: Call = {
   recorded: false,
   hangup: null,
   variables: {},
+  missed: null,
+  missed_by: [],
   stages_omitted: 0,
   partial: false,
 }
@@ -55,6 +57,7 @@ const ended: Call = {
   duration: 86,
   talk_duration: 80,
   result: 'answered',
+  missed: false,
   handled_by: [anna, ben],
   hangup: { cause: 'normal', code: 16, by: 'caller' },
 }

@@ -58,6 +58,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     pbx: source.name,
     account: source.account,
     accountId,
+    country: source.country,
     onStored,
     onMissed: () => supervisor?.reconnect(),
     onFault: () => supervisor?.fault(),

@@ -31,6 +31,16 @@ function eventOf(name: string, stageId?: string): CallEvent {
 }
 
 describe('the facts of an event', () => {
+  test('have the E.164 form of an outside number that was dialled', () => {
+    const { body, ...event } = eventOf('call_ended')
+    const facts = factsOf({
+      ...event,
+      body,
+      dialled: [{ kind: 'external', target: '01701234567', e164: '+491701234567' }],
+    })
+    expect(facts.number).toEqual(['+4930123456', '+49301110', '01701234567', '+491701234567'])
+  })
+
   test('of a stage have its own target, and the numbers of the call', () => {
     const facts = factsOf(eventOf('dial_started', 'mobile'))
     expect(facts).toMatchObject({ direction: 'inbound', pbx: 'office', queue: null, did: '+49301110', result: null })

@@ -5,7 +5,7 @@ import { findCallsOfNumber } from '../../src/calls/number-search.ts'
 import { emptyFolder } from '../help/app.ts'
 import { batch, openStore } from '../help/store.ts'
 
-const party = (number: string | null) => ({ number, name: null, extension: null })
+const party = (number: string | null) => ({ number, name: null, extension: null, e164: null })
 const live = (id: string, from: string | null, to: string | null) => ({
   call: { id, from: party(from), to: party(to) } as Call,
 })

@@ -118,6 +118,11 @@ export function createLedger(): Ledger {
     const isLive = data.call.state !== 'ended'
     if (isLive && (data.call.ended_at !== null || data.call.duration !== null || data.call.talk_duration !== null))
       return 'the end of a call is known before it is told'
+    if (data.call.missed !== null && (isLive || data.call.direction === 'outbound' || data.call.parent_id !== null))
+      return 'missed is known where it cannot be'
+    if (data.call.missed === true && data.call.handled_by.some(({ extension }) => extension !== null))
+      return 'a call was missed that somebody handled'
+    if (data.call.missed !== true && data.call.missed_by.length > 0) return 'missed_by of a call that was not missed'
     if ((data.call.result === null) !== (data.call.state !== 'ended'))
       return 'a result before the end, or none after it'
     if (data.call.merged_into === event.callId) return 'a call that was merged into itself'

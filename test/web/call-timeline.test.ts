@@ -5,7 +5,7 @@ import type { EventWithDeliveries } from '../../src/web/model.ts'
 
 const NOW = Date.UTC(2026, 10, 20, 21, 42)
 const at = (seconds: number) => new Date(NOW + seconds * 1_000).toISOString()
-const party = (number: string, extension: string | null = null) => ({ number, name: null, extension })
+const party = (number: string, extension: string | null = null) => ({ number, name: null, extension, e164: null })
 
 const CALL: Call = {
   ...{
@@ -19,7 +19,8 @@ const CALL: Call = {
   },
   ...{ from: party('0301'), to: party('0302'), did: '0302', started_at: at(0), answered_at: at(10), ended_at: at(100) },
   ...{ duration: 100, wait_duration: 10, talk_duration: 90, result: 'answered', answered_by: null, handled_by: [] },
-  ...{ queue: null, transfers: 1, recorded: false, hangup: null, variables: {}, stages_omitted: 0, partial: false },
+  ...{ queue: null, transfers: 1, recorded: false, hangup: null, variables: {}, partial: false },
+  ...{ missed: null, missed_by: [], stages_omitted: 0 },
 }
 const stage = (target: string, started: number, answered: number | null, ended: number | null): Stage => ({
   ...{ id: target, parent_id: null, kind: 'user', target, name: null, attempt: 1, started_at: at(started) },

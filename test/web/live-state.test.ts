@@ -10,13 +10,14 @@ import {
 
 const NOW = Date.UTC(2026, 10, 20, 21, 42)
 const at = (seconds: number) => new Date(NOW + seconds * 1_000).toISOString()
-const party = (number: string) => ({ number, name: null, extension: null })
+const party = (number: string) => ({ number, name: null, extension: null, e164: null })
 
 const call = (id: string, change: Partial<Call> = {}): Call => ({
   ...{ id, pbx_id: id, merged_from: [], merged_into: null, parent_id: null, direction: 'inbound', state: 'ringing' },
   ...{ from: party('1'), to: party('2'), did: null, started_at: at(0), answered_at: null, ended_at: null },
   ...{ duration: null, wait_duration: null, talk_duration: null, result: null, answered_by: null, handled_by: [] },
-  ...{ queue: null, transfers: 0, recorded: false, hangup: null, variables: {}, stages_omitted: 0, partial: false },
+  ...{ queue: null, transfers: 0, recorded: false, hangup: null, variables: {}, partial: false },
+  ...{ missed: null, missed_by: [], stages_omitted: 0 },
   ...change,
 })
 const stage = (id: string, change: Partial<Stage> = {}): Stage => ({

@@ -1,6 +1,7 @@
 import type { CallResult, Direction, HangupBy, HangupCause, StageKind, StageResult } from '../../lib/call-enums.ts'
 import type { NewId } from '../../lib/id.ts'
-import type { CallRecord, Party } from '../event.ts'
+import type { ToE164 } from '../e164.ts'
+import type { CallRecord, Party as PartyBody } from '../event.ts'
 import type { End, Endpoint } from '../signal.ts'
 import type { Timers } from './timers.ts'
 
@@ -8,6 +9,9 @@ import type { Timers } from './timers.ts'
  * The tracker's state. All of it is plain data that survives JSON: a live call is stored with its channels and read back after
  * a restart. Ids stand in for references; times are microseconds, `null` when unseen.
  */
+
+/** A party as it is known; the bodies have its number in E.164 form too. */
+export type Party = Omit<PartyBody, 'e164'>
 
 /** An attempt of the PBX to reach the channel that holds it. */
 export type Dial = {
@@ -250,6 +254,8 @@ export type TrackerState = {
   nowUs: number
   atUs: number
   newId: NewId
+  /** Returns the E.164 form of an outside number, `null` if there is none. */
+  readonly toE164: ToE164
 }
 
 export const ANONYMOUS: Party = { number: null, name: null, extension: null }

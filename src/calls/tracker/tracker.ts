@@ -63,6 +63,7 @@ export function newTracker(pbx: string, account: string, newId: NewId): TrackerS
     nowUs: 0,
     atUs: 0,
     newId,
+    toE164: () => null,
   }
 }
 

@@ -1,6 +1,5 @@
-import type { Party } from '../../event.ts'
 import { addConsultation, channelOf, consultationsOf, openCall, placeInCall } from '../registry.ts'
-import type { Call, Channel, TrackerState } from '../state.ts'
+import type { Call, Channel, Party, TrackerState } from '../state.ts'
 import { ANONYMOUS, partyOf, partyOfNumber } from '../state.ts'
 
 /** The other side of a consultation: the half through which it goes, the number that was dialled, and the party that is rung, if one is. */

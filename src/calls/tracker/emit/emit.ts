@@ -131,7 +131,7 @@ function emitTransfers(
   for (const transfer of due) {
     call.transferCount += 1
     const name = transfer.kind === 'blind' ? 'call_blind_transferred' : 'call_attended_transferred'
-    emit(state, call, events, name, transfer.atUs, { transfer: transferPayload(call, transfer) })
+    emit(state, call, events, name, transfer.atUs, { transfer: transferPayload(state, call, transfer) })
   }
 }
 
@@ -278,6 +278,8 @@ function emit(
   call.sequence = sequence
   state.changed.add(call.id)
   const { stage } = data as { stage?: { id: string } }
-  const dialled = dialledBy(call.stages, stage?.id).map(({ kind, target }) => ({ kind, target }))
+  const dialled = dialledBy(call.stages, stage?.id).map(({ kind, target }) => {
+    return { kind, target, e164: kind === 'external' ? state.toE164(target) : null }
+  })
   events.push({ id, name, callId: call.id, sequence, atUs, body, dialled })
 }

@@ -5,7 +5,7 @@ import { isFeatureCode } from '../direction.ts'
 import { channelOf, stageOf } from '../registry.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state.ts'
 import { isUp } from '../state.ts'
-import { handledBy } from './payload.ts'
+import { handledBy } from './handled-by.ts'
 
 /**
  * Explains in a sentence why a call got its direction, a stage its result and a call its owner. Nothing is kept for it: it is derived from

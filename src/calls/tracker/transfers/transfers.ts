@@ -1,4 +1,3 @@
-import type { Party } from '../../event.ts'
 import type { At, ChannelSignal } from '../../signal.ts'
 import { realPartyOf, talkedWith } from '../conversations.ts'
 import { originOf } from '../dials/dial-origin.ts'
@@ -6,7 +5,7 @@ import { addStage, openQueue } from '../dials/dial-stages.ts'
 import { noteAnswer } from '../dials/stages.ts'
 import { newDial } from '../initial-state.ts'
 import { callOf, channelOf, consultationsOf, heardBy, markChanged, placeInCall, stageOf } from '../registry.ts'
-import type { Call, Channel, Stage, TrackerState } from '../state.ts'
+import type { Call, Channel, Party, Stage, TrackerState } from '../state.ts'
 import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from '../state.ts'
 import { endsInside, isOver, merge, mergeTransferred } from './merges.ts'
 

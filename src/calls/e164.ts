@@ -1,0 +1,23 @@
+import { isSupportedCountry, parsePhoneNumberFromString } from 'libphonenumber-js/min'
+
+/** Returns the E.164 form (`+998712345678`) of a number as a PBX has it, `null` if it is no possible one. */
+export type ToE164 = (number: string | null) => string | null
+
+/** Numbers come again in every event of a call, and in many calls: some 1 MB. */
+const MAX_KNOWN = 10_000
+
+/** Makes the function for numbers that are dialled in a country; `null`: numbers have no E.164 form. */
+export function createToE164(country: string | null): ToE164 {
+  if (country === null || !isSupportedCountry(country)) return () => null
+  const known = new Map<string, string | null>()
+  return (number) => {
+    if (number === null) return null
+    const before = known.get(number)
+    if (before !== undefined) return before
+    const parsed = parsePhoneNumberFromString(number, { defaultCountry: country, extract: false })
+    const e164 = parsed?.isPossible() === true ? parsed.number : null
+    if (known.size >= MAX_KNOWN) known.clear()
+    known.set(number, e164)
+    return e164
+  }
+}

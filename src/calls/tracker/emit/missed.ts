@@ -1,0 +1,33 @@
+import type { Call, Party, Stage, TrackerState } from '../state.ts'
+import { sameParty } from '../state.ts'
+import { handledBy, stageParty } from './handled-by.ts'
+
+/** Missed calls: those to the PBX's own people which none of them answered. */
+
+/**
+ * Returns whether a call was missed, `null` where that cannot be: before its end, of outbound calls, of consultations, and of calls that went
+ * on in another. A conference is answered by nobody, and not missed.
+ */
+export function isMissed(state: TrackerState, call: Call): boolean | null {
+  if (!call.ended || call.direction === 'outbound' || call.parentId !== null || call.mergedInto !== null) return null
+  const isConference = call.answeredUs !== null && call.answeredBy === null
+  return !isConference && !handledBy(state, call).some(({ extension }) => extension !== null)
+}
+
+/** Returns whether a phone of the PBX was called; the agent's own in click-to-call was not. */
+const isTried = (stage: Stage): boolean => stage.kind === 'user' && !stage.own
+
+/** So many fit into a body. */
+const MAX_MISSED_BY = 100
+
+/** Returns the extensions that were tried of a call that was missed, each once, in the order in which they were dialled. */
+export function missedBy(state: TrackerState, call: Call): Party[] {
+  if (isMissed(state, call) !== true) return []
+  const tried = call.stages
+    .filter(isTried)
+    .toSorted((a, b) => (a.startedUs ?? 0) - (b.startedUs ?? 0))
+    .map((stage) => stageParty(state, stage))
+  return tried
+    .filter((party, place) => tried.findIndex((other) => sameParty(other, party)) === place)
+    .slice(0, MAX_MISSED_BY)
+}
