@@ -39,9 +39,10 @@ import { openApiRoutes } from './openapi/routes.ts'
 import { summaryOf } from './pbx/endpoint-summary.ts'
 import { startWatch } from './pbx/watch.ts'
 import { allowListOf } from './settings.ts'
+import { openPostgresStore } from './store/postgres/store.ts'
 import type { StoredEvent } from './store/records.ts'
 import { makeFolder } from './store/sqlite/engine/data-folder.ts'
-import { startDiskWatch } from './store/sqlite/engine/disk-space.ts'
+import { NO_DISK, startDiskWatch } from './store/sqlite/engine/disk-space.ts'
 import { lockFolder } from './store/sqlite/engine/folder-lock.ts'
 import { openSqliteStore } from './store/sqlite/store.ts'
 import type { Store } from './store/store.ts'
@@ -84,16 +85,14 @@ type Context = {
 
 /** Opens, wires and starts the whole service. `stop` undoes it in reverse order and waits for what is in flight. */
 export async function startApp(config: Config, { log, version }: { log: Log; version: string }): Promise<App> {
-  makeFolder(config.dataPath)
-  const lock = lockFolder(join(config.dataPath, 'lock'))
-  const store = openStore(join(config.dataPath, 'hookswitch.db'), lock)
+  const { store, release } = await openStore(config)
   let draining = false
   const started: Stoppable[] = []
   const stop = async () => {
     draining = true
     for (const one of started) await one.stop()
     await store.stop()
-    lock.release()
+    release()
   }
   try {
     const accountIds = await accountsOf(store, config)
@@ -191,7 +190,8 @@ async function startWatching(context: Context, sending: Sending, accountIds: Rea
   started.unshift(watch)
   const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs, retentionCallsMs: keepMs } = config
   const mayPrune = () => ownership.ownsMaintenance() && clock.mayPrune()
-  const disk = startDiskWatch({ folder: config.dataPath, log })
+  // The disk of a database is its server's.
+  const disk = config.database === undefined ? startDiskWatch({ folder: config.dataPath, log }) : NO_DISK
   started.push(
     startPruner({ maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune }),
     startCallRetention({ maintenance, log, keepMs, mayPrune }),
@@ -266,12 +266,23 @@ const pbxStatusOf = (watch: Watch, accountIds: ReadonlyMap<string, number>) => (
     }))
 }
 
-/** Opens the store with a thread for its writes, so that a slow disk does not block the event loop. */
-function openStore(path: string, lock: { release(): void }): Store {
+/** At the start, so much time is given to the server of a database to come up. */
+const DATABASE_WITHIN_MS = 30_000
+
+/**
+ * Opens the store. One in a folder is this process's alone, and has a thread for its writes, so that a slow disk does
+ * not block the event loop.
+ */
+async function openStore({ dataPath, database }: Config): Promise<{ store: Store; release(): void }> {
+  if (database !== undefined) {
+    const store = await openPostgresStore(database, { withinMs: DATABASE_WITHIN_MS })
+    return { store, release: () => undefined }
+  }
+  makeFolder(dataPath)
+  const lock = lockFolder(join(dataPath, 'lock'))
   try {
-    return openSqliteStore(path, {
-      thread: () => new Worker(new URL('./writer.ts', import.meta.url).href),
-    })
+    const thread = () => new Worker(new URL('./writer.ts', import.meta.url).href)
+    return { store: openSqliteStore(join(dataPath, 'hookswitch.db'), { thread }), release: lock.release }
   } catch (error) {
     lock.release()
     throw error

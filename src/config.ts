@@ -36,7 +36,7 @@ export function readConfig(given: GivenSettings, env: Environment, canRead = isR
   return frozen({ ...readSettings(given, { canRead }), ...firstUser(env) })
 }
 
-function isReadable(path: string): boolean {
+export function isReadable(path: string): boolean {
   try {
     accessSync(path, constants.R_OK)
     return true

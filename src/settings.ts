@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js'
 import { type AllowList, parseAllowList } from './lib/address-guard.ts'
+import { type DatabaseSource, parseDatabaseUrl } from './lib/database-url.ts'
 import { LOG_LEVELS, type LogLevel } from './lib/log.ts'
 import { type PbxSource, parsePbxUrl } from './lib/pbx-url.ts'
 import { parseDuration } from './lib/time.ts'
@@ -49,6 +50,12 @@ export const SETTINGS = {
     description: 'the folder of the store (hookswitch.db)',
     default: './data',
     read: required((given) => given),
+  },
+  database: {
+    flag: '--database-url <url>',
+    description: 'a Postgres database in place of the folder: postgres://user:password@host/database',
+    read: (given: Given, { canRead }: Surroundings) =>
+      given === undefined ? undefined : database(text(given), canRead),
   },
   pbxs: {
     flag: '--pbx <url>',
@@ -216,6 +223,15 @@ export function httpUrl(flag: string, given: string): string {
   if (protocol !== 'http:' && protocol !== 'https:')
     throw wrong(flag, 'must be a URL that begins with http:// or https://')
   return given
+}
+
+function database(url: string, canRead: Surroundings['canRead']): DatabaseSource {
+  const parsed = parseDatabaseUrl(url)
+  if ('wrong' in parsed) throw wrong('--database-url', parsed.wrong)
+  const { caFile } = parsed.database
+  if (caFile !== undefined && !canRead(caFile))
+    throw wrong('--database-url', `has sslrootcert=${caFile}, which cannot be read: name a file of certificates`)
+  return parsed.database
 }
 
 function pbxSources(urls: readonly string[], canRead: Surroundings['canRead']): PbxSource[] {

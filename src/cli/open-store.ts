@@ -1,20 +1,34 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { isReadable } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
+import type { StorePlace } from '../ops/suggested-commands.ts'
+import { SETTINGS } from '../settings.ts'
+import { openPostgresStore } from '../store/postgres/store.ts'
 import { makeFolder } from '../store/sqlite/engine/data-folder.ts'
 import { asStoreFault } from '../store/sqlite/engine/store-fault.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 
+/** The flags that say where the store is, on every command that uses it. */
+export type StoreFlags = { readonly data: string; readonly databaseUrl?: string | undefined }
+
+/** Reads where the store is. @throws CommanderError (exit code 2) when the URL of a database is none. */
+export const placeOf = ({ data, databaseUrl }: StoreFlags): StorePlace => ({
+  dataPath: data,
+  database: SETTINGS.database.read(databaseUrl, { canRead: isReadable }),
+})
+
 /** Opens the store for one piece of work, also beside a running service; creates it if it does not exist. */
-export async function withStore<Result>(dataPath: string, work: (store: Store) => Promise<Result>): Promise<Result> {
-  makeFolder(dataPath)
+export async function withStore<Result>(flags: StoreFlags, work: (store: Store) => Promise<Result>): Promise<Result> {
+  const { dataPath, database } = placeOf(flags)
+  if (database === undefined) makeFolder(dataPath)
   const path = join(dataPath, 'hookswitch.db')
-  const store = openSqliteStore(path)
+  const store = database === undefined ? openSqliteStore(path) : await openPostgresStore(database)
   try {
     return await work(store)
   } catch (error) {
-    throw asStoreFault(error, path)
+    throw database === undefined ? asStoreFault(error, path) : error
   } finally {
     await store.stop()
   }
@@ -22,10 +36,12 @@ export async function withStore<Result>(dataPath: string, work: (store: Store) =
 
 /** Opens a store that must exist for one piece of work. @throws Fault `not_found` if it does not. */
 export async function withExistingStore<Result>(
-  dataPath: string,
+  flags: StoreFlags,
   work: (store: Store) => Promise<Result>,
 ): Promise<Result> {
+  const { dataPath, database } = placeOf(flags)
   const path = join(dataPath, 'hookswitch.db')
-  if (!existsSync(path)) throw new Fault('not_found', `there is no store at ${path}: give its folder with --data`)
-  return withStore(dataPath, work)
+  if (database === undefined && !existsSync(path))
+    throw new Fault('not_found', `there is no store at ${path}: give its folder with --data`)
+  return withStore(flags, work)
 }

@@ -14,6 +14,9 @@ export const list = (value: string, before: readonly string[]): string[] => [
 export const dataOption = () =>
   new Option('--data <folder>', 'the folder that holds hookswitch.db').default(SETTINGS.dataPath.default)
 
+/** Returns the option `--database-url`, for every command that has `--data`. */
+export const databaseOption = () => new Option(SETTINGS.database.flag, SETTINGS.database.description)
+
 /** Returns the option `--json`, for every command that prints a result. */
 export const jsonOption = () => new Option('--json', 'print the result as JSON, for machines')
 

@@ -1,16 +1,22 @@
+import type { DatabaseSource } from '../lib/database-url.ts'
 import { SETTINGS } from '../settings.ts'
 
 // Command lines that messages suggest: they can be pasted into a shell as they are.
 
+/** Where a store is: in a database, or else in a folder. */
+export type StorePlace = { readonly dataPath: string; readonly database?: DatabaseSource | undefined }
+
 /**
  * Returns ` --data FOLDER`, quoted for a shell, so that a suggested command uses the same store; '' for the default
- * folder.
+ * folder. The URL of a database is not repeated: there is a password in it.
  */
-export const dataFlag = (dataPath: string): string =>
-  dataPath === SETTINGS.dataPath.default
+export function dataFlag({ dataPath, database }: StorePlace): string {
+  if (database !== undefined) return ' --database-url …'
+  return dataPath === SETTINGS.dataPath.default
     ? ''
     : ` --data ${/^[\w./-]+$/.test(dataPath) ? dataPath : `'${dataPath.replaceAll("'", `'\\''`)}'`}`
+}
 
 /** Returns the command that adds a first user. */
-export const addUserLine = (dataPath: string): string =>
-  `hookswitch user add --email you@example.com --name You${dataFlag(dataPath)}`
+export const addUserLine = (place: StorePlace): string =>
+  `hookswitch user add --email you@example.com --name You${dataFlag(place)}`

@@ -3,7 +3,7 @@ import { afterUser } from '../../src/cli/commands/user.ts'
 import { emptyFolder, run } from '../help/app.ts'
 import { PASSWORD } from '../help/client.ts'
 
-const user = { email: 'anna@example.com', account: 'default', dataPath: './data', isServed: false }
+const user = { email: 'anna@example.com', account: 'default', place: { dataPath: './data' }, isServed: false }
 
 test.each([
   [
@@ -11,7 +11,11 @@ test.each([
     user,
     [/^Next: hookswitch serve {2}.*HOOKSWITCH_PBX.*\?name=office'$/, /log in as anna@.*8080/],
   ],
-  ['in a folder of its own', { ...user, dataPath: '/srv/calls' }, [/hookswitch serve --data \/srv\/calls /, /log in/]],
+  [
+    'in a folder of its own',
+    { ...user, place: { dataPath: '/srv/calls' } },
+    [/hookswitch serve --data \/srv\/calls /, /log in/],
+  ],
   ['of another account', { ...user, account: 'acme & co' }, [/account=acme%20%26%20co'$/, /log in/]],
   ['beside a service', { ...user, isServed: true }, [/^Next: log in as anna@example\.com to the running service/]],
   [

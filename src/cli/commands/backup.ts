@@ -3,10 +3,11 @@ import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
 import { backupStore } from '../../store/sqlite/engine/backup.ts'
-import { dataOption, jsonOption } from '../options.ts'
+import { placeOf, type StoreFlags } from '../open-store.ts'
+import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { print } from '../print.ts'
 
-type Flags = { data: string; json?: boolean }
+type Flags = StoreFlags & { json?: boolean }
 
 /** Adds `hookswitch backup`. */
 export function backupCommand(program: Command): void {
@@ -14,8 +15,11 @@ export function backupCommand(program: Command): void {
     .command('backup <file>')
     .description('copy the store consistently, also while the service runs')
     .addOption(dataOption())
+    .addOption(databaseOption())
     .addOption(jsonOption())
-    .action((file: string, { data, json = false }: Flags) => {
+    .action((file: string, { data, databaseUrl, json = false }: Flags) => {
+      if (placeOf({ data, databaseUrl }).database !== undefined)
+        throw new Fault('invalid', 'a Postgres database is backed up with pg_dump, or with the tools of its server')
       const store = join(data, 'hookswitch.db')
       if (!existsSync(store)) throw new Fault('not_found', `there is no store at ${store}: give its folder with --data`)
       const folder = dirname(resolve(file))

@@ -5,11 +5,11 @@ import { wrongUsage } from '../../lib/usage.ts'
 import type { ErasedCounts } from '../../store/records.ts'
 import { emptyWriteAheadLog } from '../../store/sqlite/erase.ts'
 import type { Store } from '../../store/store.ts'
-import { withExistingStore } from '../open-store.ts'
-import { dataOption, jsonOption, list } from '../options.ts'
+import { placeOf, type StoreFlags, withExistingStore } from '../open-store.ts'
+import { databaseOption, dataOption, jsonOption, list } from '../options.ts'
 import { print, printJson } from '../print.ts'
 
-type Flags = { data: string; json?: boolean; number: string[] }
+type Flags = StoreFlags & { json?: boolean; number: string[] }
 
 /** Adds `hookswitch call`. */
 export function callCommand(program: Command): void {
@@ -19,15 +19,16 @@ export function callCommand(program: Command): void {
     .description('erase a phone number from call records, event bodies and live calls')
     .requiredOption('--number <number>', 'the number as the records have it, with its + (repeatable)', list, [])
     .addOption(dataOption())
+    .addOption(databaseOption())
     .addOption(jsonOption())
     .action(eraseNumbers)
 }
 
 type Erased = ErasedCounts & { readonly live: number }
 
-async function eraseNumbers({ data, json = false, number: numbers }: Flags): Promise<void> {
+async function eraseNumbers({ data, databaseUrl, json = false, number: numbers }: Flags): Promise<void> {
   if (numbers.length === 0) throw wrongUsage('--number is missing: give the number as the records have it')
-  const erased = await withExistingStore(data, async ({ maintenance }) => {
+  const erased = await withExistingStore({ data, databaseUrl }, async ({ maintenance }) => {
     let sum: Erased = { calls: 0, events: 0, pending: 0, live: 0 }
     for (const number of numbers) sum = added(sum, await erase(maintenance, number))
     return sum
@@ -35,7 +36,7 @@ async function eraseNumbers({ data, json = false, number: numbers }: Flags): Pro
   if (json) printJson(erased)
   else print(`Erased ${erased.calls} call records and the bodies of ${erased.events} events.`)
   const left = [
-    ...(emptyWriteAheadLog(join(data, 'hookswitch.db'))
+    ...(placeOf({ data, databaseUrl }).database !== undefined || emptyWriteAheadLog(join(data, 'hookswitch.db'))
       ? []
       : ['the write-ahead log of the store was in use and may still contain it']),
     ...(erased.pending > 0 ? [`${erased.pending} events are still pending`] : []),

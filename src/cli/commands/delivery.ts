@@ -8,11 +8,11 @@ import { parseTime } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
-import { withExistingStore } from '../open-store.ts'
-import { dataOption, jsonOption } from '../options.ts'
+import { type StoreFlags, withExistingStore } from '../open-store.ts'
+import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
 
-type Flags = { data: string; json?: boolean }
+type Flags = StoreFlags & { json?: boolean }
 type ListFlags = Flags & {
   state?: DeliveryState
   event?: (typeof EVENT_NAMES)[number]
@@ -41,6 +41,7 @@ export function deliveryCommand(program: Command): void {
     .option('--until <time>', 'only those created before this time')
     .option('--limit <number>', `how many to list, at most ${MAX_LISTED}`, '50')
     .addOption(dataOption())
+    .addOption(databaseOption())
     .addOption(jsonOption())
     .action(list)
   delivery
@@ -48,6 +49,7 @@ export function deliveryCommand(program: Command): void {
     .argument('<id>', "the delivery's id")
     .description('show one delivery: its attempts with the responses, and its body')
     .addOption(dataOption())
+    .addOption(databaseOption())
     .addOption(jsonOption())
     .action(show)
   delivery
@@ -56,11 +58,12 @@ export function deliveryCommand(program: Command): void {
     .option('--failed-since <time>', 'all failed deliveries created at or after this time')
     .description('retry one delivery, or all that failed since a time')
     .addOption(dataOption())
+    .addOption(databaseOption())
     .addOption(jsonOption())
     .action(retry)
 }
 
-async function list({ data, json, limit, call, ...wanted }: ListFlags): Promise<void> {
+async function list({ data, databaseUrl, json, limit, call, ...wanted }: ListFlags): Promise<void> {
   const count = Number(limit)
   if (!Number.isInteger(count) || count < 1 || count > MAX_LISTED)
     throw wrongUsage(`--limit is ${JSON.stringify(limit)}: give a number from 1 to ${MAX_LISTED}`)
@@ -73,7 +76,9 @@ async function list({ data, json, limit, call, ...wanted }: ListFlags): Promise<
     ...(since === undefined ? {} : { since: momentOf('--since', since) }),
     ...(until === undefined ? {} : { until: momentOf('--until', until) }),
   }
-  const { items } = await withExistingStore(data, (store) => serviceOf(store).list(null, filter, count))
+  const { items } = await withExistingStore({ data, databaseUrl }, (store) =>
+    serviceOf(store).list(null, filter, count),
+  )
   if (json) printJson(items)
   else for (const item of items) print(line(item))
 }
@@ -89,8 +94,8 @@ const line = (item: Delivery) =>
     harmless(masked(item.url)),
   ].join('\t')
 
-async function show(id: string, { data, json }: Flags): Promise<void> {
-  const detail = await withExistingStore(data, (store) => known(id, serviceOf(store).show(null, id)))
+async function show(id: string, { data, databaseUrl, json }: Flags): Promise<void> {
+  const detail = await withExistingStore({ data, databaseUrl }, (store) => known(id, serviceOf(store).show(null, id)))
   if (json) printJson(detail)
   else for (const text of lines(detail)) print(text)
 }
@@ -115,10 +120,10 @@ function lines({ body, attempts, url, ...rest }: DeliveryDetail): string[] {
 }
 
 async function retry(id: string | undefined, flags: Flags & { failedSince?: string }): Promise<void> {
-  const { data, json, failedSince } = flags
+  const { data, databaseUrl, json, failedSince } = flags
   if ((id === undefined) === (failedSince === undefined))
     throw wrongUsage('give what to retry: delivery retry ID, or delivery retry --failed-since TIME')
-  const queued = await withExistingStore(data, async (store) => {
+  const queued = await withExistingStore({ data, databaseUrl }, async (store) => {
     const service = serviceOf(store)
     if (id === undefined) return service.retryAll(null, { since: momentOf('--failed-since', failedSince ?? '') })
     await known(id, service.retry(null, id))

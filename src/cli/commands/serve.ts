@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { startApp } from '../../app.ts'
 import { readConfig } from '../../config.ts'
+import { databaseName } from '../../lib/database-url.ts'
 import { createLog, isJournal } from '../../lib/log.ts'
 import { addUserLine } from '../../ops/suggested-commands.ts'
 import type { GivenSettings } from '../../settings.ts'
@@ -15,13 +16,14 @@ const STANDARD_ERROR = 2
 export function serveCommand(program: Command, stopped: () => Promise<void>): void {
   addSettingFlags(program.command('serve').description('run the service')).action(async (flags: GivenSettings) => {
     const config = readConfig(flags, process.env)
-    const { logLevel, logMaskNumbers: maskNumbers, dataPath } = config
+    const { logLevel, logMaskNumbers: maskNumbers, dataPath, database } = config
     const log = createLog(logLevel, { maskNumbers, priorities: isJournal(STANDARD_ERROR) })
     const app = await startApp(config, { log, version: VERSION })
     const startedMs = performance.now()
     const pbxs = config.pbxs.map(({ name, protocol, host, port }) => `${name} (${protocol}://${host}:${port})`)
-    log.info({ version: VERSION, url: app.url, data: resolve(dataPath), pbxs }, 'hookswitch has started')
-    if (app.hasNoUser) log.warn(`no user exists, so nobody can log in yet: ${addUserLine(dataPath)}`)
+    const where = database === undefined ? { data: resolve(dataPath) } : { database: databaseName(database) }
+    log.info({ version: VERSION, url: app.url, ...where, pbxs }, 'hookswitch has started')
+    if (app.hasNoUser) log.warn(`no user exists, so nobody can log in yet: ${addUserLine(config)}`)
     // Before the ready line: a program that reads it may stop us at once.
     const stop = stopped()
     print(`hookswitch ready on ${app.url}`)

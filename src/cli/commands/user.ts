@@ -6,16 +6,16 @@ import { createPasswords, passwordProblem } from '../../auth/password.ts'
 import { Fault } from '../../lib/fault.ts'
 import { nowUs, rfc3339 } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
-import { dataFlag } from '../../ops/suggested-commands.ts'
+import { dataFlag, type StorePlace } from '../../ops/suggested-commands.ts'
 import type { OperatorAct } from '../../store/records.ts'
 import { holderOf } from '../../store/sqlite/engine/folder-lock.ts'
 import type { Store } from '../../store/store.ts'
-import { withExistingStore, withStore } from '../open-store.ts'
-import { dataOption, jsonOption } from '../options.ts'
+import { placeOf, type StoreFlags, withExistingStore, withStore } from '../open-store.ts'
+import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { readPassword } from '../password-prompt.ts'
 import { print, printError, printJson } from '../print.ts'
 
-type Flags = { data: string; json?: boolean; email: string; name: string; account: string }
+type Flags = StoreFlags & { json?: boolean; email: string; name: string; account: string }
 
 /** Printable, and short enough for a metric's label. */
 const ACCOUNT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._ -]{0,63}$/u
@@ -33,9 +33,16 @@ export function userCommand(program: Command): void {
     .requiredOption('--name <name>', "the user's name")
     .option('--account <account>', 'the account of the user; it is created if it is new', 'default')
     .addOption(dataOption())
+    .addOption(databaseOption())
     .addOption(jsonOption())
     .action(addUser)
-  user.command('list').description('list all users').addOption(dataOption()).addOption(jsonOption()).action(showUsers)
+  user
+    .command('list')
+    .description('list all users')
+    .addOption(dataOption())
+    .addOption(databaseOption())
+    .addOption(jsonOption())
+    .action(showUsers)
   for (const [name, description, action] of [
     ['passwd', 'set a new password; it is typed, or is one line of standard input', changePassword],
     ['remove', 'remove a user and all its tokens', dropUser],
@@ -46,11 +53,12 @@ export function userCommand(program: Command): void {
       .description(description)
       .requiredOption(...emailOption())
       .addOption(dataOption())
+      .addOption(databaseOption())
       .addOption(jsonOption())
       .action(action)
 }
 
-async function addUser({ data, json, email, name, account }: Flags): Promise<void> {
+async function addUser({ data, databaseUrl, json, email, name, account }: Flags): Promise<void> {
   if (!EMAIL.test(normalEmail(email)) || email.length > 254)
     throw wrongUsage(`--email is ${JSON.stringify(email)}: give an address like anna@example.com`)
   if (name.trim() === '') throw wrongUsage("--name is empty: give the user's name")
@@ -65,7 +73,7 @@ async function addUser({ data, json, email, name, account }: Flags): Promise<voi
     passwordHash,
     atUs: nowUs(),
   }
-  const made = await withStore(data, async (store) => {
+  const made = await withStore({ data, databaseUrl }, async (store) => {
     const created = await store.accounts.userCreate(fresh)
     if (created === undefined)
       throw new Fault('invalid', `${fresh.email} already exists: change the password with hookswitch user passwd`)
@@ -75,12 +83,13 @@ async function addUser({ data, json, email, name, account }: Flags): Promise<voi
   print(json ? JSON.stringify({ id: made.id }) : String(made.id))
   // Standard output has only the id, for scripts.
   if (json || process.stderr.isTTY !== true) return
-  const isServed = holderOf(join(data, 'lock')) !== undefined
-  for (const line of afterUser({ email: fresh.email, account, dataPath: data, isServed })) printError(line)
+  const place = placeOf({ data, databaseUrl })
+  const isServed = place.database === undefined && holderOf(join(data, 'lock')) !== undefined
+  for (const line of afterUser({ email: fresh.email, account, place, isServed })) printError(line)
 }
 
-async function showUsers({ data, json }: Flags): Promise<void> {
-  const rows = (await withExistingStore(data, ({ accounts }) => accounts.userList())).map((row) => ({
+async function showUsers({ data, databaseUrl, json }: Flags): Promise<void> {
+  const rows = (await withExistingStore({ data, databaseUrl }, ({ accounts }) => accounts.userList())).map((row) => ({
     id: row.id,
     email: row.email,
     name: row.name,
@@ -92,23 +101,25 @@ async function showUsers({ data, json }: Flags): Promise<void> {
   else for (const row of rows) print(Object.values(row).join('\t'))
 }
 
-async function changePassword({ data, email, json }: Flags): Promise<void> {
+async function changePassword({ data, databaseUrl, email, json }: Flags): Promise<void> {
   const passwordHash = await hashed(await readPassword())
-  await toUser(data, email, 'user_password_set', async ({ accounts }, known) =>
+  await toUser({ data, databaseUrl }, email, 'user_password_set', async ({ accounts }, known) =>
     (await accounts.userSetPassword({ email: known, passwordHash })) ? true : undefined,
   )
   print(json ? '{}' : 'The password was changed. Tokens stay valid; revoke them with hookswitch user logout.')
 }
 
-async function dropUser({ data, email, json }: Flags): Promise<void> {
-  await toUser(data, email, 'user_removed', async ({ accounts }, known) =>
+async function dropUser({ data, databaseUrl, email, json }: Flags): Promise<void> {
+  await toUser({ data, databaseUrl }, email, 'user_removed', async ({ accounts }, known) =>
     (await accounts.userDelete(known)) ? true : undefined,
   )
   print(json ? '{}' : 'The user was removed.')
 }
 
-async function logOut({ data, email, json }: Flags): Promise<void> {
-  const ended = await toUser(data, email, 'user_logged_out', ({ accounts }, known) => accounts.tokenDeleteOfUser(known))
+async function logOut({ data, databaseUrl, email, json }: Flags): Promise<void> {
+  const ended = await toUser({ data, databaseUrl }, email, 'user_logged_out', ({ accounts }, known) =>
+    accounts.tokenDeleteOfUser(known),
+  )
   print(json ? JSON.stringify({ revoked: ended }) : `${ended} ${ended === 1 ? 'token was' : 'tokens were'} revoked.`)
 }
 
@@ -117,13 +128,13 @@ async function logOut({ data, email, json }: Flags): Promise<void> {
  * @throws Fault `not_found` if there is no such user.
  */
 function toUser<Result>(
-  data: string,
+  flags: StoreFlags,
   email: string,
   event: OperatorAct['event'],
   act: (store: Store, email: string) => Promise<Result | undefined>,
 ): Promise<Result> {
   const known = normalEmail(email)
-  return withExistingStore(data, async (store) => {
+  return withExistingStore(flags, async (store) => {
     const user = (await store.accounts.userList()).find((one) => one.email === known)
     const done = user === undefined ? undefined : await act(store, known)
     if (user === undefined || done === undefined)
@@ -142,19 +153,19 @@ async function hashed(password: string): Promise<string> {
 export type AddedUser = {
   readonly email: string
   readonly account: string
-  readonly dataPath: string
+  readonly place: StorePlace
   /** Whether a service is running on the store. */
   readonly isServed: boolean
 }
 
 /** Returns the instructions that follow after a user was added at a terminal. */
-export function afterUser({ email, account, dataPath, isServed }: AddedUser): string[] {
+export function afterUser({ email, account, place, isServed }: AddedUser): string[] {
   const query = account === 'default' ? '?name=office' : `?name=office&account=${encodeURIComponent(account)}`
   return [
     ...(isServed
       ? [`Next: log in as ${email} to the running service, and add a webhook.`]
       : [
-          `Next: hookswitch serve${dataFlag(dataPath)}   with the PBX in HOOKSWITCH_PBX: 'ami://user:secret@host${query}'`,
+          `Next: hookswitch serve${dataFlag(place)}   with the PBX in HOOKSWITCH_PBX: 'ami://user:secret@host${query}'`,
           `Then log in as ${email} at http://127.0.0.1:8080, and add a webhook.`,
         ]),
     ...(isServed && account !== 'default'

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
-import { withExistingStore } from '../open-store.ts'
-import { dataOption, jsonOption } from '../options.ts'
+import { type StoreFlags, withExistingStore } from '../open-store.ts'
+import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
 
 /** Adds `hookswitch verify`, which prints what is wrong in the store and then ends with exit code 1. */
@@ -10,9 +10,10 @@ export function verifyCommand(program: Command): void {
     .command('verify')
     .description('verify that the store is complete and consistent')
     .addOption(dataOption())
+    .addOption(databaseOption())
     .addOption(jsonOption())
-    .action(async ({ data, json }: { data: string; json?: boolean }) => {
-      const wrong = await withExistingStore(data, ({ maintenance }) => maintenance.verify())
+    .action(async ({ data, databaseUrl, json }: StoreFlags & { json?: boolean }) => {
+      const wrong = await withExistingStore({ data, databaseUrl }, ({ maintenance }) => maintenance.verify())
       if (json) printJson({ whole: wrong.length === 0, wrong })
       else if (wrong.length === 0) print('The store is complete and consistent.')
       else for (const text of wrong) print(text)

@@ -12,12 +12,12 @@ import { PRESET_NAMES } from '../../webhooks/options/body-presets.ts'
 import { optionsFrom } from '../../webhooks/options/rules.ts'
 import { createOptionsService } from '../../webhooks/options/service.ts'
 import { createWebhookService } from '../../webhooks/service.ts'
-import { withExistingStore } from '../open-store.ts'
-import { dataOption, jsonOption, list } from '../options.ts'
+import { type StoreFlags, withExistingStore } from '../open-store.ts'
+import { databaseOption, dataOption, jsonOption, list } from '../options.ts'
 import { print, printJson } from '../print.ts'
 import { changesOf, eventsOf, type OptionFlags } from '../webhook-flags.ts'
 
-type Flags = { data: string; json?: boolean; account: string }
+type Flags = StoreFlags & { json?: boolean; account: string }
 type SendFlags = Flags & { allowNet: string[]; proxy?: string }
 
 /** Adds `hookswitch webhook`. */
@@ -29,6 +29,7 @@ export function webhookCommand(program: Command): void {
       .description(description)
       .option('--account <account>', 'the account of the list', 'default')
       .addOption(dataOption())
+      .addOption(databaseOption())
       .addOption(jsonOption())
   const ofUrl = (name: string, description: string) =>
     command(name, description).argument('<url>', "a URL of the account's list")
@@ -74,10 +75,10 @@ const addOptionFlags = (command: Command): Command =>
 
 /** Runs something on the webhooks and options of an account. */
 async function onAccount<Result>(
-  { data, account }: Flags,
+  { data, databaseUrl, account }: Flags,
   work: (services: Services, accountId: number, store: Store) => Promise<Result>,
 ): Promise<Result> {
-  return await withExistingStore(data, async (store) => {
+  return await withExistingStore({ data, databaseUrl }, async (store) => {
     const accountId = await store.accounts.accountGetId(account)
     if (accountId === undefined)
       throw new Fault('not_found', `there is no account ${account}: list the accounts with hookswitch user list`)

@@ -39,10 +39,11 @@ export async function diagnoseDisk(folder: string): Promise<Diagnosis[]> {
 const ANSWER_WITHIN_MS = 3_000
 
 /** Checks that a service uses the folder and answers at the configured address; if none runs, that its port is free. */
-export async function diagnoseService({ listen, dataPath }: Config): Promise<Diagnosis[]> {
+export async function diagnoseService(config: Config): Promise<Diagnosis[]> {
+  const { listen, dataPath } = config
   if (holderOf(`${dataPath}/lock`) === undefined)
     return [
-      advice('service', 'no service is running on this folder', `hookswitch serve${dataFlag(dataPath)}`),
+      advice('service', 'no service is running on this folder', `hookswitch serve${dataFlag(config)}`),
       ...diagnosePort(listen),
     ]
   const host = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }[listen.host] ?? listen.host

@@ -54,7 +54,9 @@ async function checkStore(folder: string, path: string): Promise<StoreFound> {
         ? ok('store', `${path} is readable to the end`)
         : wrong('store', `${path} is damaged: ${faults[0]}`, fixCommand('damaged', path)),
       ...writeProblems(path),
-      users > 0 ? ok('users', `${users} can log in`) : wrong('users', 'nobody can log in', addUserLine(folder)),
+      users > 0
+        ? ok('users', `${users} can log in`)
+        : wrong('users', 'nobody can log in', addUserLine({ dataPath: folder })),
       ...(webhooks.length > 0
         ? []
         : [
@@ -68,7 +70,7 @@ async function checkStore(folder: string, path: string): Promise<StoreFound> {
         ? advice(
             'deliveries',
             `${pending}${pending === MAX_COUNTED ? ' or more' : ''} pending, the oldest for ${Math.round((now - (oldestPendingUs ?? now)) / SECOND)} s`,
-            `hookswitch delivery list --state pending${dataFlag(folder)}`,
+            `hookswitch delivery list --state pending${dataFlag({ dataPath: folder })}`,
           )
         : ok('deliveries', 'none is pending'),
       ...(failed > 0
@@ -76,7 +78,7 @@ async function checkStore(folder: string, path: string): Promise<StoreFound> {
             advice(
               'deliveries',
               `${failed} failed in the last 24 hours`,
-              `hookswitch delivery list --state failed${dataFlag(folder)}   then: hookswitch delivery retry --failed-since ${new Date(Date.now() - 86_400_000).toISOString()}${dataFlag(folder)}`,
+              `hookswitch delivery list --state failed${dataFlag({ dataPath: folder })}   then: hookswitch delivery retry --failed-since ${new Date(Date.now() - 86_400_000).toISOString()}${dataFlag({ dataPath: folder })}`,
             ),
           ]
         : []),

@@ -8,6 +8,13 @@ export type DiskWatch = {
   stop(): Promise<void>
 }
 
+/** The watch of a store that is on no disk of this machine. */
+export const NO_DISK: DiskWatch = {
+  freeBytes: () => undefined,
+  nearlyFull: () => false,
+  stop: async () => undefined,
+}
+
 /** Said before it happens: at 200 calls a second it takes some minutes to fill this. */
 const NEARLY_FULL_BYTES = 512 * 1024 * 1024
 const NEARLY_FULL_SHARE = 0.05
