@@ -36,6 +36,7 @@ export function readConfig(given: GivenSettings, env: Environment, canRead = isR
   return frozen({ ...readSettings(given, { canRead }), ...firstUser(env) })
 }
 
+/** Returns whether this user may read a file. */
 export function isReadable(path: string): boolean {
   try {
     accessSync(path, constants.R_OK)

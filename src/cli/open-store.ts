@@ -10,10 +10,10 @@ import { asStoreFault } from '../store/sqlite/engine/store-fault.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 
-/** The flags that say where the store is, on every command that uses it. */
+/** The flags for the place of the store, on every command that uses it. */
 export type StoreFlags = { readonly data: string; readonly databaseUrl?: string | undefined }
 
-/** Reads where the store is. @throws CommanderError (exit code 2) when the URL of a database is none. */
+/** Reads the place of the store. @throws CommanderError (exit code 2) when the URL of a database is none. */
 export const placeOf = ({ data, databaseUrl }: StoreFlags): StorePlace => ({
   dataPath: data,
   database: SETTINGS.database.read(databaseUrl, { canRead: isReadable }),

@@ -3,7 +3,7 @@ import { SETTINGS } from '../settings.ts'
 
 // Command lines that messages suggest: they can be pasted into a shell as they are.
 
-/** Where a store is: in a database, or else in a folder. */
+/** The place of a store: a database, or else a folder. */
 export type StorePlace = { readonly dataPath: string; readonly database?: DatabaseSource | undefined }
 
 /**
