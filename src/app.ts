@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { Elysia } from 'elysia'
 import { createAlerts } from './alerts/alerts.ts'
 import { startPbxAlerts } from './alerts/pbx-alerts.ts'
@@ -39,12 +38,9 @@ import { openApiRoutes } from './openapi/routes.ts'
 import { summaryOf } from './pbx/endpoint-summary.ts'
 import { startWatch } from './pbx/watch.ts'
 import { allowListOf } from './settings.ts'
-import { openPostgresStore } from './store/postgres/store.ts'
+import { openServiceStore } from './store/open-store.ts'
 import type { StoredEvent } from './store/records.ts'
-import { makeFolder } from './store/sqlite/engine/data-folder.ts'
 import { NO_DISK, startDiskWatch } from './store/sqlite/engine/disk-space.ts'
-import { lockFolder } from './store/sqlite/engine/folder-lock.ts'
-import { openSqliteStore } from './store/sqlite/store.ts'
 import type { Store } from './store/store.ts'
 import { loadAssets } from './web/assets.ts'
 import { createTally, observers } from './web/delivery-counts.ts'
@@ -85,7 +81,10 @@ type Context = {
 
 /** Opens, wires and starts the whole service. `stop` undoes it in reverse order and waits for what is in flight. */
 export async function startApp(config: Config, { log, version }: { log: Log; version: string }): Promise<App> {
-  const { store, release } = await openStore(config)
+  const { store, release } = await openServiceStore(
+    config,
+    () => new Worker(new URL('./writer.ts', import.meta.url).href),
+  )
   let draining = false
   const started: Stoppable[] = []
   const stop = async () => {
@@ -264,29 +263,6 @@ const pbxStatusOf = (watch: Watch, accountIds: ReadonlyMap<string, number>) => (
       detail: lastError,
       endpoints: summaryOf(endpoints.get(name) ?? []),
     }))
-}
-
-/** At the start, so much time is given to the server of a database to come up. */
-const DATABASE_WITHIN_MS = 30_000
-
-/**
- * Opens the store. One in a folder is this process's alone, and has a thread for its writes, so that a slow disk does
- * not block the event loop.
- */
-async function openStore({ dataPath, database }: Config): Promise<{ store: Store; release(): void }> {
-  if (database !== undefined) {
-    const store = await openPostgresStore(database, { withinMs: DATABASE_WITHIN_MS })
-    return { store, release: () => undefined }
-  }
-  makeFolder(dataPath)
-  const lock = lockFolder(join(dataPath, 'lock'))
-  try {
-    const thread = () => new Worker(new URL('./writer.ts', import.meta.url).href)
-    return { store: openSqliteStore(join(dataPath, 'hookswitch.db'), { thread }), release: lock.release }
-  } catch (error) {
-    lock.release()
-    throw error
-  }
 }
 
 /**

@@ -21,9 +21,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
     await Promise.all([prepareDatabase(source), prepareDatabase(source), prepareDatabase(source)])
     await prepareDatabase(source)
     const client = newClient(source, { role: 'test', connections: 1, statementMs: 5_000 })
-    expect(await client.query('SELECT version, usable_from FROM hookswitch_store')).toEqual([
-      { version: 1, usable_from: 1 },
-    ])
+    expect(await client.query('SELECT count(*)::int AS rows FROM hookswitch_store')).toEqual([{ rows: 1 }])
     expect(await client.query('SELECT id::float8 AS id, name FROM accounts')).toEqual([{ id: 1, name: 'default' }])
     await client.stop()
   })

@@ -1,0 +1,35 @@
+import { join } from 'node:path'
+import type { DatabaseSource } from '../lib/database-url.ts'
+import { openPostgresStore } from './postgres/store.ts'
+import { makeFolder } from './sqlite/engine/data-folder.ts'
+import { lockFolder } from './sqlite/engine/folder-lock.ts'
+import { openSqliteStore } from './sqlite/store.ts'
+import type { Store } from './store.ts'
+
+/** At the start, the server of a database has so much time to come up. */
+const DATABASE_WITHIN_MS = 30_000
+
+type Place = { readonly dataPath: string; readonly database?: DatabaseSource | undefined }
+
+/**
+ * Opens the store of a service. A folder is this process's alone, until it is released; `thread` makes the thread that
+ * writes its file, so that a slow disk does not block the event loop.
+ * @throws Fault `unavailable` when it cannot be used.
+ */
+export async function openServiceStore(
+  { dataPath, database }: Place,
+  thread: () => Worker,
+): Promise<{ store: Store; release(): void }> {
+  if (database !== undefined) {
+    const store = await openPostgresStore(database, { withinMs: DATABASE_WITHIN_MS })
+    return { store, release: () => undefined }
+  }
+  makeFolder(dataPath)
+  const lock = lockFolder(join(dataPath, 'lock'))
+  try {
+    return { store: openSqliteStore(join(dataPath, 'hookswitch.db'), { thread }), release: lock.release }
+  } catch (error) {
+    lock.release()
+    throw error
+  }
+}
