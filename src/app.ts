@@ -14,10 +14,8 @@ import { eventRoutes } from './calls/event-routes.ts'
 import { findCallsOfNumber } from './calls/number-search.ts'
 import { callRoutes } from './calls/routes.ts'
 import type { Ownership } from './cluster/ownership.ts'
-import { OWNS_EVERYTHING } from './cluster/ownership.ts'
 import type { Config } from './config.ts'
 import { newJournal } from './deliveries/attempt-log.ts'
-import { openClock } from './deliveries/clock.ts'
 import { startDispatcher } from './deliveries/dispatcher.ts'
 import { type Emitter, newEmitter } from './deliveries/emitter.ts'
 import { startPruner } from './deliveries/pruner.ts'
@@ -37,10 +35,9 @@ import { EXAMPLES } from './openapi/examples.ts'
 import { openApiRoutes } from './openapi/routes.ts'
 import { summaryOf } from './pbx/endpoint-summary.ts'
 import { startWatch } from './pbx/watch.ts'
+import { openPersistence, type Persistence } from './persistence.ts'
 import { allowListOf } from './settings.ts'
-import { openServiceStore } from './store/open-store.ts'
 import type { StoredEvent } from './store/records.ts'
-import { NO_DISK, startDiskWatch } from './store/sqlite/engine/disk-space.ts'
 import type { Store } from './store/store.ts'
 import { loadAssets } from './web/assets.ts'
 import { createTally, observers } from './web/delivery-counts.ts'
@@ -75,28 +72,26 @@ type Context = {
   readonly store: Store
   readonly emitter: Emitter
   readonly ownership: Ownership
+  readonly persistence: Persistence
   /** All started parts, in the order in which they stop. */
   readonly started: Stoppable[]
 }
 
 /** Opens, wires and starts the whole service. `stop` undoes it in reverse order and waits for what is in flight. */
 export async function startApp(config: Config, { log, version }: { log: Log; version: string }): Promise<App> {
-  const { store, release } = await openServiceStore(
-    config,
-    () => new Worker(new URL('./writer.ts', import.meta.url).href),
-  )
+  const persistence = await openPersistence(config, { log, version })
+  const { store, ownership } = persistence
   let draining = false
   const started: Stoppable[] = []
   const stop = async () => {
     draining = true
     for (const one of started) await one.stop()
-    await store.stop()
-    release()
+    await persistence.stop()
   }
   try {
     const accountIds = await accountsOf(store, config)
     if (config.firstUser !== undefined) await ensureFirstUser(store.accounts, config.firstUser)
-    const context: Context = { config, log, store, emitter: newEmitter(), ownership: OWNS_EVERYTHING, started }
+    const context: Context = { config, log, store, emitter: newEmitter(), ownership, persistence, started }
     const access = createAccess(context)
     const sending = await startSending(context)
     const watching = await startWatching(context, sending, accountIds)
@@ -108,6 +103,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     // The port stays open until the end: while the other parts stop, requests are answered with 503.
     const server = startServer(root, config.listen)
     started.push(server)
+    persistence.join(server.url)
     return { url: server.url, hasNoUser: (await store.accounts.userCount()) === 0, stop }
   } catch (error) {
     await stop()
@@ -141,8 +137,8 @@ function createAccess({ config, log, store, emitter, started }: Context) {
 }
 
 /** Starts the sending of deliveries, with its measurements and alerts. */
-async function startSending({ config, log, store, emitter, started }: Context) {
-  const clock = await openClock({ maintenance: store.maintenance, log })
+async function startSending({ config, log, store, emitter, ownership, persistence, started }: Context) {
+  const { clock } = persistence
   const allow = allowListOf(config.allowNets)
   const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
   const lastHour = createLastHour()
@@ -159,6 +155,8 @@ async function startSending({ config, log, store, emitter, started }: Context) {
     attempt,
     log,
     clock,
+    ownership,
+    drainMs: persistence.drainMs,
     scheduleMs: config.retryScheduleMs,
     observer: observers(tally.observer, metrics.observer, ...attemptLog),
     onOutage: (name, state) => alerts.send({ what: 'webhook', state, name }),
@@ -171,7 +169,7 @@ type Sending = Awaited<ReturnType<typeof startSending>>
 
 /** Starts the connections to the PBXs and the periodic work: pruning, alerts, the disk. */
 async function startWatching(context: Context, sending: Sending, accountIds: ReadonlyMap<string, number>) {
-  const { config, log, store, emitter, ownership, started } = context
+  const { config, log, store, emitter, ownership, persistence, started } = context
   const { clock, intake, alerts } = sending
   const { maintenance } = store
   const onStored = (stored: readonly StoredEvent[]) => emitter.emit('stored', stored)
@@ -186,17 +184,15 @@ async function startWatching(context: Context, sending: Sending, accountIds: Rea
     log,
   })
   // First: no new events are produced while the other parts stop.
-  started.unshift(watch)
+  started.unshift(watch, { stop: persistence.letGoOfPbxs })
   const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs, retentionCallsMs: keepMs } = config
   const mayPrune = () => ownership.ownsMaintenance() && clock.mayPrune()
-  // The disk of a database is its server's.
-  const disk = config.database === undefined ? startDiskWatch({ folder: config.dataPath, log }) : NO_DISK
+  const { disk } = persistence
   started.push(
     startPruner({ maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune }),
     startCallRetention({ maintenance, log, keepMs, mayPrune }),
     startPbxAlerts({ status: watch.status, alerts, log }),
     alerts,
-    disk,
   )
   return { watch, disk }
 }

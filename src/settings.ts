@@ -53,7 +53,7 @@ export const SETTINGS = {
   },
   database: {
     flag: '--database-url <url>',
-    description: 'a Postgres database in place of the folder: postgres://user:password@host/database',
+    description: 'a Postgres database in place of --data, for several nodes: postgres://user:password@host/database',
     read: (given: Given, { canRead }: Surroundings) =>
       given === undefined ? undefined : database(text(given), canRead),
   },

@@ -1,3 +1,4 @@
+import { type Ownership, pbxLease } from '../cluster/ownership.ts'
 import type { Clock } from '../deliveries/clock.ts'
 import { type NewId, newUuid } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
@@ -38,6 +39,7 @@ export type Ingest = {
 
 export type IngestOptions = {
   readonly calls: Store['calls']
+  readonly ownership: Ownership
   readonly pbx: string
   readonly account: string
   readonly accountId: number
@@ -69,7 +71,7 @@ const LAST_TRY_MS = 5_000
 
 /** Takes over the live calls of a PBX that the store has, and starts to track it. */
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
-  const { calls, pbx, log, newId = newUuid, nowUs = wallUs, maxPending: maxWaiting = MAX_PENDING } = options
+  const { calls, pbx, log, ownership, newId = newUuid, nowUs = wallUs, maxPending: maxWaiting = MAX_PENDING } = options
   const { steadyUs } = options.clock
   const state = { ...newTracker(pbx, options.account, newId), toE164: createToE164(options.country ?? null) }
   const stored = await calls.liveCallList(pbx)
@@ -169,7 +171,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     const facts = { pbx, events: batch.parts.reduce((sum, { events }) => sum + events.length, 0) }
     for (let tries = 0; ; tries++) {
       try {
-        const placed = await calls.batchStore(batch)
+        const placed = await calls.batchStore(batch, ownership.fenceOf(pbxLease(pbx)))
         if (tries > 0)
           log.info({ ...facts, tries }, 'the store can be written again: the events that waited are stored')
         return placed

@@ -1,18 +1,18 @@
 import type { Log } from '../lib/log.ts'
 import { MILLISECOND, type NowUs } from '../lib/time.ts'
-import type { ClusterStore, ClusterView, Lease } from '../store/cluster-store.ts'
+import { type ClusterStore, type ClusterView, type Lease, LeaseLost } from '../store/cluster-store.ts'
 import { kindOf, type Leases, newLeases, type Plan } from './leases.ts'
 import { accountLease, MAINTENANCE_LEASE, type Ownership, type OwnershipListener, pbxLease } from './ownership.ts'
 
-/** Keeps one node a member of its cluster: beats, takes what is its share, and hands over. */
+/** What keeps one node a member of its cluster: beats, takes what is its share, and hands over. */
 export type LeaseKeeper = Ownership & {
-  /** Returns the term under which this node may write as the owner of a lease, or `undefined`: then it may not. */
-  termOf(lease: string): string | undefined
+  /** Joins the cluster as a node with this address: from then on it takes its share. */
+  join(address: string): void
   /** Returns which node this is at present: it gets another id when it was found dead. */
   nodeId(): string
   /** How many leases it has of each kind, for the metrics. */
   counts(): { readonly accounts: number; readonly pbxs: number }
-  /** Lets go of the PBXs, which are watched no more, so that others take them at once. */
+  /** Takes nothing any more, and lets go of the PBXs, which are watched no more, so that others take them at once. */
   letGoOfPbxs(): Promise<void>
   /** Leaves the cluster: all that it still has is free then. */
   stop(): Promise<void>
@@ -20,7 +20,6 @@ export type LeaseKeeper = Ownership & {
 
 export type LeaseKeeperOptions = {
   readonly cluster: ClusterStore
-  readonly address: string
   readonly version: string
   readonly pbxs: readonly string[]
   readonly log: Log
@@ -41,8 +40,8 @@ const HAND_OVER_WITHIN_MS = 3_000
 
 type Handing = Lease & { readonly to: string | null; isReady: boolean }
 
-/** Joins the cluster. Nothing is owned before this node has had heartbeats for some seconds. */
-export function startLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
+/** Creates a node that has not joined yet. Nothing is owned before it has joined, and has had heartbeats for some seconds. */
+export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   const { cluster, log, elapsedUs, random = Math.random } = options
   const wanted = new Set(options.pbxs.map(pbxLease))
   const listeners = new Set<OwnershipListener>()
@@ -52,6 +51,10 @@ export function startLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   let leases = freshLeases()
   let isAdded = false
   let isStopped = false
+  /** Nothing more is taken. */
+  let isLeaving = false
+  let running: Promise<void> | undefined
+  let address = ''
   /** Since when the database does not answer, for the log. */
   let awaySinceUs: number | undefined
   let timers: Timer[] = []
@@ -99,7 +102,7 @@ export function startLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
 
   async function beat(): Promise<void> {
     if (!isAdded) {
-      const { address, version, pbxs } = options
+      const { version, pbxs } = options
       await cluster.nodeAdd({ id: nodeId, address, version, pbxs })
       isAdded = true
     }
@@ -130,14 +133,14 @@ export function startLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
     for (const silent of plan.silent)
       if (await cluster.nodeEndIfSilent(silent))
         log.warn({ node: silent.id }, 'a node was not heard of for 4 s: what it owned is taken over')
-    if (plan.claims.length > 0) {
+    if (plan.claims.length > 0 && !isLeaving) {
       const names = await cluster.leaseClaim({ node: nodeId, claims: plan.claims })
       const gained = leases.claimed(plan.claims, names)
       if (gained.length > 0) void changed()
       logLeases(gained, 'this node owns these now')
     }
     for (const lease of plan.giving) await giveIfReady(lease)
-    if (plan.handOver !== undefined) beginHandOver(plan.handOver)
+    if (plan.handOver !== undefined && !isLeaving) beginHandOver(plan.handOver)
   }
 
   function beginHandOver({ name, to }: { name: string; to: string }): void {
@@ -176,10 +179,14 @@ export function startLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
       await Promise.race([Bun.sleep(waitMs), stopping.promise])
     }
   }
-  const running = run()
 
   const acts = (name: string) => !isStopped && leases.holds(name) && leases.isTrusted(elapsedUs())
   return {
+    isShared: true,
+    join(at) {
+      address = at
+      running ??= run()
+    },
     ownsAccount: (accountId) => acts(accountLease(accountId)),
     pbxOwnership(name) {
       if (isStopped || !leases.holds(pbxLease(name))) return 'not owned'
@@ -190,7 +197,12 @@ export function startLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    termOf: (lease) => leases.termOf(lease),
+    isTrusted: () => !isStopped && leases.isTrusted(elapsedUs()),
+    fenceOf(lease) {
+      const term = leases.termOf(lease)
+      if (term === undefined) throw new LeaseLost(lease)
+      return { leaseNames: [lease], terms: [term] }
+    },
     nodeId: () => nodeId,
     counts() {
       const kinds = leases.names().map(kindOf)
@@ -198,6 +210,7 @@ export function startLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
       return { accounts: count('account'), pbxs: count('pbx') }
     },
     async letGoOfPbxs() {
+      isLeaving = true
       const names = leases.names().filter((name) => kindOf(name) === 'pbx')
       const given = names.map((name) => leases.give(name)).filter((lease) => lease !== undefined)
       await Promise.all(
@@ -209,6 +222,7 @@ export function startLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
       stopping.resolve()
       for (const timer of timers) clearTimeout(timer)
       await running
+      if (!isAdded) return
       try {
         await cluster.nodeEnd(nodeId)
       } catch (error) {

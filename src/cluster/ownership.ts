@@ -1,12 +1,23 @@
+import type { Fence } from '../store/cluster-store.ts'
+
 /**
  * Which accounts and PBXs this node owns: it alone sends for these accounts, and watches these PBXs. A node that is alone with its store owns
  * everything, always; one of several has leases. Nothing that asks knows which it is.
  */
 export type Ownership = {
+  /** Whether other nodes may own what this one does not, and store events for accounts that this one owns. */
+  readonly isShared: boolean
   /** Returns whether this node sends for an account at this moment. To be asked before each attempt. */
   ownsAccount(accountId: number): boolean
   /** Returns whether this node watches a PBX. */
   pbxOwnership(name: string): PbxOwnership
+  /** Returns whether it may act at this moment on what it owns: not while the database does not answer. */
+  isTrusted(): boolean
+  /**
+   * Returns what a write of an owner is fenced with; `undefined`: no fence is needed. A lease that is handed over may be written under until then.
+   * @throws LeaseLost when this node does not own it.
+   */
+  fenceOf(lease: string): Fence | undefined
   /** Returns whether it is this node that does what one has to do for all, as pruning. */
   ownsMaintenance(): boolean
   /**
@@ -27,9 +38,12 @@ export type OwnershipListener = () => undefined | Promise<void>
 
 /** The ownership of a node that is alone with its store. */
 export const OWNS_EVERYTHING: Ownership = {
+  isShared: false,
   ownsAccount: () => true,
   pbxOwnership: () => 'owned',
   ownsMaintenance: () => true,
+  isTrusted: () => true,
+  fenceOf: () => undefined,
   onChange: () => () => undefined,
 }
 

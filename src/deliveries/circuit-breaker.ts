@@ -51,7 +51,7 @@ export function recordOutcome(
   outcome: Outcome,
   { probe, nowUs }: { probe: boolean; nowUs: number },
 ): BreakerChange | undefined {
-  if (outcome.kind === 'unsent' || outcome.kind === 'skipped') return undefined
+  if (outcome.kind === 'unsent' || outcome.kind === 'skipped' || outcome.kind === 'aborted') return undefined
   const state: State = breaker
   if (outcome.kind === 'unrendered') {
     if (probe && state.open !== undefined) state.open = nextProbe(state.open, nowUs)

@@ -1,3 +1,4 @@
+import type { Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
 import { type NowUs, nowUs as wallUs } from '../lib/time.ts'
 import type { StoredEvent } from '../store/records.ts'
@@ -9,6 +10,7 @@ import { startExpiry } from './expiry.ts'
 import { type Observer, silent } from './observer.ts'
 import { startOutageNotices } from './outage-notices.ts'
 import { createOutcomeWriter } from './outcome-writer.ts'
+import { followAccounts } from './queue/account-follower.ts'
 import { createBacklogs } from './queue/backlog.ts'
 import type { LoadedDelivery } from './queue/delivery.ts'
 import { createLoadedDeliveries } from './queue/loaded-deliveries.ts'
@@ -23,11 +25,14 @@ import type { Attempt } from './sending/attempt.ts'
 import { createSender } from './sending/sender.ts'
 
 export type DispatcherOptions = {
-  readonly store: Pick<Store, 'queue' | 'webhooks'>
+  readonly store: Pick<Store, 'queue' | 'webhooks' | 'log'>
   readonly emitter: Emitter
   readonly attempt: Attempt
   readonly log: Log
   readonly clock: Clock
+  readonly ownership: Ownership
+  /** How long attempts may take to end when this stops, or loses their account: then they are aborted, and count as none. */
+  readonly drainMs?: number | undefined
   readonly scheduleMs?: readonly number[]
   readonly observer?: Observer
   /** Called when a webhook has been down for five minutes, and when it is up after that. */
@@ -59,7 +64,17 @@ const TICK_MS = 25
 
 /** Starts sending deliveries: wires the loader, the scheduler, the sender and the outcome writer together. */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
-  const { store, emitter, attempt, log, clock, scheduleMs = DEFAULT_SCHEDULE_MS, observer = silent, onOutage } = options
+  const {
+    store,
+    emitter,
+    attempt,
+    log,
+    clock,
+    ownership,
+    scheduleMs = DEFAULT_SCHEDULE_MS,
+    observer = silent,
+    onOutage,
+  } = options
   const { nowUs = wallUs, random = Math.random, isIntakeBehind = () => false } = options
   const { queue } = store
   const { steadyUs } = clock
@@ -71,18 +86,28 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const backlogs = createBacklogs()
   const webhooks = createWebhookCache({ webhooks: store.webhooks, nowUs, steadyUs, onLoaded: scheduler.setTiming })
   const loaded = createLoadedDeliveries({ scheduler, backlogs, steadyUs })
-  const known = { scheduler, loaded, backlogs, webhooks, log, nowUs, steadyUs }
+  const known = { scheduler, loaded, backlogs, webhooks, ownership, log, nowUs, steadyUs }
   const loader = createLoader({ ...known, queue, onLoaded: runSoon, onFailed })
-  const outcomes = createOutcomeWriter({ queue, log, recorded: onRecorded })
+  const outcomes = createOutcomeWriter({ queue, ownership, log, recorded: onRecorded })
   const onUnsent = (reason: string) => loop.pause(reason)
-  const send = createSender({ ...known, attempt, outcomes, observer, scheduleMs, random, onUnsent, onEnded: run })
+  const sender = createSender({ ...known, attempt, outcomes, observer, scheduleMs, random, onUnsent, onEnded: run })
   const reservations = createReservations({ scheduler, steadyUs, onEnded: run })
-  const room = { isFull: outcomes.congested, isIntakeBehind, beginReserved: reservations.beginPending }
-  const loop = createSchedulingLoop({ ...known, ...room, loader, send })
+  const { isTrusted } = ownership
+  const room = { isFull: outcomes.congested, isIntakeBehind, isTrusted, beginReserved: reservations.beginPending }
+  const loop = createSchedulingLoop({ ...known, ...room, loader, send: sender.send })
   const outages = startOutageNotices({ ...known, urlOf: webhooks.urlOf, onOutage })
   const maxAgeUs = maxAgeUsOf(scheduleMs)
-  const expiry = startExpiry({ ...known, queue, maxAgeUs, onEnded: onEndedUntried, onCancelled: loader.removeUnlisted })
+  const expiry = startExpiry({ ...known, queue, maxAgeUs, onEnded: onEndedUntried, onCancelled: loader.removeUnneeded })
   const refresh = startWebhookRefresh({ ...known, store, emitter, loader, onRefreshed, onPrioritized: run, onFailed })
+  const accounts = followAccounts({
+    ...known,
+    events: store.log,
+    drainMs: options.drainMs,
+    loader,
+    sender,
+    onGained: refresh.refresh,
+    run,
+  })
 
   function onRecorded(deliveries: readonly LoadedDelivery[], superseded: readonly number[]): void {
     loader.recorded(deliveries, superseded)
@@ -124,9 +149,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
       return scheduler.inFlight
     },
     async stop() {
-      for (const part of [reservations, expiry, refresh, outages]) part.stop()
+      for (const part of [reservations, expiry, refresh, outages, accounts]) part.stop()
       emitter.off('stored', onStored)
-      await loop.drain()
+      await accounts.drained(loop.drain())
       clearInterval(ticker)
       await outcomes.stop()
     },

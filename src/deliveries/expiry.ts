@@ -1,5 +1,7 @@
+import { accountLease, type Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
 import type { NowUs } from '../lib/time.ts'
+import { type Fence, LeaseLost } from '../store/cluster-store.ts'
 import type { Store } from '../store/store.ts'
 import type { Backlogs } from './queue/backlog.ts'
 import type { Scheduler } from './queue/scheduler.ts'
@@ -11,6 +13,7 @@ export type Expiry = {
   readonly scheduler: Scheduler
   readonly backlogs: Backlogs
   readonly webhooks: WebhookCache
+  readonly ownership: Ownership
   readonly nowUs: NowUs
   readonly steadyUs: NowUs
   readonly maxAgeUs: number
@@ -24,8 +27,10 @@ const SWEEP_MS = 5_000
 
 /** Starts sweeping. `cancel` does so at once for URLs that left the list, and calls `onCancelled` when that is complete. */
 export function startExpiry({ log, onCancelled, ...expiry }: Expiry & { log: Log; onCancelled: () => void }) {
-  const warn = (message: string) => (err: unknown) =>
-    log.warn({ err }, `${message}: the store is unavailable, will retry`)
+  const warn = (message: string) => (err: unknown) => {
+    // It is another node's to do now.
+    if (!(err instanceof LeaseLost)) log.warn({ err }, `${message}: the store is unavailable, will retry`)
+  }
   const cancel = () => void cancelUnlisted(expiry).then(onCancelled, warn('cannot cancel deliveries'))
   const timer = setInterval(() => {
     cancel()
@@ -35,10 +40,12 @@ export function startExpiry({ log, onCancelled, ...expiry }: Expiry & { log: Log
 }
 
 /** Cancels the pending deliveries of URLs that left the list. One in flight is still delivered if it succeeds. @throws Fault `unavailable`. */
-export async function cancelUnlisted({ queue, backlogs, webhooks, nowUs, onEnded }: Expiry): Promise<void> {
+export async function cancelUnlisted({ queue, backlogs, webhooks, ownership, nowUs, onEnded }: Expiry): Promise<void> {
   for (const webhookId of backlogs.webhookIds()) {
-    if ((webhooks.get(webhookId)?.cancelledTo ?? 0) === 0) continue
-    await cancelPending(queue, webhookId, { nowUs, onCancelled: (ids) => onEnded(ids, 'cancelled') })
+    const webhook = webhooks.get(webhookId)
+    if (webhook === undefined || webhook.cancelledTo === 0 || !ownership.ownsAccount(webhook.accountId)) continue
+    const fence = ownership.fenceOf(accountLease(webhook.accountId))
+    await cancelPending(queue, webhookId, { nowUs, fence, onCancelled: (ids) => onEnded(ids, 'cancelled') })
     await webhooks.load([webhookId])
   }
 }
@@ -47,10 +54,14 @@ export async function cancelUnlisted({ queue, backlogs, webhooks, nowUs, onEnded
 export async function cancelPending(
   queue: Store['queue'],
   webhookId: number,
-  { nowUs, onCancelled }: { nowUs: NowUs; onCancelled: (ids: readonly number[]) => void },
+  {
+    nowUs,
+    fence,
+    onCancelled,
+  }: { nowUs: NowUs; fence?: Fence | undefined; onCancelled: (ids: readonly number[]) => void },
 ): Promise<void> {
   for (;;) {
-    const ids = await queue.deliveryCancelUnlisted({ webhookId, nowUs: nowUs(), limit: STEP })
+    const ids = await queue.deliveryCancelUnlisted({ webhookId, nowUs: nowUs(), limit: STEP }, fence)
     if (ids.length === 0) return
     onCancelled(ids)
   }
@@ -58,15 +69,18 @@ export async function cancelPending(
 
 /** Fails the expired deliveries of webhooks that are down: those of others fail with their last attempt. @throws Fault `unavailable`. */
 export async function failExpired(expiry: Omit<Expiry, 'backlogs'>): Promise<void> {
-  const { queue, scheduler, webhooks, nowUs, steadyUs, maxAgeUs, onEnded } = expiry
+  const { queue, scheduler, webhooks, ownership, nowUs, steadyUs, maxAgeUs, onEnded } = expiry
   for (const { webhookId, breaker, isPaused } of scheduler.queues()) {
     if (breaker.open === undefined || isPaused) continue
+    const webhook = webhooks.get(webhookId)
+    if (webhook === undefined || !ownership.ownsAccount(webhook.accountId)) continue
+    const fence = ownership.fenceOf(accountLease(webhook.accountId))
     const beforeSteadyUs = steadyUs() - maxAgeUs
     if (webhooks.resumedUs(webhookId) >= beforeSteadyUs) continue
     const oldestUs = await queue.pendingGetOldest(webhookId)
     if (oldestUs === undefined || oldestUs >= beforeSteadyUs) continue
     for (;;) {
-      const ids = await queue.deliveryFailExpired({ webhookId, nowUs: nowUs(), beforeSteadyUs, limit: STEP })
+      const ids = await queue.deliveryFailExpired({ webhookId, nowUs: nowUs(), beforeSteadyUs, limit: STEP }, fence)
       if (ids.length > 0) onEnded(ids, 'failed')
       if (ids.length < STEP) break
     }

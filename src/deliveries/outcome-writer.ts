@@ -1,4 +1,6 @@
+import { accountLease, type Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
+import { LeaseLost } from '../store/cluster-store.ts'
 import type { OutcomeBatch } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import type { LoadedDelivery } from './queue/delivery.ts'
@@ -17,6 +19,7 @@ export type OutcomeWriter = ReturnType<typeof createOutcomeWriter>
 export type OutcomeWriterOptions = {
   readonly queue: Store['queue']
   readonly log: Log
+  readonly ownership: Ownership
   /** These are on disk now; of those `overtaken` something else was asked for meanwhile. */
   readonly recorded: (items: readonly LoadedDelivery[], overtaken: readonly number[]) => void
 }
@@ -72,36 +75,41 @@ function append(batch: Batch, { id, generation, tries, attemptsMade }: LoadedDel
 }
 
 /** Writes what came of attempts, as one mutation for all that came while the last commit ran, and until the store takes it. */
-export function createOutcomeWriter({ queue, log, recorded }: OutcomeWriterOptions) {
-  let waiting: LoadedDelivery[] = []
-  /** What came of each of `waiting`. */
-  let outcomes = newBatch()
+export function createOutcomeWriter({ queue, ownership, log, recorded }: OutcomeWriterOptions) {
+  /** By account where each has an owner of its own, else all together. */
+  let waiting = new Map<number | undefined, { readonly items: LoadedDelivery[]; readonly batch: Batch }>()
+  let count = 0
   let writing = 0
   let broken = false
   let giveUpAtMs = Number.POSITIVE_INFINITY
   let idle: (() => void) | undefined
 
   async function write(): Promise<void> {
-    while (waiting.length > 0) {
-      const [items, batch] = [waiting, outcomes]
-      waiting = []
-      outcomes = newBatch()
-      writing = items.length
-      const overtaken = await untilTaken(batch)
+    while (count > 0) {
+      const groups = waiting
+      waiting = new Map()
+      writing = count
+      count = 0
+      // They go into one commit all the same; each account has a fence of its own.
+      await Promise.all(
+        [...groups].map(async ([accountId, { items, batch }]) => recorded(items, await untilTaken(batch, accountId))),
+      )
       writing = 0
-      recorded(items, overtaken)
     }
     idle?.()
   }
 
-  async function untilTaken(batch: OutcomeBatch): Promise<readonly number[]> {
+  async function untilTaken(batch: OutcomeBatch, accountId: number | undefined): Promise<readonly number[]> {
     for (;;) {
       try {
-        const overtaken = await queue.deliveryRecordOutcomes(batch)
+        const fence = accountId === undefined ? undefined : ownership.fenceOf(accountLease(accountId))
+        const overtaken = await queue.deliveryRecordOutcomes(batch, fence)
         if (broken) log.info('the store takes outcomes again')
         broken = false
         return overtaken
       } catch (error) {
+        // Another node sends them again, or has recorded what it made of them.
+        if (error instanceof LeaseLost) return batch.deliveryIds
         if (!broken)
           log.error({ err: error }, 'the store cannot be written: sending waits, outcomes are kept in memory')
         broken = true
@@ -116,15 +124,19 @@ export function createOutcomeWriter({ queue, log, recorded }: OutcomeWriterOptio
 
   return {
     add(item: LoadedDelivery, outcome: OutcomeRecord): void {
-      waiting.push(item)
-      append(outcomes, item, outcome)
-      if (writing > 0 || waiting.length > 1) return
+      const key = ownership.isShared ? item.accountId : undefined
+      const group = waiting.get(key) ?? { items: [], batch: newBatch() }
+      waiting.set(key, group)
+      group.items.push(item)
+      append(group.batch, item, outcome)
+      count += 1
+      if (writing > 0 || count > 1) return
       queueMicrotask(() => void write())
     },
     /** Whether attempts must wait: what they would tell could not be written down. */
-    congested: () => broken || waiting.length + writing >= MAX_UNRECORDED,
+    congested: () => broken || count + writing >= MAX_UNRECORDED,
     async stop(): Promise<void> {
-      if (writing === 0 && waiting.length === 0) return
+      if (writing === 0 && count === 0) return
       giveUpAtMs = performance.now() + LAST_TRY_MS
       const { promise, resolve } = Promise.withResolvers<void>()
       idle = resolve

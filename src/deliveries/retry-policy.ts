@@ -2,8 +2,9 @@ import { MILLISECOND } from '../lib/time.ts'
 
 /**
  * How one attempt ended. `refused` is any answer but 2xx; `unreachable` is no answer: name look-up, address rules, connection, TLS,
- * time-out. `unsent` is no fault of the receiver: this machine could not begin the request, so that it counts as no attempt. `unrendered`:
- * the webhook's template failed; `skipped`: it gave nothing, so that this event is not to be sent.
+ * time-out. Two count as no attempt, since they are no fault of the receiver: `unsent`, this machine could not begin the request; `aborted`, this
+ * node is the account's owner no more, and another sends it again. `unrendered`: the webhook's template failed; `skipped`: it gave nothing, so
+ * that this event is not to be sent.
  */
 export type Outcome =
   | { readonly kind: 'delivered'; readonly status: number }
@@ -12,6 +13,7 @@ export type Outcome =
   | { readonly kind: 'unsent'; readonly reason: string }
   | { readonly kind: 'unrendered'; readonly reason: string }
   | { readonly kind: 'skipped'; readonly reason: string }
+  | { readonly kind: 'aborted' }
 
 /** Returns the status of the answer; `null` if there was no answer. */
 export const statusOf = (outcome: Outcome): number | null => ('status' in outcome ? outcome.status : null)
@@ -54,6 +56,7 @@ export function nextStep(
     case 'unrendered':
       return retry()
     case 'unsent':
+    case 'aborted':
       return { state: 'pending', dueUs: nowUs }
     default:
       return outcome satisfies never

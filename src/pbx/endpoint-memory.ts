@@ -1,5 +1,7 @@
+import { type Ownership, pbxLease } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'
+import { LeaseLost } from '../store/cluster-store.ts'
 import type { CallStore } from '../store/store.ts'
 import type { PbxRun } from './connection/protocol.ts'
 import { SETTING } from './endpoint-summary.ts'
@@ -20,7 +22,11 @@ type Saved = { readonly run: PbxRun | null; readonly endpoints: SavedEndpoints }
 const SAVE_EVERY_MS = 5_000
 
 /** Reads the memory of a PBX and saves it from then on. A memory that cannot be read starts empty. */
-export async function startEndpointMemory(store: CallStore, source: PbxSource, log: Log): Promise<EndpointMemory> {
+export async function startEndpointMemory(
+  { calls: store, ownership }: { readonly calls: CallStore; readonly ownership: Ownership },
+  source: PbxSource,
+  log: Log,
+): Promise<EndpointMemory> {
   const pbx = source.name
   const stored = readSaved(await store.pbxMemoryGet(pbx), source, log)
   const endpoints = createEndpoints(source, stored?.endpoints)
@@ -34,9 +40,11 @@ export async function startEndpointMemory(store: CallStore, source: PbxSource, l
     if (now.run === saved.run && now.version === saved.version) return
     const memory: Saved = { run, endpoints: endpoints.saved() }
     try {
-      await store.pbxMemorySet(pbx, JSON.stringify(memory))
+      await store.pbxMemorySet(pbx, JSON.stringify(memory), ownership.fenceOf(pbxLease(pbx)))
       saved = now
     } catch (error) {
+      // The next owner learns it anew.
+      if (error instanceof LeaseLost) return
       log.warn({ pbx, err: error }, 'cannot store the endpoints of the PBX, will retry')
     }
   }

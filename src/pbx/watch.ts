@@ -96,15 +96,17 @@ const CHECK_MS = 250
 
 /** Ends the calls of PBXs that are watched no more: no event of their end will arrive. */
 async function closeOrphaned(
-  { store, pbxs, onStored, log }: WatchOptions,
+  { store, pbxs, ownership, onStored, log }: WatchOptions,
   clock: Clock,
 ): Promise<{ stop(): Promise<void> }> {
   const open = new Set<Ingest>()
   const names = pbxs.map(({ name }) => name)
   for (const { pbx, account, accountId } of await store.calls.orphanedPbxList(names)) {
+    if (ownership.pbxOwnership(pbx) !== 'owned') continue
     log.warn({ pbx }, 'this PBX is watched no more: the calls that it left open are ended')
     const ingest = await startIngest({
       calls: store.calls,
+      ownership,
       pbx,
       account,
       accountId,

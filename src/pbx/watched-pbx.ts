@@ -47,7 +47,7 @@ export type WatchedPbx = {
 
 /** Reads what the store has of a PBX. To watch it takes `connect`. */
 export async function startWatchedPbx(source: PbxSource, options: WatchOptions): Promise<WatchedPbx> {
-  const { store, accounts, onStored, log, clock, intake = { waiting: 0 } } = options
+  const { store, accounts, ownership, onStored, log, clock, intake = { waiting: 0 } } = options
   const accountId = accounts.get(source.account)
   if (accountId === undefined) throw new Error(`the account ${source.account} was not looked up`)
   let supervisor: Supervisor | undefined
@@ -55,6 +55,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
   let isFirst = true
   const ingest = await startIngest({
     calls: store.calls,
+    ownership,
     pbx: source.name,
     account: source.account,
     accountId,
@@ -66,7 +67,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     log,
   })
   const { feed, isAnyMissing } = ingest
-  const memory = await startEndpointMemory(store.calls, source, log)
+  const memory = await startEndpointMemory({ calls: store.calls, ownership }, source, log)
   const start = () =>
     startSupervisor({ source, memory, translators: TRANSLATORS, feed, isAnyMissing, isFirst, intake, log })
 

@@ -12,16 +12,16 @@ const DATABASE_WITHIN_MS = 30_000
 type Place = { readonly dataPath: string; readonly database?: DatabaseSource | undefined }
 
 /**
- * Opens the store of a service. A folder is this process's alone, until it is released; `thread` makes the thread that
- * writes its file, so that a slow disk does not block the event loop.
+ * Opens the store of a service. A folder is this process's alone, until it is released; in a database its figures are
+ * those of `node`. `thread` makes the thread that writes the file, so that a slow disk does not block the event loop.
  * @throws Fault `unavailable` when it cannot be used.
  */
 export async function openServiceStore(
-  { dataPath, database }: Place,
+  { dataPath, database, node }: Place & { readonly node: string },
   thread: () => Worker,
 ): Promise<{ store: Store; release(): void }> {
   if (database !== undefined) {
-    const store = await openPostgresStore(database, { withinMs: DATABASE_WITHIN_MS })
+    const store = await openPostgresStore(database, { node, withinMs: DATABASE_WITHIN_MS })
     return { store, release: () => undefined }
   }
   makeFolder(dataPath)

@@ -3,8 +3,8 @@ import type { OptionsReplacement, WebhookOptionsRecord } from './records.ts'
 // Options are stored as JSON beside a URL's secret. What both engines share of it; pure.
 
 /**
- * Puts the stored values of headers in place of those that are `null`, and notes when a pause ends. Returns the names
- * of headers of which none is stored, if there are any.
+ * Puts the stored values of headers in place of those that are `null`, and notes when a pause ends. Returns the names of headers of which
+ * none is stored, if there are any.
  */
 export function mergeOptions(
   options: OptionsReplacement['options'],
@@ -23,7 +23,7 @@ export function mergeOptions(
   return { ...options, headers: Object.fromEntries(kept), resumedSteadyUs }
 }
 
-/** The options of a webhook that has set none. */
+/** What a webhook without options has. */
 export const DEFAULT_OPTIONS: WebhookOptionsRecord = {
   name: null,
   paused: false,
@@ -36,7 +36,7 @@ export const DEFAULT_OPTIONS: WebhookOptionsRecord = {
   resumedSteadyUs: null,
 }
 
-/** Returns the text to store; `null` if all options have their defaults. */
+/** Returns the text to store; `null` where all is as the defaults say. */
 export function storedOptions(options: WebhookOptionsRecord): string | null {
   return Bun.deepEquals(options, DEFAULT_OPTIONS) ? null : JSON.stringify(options)
 }

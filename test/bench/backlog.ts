@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { openClock } from '../../src/deliveries/clock.ts'
 import { startDispatcher } from '../../src/deliveries/dispatcher.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
@@ -117,7 +118,15 @@ export async function benchDrain(): Promise<Row[]> {
   }
   const startedMs = performance.now()
   const attempt = newAttempt({ allow: allowing('loopback') })
-  const dispatcher = startDispatcher({ store, clock, emitter: newEmitter(), attempt, log: LOG, observer })
+  const dispatcher = startDispatcher({
+    ownership: OWNS_EVERYTHING,
+    store,
+    clock,
+    emitter: newEmitter(),
+    attempt,
+    log: LOG,
+    observer,
+  })
   while (delivered < DELIVERIES) await Bun.sleep(5)
   const seconds = (performance.now() - startedMs) / 1_000
   await dispatcher.stop()

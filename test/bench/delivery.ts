@@ -1,3 +1,4 @@
+import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { openClock } from '../../src/deliveries/clock.ts'
 import { startDispatcher } from '../../src/deliveries/dispatcher.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
@@ -71,7 +72,15 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
     },
   }
   const attempt = newAttempt({ allow: allowing('loopback') })
-  const dispatcher = startDispatcher({ store: db, clock, emitter, attempt, log: LOG, observer })
+  const dispatcher = startDispatcher({
+    ownership: OWNS_EVERYTHING,
+    store: db,
+    clock,
+    emitter,
+    attempt,
+    log: LOG,
+    observer,
+  })
   let sequence = 0
   return {
     db,

@@ -2,6 +2,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { type IngestOptions, startIngest } from '../../src/calls/ingest.ts'
 import type { ChannelSignal, Signal } from '../../src/calls/signal.ts'
+import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { openClock } from '../../src/deliveries/clock.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { createLog } from '../../src/lib/log.ts'
@@ -60,6 +61,7 @@ async function start(store: Pick<Store, 'calls' | 'maintenance'>, options: Parti
   const { nowUs: wallUs = nowUs } = options
   const ingest = await startIngest({
     calls: store.calls,
+    ownership: OWNS_EVERYTHING,
     clock: await openClock({ maintenance: store.maintenance, log, nowUs: wallUs }),
     pbx: 'office',
     account: 'default',

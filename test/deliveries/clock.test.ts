@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { recordOutcome } from '../../src/deliveries/circuit-breaker.ts'
 import { openClock } from '../../src/deliveries/clock.ts'
 import { failExpired } from '../../src/deliveries/expiry.ts'
@@ -98,7 +99,7 @@ test.each(STEPS)('what waits for a webhook that is down does not fail when the c
   await rig.tell('g')
   world.leapUs += 2 * SECOND
   await until('it is probed', () => receiver.received.length > before)
-  await failExpired(expiryOf(rig, world.nowUs))
+  await failExpired(await expiryOf(rig, world.nowUs))
   expect((await rig.deliveries.list(ACCOUNT, {})).items.map(({ state }) => state)).toEqual(Array(7).fill('pending'))
   receiver.answerWith(() => new Response())
   world.leapUs += 4 * SECOND
@@ -116,19 +117,33 @@ test('what waits for a webhook that is down fails by its age, whatever the clock
   await rig.tell('b')
   world.setUs -= DAY
   world.leapUs += 11 * SECOND
-  await failExpired(expiryOf(rig, world.nowUs))
+  await failExpired(await expiryOf(rig, world.nowUs))
   expect((await rig.deliveries.list(ACCOUNT, {})).items.map(({ state }) => state)).toEqual(['pending', 'failed'])
 })
 
 /** The expiry of a webhook that is down, with a schedule of 20 seconds. */
-function expiryOf(rig: Awaited<ReturnType<typeof newRig>>, nowUs: () => number): Parameters<typeof failExpired>[0] {
+async function expiryOf(
+  rig: Awaited<ReturnType<typeof newRig>>,
+  nowUs: () => number,
+): Promise<Parameters<typeof failExpired>[0]> {
   const { store, clock } = rig
   const { steadyUs } = clock
   const scheduler = createScheduler()
   const trouble = { kind: 'refused', status: 500 } as const
   for (let n = 0; n < 5; n += 1) recordOutcome(scheduler.queueOf(1).breaker, trouble, { probe: false, nowUs: 0 })
   const webhooks = createWebhookCache({ webhooks: store.webhooks, nowUs, steadyUs, onLoaded: scheduler.setTiming })
-  return { queue: store.queue, scheduler, webhooks, nowUs, steadyUs, maxAgeUs: 20 * SECOND, onEnded: () => {} }
+  await webhooks.load([1])
+  const ownership = OWNS_EVERYTHING
+  return {
+    queue: store.queue,
+    scheduler,
+    webhooks,
+    ownership,
+    nowUs,
+    steadyUs,
+    maxAgeUs: 20 * SECOND,
+    onEnded: () => {},
+  }
 }
 
 test('times are told on the wall clock, and what is sent again by hand is due at once', async () => {

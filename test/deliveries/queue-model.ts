@@ -1,3 +1,4 @@
+import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { openClock } from '../../src/deliveries/clock.ts'
 import { startDispatcher } from '../../src/deliveries/dispatcher.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
@@ -67,7 +68,16 @@ export async function startProcess(path: string, { nowUs, steadyUs }: World, wat
     const attempted = dead ? never : await send(request)
     return dead ? never : attempted
   }
-  const dispatcher = startDispatcher({ log: LOG, store, emitter, attempt, clock, nowUs, scheduleMs: SCHEDULE_MS })
+  const dispatcher = startDispatcher({
+    ownership: OWNS_EVERYTHING,
+    log: LOG,
+    store,
+    emitter,
+    attempt,
+    clock,
+    nowUs,
+    scheduleMs: SCHEDULE_MS,
+  })
   return {
     db,
     store,

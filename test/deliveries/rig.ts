@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { openClock } from '../../src/deliveries/clock.ts'
 import { type DispatcherOptions, startDispatcher } from '../../src/deliveries/dispatcher.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
@@ -60,7 +61,8 @@ export async function newRig(options: RigOptions = {}) {
   const clock = await openClock({ log: LOG, ...options, maintenance: store.maintenance })
   const { steadyUs } = clock
   const deliveries = createDeliveryService({ store, onDue: (ids) => emitter.emit('due', ids), nowUs, steadyUs })
-  const start = () => startDispatcher({ log: LOG, ...options, store, emitter, attempt, clock })
+  const start = () =>
+    startDispatcher({ ownership: OWNS_EVERYTHING, log: LOG, ...options, store, emitter, attempt, clock })
   let dispatcher = options.asleep ? undefined : start()
   let sequence = 0
   return {

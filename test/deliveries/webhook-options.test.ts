@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { recordOutcome } from '../../src/deliveries/circuit-breaker.ts'
 import { failExpired } from '../../src/deliveries/expiry.ts'
 import { createScheduler } from '../../src/deliveries/queue/scheduler.ts'
@@ -31,7 +32,16 @@ async function sweep({ store, clock: { steadyUs } }: Rig, nowUs: () => number): 
   for (let n = 0; n < 5; n += 1) recordOutcome(scheduler.queueOf(1).breaker, trouble, { probe: false, nowUs: 0 })
   await webhooks.load([1])
   const maxAgeUs = 120 * SECOND
-  await failExpired({ queue: store.queue, scheduler, webhooks, nowUs, steadyUs, maxAgeUs, onEnded: () => {} })
+  await failExpired({
+    queue: store.queue,
+    scheduler,
+    webhooks,
+    ownership: OWNS_EVERYTHING,
+    nowUs,
+    steadyUs,
+    maxAgeUs,
+    onEnded: () => {},
+  })
 }
 
 const pending = async (rig: Rig) => (await rig.deliveries.list(ACCOUNT, { state: 'pending' }, 200)).items.length

@@ -6,9 +6,12 @@ export function changingOwnership() {
   const lostAccounts = new Set<number>()
   let pbxs: PbxOwnership = 'owned'
   const ownership: Ownership = {
+    isShared: true,
     ownsAccount: (accountId) => !lostAccounts.has(accountId),
     pbxOwnership: () => pbxs,
     ownsMaintenance: () => true,
+    isTrusted: () => true,
+    fenceOf: () => undefined,
     onChange(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
 import { startEndpointMemory } from '../../src/pbx/endpoint-memory.ts'
@@ -18,7 +19,7 @@ test('a process knows what the one before it knew: endpoints, and the last run',
   using folder = emptyFolder()
   const path = join(folder.path, 'hookswitch.db')
   const store = openStore(path)
-  const before = await startEndpointMemory(store.calls, source(), log)
+  const before = await startEndpointMemory({ calls: store.calls, ownership: OWNS_EVERYTHING }, source(), log)
   expect([before.lastRun(), before.endpoints.isConfigured()]).toEqual([null, false])
   before.setRun({ id: '2026-11-20 09:00:00', startedUs: 7 })
   before.endpoints.configure({ endpoints: { 'PJSIP/one': { registers: true } }, mailboxes: {} })
@@ -27,11 +28,11 @@ test('a process knows what the one before it knew: endpoints, and the last run',
   await store.stop()
 
   const again = openStore(path)
-  const after = await startEndpointMemory(again.calls, source(), log)
+  const after = await startEndpointMemory({ calls: again.calls, ownership: OWNS_EVERYTHING }, source(), log)
   expect(after.lastRun()).toEqual({ id: '2026-11-20 09:00:00', startedUs: 7 })
   expect(after.endpoints.isConfigured()).toBe(true)
   expect(['PJSIP/one', 'PJSIP/two'].map((name) => after.endpoints.kindOf(name))).toEqual(['trunk', 'trunk'])
-  const other = await startEndpointMemory(again.calls, source('2'), log)
+  const other = await startEndpointMemory({ calls: again.calls, ownership: OWNS_EVERYTHING }, source('2'), log)
   expect(other.endpoints.list()).toEqual([])
   await Promise.all([after.stop(), other.stop()])
   await again.stop()
@@ -43,7 +44,7 @@ test.each(['', 'nonsense', '{}', '[]', 'null', '{"endpoints":7}', '{"endpoints":
     using folder = emptyFolder()
     const store = openStore(join(folder.path, 'hookswitch.db'))
     await store.calls.pbxMemorySet('office', json)
-    const memory = await startEndpointMemory(store.calls, source(), log)
+    const memory = await startEndpointMemory({ calls: store.calls, ownership: OWNS_EVERYTHING }, source(), log)
     memory.endpoints.callee('PJSIP/two', { sent: '15557654321', number: '', display: '' })
     await memory.stop()
     const stored = await store.calls.pbxMemoryGet('office')

@@ -932,6 +932,18 @@ for (const engine of ENGINES)
         expect((await log.eventGetBounds(other)).oldestId).toBe(0)
       })
 
+      test('the newest event of each account that has one is known', async () => {
+        await using at = await open(ONE)
+        const { accounts, log } = at.store
+        const user = { account: 'theirs', type: 1, name: 'T', email: 't@example.com', passwordHash: 'x', atUs: NOW }
+        await accounts.userCreate(user)
+        const theirs = (await accounts.accountGetId('theirs')) ?? 0
+        expect(await log.eventGetNewest([ACCOUNT, theirs])).toEqual(new Map())
+        const stored = await at.put(event('a'), event('b'))
+        expect(await log.eventGetNewest([ACCOUNT, theirs])).toEqual(new Map([[ACCOUNT, stored.at(-1)?.id ?? 0]]))
+        expect(await log.eventGetNewest([])).toEqual(new Map())
+      })
+
       test('the events of a call come in order of their sequence, each with its deliveries', async () => {
         await using at = await open(ONE, TWO)
         await at.put(event('a', { sequence: 2, name: 'call_ended' }), event('a', { sequence: 1 }), event('b'))

@@ -91,6 +91,13 @@ export function noteChanged(backlog: Backlog): void {
   invalidateLoad(backlog)
 }
 
+/** Another node may have sent any of them: nothing that is known of them holds. */
+export function noteLost(backlog: Backlog): void {
+  const state: State = backlog
+  state.cursor = 0
+  noteChanged(backlog)
+}
+
 function invalidateLoad({ load }: Backlog): void {
   const state: LoadState | undefined = load
   if (state !== undefined) state.isStale = true

@@ -120,6 +120,12 @@ export function createLoadedDeliveries({ scheduler, backlogs, steadyUs }: Loaded
       if (cancelledTo === 0 && by === 'us') return
       evictAll(scheduler.queueOf(webhookId).remove(({ id }) => by === 'others' || id <= cancelledTo))
     },
+    /** Evicts all deliveries of a webhook; those that are in flight or being recorded when that has ended. */
+    release(webhookId: number): void {
+      evictAll(index.takeScheduled(webhookId))
+      evictAll(scheduler.queueOf(webhookId).remove(() => true))
+      for (const delivery of index.all()) if (delivery.webhookId === webhookId && !delivery.evicting) evict(delivery)
+    },
     /** Does so for the deliveries that are in flight or being recorded, when that has ended. */
     refreshActive(cancelledToOf: (webhookId: number) => number): void {
       for (const delivery of index.all()) {

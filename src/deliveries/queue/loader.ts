@@ -1,3 +1,4 @@
+import type { Ownership } from '../../cluster/ownership.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { PendingDelivery, StoredEvent } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
@@ -11,6 +12,7 @@ import {
   needsLoad,
   noteChanged,
   noteDeleted,
+  noteLost,
   noteRetriesRead,
   noteRetry,
   noteStored,
@@ -34,6 +36,7 @@ export type LoaderOptions = {
   readonly loaded: LoadedDeliveries
   readonly backlogs: Backlogs
   readonly webhooks: WebhookCache
+  readonly ownership: Ownership
   readonly steadyUs: NowUs
   /** Called after a load: deliveries may have been queued, or there may be more to load. */
   readonly onLoaded: () => void
@@ -45,9 +48,10 @@ export type Loader = ReturnType<typeof createLoader>
 
 /** Fills the queues: with what was just stored, and from the store within the limits of memory. */
 export function createLoader(options: LoaderOptions) {
-  const { queue, scheduler, loaded, backlogs, webhooks, steadyUs, onLoaded, onFailed } = options
+  const { queue, scheduler, loaded, backlogs, webhooks, ownership, steadyUs, onLoaded, onFailed } = options
   const readers = createReaders(options)
   const cancelledTo = (webhookId: number): number => webhooks.get(webhookId)?.cancelledTo ?? 0
+  const isOwned = (webhookId: number): boolean => isOwnedBy(ownership, webhooks, webhookId)
   /** Deliveries to prioritize as soon as they are recorded. */
   const urgent = new Set<number>()
   let loads = 0
@@ -76,18 +80,19 @@ export function createLoader(options: LoaderOptions) {
     const pending = loaded.get(id) === undefined ? await queue.deliveryGetPending(id) : undefined
     const delivery = loaded.get(id) ?? (pending === undefined ? undefined : loadDelivery(pending))
     if (delivery === undefined || scheduler.find(delivery.webhookId)?.breaker.open === undefined) return
-    if (id <= cancelledTo(delivery.webhookId)) return
+    if (id <= cancelledTo(delivery.webhookId) || !isOwned(delivery.webhookId)) return
     if (delivery.phase === 'recording') urgent.add(id)
     if (loaded.get(id) === undefined) loaded.add(delivery)
     scheduler.prioritize(delivery, steadyUs())
   }
 
-  /** Removes the webhooks that have left the list and have nothing in memory. */
-  function removeUnlisted(): void {
+  /** Removes the webhooks that have left the list or are not this node's, and have nothing in memory. */
+  function removeUnneeded(): void {
     for (const backlog of [...backlogs.all()]) {
       const { webhookId, load } = backlog
       if (load !== undefined || loaded.countOf(webhookId) > 0) continue
-      if (webhooks.get(webhookId)?.listed === true || cancelledTo(webhookId) > 0) continue
+      const isNeeded = webhooks.get(webhookId)?.listed === true || cancelledTo(webhookId) > 0
+      if (isNeeded && isOwned(webhookId)) continue
       backlogs.remove(backlog)
       scheduler.remove(webhookId)
       webhooks.remove(webhookId)
@@ -97,11 +102,14 @@ export function createLoader(options: LoaderOptions) {
   return {
     /** Queues the deliveries of an event that was just stored; those that have others before them in the store are left to it. */
     offer(event: StoredEvent): void {
+      if (!ownership.ownsAccount(event.accountId)) return
       for (const place of event.deliveries) {
         const { id, webhookId } = place
         const backlog = backlogs.of(webhookId)
         if (id <= backlog.cursor) continue
-        const mayTake = !backlog.hasMore && backlog.load === undefined && webhooks.get(webhookId) !== undefined
+        // Where others store events as well, some of theirs may be before it.
+        const mayTake =
+          !ownership.isShared && !backlog.hasMore && backlog.load === undefined && webhooks.get(webhookId) !== undefined
         if (mayTake && loaded.roomOf(webhookId) > 0) {
           noteTaken(backlog, id)
           loaded.add(newDelivery(event, place))
@@ -117,7 +125,7 @@ export function createLoader(options: LoaderOptions) {
       for (const backlog of backlogs.toLoad) {
         if (loads >= LOADS_AT_A_TIME) return
         backlogs.toLoad.delete(backlog)
-        if (backlog.load !== undefined || !needsLoad(backlog, steadyUs())) continue
+        if (backlog.load !== undefined || !needsLoad(backlog, steadyUs()) || !isOwned(backlog.webhookId)) continue
         // Half of the limit at a time: fewer reads.
         if (loaded.roomOf(backlog.webhookId) >= loaded.limitOf(backlog.webhookId) / 2) begin(backlog)
       }
@@ -125,7 +133,7 @@ export function createLoader(options: LoaderOptions) {
 
     /** Loads anew what may have been changed in the store, for these webhooks and all that are known. */
     refresh(by: 'us' | 'others', webhookIds: readonly number[]): void {
-      for (const webhookId of webhookIds) backlogs.of(webhookId)
+      for (const webhookId of webhookIds) if (isOwned(webhookId)) backlogs.of(webhookId)
       for (const backlog of backlogs.all()) {
         loaded.refresh(backlog.webhookId, { cancelledTo: cancelledTo(backlog.webhookId), by })
         noteChanged(backlog)
@@ -136,19 +144,50 @@ export function createLoader(options: LoaderOptions) {
 
     prioritize,
 
+    /** Events of an account may have been stored by another node. */
+    noteArrived(accountId: number): void {
+      for (const backlog of backlogs.all()) {
+        if (webhooks.get(backlog.webhookId)?.accountId !== accountId) continue
+        noteStored(backlog)
+        backlogs.toLoad.add(backlog)
+      }
+    },
+    /** Leaves the deliveries of accounts that this node owns no more to the store. Returns those accounts. */
+    releaseLost(): number[] {
+      const lost = new Set<number>()
+      for (const backlog of backlogs.all()) {
+        const { webhookId } = backlog
+        const accountId = webhooks.get(webhookId)?.accountId
+        if (accountId === undefined || ownership.ownsAccount(accountId)) continue
+        lost.add(accountId)
+        loaded.release(webhookId)
+        noteLost(backlog)
+      }
+      removeUnneeded()
+      return [...lost]
+    },
+    /** Returns how many deliveries of some accounts are in memory. */
+    countOf(accountIds: readonly number[]): number {
+      const ofThem = [...backlogs.all()].filter(({ webhookId }) =>
+        accountIds.includes(webhooks.get(webhookId)?.accountId ?? 0),
+      )
+      return ofThem.reduce((sum, { webhookId }) => sum + loaded.countOf(webhookId), 0)
+    },
+
     /** The outcomes of these are in the store; those that are `superseded` had been changed there meanwhile. */
     recorded(deliveries: readonly LoadedDelivery[], superseded: readonly number[]): void {
       for (const delivery of deliveries) {
         const { id, webhookId } = delivery
         loaded.recorded(delivery, superseded.length > 0 && superseded.includes(id))
         const backlog = backlogs.of(webhookId)
+        if (!isOwned(webhookId)) noteLost(backlog)
         if (backlog.hasMore) backlogs.toLoad.add(backlog)
         if (urgent.delete(id)) prioritize(id).then(onLoaded, onFailed)
       }
-      if (superseded.length > 0) removeUnlisted()
+      if (superseded.length > 0 || ownership.isShared) removeUnneeded()
     },
 
-    removeUnlisted,
+    removeUnneeded,
 
     /** Has to be called some 40 times a second: retries become due. */
     tick(): void {
@@ -158,10 +197,17 @@ export function createLoader(options: LoaderOptions) {
   }
 }
 
+/** Returns whether a webhook is of an account that this node owns, and its webhook is cached. */
+function isOwnedBy(ownership: Ownership, webhooks: WebhookCache, webhookId: number): boolean {
+  const accountId = webhooks.get(webhookId)?.accountId
+  return accountId === undefined ? !ownership.isShared : ownership.ownsAccount(accountId)
+}
+
 /** The reads of one load: first the retries that are due, then deliveries that were never tried. */
-function createReaders({ queue, loaded, webhooks, steadyUs }: LoaderOptions) {
+function createReaders({ queue, loaded, webhooks, ownership, steadyUs }: LoaderOptions) {
   const cancelledTo = (webhookId: number): number => webhooks.get(webhookId)?.cancelledTo ?? 0
-  const isNew = ({ id, webhookId }: PendingDelivery) => id > cancelledTo(webhookId) && loaded.get(id) === undefined
+  const isNew = ({ id, webhookId }: PendingDelivery) =>
+    id > cancelledTo(webhookId) && loaded.get(id) === undefined && isOwnedBy(ownership, webhooks, webhookId)
 
   /** Takes what was read into memory, as far as it is still so. Returns false if some of it has to be read again. */
   function take(found: readonly PendingDelivery[], { released }: Load): boolean {

@@ -20,6 +20,8 @@ export type SchedulingLoopOptions = {
   readonly isFull: () => boolean
   /** Returns whether signals from PBXs are queued: then fewer attempts begin. */
   readonly isIntakeBehind: () => boolean
+  /** Returns whether attempts may begin at this moment. */
+  readonly isTrusted: () => boolean
   readonly steadyUs: NowUs
   readonly log: Log
 }
@@ -28,7 +30,7 @@ export type SchedulingLoop = ReturnType<typeof createSchedulingLoop>
 
 /** Begins attempts as long as there are deliveries and room. */
 export function createSchedulingLoop(options: SchedulingLoopOptions) {
-  const { scheduler, loader, send, beginReserved, isFull, isIntakeBehind, steadyUs, log } = options
+  const { scheduler, loader, send, beginReserved, isFull, isIntakeBehind, isTrusted, steadyUs, log } = options
   const drained = Promise.withResolvers<void>()
   let running = false
   let scheduled = false
@@ -37,7 +39,7 @@ export function createSchedulingLoop(options: SchedulingLoopOptions) {
   let pauseLoggedUs = Number.NEGATIVE_INFINITY
 
   /** Signals precede attempts: a signal that is not read in time is lost, a delivery is only late. */
-  const mayBegin = () => !isFull() && (scheduler.inFlight < IN_FLIGHT_WHEN_BEHIND || !isIntakeBehind())
+  const mayBegin = () => !isFull() && isTrusted() && (scheduler.inFlight < IN_FLIGHT_WHEN_BEHIND || !isIntakeBehind())
 
   /** Begins all attempts that may begin now. */
   function run(): void {

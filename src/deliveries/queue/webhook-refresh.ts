@@ -52,6 +52,8 @@ export function startWebhookRefresh(options: WebhookRefreshOptions) {
   emitter.on('webhooks', onWebhooks).on('due', refreshDue).on('foreign', onForeign)
   onWebhooks()
   return {
+    /** Does so now: accounts were gained. */
+    refresh: onWebhooks,
     stop(): void {
       stopped = true
       clearTimeout(timer)

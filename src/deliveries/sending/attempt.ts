@@ -1,6 +1,7 @@
 import { type AllowList, newAddressGuard } from '../../lib/address-guard.ts'
 import { type NowUs, nowUs as wallUs } from '../../lib/time.ts'
 import { type Outcome, parseRetryAfter } from '../retry-policy.ts'
+import type { AbortGroup } from './abort-group.ts'
 import { isOutOfFiles, reasonOf, wasClosed, wasNotConnected } from './attempt-failure.ts'
 import { createDeadlines } from './deadlines.ts'
 import { createKeptConnections } from './kept-connections.ts'
@@ -20,6 +21,8 @@ export type Request = {
   readonly contentType?: string
   /** Further headers, as the options of the webhook have them. */
   readonly headers?: Readonly<Record<string, string>>
+  /** With what it is aborted. */
+  readonly group?: AbortGroup
 }
 
 /** One POST, as it went. `durationMs` ends with the status. */
@@ -64,8 +67,9 @@ export function newAttempt(options: AttemptOptions): Attempt {
   // One function for the whole way, since each promise more is felt at 20,000 attempts a second.
   return async (request) => {
     const startedMs = performance.now()
-    const deadline = deadlines.begin(startedMs)
-    const { target } = request
+    const { target, group } = request
+    if (group?.isAborted) return failed({ kind: 'aborted' }, null, startedMs)
+    const deadline = deadlines.begin(startedMs, group)
     let address: string | null = null
     try {
       const found = proxy === undefined ? addressesOf(target) : []
@@ -91,12 +95,14 @@ export function newAttempt(options: AttemptOptions): Attempt {
           watch?.end()
           // A kept connection may be closed by its other end just as the request goes out: that is no failure of the receiver, and it is
           // sent again on a new one. Its webhook-id lets a receiver that had got it all the same tell.
+          if (group?.isAborted) throw error
           if (kept && wasClosed(error)) resent = true
           else if (wasNotConnected(error) && index + 1 < places.length) index += 1
           else throw error
         }
       }
     } catch (error) {
+      if (group?.isAborted) return failed({ kind: 'aborted' }, address, startedMs)
       if (isOutOfFiles(error)) return failed({ kind: 'unsent', reason: OUT_OF_FILES }, address, startedMs)
       return failed({ kind: 'unreachable', reason: reasonOf(error, timeoutMs) }, address, startedMs)
     } finally {

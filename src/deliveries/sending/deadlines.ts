@@ -1,9 +1,16 @@
 import { newFifo } from '../../lib/fifo.ts'
+import type { AbortGroup } from './abort-group.ts'
 
 /** A limit in time, shared by the few requests that began together. `end` once for each, when it needs the limit no more. */
 export type Deadline = { readonly signal: AbortSignal; end(): void }
 
-type Entry = Deadline & { readonly controller: AbortController; beganMs: number; users: number; open: number }
+type Entry = Deadline & {
+  readonly controller: AbortController
+  readonly group: AbortGroup | undefined
+  beganMs: number
+  users: number
+  open: number
+}
 
 /** How late a deadline may be. */
 const STEP_MS = 20
@@ -27,6 +34,7 @@ export function createDeadlines(timeoutMs: number) {
     for (let first = entries.peek(); first !== undefined; first = entries.peek()) {
       if (first.open > 0 && nowMs < first.beganMs + TOGETHER_MS + timeoutMs) return
       entries.shift()
+      first.group?.remove(first.controller)
       if (first === newest) newest = undefined
       if (first.open > 0) first.controller.abort(new DOMException('too late', 'TimeoutError'))
     }
@@ -34,10 +42,12 @@ export function createDeadlines(timeoutMs: number) {
     timer = undefined
   }
 
-  const add = (beganMs: number): Entry => {
+  const add = (beganMs: number, group: AbortGroup | undefined): Entry => {
     const controller = new AbortController()
+    group?.add(controller)
     const entry: Entry = {
       controller,
+      group,
       signal: controller.signal,
       beganMs,
       users: 0,
@@ -51,11 +61,11 @@ export function createDeadlines(timeoutMs: number) {
     return entry
   }
 
+  const mayShare = ({ users, beganMs }: Entry, nowMs: number) => users < MAX_USERS && nowMs - beganMs <= TOGETHER_MS
   return {
     /** @param nowMs by `performance.now()` */
-    begin(nowMs: number): Deadline {
-      if (newest === undefined || newest.users === MAX_USERS || nowMs - newest.beganMs > TOGETHER_MS)
-        newest = add(nowMs)
+    begin(nowMs: number, group?: AbortGroup): Deadline {
+      if (newest === undefined || newest.group !== group || !mayShare(newest, nowMs)) newest = add(nowMs, group)
       newest.users += 1
       newest.open += 1
       return newest

@@ -8,6 +8,7 @@ import type { LoadedDeliveries } from '../queue/loaded-deliveries.ts'
 import type { AttemptSlot, Scheduler } from '../queue/scheduler.ts'
 import type { WebhookCache } from '../queue/webhook-cache.ts'
 import { failureOf, maxAgeUsOf, nextStep, statusOf } from '../retry-policy.ts'
+import { type AbortGroup, newAbortGroup } from './abort-group.ts'
 import type { Attempt, Attempted } from './attempt.ts'
 import { attemptCustom } from './custom-attempt.ts'
 
@@ -29,21 +30,36 @@ export type SenderOptions = {
   readonly onEnded: () => void
 }
 
-/** Makes the function that sends a delivery: it signs it, makes the attempt, and hands the outcome on. */
-export function createSender(options: SenderOptions): (slot: AttemptSlot) => void {
+export type Sender = {
+  send(slot: AttemptSlot): void
+  /** Aborts what is in flight for an account: it counts as no attempt. */
+  abort(accountId: number): void
+}
+
+/** Makes what sends a delivery: it signs it, makes the attempt, and hands the outcome on. */
+export function createSender(options: SenderOptions): Sender {
   const { attempt, webhooks, scheduler, loaded, outcomes, observer, log, scheduleMs, random } = options
   const { nowUs, steadyUs, onUnsent, onEnded } = options
   const maxAgeUs = maxAgeUsOf(scheduleMs)
+  const groups = new Map<number, AbortGroup>()
+
+  function groupOf(accountId: number): AbortGroup {
+    const known = groups.get(accountId)
+    if (known !== undefined) return known
+    const group = newAbortGroup()
+    groups.set(accountId, group)
+    return group
+  }
 
   function send(slot: AttemptSlot): void {
-    const { id, webhookId, uuid, body, sinceUs } = slot.delivery
+    const { id, accountId, webhookId, uuid, body, sinceUs } = slot.delivery
     const webhook = webhooks.get(webhookId)
     if (webhook === undefined) throw new Error(`delivery ${id} is queued, but its webhook ${webhookId} is not cached`)
     const atUs = nowUs()
     const timestampS = Math.floor(atUs / SECOND)
     observer.started(slot.delivery, slot.startedUs - sinceUs)
     const { target, sign, custom } = webhook
-    const request = { target, id: uuid, timestampS }
+    const request = { target, id: uuid, timestampS, group: groupOf(accountId) }
     const attempted =
       custom === undefined
         ? attempt({ ...request, signature: sign(uuid, timestampS, body), body })
@@ -60,9 +76,9 @@ export function createSender(options: SenderOptions): (slot: AttemptSlot) => voi
     // Clocks are read once for all that follows from one answer.
     const [endedUs, endedSteadyUs] = [nowUs(), steadyUs()]
     scheduler.end(slot, outcome, endedSteadyUs)
-    if (outcome.kind === 'unsent') {
+    if (outcome.kind === 'unsent' || outcome.kind === 'aborted') {
       loaded.attemptCancelled(delivery)
-      onUnsent(outcome.reason)
+      if (outcome.kind === 'unsent') onUnsent(outcome.reason)
       return
     }
     const waitedUs = endedSteadyUs - delivery.sinceUs
@@ -89,7 +105,13 @@ export function createSender(options: SenderOptions): (slot: AttemptSlot) => voi
     log.warn({ ...facts, answer }, 'delivery has failed for good: send it again with `hookswitch delivery retry`')
   }
 
-  return send
+  return {
+    send,
+    abort(accountId) {
+      groups.get(accountId)?.abort()
+      groups.delete(accountId)
+    },
+  }
 }
 
 /** Returns the row of an attempt, and what is written of its delivery. */

@@ -19,6 +19,10 @@ export function openClusterStore(source: DatabaseSource): ClusterStore & { stop(
 export function createClusterStore(client: Pick<Client, 'query'>): ClusterStore {
   const { query } = client
   return {
+    async clockGet() {
+      const [row] = await query<{ now: number }>(`SELECT ${NOW_US}::float8 AS now`)
+      return row?.now ?? 0
+    },
     async nodeAdd({ id, address, version, pbxs }) {
       const leases = ['maintenance', ...pbxs.map((name) => `pbx:${name}`)]
       const terms = leases.map(() => crypto.randomUUID())

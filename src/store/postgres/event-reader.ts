@@ -1,5 +1,5 @@
 import type { EventBounds, EventItem, EventPart, EventQuery } from '../records.ts'
-import { type Query, texts, type Value } from './client.ts'
+import { bigints, type Query, texts, type Value } from './client.ts'
 import { IS_ERASED } from './events.ts'
 
 /** So many events are looked at in one part: some milliseconds, also where a filter leaves all of them out. */
@@ -50,4 +50,16 @@ export async function readEventBounds(read: Query, accountId: number): Promise<E
   )
   const oldestId = row?.id ?? 0
   return { oldestId, newestId: Math.max(await newestOf(read, accountId), oldestId) }
+}
+
+export async function readNewestEvents(
+  read: Query,
+  accountIds: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  const rows = await read<{ accountId: number; id: number }>(
+    `SELECT a.id::float8 AS "accountId", newest.id::float8 AS id FROM unnest($1::bigint[]) AS a (id)
+       CROSS JOIN LATERAL (SELECT e.id FROM events e WHERE e.account_id = a.id ORDER BY e.id DESC LIMIT 1) AS newest`,
+    [bigints(accountIds)],
+  )
+  return new Map(rows.map(({ accountId, id }) => [accountId, id]))
 }

@@ -15,7 +15,7 @@ import type { LogStore } from '../store.ts'
 import { bigints, type Query, texts, type Value } from './client.ts'
 import { STEPPED } from './clock.ts'
 import type { Database } from './database.ts'
-import { readEventBounds, readEvents } from './event-reader.ts'
+import { readEventBounds, readEvents, readNewestEvents } from './event-reader.ts'
 
 type Row = Omit<DeliveryRow, 'state'> & { readonly state: number }
 
@@ -187,5 +187,6 @@ export function createLogStore({ read }: Database): LogStore {
     eventListOfCall: (accountId, callId) => readEventsOfCall(read, accountId, callId),
     eventRead: (asked) => readEvents(read, asked),
     eventGetBounds: (accountId) => readEventBounds(read, accountId),
+    eventGetNewest: (accountIds) => readNewestEvents(read, accountIds),
   }
 }

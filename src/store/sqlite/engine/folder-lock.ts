@@ -6,10 +6,10 @@ import { makeFile } from './data-folder.ts'
 import { asStoreFault, storeFaultKind } from './store-fault.ts'
 
 /**
- * Locks a data folder for one process, until it is released or the process ends. The lock is the operating system's,
- * taken by SQLite; a file with a process id could name another process by now. The lock file contains the name of the
- * holder.
- * @throws Fault `unavailable` with the holder, or why the lock cannot be taken.
+ * Holds a data folder for one process, until it is released or the process ends, however it ends: the lock is the
+ * operating system's, which SQLite takes for us, not a file with a process id that may be another's by now. Its file
+ * says who has it.
+ * @throws Fault `unavailable`, naming who has it, or why it cannot be had.
  */
 export function lockFolder(path: string): { release(): void } {
   makeFile(path)
@@ -17,7 +17,7 @@ export function lockFolder(path: string): { release(): void } {
   try {
     connection.run('BEGIN IMMEDIATE')
     writeHolder(connection)
-    // This lock excludes writers but not readers, so that the next process can read the holder.
+    // Keeps every other writer out and lets readers in, so that the next one can be told who is here.
     if (!connection.inTransaction) connection.run('BEGIN IMMEDIATE')
   } catch (cause) {
     const fault = refusal(path, connection, cause)
@@ -32,9 +32,9 @@ export function lockFolder(path: string): { release(): void } {
   }
 }
 
-/** Returns a description of the process that holds a data folder; `undefined` if it is free. Changes nothing. */
+/** Returns who has a data folder, in words; `undefined` if nobody does. It changes nothing. */
 export function holderOf(path: string): string | undefined {
-  // A missing lock file is not created: it would belong to the operator's user instead of the service's.
+  // One that was never taken is not made: it would be the operator's, not the service's.
   if (!existsSync(path)) return undefined
   const connection = open(path, { create: false })
   try {
@@ -54,10 +54,7 @@ function open(path: string, { create }: { create: boolean }): Sqlite {
   return connection
 }
 
-/**
- * Writes the holder into the lock file, for the next process. On a full disk it is omitted: the lock itself needs no
- * space.
- */
+/** Says who is here, for the next one. On a full disk it is not said: the lock itself needs no room. */
 function writeHolder(connection: Sqlite): void {
   try {
     connection.run('CREATE TABLE IF NOT EXISTS holder (who TEXT NOT NULL)')
@@ -80,16 +77,16 @@ function refusal(path: string, connection: Sqlite, cause: unknown): unknown {
   })
 }
 
-const UNKNOWN_PROCESS = 'another process'
+const SOMEBODY = 'another process'
 
-/** Reads the holder. A named process that has ended is not the holder: its successor could not write its own name. */
+/** Who has it; not whom the file names, when that one has ended without another that could say so. */
 function readHolder(connection: Sqlite): string {
   try {
-    const who = connection.query<{ who: string }, []>('SELECT who FROM holder').get()?.who ?? UNKNOWN_PROCESS
+    const who = connection.query<{ who: string }, []>('SELECT who FROM holder').get()?.who ?? SOMEBODY
     const [, pid, host] = /^process (\d+) on (.+), since /.exec(who) ?? []
-    return host === hostname() && !isRunning(Number(pid)) ? UNKNOWN_PROCESS : who
+    return host === hostname() && !isRunning(Number(pid)) ? SOMEBODY : who
   } catch {
-    return UNKNOWN_PROCESS
+    return SOMEBODY
   }
 }
 
@@ -98,7 +95,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // It is running, but belongs to another user.
+    // It runs, but is another user's.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }

@@ -1,0 +1,88 @@
+import type { Ownership } from '../../cluster/ownership.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Store } from '../../store/store.ts'
+import { startArrivals } from '../arrivals.ts'
+import type { Sender } from '../sending/sender.ts'
+import type { Backlogs } from './backlog.ts'
+import type { Loader } from './loader.ts'
+import type { WebhookCache } from './webhook-cache.ts'
+
+export type AccountFollowerOptions = {
+  readonly ownership: Ownership
+  readonly events: Pick<Store['log'], 'eventGetNewest'>
+  readonly backlogs: Backlogs
+  readonly webhooks: WebhookCache
+  readonly loader: Loader
+  readonly sender: Sender
+  readonly log: Log
+  /** How long attempts may take to end; without it as long as they do. */
+  readonly drainMs?: number | undefined
+  /** Called when accounts may have been gained: their webhooks are read. */
+  readonly onGained: () => void
+  /** Begins what may begin. */
+  readonly run: () => void
+}
+
+/** How often it is seen whether all that is in memory of lost accounts has ended. */
+const CHECK_MS = 10
+
+/**
+ * Follows which accounts this node owns: drops what it has of those that it loses, aborting what is in flight, and takes up those that it
+ * gains. For those that it owns it sees what other nodes stored, since a PBX and its accounts may have different owners.
+ */
+export function followAccounts(options: AccountFollowerOptions) {
+  const { ownership, events, backlogs, webhooks, loader, sender, log, drainMs, onGained, run } = options
+  let stopped = false
+
+  function onChange(): Promise<void> | undefined {
+    const lost = loader.releaseLost()
+    if (!stopped) onGained()
+    run()
+    return lost.length === 0 ? undefined : ended(lost)
+  }
+
+  /** Resolves when nothing of these accounts is in memory any more. Where the database is away nothing may be waited for. */
+  async function ended(accountIds: readonly number[]): Promise<void> {
+    const untilMs = performance.now() + (ownership.isTrusted() ? (drainMs ?? 0) : 0)
+    let aborted = false
+    while (loader.countOf(accountIds) > 0 && !accountIds.some(ownership.ownsAccount)) {
+      if (!aborted && performance.now() >= untilMs) {
+        aborted = true
+        for (const accountId of accountIds) sender.abort(accountId)
+        continue
+      }
+      await Bun.sleep(CHECK_MS)
+    }
+  }
+
+  function knownAccounts(): number[] {
+    const known = Array.from(backlogs.all(), ({ webhookId }) => webhooks.get(webhookId)?.accountId)
+    return [...new Set(known.filter((accountId) => accountId !== undefined))].filter(ownership.ownsAccount)
+  }
+
+  function onArrived(accountIds: ReadonlySet<number>): void {
+    for (const accountId of accountIds) loader.noteArrived(accountId)
+    run()
+  }
+
+  const unlisten = ownership.onChange(onChange)
+  const arrivals = ownership.isShared
+    ? startArrivals({ store: events, accountIds: knownAccounts, onArrived, log })
+    : undefined
+  return {
+    stop(): void {
+      stopped = true
+      arrivals?.stop()
+      unlisten()
+    },
+    /** Resolves when this has: attempts that take longer than they may are aborted. */
+    async drained(draining: Promise<void>): Promise<void> {
+      const abort = () => {
+        for (const accountId of knownAccounts()) sender.abort(accountId)
+      }
+      const timer = drainMs === undefined ? undefined : setTimeout(abort, drainMs)
+      await draining
+      clearTimeout(timer)
+    },
+  }
+}

@@ -1,0 +1,124 @@
+import { hostname } from 'node:os'
+import { newDatabaseClock } from './cluster/database-clock.ts'
+import { createLeaseKeeper, type LeaseKeeper } from './cluster/lease-keeper.ts'
+import { OWNS_EVERYTHING, type Ownership } from './cluster/ownership.ts'
+import type { Config } from './config.ts'
+import { type Clock, openClock } from './deliveries/clock.ts'
+import type { DatabaseSource } from './lib/database-url.ts'
+import type { Log } from './lib/log.ts'
+import { steadyUs } from './lib/time.ts'
+import type { ClusterStore } from './store/cluster-store.ts'
+import { openServiceStore } from './store/open-store.ts'
+import { openClusterStore } from './store/postgres/cluster.ts'
+import { type DiskWatch, NO_DISK, startDiskWatch } from './store/sqlite/engine/disk-space.ts'
+import type { Store } from './store/store.ts'
+
+/** The store with all that depends on which one it is: a SQLite file of one node, or a Postgres database of several. */
+export type Persistence = {
+  readonly store: Store
+  readonly ownership: Ownership
+  /** The clock on which retries are due. */
+  readonly clock: Clock
+  readonly disk: DiskWatch
+  /** The cluster, if there is one. */
+  readonly cluster: { readonly store: ClusterStore; readonly keeper: LeaseKeeper } | undefined
+  /** How long attempts may take to end when this node stops: then they are aborted, and another node sends them. */
+  readonly drainMs: number | undefined
+  /** Begins to own: this node is ready, and answers at this URL. */
+  join(url: string): void
+  /** Leaves PBXs, which are watched no more, to other nodes. */
+  letGoOfPbxs(): Promise<void>
+  stop(): Promise<void>
+}
+
+type Options = { readonly log: Log; readonly version: string }
+
+const DRAIN_MS = 1_000
+
+/**
+ * Opens the store that the settings name.
+ * @throws Fault when it cannot be used; its message is one sentence with what to do.
+ */
+export async function openPersistence(config: Config, options: Options): Promise<Persistence> {
+  const { dataPath, database } = config
+  // Written by a thread of its own, a file on a slow disk does not block the event loop.
+  const thread = () => new Worker(new URL('./writer.ts', import.meta.url).href)
+  const { store, release } = await openServiceStore(
+    { dataPath, database, node: `${hostname()} ${process.pid}` },
+    thread,
+  )
+  const close = async () => {
+    await store.stop()
+    release()
+  }
+  try {
+    return database === undefined
+      ? await openAlone(config, { store, close, log: options.log })
+      : await openAmongOthers(database, config, { store, close, ...options })
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+type Opened = { readonly store: Store; readonly close: () => Promise<void> }
+
+async function openAlone({ dataPath }: Config, { store, close, log }: Opened & { log: Log }): Promise<Persistence> {
+  const clock = await openClock({ maintenance: store.maintenance, log })
+  const disk = startDiskWatch({ folder: dataPath, log })
+  return {
+    store,
+    ownership: OWNS_EVERYTHING,
+    clock,
+    disk,
+    cluster: undefined,
+    drainMs: undefined,
+    join() {},
+    async letGoOfPbxs() {},
+    async stop() {
+      await disk.stop()
+      await close()
+    },
+  }
+}
+
+async function openAmongOthers(
+  source: DatabaseSource,
+  config: Config,
+  { store, close, log, version }: Opened & Options,
+): Promise<Persistence> {
+  const clusterStore = openClusterStore(source)
+  const sentUs = steadyUs()
+  const databaseUs = await clusterStore.clockGet()
+  const clock = newDatabaseClock(steadyUs, { databaseUs, sentUs, nowUs: steadyUs() })
+  const keeper = createLeaseKeeper({
+    cluster: clusterStore,
+    version,
+    pbxs: config.pbxs.map(({ name }) => name),
+    log,
+    elapsedUs: steadyUs,
+    onView: (view, at) => clock.measured(view.databaseUs, at),
+  })
+  return {
+    store,
+    ownership: keeper,
+    clock,
+    disk: NO_DISK,
+    cluster: { store: clusterStore, keeper },
+    drainMs: DRAIN_MS,
+    join: (url) => keeper.join(addressOf(url)),
+    letGoOfPbxs: keeper.letGoOfPbxs,
+    async stop() {
+      await keeper.stop()
+      await clusterStore.stop()
+      await close()
+    },
+  }
+}
+
+/** Returns the URL as people find the node by it: a node that listens everywhere is named by its machine. */
+function addressOf(url: string): string {
+  const address = new URL(url)
+  if (address.hostname === '0.0.0.0' || address.hostname === '[::]') address.hostname = hostname()
+  return address.origin
+}

@@ -1,0 +1,112 @@
+import { expect, test } from 'bun:test'
+import type { Fence } from '../../src/store/cluster-store.ts'
+import { LeaseLost } from '../../src/store/cluster-store.ts'
+import { changingOwnership } from '../help/ownership.ts'
+import { startReceiver, until } from '../help/receiver.ts'
+import { ACCOUNT, newRig } from './rig.ts'
+
+/** What a node does for accounts that it owns, loses and gains. */
+
+const pendingOf = async (rig: Awaited<ReturnType<typeof newRig>>) => rig.store.queue.pendingCount()
+
+test('deliveries of an account are sent while it is owned, and what was stored meanwhile is sent when it is gained', async () => {
+  const receiver = startReceiver()
+  const { ownership, lose, gain } = changingOwnership()
+  await using rig = await newRig({ ownership })
+  await rig.setUrls(receiver.url)
+  await lose(ACCOUNT)
+  await rig.tell('a', 'b')
+  await gain(ACCOUNT)
+  await rig.tell('c')
+  await until('all is sent', async () => (await pendingOf(rig)) === 0)
+  expect(receiver.received).toHaveLength(3)
+  await lose(ACCOUNT)
+  await rig.tell('d')
+  await gain(ACCOUNT)
+  await until('it is sent when it is gained', async () => (await pendingOf(rig)) === 0)
+  expect(receiver.received).toHaveLength(4)
+  await receiver.stop()
+})
+
+test('what is in flight when an account is lost is aborted, counts as no attempt, and is sent by the next owner', async () => {
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+  let requests = 0
+  const receiver = startReceiver(async () => {
+    requests += 1
+    if (requests === 1) await isOver
+    return new Response()
+  })
+  const { ownership, lose, gain } = changingOwnership()
+  await using rig = await newRig({ ownership, drainMs: 0 })
+  await rig.setUrls(receiver.url)
+  await rig.tell('a', 'a')
+  await until('the first is in flight', () => requests === 1)
+  await lose(ACCOUNT)
+  expect(rig.dispatcher.inFlight).toBe(0)
+  const [first] = (
+    await rig.store.log.deliveryList({ filter: { accountId: ACCOUNT }, fromId: 0, limit: 1, order: 'oldest' })
+  ).rows
+  expect(first).toMatchObject({ state: 'pending', attemptsMade: 0 })
+  await gain(ACCOUNT)
+  await until('both are sent', async () => (await pendingOf(rig)) === 0)
+  expect(requests).toBe(3)
+  end()
+  await receiver.stop()
+})
+
+test('an attempt that ends soon enough after its account was lost is recorded before another node begins', async () => {
+  const { promise: isLost, resolve: lost } = Promise.withResolvers<void>()
+  let requests = 0
+  const receiver = startReceiver(async () => {
+    requests += 1
+    await isLost
+    return new Response()
+  })
+  const { ownership, lose } = changingOwnership()
+  await using rig = await newRig({ ownership, drainMs: 3_600_000 })
+  await rig.setUrls(receiver.url)
+  await rig.tell('a')
+  await until('it is in flight', () => requests === 1)
+  const handedOver = lose(ACCOUNT)
+  lost()
+  await handedOver
+  expect(await pendingOf(rig)).toBe(0)
+  await receiver.stop()
+})
+
+test('an outcome that is refused, since another node owns the account, is dropped; what it was of is read anew when it is gained', async () => {
+  const receiver = startReceiver()
+  const { ownership, lose, gain } = changingOwnership()
+  let isFenced = true
+  const fenceOf = (lease: string): Fence | undefined => {
+    if (isFenced) throw new LeaseLost(lease)
+    return undefined
+  }
+  await using rig = await newRig({ ownership: { ...ownership, fenceOf } })
+  await rig.setUrls(receiver.url)
+  await rig.tell('a')
+  await until('it is sent', () => receiver.received.length === 1)
+  await lose(ACCOUNT)
+  expect(await pendingOf(rig)).toBe(1)
+  isFenced = false
+  await gain(ACCOUNT)
+  await until('it is sent again, and recorded', async () => (await pendingOf(rig)) === 0)
+  expect(new Set(receiver.received.map(({ id }) => id)).size).toBe(1)
+  await receiver.stop()
+})
+
+test('while the database does not answer nothing is begun', async () => {
+  const receiver = startReceiver()
+  const { ownership, gain } = changingOwnership()
+  let isTrusted = false
+  await using rig = await newRig({ ownership: { ...ownership, isTrusted: () => isTrusted } })
+  await rig.setUrls(receiver.url)
+  await rig.tell('a')
+  await until('it is loaded', async () => (await pendingOf(rig)) === 1)
+  await rig.tell('b')
+  expect(receiver.received).toEqual([])
+  isTrusted = true
+  await gain(ACCOUNT)
+  await until('all is sent', async () => (await pendingOf(rig)) === 0)
+  await receiver.stop()
+})
