@@ -9,30 +9,30 @@ import type { DeliveryRow, StoredEvent } from '../store/records.ts'
 import { openSink, type Sink } from './stream-sink.ts'
 
 /**
- * `GET /stream`: the account's calls, events and deliveries as they move, as server-sent events. What was missed is not
- * sent later: a client that (re)connects is told each live call first, and reads the rest where it is kept.
+ * `GET /stream` sends an account's calls, events and deliveries as they change, as server-sent events. Missed messages
+ * are not repeated: a client that (re)connects first gets each live call, and reads the rest through the API.
  */
 export type StreamOptions = {
   emitter: Emitter
   auth: AuthService
   /** Returns these deliveries as they are now. */
   deliveries: (ids: readonly number[]) => Promise<readonly DeliveryRow[]>
-  /** The calls that are up, each made as it is asked for. */
+  /** Returns the live calls, each made when the iterator is read. */
   liveCalls: (accountId: number) => Iterable<{ call: Call }>
   heartbeatMs?: number
 }
 
 /**
- * A comment comes at least this often, so that a broken connection shows; and a token that was revoked ends its stream
+ * A comment is sent at least this often, so that broken connections are noticed. The stream of a revoked token ends
  * then.
  */
 const HEARTBEAT_MS = 15_000
-/** Of these an account is sure, whatever others hold. */
-const SURE_OF_ACCOUNT = 16
-const MAX_OF_ACCOUNT = 64
-/** What all accounts together hold beyond what they are sure of. */
+/** Streams that an account can always open, regardless of other accounts. */
+const GUARANTEED_PER_ACCOUNT = 16
+const MAX_PER_ACCOUNT = 64
+/** Streams of all accounts together beyond the guaranteed ones. */
 const MAX_SHARED = 256
-/** A reader that does not take the end of its stream is cut off. */
+/** A client that does not read the end of its stream is disconnected. */
 const END_WITHIN_S = 5
 const READ_AT_ONCE = 256
 const STREAM_HEADERS = {
@@ -40,7 +40,7 @@ const STREAM_HEADERS = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
   'x-accel-buffering': 'no',
-  // Nothing else is asked on this connection: an end of the stream is its end.
+  // The connection serves nothing else: it ends with the stream.
   connection: 'close',
 }
 
@@ -52,11 +52,12 @@ export type Streams = {
   stop(): Promise<void>
 }
 
+/** Starts the event streams: it sends events to all open streams until it is stopped. */
 export function startStreams(options: StreamOptions): Streams {
   const { emitter, auth, deliveries, liveCalls, heartbeatMs = HEARTBEAT_MS } = options
   const clients = new Set<Client>()
 
-  const tell = (accountId: number, name: string, data: string) => {
+  const send = (accountId: number, name: string, data: string) => {
     for (const client of clients) if (client.accountId === accountId) client.sink.message(name, data)
   }
   const stored = (events: readonly StoredEvent[]) => {
@@ -64,38 +65,31 @@ export function startStreams(options: StreamOptions): Streams {
     const watched = new Set([...clients].map((client) => client.accountId))
     for (const { accountId, body } of events) {
       if (!watched.has(accountId)) continue
-      tell(accountId, 'call', JSON.stringify(JSON.parse(body).data.call))
-      tell(accountId, 'event', body)
+      send(accountId, 'call', JSON.stringify(JSON.parse(body).data.call))
+      send(accountId, 'event', body)
     }
   }
   const sendDeliveries = async (ids: readonly number[]) => {
-    // In parts: when the last reader was cut off for being slow, the rest need not be read.
+    // In parts: the rest is not needed when the last client was disconnected for being slow.
     for (let at = 0; at < ids.length && clients.size > 0; at += READ_AT_ONCE)
       for (const row of await deliveries(ids.slice(at, at + READ_AT_ONCE)))
-        tell(row.accountId, 'delivery', JSON.stringify(deliveryOf(row)))
+        send(row.accountId, 'delivery', JSON.stringify(deliveryOf(row)))
   }
   /**
-   * One after the other, so that what a reader gets last is what is so now. A store that cannot be read shows at the
-   * next change.
+   * One after the other, so that the last message has the present state. If the store cannot be read, the next change
+   * is sent again.
    */
   let sending: Promise<void> = Promise.resolve()
-  const moved = (ids: readonly number[]) => {
+  const onChanged = (ids: readonly number[]) => {
     sending = sending.then(() => sendDeliveries(ids)).catch(() => {})
   }
   emitter.on('stored', stored)
-  // Without anybody who watches the dispatcher need not even collect the ids.
+  // Without clients the dispatcher does not even collect the ids.
   const listen = () => {
-    if (clients.size > 0 && emitter.listenerCount('deliveries', moved) === 0) emitter.on('deliveries', moved)
-    if (clients.size === 0) emitter.off('deliveries', moved)
+    if (clients.size > 0 && emitter.listenerCount('deliveries', onChanged) === 0) emitter.on('deliveries', onChanged)
+    if (clients.size === 0) emitter.off('deliveries', onChanged)
   }
-  async function beat(client: Client): Promise<void> {
-    if ((await auth.session(client.token)) === undefined) client.sink.close()
-    else client.sink.comment('still here')
-  }
-  const heart = setInterval(() => {
-    // A store that cannot be read now can be read at the next beat.
-    for (const client of [...clients]) beat(client).catch(() => client.sink.comment('still here'))
-  }, heartbeatMs)
+  const heartbeat = startHeartbeat(clients, auth, heartbeatMs)
 
   function* snapshot(accountId: number) {
     for (const { call } of liveCalls(accountId)) yield { name: 'call', data: JSON.stringify(call) }
@@ -103,7 +97,7 @@ export function startStreams(options: StreamOptions): Streams {
 
   return {
     open(accountId, token, closed = () => {}) {
-      if (!hasRoom(clients, accountId))
+      if (!mayOpen(clients, accountId))
         throw new Fault('too_many_requests', 'Too many streams are open. Close one, or try again later.', {
           headers: { 'retry-after': '30', connection: 'close' },
         })
@@ -122,20 +116,32 @@ export function startStreams(options: StreamOptions): Streams {
       return new Response(sink.body, { headers: STREAM_HEADERS })
     },
     async stop() {
-      clearInterval(heart)
+      clearInterval(heartbeat)
       emitter.off('stored', stored)
       for (const client of [...clients]) client.sink.close()
     },
   }
 }
 
-function hasRoom(clients: Iterable<Client>, accountId: number): boolean {
-  const held = new Map<number, number>()
-  for (const client of clients) held.set(client.accountId, (held.get(client.accountId) ?? 0) + 1)
-  const own = held.get(accountId) ?? 0
-  if (own < SURE_OF_ACCOUNT) return true
-  const shared = held.values().reduce((sum, count) => sum + Math.max(0, count - SURE_OF_ACCOUNT), 0)
-  return own < MAX_OF_ACCOUNT && shared < MAX_SHARED
+/** Sends each client a comment at regular intervals, and closes the streams of revoked tokens. */
+function startHeartbeat(clients: ReadonlySet<Client>, auth: AuthService, everyMs: number): Timer {
+  async function beat(client: Client): Promise<void> {
+    if ((await auth.session(client.token)) === undefined) client.sink.close()
+    else client.sink.comment('still here')
+  }
+  return setInterval(() => {
+    // If the store cannot be read now, the token is checked at the next heartbeat.
+    for (const client of [...clients]) beat(client).catch(() => client.sink.comment('still here'))
+  }, everyMs)
+}
+
+function mayOpen(clients: Iterable<Client>, accountId: number): boolean {
+  const open = new Map<number, number>()
+  for (const client of clients) open.set(client.accountId, (open.get(client.accountId) ?? 0) + 1)
+  const own = open.get(accountId) ?? 0
+  if (own < GUARANTEED_PER_ACCOUNT) return true
+  const shared = open.values().reduce((sum, count) => sum + Math.max(0, count - GUARANTEED_PER_ACCOUNT), 0)
+  return own < MAX_PER_ACCOUNT && shared < MAX_SHARED
 }
 
 const failed = (description: string) => ({
@@ -143,6 +149,7 @@ const failed = (description: string) => ({
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
 })
 
+/** Creates `GET /stream`. */
 export function streamRoutes(auth: AuthService, streams: Streams) {
   return new Elysia({ name: 'stream', normalize: false }).use(guard(auth)).get(
     '/stream',
@@ -158,7 +165,7 @@ export function streamRoutes(auth: AuthService, streams: Streams) {
       detail: {
         summary: 'Calls, events and deliveries as they move (text/event-stream)',
         description:
-          'Messages: `call` (a Call that changed), `event` (a body as sent), `delivery` (a Delivery that changed). Each live call is told first.',
+          'Messages: `call` (a Call that changed), `event` (a body as sent), `delivery` (a Delivery that changed). All live calls are sent first.',
         tags: ['Calls'],
         security: [{ bearer: [] }],
         responses: {

@@ -24,7 +24,7 @@ export type LastHour = {
    * saved.
    */
   takeChanged(): { readonly figures: readonly MinuteFigures[]; undo(): void }
-  /** Forgets what is more than an hour old. */
+  /** Deletes figures that are more than an hour old. */
   forgetBefore(nowUs: number): void
 }
 
@@ -43,7 +43,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 type Slot = Mutable<Omit<MinuteFigures, 'latencies'>> & { readonly latencies: number[] }
 type Hour = (Slot | undefined)[]
 
-/** Makes an hour without figures. */
+/** Creates an hour without figures. */
 export function createLastHour(): LastHour {
   const accounts = new Map<number, Map<number, Hour>>()
   let changed = new Set<Slot>()
@@ -84,22 +84,9 @@ export function createLastHour(): LastHour {
     addFailedProbe(webhook, atUs) {
       change(webhook, atUs).failedProbes += 1
     },
-    ofAccount(accountId, nowUs) {
-      const hours = [...(accounts.get(accountId)?.values() ?? [])]
-      return lastMinutes(nowUs).map((minute) => {
-        const sum = emptySlot({ accountId, webhookId: WHOLE_ACCOUNT }, minute)
-        for (const hour of hours) addFigures(sum, hour[minute % MINUTES])
-        return { ...minuteFigures(sum), events: sum.events }
-      })
-    },
-    ofWebhook(webhook, nowUs) {
-      const hour = accounts.get(webhook.accountId)?.get(webhook.webhookId)
-      return lastMinutes(nowUs).map((minute) => {
-        const sum = emptySlot(webhook, minute)
-        addFigures(sum, hour?.[minute % MINUTES])
-        return minuteFigures(sum)
-      })
-    },
+    ofAccount: (accountId, nowUs) => accountMinutes(accountId, [...(accounts.get(accountId)?.values() ?? [])], nowUs),
+    ofWebhook: (webhook, nowUs) =>
+      webhookMinutes(webhook, accounts.get(webhook.accountId)?.get(webhook.webhookId), nowUs),
     addSaved(figures) {
       const hour = hourOf(figures)
       const known = hour[figures.minute % MINUTES]
@@ -127,6 +114,24 @@ export function createLastHour(): LastHour {
   }
 }
 
+/** Returns the minutes of an account: the sums over its webhooks. */
+function accountMinutes(accountId: number, hours: readonly Hour[], nowUs: number): Minute[] {
+  return lastMinutes(nowUs).map((minute) => {
+    const sum = emptySlot({ accountId, webhookId: WHOLE_ACCOUNT }, minute)
+    for (const hour of hours) addFigures(sum, hour[minute % MINUTES])
+    return { ...minuteFigures(sum), events: sum.events }
+  })
+}
+
+/** Returns the minutes of one webhook. */
+function webhookMinutes(webhook: WebhookKey, hour: Hour | undefined, nowUs: number): WebhookMinute[] {
+  return lastMinutes(nowUs).map((minute) => {
+    const sum = emptySlot(webhook, minute)
+    addFigures(sum, hour?.[minute % MINUTES])
+    return minuteFigures(sum)
+  })
+}
+
 const minuteOf = (atUs: number) => Math.floor(atUs / MINUTE_US)
 
 const lastMinutes = (nowUs: number) =>
@@ -136,7 +141,7 @@ const emptySlot = ({ accountId, webhookId }: WebhookKey, minute: number): Slot =
   ...{ accountId, webhookId, minute, events: 0, delivered: 0, failedAttempts: 0, failedProbes: 0, latencies: [] },
 })
 
-/** Adds figures of the same minute; of another minute, or none, nothing. */
+/** Adds the figures of the same minute; ignores those of another minute. */
 function addFigures(sum: Slot, other: MinuteFigures | undefined): void {
   if (other?.minute !== sum.minute) return
   sum.events += other.events
@@ -159,7 +164,7 @@ function minuteFigures(slot: Slot): WebhookMinute {
 }
 
 /**
- * Latencies are counted in buckets whose bounds grow by a fifth, from 1 ms to some 16 h; each stands for its upper
+ * Latencies are counted in buckets whose bounds grow by a fifth, from 1 ms to some 16 h; each is reported as its upper
  * bound.
  */
 const GROWTH = 1.2
@@ -169,7 +174,7 @@ function bucketOf(ms: number): number {
   return ms <= 1 ? 0 : Math.min(BUCKETS - 1, Math.ceil(Math.log(ms) / Math.log(GROWTH)))
 }
 
-/** Few buckets are in use in a minute, so pairs take less room than a count for each bucket. */
+/** Few buckets are used in a minute, so pairs need less memory than a count for each bucket. */
 function addLatency(latencies: number[], bucket: number, count: number): void {
   for (let at = 0; at < latencies.length; at += 2)
     if (latencies[at] === bucket) {

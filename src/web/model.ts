@@ -34,8 +34,8 @@ export const PbxStatus = t.Object({
   since: timeOrNull,
   detail: text,
   /**
-   * What its endpoints are taken for, and why; at most 100 of each. `trunks` and `extensions` of its URL decide
-   * otherwise.
+   * The endpoints that are taken for trunks and phones, and why; at most 100 of each. `trunks` and `extensions` in the
+   * URL of the PBX override it.
    */
   endpoints: t.Object({
     trunks: t.Array(t.String()),

@@ -1,6 +1,6 @@
 import { nextTurn, takeSlice } from '../lib/slices.ts'
 
-/** Where the messages for one reader of an event stream go (WHATWG HTML, 9.2). */
+/** The messages for one client of an event stream (server-sent events, WHATWG HTML 9.2). */
 export type Sink = {
   readonly body: ReadableStream<Uint8Array>
   message(name: string, data: string): void
@@ -11,14 +11,14 @@ export type Sink = {
 export type SinkOptions = {
   /** How things are: messages that the reader gets at its own pace, before and among those that are sent to it. */
   readonly first?: Iterator<{ readonly name: string; readonly data: string }>
-  /** Called once, whoever ends it. */
+  /** Called once when the stream has ended, on either side. */
   readonly closed: () => void
 }
 
 /** A reader that is this far behind is cut off: it connects again, and starts from how things are then. */
 const MAX_WAITING_CHARS = 1024 * 1024
 
-/** What waits is sent together as soon as the reader takes it. */
+/** Opens a sink. Queued messages are sent together as soon as the client reads. */
 export function openSink({ first, closed }: SinkOptions): Sink {
   const encoder = new TextEncoder()
   let unread = first
@@ -45,15 +45,14 @@ export function openSink({ first, closed }: SinkOptions): Sink {
   }
 
   async function somethingToSend(): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    wake = resolve
     if (unread !== undefined) await nextTurn()
-    else if (waiting.length === 0 && !over)
-      await new Promise<void>((resolve) => {
-        wake = resolve
-      })
+    else if (waiting.length === 0 && !over) await promise
     wake = undefined
   }
 
-  /** All that waits, and then some of how things are: so nothing that is older comes after it. */
+  /** Returns all queued messages, then a part of the snapshot: so nothing older follows a newer message. */
   function takeText(): string {
     const texts = waiting
     waiting = []

@@ -13,7 +13,7 @@ const url = t.String({
   examples: ['https://crm.example.com/calls'],
 })
 
-/** A configured URL, and which kinds of event it is told of. */
+/** A URL in the list, and the kinds of events that it receives. */
 export const Webhook = t.Object(
   {
     url,
@@ -44,7 +44,7 @@ export const WebhookSecret = t.Object({
 })
 export type WebhookSecret = Static<typeof WebhookSecret>
 
-/** What the list's schema cannot say: that every URL is one, and that its address may be called. */
+/** Checks a list for what its schema cannot express: that each URL is valid, and that its address is allowed. */
 export function urlRule(allow: AllowList) {
   return (body: unknown): FieldError[] => {
     if (!Array.isArray(body) || body.length > MAX_WEBHOOKS) return []
@@ -56,7 +56,7 @@ export function urlRule(allow: AllowList) {
   }
 }
 
-/** What is wrong with a URL, in words; `undefined` if it may be called, as far as the URL itself tells. */
+/** Returns why a URL cannot be a webhook; `undefined` if it can. Names are checked later, when they are resolved. */
 export function urlProblem(text: string, allow: AllowList): string | undefined {
   if ([...text].length > MAX_URL_CHARACTERS) return `may have ${MAX_URL_CHARACTERS} characters at most`
   // URL would forgive what a receiver's own configuration would not: white space, backslashes, a missing slash.
@@ -66,5 +66,5 @@ export function urlProblem(text: string, allow: AllowList): string | undefined {
 }
 
 /** White space and control characters, which URL would strip or encode behind the client's back. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for
 const hasBlanks = (text: string) => /[\s\u0000-\u001f\u007f]/.test(text)

@@ -32,6 +32,7 @@ export type WebhookRoutesOptions = {
 /** So often the list of an account may be replaced: a script that runs wild must not keep the store busy. */
 const REPLACED_A_MINUTE = 60
 
+/** Creates the routes for webhook lists and their secrets. */
 export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: WebhookRoutesOptions) {
   const quota = createQuota({ limit: REPLACED_A_MINUTE, windowUs: 60 * SECOND, now })
   return new Elysia({ name: 'webhooks', normalize: false, encodeSchema: false })

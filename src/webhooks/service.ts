@@ -12,13 +12,13 @@ export type WebhookService = ReturnType<typeof createWebhookService>
 
 type Dependencies = {
   webhooks: Store['webhooks']
-  /** Told after every change of a list or a secret. */
+  /** Called after every change of a list or a secret. */
   onChanged?: () => void
   now?: NowUs
   newSecret?: () => string
 }
 
-/** Which URL of an account is told of what, and what signs for it. */
+/** Creates the service for the webhook lists and secrets of accounts. */
 export function createWebhookService({
   webhooks,
   onChanged = () => {},
@@ -64,7 +64,8 @@ export function createWebhookService({
 
     /**
      * Makes a new secret for a URL of the list.
-     * @throws Fault 422 when the URL is not in it; 409 when the one before last was promised to sign for longer, unless it is forced.
+     * @throws Fault 422 when the URL is not in it; 409 when the one before last was promised to sign for longer, unless
+     * it is forced.
      */
     async rotate(accountId: number, url: string, force = false): Promise<WebhookSecret> {
       const nowUs = now()

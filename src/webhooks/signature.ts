@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
 
 /**
- * Signing and verifying as the Standard Webhooks specification 1.0 has it: HMAC-SHA256 over `id.timestamp.body`, in base64, with
- * the version `v1`. Pure: time and randomness come in.
+ * Signing and verifying as the Standard Webhooks specification 1.0 has it: HMAC-SHA256 over `id.timestamp.body`, in
+ * base64, with the version `v1`. Pure: time and randomness come in.
  */
 const PREFIX = 'whsec_'
 const SECRET_BYTES = 32
@@ -16,6 +16,7 @@ export function secretFrom(random: Uint8Array): string {
   return PREFIX + Buffer.from(random).toString('base64')
 }
 
+/** Creates a signing secret. */
 export const newSecret = () => secretFrom(crypto.getRandomValues(new Uint8Array(SECRET_BYTES)))
 
 export type Signed = {
@@ -27,6 +28,7 @@ export type Signed = {
 /** Signs with several secrets (the present one first): one header, signatures separated by a space. */
 export type Signer = (id: string, timestampS: number, body: string) => string
 
+/** Returns a function that signs requests with one or several secrets. */
 export function signerOf(secrets: readonly string[]): Signer {
   const keys = secrets.map((secret) => Buffer.from(secret.slice(PREFIX.length), 'base64'))
   return (id, timestampS, body) => {
@@ -37,7 +39,9 @@ export function signerOf(secrets: readonly string[]): Signer {
   }
 }
 
-/** What is wrong with a signed request, or `undefined` when it is right. Header names in lower case. */
+/**
+ * Returns what is wrong with a signed request, `undefined` if its signature is valid. Header names are in lower case.
+ */
 export function faultOfSigned(
   secret: string,
   headers: Readonly<Partial<Signed>>,

@@ -1,15 +1,19 @@
 import ipaddr from 'ipaddr.js'
 import { type AllowList, addressRefusal } from '../lib/address-guard.ts'
 
-/** The URL's host as an IP address without brackets, or `undefined` when it is a name. URL has normalised every spelling. */
+/**
+ * Returns the URL's host as an IP address without brackets; `undefined` if it is a name. URL has normalised every
+ * spelling.
+ */
 export function literalAddress(url: URL): string | undefined {
   const host = url.hostname.startsWith('[') ? url.hostname.slice(1, -1) : url.hostname
   return ipaddr.isValid(host) ? host : undefined
 }
 
 /**
- * Why a URL may not be called, as far as the URL itself tells: a literal address in any spelling, `localhost`, `*.localhost`.
- * Names the setting that would allow it; `undefined` if it may. Another name is judged when it is resolved, at each attempt.
+ * Returns why the literal address in a URL is refused, with the setting that would allow it; `undefined` if it is
+ * allowed. It knows every spelling of an address, `localhost` and `*.localhost`. Another name is judged when it is
+ * resolved, at each attempt.
  */
 export function literalRefusal(url: URL, allow: AllowList): string | undefined {
   const literal = literalAddress(url)

@@ -72,7 +72,10 @@ export type PresetName = keyof typeof PRESETS
 export const PRESET_NAMES = Object.keys(PRESETS) as unknown as readonly [PresetName, ...PresetName[]]
 export const presetOf = (name: PresetName): Preset => PRESETS[name]
 
-/** https://github.com/cloudevents/spec: structured mode; `source` is a path, the rest as its owner's systems want to find it. */
+/**
+ * https://github.com/cloudevents/spec: structured mode; `source` is a path, the rest as its owner's systems want to
+ * find it.
+ */
 function cloudEvent({ time, data }: EventView): string {
   const source = `/${[data.account, data.pbx ?? ''].map(encodeURIComponent).join('/')}`
   const subject = data.call === undefined ? {} : { subject: data.call.id }
@@ -84,7 +87,10 @@ type Escape = (text: string) => string
 const same: Escape = (text) => text
 /** Slack's own three: so that no caller's name is a link or a mention. */
 const forSlack: Escape = (text) => text.replace(/[&<>]/g, (found) => `&${{ '&': 'amp', '<': 'lt', '>': 'gt' }[found]};`)
-/** Markdown has no meaning in what others wrote, and nobody is mentioned by it: a zero-width space keeps @all from being one. */
+/**
+ * Markdown has no meaning in what others wrote, and nobody is mentioned by it: a zero-width space keeps @all from being
+ * one.
+ */
 const forMarkdown: Escape = (text) => text.replace(/[\\`*_[\]<>~|]/g, '\\$&').replaceAll('@', '@\u200b')
 
 const cut = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max - 1)}…`)

@@ -9,7 +9,10 @@ import { viewOf } from './event-view.ts'
 export type Rendered = { readonly contentType: string; readonly text: string }
 export type Renderer = (defaultBody: string) => Rendered
 
-/** After so many renderings in a row that took too long, a template is left alone for a while: it would take time from everybody else. */
+/**
+ * After so many renderings in a row that took too long, a template is left alone for a while: it would take time from
+ * everybody else.
+ */
 const MAX_SLOW = 3
 const REST_US = 60 * SECOND
 

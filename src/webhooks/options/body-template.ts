@@ -1,9 +1,9 @@
 import { Liquid, LiquidError, type Template } from 'liquidjs'
 
 /**
- * Bodies as their owner writes them, in Liquid. A template is a stranger's program that runs within ours, so it has no files, no code, no
- * properties but the data's own, and limits: on its length and depth before it is read, on time and memory while it is rendered, and on
- * what comes out.
+ * Bodies as their owner writes them, in Liquid. A template is a stranger's program that runs within ours, so it has no
+ * files, no code, no properties but the data's own, and limits: on its length and depth before it is read, on time and
+ * memory while it is rendered, and on what comes out.
  */
 export type BodyTemplate = (data: object) => string
 

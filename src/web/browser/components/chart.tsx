@@ -14,7 +14,7 @@ export type ChartSeries = {
 }
 
 type ChartProps = {
-  /** What a screen reader says in place of the chart. */
+  /** The text that a screen reader reads instead of the chart. */
   label: string
   /** The time of each value, in seconds since 1970. */
   timesS: readonly number[]
@@ -33,7 +33,7 @@ function Chart({ label, timesS, series, format, max }: ChartProps) {
   const plot = useRef<uPlot | null>(null)
   const chosenTheme = useObservable(theme)
   const data = toAligned(timesS, series)
-  // A canvas keeps its colours: it is drawn anew when the theme changes.
+  // A canvas keeps its colours: it is drawn again when the theme changes.
   useEffect(() => {
     const element = box.current
     if (element === null) return
@@ -124,9 +124,9 @@ type PlotInput = {
   setPointedAt: (index: number | null) => void
 }
 
-/** An axis that ends at a tiny value would make noise look like a trend. */
+/** An axis that ends at a tiny value would show noise as a trend. */
 const MIN_RANGE = 4
-/** Leaves room above the highest value for the pointed values. */
+/** Leaves space above the highest value for the pointed values. */
 const HEADROOM = 1.15
 
 function plotOptions({ width, series, format, max, setPointedAt }: PlotInput): uPlot.Options {

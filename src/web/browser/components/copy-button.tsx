@@ -5,8 +5,8 @@ import { showToast } from './toast.tsx'
 const CONFIRMED_MS = 1_500
 
 /**
- * Copies a text to the clipboard. Browsers forbid that on plain http from another host: the button then says so, and the text can
- * still be selected.
+ * Copies a text to the clipboard. Browsers forbid that on plain http from another host: the button then shows that, and
+ * the text can still be selected.
  */
 export function CopyButton({ text, label, small = false }: { text: string; label: string; small?: boolean }) {
   const [copied, setCopied] = useState(false)

@@ -4,7 +4,10 @@ import { routeHref } from '../lib/router.ts'
 import { DELIVERY_ICON, DELIVERY_TONE } from './badge.tsx'
 import { Icon } from './icon.tsx'
 
-/** Shows one delivery in a few words, as a link to all of it: its state, its webhook, and how long it took or how often it was tried. */
+/**
+ * Shows one delivery in a few words, as a link to all of it: its state, its webhook, and how long it took or how often
+ * it was tried.
+ */
 export function DeliveryLink({ delivery }: { delivery: Delivery }) {
   const retrying = delivery.state === 'pending' && delivery.attempts_made > 0
   const tone = retrying ? 'ring' : DELIVERY_TONE[delivery.state]

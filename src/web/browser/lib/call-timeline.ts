@@ -42,7 +42,7 @@ export type TimelineInput = {
   nowMs: number
   /** Events closer than this percentage of the width share a mark. */
   minGap: number
-  /** How many times the axis has room for. */
+  /** The number of times that fit on the axis. */
   maxTicks: number
 }
 

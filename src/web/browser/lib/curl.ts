@@ -4,7 +4,7 @@
 
 export type Headers = readonly (readonly [name: string, value: string])[]
 
-/** Quotes a text so that a shell takes it as one argument, whatever it holds. */
+/** Quotes a text so that a shell takes it as one argument, regardless of its characters. */
 export function quoteForShell(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`
 }

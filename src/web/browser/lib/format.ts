@@ -101,7 +101,7 @@ export function formatTransfer({ by, to }: Transfer): string {
   return `${formatParty(by)} → ${formatParty(to)}`
 }
 
-/** Shortens a URL to the part that tells webhooks apart: host, path and query. */
+/** Shortens a URL to the part that distinguishes webhooks: host, path and query. */
 export function shortenUrl(url: string): string {
   try {
     const parsed = new URL(url)

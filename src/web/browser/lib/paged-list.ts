@@ -51,7 +51,7 @@ export function usePagedList<T>(path: string, query: Query): PagedList<T> {
     setCursor(null)
     void read(null)
   }, [url])
-  // Older pages that somebody is reading stay, unless reading failed.
+  // Older pages that the user is reading stay, unless reading failed.
   useReconnected(() => {
     if (error !== null || pagesRead.current < 2) void read(null)
   })

@@ -121,8 +121,8 @@ async function readStream(signal: AbortSignal): Promise<void> {
 }
 
 /**
- * Parses a message of the stream without checking it: the server sends what its schemas say, and these types come from
- * them.
+ * Parses a message of the stream without checking it: the server sends what its schemas declare, and these types are
+ * derived from them.
  */
 function parseMessage(name: string, data: string): LiveMessage | null {
   if (name === 'call') return { kind: 'call', call: JSON.parse(data) }

@@ -63,7 +63,7 @@ export function LoginView() {
           </button>
         </form>
         <p class="hint">
-          No account yet? Whoever runs this service adds one:
+          No account yet? The operator of this service can add one:
           <code class="line">hookswitch user add --email you@example.com --name You</code>
         </p>
       </main>

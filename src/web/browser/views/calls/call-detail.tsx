@@ -20,7 +20,10 @@ import { RecordingList } from './call-recordings.tsx'
 import { StageTable } from './call-stages.tsx'
 import { TimelineChart } from './timeline-chart.tsx'
 
-/** Below this width the timeline is some 220 px wide: its marks need a larger share of it, and its axis has room for fewer times. */
+/**
+ * Below this width the timeline is some 220 px wide: its marks need a larger share of it, and fewer times fit on its
+ * axis.
+ */
 const NARROW_PX = 820
 const LAYOUT = { narrow: { minGap: 11, maxTicks: 3 }, wide: { minGap: 3.6, maxTicks: 7 } } as const
 /** Several deliveries change together: they are read once. */

@@ -3,7 +3,9 @@ import { formatStopwatch, humanize, pluralize } from '../../lib/format.ts'
 
 const ROW_PX = 44
 
-/** Draws a call's timeline. Its facts are in the tables below it, so to a screen reader it is one image with a summary. */
+/**
+ * Draws a call's timeline. Its facts are in the tables below it, so to a screen reader it is one image with a summary.
+ */
 export function TimelineChart({ timeline, label }: { timeline: Timeline; label: string }) {
   const { rows, marks, ticks } = timeline
   return (

@@ -85,7 +85,7 @@ export function DeliveryList() {
   )
 }
 
-/** A count beyond this says no more. */
+/** A larger count is not shown. */
 const MAX_NEW = 1_000
 
 /** Follows the stream: changes listed deliveries in place, and returns how many new ones match the filters. */

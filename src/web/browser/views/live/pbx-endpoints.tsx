@@ -7,7 +7,10 @@ const KINDS = [
   ['undecided', 'Undecided'],
 ] as const
 
-/** Shows which endpoints of each PBX are taken for trunks and which for phones, and why: it decides the direction of calls. */
+/**
+ * Shows which endpoints of each PBX are taken for trunks and which for phones, and why: it decides the direction of
+ * calls.
+ */
 export function PbxEndpoints({ pbxs }: { pbxs: readonly PbxStatus[] }) {
   const known = pbxs.filter(({ endpoints }) => KINDS.some(([kind]) => endpoints[kind].length > 0))
   if (known.length === 0) return null

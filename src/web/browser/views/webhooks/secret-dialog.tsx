@@ -36,7 +36,10 @@ type Language = keyof typeof SAMPLES
 const LANGUAGES: readonly Language[] = ['JavaScript', 'Python', 'PHP', 'Go']
 const MASKED = `whsec_${'•'.repeat(24)}`
 
-/** Shows and rotates the secret that signs the requests to one URL, and how a receiver verifies them with a ready-made library. */
+/**
+ * Shows and rotates the secret that signs the requests to one URL, and how a receiver verifies them with a ready-made
+ * library.
+ */
 export function SecretDialog({ url, onClose }: { url: string; onClose: () => void }) {
   const [secret, setSecret] = useState<WebhookSecret | null>(null)
   const [error, setError] = useState<string | null>(null)
@@ -53,7 +56,7 @@ export function SecretDialog({ url, onClose }: { url: string; onClose: () => voi
   useEffect(() => void load(), [])
   const rotate = async () => {
     setConfirming(false)
-    // The confirmation said so where an earlier secret still signs.
+    // The confirmation has warned that an earlier secret still signs.
     const force = secret?.previous_until != null
     const response = await request<WebhookSecret>('POST', '/integration/webhook/secret/rotate', { url, force })
     if (!response.ok) return setError(response.message)
@@ -113,8 +116,8 @@ function VerifySample({ secret }: { secret: string }) {
     <>
       <h3>Verify the signature in your receiver</h3>
       <p class="dialog-text">
-        Requests are signed as the Standard Webhooks specification says. Use one of its ready-made libraries rather than
-        your own code.
+        Requests are signed as defined by the Standard Webhooks specification. Use one of its ready-made libraries
+        rather than your own code.
       </p>
       <fieldset class="segmented" aria-label="Language">
         {LANGUAGES.map((name) => (

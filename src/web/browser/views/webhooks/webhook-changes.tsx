@@ -45,7 +45,9 @@ type Lists = { base: readonly Webhook[]; mine: readonly Webhook[] }
 
 type EditConflictProps = Lists & { theirs: readonly Webhook[]; onMerge: () => void; onTakeTheirs: () => void }
 
-/** Shows that someone else saved the list while it was being edited here: both changes side by side, and how to go on. */
+/**
+ * Shows that someone else saved the list while it was being edited here: both changes side by side, and how to go on.
+ */
 export function EditConflict({ base, mine, theirs, onMerge, onTakeTheirs }: EditConflictProps) {
   return (
     <section class="card conflict" role="alert" aria-label="Changed by someone else">

@@ -6,7 +6,9 @@ import { refreshOverview } from '../../lib/live/connection.ts'
 import { serverNowMs } from '../../lib/live/server-clock.ts'
 import type { Delivery, Page, WebhookHealth } from '../../lib/resources.ts'
 
-/** Shows whether a webhook is up, its pending deliveries and its last response; one that is down can be tried at once. */
+/**
+ * Shows whether a webhook is up, its pending deliveries and its last response; one that is down can be tried at once.
+ */
 export function WebhookHealthLine({ health }: { health: WebhookHealth | null }) {
   if (health === null) return <p class="health muted">No attempts since the start.</p>
   const { url, last, pending, down_since: downSince } = health
