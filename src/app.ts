@@ -27,15 +27,15 @@ import { faults } from './http/fault-handler.ts'
 import { healthRoutes } from './http/health.ts'
 import { startServer } from './http/server.ts'
 import type { Log } from './lib/log.ts'
-import { rfc3339 } from './lib/time.ts'
 import { wrongUsage } from './lib/usage.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { metricsRoutes } from './metrics/routes.ts'
 import { EXAMPLES } from './openapi/examples.ts'
 import { openApiRoutes } from './openapi/routes.ts'
-import { summaryOf } from './pbx/endpoint-summary.ts'
+import { pbxStatusOf } from './pbx/account-status.ts'
 import { startWatch } from './pbx/watch.ts'
 import { openPersistence, type Persistence } from './persistence.ts'
+import { openRecordings, type Recordings } from './recordings/recordings.ts'
 import { allowListOf } from './settings.ts'
 import type { StoredEvent } from './store/records.ts'
 import type { Store } from './store/store.ts'
@@ -94,10 +94,11 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const context: Context = { config, log, store, emitter: newEmitter(), ownership, persistence, started }
     const access = createAccess(context)
     const sending = await startSending(context)
-    const watching = await startWatching(context, sending, accountIds)
+    const recordings = await openRecordings({ store, config })
+    const watching = await startWatching(context, { sending, accountIds, recordings })
     const root = await createRoot(
       context,
-      { access, sending, watching, accountIds },
+      { access, sending, watching, recordings, accountIds },
       { version, draining: () => draining },
     )
     // The port stays open until the end: while the other parts stop, requests are answered with 503.
@@ -168,7 +169,10 @@ async function startSending({ config, log, store, emitter, ownership, persistenc
 type Sending = Awaited<ReturnType<typeof startSending>>
 
 /** Starts the connections to the PBXs and the periodic work: pruning, alerts, the disk. */
-async function startWatching(context: Context, sending: Sending, accountIds: ReadonlyMap<string, number>) {
+async function startWatching(
+  context: Context,
+  { sending, accountIds, recordings }: Omit<Parts, 'access' | 'watching'>,
+) {
   const { config, log, store, emitter, ownership, persistence, started } = context
   const { clock, intake, alerts } = sending
   const { maintenance } = store
@@ -180,6 +184,7 @@ async function startWatching(context: Context, sending: Sending, accountIds: Rea
     pbxs: config.pbxs,
     accounts: accountIds,
     onStored,
+    recordingUrl: recordings.urlOf,
     clock,
     log,
   })
@@ -201,13 +206,14 @@ type Parts = {
   readonly access: ReturnType<typeof createAccess>
   readonly sending: Sending
   readonly watching: Awaited<ReturnType<typeof startWatching>>
+  readonly recordings: Recordings
   readonly accountIds: ReadonlyMap<string, number>
 }
 
 /** Creates the HTTP application with all its routes. */
 async function createRoot(
   { config, log, store, emitter, started }: Context,
-  { access, sending, watching, accountIds }: Parts,
+  { access, sending, watching, recordings, accountIds }: Parts,
   { version, draining }: { version: string; draining: () => boolean },
 ) {
   const { auth, audit, webhooks, options, eventReader } = access
@@ -234,31 +240,14 @@ async function createRoot(
     .use(tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget }), audit))
     .use(webhookRoutes({ auth, webhooks, allow, audit }))
     .use(optionsRoutes({ auth, options, audit }))
-    .use(callRoutes(auth, store.calls))
+    .use(callRoutes(auth, store.calls, recordings.addUrls))
+    .use(recordings.routes(auth))
     .use(eventRoutes(auth, eventReader))
     .use(overviewRoutes(auth, { store, tally, lastHour, health: dispatcher.health, liveCalls, pbxs }))
     .use(streamRoutes(auth, streams))
     .use(pageRoutes(await loadAssets()))
     .use(deliveryRoutes(auth, deliveries, createTester({ store, attempt, reserve: dispatcher.reserve })))
     .use(openApiRoutes(() => root.routes, version))
-}
-
-type Watch = Parts['watching']['watch']
-
-/** Returns a function that gives the PBXs of an account with their state and endpoints, as the page shows them. */
-const pbxStatusOf = (watch: Watch, accountIds: ReadonlyMap<string, number>) => (accountId: number) => {
-  const endpoints = watch.endpoints(accountId)
-  return watch
-    .status()
-    .filter((pbx) => accountIds.get(pbx.account) === accountId)
-    .map(({ name, kind, state, sinceUs, lastError }) => ({
-      name,
-      kind,
-      state,
-      since: rfc3339(sinceUs),
-      detail: lastError,
-      endpoints: summaryOf(endpoints.get(name) ?? []),
-    }))
 }
 
 /**

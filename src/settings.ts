@@ -112,6 +112,23 @@ export const SETTINGS = {
     default: '90d',
     read: required((given) => duration('--retention-calls', given)),
   },
+  publicUrl: {
+    flag: '--public-url <url>',
+    description: 'the URL at which others reach this service; events then have links to recordings',
+    read: optional((given) => httpUrl('--public-url', given)),
+  },
+  recordingLinkMs: {
+    flag: '--recording-link <duration>',
+    description: 'how long a link to a recording is valid',
+    default: '7d',
+    read: required((given) => duration('--recording-link', given)),
+  },
+  recordingMaxBytes: {
+    flag: '--recording-max <size>',
+    description: 'larger recordings are neither sent nor copied',
+    default: '512MB',
+    read: required((given) => byteCount('--recording-max', given)),
+  },
   logLevel: {
     flag: '--log-level <level>',
     description: `${LOG_LEVELS.join(', ')}; debug logs each attempt`,
@@ -177,6 +194,15 @@ function duration(flag: string, given: string): number {
   if (ms === undefined || ms === 0)
     throw wrong(flag, `has ${JSON.stringify(given)}: give a duration like 5s, 2m, 1h or 30d`)
   return ms
+}
+
+const UNITS: Readonly<Record<string, number>> = { KB: 1e3, MB: 1e6, GB: 1e9 }
+
+function byteCount(flag: string, given: string): number {
+  const [, digits = '', unit = ''] = /^(\d{1,6})(KB|MB|GB)$/i.exec(given) ?? []
+  const bytes = Number(digits) * (UNITS[unit.toUpperCase()] ?? 0)
+  if (bytes === 0) throw wrong(flag, `has ${JSON.stringify(given)}: give a size like 512MB or 2GB`)
+  return bytes
 }
 
 function durations(flag: string, given: string): number[] {

@@ -13,10 +13,13 @@ const flags: GivenSettings = {
   retention: '30d',
   retentionFailed: '90d',
   retentionCalls: '90d',
+  recordingLink: '7d',
+  recordingMax: '512MB',
   logLevel: 'info',
 }
 
 const pbx = { account: 'default', trunks: [], extensions: [], variables: [] }
+const asterisk = { ...pbx, protocol: 'ami' as const, name: 'h:5038', host: 'h', port: 5038, user: 'u', secret: 's' }
 
 test.each<[string, Partial<GivenSettings>, Partial<Config>]>([
   ['an address', { listen: '0.0.0.0:0' }, { listen: { host: '0.0.0.0', port: 0 } }],
@@ -69,6 +72,42 @@ test.each<[string, Partial<GivenSettings>, Partial<Config>]>([
     },
   ],
   [
+    'a PBX with a folder of recordings',
+    { pbx: ['ami://u:s@h?recordings=/mnt/monitor&recordings_root=/var/spool/asterisk/monitor'] },
+    { pbxs: [{ ...asterisk, recordings: { location: '/mnt/monitor', root: '/var/spool/asterisk/monitor' } }] },
+  ],
+  [
+    'a PBX with recordings on a web server, with a user',
+    { pbx: ['ami://u:s@h?recordings=https://me:a%2540b@pbx.example/monitor'] },
+    {
+      pbxs: [
+        {
+          ...asterisk,
+          recordings: {
+            location: 'https://pbx.example/monitor/',
+            root: null,
+            authorization: `Basic ${btoa('me:a@b')}`,
+          },
+        },
+      ],
+    },
+  ],
+  [
+    'a PBX with recordings on a web server, with a token, and the settings of recordings',
+    {
+      pbx: ['ami://u:s@h?recordings=http://pbx.example/&recordings_token=t+1'],
+      publicUrl: 'https://calls.example.com',
+      recordingLink: '1h',
+      recordingMax: '2gb',
+    },
+    {
+      pbxs: [{ ...asterisk, recordings: { location: 'http://pbx.example/', root: null, authorization: 'Bearer t+1' } }],
+      publicUrl: 'https://calls.example.com',
+      recordingLinkMs: 3_600_000,
+      recordingMaxBytes: 2_000_000_000,
+    },
+  ],
+  [
     'a FreeSWITCH',
     { pbx: ['esl://:ClueCon@10.0.0.5'] },
     {
@@ -92,6 +131,24 @@ describe('a wrong setting is named, with what to do', () => {
     ['an empty schedule', { retrySchedule: ' , ' }, /--retry-schedule.*durations like/],
     ['no network', { allowNet: ['10.0.0.0/33'] }, /--allow-net \(HOOKSWITCH_ALLOW_NET\).*private/],
     ['no network to trust', { trustProxy: ['proxy.example'] }, /--trust-proxy/],
+    ['a public URL without http', { publicUrl: 'calls.example.com' }, /--public-url/],
+    ['links that are never valid', { recordingLink: '0s' }, /--recording-link/],
+    ['a size without a unit', { recordingMax: '512' }, /--recording-max.*512MB/],
+    ['a size of nothing', { recordingMax: '0MB' }, /--recording-max/],
+    [
+      'recordings in a relative folder',
+      { pbx: ['ami://u:s@h?recordings=monitor'] },
+      /recordings= without a whole path/,
+    ],
+    ['a root of recordings without them', { pbx: ['ami://u:s@h?recordings_root=/a'] }, /without recordings/],
+    ['a relative root of recordings', { pbx: ['ami://u:s@h?recordings=/a&recordings_root=b'] }, /recordings_root=b/],
+    ['a token for a folder', { pbx: ['ami://u:s@h?recordings=/a&recordings_token=:s@'] }, /recordings_token, which/],
+    [
+      'a token beside a user',
+      { pbx: ['ami://u:s@h?recordings=https://u:s@x/&recordings_token=t'] },
+      /recordings_token and a user/,
+    ],
+    ['recordings with a query', { pbx: ['ami://u:s@h?recordings=https://x/%3Fa'] }, /recordings= with \?/],
     ['no URL of a proxy', { proxy: 'proxy:3128' }, /--proxy/],
     ['an unknown level', { logLevel: 'loud' }, /--log-level.*one of trace, .*info/],
     ['an empty token', { metricsToken: '' }, /--metrics-token.*at least 16 characters/],

@@ -33,7 +33,9 @@ describe('README.md', () => {
   })
 
   const program = commandLine(async () => {})
-  const used = new Set([...README.matchAll(/\bhookswitch ((?:[a-z]+ ?)+)/g)].map(([, words = '']) => words.trim()))
+  const used = new Set(
+    [...README.matchAll(/\bhookswitch ((?:[a-z]+(?:-[a-z]+)* ?)+)/g)].map(([, words = '']) => words.trim()),
+  )
   const commandsOf = (command: Command): Map<string, Command> =>
     new Map(command.commands.map((one) => [one.name(), one]))
   const first = [...used].map((words) => words.split(' ')).filter(([name = '']) => commandsOf(program).has(name))

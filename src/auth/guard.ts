@@ -2,6 +2,7 @@ import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
 import { Fault } from '../lib/fault.ts'
 import type { AuthService } from './service.ts'
+import type { Session } from './sessions.ts'
 
 const WITH_TOKEN = /^bearer +([^\s]+) *$/i
 
@@ -11,7 +12,7 @@ const WITH_TOKEN = /^bearer +([^\s]+) *$/i
  * token. Both hooks are global, like the plugin's, because only then do they run in this order in every plugin that
  * uses them.
  */
-const headerToken = new Elysia({ name: 'header-token' })
+export const headerToken = new Elysia({ name: 'header-token' })
   .onTransform({ as: 'global' }, ({ headers }) => {
     headers.authorization = `Bearer ${WITH_TOKEN.exec(headers.authorization ?? '')?.[1] ?? ''}`
   })
@@ -23,9 +24,15 @@ const headerToken = new Elysia({ name: 'header-token' })
  */
 export function guard(auth: AuthService) {
   return new Elysia({ name: 'guard' }).use(headerToken).derive({ as: 'scoped' }, async ({ bearer }) => {
-    const session = await auth.session(bearer ?? '')
-    if (session === undefined)
-      throw new Fault('unauthenticated', 'Log in first, and send the token as Authorization: Bearer.')
+    const session = await requireSession(auth, bearer)
     return { session, user: session.user, accountId: session.user.accountId }
   })
+}
+
+/** Returns the session of a token. @throws Fault `unauthenticated` if it has none. */
+export async function requireSession(auth: AuthService, token: string | undefined): Promise<Session> {
+  const session = await auth.session(token ?? '')
+  if (session === undefined)
+    throw new Fault('unauthenticated', 'Log in first, and send the token as Authorization: Bearer.')
+  return session
 }

@@ -112,7 +112,16 @@ export const Transfer = t.Object(
 export type Transfer = typeof Transfer.static
 
 export const Recording = t.Object(
-  { id: t.String(), path: text, format: text, duration: seconds, started_at: time, ended_at: time },
+  {
+    id: t.String(),
+    path: text,
+    format: text,
+    duration: seconds,
+    started_at: time,
+    ended_at: time,
+    /** Is there where the PBX URL says where the files of recordings are. */
+    url: t.Optional(text),
+  },
   closed,
 )
 export type Recording = typeof Recording.static

@@ -4,18 +4,11 @@ import { type NewId, newUuid } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
 import { nowUs as wallUs } from '../lib/time.ts'
 import { LeaseLost } from '../store/cluster-store.ts'
-import {
-  type CallBatch,
-  type NewEvent,
-  type PlacedEvent,
-  type SavedCall,
-  type StoredEvent,
-  storedEventsOf,
-} from '../store/records.ts'
+import { type CallBatch, type PlacedEvent, type StoredEvent, storedEventsOf } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import { createToE164 } from './e164.ts'
-import type { CallEvent, CallRecord } from './event.ts'
-import { factsOf } from './event-facts.ts'
+import type { CallEvent } from './event.ts'
+import { newEvent, newRecordings, savedCall, savedRecord, type UrlOf } from './event-records.ts'
 import type { Signal } from './signal.ts'
 import { isAnyMissing } from './tracker/resync/missing-channels.ts'
 import { readLiveCall, type StoredCall, takeOverLiveCalls } from './tracker/resync/takeover.ts'
@@ -50,6 +43,8 @@ export type IngestOptions = {
   readonly onMissed: () => void
   /** Called when a signal made the tracker fail and was left out: a snapshot of the PBX is needed. */
   readonly onFault: () => void
+  /** Makes the link to a recording, or `null`. Without it the files of the PBX cannot be read. */
+  readonly urlOf?: UrlOf | undefined
   readonly log: Log
   /** Events that wait for the store at the most. */
   readonly maxPending?: number
@@ -145,11 +140,23 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     const partOf = (account: string, accountId: number) => {
       const mine = batch.filter((event) => event.body.data.account === account)
       const records = merged.filter((one) => one.account === account).map(({ record }) => savedRecord(record, nowUs()))
-      return { accountId, events: mine.map(newEvent), saved: [...records, ...mine.flatMap(savedCall)] }
+      return {
+        accountId,
+        events: mine.map((event) => newEvent(event, options.urlOf)),
+        saved: [...records, ...mine.flatMap(savedCall)],
+      }
     }
     const owners = [[options.account, options.accountId] as const, ...earlier]
     const parts = owners.map(([account, accountId]) => partOf(account, accountId))
-    const stored = { pbx, parts, live, removed, nowSteadyUs: steadyUs() }
+    const recordings =
+      options.urlOf === undefined
+        ? []
+        : owners.flatMap(([account, accountId]) =>
+            batch
+              .filter(({ body }) => body.data.account === account)
+              .flatMap((event) => newRecordings(event, accountId)),
+          )
+    const stored = { pbx, parts, live, removed, recordings, nowSteadyUs: steadyUs() }
     const placed = await untilStored(stored)
     if (placed === undefined) return
     try {
@@ -246,28 +253,4 @@ function readStored(json: string, log: Log): StoredCall[] {
     log.error({ err: error }, 'a live call in the store cannot be read and is ignored')
     return []
   }
-}
-
-function newEvent(event: CallEvent): NewEvent {
-  return {
-    uuid: event.id,
-    callId: event.callId,
-    name: event.name,
-    sequence: event.sequence,
-    atUs: event.atUs,
-    body: JSON.stringify(event.body),
-    facts: factsOf(event),
-  }
-}
-
-function savedCall(event: CallEvent): SavedCall[] {
-  const { data } = event.body
-  if (data.name !== 'call_saved') return []
-  const { call, stages, recordings } = data
-  return [savedRecord({ call, stages, recordings }, event.atUs)]
-}
-
-function savedRecord(record: CallRecord, savedUs: number): SavedCall {
-  const { id, direction, from, to } = record.call
-  return { id, savedUs, direction, fromNumber: from.number, toNumber: to.number, record: JSON.stringify(record) }
 }

@@ -28,8 +28,11 @@ const Query = t.Object({
   cursor: t.Optional(t.String({ description: 'next_cursor of the page before' })),
 })
 
+/** Returns the record of a call with the links to its recordings. */
+export type AddUrls = (record: CallRecord) => Promise<CallRecord>
+
 /** Saved call records of the caller's account, by the time they were saved. */
-export function callRoutes(auth: AuthService, calls: Store['calls']) {
+export function callRoutes(auth: AuthService, calls: Store['calls'], addUrls: AddUrls = async (record) => record) {
   return new Elysia({ name: 'calls', normalize: false })
     .use(accepts)
     .use(guard(auth))
@@ -47,7 +50,7 @@ export function callRoutes(auth: AuthService, calls: Store['calls']) {
       async ({ accountId, params }) => {
         const record = await calls.callGet(accountId, params.id)
         if (record === undefined) throw new Fault('not_found', 'There is no record of a call with this id.')
-        return success(readCallRecord(record), 'This is the record of the call.')
+        return success(await addUrls(readCallRecord(record)), 'This is the record of the call.')
       },
       {
         response: responses(CallRecord, 'unauthenticated', 'not_found'),

@@ -2,7 +2,8 @@ import { Command, CommanderError } from 'commander'
 import { prepareEnvironment } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
 import { backupCommand } from './commands/backup.ts'
-import { callCommand } from './commands/call.ts'
+import { callCommand } from './commands/calls/call.ts'
+import { recordingsCommand } from './commands/calls/recordings.ts'
 import { deliveryCommand } from './commands/delivery.ts'
 import { demoCommand } from './commands/demo.ts'
 import { doctorCommand } from './commands/doctor.ts'
@@ -37,6 +38,7 @@ export function commandLine(stopped: () => Promise<void>): Command {
   verifyCommand(program)
   backupCommand(program)
   callCommand(program)
+  recordingsCommand(program)
   doctorCommand(program)
   metricsCommand(program)
   licensesCommand(program)

@@ -6,6 +6,7 @@
 export const FAULT_STATUS = {
   malformed: 400,
   unauthenticated: 401,
+  forbidden: 403,
   not_found: 404,
   method_not_allowed: 405,
   not_acceptable: 406,
@@ -14,6 +15,7 @@ export const FAULT_STATUS = {
   precondition_failed: 412,
   too_large: 413,
   unsupported_media_type: 415,
+  range_not_satisfiable: 416,
   invalid: 422,
   too_many_requests: 429,
   internal: 500,

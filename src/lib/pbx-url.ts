@@ -1,6 +1,17 @@
 import { type Static, Type as t } from '@sinclair/typebox'
 import { isSupportedCountry } from 'libphonenumber-js/min'
 
+/** The place of a PBX's recordings. */
+export const RecordingsSource = t.Object({
+  /** The path of a folder, or the URL below which the files are, without user and password. */
+  location: t.String({ minLength: 1 }),
+  /** The folder on the PBX that is at the location; `null`: it is found by the name of the location. */
+  root: t.Union([t.String(), t.Null()]),
+  /** The header `Authorization` of requests to a URL. */
+  authorization: t.Optional(t.String()),
+})
+export type RecordingsSource = Static<typeof RecordingsSource>
+
 /** The address of a PBX, how to log in, and which of its endpoints are trunks and extensions. */
 export const PbxSource = t.Object({
   protocol: t.Union([t.Literal('ami'), t.Literal('amis'), t.Literal('esl')]),
@@ -20,11 +31,23 @@ export const PbxSource = t.Object({
   country: t.Optional(t.String()),
   /** For `amis`: a file of certificates that are trusted instead of the system's. */
   caFile: t.Optional(t.String()),
+  recordings: t.Optional(RecordingsSource),
 })
 export type PbxSource = Static<typeof PbxSource>
 
 const DEFAULT_PORT = { ami: 5038, amis: 5039, esl: 8021 } as const
-const PARAMETERS = ['name', 'account', 'trunks', 'extensions', 'variables', 'country', 'ca']
+const PARAMETERS = [
+  'name',
+  'account',
+  'trunks',
+  'extensions',
+  'variables',
+  'country',
+  'ca',
+  'recordings',
+  'recordings_root',
+  'recordings_token',
+]
 
 /** Returns whether a host is this machine. */
 export const isLoopbackHost = (host: string): boolean => /^(127\.|::1$|localhost$)/.test(host)
@@ -60,6 +83,8 @@ export function parsePbxUrl(text: string): Parsed {
   const country = query.get('country')?.toUpperCase()
   if (country !== undefined && !isSupportedCountry(country))
     return { wrong: `has the unknown country ${country}: use the two letters of ISO 3166, as in country=UZ` }
+  const recordings = recordingsOf(query)
+  if (typeof recordings === 'string') return { wrong: recordings }
   return {
     pbx: {
       protocol,
@@ -74,8 +99,44 @@ export function parsePbxUrl(text: string): Parsed {
       variables: list(query.get('variables')),
       ...(country === undefined ? {} : { country }),
       ...(caFile ? { caFile } : {}),
+      ...(recordings === undefined ? {} : { recordings }),
     },
   }
+}
+
+/** Returns where the recordings are, `undefined` if that is not given, or what is wrong with it. */
+function recordingsOf(query: ReadonlyMap<string, string>): RecordingsSource | string | undefined {
+  const location = query.get('recordings') ?? ''
+  const root = query.get('recordings_root') || null
+  const token = query.get('recordings_token') || undefined
+  if (location === '')
+    return root === null && token === undefined
+      ? undefined
+      : 'has recordings_root or recordings_token without recordings: add recordings=/path/of/the/folder'
+  if (root !== null && !/^(\/|[A-Za-z]:[\\/])/.test(root))
+    return `has recordings_root=${root}: give the whole path on the PBX`
+  const isUrl = /^https?:/i.test(location)
+  if (!isUrl && !location.startsWith('/'))
+    return 'has recordings= without a whole path: give a folder like /mnt/monitor, or a URL like https://host/monitor/'
+  if (isUrl) return remoteRecordings(location, root, token)
+  return token === undefined ? { location, root } : 'has recordings_token, which is for a URL: remove it'
+}
+
+function remoteRecordings(location: string, root: string | null, token: string | undefined): RecordingsSource | string {
+  if (!URL.canParse(location)) return 'has recordings= that is not a URL like https://host/monitor/'
+  const url = new URL(location)
+  const user = decoded(url.username)
+  const password = decoded(url.password)
+  if (user === undefined || password === undefined) return 'has a % in recordings= that is not percent-encoding'
+  if (url.search !== '' || url.hash !== '') return 'has recordings= with ? or #: give the URL of the folder'
+  url.username = ''
+  url.password = ''
+  if (!url.pathname.endsWith('/')) url.pathname += '/'
+  const hasUser = user !== '' || password !== ''
+  if (hasUser && token !== undefined) return 'has recordings_token and a user in recordings=: give one of them'
+  const basic = hasUser ? `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` : undefined
+  const authorization = token === undefined ? basic : `Bearer ${token}`
+  return { location: url.href, root, ...(authorization === undefined ? {} : { authorization }) }
 }
 
 function decoded(text: string): string | undefined {

@@ -1,3 +1,4 @@
+import type { UrlOf } from '../calls/event-records.ts'
 import { startIngest } from '../calls/ingest.ts'
 import type { LiveCall } from '../calls/tracker/tracker.ts'
 import type { Ownership } from '../cluster/ownership.ts'
@@ -28,6 +29,8 @@ export type WatchOptions = {
   readonly clock: Clock
   readonly ownership: Ownership
   readonly log: Log
+  /** Makes the links to recordings, for the PBXs whose files can be read. */
+  readonly recordingUrl?: UrlOf | undefined
 }
 
 /** A PBX with its tracker. */
@@ -61,6 +64,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     accountId,
     country: source.country,
     onStored,
+    urlOf: source.recordings === undefined ? undefined : options.recordingUrl,
     onMissed: () => supervisor?.reconnect(),
     onFault: () => supervisor?.fault(),
     clock,

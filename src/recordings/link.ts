@@ -1,7 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-
-/** A recording, by our ids. */
-export type RecordingRef = { readonly callId: string; readonly recordingId: string }
+import type { RecordingRef } from '../store/records.ts'
 
 /** Returns the path of a recording in the API. */
 export const recordingPath = ({ callId, recordingId }: RecordingRef): string =>

@@ -99,6 +99,8 @@ function demoConfig(listen: string, data: string, pbx: string[]): Config {
     retention: '30d',
     retentionFailed: '90d',
     retentionCalls: '90d',
+    recordingLink: SETTINGS.recordingLinkMs.default,
+    recordingMax: SETTINGS.recordingMaxBytes.default,
     logLevel: 'error',
   }
   return readConfig(flags, { HOOKSWITCH_USER_EMAIL: EMAIL, HOOKSWITCH_USER_PASSWORD: PASSWORD })

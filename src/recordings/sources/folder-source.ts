@@ -71,6 +71,7 @@ function openFile(handle: FileHandle, stats: Stats): OpenFile {
     ageMs: Date.now() - stats.mtimeMs,
     read: (start, end) => streamOf(handle, start, end),
     close: () => handle.close(),
+    ...(process.platform === 'linux' ? { ownPath: `/proc/self/fd/${handle.fd}` } : {}),
   }
 }
 

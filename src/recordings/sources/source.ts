@@ -14,6 +14,8 @@ export type OpenFile = {
    */
   read(start: number, end: number): ReadableStream<Uint8Array<ArrayBuffer>>
   close(): Promise<void>
+  /** A path that opens this very file again, until it is closed; only files of this machine may have one. */
+  readonly ownPath?: string
 }
 
 /**

@@ -1,13 +1,14 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
-import { Fault } from '../../lib/fault.ts'
-import { wrongUsage } from '../../lib/usage.ts'
-import type { ErasedCounts } from '../../store/records.ts'
-import { emptyWriteAheadLog } from '../../store/sqlite/erase.ts'
-import type { Store } from '../../store/store.ts'
-import { placeOf, type StoreFlags, withExistingStore } from '../open-store.ts'
-import { databaseOption, dataOption, jsonOption, list } from '../options.ts'
-import { print, printJson } from '../print.ts'
+
+import { Fault } from '../../../lib/fault.ts'
+import { wrongUsage } from '../../../lib/usage.ts'
+import type { ErasedCounts } from '../../../store/records.ts'
+import { emptyWriteAheadLog } from '../../../store/sqlite/erase.ts'
+import type { Store } from '../../../store/store.ts'
+import { placeOf, type StoreFlags, withExistingStore } from '../../open-store.ts'
+import { databaseOption, dataOption, jsonOption, list } from '../../options.ts'
+import { print, printJson } from '../../print.ts'
 
 type Flags = StoreFlags & { json?: boolean; number: string[] }
 

@@ -1,0 +1,62 @@
+import type { NewEvent, RecordingRecord, RecordingRef, SavedCall } from '../store/records.ts'
+import type { CallEvent, CallRecord, EventBody } from './event.ts'
+import { factsOf } from './event-facts.ts'
+
+/** Makes the link to a recording that goes out; `null` where there can be none. */
+export type UrlOf = (ref: RecordingRef) => string | null
+
+/** Returns an event as it is stored. With `urlOf` its recordings have links. */
+export function newEvent(event: CallEvent, urlOf?: UrlOf): NewEvent {
+  return {
+    uuid: event.id,
+    callId: event.callId,
+    name: event.name,
+    sequence: event.sequence,
+    atUs: event.atUs,
+    body: JSON.stringify(urlOf === undefined ? event.body : withUrls(event.body, urlOf)),
+    facts: factsOf(event),
+  }
+}
+
+function withUrls(body: EventBody, urlOf: UrlOf): EventBody {
+  const { data } = body
+  if (data.name !== 'call_saved') return body
+  const recordings = data.recordings.map((one) => ({
+    ...one,
+    url: urlOf({ callId: data.call.id, recordingId: one.id }),
+  }))
+  return { ...body, data: { ...data, recordings } }
+}
+
+/** Returns the record of the call that an event saves, if it saves one. */
+export function savedCall(event: CallEvent): SavedCall[] {
+  const { data } = event.body
+  if (data.name !== 'call_saved') return []
+  const { call, stages, recordings } = data
+  return [savedRecord({ call, stages, recordings }, event.atUs)]
+}
+
+/** Returns the record of a call as it is stored. */
+export function savedRecord(record: CallRecord, savedUs: number): SavedCall {
+  const { id, direction, from, to } = record.call
+  return { id, savedUs, direction, fromNumber: from.number, toNumber: to.number, record: JSON.stringify(record) }
+}
+
+/** Returns the recordings of the call that an event saves, as far as their paths are known: their files are awaited now. */
+export function newRecordings({ body: { data }, atUs }: CallEvent, accountId: number): RecordingRecord[] {
+  if (data.name !== 'call_saved') return []
+  return data.recordings.flatMap(({ id, path }) =>
+    path === null
+      ? []
+      : {
+          callId: data.call.id,
+          id,
+          accountId,
+          pbx: data.pbx,
+          path,
+          state: 'pending' as const,
+          sinceUs: atUs,
+          ...{ error: null, sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null },
+        },
+  )
+}

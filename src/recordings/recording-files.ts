@@ -1,0 +1,98 @@
+import { Fault } from '../lib/fault.ts'
+import type { PbxSource } from '../lib/pbx-url.ts'
+import type { RecordingRecord } from '../store/records.ts'
+import { audioTypeOf, HEAD_BYTES } from './audio-type.ts'
+import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
+import { type Opened, type OpenFile, readHead, type Source } from './sources/source.ts'
+
+/** A file that was written so short a time ago may still grow. */
+export const QUIET_MS = 2_000
+
+/** A complete file of a recording, with how it is served. */
+export type ReadyFile = {
+  readonly file: OpenFile
+  readonly mediaType: string
+  readonly etag: string
+}
+
+/** The files of recordings: their copies, or those of the PBX. */
+export type RecordingFiles = {
+  /**
+   * Opens the complete file of a recording.
+   * @throws Fault `not_found` when there is none, `conflict` while it is being written, `too_large` when it is larger
+   * than allowed,
+   * `unavailable` when its place does not answer.
+   */
+  open(recording: RecordingRecord): Promise<ReadyFile>
+  /** Returns the files of a PBX; `undefined` if it is not known where they are. */
+  filesOf(pbx: string): PbxFiles | undefined
+}
+
+export type RecordingFilesOptions = {
+  readonly pbxs: readonly PbxSource[]
+  readonly maxBytes: number
+  /** The place of the copies. */
+  readonly copies?: Source | undefined
+}
+
+/** Creates the access to the files of recordings. */
+export function createRecordingFiles({ pbxs, maxBytes, copies }: RecordingFilesOptions): RecordingFiles {
+  const byPbx = new Map(
+    pbxs.flatMap(({ name, recordings }) => (recordings === undefined ? [] : [[name, createPbxFiles(recordings)]])),
+  )
+
+  async function openAny(recording: RecordingRecord): Promise<{ opened: Opened; isCopy: boolean }> {
+    const { copy, path, pbx } = recording
+    const copied = copy === null ? undefined : await copies?.open(copy.split('/'))
+    if (copied?.kind === 'file') return { opened: copied, isCopy: true }
+    const original = await byPbx.get(pbx)?.open(path)
+    // A copy that cannot be read now is not missing for good.
+    const opened = copied?.kind === 'unavailable' && original?.kind !== 'file' ? copied : (original ?? copied)
+    return { opened: opened ?? NOWHERE, isCopy: false }
+  }
+
+  async function judge(recording: RecordingRecord, file: OpenFile, isCopy: boolean): Promise<ReadyFile> {
+    if (file.size === 0) throw notFound()
+    if (file.size > maxBytes)
+      throw new Fault('too_large', 'The recording is larger than this service sends (--recording-max).')
+    if (!isCopy && mayGrow(recording, file))
+      throw new Fault('conflict', 'The recording is still being written. Try again in a few seconds.')
+    const isKnown = isCopy || recording.stamp === file.stamp
+    const known = isKnown ? recording.mediaType : null
+    const mediaType = known ?? audioTypeOf(await readHead(file, HEAD_BYTES)).mediaType
+    const etag = isCopy && recording.sha256 !== null ? `"${recording.sha256}"` : `W/"${weakTagOf(file.stamp)}"`
+    return { file, mediaType, etag }
+  }
+
+  return {
+    filesOf: (pbx) => byPbx.get(pbx),
+    async open(recording) {
+      if (recording.state === 'erased') throw notFound()
+      const { opened, isCopy } = await openAny(recording)
+      if (opened.kind !== 'file') throw opened.kind === 'missing' ? notFound() : unavailable(opened.reason)
+      try {
+        return await judge(recording, opened.file, isCopy)
+      } catch (error) {
+        await opened.file.close()
+        throw error
+      }
+    },
+  }
+}
+
+/** A client gets one reason for all: it must not learn which files there are on the PBX. */
+const notFound = () => new Fault('not_found', 'There is no such recording.')
+
+const unavailable = (cause: string) =>
+  new Fault('unavailable', 'The place of the recording does not answer now. Try again later.', { cause })
+
+const NOWHERE: Opened = { kind: 'missing', reason: 'it is not known where the files of its PBX are' }
+
+const weakTagOf = (stamp: string) => Bun.hash(stamp).toString(36)
+
+/** Returns whether a file may not be complete yet. One that is as it was when it was found to be complete is. */
+function mayGrow({ state, stamp }: RecordingRecord, { ageMs, stamp: present }: OpenFile): boolean {
+  if (state === 'saved' && stamp === present) return false
+  // Without a time nothing shows that it is complete; a time in the future shows no more.
+  return ageMs === null || ageMs < QUIET_MS
+}

@@ -1,0 +1,196 @@
+import { Elysia, t } from 'elysia'
+import { headerToken, requireSession } from '../auth/guard.ts'
+import type { AuthService } from '../auth/service.ts'
+import { Failure } from '../http/envelope.ts'
+import { Fault } from '../lib/fault.ts'
+import type { RecordingRecord, RecordingRef } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
+import { parseRange } from './byte-range.ts'
+import type { Links } from './links.ts'
+import type { ReadyFile, RecordingFiles } from './recording-files.ts'
+import type { OpenFile } from './sources/source.ts'
+
+/** A client that takes nothing for so long is cut off. */
+const SILENT_FOR_S = 120
+
+export type RecordingRoutesOptions = {
+  readonly recordings: Store['recordings']
+  readonly links: Links
+  readonly files: RecordingFiles
+}
+
+const Query = t.Object(
+  {
+    expires: t.Optional(t.String({ description: 'of a link: until when it is valid (seconds since 1970)' })),
+    signature: t.Optional(t.String({ description: 'of a link' })),
+  },
+  { additionalProperties: true },
+)
+
+/** Serves the files of recordings, to a token of their account or to a link. */
+export function recordingRoutes(auth: AuthService, { recordings, links, files }: RecordingRoutesOptions) {
+  async function find(ref: RecordingRef, token: string | undefined, query: typeof Query.static) {
+    if (!token && (query.signature !== undefined || query.expires !== undefined)) {
+      if (!(await links.isValid(ref, query)))
+        throw new Fault('forbidden', 'The link is wrong or has expired. Ask for a new one.')
+      return recordings.recordingGet(ref)
+    }
+    const { user } = await requireSession(auth, token)
+    const found = await recordings.recordingGet(ref)
+    return found?.accountId === user.accountId ? found : undefined
+  }
+  const answer = async ({ params, query, bearer, request, server, set }: Context) => {
+    const recording = await find({ callId: params.id, recordingId: params.recording }, bearer, query)
+    if (recording === undefined) throw new Fault('not_found', 'There is no such recording.')
+    const ready = await files.open(recording)
+    server?.timeout(request, SILENT_FOR_S)
+    return respond(request, recording, { ready, requestId: String(set.headers['x-request-id'] ?? '') })
+  }
+  const path = '/call/:id/recording/:recording'
+  return new Elysia({ name: 'recordings', normalize: false }).use(headerToken).get(path, answer, {
+    query: Query,
+    response: { 401: Failure, 403: Failure, 404: Failure, 409: Failure, 413: Failure, 416: Failure },
+    detail: {
+      tags: ['Calls'],
+      summary: 'The sound of one recording',
+      description: 'The file, or the range of it that is asked for (206). With a token, or with a link as in `url`.',
+      security: [{ bearer: [] }, {}],
+    },
+  })
+}
+
+type Context = {
+  readonly params: { readonly id: string; readonly recording: string }
+  readonly query: typeof Query.static
+  readonly bearer: string | undefined
+  readonly request: Request
+  readonly server: { timeout(request: Request, seconds: number): void } | null
+  readonly set: { readonly headers: Readonly<Record<string, unknown>> }
+}
+
+type Answer = { readonly ready: ReadyFile; readonly requestId: string }
+
+async function respond(request: Request, recording: RecordingRecord, { ready, requestId }: Answer) {
+  const { file, etag, mediaType } = ready
+  const modified = file.modifiedMs === null ? null : new Date(file.modifiedMs).toUTCString()
+  const headers = new Headers({
+    'content-type': mediaType,
+    'content-disposition': dispositionOf(recording, mediaType),
+    'accept-ranges': 'bytes',
+    etag,
+    'cache-control': 'private, no-cache',
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': "default-src 'none'; sandbox",
+    'referrer-policy': 'no-referrer',
+    'x-request-id': requestId,
+    ...(modified === null ? {} : { 'last-modified': modified }),
+  })
+  if (matchesAny(request.headers.get('if-none-match'), etag)) {
+    await file.close()
+    return new Response(null, { status: 304, headers })
+  }
+  const isRangeWanted = isUnchanged(request.headers.get('if-range'), etag, modified)
+  const range = parseRange(isRangeWanted ? request.headers.get('range') : null, file.size)
+  if (range === 'unsatisfiable') {
+    await file.close()
+    throw new Fault('range_not_satisfiable', `The recording has ${file.size} bytes: the range is not among them.`, {
+      headers: { 'content-range': `bytes */${file.size}` },
+    })
+  }
+  const { start, end } = range === 'whole' ? { start: 0, end: file.size } : range
+  if (range !== 'whole') headers.set('content-range', `bytes ${start}-${end - 1}/${file.size}`)
+  headers.set('content-length', String(end - start))
+  const status = range === 'whole' ? 200 : 206
+  if (request.method !== 'HEAD') return new Response(bodyOf(file, start, end), { status, headers })
+  await file.close()
+  return new Response(statedLength(end - start), { status, headers })
+}
+
+/** Compares tags as `If-None-Match` does, without regard to `W/`. */
+function matchesAny(header: string | null, etag: string): boolean {
+  const plain = (tag: string) => tag.trim().replace(/^W\//, '')
+  return (header ?? '').split(',').some((tag) => tag.trim() === '*' || plain(tag) === plain(etag))
+}
+
+/**
+ * Returns whether a range may be sent: a client that has the start of another file must get the whole (RFC 9110,
+ * 13.1.5).
+ */
+function isUnchanged(ifRange: string | null, etag: string, modified: string | null): boolean {
+  if (ifRange === null) return true
+  const given = ifRange.trim()
+  return given.startsWith('"') ? given === etag : given === modified
+}
+
+/**
+ * Returns the body of a response to HEAD. Elysia reads the body that GET has, to count its bytes: so this one has a
+ * single chunk that is only a length, which is not sent.
+ */
+function statedLength(byteLength: number): BodyInit {
+  const stream = new ReadableStream<{ byteLength: number }>({
+    start(controller) {
+      controller.enqueue({ byteLength })
+      controller.close()
+    },
+  })
+  // Not a stream of bytes, and never read as one.
+  return stream as unknown as BodyInit
+}
+
+/** The server opens the file of a response at once, but reports neither that nor the end of the response. */
+const OPENED_WITHIN_MS = 2_000
+
+/** Of a stream the server sends no length: so a file of this machine is not streamed by us. */
+function bodyOf(file: OpenFile, start: number, end: number): Blob | ReadableStream<Uint8Array<ArrayBuffer>> {
+  if (file.ownPath === undefined) return closing(file.read(start, end), file)
+  setTimeout(() => void file.close(), OPENED_WITHIN_MS)
+  return Bun.file(file.ownPath).slice(start, end)
+}
+
+/** Passes a stream on, and closes its file when it ends, fails or is cancelled. */
+function closing(stream: ReadableStream<Uint8Array<ArrayBuffer>>, { close }: ReadyFile['file']) {
+  const reader = stream.getReader()
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read()
+          if (!done) return controller.enqueue(value)
+          controller.close()
+          await close()
+        } catch (error) {
+          await close()
+          controller.error(error)
+        }
+      },
+      async cancel(reason) {
+        await reader.cancel(reason)
+        await close()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'audio/wav': 'wav',
+  'audio/vnd.wave': 'wav',
+  'audio/mpeg': 'mp3',
+  'audio/ogg': 'ogg',
+  'audio/flac': 'flac',
+  'audio/basic': 'au',
+  'audio/mp4': 'm4a',
+}
+
+/** A file that is no sound is only to be saved: a browser must not show it. */
+function dispositionOf({ path }: RecordingRecord, mediaType: string): string {
+  const extension = EXTENSIONS[mediaType.replace(/;.*$/, '')]
+  const reported = path.split(/[\\/]/).at(-1) ?? ''
+  const name = extension === undefined ? reported : `${reported.replace(/\.[A-Za-z0-9]{1,5}$/, '')}.${extension}`
+  const plain = name.replace(/[^\w.+ -]/g, '_')
+  const encoded = encodeURIComponent(name.toWellFormed()).replace(
+    /['()*!]/g,
+    (one) => `%${one.charCodeAt(0).toString(16)}`,
+  )
+  return `${extension === undefined ? 'attachment' : 'inline'}; filename="${plain}"; filename*=UTF-8''${encoded}`
+}

@@ -1,0 +1,158 @@
+import type { Opened, OpenFile, Source } from './source.ts'
+
+const ANSWER_WITHIN_MS = 10_000
+/** A server that sends nothing for so long has gone away. */
+const SILENT_FOR_MS = 30_000
+
+export type HttpSourceOptions = {
+  /** Ends with a slash. */
+  readonly url: string
+  /** The header `Authorization`. */
+  readonly authorization?: string | undefined
+  readonly answerWithinMs?: number
+}
+
+/**
+ * Creates a source of the files below a URL. Nothing is requested from another host: a redirect is a failure. Names are
+ * percent-encoded as they are, so that none of them means another path.
+ */
+export function createHttpSource({ url, authorization, answerWithinMs = ANSWER_WITHIN_MS }: HttpSourceOptions): Source {
+  const request = async (file: string, init: { method: string; range?: string }) => {
+    const controller = new AbortController()
+    const timer = setTimeout(() => controller.abort(new Error('it does not answer')), answerWithinMs)
+    try {
+      const response = await fetch(file, {
+        method: init.method,
+        headers: {
+          'accept-encoding': 'identity',
+          ...(authorization === undefined ? {} : { authorization }),
+          ...(init.range === undefined ? {} : { range: init.range }),
+        },
+        redirect: 'manual',
+        decompress: false,
+        proxy: false,
+        signal: controller.signal,
+      })
+      return { response, controller }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  return {
+    async open(segments) {
+      if (segments.some((name) => name === '' || name === '.' || name === '..'))
+        return { kind: 'missing', reason: 'the path leads out of the folder' }
+      const file = url + segments.map((name) => encodeURIComponent(name)).join('/')
+      try {
+        const { response } = await request(file, { method: 'HEAD' })
+        const problem = problemOf(response)
+        if (problem !== undefined) return problem
+        return { kind: 'file', file: remoteFile(response.headers, file, request) }
+      } catch (error) {
+        return { kind: 'unavailable', reason: error instanceof Error ? error.message : String(error) }
+      }
+    },
+  }
+}
+
+type Request = (
+  file: string,
+  init: { method: string; range?: string },
+) => Promise<{ response: Response; controller: AbortController }>
+
+function problemOf({ status, headers }: Response): Opened | undefined {
+  const unavailable = (reason: string): Opened => ({ kind: 'unavailable', reason })
+  if (status === 404 || status === 410) return { kind: 'missing', reason: `the server answers ${status}: no such file` }
+  if (status === 401 || status === 403)
+    return unavailable(`the server answers ${status}: check user and password, or recordings_token, in the PBX URL`)
+  if (status >= 300 && status < 400)
+    return unavailable(`the server redirects (${status}), which is not followed: give the final URL`)
+  if (status !== 200) return unavailable(`the server answers ${status}`)
+  if (/^text\/html\b/i.test(headers.get('content-type') ?? ''))
+    return unavailable('the server answers with a page and not with a file: it may ask for a login')
+  if (!/^\d+$/.test(headers.get('content-length') ?? ''))
+    return unavailable('the server does not answer with the size of the file (Content-Length)')
+  return undefined
+}
+
+function remoteFile(headers: Headers, file: string, request: Request): OpenFile {
+  const size = Number(headers.get('content-length'))
+  const modifiedMs = Date.parse(headers.get('last-modified') ?? '')
+  const ageMs = Date.parse(headers.get('date') ?? '') - modifiedMs
+  return {
+    size,
+    stamp: `${size}-${headers.get('etag') ?? ''}-${headers.get('last-modified') ?? ''}`,
+    modifiedMs: Number.isNaN(modifiedMs) ? null : modifiedMs,
+    ageMs: Number.isNaN(ageMs) ? null : ageMs,
+    read: (start, end) => remoteStream(file, { start, end, size }, request),
+    close: async () => undefined,
+  }
+}
+
+type Part = { readonly start: number; readonly end: number; readonly size: number }
+
+function remoteStream(file: string, part: Part, request: Request): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let reading: Promise<Reading> | undefined
+  let left = part.end - part.start
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(controller) {
+        if (left === 0) return controller.close()
+        reading ??= startReading(file, part, request)
+        const chunk = (await (await reading).next()).subarray(0, left)
+        left -= chunk.length
+        controller.enqueue(chunk)
+        if (left > 0) return
+        controller.close()
+        await (await reading).stop()
+      },
+      async cancel() {
+        await (await reading)?.stop()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+type Reading = { next(): Promise<Uint8Array<ArrayBuffer>>; stop(): Promise<void> }
+
+async function startReading(file: string, { start, end, size }: Part, request: Request): Promise<Reading> {
+  const isWhole = start === 0 && end === size
+  const range = isWhole ? {} : { range: `bytes=${start}-${end - 1}` }
+  const { response, controller } = await request(file, { method: 'GET', ...range })
+  const isPart =
+    response.status === 206 && response.headers.get('content-range')?.startsWith(`bytes ${start}-`) === true
+  if (!isPart && response.status !== 200) {
+    controller.abort()
+    throw new Error(`the server answers ${response.status} to the request for the file`)
+  }
+  const reader = response.body?.getReader()
+  // A server that knows no ranges sends the whole.
+  let skip = isPart ? 0 : start
+  async function next(): Promise<Uint8Array<ArrayBuffer>> {
+    for (;;) {
+      const { value } = (await withinSilence(reader?.read(), controller)) ?? {}
+      if (value === undefined) throw new Error('the server ended before the end of the file')
+      if (value.length > skip) {
+        const chunk = value.subarray(skip)
+        skip = 0
+        return chunk
+      }
+      skip -= value.length
+    }
+  }
+  const stop = async () => {
+    await reader?.cancel().catch(() => undefined)
+    controller.abort()
+  }
+  return { next, stop }
+}
+
+async function withinSilence<Result>(result: Promise<Result> | undefined, controller: AbortController) {
+  const timer = setTimeout(() => controller.abort(new Error('the server sends no more')), SILENT_FOR_MS)
+  try {
+    return await result
+  } finally {
+    clearTimeout(timer)
+  }
+}

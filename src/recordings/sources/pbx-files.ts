@@ -1,0 +1,32 @@
+import { basename } from 'node:path'
+import type { RecordingsSource } from '../../lib/pbx-url.ts'
+import { mapRecordingPath } from '../recording-path.ts'
+import { createFolderSource } from './folder-source.ts'
+import { createHttpSource } from './http-source.ts'
+import type { Opened } from './source.ts'
+
+/** The files of a PBX, by the paths that it reports. */
+export type PbxFiles = { open(reportedPath: string): Promise<Opened> }
+
+/** Creates the source of the files of a PBX, as its URL gives it. */
+export function createPbxFiles({ location, root, authorization }: RecordingsSource): PbxFiles {
+  const isUrl = /^https?:/i.test(location)
+  const source = isUrl ? createHttpSource({ url: location, authorization }) : createFolderSource(location)
+  const folderName = isUrl ? lastNameOf(location) : basename(location)
+  return {
+    async open(reportedPath) {
+      const mapped = mapRecordingPath(reportedPath, { root, folderName })
+      if ('refused' in mapped) return { kind: 'missing', reason: mapped.refused }
+      return source.open(mapped.segments)
+    },
+  }
+}
+
+function lastNameOf(url: string): string {
+  const name = new URL(url).pathname.split('/').findLast((part) => part !== '') ?? ''
+  try {
+    return decodeURIComponent(name)
+  } catch {
+    return name
+  }
+}
