@@ -27,6 +27,8 @@ const Query = t.Object(
   { additionalProperties: true },
 )
 
+const SOUND = { 'audio/*': { schema: { type: 'string' as const, format: 'binary' } } }
+
 /** Serves the files of recordings, to a token of their account or to a link. */
 export function recordingRoutes(auth: AuthService, { recordings, links, files }: RecordingRoutesOptions) {
   async function find(ref: RecordingRef, token: string | undefined, query: typeof Query.static) {
