@@ -57,6 +57,11 @@ export function recordingRoutes(auth: AuthService, { recordings, links, files }:
       summary: 'The sound of one recording',
       description: 'The file, or the range of it that is asked for (206). With a token, or with a link as in `url`.',
       security: [{ bearer: [] }, {}],
+      responses: {
+        200: { description: 'The file', content: SOUND },
+        206: { description: 'The range of it', content: SOUND },
+        304: { description: 'It is the one that the client has' },
+      },
     },
   })
 }
