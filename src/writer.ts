@@ -14,8 +14,8 @@ import * as webhooks from './store/sqlite/webhooks.ts'
 
 declare const self: Worker
 
-// Every file of the engine that exports mutations is named here: the thread finds them by name. A test holds that none
-// is missing.
+// Every file of the engine that exports mutations is registered here, because the thread finds mutations by name. A
+// test checks it.
 serveWriter(
   registryOf([
     accounts,

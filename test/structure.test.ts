@@ -48,21 +48,20 @@ const runtimeImports = new Map(files.map((path) => [path, importsOf(path, /^impo
 const MAY_BE_LONG = /(^|\/)(schema|model|records|store\/store)\.ts$/
 const MAX_LINES = 300
 const MAX_COLUMNS = 120
-const MAX_FILES_IN_A_FOLDER = 16
+const MAX_FILES_IN_A_FOLDER = 20
 const MAX_FUNCTION_LINES = 70
 
-/** Modules whose wording is still that of an earlier version. It has to become empty. */
-const NOT_YET_REWORDED: ReadonlySet<string> = new Set([
-  'deliveries',
-  'webhooks',
-  'pbx',
-  'calls',
-  'cluster',
-  'store',
-
-  'web',
-])
-const isReworded = (path: string) => !NOT_YET_REWORDED.has(moduleOf(path))
+/** Folders whose wording is still that of an earlier version. It has to become empty. */
+const NOT_YET_REWORDED: readonly string[] = [
+  'deliveries/',
+  'webhooks/',
+  'pbx/',
+  'calls/',
+  'cluster/',
+  'store/postgres/',
+  'web/',
+]
+const isReworded = (path: string) => !NOT_YET_REWORDED.some((folder) => `${path}/`.startsWith(folder))
 
 describe('every file', () => {
   test.each(files)('%s is in a known module', (path) => expect(rank(path)).toBeGreaterThanOrEqual(0))

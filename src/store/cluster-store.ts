@@ -1,5 +1,4 @@
-// What several nodes on one database know of each other: only an engine that several processes on several machines
-// share has it.
+// The shared knowledge of the nodes on one database. Only an engine that several machines can share has it.
 
 /** A lease as one owner has it. `term` is random and new for each owner: who knows it is, or was, that owner. */
 export type Lease = { readonly name: string; readonly term: string }
@@ -68,19 +67,22 @@ export type ClusterStore = {
    * it has.
    */
   leaseClaim(claims: { readonly node: string; readonly claims: readonly Claim[] }): Promise<string[]>
-  /** Gives a lease to a node (`null`: to whoever takes it) under a new term, if it still has its term. */
+  /** Gives a lease to a node (`null`: to the next node that asks) under a new term, if its term has not changed. */
   leaseGive(gift: Lease & { readonly to: string | null; readonly newTerm: string }): Promise<void>
   /** Returns the nodes with their leases, dead ones for an hour, in the order in which they started. */
   nodeList(): Promise<NodeRecord[]>
 }
 
 /**
- * The leases under which an owner writes, each with the term in which it was taken: arrays of one length. An engine for one node has no
- * leases, and reads no fence.
+ * The leases under which an owner writes, each with the term in which it was taken: arrays of one length. An engine for
+ * one node has no leases, and reads no fence.
  */
 export type Fence = { readonly leaseNames: readonly string[]; readonly terms: readonly string[] }
 
-/** A write of an owner that was refused, since this node owns these leases no more: nothing of it was kept, another node goes on. */
+/**
+ * A write of an owner that was refused, since this node owns these leases no more: nothing of it was kept, another node
+ * goes on.
+ */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost'
   readonly leases: readonly string[]

@@ -2,8 +2,8 @@ import { SWITCH_NAMES } from '../lib/event-kinds.ts'
 import type { WebhookEntry } from './records.ts'
 
 /**
- * Returns the list's entity tag (RFC 9110, 8.8.3), strong: the same list has the same one, in whatever order its fields
- * came.
+ * Returns the list's entity tag (RFC 9110, 8.8.3), strong: the same list has the same one, regardless of the order of
+ * its fields.
  */
 export function etagOf(list: readonly WebhookEntry[]): string {
   const content = list.map((webhook) => [webhook.url, ...SWITCH_NAMES.map((name) => webhook[name])])

@@ -2,12 +2,13 @@ import type { Direction } from '../lib/call-enums.ts'
 import type { EventFacts, EventFilter } from '../lib/event-filter.ts'
 import type { EventKind, EventSwitch } from '../lib/event-kinds.ts'
 
-// What the store takes and returns: plain data, whatever the engine. Times are integer microseconds; `…SteadyUs` is
+// The data that the store takes and returns, the same for all engines. Times are integer microseconds; `…SteadyUs` is
 // steady time.
 
 /** The states of a delivery, by the number that is stored. */
 export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'cancelled'] as const
 export type DeliveryState = (typeof DELIVERY_STATES)[number]
+/** Returns the number under which a state is stored. */
 export const stateNumber = (state: DeliveryState): number => DELIVERY_STATES.indexOf(state)
 
 export type UserRecord = {
@@ -26,7 +27,10 @@ export type NewUser = {
   readonly passwordHash: string
   readonly atUs: number
 }
-/** What an operator did to a user on the command line, to be logged by a service. `by`: who ran the command. */
+/**
+ * An operator's change to a user on the command line, which the service logs later. `by`: the system user who ran the
+ * command.
+ */
 export type OperatorAct = {
   readonly event: 'user_added' | 'user_removed' | 'user_password_set' | 'user_logged_out'
   readonly email: string
@@ -66,7 +70,7 @@ export type WebhookEntry = { url: string } & { [name in EventSwitch]: boolean }
 export type ListReplacement = {
   readonly accountId: number
   readonly list: readonly WebhookEntry[]
-  /** The list is replaced only if its entity tag is one of these; `null`: whatever it is. */
+  /** The list is replaced only if its entity tag is one of these; `null`: unconditionally. */
   readonly ifMatch: string | null
   /** One new secret for each entry of the list, used where its URL has none yet. */
   readonly secrets: readonly string[]
@@ -74,7 +78,7 @@ export type ListReplacement = {
 }
 
 export type SecretRecord = { readonly url: string; readonly secret: string; readonly previousUntilUs: number | null }
-/** The options of a URL; `null`: all is as the defaults say. */
+/** The options of a URL; `null`: all have their defaults. */
 export type ListedOptions = { readonly url: string; readonly options: WebhookOptionsRecord | null }
 export type SecretRotation = {
   readonly accountId: number
@@ -86,12 +90,12 @@ export type SecretRotation = {
   readonly force: boolean
 }
 
-/** What a webhook's body is in place of the default one. */
+/** The body of a webhook's requests instead of the default one. */
 export type BodyOption =
   | { readonly preset: string; readonly parameters: Readonly<Record<string, string>> }
   | { readonly template: string; readonly contentType: string }
 
-/** How one URL of an account wants its events; without any, all is as the defaults say. */
+/** The options of one URL of an account; an absent one has its default. */
 export type WebhookOptionsRecord = {
   readonly name: string | null
   readonly paused: boolean
@@ -134,7 +138,7 @@ export type WebhookRecord = {
   /** The secret before, which signs too until `previousUntilUs` (wall time). */
   readonly previous: string | null
   readonly previousUntilUs: number | null
-  /** `null`: all is as the defaults say. */
+  /** `null`: all have their defaults. */
   readonly options: WebhookOptionsRecord | null
 }
 
@@ -162,7 +166,7 @@ export type NewEvent = {
   readonly sequence: number
   readonly atUs: number
   readonly body: string
-  /** What filters go by; without it nothing is known, and only webhooks without a filter want the event. */
+  /** The fields that filters compare. Without them only webhooks without a filter get the event. */
   readonly facts?: EventFacts
 }
 
@@ -176,7 +180,7 @@ export type SavedCall = {
   readonly record: string
 }
 
-/** What one account gets of a batch: events to emit, and calls whose record is complete. */
+/** The part of a batch for one account: emitted events, and calls whose record is complete. */
 export type AccountBatch = {
   readonly accountId: number
   readonly events: readonly NewEvent[]
@@ -187,8 +191,8 @@ export type AccountBatch = {
 export type RecordingRef = { readonly callId: string; readonly recordingId: string }
 
 /**
- * `pending`: its file is awaited, or not copied yet. `saved`: it is complete. `failed`: it was given up. `erased`: its call was erased, and
- * its copy has to be deleted.
+ * `pending`: its file is awaited, or not copied yet. `saved`: it is complete. `failed`: it was given up. `erased`: its
+ * call was erased, and its copy has to be deleted.
  */
 export type RecordingState = 'pending' | 'saved' | 'failed' | 'erased'
 
@@ -227,7 +231,7 @@ export type CallBatch = {
   readonly nowSteadyUs: number
 }
 
-/** Where an event was stored, and the webhooks it is for, in the order of its deliveries. */
+/** The id of a stored event, and its webhooks in the order of its deliveries. */
 export type PlacedEvent = { readonly id: number; readonly webhookIds: readonly number[] }
 
 /** An event that is stored with its deliveries: all that sending it takes. */
@@ -273,7 +277,10 @@ export type PendingDelivery = {
   readonly dueSteadyUs: number | undefined
 }
 
-/** What came of attempts, and what their deliveries are then: arrays of one length, an attempt at each position. */
+/**
+ * The outcomes of attempts, and the resulting states of their deliveries: arrays of the same length, one attempt at
+ * each position.
+ */
 export type OutcomeBatch = {
   readonly deliveryIds: readonly number[]
   readonly generations: readonly number[]
@@ -293,7 +300,7 @@ export type OutcomeBatch = {
 }
 
 /**
- * What a retry by hand came to. `unlisted`: its URL is in the list no more. `erased`: its body is no more. A number:
+ * The result of a retry by hand. `unlisted`: its URL is no longer in the list. `erased`: its body was erased. A number:
  * its URL came back, but what was pending for that webhook when it left is not all cancelled yet; that has to be done
  * first, since it would be cancelled with it.
  */
@@ -339,7 +346,7 @@ export type AttemptRow = {
   readonly response: string | null
 }
 export type DeliveryDetail = DeliveryRow & { readonly body: string; readonly attempts: readonly AttemptRow[] }
-/** What was found in a part of the log, and from which id the rest is read; `null`: that was all. */
+/** The matches in a part of the log, and the id from which the next part is read; `null` if this was the last part. */
 export type DeliveryPart = { readonly rows: readonly DeliveryRow[]; readonly nextId: number | null }
 /** Which end of the log is read first: `newest` goes on below an id, `oldest` from an id on. */
 export type LogOrder = 'newest' | 'oldest'
@@ -366,9 +373,9 @@ export type EventItem = {
 }
 export type EventPart = {
   readonly items: readonly EventItem[]
-  /** Up to which event all were looked at: the next part begins behind it. */
+  /** The last event that was read: the next part begins after it. */
   readonly lastId: number
-  /** Whether there were none to look at behind `lastId`. */
+  /** Whether there are no events after `lastId`. */
   readonly isEnd: boolean
 }
 /** The first event behind which none was deleted, and the newest; 0: there is none. */
@@ -391,7 +398,7 @@ export type CallFilter = {
   readonly sinceUs?: number | undefined
   readonly untilUs?: number | undefined
 }
-/** Where the page before ended. */
+/** The position at which the page before ended. */
 export type CallPosition = { readonly savedUs: number; readonly id: string }
 export type CallRow = CallPosition & { readonly record: string }
 

@@ -50,12 +50,15 @@ import type {
  * The one interface to persistence; records.ts has what it takes and returns. Beneath it is an engine.
  *
  * For every operation:
- * - It rejects with Fault `unavailable` when the store cannot be reached, or not be written: then nothing of it was kept.
+ * - It rejects with Fault `unavailable` when the store cannot be reached, or not be written: then nothing of it was
+ * kept.
  * - A write resolves when it is durable; all of one operation is written, or nothing.
- * - Ids of accounts, users and webhooks are unique in the store; those of events and deliveries in their account, where they grow in the
+ * - Ids of accounts, users and webhooks are unique in the store; those of events and deliveries in their account, where
+ * they grow in the
  *   order in which events were stored: none becomes visible after one with a higher id.
  * - Nothing that is returned is cached: it was committed when it was read.
- * - What an owner writes may be given a fence: it rejects with LeaseLost, and writes nothing, if a lease of it was taken over.
+ * - What an owner writes may be given a fence: it rejects with LeaseLost, and writes nothing, if a lease of it was
+ * taken over.
  */
 export type Store = {
   readonly accounts: AccountStore
@@ -107,7 +110,10 @@ export type AccountStore = {
   tokenDeleteOfUser(email: string): Promise<number | undefined>
   /** Notes what an operator did to a user, whom it may have deleted. */
   operatorActAdd(act: OperatorAct): Promise<void>
-  /** Returns what operators did since this was last asked, the oldest first, and deletes it: so one service logs each once. */
+  /**
+   * Returns what operators did since this was last asked, the oldest first, and deletes it: so one service logs each
+   * once.
+   */
   operatorActTake(): Promise<OperatorAct[]>
   /** Returns the id of an account, or `undefined`. */
   accountGetId(name: string): Promise<number | undefined>
@@ -119,22 +125,24 @@ export type WebhookStore = {
   /** Returns an account's list in its order. */
   listGet(accountId: number): Promise<WebhookEntry[]>
   /**
-   * Replaces an account's list, or nothing of it and returns false if the list is not one that `ifMatch` names. A webhook that stays
-   * keeps its id; what is pending for one that leaves is to be cancelled (`queue.deliveryCancelUnlisted`).
+   * Replaces an account's list, or nothing of it and returns false if the list is not one that `ifMatch` names. A
+   * webhook that stays keeps its id; what is pending for one that leaves is to be cancelled
+   * (`queue.deliveryCancelUnlisted`).
    */
   listReplace(replacement: ListReplacement): Promise<boolean>
   /** Returns the secret of each URL of the list, in the list's order, each URL once. */
   secretList(accountId: number): Promise<SecretRecord[]>
   /**
-   * Gives a URL of the list a new secret; the one before signs too until `previousUntilUs`. Returns `unlisted` if the URL is not in the
-   * list, or until when (microseconds) an earlier secret still signs, in which case nothing is changed unless it is forced.
+   * Gives a URL of the list a new secret; the one before signs too until `previousUntilUs`. Returns `unlisted` if the
+   * URL is not in the list, or until when (microseconds) an earlier secret still signs, in which case nothing is
+   * changed unless it is forced.
    */
   secretRotate(rotation: SecretRotation): Promise<'rotated' | 'unlisted' | number>
   /** Returns the options of each URL of the list, in the list's order, each URL once. */
   optionsList(accountId: number): Promise<ListedOptions[]>
   /**
-   * Replaces the options of a URL of the list. Returns them as they are stored; or `unlisted`, or the headers whose value should stay and
-   * that have none: then nothing is changed. Options are kept as long as the URL's secret.
+   * Replaces the options of a URL of the list. Returns them as they are stored; or `unlisted`, or the headers whose
+   * value should stay and that have none: then nothing is changed. Options are kept as long as the URL's secret.
    */
   optionsReplace(replacement: OptionsReplacement): Promise<OptionsReplaced>
   /** Returns webhooks by id; ids that are unknown are left out. */
@@ -143,34 +151,51 @@ export type WebhookStore = {
   webhookGetByUrl(accountId: number, url: string): Promise<WebhookRecord | undefined>
   /** Returns the webhooks of an account's list in order, with how many deliveries are pending for each. */
   webhookListWithPending(accountId: number): Promise<ListedWebhook[]>
-  /** Returns the ids of the webhooks for which something may be pending: those of a list, and those whose leaving is not complete. */
+  /**
+   * Returns the ids of the webhooks for which something may be pending: those of a list, and those whose leaving is not
+   * complete.
+   */
   webhookListActive(): Promise<number[]>
 }
 
 export type QueueStore = {
-  /** Returns deliveries of a webhook that were never tried, above an id, in id order, at most `limit`, however many are pending. */
+  /**
+   * Returns deliveries of a webhook that were never tried, above an id, in id order, at most `limit`, however many are
+   * pending.
+   */
   deliveryGetUntried(query: { webhookId: number; afterId: number; limit: number }): Promise<PendingDelivery[]>
-  /** Returns retries of a webhook that are due, the longest due first, those due together in id order, at most `limit`. */
+  /**
+   * Returns retries of a webhook that are due, the longest due first, those due together in id order, at most `limit`.
+   */
   deliveryGetDue(query: { webhookId: number; dueSteadyUs: number; limit: number }): Promise<PendingDelivery[]>
   /** Returns a delivery that is pending, or `undefined`. */
   deliveryGetPending(id: number): Promise<PendingDelivery | undefined>
   /** Returns when the next retry of a webhook is due, from a time on, or `undefined` if none is scheduled. */
   deliveryGetNextDue(query: { webhookId: number; fromSteadyUs: number }): Promise<number | undefined>
   /**
-   * Records the outcome of attempts. A failure counts only against the schedule (`generation`) in which it was tried: of a delivery that
-   * was cancelled or retried by hand meanwhile only the attempt is logged. Returns the ids of those.
+   * Records the outcome of attempts. A failure counts only against the schedule (`generation`) in which it was tried:
+   * of a delivery that was cancelled or retried by hand meanwhile only the attempt is logged. Returns the ids of those.
    */
   deliveryRecordOutcomes(batch: OutcomeBatch, fence?: Fence): Promise<number[]>
-  /** Cancels pending deliveries of a webhook that were stored before its URL left, at most `limit`. Returns their ids; none: complete. */
+  /**
+   * Cancels pending deliveries of a webhook that were stored before its URL left, at most `limit`. Returns their ids;
+   * none: complete.
+   */
   deliveryCancelUnlisted(step: { webhookId: number; nowUs: number; limit: number }, fence?: Fence): Promise<number[]>
   /** Fails pending deliveries of a webhook whose schedule began before a time, at most `limit`. Returns their ids. */
   deliveryFailExpired(
     step: { webhookId: number; beforeSteadyUs: number; nowUs: number; limit: number },
     fence?: Fence,
   ): Promise<number[]>
-  /** Makes a delivery due at once: a pending one on its schedule, any other on a new one. `accountId` `null`: whosever it is. */
+  /**
+   * Makes a delivery due at once: a pending one on its schedule, any other on a new one. `accountId` `null`: whosever
+   * it is.
+   */
   deliveryRetry(retry: { accountId: number | null; id: number; nowSteadyUs: number }): Promise<RetryResult>
-  /** Retries what matches of a part of the log, from an id on, the oldest first; or nothing, and returns a webhook's id as `deliveryRetry`. */
+  /**
+   * Retries what matches of a part of the log, from an id on, the oldest first; or nothing, and returns a webhook's id
+   * as `deliveryRetry`.
+   */
   deliveryRetryMatching(step: {
     filter: DeliveryFilter
     fromId: number
@@ -185,8 +210,8 @@ export type QueueStore = {
 
 export type CallStore = {
   /**
-   * Stores events with one delivery for each webhook whose switch is on and whose filter matches, live calls, call records and recordings, in one commit. Returns where the
-   * events are, in their order, part by part.
+   * Stores events with one delivery for each webhook whose switch is on and whose filter matches, live calls, call
+   * records and recordings, in one commit. Returns where the events are, in their order, part by part.
    */
   batchStore(batch: CallBatch, fence?: Fence): Promise<PlacedEvent[]>
   /** Returns the live calls of a PBX as they were stored last, each the JSON of a StoredCall. */
@@ -205,8 +230,8 @@ export type CallStore = {
   /** Returns the ids of saved calls of an account that are from or to a number, newest first, at most `limit`. */
   callListIdsOfNumber(query: { accountId: number; number: string; limit: number }): Promise<string[]>
   /**
-   * Returns those ids of calls with events that end in a text (in any case), of a part of all, below an id and the newest first, and
-   * below which id the rest is; `null`: that was all. A part takes a few milliseconds.
+   * Returns those ids of calls with events that end in a text (in any case), of a part of all, below an id and the
+   * newest first, and below which id the rest is; `null`: that was all. A part takes a few milliseconds.
    */
   callIdListEndingIn(query: { ending: string; beforeId: string }): Promise<{ ids: string[]; nextId: string | null }>
   /** Returns the record of a saved call (JSON), or `undefined`. */
@@ -243,17 +268,24 @@ export type RecordingStore = {
 }
 
 export type LogStore = {
-  /** Returns deliveries that match of a part of the log, at most `limit`. A part takes a few milliseconds, whatever the filter leaves out. */
+  /**
+   * Returns deliveries that match of a part of the log, at most `limit`. Reading a part takes a few milliseconds,
+   * regardless of the filter.
+   */
   deliveryList(query: { filter: DeliveryFilter; fromId: number; limit: number; order: LogOrder }): Promise<DeliveryPart>
-  /** Returns a delivery with its body and its attempts, the oldest first, or `undefined`. `accountId` `null`: whosever it is. */
+  /**
+   * Returns a delivery with its body and its attempts, the oldest first, or `undefined`. `accountId` `null`: whosever
+   * it is.
+   */
   deliveryGet(accountId: number | null, id: number): Promise<DeliveryDetail | undefined>
   /** Returns deliveries as they are now; ids that are unknown are left out. */
   deliveryGetMany(ids: readonly number[]): Promise<DeliveryRow[]>
   /** Returns the events of a call in order of `sequence`, each with its deliveries, at most 500. */
   eventListOfCall(accountId: number, callId: string): Promise<EventRow[]>
   /**
-   * Returns events of an account that match of a part of all behind one, in the order in which they were stored, at most `limit`; those
-   * of erased calls are left out. A part takes a few milliseconds, whatever the filter leaves out.
+   * Returns events of an account that match of a part of all behind one, in the order in which they were stored, at
+   * most `limit`; those of erased calls are left out. Reading a part takes a few milliseconds, regardless of the
+   * filter.
    */
   eventRead(query: EventQuery): Promise<EventPart>
   /** Returns behind which event none of an account was deleted, and which is its newest. */
@@ -263,7 +295,9 @@ export type LogStore = {
 }
 
 export type StatisticsStore = {
-  /** Saves figures of some minutes in place of those that were saved of the same, and deletes all of minutes before one. */
+  /**
+   * Saves figures of some minutes in place of those that were saved of the same, and deletes all of minutes before one.
+   */
   minuteSave(step: { figures: readonly MinuteFigures[]; beforeMinute: number }): Promise<void>
   /** Returns the figures of one minute (counted since 1970) of all accounts. */
   minuteGet(minute: number): Promise<MinuteFigures[]>
@@ -273,15 +307,16 @@ export type MaintenanceStore = {
   /** Writes one row: rejects when the store cannot be written. */
   writeProbe(): Promise<void>
   /**
-   * Returns how far the wall clock was set since the store was made, from when pruning may go on, the latest steady time that is known
-   * (0: none), and when the newest event was stored.
+   * Returns how far the wall clock was set since the store was made, from when pruning may go on, the latest steady
+   * time that is known (0: none), and when the newest event was stored.
    */
   clockGet(): Promise<SteppedClock & { readonly lastSteadyUs: number; readonly newestEventUs: number | undefined }>
   /** Stores how far the wall clock was set. */
   clockSet(clock: SteppedClock): Promise<void>
   /**
-   * Deletes deliveries that ended before the given times with their attempts, and events without deliveries, of the next `limit` events
-   * above an id. Returns how many, and the last event looked at (`null`: the others are too young).
+   * Deletes deliveries that ended before the given times with their attempts, and events without deliveries, of the
+   * next `limit` events above an id. Returns how many, and the last event that was checked (`null`: the others are too
+   * young).
    */
   deliveryPrune(step: {
     afterId: number
@@ -290,7 +325,9 @@ export type MaintenanceStore = {
     nowUs: number
     limit: number
   }): Promise<{ lastId: number | null; pruned: number }>
-  /** Deletes webhooks that left their list and to which no delivery refers any more, at most `limit`. Returns how many. */
+  /**
+   * Deletes webhooks that left their list and to which no delivery refers any more, at most `limit`. Returns how many.
+   */
   webhookPrune(limit: number): Promise<number>
   /** Deletes secrets whose URL left its list before a time, at most `limit`. Returns how many. */
   secretPrune(step: { beforeUs: number; limit: number }): Promise<number>
@@ -300,7 +337,7 @@ export type MaintenanceStore = {
   callListWithNumber(number: string): Promise<string[]>
   /** Deletes the records of calls and empties the bodies of their events that have ended. Returns the counts. */
   callErase(ids: readonly string[]): Promise<ErasedCounts>
-  /** Takes a number out of the stored live calls. Returns how many calls held it. */
+  /** Removes a number from the stored live calls. Returns the number of calls that contained it. */
   liveCallErase(number: string): Promise<number>
   /** Returns all that is wrong with what is kept, a sentence each with some ids; empty when it is whole. */
   verify(): Promise<string[]>

@@ -2,7 +2,7 @@ import { compileFilter, type EventFacts } from '../lib/event-filter.ts'
 import type { EventKind } from '../lib/event-kinds.ts'
 import { readOptions } from './webhook-options.ts'
 
-// Which webhooks an event is for, as far as their options say; what both engines share of it.
+// The webhooks that an event is for, according to their options. Both engines use it.
 
 type Subscription = { readonly wants: (facts: EventFacts) => boolean; readonly events: ReadonlySet<string> }
 

@@ -23,7 +23,7 @@ export function mergeOptions(
   return { ...options, headers: Object.fromEntries(kept), resumedSteadyUs }
 }
 
-/** What a webhook without options has. */
+/** The options of a webhook that has set none. */
 export const DEFAULT_OPTIONS: WebhookOptionsRecord = {
   name: null,
   paused: false,
@@ -36,7 +36,7 @@ export const DEFAULT_OPTIONS: WebhookOptionsRecord = {
   resumedSteadyUs: null,
 }
 
-/** Returns the text to store; `null` where all is as the defaults say. */
+/** Returns the text to store; `null` if all options have their defaults. */
 export function storedOptions(options: WebhookOptionsRecord): string | null {
   return Bun.deepEquals(options, DEFAULT_OPTIONS) ? null : JSON.stringify(options)
 }

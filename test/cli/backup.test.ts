@@ -48,7 +48,7 @@ describe('backup and restore', () => {
     expect(JSON.parse(stdout)).toEqual({ file: `${cwd}/copy.db`, bytes: statSync(`${cwd}/copy.db`).size })
     expect(statSync(`${cwd}/copy.db`).mode & 0o777).toBe(0o600)
     const again = await run(['backup', 'copy.db'], { cwd })
-    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('is there already')])
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('already exists')])
     expect(
       (await run(['user', 'add', '--email', 'late@example.com', '--name', 'L'], { cwd, stdin: '123456' })).code,
     ).toBe(0)

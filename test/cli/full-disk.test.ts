@@ -36,7 +36,9 @@ describe.skipIf(!canMount)('on a disk that is', () => {
       expect({ line, code, said: stderr.trim() }).toEqual({
         line,
         code: 1,
-        said: expect.stringMatching(/^hookswitch: data\/\S+ cannot be used: the disk is full \(.*\): make room/),
+        said: expect.stringMatching(
+          /^hookswitch: data\/\S+ cannot be used: the disk is full \(.*\): free some disk space/,
+        ),
       })
     }
     for (const data of ['data', 'another'])

@@ -13,13 +13,13 @@ const ENGINE = resolve(import.meta.dir, '../../src/store/sqlite')
 
 type Column = { name: string; type: string; notnull: number; pk: number; dflt_value: string | null }
 
-function migrated<Result>(look: (tx: Tx) => Result): Result {
+function migrated<Result>(read: (tx: Tx) => Result): Result {
   using folder = emptyFolder()
   const path = join(folder.path, 'hookswitch.db')
   prepareStore(path)
   const { sqlite, tx } = connect(path, 'reader')
   try {
-    return look(tx)
+    return read(tx)
   } finally {
     sqlite.close()
   }

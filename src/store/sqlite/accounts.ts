@@ -126,7 +126,7 @@ export const takeOperatorActs = mutation('accounts.operatorActTake', (tx: Tx, _a
     .map(({ event, email, account, by, at: atUs }) => ({ event, email, account, by, atUs }))
 })
 
-/** The accounts, users and tokens of a store. */
+/** Creates the account operations of the engine: accounts, users, tokens. */
 export function createAccountStore(db: Database): AccountStore {
   const { read, commit } = db
   return {

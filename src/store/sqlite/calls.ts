@@ -18,7 +18,7 @@ import { storeEvents } from './events.ts'
 import { readPbxMemory, setPbxMemory } from './pbx-memory.ts'
 import { putRecordings } from './recordings.ts'
 
-/** In one commit: after a crash they agree. */
+/** Stores events, live calls and records in one commit, so that they agree after a crash. */
 export const storeBatch = mutation('calls.batchStore', (tx: Tx, batch: CallBatch): PlacedEvent[] => {
   const { pbx, live, removed, parts, recordings = [], nowSteadyUs } = batch
   const putLive = prepared<never, [string, string, string]>(
@@ -45,7 +45,7 @@ const NEWEST: CallPosition = { savedUs: Number.MAX_SAFE_INTEGER, id: '' }
 
 type PageQuery = Parameters<CallStore['callList']>[0]
 
-/** Of each range that may hold some as many are read as a page shows, from its index alone. */
+/** Returns the ids of a page: from each range at most a page is read, from its index only. */
 function readCallIds(read: Tx, { accountId, filter, limit, after }: PageQuery): string[] {
   const until: CallPosition = filter.untilUs === undefined ? NEWEST : { savedUs: filter.untilUs, id: '' }
   const before = after !== undefined && after.savedUs < until.savedUs ? after : until
@@ -66,7 +66,7 @@ function readCalls(read: Tx, query: PageQuery): CallRow[] {
   return readCallIds(read, query).flatMap((id) => recordOf.get(id) ?? [])
 }
 
-/** Where a filter's calls are: without a number or a direction, with each that there is. */
+/** Returns the ranges of the indexes that contain a filter's calls. */
 function rangesOf({ direction, number }: CallFilter) {
   const directions = direction === undefined ? DIRECTIONS : [direction]
   if (number === undefined)
@@ -80,7 +80,7 @@ function rangesOf({ direction, number }: CallFilter) {
 const newestFirst = (one: CallPosition, other: CallPosition): number =>
   other.savedUs - one.savedUs || Number(other.id > one.id) - Number(other.id < one.id)
 
-/** So many entries of the index are looked at in one part: some 3 ms. */
+/** The number of index entries that one part reads: some 3 ms. */
 const CALL_SPAN = 20_000
 
 type EndingQuery = Parameters<CallStore['callIdListEndingIn']>[0]
@@ -96,7 +96,7 @@ function readCallIdsEndingIn(tx: Tx, { ending, beforeId }: EndingQuery): { ids: 
   return { ids: found.map(({ id }) => id), nextId: last.get(beforeId, CALL_SPAN - 1)?.id ?? null }
 }
 
-/** The calls of a store, live and saved. */
+/** Creates the call operations of the engine: live calls and records. */
 export function createCallStore({ read, commit }: Database): CallStore {
   return {
     batchStore: (batch) => commit(storeBatch, batch),

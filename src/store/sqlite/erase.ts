@@ -6,16 +6,16 @@ import { prepared } from './engine/prepared.ts'
 import { IS_ERASED } from './events.ts'
 
 /**
- * Erasing a number: every call in which it stands, wherever in it. The record goes, of its events stays what the ledger
- * needs (which event, when, delivered or not), and a call that is up goes on with an unknown party.
+ * Erasing a number affects every call that contains it. The record is deleted. Of its events remains what the log needs
+ * (which event, when, delivered or not). A live call continues with an unknown party.
  */
 
-/** Where a number stands in JSON: as a whole string, so that no longer number is hit. */
+/** A number as JSON contains it: a whole string, so that longer numbers do not match. */
 const quoted = (number: string) => JSON.stringify(number)
 
 /**
- * The calls of which a record or an event's body holds the number. A read: nobody waits for it, however large the store
- * is.
+ * Returns the calls whose record or event bodies contain a number. It is a read, so that no write waits for it, however
+ * large the store is.
  */
 export function findCallsOf(tx: Tx, number: string): string[] {
   const rows = prepared<{ id: string }, [string, string]>(
@@ -26,7 +26,7 @@ export function findCallsOf(tx: Tx, number: string): string[] {
   return rows.map(({ id }) => id)
 }
 
-/** Erases calls by id, a few at a time, so that no commit waits long. */
+/** Erases calls by id. Call it with a few ids, so that no commit takes long. */
 export const eraseCalls = mutation('maintenance.callErase', (tx: Tx, ids: readonly string[]): ErasedCounts => {
   const dropCall = prepared<never, [string]>(tx, 'DELETE FROM calls WHERE id = ?')
   const eventsOf = prepared<{ id: number; pending: number }, [string]>(
@@ -62,7 +62,7 @@ export const eraseCalls = mutation('maintenance.callErase', (tx: Tx, ids: readon
 })
 
 /**
- * Takes a number out of the calls that are up. A service that runs has it in memory, and writes it again.
+ * Removes a number from the live calls. A running service has it in memory, and may write it again.
  * @returns how many calls.
  */
 export const eraseLive = mutation('maintenance.liveCallErase', (tx: Tx, number: string): number => {

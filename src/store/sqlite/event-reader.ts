@@ -3,7 +3,7 @@ import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { IS_ERASED } from './events.ts'
 
-/** So many events are looked at in one part: some milliseconds, also where a filter leaves all of them out. */
+/** The number of events that one part reads: some milliseconds, also if the filter matches none of them. */
 const SPAN = 2_000
 
 const COLUMNS = 'id, uuid, name, call_id AS callId, sequence, at AS atUs, body'
@@ -19,7 +19,7 @@ const ofKinds = (names: EventQuery['names']) => ({
 })
 
 function readAll(tx: Tx, { accountId, afterId, limit, names }: EventQuery): EventPart {
-  // Where the part ends is found first, so that it moves on also where nothing matches.
+  // The end of the part is read first, so that reading advances even if nothing matches.
   const end = prepared<{ id: number }, [number, number, number]>(
     tx,
     'SELECT id FROM events INDEXED BY events_by_account WHERE account_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?',
@@ -62,6 +62,7 @@ function newestOf(tx: Tx, accountId: number, afterId: number): number {
   return Math.max(newest ?? 0, afterId)
 }
 
+/** Returns the ids between which an account's events can be read. */
 export function readEventBounds(tx: Tx, accountId: number): EventBounds {
   const oldestId =
     prepared<{ id: number }, [number]>(tx, 'SELECT events_pruned_to AS id FROM accounts WHERE id = ?').get(accountId)

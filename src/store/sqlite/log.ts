@@ -32,29 +32,29 @@ const JOINED = `FROM deliveries d JOIN events e ON e.id = d.id / ${DELIVERIES_PE
 
 const rowOf = <Found extends Row>({ state, ...row }: Found) => ({ ...row, state: DELIVERY_STATES[state] ?? 'pending' })
 
-/** Ids that are looked at, `lowId` included and `highId` not, and the end of them that comes first. */
+/** The ids to read, from `lowId` to below `highId`, and which end is read first. */
 type Range = { readonly lowId: number; readonly highId: number; readonly order: LogOrder }
 const SORTED: Readonly<Record<LogOrder, 'DESC' | 'ASC'>> = { newest: 'DESC', oldest: 'ASC' }
 
 /**
- * Of so many events, or deliveries in an index, a part is made: it takes a few milliseconds, whatever the filter leaves
- * out.
+ * The number of events, or of deliveries in an index, that one part reads: a few milliseconds, regardless of the
+ * filter.
  */
 const SPAN = 1_000
 /**
- * Retries are in the order in which they are due: beyond so many of a webhook it is quicker to go by events than to
- * sort them.
+ * The index of retries is ordered by due time: with more than this many of a webhook, reading by events is faster than
+ * sorting them.
  */
 const MANY_RETRIES = 5_000
 
 /**
- * By events, whose ids are in the order of the deliveries' ids. The plus signs keep the planner from any bounds but
- * these: with another it would go from each event through all deliveries behind it.
+ * Reads by events, whose ids have the order of the deliveries' ids. The plus signs keep the query planner from using
+ * other bounds, with which it would read all deliveries after each event.
  */
 const byEvents = (index = '') => `FROM events e ${index}
   CROSS JOIN deliveries d ON d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) * ${DELIVERIES_PER_EVENT}
   CROSS JOIN webhooks w ON w.id = d.webhook_id`
-/** By one of the small indexes, for one webhook. */
+/** Reads by one of the small indexes, for one webhook. */
 const byIndex = (index: Index) => `FROM deliveries d INDEXED BY deliveries_${index}
   CROSS JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT} CROSS JOIN webhooks w ON w.id = d.webhook_id`
 
@@ -64,7 +64,7 @@ const IN_INDEX: Readonly<Record<Index, string>> = {
   retry: 'd.state = 0 AND d.due_at IS NOT NULL',
   lost: 'd.state > 1',
 }
-/** Where the deliveries of a state are found without going through all that was delivered. */
+/** The indexes that contain the deliveries of a state, without the many delivered ones. */
 const INDEXES: Readonly<Record<DeliveryState, readonly Index[]>> = {
   pending: ['fresh', 'retry'],
   delivered: [],
@@ -108,7 +108,7 @@ const OF_CALLS = 'call_id IN (SELECT value FROM json_each(?))'
 
 type CallsFilter = DeliveryFilter & { readonly callIds: readonly string[] }
 
-/** By the index of calls. One call has few events; those of many are read part by part. */
+/** Reads by the index of calls. One call has few events; those of many calls are read in parts. */
 function ofCalls(tx: Tx, filter: CallsFilter, range: Range, limit: number): DeliveryPart {
   const { lowId, highId, order } = range
   const [first, last] = [eventIdOf(lowId), eventIdOf(highId)]
@@ -162,7 +162,7 @@ function ofIndexes(
     const end = prepared<{ id: number }, number[]>(tx, `${sql} ORDER BY d.id ${sorted} LIMIT 1 OFFSET ?`)
     return end.get(place.webhookId, highId, lowId, SPAN - 1)?.id ?? []
   })
-  // Beyond the nearest of these ends something of another webhook would be missing.
+  // After the nearest of these ends, deliveries of other webhooks would be missing.
   const low = order === 'newest' ? Math.max(lowId, ...ends) : lowId
   const high = order === 'newest' ? highId : Math.min(highId, ...ends.map((id) => id + 1))
   const rows = places
@@ -175,7 +175,7 @@ function ofIndexes(
   return partOf(rows, limit, range, ends.length === 0 ? null : order === 'newest' ? low : high)
 }
 
-/** If it was cut off at the limit, the rest begins where it ends. */
+/** A part that was cut off at the limit continues after its last row. */
 function partOf(rows: readonly DeliveryRow[], limit: number, { order }: Range, nextId: number | null): DeliveryPart {
   const last = rows.length === limit ? rows.at(-1)?.id : undefined
   if (last === undefined) return { rows, nextId }
@@ -225,10 +225,10 @@ function conditionsOf(filter: DeliveryFilter): Condition[] {
   return conditions
 }
 
-/** A clock that was set back leaves times that do not grow with the ids: so much is looked through besides. */
+/** After the clock was set back, times do not grow with the ids: so this much more is read at both ends. */
 const CLOCK_SLACK_US = 3_600 * SECOND
 
-/** The first id of that time or later: ids grow with time, so halving finds it without an index. */
+/** Returns the first id created at or after a time. Ids grow with time, so a binary search needs no index. */
 function firstFrom(tx: Tx, atUs: number): number {
   const nextOf = prepared<{ id: number; createdUs: number }, [number]>(
     tx,
@@ -260,7 +260,7 @@ function readDelivery(tx: Tx, accountId: number | null, id: number): DeliveryDet
   return { ...rowOf(row), attempts: attempts.map((attempt) => ({ ...attempt, probe: attempt.probe === 1 })) }
 }
 
-/** More than any call has; a call that has more shows its first ones. */
+/** The events of a call that are shown. No real call has more. */
 const MAX_EVENTS = 500
 
 function* readEventsOfCall(tx: Tx, accountId: number, callId: string): Generator<EventRow> {
@@ -280,7 +280,7 @@ function* readEventsOfCall(tx: Tx, accountId: number, callId: string): Generator
     }
 }
 
-/** The log of deliveries of a store. */
+/** Creates the log operations of the engine: deliveries and events of calls. */
 export function createLogStore({ read }: Database): LogStore {
   return {
     deliveryList: async (query) => readLog(read, query),

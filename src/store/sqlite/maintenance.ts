@@ -9,7 +9,7 @@ import { eraseCalls, eraseLive, findCallsOf } from './erase.ts'
 import { pruneCalls, pruneDeliveries, pruneSecrets, pruneWebhooks } from './retention.ts'
 import { findWrong } from './verify.ts'
 
-/** What keeps a store in order. */
+/** Creates the maintenance operations of the engine. */
 export function createMaintenanceStore({ read, commit }: Database): MaintenanceStore {
   return {
     writeProbe: () => commit(probeWrite, null),

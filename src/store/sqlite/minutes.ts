@@ -22,7 +22,7 @@ export const saveMinutes = mutation('statistics.minuteSave', (tx: Tx, { figures,
 
 type Row = Omit<MinuteFigures, 'latencies'> & { readonly latencies: string }
 
-/** The figures that the page shows. */
+/** Creates the statistics operations of the engine: the figures of the page. */
 export function createStatisticsStore({ read, commit }: Database): StatisticsStore {
   return {
     minuteSave: (step) => commit(saveMinutes, step),

@@ -2,7 +2,7 @@ import type { OutcomeBatch } from '../records.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 
-/** Of a delivery, the probes that are kept: a receiver that is down for a week would fill the log. */
+/** The probes of a delivery that are kept: those of a receiver that is down for a week would fill the log. */
 const PROBES_KEPT = 20
 
 type Nullable<Value> = Value | null
@@ -37,7 +37,7 @@ function writeOutcomes(tx: Tx, batch: OutcomeBatch): number[] {
     const next = [dueSteadyUs[at] ?? null, endedUs[at] ?? null] as const
     if (update.run(state, tries[at] ?? 0, made, ...next, generations[at] ?? 0, id).changes === 0) {
       superseded.push(id)
-      // It was cancelled, and pruned, where nothing is kept for long.
+      // The delivery was cancelled and already pruned.
       if (count.run(made, id).changes === 0) continue
     }
     const probe = probes[at] === true
@@ -57,8 +57,8 @@ function forgetProbes(tx: Tx, id: number): void {
 }
 
 /**
- * The ids of a step of what is pending for a webhook, a part for each of the two indexes: these alone must say what
- * matches.
+ * Selects a step of the pending deliveries of a webhook, a part from each of the two indexes. `matches` may use their
+ * columns only.
  */
 const pending = (matches = 'TRUE') => `
   SELECT id FROM (SELECT id FROM deliveries INDEXED BY deliveries_fresh
@@ -68,7 +68,7 @@ const pending = (matches = 'TRUE') => `
 
 type Step = { readonly webhookId: number; readonly nowUs: number; readonly limit: number }
 
-/** With the last of them the leaving is complete: what is retried from then on is sent. */
+/** With the last one the removal from the list is complete: later retries are sent. */
 export const cancelUnlisted = mutation(
   'queue.deliveryCancelUnlisted',
   (tx: Tx, { webhookId, nowUs, limit }: Step): number[] => {

@@ -6,7 +6,7 @@ import { prepared } from './engine/prepared.ts'
 import { cancelUnlisted, failExpired, recordOutcomes } from './outcomes.ts'
 import { retryDelivery, retryMatching } from './retries.ts'
 
-/** Beyond this a backlog is only said to be as long: counting more would hold up the event loop. */
+/** The largest count of pending deliveries: counting more would block the event loop. */
 const MAX_COUNTED = 1_000_000
 
 type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number | null }
@@ -16,7 +16,7 @@ const COLUMNS = `d.id, e.account_id AS accountId, d.webhook_id AS webhookId, d.t
 
 const pendingOf = ({ dueSteadyUs, ...row }: Row): PendingDelivery => ({ ...row, dueSteadyUs: dueSteadyUs ?? undefined })
 
-/** The pending deliveries of a store, and what becomes of them. */
+/** Creates the queue operations of the engine: pending deliveries and their outcomes. */
 export function createQueueStore({ read, commit }: Database): QueueStore {
   return {
     deliveryGetUntried: async ({ webhookId, afterId, limit }) =>
@@ -68,7 +68,7 @@ function countPending(read: Tx): number {
   return row?.pending ?? 0
 }
 
-/** Of those never tried and the retry that is due first: an index has both. */
+/** Returns when the oldest pending delivery of a webhook was scheduled: of the untried ones and of the next retry. */
 function oldestPending(read: Tx, webhookId: number): number | undefined {
   const fresh = `SELECT since AS at FROM deliveries INDEXED BY deliveries_fresh
     WHERE webhook_id = ? AND state = 0 AND due_at IS NULL ORDER BY id LIMIT 1`

@@ -7,7 +7,10 @@ import { prepared } from './engine/prepared.ts'
 const COLUMNS = `call_id AS callId, id, account_id AS accountId, pbx, path, state, since AS sinceUs, error,
   size AS sizeBytes, stamp, sha256, media_type AS mediaType, copy`
 
-/** Stores recordings as they are now. Runs inside the mutation of the caller. One that is pending no more stays as it is. */
+/**
+ * Stores recordings as they are now. Runs inside the mutation of the caller. One that is pending no more stays as it
+ * is.
+ */
 export function putRecordings(tx: Tx, recordings: readonly RecordingRecord[]): void {
   const put = prepared<never, (string | number | null)[]>(
     tx,
@@ -51,7 +54,7 @@ export const replaceLinkKey = mutation('recordings.linkKeyReplace', (tx: Tx, key
   prepared<never, [string]>(tx, 'INSERT OR REPLACE INTO recording_key (id, key) VALUES (1, ?)').run(key)
 })
 
-/** The recordings of saved calls, and the key of their links. */
+/** Creates the operations on recordings of saved calls, and on the key of their links. */
 export function createRecordingStore({ read, commit }: Database): RecordingStore {
   const select = <Values extends (string | number)[]>(condition: string) =>
     prepared<RecordingRecord, Values>(read, `SELECT ${COLUMNS} FROM recordings ${condition}`)

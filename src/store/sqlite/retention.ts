@@ -25,7 +25,7 @@ export const pruneDeliveries = mutation(
       tx,
       'SELECT id, at AS atUs FROM events WHERE id > ? AND id < (SELECT max(id) FROM events) ORDER BY id LIMIT ?',
     ).all(afterId, limit)
-    // What was stored while the wall clock was ahead is passed by: behind it there is more that is old.
+    // Events that were stored while the wall clock was ahead are skipped: older ones may follow them.
     const old = events.filter(({ atUs }) => atUs < latestUs || atUs > nowUs)
     const last = old.at(-1)
     if (last === undefined) return { lastId: null, pruned: 0 }
@@ -46,14 +46,14 @@ export const pruneDeliveries = mutation(
     ).all(afterId, last.id, deliveredBeforeUs)
     notePruned(tx, alone)
     const pruned = gone.length + alone.length
-    // What proves that the store is whole must know of which time some may be gone.
+    // `verify` has to know from which time on nothing was pruned.
     if (pruned > 0)
       prepared<never, [number]>(tx, 'UPDATE clock SET pruned_to = max(pruned_to, ?)').run(Math.min(latestUs, nowUs))
     return { lastId: old.length === limit ? last.id : null, pruned }
   },
 )
 
-/** Whoever reads an account's events back must know up to where some are gone. */
+/** Clients that read events back have to know which may have been pruned. */
 function notePruned(tx: Tx, pruned: readonly { readonly id: number; readonly accountId: number }[]): void {
   const note = prepared<never, [number, number]>(
     tx,

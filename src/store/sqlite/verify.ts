@@ -7,9 +7,8 @@ import { prepared } from './engine/prepared.ts'
 const MARGIN_US = 86_400 * SECOND
 
 /**
- * What must be nowhere: each a sentence, and a query that finds the ids. Retention takes events and deliveries out one
- * by one, so that a call loses some of its events before others: `:kept` is the time from which on it has taken nothing
- * out.
+ * Errors that must not exist: a sentence, and a query that finds their ids. Pruning deletes events and deliveries one
+ * by one, so a call loses some of its events before others: nothing after `:kept` was pruned.
  */
 const WRONGS: readonly { readonly what: string; readonly sql: string }[] = [
   {

@@ -137,7 +137,7 @@ function readListedOptions(read: Tx, accountId: number): ListedOptions[] {
     .map(({ url, options }) => ({ url, options: readOptions(options) }))
 }
 
-/** The webhooks, lists and secrets of a store. */
+/** Creates the webhook operations of the engine: webhooks, lists and secrets. */
 export function createWebhookStore({ read, commit }: Database): WebhookStore {
   return {
     listGet: async (accountId) => entriesOf(read.select().from(webhooks).where(listed(accountId)).all()),

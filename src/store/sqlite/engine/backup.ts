@@ -7,18 +7,18 @@ import { FILE_MODE } from './data-folder.ts'
 import { writeRefusal } from './store-fault.ts'
 
 /**
- * Copies the store as it is at this moment, beside whoever writes to it: they wait for nothing. The copy is whole or is
- * not there, is readable by its owner alone (it holds secrets), and was read through. @returns its size.
- * @throws Fault when the target is there already, or cannot be written.
+ * Copies the store as it is at this moment, without blocking its writers. The copy is complete or absent, readable only
+ * by its owner (it contains secrets), and has been checked. @returns its size in bytes.
+ * @throws Fault when the target already exists, or cannot be written.
  */
 export function backupStore(path: string, target: string): number {
-  if (existsSync(target)) throw new Fault('invalid', `${target} is there already: name a file that is not`)
-  // Nobody else's: what is removed when it fails is only what was made here.
+  if (existsSync(target)) throw new Fault('invalid', `${target} already exists: give another file name`)
+  // A name of its own, so that a failure removes only the file that was created here.
   const part = `${target}.${randomUUID()}.part`
   try {
     closeSync(openSync(part, 'wx', FILE_MODE))
     copy(path, part)
-    proveWhole(part)
+    proveIntact(part)
     renameSync(part, target)
     sync(dirname(target))
     return statSync(target).size
@@ -28,7 +28,7 @@ export function backupStore(path: string, target: string): number {
   }
 }
 
-/** Waits until what was written to a file or a folder is on the disk. */
+/** Waits until the writes to a file or folder are on the disk. */
 function sync(path: string): void {
   const file = openSync(path, 'r')
   try {
@@ -42,7 +42,7 @@ function copy(path: string, part: string): void {
   const sqlite = new Sqlite(path, { create: false, readwrite: true, strict: true })
   try {
     sqlite.run('PRAGMA busy_timeout = 5000')
-    // The copy takes this over: a page of it that was split while it was made holds nothing twice.
+    // The copy inherits this setting: its pages contain no remains of split pages.
     sqlite.run('PRAGMA secure_delete = ON')
     sqlite.run('VACUUM INTO ?', [part])
   } finally {
@@ -51,11 +51,11 @@ function copy(path: string, part: string): void {
   sync(part)
 }
 
-function proveWhole(part: string): void {
+function proveIntact(part: string): void {
   const sqlite = new Sqlite(part, { readonly: true, strict: true })
   try {
     const found = sqlite.query<{ quick_check: string }, []>('PRAGMA quick_check(1)').get()?.quick_check
-    if (found !== 'ok') throw new Error(`the copy is damaged (${found}): hookswitch verify tells more`)
+    if (found !== 'ok') throw new Error(`the copy is damaged (${found}): run hookswitch verify`)
   } finally {
     sqlite.close()
   }

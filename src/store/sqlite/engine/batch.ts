@@ -4,7 +4,7 @@ import type { Mutation } from './mutation.ts'
 import type { Connection } from './open.ts'
 import { writeRefusal } from './store-fault.ts'
 
-/** One mutation that is asked for, and what came of it. Both cross a thread. */
+/** A requested mutation, and its result. Both are passed between threads. */
 export type Job = readonly [name: string, args: unknown]
 export type Reply =
   | { readonly value: unknown }
@@ -20,15 +20,16 @@ export type Reply =
 
 export type Registry = ReadonlyMap<string, Mutation<unknown, unknown>>
 
-/** SQLite's codes for a store that cannot be written now: nothing of the batch is kept, and a later one may succeed. */
+/** SQLite's codes for a store that cannot be written now: the whole batch is undone, and a later one may succeed. */
 const UNWRITABLE = /^SQLITE_(FULL|READONLY|IOERR|CANTOPEN|BUSY|LOCKED|NOMEM|CORRUPT|NOTADB|PERM)/
 
+/** Returns whether an error of SQLite means that the store cannot be written now. */
 export const isUnwritable = (error: unknown): boolean =>
   error instanceof SQLiteError && UNWRITABLE.test(error.code ?? '')
 
 /**
- * Runs a batch in one transaction, and commits it. A mutation that throws undoes only itself: then the batch is run
- * again with a savepoint around each, since savepoints for every one would cost a tenth of the throughput.
+ * Runs a batch in one transaction, and commits it. A mutation that throws undoes only its own writes: the batch is run
+ * again with a savepoint around each. Always using savepoints would cost a tenth of the throughput.
  */
 export function runBatch({ sqlite, tx }: Connection, registry: Registry, jobs: readonly Job[]): Reply[] {
   const run = ([name, args]: Job): Reply => {
@@ -47,7 +48,7 @@ export function runBatch({ sqlite, tx }: Connection, registry: Registry, jobs: r
       sqlite.run('COMMIT')
       return replies
     } catch (error) {
-      // A full disk may have rolled it back already.
+      // SQLite may have rolled it back already, because the disk is full.
       if (sqlite.inTransaction) sqlite.run('ROLLBACK')
       throw error
     }
@@ -91,8 +92,8 @@ const unavailable = (message: string): Reply => ({
   fault: { code: 'unavailable', message, errors: [], headers: {} },
 })
 
-/** The result of a reply. @throws what the mutation threw. */
-export function settle(reply: Reply): unknown {
+/** Returns the result in a reply. @throws the error of the mutation. */
+export function resultOf(reply: Reply): unknown {
   if ('fault' in reply) {
     const { code, message, errors, headers } = reply.fault
     throw new Fault(code, message, { errors, headers })

@@ -2,11 +2,11 @@ import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { Fault } from '../../../lib/fault.ts'
 import { storeFault, storeFaultKind } from './store-fault.ts'
 
-/** Secrets and password hashes are in it: nobody but the service's own user has any business there. */
+/** It contains secrets and password hashes: only the user of the service may read it. */
 const FOLDER_MODE = 0o700
 export const FILE_MODE = 0o600
 
-/** Makes the data folder where there is none; one that is there is left as it is. @throws Fault `unavailable` */
+/** Creates the data folder if it does not exist. @throws Fault `unavailable` */
 export function makeFolder(path: string): void {
   try {
     mkdirSync(path, { recursive: true, mode: FOLDER_MODE })
@@ -16,7 +16,7 @@ export function makeFolder(path: string): void {
 }
 
 /**
- * Makes an empty store where there is none; the files that SQLite puts beside it get its mode.
+ * Creates an empty store if it does not exist. The files that SQLite puts beside it get the same mode.
  * @throws Fault `unavailable`
  */
 export function makeFile(path: string): void {

@@ -5,14 +5,16 @@ import type { Mutation, Tx } from './mutation.ts'
 import { connect, prepareStore } from './open.ts'
 import { type FromWriter, startWriter, type ToWriter } from './writer.ts'
 
-/** The store. Reads see all that was committed; a write resolves once it is as durable as its mutation says. */
+/**
+ * An open store. Reads see everything that was committed; a write resolves when it has the durability of its mutation.
+ */
 export type Database = {
   readonly read: Tx
   /**
-   * Queues a mutation for the next group commit and resolves with its result when that is as durable as the mutation
-   * says.
-   * @throws Fault whatever the mutation threw, or `unavailable` when the store cannot be written: then nothing of it
-   * was kept.
+   * Queues a mutation for the next group commit, and resolves with its result when the commit has the mutation's
+   * durability.
+   * @throws the error of the mutation, or Fault `unavailable` when the store cannot be written. In both cases its
+   * writes were undone.
    */
   commit<Args, Result>(mutation: Mutation<Args, Result>, args: Args): Promise<Result>
   /** Calls back, within a second, after another process wrote to the store: what was cached of it is stale. */
@@ -27,7 +29,7 @@ export type DatabaseOptions = {
   readonly thread?: () => Worker
 }
 
-/** @throws Fault when the file is damaged or of a newer version: it is left as it is. */
+/** Opens the store of a file. @throws Fault when the file is damaged or of a newer version; it is not changed then. */
 export function openDatabase(path: string, { thread }: DatabaseOptions = {}): Database {
   prepareStore(path)
   const callbacks: (() => void)[] = []
@@ -45,7 +47,7 @@ export function openDatabase(path: string, { thread }: DatabaseOptions = {}): Da
     commit<Args, Result>(mutation: Mutation<Args, Result>, args: Args): Promise<Result> {
       const { promise, resolve, reject } = Promise.withResolvers<Result>()
       if (thread === undefined) mutations.set(mutation.name, mutation)
-      // What comes back crossed a thread: that it is the mutation's own result is the registry's promise.
+      // The value comes from another thread without its type: the registry guarantees that it is the mutation's result.
       queue.push({
         job: [mutation.name, args],
         durability: mutation.durability,

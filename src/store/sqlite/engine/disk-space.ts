@@ -2,7 +2,7 @@ import { statfs } from 'node:fs/promises'
 import type { Log } from '../../../lib/log.ts'
 
 export type DiskWatch = {
-  /** `undefined`: it could not be asked. */
+  /** Returns the free space; `undefined` if it is unknown. */
   freeBytes(): number | undefined
   nearlyFull(): boolean
   stop(): Promise<void>
@@ -15,42 +15,42 @@ export const NO_DISK: DiskWatch = {
   stop: async () => undefined,
 }
 
-/** Said before it happens: at 200 calls a second it takes some minutes to fill this. */
+/** The warning comes in time: at 200 calls a second it takes some minutes to fill this. */
 const NEARLY_FULL_BYTES = 512 * 1024 * 1024
 const NEARLY_FULL_SHARE = 0.05
 const EVERY_MS = 5_000
 
 type Space = { readonly free: number; readonly size: number }
 
-const ask = async (folder: string): Promise<Space> => {
+const readSpace = async (folder: string): Promise<Space> => {
   const { bavail, blocks, bsize } = await statfs(folder)
   return { free: bavail * bsize, size: blocks * bsize }
 }
 
-/** Looks how much room the store's disk has, and says so when it becomes little. */
+/** Watches the free space on the disk of the store, and logs a warning when it becomes low. */
 export function startDiskWatch({
   folder,
   log,
-  space = ask,
+  space = readSpace,
 }: {
   folder: string
   log: Log
-  space?: typeof ask
+  space?: typeof readSpace
 }): DiskWatch {
   let last: Space | undefined
-  let said = false
-  // Of a small disk a share counts, else a fixed amount.
+  let hasWarned = false
+  // On a small disk a share counts, else a fixed amount.
   const isNearlyFull = ({ free, size }: Space) => free < Math.min(NEARLY_FULL_BYTES, size * NEARLY_FULL_SHARE)
-  const look = async () => {
+  const check = async () => {
     last = await space(folder).catch(() => undefined)
     if (last === undefined) return
     const nearly = isNearlyFull(last)
-    if (nearly && !said) log.warn({ folder, freeBytes: last.free }, 'the disk is nearly full: make room')
-    if (!nearly && said) log.info({ folder, freeBytes: last.free }, 'the disk has room again')
-    said = nearly
+    if (nearly && !hasWarned) log.warn({ folder, freeBytes: last.free }, 'the disk is nearly full: free some space')
+    if (!nearly && hasWarned) log.info({ folder, freeBytes: last.free }, 'the disk has enough free space again')
+    hasWarned = nearly
   }
-  const timer = setInterval(() => void look(), EVERY_MS)
-  const first = look()
+  const timer = setInterval(() => void check(), EVERY_MS)
+  const first = check()
   return {
     freeBytes: () => last?.free,
     nearlyFull: () => last !== undefined && isNearlyFull(last),

@@ -6,10 +6,10 @@ import { makeFile } from './data-folder.ts'
 import { asStoreFault, storeFaultKind } from './store-fault.ts'
 
 /**
- * Holds a data folder for one process, until it is released or the process ends, however it ends: the lock is the
- * operating system's, which SQLite takes for us, not a file with a process id that may be another's by now. Its file
- * says who has it.
- * @throws Fault `unavailable`, naming who has it, or why it cannot be had.
+ * Locks a data folder for one process, until it is released or the process ends. The lock is the operating system's,
+ * taken by SQLite; a file with a process id could name another process by now. The lock file contains the name of the
+ * holder.
+ * @throws Fault `unavailable` with the holder, or why the lock cannot be taken.
  */
 export function lockFolder(path: string): { release(): void } {
   makeFile(path)
@@ -17,7 +17,7 @@ export function lockFolder(path: string): { release(): void } {
   try {
     connection.run('BEGIN IMMEDIATE')
     writeHolder(connection)
-    // Keeps every other writer out and lets readers in, so that the next one can be told who is here.
+    // This lock excludes writers but not readers, so that the next process can read the holder.
     if (!connection.inTransaction) connection.run('BEGIN IMMEDIATE')
   } catch (cause) {
     const fault = refusal(path, connection, cause)
@@ -32,9 +32,9 @@ export function lockFolder(path: string): { release(): void } {
   }
 }
 
-/** Returns who has a data folder, in words; `undefined` if nobody does. It changes nothing. */
+/** Returns a description of the process that holds a data folder; `undefined` if it is free. Changes nothing. */
 export function holderOf(path: string): string | undefined {
-  // One that was never taken is not made: it would be the operator's, not the service's.
+  // A missing lock file is not created: it would belong to the operator's user instead of the service's.
   if (!existsSync(path)) return undefined
   const connection = open(path, { create: false })
   try {
@@ -54,7 +54,10 @@ function open(path: string, { create }: { create: boolean }): Sqlite {
   return connection
 }
 
-/** Says who is here, for the next one. On a full disk it is not said: the lock itself needs no room. */
+/**
+ * Writes the holder into the lock file, for the next process. On a full disk it is omitted: the lock itself needs no
+ * space.
+ */
 function writeHolder(connection: Sqlite): void {
   try {
     connection.run('CREATE TABLE IF NOT EXISTS holder (who TEXT NOT NULL)')
@@ -77,16 +80,16 @@ function refusal(path: string, connection: Sqlite, cause: unknown): unknown {
   })
 }
 
-const SOMEBODY = 'another process'
+const UNKNOWN_PROCESS = 'another process'
 
-/** Who has it; not whom the file names, when that one has ended without another that could say so. */
+/** Reads the holder. A named process that has ended is not the holder: its successor could not write its own name. */
 function readHolder(connection: Sqlite): string {
   try {
-    const who = connection.query<{ who: string }, []>('SELECT who FROM holder').get()?.who ?? SOMEBODY
+    const who = connection.query<{ who: string }, []>('SELECT who FROM holder').get()?.who ?? UNKNOWN_PROCESS
     const [, pid, host] = /^process (\d+) on (.+), since /.exec(who) ?? []
-    return host === hostname() && !isRunning(Number(pid)) ? SOMEBODY : who
+    return host === hostname() && !isRunning(Number(pid)) ? UNKNOWN_PROCESS : who
   } catch {
-    return SOMEBODY
+    return UNKNOWN_PROCESS
   }
 }
 
@@ -95,7 +98,7 @@ function isRunning(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // It runs, but is another user's.
+    // It is running, but belongs to another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM'
   }
 }

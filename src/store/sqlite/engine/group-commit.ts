@@ -1,6 +1,6 @@
 import { Fault } from '../../../lib/fault.ts'
 import type { CommitCounts } from '../../records.ts'
-import { type Job, type Reply, settle } from './batch.ts'
+import { type Job, type Reply, resultOf } from './batch.ts'
 import type { Durability } from './mutation.ts'
 import type { Batch } from './writer.ts'
 
@@ -21,10 +21,11 @@ export type Backend = {
 /** A batch larger than this would make the first write in it wait for the last. */
 const MAX_BATCH = 4_096
 /**
- * Between two commits that do not wait for the disk: each costs as much as some 20 writes, so that more go together.
+ * The pause between two commits that do not wait for the disk. A commit costs as much as some 20 writes, so it pays to
+ * collect more.
  */
 const PACE_MS = 3
-/** How much a power cut may undo of what need not be on disk. */
+/** Writes of durability `crash` are on disk after this time at the latest: a power cut may undo no more. */
 const DISK_WITHIN_MS = 100
 
 /**
@@ -78,12 +79,7 @@ export function createGroupCommit(backend: Backend, nowMs: () => number) {
     if (durability === 'power cut') lastDurableMs = lastStartMs
     backend.run({ jobs: writes.map(({ job }) => job), durability }, (replies) => {
       running = false
-      counts.batches += 1
-      counts.writes += writes.length
-      counts.lastMs = nowMs() - lastStartMs
-      writes.forEach((write, index) => {
-        answer(write, replies[index], counts)
-      })
+      answerAll(writes, replies, counts, nowMs() - lastStartMs)
       next()
     })
   }
@@ -96,10 +92,10 @@ export function createGroupCommit(backend: Backend, nowMs: () => number) {
       count()
       if (running || scheduled) return
       scheduled = true
-      // At the end of this turn of the event loop: all that one turn writes shares a commit.
+      // At the end of this turn of the event loop, so that all its writes share a commit.
       setImmediate(next)
     },
-    /** Resolves when nothing waits. */
+    /** Resolves when no write is queued. */
     drained: () =>
       new Promise<void>((resolve) => {
         whenIdle = [...whenIdle, resolve]
@@ -108,10 +104,19 @@ export function createGroupCommit(backend: Backend, nowMs: () => number) {
   }
 }
 
+/** Resolves or rejects the writes of a batch, and counts them. */
+function answerAll(writes: readonly Write[], replies: readonly Reply[], counts: CommitCounts, tookMs: number): void {
+  counts.lastMs = tookMs
+  counts.batches += 1
+  counts.writes += writes.length
+  for (const [index, write] of writes.entries()) answer(write, replies[index], counts)
+}
+
 function answer({ resolve, reject }: Write, reply: Reply | undefined, counts: CommitCounts): void {
   try {
-    if (reply === undefined) throw new Fault('unavailable', 'the writer of the store has ended')
-    resolve(settle(reply))
+    if (reply === undefined)
+      throw new Fault('unavailable', 'cannot write to the store: its writer thread has ended, restart the service')
+    resolve(resultOf(reply))
   } catch (error) {
     counts.failed += 1
     reject(error)

@@ -5,8 +5,8 @@ import type * as schema from './schema.ts'
 export type Tx = BunSQLiteDatabase<typeof schema>
 
 /**
- * What a committed write outlives. `crash`: the end of this process, since the system has what was written; `power
- * cut`: the end of the machine too, since the disk has it.
+ * The failure that a committed write survives. `crash`: the end of this process, because the operating system has the
+ * write; `power cut`: also that of the machine, because the disk has it.
  */
 export type Durability = 'power cut' | 'crash'
 
@@ -22,7 +22,7 @@ export type Mutation<Args, Result> = {
 }
 
 /**
- * Declares a mutation. Whoever awaits one of durability `crash` must be able to do its work again after a power cut.
+ * Declares a mutation. The work of a mutation with durability `crash` must be repeatable after a power cut.
  */
 export function mutation<Args, Result>(
   name: string,

@@ -40,27 +40,26 @@ const MIGRATIONS = [
 ]
 const MAGIC = 'SQLite format 3\0'
 
-/** How long a store that is being made or used by another process is waited for, and how often it is tried. */
+/** The time to wait for another process that creates or uses the store, and the pause between two tries. */
 const TURN_WITHIN_MS = 5_000
 const AGAIN_MS = 20
 
 /**
- * A store up to this size is read through when it is opened; a larger one would delay the start (`doctor` and `verify`
- * do it then).
+ * A store up to this size is checked when it is opened; a larger one would delay the start (`doctor` and `verify` check
+ * it).
  */
 const QUICK_CHECK_BYTES = 8 * 1024 * 1024
 
 export type Connection = { readonly sqlite: Sqlite; readonly tx: Tx }
 
-/** Opens one connection to a store that `prepareStore` has looked at. A reader cannot write. */
+/** Opens one connection to a store that `prepareStore` has prepared. A reader cannot write. */
 export function connect(path: string, role: 'reader' | 'writer'): Connection {
   const sqlite = new Sqlite(path, { create: role === 'writer', readwrite: true, strict: true })
   sqlite.run(`PRAGMA busy_timeout = ${TURN_WITHIN_MS}`)
   sqlite.run('PRAGMA synchronous = FULL')
   sqlite.run('PRAGMA foreign_keys = ON')
   sqlite.run('PRAGMA cache_size = -16384')
-  // What is deleted or written over is gone from the file, not only free: a number that is erased stood in rows that
-  // went before.
+  // Overwrites deleted data in the file: an erased number may be in rows that were deleted earlier.
   sqlite.run(role === 'reader' ? 'PRAGMA query_only = ON' : 'PRAGMA secure_delete = ON')
   const tx = drizzle(sqlite, { schema })
   bindConnection(tx, sqlite)
@@ -68,9 +67,8 @@ export function connect(path: string, role: 'reader' | 'writer'): Connection {
 }
 
 /**
- * Makes the store, or brings it up to this version.
- * @throws Fault when the file is damaged or of a newer version (then nothing of it was changed), or cannot be written
- * now.
+ * Creates the store, or migrates it to this version.
+ * @throws Fault when the file is damaged or of a newer version (it is not changed then), or cannot be written now.
  */
 export function prepareStore(path: string, turnWithinMs = TURN_WITHIN_MS): void {
   makeFile(path)
@@ -81,7 +79,7 @@ export function prepareStore(path: string, turnWithinMs = TURN_WITHIN_MS): void 
       prepare(path, turnWithinMs)
       isPrepared = true
     } catch (error) {
-      // Another process makes the store at this moment: SQLite does not wait for everything that needs a turn.
+      // Another process creates the store at this moment: SQLite does not wait in all such cases.
       const mayWait = storeFaultKind(error, path) === 'busy' && performance.now() < untilMs
       if (!mayWait) throw asStoreFault(error, path)
       Bun.sleepSync(AGAIN_MS)
@@ -93,10 +91,10 @@ function prepare(path: string, turnWithinMs: number): void {
   const sqlite = new Sqlite(path, { create: true, readwrite: true, strict: true })
   try {
     sqlite.run(`PRAGMA busy_timeout = ${turnWithinMs}`)
-    // The header tells of what is in the file itself: of a store that is being used the newest is in the log beside it.
+    // The header is that of the file. The newest version of a store in use may be in the write-ahead log beside it.
     const version = versionOf(sqlite)
     proveKnown(path, version)
-    if (version > 0) proveWhole(path, sqlite)
+    if (version > 0) proveIntact(path, sqlite)
     else proveOurs(path, sqlite)
     sqlite.run('PRAGMA journal_mode = WAL')
     sqlite.run('PRAGMA synchronous = FULL')
@@ -110,7 +108,7 @@ function proveKnown(path: string, version: number): void {
   if (version > MIGRATIONS.length)
     throw new Fault(
       'unavailable',
-      `${path} was written by a newer hookswitch (store ${version}): run that one, or newer`,
+      `${path} was written by a newer hookswitch (store ${version}): run that version, or a newer one`,
     )
 }
 
@@ -125,7 +123,10 @@ function migrate(sqlite: Sqlite): void {
   })
 }
 
-/** Reads the file's own header, so that a file that is refused was not even opened as a store. 0: there is none yet. */
+/**
+ * Returns the store version in the file's header, so that a refused file is not even opened as a store. 0: there is
+ * none yet.
+ */
 function headerVersion(path: string): number {
   if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) return 0
   const header = Buffer.alloc(100)
@@ -142,8 +143,8 @@ function headerVersion(path: string): number {
   }
 }
 
-/** @throws what SQLite has thrown, or Fault when the store is damaged. */
-function proveWhole(path: string, sqlite: Sqlite): void {
+/** Checks a store. @throws the error of SQLite, or Fault when the store is damaged. */
+function proveIntact(path: string, sqlite: Sqlite): void {
   sqlite.run('PRAGMA query_only = ON')
   const tables = sqlite.query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table'").all()
   if (!tables.some(({ name }) => name === 'deliveries')) throw damaged(path, 'it holds no deliveries')
@@ -158,7 +159,7 @@ function proveWhole(path: string, sqlite: Sqlite): void {
   sqlite.run('PRAGMA query_only = OFF')
 }
 
-/** A store of version 0 has nothing in it yet, or is the database of another program. */
+/** Checks that a file of version 0 is empty and not the database of another program. */
 function proveOurs(path: string, sqlite: Sqlite): void {
   const { tables = 0 } =
     sqlite.query<{ tables: number }, []>('SELECT count(*) AS tables FROM sqlite_schema').get() ?? {}

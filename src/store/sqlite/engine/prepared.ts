@@ -3,14 +3,14 @@ import type { Tx } from './mutation.ts'
 
 const connections = new WeakMap<Tx, Sqlite>()
 
-/** Remembers which connection is under a Drizzle handle, for `prepared`. */
+/** Registers the connection of a Drizzle handle, for `prepared`. */
 export function bindConnection(tx: Tx, connection: Sqlite): void {
   connections.set(tx, connection)
 }
 
 /**
- * A statement of the hot path, prepared once for each connection: building a query costs Drizzle more than SQLite takes
- * to run it. For stores only, and only where a profile asks for it.
+ * Returns a statement that is prepared once for each connection. For hot paths, where Drizzle takes longer to build a
+ * query than SQLite to run it.
  */
 export function prepared<Row, Params extends SQLQueryBindings[]>(tx: Tx, sql: string) {
   const connection = connections.get(tx)

@@ -12,7 +12,7 @@ export const accounts = sqliteTable('accounts', {
   eventsPrunedTo: integer('events_pruned_to').notNull().default(0),
 })
 
-/** What operators did to users, until a service has logged it. */
+/** Changes that operators made to users, until a service has logged them. */
 export const operatorActs = sqliteTable('operator_acts', {
   id: integer('id').primaryKey(),
   at: integer('at').notNull(),

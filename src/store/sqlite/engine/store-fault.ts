@@ -3,12 +3,12 @@ import { dirname } from 'node:path'
 import { Fault } from '../../../lib/fault.ts'
 
 /**
- * Why the store cannot be used. Only what is damaged needs a backup: an operator who is told so of a full disk loses
- * data.
+ * Why a store cannot be used. Only a damaged store is replaced by a backup: doing that because of a full disk would
+ * lose data.
  */
 export type StoreFaultKind = 'full' | 'read-only' | 'not-allowed' | 'busy' | 'damaged' | 'disk-error'
 
-/** By the beginning of SQLite's code, or Node's. */
+/** By the start of the error code of SQLite or Node. */
 const KINDS: readonly (readonly [code: RegExp, kind: StoreFaultKind])[] = [
   [/^(SQLITE_FULL|ENOSPC|EDQUOT)/, 'full'],
   [/^EROFS/, 'read-only'],
@@ -19,40 +19,39 @@ const KINDS: readonly (readonly [code: RegExp, kind: StoreFaultKind])[] = [
 ]
 
 /**
- * What SQLite puts beside the store when it is opened: with less than that it reports a disk error, and means a full
- * disk.
+ * The size of the files that SQLite creates beside an opened store: with less free space it reports a disk error
+ * instead of a full disk.
  */
-const LEAST_ROOM_BYTES = 64 * 1024
+const MIN_FREE_BYTES = 64 * 1024
 
 const WHAT: Readonly<Record<StoreFaultKind, string>> = {
   full: 'the disk is full',
   'read-only': 'the disk is read-only',
-  'not-allowed': 'this user may not write it',
-  busy: 'another process has it for itself',
+  'not-allowed': 'this user has no permission to write it',
+  busy: 'another process has locked it',
   damaged: 'it is damaged',
   'disk-error': 'the disk reports an error',
 }
 
 const TO_DO: Readonly<Record<StoreFaultKind, string>> = {
-  full: 'make room, and it goes on; nothing of it is lost',
+  full: 'free some disk space; nothing is lost, and work resumes by itself',
   'read-only': 'mount it writable, or give another folder with --data',
-  'not-allowed': 'give it to this user, or give another folder with --data',
-  busy: 'try again when that has ended',
-  damaged: 'put a backup in its place; it was left as it is',
-  'disk-error': 'look at the disk and its quota (dmesg); the store was left as it is',
+  'not-allowed': 'change its owner to this user, or give another folder with --data',
+  busy: 'try again when that process has ended',
+  damaged: 'replace it by a backup; it was not changed',
+  'disk-error': 'check the disk and its quota (dmesg); the store was not changed',
 }
 
-/** Returns what is behind an error that came from the store at this path; `undefined` if it is none of the store's. */
+/** Returns the reason behind an error of the store at a path; `undefined` if the error has another source. */
 export function storeFaultKind(error: unknown, path: string): StoreFaultKind | undefined {
   const found = KINDS.find(([code]) => code.test(codeOf(error)))?.[1]
   if (found !== 'disk-error' && found !== 'not-allowed') return found
-  if (found === 'disk-error' && hasNoRoom(path)) return 'full'
+  if (found === 'disk-error' && hasNoSpace(path)) return 'full'
   return writeObstacle(dirname(path)) ?? found
 }
 
 /**
- * Returns a Fault that tells what is behind an error and what to do; what is none of the store's is given back as it
- * is.
+ * Converts an error of the store to a Fault with the reason and what to do; returns other errors unchanged.
  */
 export function asStoreFault(error: unknown, path: string): unknown {
   if (error instanceof Fault) return error
@@ -60,13 +59,14 @@ export function asStoreFault(error: unknown, path: string): unknown {
   return kind === undefined ? error : storeFault(kind, path, error)
 }
 
+/** Makes the Fault for a store that cannot be used, with the reason and what to do. */
 export function storeFault(kind: StoreFaultKind, path: string, cause?: unknown): Fault {
   const reason = cause instanceof Error ? ` (${cause.message})` : ''
   const what = kind === 'damaged' ? `is damaged${reason}` : `cannot be used: ${WHAT[kind]}${reason}`
   return new Fault('unavailable', `${path} ${what}: ${TO_DO[kind]}`, { cause })
 }
 
-/** Returns why something at a path cannot be written, in words, for what tells itself what to do. */
+/** Returns why a file at a path cannot be written, for messages that have their own advice. */
 export function writeRefusal(error: unknown, path: string): string {
   const kind = storeFaultKind(error, path)
   const reason = error instanceof Error ? error.message : String(error)
@@ -78,13 +78,13 @@ export function fixCommand(kind: StoreFaultKind, path: string): string {
   const folder = dirname(path)
   switch (kind) {
     case 'full':
-      return `df -h ${folder}   then make room on it, but keep ${path}-wal: it is a part of the store`
+      return `df -h ${folder}   then free some space on it, but keep ${path}-wal: it is part of the store`
     case 'read-only':
       return `findmnt -T ${folder}   shows its disk; then: mount -o remount,rw …`
     case 'not-allowed':
       return `chown -R "$(id -un)" ${folder}`
     case 'busy':
-      return `fuser -v ${path}   shows who has it; then try again`
+      return `fuser -v ${path}   shows the process that uses it; then try again`
     case 'damaged':
       return `stop the service, then: mkdir ${folder}/damaged && mv ${path}* ${folder}/damaged/ && cp BACKUP ${path}`
     case 'disk-error':
@@ -92,23 +92,23 @@ export function fixCommand(kind: StoreFaultKind, path: string): string {
   }
 }
 
-/** SQLite's code, or Node's, of an error or of what caused it. */
+/** Returns the code of SQLite or Node of an error, or of its cause. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return ''
   const own = !(error instanceof Fault) && 'code' in error && typeof error.code === 'string' ? error.code : ''
   return own === '' ? codeOf(error.cause) : own
 }
 
-function hasNoRoom(path: string): boolean {
+function hasNoSpace(path: string): boolean {
   try {
     const { bavail, bsize } = statfsSync(dirname(path))
-    return bavail * bsize < LEAST_ROOM_BYTES
+    return bavail * bsize < MIN_FREE_BYTES
   } catch {
     return false
   }
 }
 
-/** What keeps this user from writing to a folder, if anything does. */
+/** Returns why this user cannot write to a folder; `undefined` if it can. */
 function writeObstacle(folder: string): 'read-only' | 'not-allowed' | undefined {
   try {
     accessSync(folder, constants.W_OK)

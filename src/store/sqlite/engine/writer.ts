@@ -3,8 +3,8 @@ import type { Durability, Mutation } from './mutation.ts'
 import { connect } from './open.ts'
 
 /**
- * What is sent to the writer's thread, and what it says. Handed over as it is: bodies as JSON text would be escaped and
- * read again, which costs more than a clone; what there is most of, the outcomes, is flat for its sake.
+ * Messages to the writer thread and its replies. They are structured clones: JSON text would escape the bodies and
+ * parse them again. The most frequent data, the outcomes, is flat to make cloning fast.
  */
 export type ToWriter = { readonly open: string } | { readonly close: true } | Batch
 export type Batch = { readonly jobs: readonly Job[]; readonly durability: Durability }
@@ -13,7 +13,10 @@ export type FromWriter = 'foreign' | 'closed' | { readonly replies: readonly Rep
 /** With NORMAL a commit is written without waiting for the disk; the next FULL one brings it there too. */
 const SYNCHRONOUS: Readonly<Record<Durability, string>> = { 'power cut': 'FULL', crash: 'NORMAL' }
 
-/** How often it is looked whether another process wrote to the store: contract 2.8 promises a second. */
+/**
+ * How often the store is checked for writes of other processes. Changes by the command line are promised to take effect
+ * within a second.
+ */
 const FOREIGN_POLL_MS = 250
 
 export type Writer = {
@@ -23,8 +26,8 @@ export type Writer = {
 }
 
 /**
- * The one connection of this process that writes. `onForeign` is called when another process committed something:
- * SQLite's `data_version` of a connection changes only then.
+ * Opens the only connection of this process that writes. `onForeign` is called after another process has committed:
+ * only then does SQLite's `data_version` of this connection change.
  */
 export function startWriter(path: string, registry: Registry, onForeign?: () => void): Writer {
   const connection = connect(path, 'writer')
@@ -32,13 +35,13 @@ export function startWriter(path: string, registry: Registry, onForeign?: () => 
   const current = () => version.get()?.data_version
   let seen = current()
   let durabilityNow: Durability = 'power cut'
-  const look = () => {
+  const check = () => {
     const now = current()
     if (now === seen) return
     seen = now
     onForeign?.()
   }
-  const timer = onForeign === undefined ? undefined : setInterval(look, FOREIGN_POLL_MS)
+  const timer = onForeign === undefined ? undefined : setInterval(check, FOREIGN_POLL_MS)
   timer?.unref?.()
   return {
     run({ jobs, durability }) {
@@ -53,7 +56,7 @@ export function startWriter(path: string, registry: Registry, onForeign?: () => 
   }
 }
 
-/** All mutations that some modules export, by name. @throws when two have one name. */
+/** Returns all mutations that some modules export, by name. @throws when two have the same name. */
 export function registryOf(modules: readonly object[]): Registry {
   const registry = new Map<string, Mutation<unknown, unknown>>()
   for (const value of modules.flatMap((module) => Object.values(module))) {
@@ -68,16 +71,16 @@ export function registryOf(modules: readonly object[]): Registry {
 const isMutation = (value: unknown): value is Mutation<unknown, unknown> =>
   typeof value === 'object' && value !== null && 'mutation' in value && value.mutation === true
 
-/** The writer's thread: opens, runs what it is sent, one batch at a time. */
+/** Runs the writer thread: opens the store and commits the batches that it receives, one at a time. */
 export function serveWriter(registry: Registry, port: Pick<Worker, 'addEventListener' | 'postMessage'>): void {
   let writer: Writer | undefined
-  const say = (message: FromWriter) => port.postMessage(message)
+  const send = (message: FromWriter) => port.postMessage(message)
   port.addEventListener('message', ({ data }: MessageEvent<ToWriter>) => {
-    if ('jobs' in data) say({ replies: writer?.run(data) ?? [] })
-    else if ('open' in data) writer = startWriter(data.open, registry, () => say('foreign'))
+    if ('jobs' in data) send({ replies: writer?.run(data) ?? [] })
+    else if ('open' in data) writer = startWriter(data.open, registry, () => send('foreign'))
     else {
       writer?.stop()
-      say('closed')
+      send('closed')
     }
   })
 }
