@@ -121,6 +121,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
   function onEndedUntried(ids: readonly number[], state: 'failed' | 'cancelled'): void {
     observer.dropped(ids.length, state)
+    if (state === 'failed') loader.endedUntried()
     emitter.emit('deliveries', ids)
   }
   function onStored(events: readonly StoredEvent[]): void {

@@ -277,6 +277,9 @@ export type PendingDelivery = {
   readonly dueSteadyUs: number | undefined
 }
 
+/** Untried deliveries that wait for no other one, and the last id that was read; `null`: there are none after these. */
+export type StrictPart = { readonly deliveries: readonly PendingDelivery[]; readonly lastId: number | null }
+
 /**
  * The outcomes of attempts, and the resulting states of their deliveries: arrays of the same length, one attempt at
  * each position.

@@ -40,6 +40,7 @@ import type {
   SecretRotation,
   SteppedClock,
   StoreCondition,
+  StrictPart,
   TokenRecord,
   UserRecord,
   WebhookEntry,
@@ -164,6 +165,17 @@ export type QueueStore = {
    * pending.
    */
   deliveryGetUntried(query: { webhookId: number; afterId: number; limit: number }): Promise<PendingDelivery[]>
+  /**
+   * Like `deliveryGetUntried`, without the deliveries that have to wait in a strict order: those with an earlier
+   * delivery of their call that is pending on its first schedule. Reads the next `limit`. Returns the last id that it
+   * read, or `null` if there were fewer.
+   */
+  deliveryGetUntriedStrict(query: { webhookId: number; afterId: number; limit: number }): Promise<StrictPart>
+  /**
+   * Returns for each of these calls its first delivery that is pending for a webhook on its first schedule. Calls
+   * without one are omitted.
+   */
+  deliveryGetFirstOfCalls(query: { webhookId: number; callIds: readonly string[] }): Promise<PendingDelivery[]>
   /**
    * Returns retries of a webhook that are due, the longest due first, those due together in id order, at most `limit`.
    */

@@ -7,9 +7,10 @@ import { type Attempt, newAttempt } from '../../src/deliveries/sending/attempt.t
 import { createDeliveryService } from '../../src/deliveries/service.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { SECOND } from '../../src/lib/time.ts'
-import type { NewEvent } from '../../src/store/records.ts'
+import type { NewEvent, WebhookOptionsRecord } from '../../src/store/records.ts'
 import { openDatabase } from '../../src/store/sqlite/engine/database.ts'
 import { storeOver } from '../../src/store/sqlite/store.ts'
+import { DEFAULT_OPTIONS } from '../../src/store/webhook-options.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
 import { faultOfSigned } from '../../src/webhooks/signature.ts'
 import { startReceiver, until } from '../help/receiver.ts'
@@ -85,6 +86,8 @@ export async function startProcess(path: string, { nowUs, steadyUs }: World, wat
     webhooks,
     deliveries,
     dispatcher,
+    /** The options of a webhook were changed. */
+    refresh: () => emitter.emit('webhooks'),
     async tell(events: readonly NewEvent[]): Promise<void> {
       emitter.emit('stored', await storeEvents(store, events, { nowSteadyUs: clock.steadyUs() }))
     },
@@ -178,6 +181,14 @@ export async function startModel(path: string, paths: readonly string[], twice: 
       await process.webhooks.replace(ACCOUNT, urls.map(listed), null)
       for (const url of before) if (!urls.includes(url)) left.set(url, model.turn)
       for (const { url, secret } of await process.webhooks.secrets(ACCOUNT)) secrets.set(url, secret)
+    },
+    /** Sets the order of all URLs; they keep it when they leave the list. */
+    async setOrder(order: WebhookOptionsRecord['order']): Promise<void> {
+      for (const url of await model.list()) {
+        const options = { ...DEFAULT_OPTIONS, order }
+        await process.store.webhooks.optionsReplace({ accountId: ACCOUNT, url, options, nowUs: world.nowUs() })
+      }
+      process.refresh()
     },
     async rotate(url: string): Promise<void> {
       const before = secrets.get(url)

@@ -467,6 +467,41 @@ for (const engine of ENGINES)
         expect([...page, ...rest].map(({ callId }) => callId)).toEqual(['a', 'b', 'c'])
       })
 
+      test('in a strict order a delivery waits for the earlier ones of its call on their first schedule', async () => {
+        await using at = await open(ONE, TWO)
+        const { queue } = at.store
+        const stored = await at.put(event('a'), event('b'), event('a'), event('c'), event('b'), event('a'))
+        const ofOne = stored.map(({ deliveries }) => deliveries[0]?.id ?? 0)
+        const [a1 = 0, b1 = 0, a2 = 0, c1 = 0, b2 = 0, a3 = 0] = ofOne
+        const webhookId = await at.webhookId()
+        const strict = async (afterId = 0, limit = 100) => {
+          const { deliveries, lastId } = await queue.deliveryGetUntriedStrict({ webhookId, afterId, limit })
+          return [deliveries.map(({ id }) => id), lastId]
+        }
+        const first = async (...callIds: string[]) =>
+          (await queue.deliveryGetFirstOfCalls({ webhookId, callIds })).map(({ id }) => id).toSorted((x, y) => x - y)
+        expect(await strict()).toEqual([[a1, b1, c1], null])
+        expect(await strict(0, 3)).toEqual([[a1, b1], a2])
+        expect(await strict(a2, 3)).toEqual([[c1], a3])
+        expect(await first('a', 'b', 'none')).toEqual([a1, b1])
+        // A retry is waited for as well; it is no longer untried.
+        await queue.deliveryRecordOutcomes(outcomes([a1], { state: 'pending', dueSteadyUs: NOW + HOUR }))
+        expect(await strict()).toEqual([[b1, c1], null])
+        expect((await queue.deliveryGetFirstOfCalls({ webhookId, callIds: ['a'] }))[0]).toMatchObject({
+          id: a1,
+          dueSteadyUs: NOW + HOUR,
+          body: stored[0]?.body,
+        })
+        await queue.deliveryRecordOutcomes(outcomes([a1], { state: 'failed' }))
+        await queue.deliveryRecordOutcomes(outcomes([b1], { state: 'delivered' }))
+        expect(await strict()).toEqual([[a2, c1, b2], null])
+        expect(await first('a', 'b', 'c')).toEqual([a2, c1, b2])
+        // What is retried by hand holds nothing back.
+        await queue.deliveryRetry({ accountId: ACCOUNT, id: a1, nowSteadyUs: NOW })
+        expect(await first('a')).toEqual([a2])
+        expect(await strict()).toEqual([[a2, c1, b2], null])
+      })
+
       test('retries come when they are due, the longest due first, and it is known when the next is', async () => {
         await using at = await open(ONE)
         const { queue } = at.store

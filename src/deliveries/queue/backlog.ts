@@ -14,6 +14,10 @@ export type Backlog = {
   readonly retryUs: number | undefined
   /** The load that is under way: one at a time. */
   readonly load: Load | undefined
+  /** In a strict order the only delivery of a call in memory is its first that is pending; the others wait in the store, below `cursor` too. */
+  readonly isStrict: boolean
+  /** Calls whose next delivery is to be loaded, since the one before it has ended. */
+  readonly nextOf: Set<string>
 }
 
 /** A load of deliveries from the store, and what has happened since it began, which its result cannot show. */
@@ -36,13 +40,16 @@ export const newBacklog = (webhookId: number): Backlog => ({
   hasMore: true,
   retryUs: 0,
   load: undefined,
+  isStrict: false,
+  nextOf: new Set(),
 })
 
 /** Returns whether a retry in the store may be due. */
 export const hasDue = ({ retryUs }: Backlog, nowUs: number): boolean => retryUs !== undefined && retryUs <= nowUs
 
 /** Returns whether the store may have deliveries that can be queued now. */
-export const needsLoad = (backlog: Backlog, nowUs: number): boolean => backlog.hasMore || hasDue(backlog, nowUs)
+export const needsLoad = (backlog: Backlog, nowUs: number): boolean =>
+  backlog.hasMore || backlog.nextOf.size > 0 || hasDue(backlog, nowUs)
 
 /** A delivery was taken into memory as it was stored: nothing that was never tried is below it in the store. */
 export function noteTaken(backlog: Backlog, id: number): void {
@@ -86,6 +93,8 @@ export function noteSuperseded(backlog: Backlog): void {
 export function noteChanged(backlog: Backlog): void {
   const state: State = backlog
   state.hasMore = true
+  // Deliveries that waited for another may be anywhere.
+  if (backlog.isStrict) state.cursor = 0
   // Due now, as far as is known: the next load finds when they are.
   state.retryUs = 0
   invalidateLoad(backlog)
@@ -96,6 +105,21 @@ export function noteLost(backlog: Backlog): void {
   const state: State = backlog
   state.cursor = 0
   noteChanged(backlog)
+}
+
+/** Sets whether the order is strict. Returns whether it was not so before: then nothing that is queued is as it should be. */
+export function setStrict(backlog: Backlog, isStrict: boolean): boolean {
+  if (backlog.isStrict === isStrict) return false
+  const state: State = backlog
+  state.isStrict = isStrict
+  state.cursor = 0
+  backlog.nextOf.clear()
+  return true
+}
+
+/** In a strict order: a delivery of a call has ended, so that the next one may be loaded. */
+export function noteEndedOfCall(backlog: Backlog, callId: string): void {
+  if (backlog.isStrict) backlog.nextOf.add(callId)
 }
 
 function invalidateLoad({ load }: Backlog): void {

@@ -12,12 +12,14 @@ import {
   needsLoad,
   noteChanged,
   noteDeleted,
+  noteEndedOfCall,
   noteLost,
   noteRetriesRead,
   noteRetry,
   noteStored,
   noteTaken,
   noteUntriedRead,
+  setStrict,
 } from './backlog.ts'
 import { type LoadedDelivery, loadDelivery, newDelivery } from './delivery.ts'
 import { type LoadedDeliveries, MAX_LOADED } from './loaded-deliveries.ts'
@@ -107,9 +109,13 @@ export function createLoader(options: LoaderOptions) {
         const { id, webhookId } = place
         const backlog = backlogs.of(webhookId)
         if (id <= backlog.cursor) continue
-        // Where others store events as well, some of theirs may be before it.
+        // Where others store events as well, some of theirs may be before it; in a strict order another of its call may be pending.
         const mayTake =
-          !ownership.isShared && !backlog.hasMore && backlog.load === undefined && webhooks.get(webhookId) !== undefined
+          !ownership.isShared &&
+          !backlog.hasMore &&
+          !backlog.isStrict &&
+          backlog.load === undefined &&
+          webhooks.get(webhookId) !== undefined
         if (mayTake && loaded.roomOf(webhookId) > 0) {
           noteTaken(backlog, id)
           loaded.add(newDelivery(event, place))
@@ -135,7 +141,9 @@ export function createLoader(options: LoaderOptions) {
     refresh(by: 'us' | 'others', webhookIds: readonly number[]): void {
       for (const webhookId of webhookIds) if (isOwned(webhookId)) backlogs.of(webhookId)
       for (const backlog of backlogs.all()) {
-        loaded.refresh(backlog.webhookId, { cancelledTo: cancelledTo(backlog.webhookId), by })
+        const { webhookId } = backlog
+        const isReordered = setStrict(backlog, webhooks.get(webhookId)?.isStrict ?? false)
+        loaded.refresh(webhookId, { cancelledTo: cancelledTo(webhookId), by: isReordered ? 'others' : by })
         noteChanged(backlog)
         backlogs.toLoad.add(backlog)
       }
@@ -181,13 +189,23 @@ export function createLoader(options: LoaderOptions) {
         loaded.recorded(delivery, superseded.length > 0 && superseded.includes(id))
         const backlog = backlogs.of(webhookId)
         if (!isOwned(webhookId)) noteLost(backlog)
-        if (backlog.hasMore) backlogs.toLoad.add(backlog)
+        if (delivery.phase === 'done' || delivery.phase === 'evicted') noteEndedOfCall(backlog, delivery.callId)
+        if (backlog.hasMore || backlog.nextOf.size > 0) backlogs.toLoad.add(backlog)
         if (urgent.delete(id)) prioritize(id).then(onLoaded, onFailed)
       }
       if (superseded.length > 0 || ownership.isShared) removeUnneeded()
     },
 
     removeUnneeded,
+
+    /** Deliveries ended without an attempt: in a strict order others may have waited for them. */
+    endedUntried(): void {
+      for (const backlog of backlogs.all()) {
+        if (!backlog.isStrict) continue
+        noteChanged(backlog)
+        backlogs.toLoad.add(backlog)
+      }
+    },
 
     /** Has to be called some 40 times a second: retries become due. */
     tick(): void {
@@ -233,6 +251,44 @@ function createReaders({ queue, loaded, webhooks, ownership, steadyUs }: LoaderO
     if (next !== undefined) noteRetry(backlog, next)
   }
 
+  /** In a strict order: the deliveries that waited for one that has ended. */
+  async function loadNext(backlog: Backlog, load: Load): Promise<void> {
+    const { webhookId, nextOf } = backlog
+    const callIds = [...nextOf].slice(0, Math.max(0, Math.min(MAX_READ, loaded.roomOf(webhookId))))
+    if (callIds.length === 0) return
+    for (const callId of callIds) nextOf.delete(callId)
+    const putBack = () => {
+      for (const callId of callIds) nextOf.add(callId)
+    }
+    const first = await queue.deliveryGetFirstOfCalls({ webhookId, callIds }).catch((error) => {
+      putBack()
+      throw error
+    })
+    if (load.isStale) {
+      putBack()
+      return
+    }
+    const again = first.filter(({ id }) => load.released.has(id))
+    take(
+      first.filter(({ dueSteadyUs }) => dueSteadyUs === undefined),
+      load,
+    )
+    for (const { dueSteadyUs } of first) if (dueSteadyUs !== undefined) noteRetry(backlog, dueSteadyUs)
+    for (const { callId } of again) nextOf.add(callId)
+  }
+
+  async function loadUntriedStrict(backlog: Backlog, load: Load): Promise<void> {
+    const { webhookId } = backlog
+    const limit = Math.min(MAX_READ, loaded.roomOf(webhookId))
+    if (!backlog.hasMore || limit <= 0) return
+    const afterId = Math.max(backlog.cursor, cancelledTo(webhookId))
+    const { deliveries, lastId } = await queue.deliveryGetUntriedStrict({ webhookId, afterId, limit })
+    if (load.isStale) return
+    take(deliveries, load)
+    const readTo = lastId ?? deliveries.at(-1)?.id ?? 0
+    noteUntriedRead(backlog, { lastId: readTo, hasMore: lastId !== null || load.moreStored })
+  }
+
   async function loadUntried(backlog: Backlog, load: Load): Promise<void> {
     const { webhookId } = backlog
     const limit = Math.min(MAX_READ, loaded.roomOf(webhookId))
@@ -258,8 +314,15 @@ function createReaders({ queue, loaded, webhooks, ownership, steadyUs }: LoaderO
           noteDeleted(backlog)
           return
         }
+        // With some in memory a refresh does it, which evicts them.
+        if (loaded.countOf(webhookId) === 0) setStrict(backlog, webhooks.get(webhookId)?.isStrict ?? false)
         if (hasDue(backlog, steadyUs())) await loadDue(backlog, load)
-        if (!load.isStale) await loadUntried(backlog, load)
+        if (!backlog.isStrict) {
+          if (!load.isStale) await loadUntried(backlog, load)
+          return
+        }
+        if (!load.isStale) await loadNext(backlog, load)
+        if (!load.isStale) await loadUntriedStrict(backlog, load)
       } finally {
         endLoad(backlog)
       }

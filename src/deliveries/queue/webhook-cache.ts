@@ -20,6 +20,8 @@ export type CachedWebhook = {
   readonly signUntilUs: number
   /** Its own headers and body; `undefined`: it gets the default request. */
   readonly custom: CustomRequest | undefined
+  /** An event of a call is not tried before the one before it has ended. */
+  readonly isStrict: boolean
 }
 
 /** Returns a webhook with its URL taken apart, and its signer at a time (wall clock). */
@@ -41,6 +43,7 @@ export function cachedWebhookOf(
     sign: signerOf(secrets),
     signUntilUs: both ? previousUntilUs : Number.POSITIVE_INFINITY,
     custom,
+    isStrict: webhook.options?.order === 'strict',
   }
 }
 

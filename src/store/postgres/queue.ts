@@ -1,5 +1,6 @@
 import { DELIVERIES_PER_EVENT, type PendingDelivery } from '../records.ts'
 import type { QueueStore } from '../store.ts'
+import { texts } from './client.ts'
 import type { Database } from './database.ts'
 import type { GroupCommit } from './group-commit.ts'
 import { cancelUnlisted, failExpired, type OutcomeJob } from './outcomes.ts'
@@ -15,6 +16,11 @@ const SENDING = `SELECT d.id::float8 AS id, d.account_id::float8 AS "accountId",
     e.uuid, e.call_id AS "callId", e.name AS event, e.at::float8 AS "atUs", e.body`
 const EVENT = `JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}`
 
+/** Whether an earlier delivery of the same call and webhook is pending on its first schedule. */
+const WAITS = `EXISTS (SELECT 1 FROM events b JOIN pending_deliveries p
+  ON p.id BETWEEN b.id * ${DELIVERIES_PER_EVENT} AND b.id * ${DELIVERIES_PER_EVENT} + ${DELIVERIES_PER_EVENT - 1}
+  WHERE b.call_id = e.call_id AND b.id < e.id AND p.webhook_id = d.webhook_id AND p.generation = 1)`
+
 const pendingOf = ({ dueSteadyUs, ...row }: Row): PendingDelivery => ({ ...row, dueSteadyUs: dueSteadyUs ?? undefined })
 
 /** The pending deliveries of a store, and what becomes of them. */
@@ -26,6 +32,24 @@ export function createQueueStore(db: Database, outcomes: GroupCommit<OutcomeJob,
         `${SENDING} FROM (SELECT * FROM pending_deliveries
            WHERE webhook_id = $1::bigint AND due_at IS NULL AND id > $2::bigint ORDER BY id LIMIT $3::int) AS d ${EVENT} ORDER BY d.id`,
         [webhookId, afterId, limit],
+      )
+      return rows.map(pendingOf)
+    },
+    async deliveryGetUntriedStrict({ webhookId, afterId, limit }) {
+      const rows = await read<Row & { waits: boolean }>(
+        `${SENDING}, ${WAITS} AS waits FROM (SELECT * FROM pending_deliveries
+           WHERE webhook_id = $1::bigint AND due_at IS NULL AND id > $2::bigint ORDER BY id LIMIT $3::int) AS d ${EVENT} ORDER BY d.id`,
+        [webhookId, afterId, limit],
+      )
+      const deliveries = rows.flatMap(({ waits, ...row }) => (waits ? [] : pendingOf(row)))
+      return { deliveries, lastId: rows.length === limit ? (rows.at(-1)?.id ?? null) : null }
+    },
+    async deliveryGetFirstOfCalls({ webhookId, callIds }) {
+      const rows = await read<Row>(
+        `${SENDING} FROM unnest($2::text[]) AS c(id) CROSS JOIN LATERAL (SELECT p.* FROM events b JOIN pending_deliveries p
+             ON p.id BETWEEN b.id * ${DELIVERIES_PER_EVENT} AND b.id * ${DELIVERIES_PER_EVENT} + ${DELIVERIES_PER_EVENT - 1}
+           WHERE b.call_id = c.id AND p.webhook_id = $1::bigint AND p.generation = 1 ORDER BY p.id LIMIT 1) AS d ${EVENT}`,
+        [webhookId, texts(callIds)],
       )
       return rows.map(pendingOf)
     },

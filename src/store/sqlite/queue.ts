@@ -14,6 +14,11 @@ type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number
 const COLUMNS = `d.id, e.account_id AS accountId, d.webhook_id AS webhookId, d.tries, d.attempts_made AS attemptsMade,
   d.due_at AS dueSteadyUs, d.generation, d.since AS sinceSteadyUs, e.uuid, e.call_id AS callId, e.name AS event, e.at AS atUs, e.body`
 
+/** Whether an earlier delivery of the same call and webhook is pending on its first schedule. */
+const WAITS = `EXISTS (SELECT 1 FROM events b INDEXED BY events_by_call CROSS JOIN deliveries p
+  ON p.id >= b.id * ${DELIVERIES_PER_EVENT} AND p.id < (b.id + 1) * ${DELIVERIES_PER_EVENT}
+  WHERE b.call_id = e.call_id AND b.id < e.id AND p.webhook_id = d.webhook_id AND p.state = 0 AND p.generation = 1)`
+
 const pendingOf = ({ dueSteadyUs, ...row }: Row): PendingDelivery => ({ ...row, dueSteadyUs: dueSteadyUs ?? undefined })
 
 /** Creates the queue operations of the engine: pending deliveries and their outcomes. */
@@ -27,6 +32,28 @@ export function createQueueStore({ read, commit }: Database): QueueStore {
       )
         .all(webhookId, afterId, limit)
         .map(pendingOf),
+    async deliveryGetUntriedStrict({ webhookId, afterId, limit }) {
+      const rows = prepared<Row & { waits: number }, [number, number, number]>(
+        read,
+        `SELECT ${COLUMNS}, ${WAITS} AS waits FROM deliveries d INDEXED BY deliveries_fresh
+           JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
+         WHERE d.webhook_id = ? AND d.state = 0 AND d.due_at IS NULL AND d.id > ? ORDER BY d.id LIMIT ?`,
+      ).all(webhookId, afterId, limit)
+      const deliveries = rows.flatMap(({ waits, ...row }) => (waits === 1 ? [] : pendingOf(row)))
+      return { deliveries, lastId: rows.length === limit ? (rows.at(-1)?.id ?? null) : null }
+    },
+    async deliveryGetFirstOfCalls({ webhookId, callIds }) {
+      const first = prepared<Row, [string, number]>(
+        read,
+        `SELECT ${COLUMNS} FROM events e INDEXED BY events_by_call CROSS JOIN deliveries d
+           ON d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) * ${DELIVERIES_PER_EVENT}
+         WHERE e.call_id = ? AND d.webhook_id = ? AND d.state = 0 AND d.generation = 1 ORDER BY e.id LIMIT 1`,
+      )
+      return callIds.flatMap((callId) => {
+        const row = first.get(callId, webhookId)
+        return row === null ? [] : pendingOf(row)
+      })
+    },
     deliveryGetDue: async ({ webhookId, dueSteadyUs, limit }) =>
       prepared<Row, [number, number, number]>(
         read,
