@@ -70,7 +70,7 @@ export function readEventBounds(tx: Tx, accountId: number): EventBounds {
   return { oldestId, newestId: newestOf(tx, accountId, oldestId) }
 }
 
-/** Returns the newest events of an account. */
+/** Returns the id of the newest event of each account that has one. */
 export function readNewestEvents(tx: Tx, accountIds: readonly number[]): ReadonlyMap<number, number> {
   const newest = accountIds.map((accountId) => [accountId, newestOf(tx, accountId, 0)] as const)
   return new Map(newest.filter(([, id]) => id > 0))
