@@ -1,7 +1,6 @@
 import { Command, CommanderError } from 'commander'
 import { prepareEnvironment } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
-import { backupCommand } from './commands/backup.ts'
 import { callCommand } from './commands/calls/call.ts'
 import { recordingsCommand } from './commands/calls/recordings.ts'
 import { deliveryCommand } from './commands/delivery.ts'
@@ -13,8 +12,10 @@ import { listenCommand } from './commands/listen.ts'
 import { metricsCommand } from './commands/metrics.ts'
 import { pbxCommand } from './commands/pbx.ts'
 import { serveCommand } from './commands/serve.ts'
+import { backupCommand } from './commands/store/backup.ts'
+import { storeCommand } from './commands/store/copy.ts'
+import { verifyCommand } from './commands/store/verify.ts'
 import { userCommand } from './commands/user.ts'
-import { verifyCommand } from './commands/verify.ts'
 import { VERSION, versionCommand } from './commands/version.ts'
 import { webhookCommand } from './commands/webhook.ts'
 import { nameVariables } from './options.ts'
@@ -37,6 +38,7 @@ export function commandLine(stopped: () => Promise<void>): Command {
   webhookCommand(program)
   verifyCommand(program)
   backupCommand(program)
+  storeCommand(program)
   callCommand(program)
   recordingsCommand(program)
   doctorCommand(program)

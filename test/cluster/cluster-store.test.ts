@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { parseDatabaseUrl } from '../../src/lib/database-url.ts'
-import { type Client, newClient } from '../../src/store/postgres/client.ts'
 import { createClusterStore } from '../../src/store/postgres/cluster.ts'
-import { prepareDatabase } from '../../src/store/postgres/open.ts'
+import { type Client, newClient } from '../../src/store/postgres/engine/client.ts'
+import { prepareDatabase } from '../../src/store/postgres/engine/open.ts'
 import { emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 
 /** What nodes do with the two tables, on a real server. */

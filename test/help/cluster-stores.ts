@@ -1,8 +1,8 @@
 import { parseDatabaseUrl } from '../../src/lib/database-url.ts'
 import type { ClusterStore } from '../../src/store/cluster-store.ts'
-import { type Client, newClient } from '../../src/store/postgres/client.ts'
 import { createClusterStore } from '../../src/store/postgres/cluster.ts'
-import { prepareDatabase } from '../../src/store/postgres/open.ts'
+import { type Client, newClient } from '../../src/store/postgres/engine/client.ts'
+import { prepareDatabase } from '../../src/store/postgres/engine/open.ts'
 import { emptyDatabase } from './postgres.ts'
 
 /** A database of its own for a test of nodes, with a client. */

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import { connect, createServer } from 'node:net'
 import { SQL } from 'bun'
 import type { DatabaseSource } from '../../src/lib/database-url.ts'
-import { newClient, texts } from '../../src/store/postgres/client.ts'
-import { prepareDatabase } from '../../src/store/postgres/open.ts'
+import { newClient, texts } from '../../src/store/postgres/engine/client.ts'
+import { prepareDatabase } from '../../src/store/postgres/engine/open.ts'
 import { databaseSource, emptyDatabase, freePort, POSTGRES_MISSING, postgresOfRun } from '../help/postgres.ts'
 
 /** Opening a database, and the traps of the client that are known. */

@@ -3,6 +3,7 @@ import type { Target } from '../../deliveries/sending/target.ts'
 import { parseAllowList } from '../../lib/address-guard.ts'
 import { checkPbx } from '../../pbx/tools/check.ts'
 import type { GivenSettings } from '../../settings.ts'
+import { diagnoseDatabase } from './database.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 import { diagnoseClock, diagnoseDisk, diagnoseService } from './machine.ts'
 import { reach } from './reach.ts'
@@ -23,9 +24,10 @@ export async function diagnose(
     const why = error instanceof Error ? error.message : String(error)
     return [wrong('settings', why, 'hookswitch serve --help')]
   }
-  const disk = await diagnoseDisk(config.dataPath)
-  const store = await diagnoseStore(config.dataPath)
-  const service = await diagnoseService(config)
+  const { database, dataPath } = config
+  const disk = database === undefined ? await diagnoseDisk(dataPath) : []
+  const store = database === undefined ? await diagnoseStore(dataPath) : await diagnoseDatabase(database)
+  const service = database === undefined ? await diagnoseService(config) : []
   const [receivers, pbxs] = await Promise.all([diagnoseReceivers(config, store.webhooks), diagnosePbxs(config)])
   const clock = diagnoseClock(Date.now(), receivers.clocksMs, store.newestEventMs)
   return [

@@ -5,7 +5,8 @@ import { nowUs, SECOND } from '../../lib/time.ts'
 import { asStoreFault, fixCommand, storeFaultKind } from '../../store/sqlite/engine/store-fault.ts'
 import { tryToWrite } from '../../store/sqlite/engine/write-probe.ts'
 import { openSqliteStore } from '../../store/sqlite/store.ts'
-import { addUserLine, dataFlag } from '../suggested-commands.ts'
+import type { Store } from '../../store/store.ts'
+import { addUserLine, dataFlag, type StorePlace } from '../suggested-commands.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 
 export type StoreFound = {
@@ -44,51 +45,58 @@ async function checkStore(folder: string, path: string): Promise<StoreFound> {
   const store = openSqliteStore(path)
   try {
     const faults = await store.maintenance.fileFaults()
-    const now = nowUs()
-    const condition = await store.maintenance.conditionGet(now - DAY_US)
-    const { failed, pending, oldestPendingUs, newestEventUs } = condition
-    const webhooks = condition.webhooks.map(({ account, url }) => ({ account, target: targetOf(url) }))
-    const users = await store.accounts.userCount()
-    const diagnoses = [
+    const found = await diagnoseContents(store, { dataPath: folder })
+    const file =
       faults.length === 0
         ? ok('store', `${path} is readable to the end`)
-        : wrong('store', `${path} is damaged: ${faults[0]}`, fixCommand('damaged', path)),
-      ...writeProblems(path),
-      users > 0
-        ? ok('users', `${users} can log in`)
-        : wrong('users', 'nobody can log in', addUserLine({ dataPath: folder })),
-      ...(webhooks.length > 0
-        ? []
-        : [
-            wrong(
-              'webhooks',
-              'no account has a webhook: events are not sent',
-              'log in to the web page, then: Webhooks, Add',
-            ),
-          ]),
-      pending > 0
-        ? advice(
-            'deliveries',
-            `${pending}${pending === MAX_COUNTED ? ' or more' : ''} pending, the oldest for ${Math.round((now - (oldestPendingUs ?? now)) / SECOND)} s`,
-            `hookswitch delivery list --state pending${dataFlag({ dataPath: folder })}`,
-          )
-        : ok('deliveries', 'none is pending'),
-      ...(failed > 0
-        ? [
-            advice(
-              'deliveries',
-              `${failed} failed in the last 24 hours`,
-              `hookswitch delivery list --state failed${dataFlag({ dataPath: folder })}   then: hookswitch delivery retry --failed-since ${new Date(Date.now() - 86_400_000).toISOString()}${dataFlag({ dataPath: folder })}`,
-            ),
-          ]
-        : []),
-    ]
-    return { diagnoses, webhooks, newestEventMs: newestEventUs === undefined ? undefined : newestEventUs / 1_000 }
+        : wrong('store', `${path} is damaged: ${faults[0]}`, fixCommand('damaged', path))
+    return { ...found, diagnoses: [file, ...writeProblems(path), ...found.diagnoses] }
   } finally {
     await store.stop()
   }
 }
+
 const MAX_COUNTED = 10_000
+
+/** Checks the contents of a store of any engine: users, webhooks and deliveries. */
+export async function diagnoseContents(store: Store, place: StorePlace): Promise<StoreFound> {
+  const now = nowUs()
+  const condition = await store.maintenance.conditionGet(now - DAY_US)
+  const { failed, pending, oldestPendingUs, newestEventUs } = condition
+  const webhooks = condition.webhooks.map(({ account, url }) => ({ account, target: targetOf(url) }))
+  const users = await store.accounts.userCount()
+  const list = (state: string) => `hookswitch delivery list --state ${state}${dataFlag(place)}`
+  const since = new Date(Date.now() - 86_400_000).toISOString()
+  const diagnoses = [
+    users > 0 ? ok('users', `${users} can log in`) : wrong('users', 'nobody can log in', addUserLine(place)),
+    ...(webhooks.length > 0
+      ? []
+      : [
+          wrong(
+            'webhooks',
+            'no account has a webhook: events are not sent',
+            'log in to the web page, then: Webhooks, Add',
+          ),
+        ]),
+    pending > 0
+      ? advice(
+          'deliveries',
+          `${pending}${pending === MAX_COUNTED ? ' or more' : ''} pending, the oldest for ${Math.round((now - (oldestPendingUs ?? now)) / SECOND)} s`,
+          list('pending'),
+        )
+      : ok('deliveries', 'none is pending'),
+    ...(failed > 0
+      ? [
+          advice(
+            'deliveries',
+            `${failed} failed in the last 24 hours`,
+            `${list('failed')}   then: hookswitch delivery retry --failed-since ${since}${dataFlag(place)}`,
+          ),
+        ]
+      : []),
+  ]
+  return { diagnoses, webhooks, newestEventMs: newestEventUs === undefined ? undefined : newestEventUs / 1_000 }
+}
 
 /** Tries a write that changes nothing: a store that can be read may still be on a full disk. */
 function writeProblems(path: string): Diagnosis[] {

@@ -1,7 +1,7 @@
 import type { NewToken, NewUser, OperatorAct, PasswordChange, TokenRecord, UserRecord } from '../records.ts'
 import type { AccountStore } from '../store.ts'
-import type { Query } from './client.ts'
-import type { Database } from './database.ts'
+import type { Query } from './engine/client.ts'
+import type { Database } from './engine/database.ts'
 
 const USER = `u.id::float8 AS id, u.account_id::float8 AS "accountId", u.type, u.name, u.email, u.created_at::float8 AS "createdUs"`
 

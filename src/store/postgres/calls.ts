@@ -1,10 +1,10 @@
 import { DIRECTIONS } from '../../lib/call-enums.ts'
 import type { CallFilter, CallPosition, CallRow, LiveCallAccount, OrphanedPbx, PlacedEvent } from '../records.ts'
 import type { CallStore } from '../store.ts'
-import { type Query, texts } from './client.ts'
-import type { Database } from './database.ts'
+import { type Query, texts } from './engine/client.ts'
+import type { Database } from './engine/database.ts'
+import type { GroupCommit } from './engine/group-commit.ts'
 import type { EventJob } from './events.ts'
-import type { GroupCommit } from './group-commit.ts'
 import { readPbxMemory, setPbxMemory } from './pbx-memory.ts'
 
 const NEWEST: CallPosition = { savedUs: Number.MAX_SAFE_INTEGER, id: '' }

@@ -1,6 +1,6 @@
 import type { DatabaseSource } from '../../lib/database-url.ts'
 import type { Claim, ClusterStore, ClusterView, LiveNode, NodeRecord } from '../cluster-store.ts'
-import { type Client, newClient, texts } from './client.ts'
+import { type Client, newClient, texts } from './engine/client.ts'
 
 /** A heartbeat that takes longer is late anyway. */
 const STATEMENT_MS = 1_000

@@ -1,6 +1,6 @@
 import { DELIVERIES_PER_EVENT, type ErasedCounts } from '../records.ts'
 import { withoutNumber } from '../without-number.ts'
-import { bigints, type Query, texts } from './client.ts'
+import { bigints, type Query, texts } from './engine/client.ts'
 import { IS_ERASED } from './events.ts'
 
 /**

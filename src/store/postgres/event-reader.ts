@@ -1,5 +1,5 @@
 import type { EventBounds, EventItem, EventPart, EventQuery } from '../records.ts'
-import { bigints, type Query, texts, type Value } from './client.ts'
+import { bigints, type Query, texts, type Value } from './engine/client.ts'
 import { IS_ERASED } from './events.ts'
 
 /** So many events are looked at in one part: some milliseconds, also where a filter leaves all of them out. */

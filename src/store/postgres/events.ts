@@ -1,13 +1,13 @@
 import { type Fence, LeaseLost } from '../cluster-store.ts'
 import { type CallBatch, DELIVERIES_PER_EVENT, type PlacedEvent, type RecordingRecord } from '../records.ts'
-import { again, bigints, type Client, ints, type Query, texts, type Value } from './client.ts'
-import type { Database } from './database.ts'
-import { type GroupCommit, groupCommit } from './group-commit.ts'
-import { fenceValues, LOST } from './leases.ts'
+import { again, bigints, type Client, ints, type Query, texts, type Value } from './engine/client.ts'
+import type { Database } from './engine/database.ts'
+import { fenceValues, LOST } from './engine/fence.ts'
+import { type GroupCommit, groupCommit } from './engine/group-commit.ts'
+import { createPartitions, partitionOf } from './engine/partitions.ts'
+import { codeOf, isBroken, isUnsent } from './engine/store-fault.ts'
 import { newListCache } from './list-cache.ts'
-import { createPartitions, partitionOf } from './partitions.ts'
 import { RECORDED } from './recordings.ts'
-import { codeOf, isBroken, isUnsent } from './store-fault.ts'
 
 /** Of an event: its body was erased. Nothing that is sent begins so. */
 export const IS_ERASED = `(e.body LIKE '{"erased":%')`

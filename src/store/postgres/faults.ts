@@ -1,4 +1,4 @@
-import type { Query } from './client.ts'
+import type { Query } from './engine/client.ts'
 
 /** Returns what the server found damaged in the files of this database; it looks where their pages have checksums. */
 export async function fileFaults(read: Query): Promise<string[]> {

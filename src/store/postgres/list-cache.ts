@@ -1,7 +1,7 @@
 import { EVENT_KINDS, type EventKind, type EventSwitch, SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import type { NewEvent } from '../records.ts'
 import { NO_FACTS, type Subscribers, subscribersOf } from '../subscription.ts'
-import { bigints, type Query } from './client.ts'
+import { bigints, type Query } from './engine/client.ts'
 
 type Row = { accountId: number; version: number; id: number | null; options: string | null } & {
   [name in EventSwitch]: boolean

@@ -12,9 +12,9 @@ import {
   stateNumber,
 } from '../records.ts'
 import type { LogStore } from '../store.ts'
-import { bigints, type Query, texts, type Value } from './client.ts'
 import { STEPPED } from './clock.ts'
-import type { Database } from './database.ts'
+import { bigints, type Query, texts, type Value } from './engine/client.ts'
+import type { Database } from './engine/database.ts'
 import { readEventBounds, readEvents, readNewestEvents } from './event-reader.ts'
 
 type Row = Omit<DeliveryRow, 'state'> & { readonly state: number }

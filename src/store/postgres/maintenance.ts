@@ -1,7 +1,7 @@
 import type { MaintenanceStore } from '../store.ts'
 import { readClock, setClock } from './clock.ts'
 import { readCondition } from './condition.ts'
-import type { Database } from './database.ts'
+import type { Database } from './engine/database.ts'
 import { eraseCalls, eraseLive, findCallsOf } from './erase.ts'
 import { fileFaults } from './faults.ts'
 import { pruneCalls, pruneDeliveries, pruneSecrets, pruneWebhooks } from './retention.ts'

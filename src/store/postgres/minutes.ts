@@ -1,7 +1,7 @@
 import type { MinuteFigures } from '../records.ts'
 import type { StatisticsStore } from '../store.ts'
-import { bigints, texts } from './client.ts'
-import type { Database } from './database.ts'
+import { bigints, texts } from './engine/client.ts'
+import type { Database } from './engine/database.ts'
 
 type Row = Omit<MinuteFigures, 'latencies'> & { readonly latencies: string }
 

@@ -1,10 +1,10 @@
 import { type Fence, LeaseLost } from '../cluster-store.ts'
 import type { OutcomeBatch } from '../records.ts'
-import { again, bigints, booleans, type Client, ints, type Query, texts, type Value } from './client.ts'
-import type { Database } from './database.ts'
-import { type GroupCommit, groupCommit } from './group-commit.ts'
-import { fenceValues, LOST } from './leases.ts'
-import { isBroken, isUnsent } from './store-fault.ts'
+import { again, bigints, booleans, type Client, ints, type Query, texts, type Value } from './engine/client.ts'
+import type { Database } from './engine/database.ts'
+import { fenceValues, LOST } from './engine/fence.ts'
+import { type GroupCommit, groupCommit } from './engine/group-commit.ts'
+import { isBroken, isUnsent } from './engine/store-fault.ts'
 
 /** Of a delivery, the probes that are kept: a receiver that is down for a week would fill the log. */
 const PROBES_KEPT = 20

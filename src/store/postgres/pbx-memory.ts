@@ -1,4 +1,4 @@
-import type { Query } from './client.ts'
+import type { Query } from './engine/client.ts'
 
 /** Replaces what is known of a PBX. */
 export async function setPbxMemory(query: Query, pbx: string, memory: string): Promise<void> {

@@ -1,8 +1,8 @@
 import { DELIVERIES_PER_EVENT, type PendingDelivery } from '../records.ts'
 import type { QueueStore } from '../store.ts'
-import { texts } from './client.ts'
-import type { Database } from './database.ts'
-import type { GroupCommit } from './group-commit.ts'
+import { texts } from './engine/client.ts'
+import type { Database } from './engine/database.ts'
+import type { GroupCommit } from './engine/group-commit.ts'
 import { cancelUnlisted, failExpired, type OutcomeJob } from './outcomes.ts'
 import { retryDelivery, retryMatching } from './retries.ts'
 

@@ -1,7 +1,7 @@
 import type { RecordingRecord, RecordingState } from '../records.ts'
 import type { RecordingStore } from '../store.ts'
-import { texts } from './client.ts'
-import type { Database } from './database.ts'
+import { texts } from './engine/client.ts'
+import type { Database } from './engine/database.ts'
 
 const COLUMNS = `call_id AS "callId", id, account_id::float8 AS "accountId", pbx, path, state, since::float8 AS "sinceUs",
   error, size::float8 AS "sizeBytes", stamp, sha256, media_type AS "mediaType", copy`

@@ -1,6 +1,6 @@
 import { DELIVERIES_PER_EVENT } from '../records.ts'
 import type { MaintenanceStore } from '../store.ts'
-import type { Query } from './client.ts'
+import type { Query } from './engine/client.ts'
 
 type Step = Parameters<MaintenanceStore['deliveryPrune']>[0]
 

@@ -1,5 +1,5 @@
 import { DELIVERIES_PER_EVENT, type DeliveryFilter, type RetryResult, type RetryStep } from '../records.ts'
-import { bigints, type Query } from './client.ts'
+import { bigints, type Query } from './engine/client.ts'
 import { IS_ERASED } from './events.ts'
 import { readLog } from './log.ts'
 

@@ -1,6 +1,6 @@
 import { rfc3339, SECOND } from '../../lib/time.ts'
 import { DELIVERIES_PER_EVENT } from '../records.ts'
-import { type Query, texts } from './client.ts'
+import { type Query, texts } from './engine/client.ts'
 import { otherCallIdOf } from './erase.ts'
 
 /** A wall clock that was set meanwhile may have put what is newer below what is older, by less than this. */

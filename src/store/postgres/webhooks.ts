@@ -13,8 +13,8 @@ import {
 } from '../records.ts'
 import type { WebhookStore } from '../store.ts'
 import { mergeOptions, readOptions, storedOptions } from '../webhook-options.ts'
-import { bigints, booleans, ints, type Query, texts } from './client.ts'
-import type { Database } from './database.ts'
+import { bigints, booleans, ints, type Query, texts } from './engine/client.ts'
+import type { Database } from './engine/database.ts'
 
 /** Beyond this a webhook's pending deliveries are not counted. */
 const MAX_COUNTED = 10_000

@@ -173,7 +173,7 @@ CREATE TABLE clock (
   stepped    bigint NOT NULL,
   prune_from bigint NOT NULL, -- steady: nothing is pruned for its age before
   pruned_to  bigint NOT NULL, -- wall: of what was stored before it some may be gone, of what was stored later nothing
-  probed     bigint NOT NULL  -- is written to see whether the store can be written
+  probed     bigint NOT NULL DEFAULT 0 -- is written to see whether the store can be written
 );
 INSERT INTO clock (id, stepped, prune_from, pruned_to, probed) VALUES (1, 0, 0, 0, 0);
 
@@ -183,7 +183,7 @@ CREATE TABLE minutes (
   minute          bigint NOT NULL,
   account_id      bigint NOT NULL,
   webhook_id      bigint NOT NULL,
-  node            text NOT NULL,
+  node            text NOT NULL DEFAULT '',
   events          bigint NOT NULL,
   delivered       bigint NOT NULL,
   failed_attempts bigint NOT NULL,

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import { Fault } from '../../lib/fault.ts'
-import { backupStore } from '../../store/sqlite/engine/backup.ts'
-import { placeOf, type StoreFlags } from '../open-store.ts'
-import { databaseOption, dataOption, jsonOption } from '../options.ts'
-import { print } from '../print.ts'
+import { Fault } from '../../../lib/fault.ts'
+import { backupStore } from '../../../store/sqlite/engine/backup.ts'
+import { placeOf, type StoreFlags } from '../../open-store.ts'
+import { databaseOption, dataOption, jsonOption } from '../../options.ts'
+import { print } from '../../print.ts'
 
 type Flags = StoreFlags & { json?: boolean }
 

@@ -1,5 +1,5 @@
 import { SQL } from 'bun'
-import { Fault } from '../../lib/fault.ts'
+import { Fault } from '../../../lib/fault.ts'
 
 /** Why the database cannot be used. */
 export type DatabaseFaultKind =

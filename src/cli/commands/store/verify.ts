@@ -1,8 +1,8 @@
 import type { Command } from 'commander'
-import { Fault } from '../../lib/fault.ts'
-import { type StoreFlags, withExistingStore } from '../open-store.ts'
-import { databaseOption, dataOption, jsonOption } from '../options.ts'
-import { print, printJson } from '../print.ts'
+import { Fault } from '../../../lib/fault.ts'
+import { type StoreFlags, withExistingStore } from '../../open-store.ts'
+import { databaseOption, dataOption, jsonOption } from '../../options.ts'
+import { print, printJson } from '../../print.ts'
 
 /** Adds `hookswitch verify`, which prints what is wrong in the store and then ends with exit code 1. */
 export function verifyCommand(program: Command): void {

@@ -1,8 +1,8 @@
-import { type DatabaseSource, databaseName } from '../../lib/database-url.ts'
-import { Fault } from '../../lib/fault.ts'
+import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
+import { Fault } from '../../../lib/fault.ts'
+import initial from '../migrations/001.sql' with { type: 'text' }
+import recordings from '../migrations/002.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
-import initial from './migrations/001.sql' with { type: 'text' }
-import recordings from './migrations/002.sql' with { type: 'text' }
 import { createPartitions } from './partitions.ts'
 import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
 

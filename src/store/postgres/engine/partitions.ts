@@ -1,4 +1,4 @@
-import { DELIVERIES_PER_EVENT } from '../records.ts'
+import { DELIVERIES_PER_EVENT } from '../../records.ts'
 import type { Query } from './client.ts'
 
 /** So many event ids are in one partition: more than are stored in a day, some 770 in each second of it. */

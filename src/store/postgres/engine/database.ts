@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { type DatabaseSource, databaseName } from '../../lib/database-url.ts'
-import type { Fence } from '../cluster-store.ts'
-import type { CommitCounts } from '../records.ts'
-import { startChangeWatch } from './changes.ts'
+import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
+import type { Fence } from '../../cluster-store.ts'
+import type { CommitCounts } from '../../records.ts'
 import { type Client, newClient, type Query } from './client.ts'
-import { requireLeases } from './leases.ts'
+import { requireLeases } from './fence.ts'
+import { startChangeWatch } from './foreign-changes.ts'
 
 /** The store's connections, each kind for one purpose: what is slow holds up nothing that is not. */
 export type Database = {

@@ -1,5 +1,5 @@
 import { SQL, type SQLArrayParameter, sql } from 'bun'
-import { type DatabaseSource, databaseName } from '../../lib/database-url.ts'
+import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
 import { asDatabaseFault, codeOf, DeadlineError, isBroken, isConflict } from './store-fault.ts'
 
 export type Value = string | number | boolean | null | SQLArrayParameter

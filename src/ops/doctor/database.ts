@@ -1,0 +1,107 @@
+import { type DatabaseSource, databaseName } from '../../lib/database-url.ts'
+import { isLoopbackHost } from '../../lib/pbx-url.ts'
+import { readServerFacts, type ServerFacts } from '../../store/postgres/engine/server-facts.ts'
+import { openPostgresStore } from '../../store/postgres/store.ts'
+import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
+import { diagnoseContents, type StoreFound } from './store.ts'
+
+const SLOW_MS = 10
+const CLOCK_TOLERANCE_MS = 5_000
+
+/** Checks a Postgres database: its server, the settings that decide what can be lost, and what is stored in it. */
+export async function diagnoseDatabase(source: DatabaseSource): Promise<StoreFound> {
+  try {
+    const facts = await readServerFacts(source)
+    const server = diagnoseServer(facts, source)
+    if (!facts.hasStore || facts.isStandby) return { ...NOTHING, diagnoses: [...server, missing(facts)] }
+    const store = await openPostgresStore(source)
+    try {
+      await store.maintenance.writeProbe()
+      const found = await diagnoseContents(store, { dataPath: '', database: source })
+      const faults = (await store.maintenance.fileFaults()).map((text) =>
+        wrong('database', text, 'restore a backup to another server, and check the disk of this one'),
+      )
+      return { ...found, diagnoses: [...server, ...faults, ...found.diagnoses] }
+    } finally {
+      await store.stop()
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error)
+    return {
+      ...NOTHING,
+      diagnoses: [
+        wrong('database', why, `psql -h ${source.host} -p ${source.port} -U ${source.user} ${source.database}`),
+      ],
+    }
+  }
+}
+
+const NOTHING = { webhooks: [], newestEventMs: undefined }
+
+const missing = ({ isStandby }: ServerFacts): Diagnosis =>
+  isStandby
+    ? wrong('database', 'it is a standby, which cannot be written', 'give the URL of the primary in --database-url')
+    : wrong('database', 'it has no store yet', 'hookswitch serve --database-url …   creates it')
+
+/** Judges the settings of a server. */
+export function diagnoseServer(facts: ServerFacts, source: DatabaseSource): Diagnosis[] {
+  const found = [
+    ...diagnoseDurability(facts),
+    ...(facts.mayCreate
+      ? []
+      : [
+          wrong(
+            'database',
+            `${source.user} may not create tables, so the next version cannot start`,
+            `ALTER DATABASE "${source.database}" OWNER TO "${source.user}"`,
+          ),
+        ]),
+    ...(facts.isEncrypted || isLoopbackHost(source.host)
+      ? []
+      : [advice('database', 'the connection is not encrypted', 'add ?sslmode=verify-full to --database-url')]),
+    ...(facts.roundTripMs <= SLOW_MS
+      ? []
+      : [
+          advice(
+            'database',
+            `a round trip to it takes ${facts.roundTripMs.toFixed(1)} ms, and each commit waits for one`,
+            'run the service nearer to its database',
+          ),
+        ]),
+    ...(Math.abs(facts.clockAheadMs) <= CLOCK_TOLERANCE_MS
+      ? []
+      : [
+          advice(
+            'database',
+            `its clock differs from the clock of this machine by ${Math.round(Math.abs(facts.clockAheadMs) / 1_000)} s`,
+            'timedatectl set-ntp true   on both',
+          ),
+        ]),
+  ]
+  const trip = `a round trip takes ${facts.roundTripMs.toFixed(1)} ms`
+  return [ok('database', `${databaseName(source)}: PostgreSQL ${facts.version}, ${trip}`), ...found]
+}
+
+/** An acknowledged event must outlive a power cut of the server and, with standbys, its failover. */
+function diagnoseDurability(facts: ServerFacts): Diagnosis[] {
+  const off = (setting: string) =>
+    wrong(
+      'database',
+      `${setting} is off: stored events can be lost when the server loses power`,
+      `ALTER SYSTEM SET ${setting} = on; SELECT pg_reload_conf()`,
+    )
+  return [
+    ...(facts.fsync === 'off' ? [off('fsync')] : []),
+    ...(facts.fullPageWrites === 'off' ? [off('full_page_writes')] : []),
+    ...(facts.synchronousCommit === 'off' ? [off('synchronous_commit')] : []),
+    ...(facts.asynchronousStandbys === 0
+      ? []
+      : [
+          advice(
+            'database',
+            `${facts.asynchronousStandbys} of its standbys are asynchronous: a failover to one loses the newest events`,
+            'name one in synchronous_standby_names',
+          ),
+        ]),
+  ]
+}

@@ -1,0 +1,54 @@
+import { describe, expect, test } from 'bun:test'
+import { diagnoseServer } from '../../src/ops/doctor/database.ts'
+import type { ServerFacts } from '../../src/store/postgres/engine/server-facts.ts'
+import { emptyFolder, run } from '../help/app.ts'
+import { PASSWORD } from '../help/client.ts'
+import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
+
+const SOURCE = databaseSource('postgres://me:secret@db.example/calls')
+const FACTS: ServerFacts = {
+  ...{ version: '18.4', fsync: 'on', synchronousCommit: 'on', fullPageWrites: 'on', isStandby: false, mayCreate: true },
+  ...{ hasStore: true, isEncrypted: true, asynchronousStandbys: 0, clockAheadMs: 20, roundTripMs: 0.4 },
+}
+
+test.each<[string, Partial<ServerFacts>, RegExp[]]>([
+  ['a server that keeps what it acknowledged', {}, []],
+  ['fsync', { fsync: 'off' }, [/^wrong fsync is off: .*ALTER SYSTEM SET fsync = on/]],
+  ['synchronous_commit', { synchronousCommit: 'off' }, [/^wrong synchronous_commit is off/]],
+  ['full_page_writes', { fullPageWrites: 'off' }, [/^wrong full_page_writes is off/]],
+  ['asynchronous standbys', { asynchronousStandbys: 2 }, [/^advice 2 of its standbys/]],
+  ['privileges', { mayCreate: false }, [/^wrong me may not create tables.*ALTER DATABASE "calls" OWNER TO "me"/]],
+  ['no encryption', { isEncrypted: false }, [/^advice the connection is not encrypted/]],
+  ['a long way', { roundTripMs: 30 }, [/^advice a round trip to it takes 30\.0 ms/]],
+  ['its clock', { clockAheadMs: -60_000 }, [/^advice its clock differs .* by 60 s/]],
+])('doctor judges %s', (_, facts, expected) => {
+  const [first, ...found] = diagnoseServer({ ...FACTS, ...facts }, SOURCE)
+  expect(first?.text).toContain('calls on db.example:5432: PostgreSQL 18.4')
+  const lines = found.map(({ level, text, fix }) => `${level} ${text} → ${fix}`)
+  expect(lines).toEqual(expected.map((pattern) => expect.stringMatching(pattern)))
+})
+
+describe.skipIf(POSTGRES_MISSING !== undefined)('hookswitch doctor', () => {
+  test('checks a database: its server, the store in it, and what keeps it from being used', async () => {
+    using folder = emptyFolder()
+    await using database = await emptyDatabase()
+    const doctor = (url = database.url) => run(['doctor', '--database-url', url], { cwd: folder.path })
+    const empty = await doctor()
+    expect(empty.stdout).toMatch(/^wrong +database: it has no store yet/m)
+    await run(['user', 'add', '--email', 'a@example.com', '--name', 'A', '--database-url', database.url], {
+      cwd: folder.path,
+      stdin: `${PASSWORD}\n`,
+    })
+    const { stdout } = await doctor()
+    expect(stdout).toMatch(/^ok +database: .*PostgreSQL 18/m)
+    // The server of the tests need not outlive a power cut.
+    expect(stdout).toMatch(/^wrong +database: fsync is off/m)
+    expect(stdout).toMatch(/^ok +users: 1 can log in/m)
+    const wrong = new URL(database.url)
+    wrong.password = 'wrong-secret'
+    const refused = await doctor(wrong.href)
+    expect(refused.code).toBe(1)
+    expect(refused.stdout).toMatch(/^wrong +database: .*refuses this user or its password/m)
+    expect(refused.stdout).not.toContain('wrong-secret')
+  })
+})

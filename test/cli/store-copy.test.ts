@@ -1,0 +1,157 @@
+import { describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { forSwitches } from '../../src/lib/event-kinds.ts'
+import { openPostgresStore } from '../../src/store/postgres/store.ts'
+import { openTables } from '../../src/store/sqlite/engine/table-reader.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import type { Store } from '../../src/store/store.ts'
+import { DEFAULT_OPTIONS } from '../../src/store/webhook-options.ts'
+import { emptyFolder, run, startServe } from '../help/app.ts'
+import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
+import { batch, storeEvents } from '../help/store.ts'
+
+const NOW = 1_795_213_000_000_000
+const URL = 'https://one.example/'
+
+/** Puts something into every table. */
+async function fill(store: Store): Promise<void> {
+  const { accounts, webhooks, queue, calls, statistics } = store
+  const person = { type: 1, name: 'A "quoted" \\ 😀', passwordHash: 'hash', atUs: NOW }
+  await accounts.userCreate({ ...person, account: 'default', email: 'a@example.com' })
+  const other = await accounts.userCreate({ ...person, account: 'acme', email: 'b@example.com' })
+  await accounts.tokenAddIfPasswordUnchanged({
+    userId: other?.id ?? 0,
+    passwordHash: 'hash',
+    tokenHash: 'token',
+    atUs: NOW,
+  })
+  await accounts.operatorActAdd({ event: 'user_added', email: 'a@example.com', account: null, by: 'root', atUs: NOW })
+  const list = [URL, 'https://two.example/'].map((url) => ({ url, ...forSwitches(() => true) }))
+  await webhooks.listReplace({ accountId: 1, list, ifMatch: null, nowUs: NOW, secrets: ['whsec_a', 'whsec_b'] })
+  await webhooks.optionsReplace({
+    ...{ accountId: 1, url: URL, nowUs: NOW },
+    options: { ...DEFAULT_OPTIONS, name: 'CRM' },
+  })
+  const event = (n: number) => ({
+    ...{ uuid: `uuid ${n}`, callId: `call ${n}`, name: 'call_saved' as const, sequence: 1, atUs: NOW },
+    body: JSON.stringify({ data: { text: `{"a\\b",NULL} 😀 ${n}`, none: null } }),
+  })
+  const stored = await storeEvents(
+    store,
+    Array.from({ length: 1_500 }, (_, n) => event(n)),
+    { nowSteadyUs: NOW },
+  )
+  const [a = 0, b = 0] = stored.flatMap(({ deliveries }) => deliveries.map(({ id }) => id))
+  await queue.deliveryRecordOutcomes({
+    ...{ deliveryIds: [a, b], generations: [1, 1], states: [1, 0], tries: [1, 1], attemptsMade: [1, 1] },
+    ...{ dueSteadyUs: [null, NOW + 5], endedUs: [NOW, null], attemptUs: [NOW, NOW], probes: [false, true] },
+    ...{ statuses: [200, null], durationsMs: [3, 4], errors: [null, 'timeout'], addresses: ['::1', null] },
+    responses: ['ok', null],
+  })
+  const saved = {
+    id: 'call 1',
+    savedUs: NOW,
+    direction: 'inbound' as const,
+    fromNumber: '101',
+    toNumber: null,
+    record: '{}',
+  }
+  await calls.batchStore(batch({ saved: [saved] }, { live: [{ id: 'call 2', state: '{"x":1}' }] }))
+  await calls.pbxMemorySet('office', '{}')
+  const figures = { accountId: 1, webhookId: 1, minute: 5, events: 1, delivered: 2, failedAttempts: 3, failedProbes: 4 }
+  await statistics.minuteSave({ figures: [{ ...figures, latencies: [1, 2] }], beforeMinute: 0 })
+}
+
+/** Reads back all that a client could see. */
+async function view({ accounts, webhooks, queue, calls, log, maintenance }: Store) {
+  const filter = { accountId: null }
+  const listed = []
+  for (let fromId: number | null = 0; fromId !== null; ) {
+    const part = await log.deliveryList({ filter, fromId, limit: 500, order: 'oldest' })
+    listed.push(...part.rows)
+    fromId = part.nextId
+  }
+  return {
+    users: await accounts.userList(),
+    token: await accounts.userGetByToken('token'),
+    list: await webhooks.listGet(1),
+    webhooks: await webhooks.webhookGetMany([1, 2]),
+    options: await webhooks.optionsList(1),
+    untried: await queue.deliveryGetUntried({ webhookId: 1, afterId: 0, limit: 2_000 }),
+    due: await queue.deliveryGetDue({ webhookId: 2, dueSteadyUs: NOW * 2, limit: 2_000 }),
+    listed,
+    detail: await log.deliveryGet(null, 128),
+    events: await log.eventRead({ accountId: 1, afterId: 3, limit: 1_000 }),
+    bounds: await log.eventGetBounds(1),
+    calls: await calls.callList({ accountId: 1, filter: {}, after: undefined, limit: 9 }),
+    live: await calls.liveCallList('office'),
+    memory: await calls.pbxMemoryGet('office'),
+    clock: await maintenance.clockGet(),
+    wrong: await maintenance.verify(),
+  }
+}
+
+describe.skipIf(POSTGRES_MISSING !== undefined)('hookswitch store copy', () => {
+  test('copies every table with the same ids, and what comes after has other ids', async () => {
+    using folder = emptyFolder()
+    await using database = await emptyDatabase()
+    const path = join(folder.path, 'data/hookswitch.db')
+    expect((await run(['user', 'list'], { cwd: folder.path })).code).toBe(1)
+    await run(['user', 'add', '--email', 'x@example.com', '--name', 'X'], { cwd: folder.path, stdin: '123456789\n' })
+    const store = openSqliteStore(path)
+    await store.accounts.userDelete('x@example.com')
+    await fill(store)
+    const before = await view(store)
+    await store.stop()
+    const { code, stdout, stderr } = await run(['store', 'copy', '--database-url', database.url], { cwd: folder.path })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain('3000\tdeliveries')
+    const opened = openTables(path)
+    const tables = opened.tables.map(({ name }) => name)
+    opened.close()
+    expect(tables.length).toBeGreaterThan(14)
+    const copy = await openPostgresStore(databaseSource(database.url))
+    expect(await view(copy)).toEqual(before)
+    const made = await copy.accounts.userCreate({
+      ...{ account: 'new', type: 1, name: 'N', email: 'n@example.com', passwordHash: 'h', atUs: NOW },
+    })
+    expect(made?.id).toBeGreaterThan(before.users.at(-1)?.id ?? 0)
+    const [next] = await storeEvents(copy, [
+      { ...before.events.items[0], uuid: 'new', callId: 'new', name: 'call_saved', sequence: 1, atUs: NOW, body: '{}' },
+    ])
+    expect(next?.id).toBeGreaterThan(before.bounds.newestId)
+    await copy.stop()
+    const again = await run(['store', 'copy', '--database-url', database.url], { cwd: folder.path })
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('already has users')])
+  })
+
+  test('refuses while a service runs on the folder or on the database, and copies nothing of a broken store', async () => {
+    using folder = emptyFolder()
+    await using database = await emptyDatabase()
+    const copy = () => run(['store', 'copy', '--database-url', database.url], { cwd: folder.path })
+    const onFolder = await startServe({ cwd: folder.path })
+    expect((await copy()).stderr).toContain('is in use by process')
+    await onFolder.stop()
+    const onDatabase = await startServe({ cwd: folder.path, env: { HOOKSWITCH_DATABASE_URL: database.url } })
+    expect((await copy()).stderr).toContain('is using the database')
+    await onDatabase.stop()
+    const path = join(folder.path, 'data/hookswitch.db')
+    const store = openSqliteStore(path)
+    await fill(store)
+    await store.stop()
+    const { Database } = await import('bun:sqlite')
+    const sqlite = new Database(path)
+    sqlite.run('DELETE FROM events WHERE id = 7')
+    sqlite.close()
+    const broken = await copy()
+    expect([broken.code, broken.stderr]).toEqual([
+      1,
+      expect.stringContaining('of 3000 rows of deliveries could be copied'),
+    ])
+    const empty = await openPostgresStore(databaseSource(database.url))
+    expect(await empty.accounts.userCount()).toBe(0)
+    expect(await empty.queue.pendingCount()).toBe(0)
+    await empty.stop()
+    expect(await run(['store', 'copy'], { cwd: folder.path })).toMatchObject({ code: 2 })
+  })
+})
