@@ -15,8 +15,6 @@ export type TableToCopy = {
 
 /** Rows refer to those of tables before theirs; the other tables have no such rows. */
 const ORDER = ['accounts', 'users', 'tokens', 'webhooks', 'secrets', 'events', 'deliveries', 'attempts']
-/** A new store has a row in these. */
-const NOT_EMPTY = ['accounts', 'clock']
 const WITH_IDENTITY = ['accounts', 'users', 'webhooks', 'operator_acts']
 
 /** A store of many gigabytes takes hours. */
@@ -39,9 +37,11 @@ export async function importTables(
       // A service that starts meanwhile waits for this row.
       await query('SELECT 1 FROM hookswitch_store FOR UPDATE')
       await requireEmpty(query, name)
-      for (const table of NOT_EMPTY) await query(`DELETE FROM ${table}`)
       const place = ({ name: table }: TableToCopy) => (ORDER.includes(table) ? ORDER.indexOf(table) : ORDER.length)
       const sorted = tables.toSorted((one, other) => place(one) - place(other))
+      // A new store has its first account, the clock and, once it was served, a key.
+      for (const { name: table } of sorted.toReversed())
+        for (const [target] of targetsOf(table)) await query(`DELETE FROM ${target}`)
       for (const table of sorted) await copyTable(query, table)
       await continueIds(query)
       return await countRows(query, sorted)
