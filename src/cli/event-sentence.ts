@@ -1,5 +1,6 @@
 import { Value } from '@sinclair/typebox/value'
 import { BODIES, type EventBody, type EventName, type Party, type Stage } from '../calls/event.ts'
+import { EVENT_KINDS } from '../lib/event-kinds.ts'
 import { harmless } from '../lib/terminal-text.ts'
 
 const isEventName = (name: unknown): name is EventName => typeof name === 'string' && Object.hasOwn(BODIES, name)
@@ -30,9 +31,10 @@ const stageOf = ({ kind, target, name }: Stage): string => {
 
 const words = (result: string | null): string => (result ?? 'unknown').replaceAll('_', ' ')
 
-/** Describes an event as a sentence. */
+/** Describes an event as a sentence. A kind without a sentence of its own gets its summary. */
 export function sentenceOf({ data }: EventBody): string {
   const { call } = data
+  const { summary } = EVENT_KINDS[data.name]
   switch (data.name) {
     case 'call_started':
       return `${partyOf(call.from)} calls ${partyOf(call.to)} (${call.direction})`
@@ -54,6 +56,8 @@ export function sentenceOf({ data }: EventBody): string {
       const paths = data.recordings.map(({ path }) => harmless(path ?? 'a recording'))
       return `the record of the call is complete${paths.length === 0 ? '' : `, recorded in ${paths.join(', ')}`}`
     }
+    default:
+      return summary
   }
 }
 
