@@ -150,7 +150,7 @@ test('a store that another process has for itself is waited for', async () => {
 test('a store that another process does not let go is said to be in use, not to be damaged', async () => {
   store()
   await using _held = await haveForItself(600_000)
-  expect(() => prepareStore(path, 50)).toThrow(/another process has it for itself .*try again/)
+  expect(() => prepareStore(path, 50)).toThrow(/another process has locked it .*try again/)
 })
 
 test('a store whose log holds all of it is ours: another process makes it at this moment', async () => {
