@@ -73,13 +73,9 @@ const HOSTILE: Readonly<Record<string, string>> = {
 }
 
 describe('a hostile template', () => {
-  test.each(Object.entries(HOSTILE))('%s costs little, and a clear error', (name, template) => {
-    resultOf('{{ time }}')
-    const startedMs = performance.now()
-    const result = resultOf(template)
-    console.log(`${name}: ${(performance.now() - startedMs).toFixed(1)} ms, ${result}`)
-    expect(result).toMatch(
-      /^error: (line \d+, column \d+: (takes longer|needs more memory|a date)|may have .* at most$|gives more than)/,
+  test.each(Object.entries(HOSTILE))('%s costs little, and a clear error', (_, template) => {
+    expect(resultOf(template)).toMatch(
+      /^error: ((line \d+, column \d+: )?(takes longer|needs more memory|a date)|may have .* at most$|gives more than)/,
     )
   })
 
