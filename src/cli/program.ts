@@ -10,6 +10,7 @@ import { healthCommand } from './commands/health.ts'
 import { licensesCommand } from './commands/licenses.ts'
 import { listenCommand } from './commands/listen.ts'
 import { metricsCommand } from './commands/metrics.ts'
+import { nodesCommand } from './commands/nodes.ts'
 import { pbxCommand } from './commands/pbx.ts'
 import { serveCommand } from './commands/serve.ts'
 import { backupCommand } from './commands/store/backup.ts'
@@ -36,6 +37,7 @@ export function commandLine(stopped: () => Promise<void>): Command {
   pbxCommand(program, stopped)
   deliveryCommand(program)
   webhookCommand(program)
+  nodesCommand(program)
   verifyCommand(program)
   backupCommand(program)
   storeCommand(program)

@@ -1,0 +1,309 @@
+import { SQL } from 'bun'
+import { recordingOf } from '../../src/pbx/tools/replay/recording.ts'
+import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
+import { emptyFolder, type RunningApp, run, startServe } from './app.ts'
+import { acts } from './asterisk-load.ts'
+import { ask, logIn, PASSWORD, webhook } from './client.ts'
+import { emptyDatabase, type PostgresServer, startPostgres } from './postgres.ts'
+import type { Random } from './random.ts'
+import { startReceiver, until } from './receiver.ts'
+import { startTcpProxy } from './tcp-proxy.ts'
+
+const ACCOUNTS = ['one', 'two'] as const
+const RECEIVERS_EACH = 3
+const NODES = 3
+/** Many short pauses: what hangs or refuses is tried until the end of the run. */
+const SCHEDULE = `${'500ms,'.repeat(200)}1h`
+
+export type FaultRun = {
+  readonly faults: number
+  /** Between two faults, at least and at most. */
+  readonly pauseMs: readonly [number, number]
+  readonly callsPerSecond: number
+  readonly random: Random
+  readonly onFault?: (what: string) => void
+}
+
+export type FaultReport = {
+  readonly events: number
+  readonly calls: number
+  /** Requests with an id that the receiver had before, at those receivers that answer at once. */
+  readonly repeated: number
+  readonly takeoverMs: readonly number[]
+  /** What was promised and is not so. */
+  readonly wrong: readonly string[]
+}
+
+type Node = { app: RunningApp; readonly proxy: ReturnType<typeof startTcpProxy>; readonly cwd: string; isUp: boolean }
+
+/** The bytes of a PBX with so many calls a second, for so long. */
+function callsOf(callsPerSecond: number, seconds: number, firstCall: number) {
+  const pieces = Array.from({ length: Math.floor(callsPerSecond * seconds) }, (_, index) =>
+    acts(firstCall + index).map(({ afterMs, bytes }) => ({
+      atMs: 500 + (index * 1_000) / callsPerSecond + afterMs,
+      bytes,
+    })),
+  ).flat()
+  pieces.sort((a, b) => a.atMs - b.atMs)
+  let offset = 0
+  const timing = pieces.map(({ atMs, bytes }) => {
+    const line = `${offset} ${Math.round(atMs)}`
+    offset += Buffer.byteLength(bytes)
+    return line
+  })
+  return recordingOf('ami', Buffer.from(pieces.map(({ bytes }) => bytes).join('')), timing.join('\n'))
+}
+
+/** Plays calls to three nodes on one database, and does to them what machines, networks and people do. */
+export async function runFaults(options: FaultRun): Promise<FaultReport> {
+  await using cleaning = new AsyncDisposableStack()
+  const folder = emptyFolder()
+  cleaning.defer(() => folder[Symbol.dispose]())
+  const server = await startPostgres()
+  cleaning.defer(() => server.stop())
+  const database = await emptyDatabase(server)
+  const sql = lastingSql(database.url)
+  cleaning.defer(sql.stop)
+  for (const account of ACCOUNTS) await addUser(folder.path, database.url, account)
+  const receivers = ACCOUNTS.flatMap(() => Array.from({ length: RECEIVERS_EACH }, () => startReceiver()))
+  for (const receiver of receivers) cleaning.defer(() => void receiver.stop())
+  const hangs = Promise.withResolvers<void>()
+  receivers[1]?.answerWith(async () => {
+    await hangs.promise
+    return new Response('ok')
+  })
+  receivers[4]?.answerWith(() => new Response('no', { status: 500 }))
+  const seconds = 10 + (options.faults * (options.pauseMs[0] + options.pauseMs[1])) / 2_000
+  const replays = ACCOUNTS.map((_, index) =>
+    startReplay({ files: [callsOf(options.callsPerSecond, seconds, index * 1_000_000)] }),
+  )
+  for (const replay of replays) cleaning.defer(() => replay.stop())
+
+  const pbxArgs = replays.flatMap(({ port }, index) => [
+    '--pbx',
+    `ami://any:any@127.0.0.1:${port}?name=pbx${index}&account=${ACCOUNTS[index]}`,
+  ])
+  const args = ['--allow-net', 'loopback', '--log-level', 'info', '--retry-schedule', SCHEDULE, ...pbxArgs]
+  const { hostname, port } = new URL(database.url)
+  const startNode = (proxyPort: number) => {
+    const url = new URL(database.url)
+    url.port = String(proxyPort)
+    return startServe({ cwd: folder.path, args: [...args, '--database-url', url.href] })
+  }
+  const nodes: Node[] = []
+  for (let index = 0; index < NODES; index += 1) {
+    const proxy = startTcpProxy({ hostname, port: Number(port) })
+    cleaning.defer(() => proxy.stop())
+    const node = { app: await startNode(proxy.port), proxy, cwd: folder.path, isUp: true }
+    cleaning.defer(async () => void (await node.app.stop('SIGKILL')))
+    nodes.push(node)
+    if (index === 0) await putLists(node.app, receivers)
+  }
+  const restart = async (node: Node) => {
+    node.app = await startNode(node.proxy.port)
+    node.isUp = true
+  }
+  await until('all leases have an owner', async () => (await sql.freeLeases()) === 0)
+  const report = await playFaults({ ...options, nodes, server, sql, restart, startNode })
+  for (const { proxy } of nodes) proxy.resume()
+  await Promise.all(replays.map(({ finished }) => finished))
+  hangs.resolve()
+  for (const receiver of receivers) receiver.answerWith(() => new Response('ok'))
+  await until('all calls are over and all events are delivered', async () => (await sql.unfinished()) === 0)
+  const wrong = [
+    ...(await sql.faults(RECEIVERS_EACH)),
+    ...(await receiverFaults(sql, receivers)),
+    ...(await verified(folder.path, database.url)),
+  ]
+  const prompt = receivers.filter((_, index) => index !== 1 && index !== 4)
+  const repeated = prompt.reduce(
+    (sum, { received }) => sum + received.length - new Set(received.map(({ id }) => id)).size,
+    0,
+  )
+  return { ...(await sql.counts()), repeated, takeoverMs: report.takeoverMs, wrong }
+}
+
+async function addUser(cwd: string, url: string, account: string): Promise<void> {
+  const user = ['--email', `${account}@example.com`, '--name', account, '--account', account]
+  const added = await run(['user', 'add', '--database-url', url, ...user], { cwd, stdin: `${PASSWORD}\n` })
+  if (added.code !== 0) throw new Error(added.stderr)
+}
+
+async function putLists(app: RunningApp, receivers: readonly { url: string }[]): Promise<void> {
+  for (const [index, account] of ACCOUNTS.entries()) {
+    const token = await logIn(app, `${account}@example.com`)
+    const own = receivers.slice(index * RECEIVERS_EACH, (index + 1) * RECEIVERS_EACH)
+    const { status, body } = await ask(app, 'PUT', '/integration/webhook', {
+      token,
+      body: own.map(({ url }, at) => webhook(`${url}/${account}/${at}`)),
+    })
+    if (status !== 200) throw new Error(body.message)
+  }
+}
+
+async function verified(cwd: string, url: string): Promise<string[]> {
+  const { code, stdout, stderr } = await run(['verify', '--database-url', url], { cwd })
+  return code === 0 ? [] : [`verify: ${stdout}${stderr}`]
+}
+
+type Sql = ReturnType<typeof lastingSql>
+
+/** What the test asks the database itself, also after that was restarted. */
+function lastingSql(url: string) {
+  let client = new SQL({ url, max: 2 })
+  async function ask<Row>(statement: string): Promise<Row[]> {
+    for (let tries = 0; ; tries += 1) {
+      try {
+        return [...(await client.unsafe<Row[]>(statement))]
+      } catch (error) {
+        if (tries === 200) throw error
+        await client.close({ timeout: 0 }).catch(() => undefined)
+        await Bun.sleep(50)
+        client = new SQL({ url, max: 2 })
+      }
+    }
+  }
+  const count = async (statement: string) => (await ask<{ count: number }>(statement))[0]?.count ?? 0
+  const list = async (statement: string) => (await ask<{ what: string }>(statement)).map(({ what }) => what)
+  return {
+    ask,
+    freeLeases: () =>
+      count(`SELECT count(*)::int AS count FROM leases l WHERE NOT EXISTS
+        (SELECT FROM nodes n WHERE n.id = l.node AND n.dead_us IS NULL)`),
+    leasesOf: (address: string) =>
+      list(
+        `SELECT l.name || ' ' || l.term AS what FROM leases l JOIN nodes n ON n.id = l.node WHERE n.address = '${address}'`,
+      ),
+    terms: () =>
+      list(
+        `SELECT l.name || ' ' || l.term AS what FROM leases l JOIN nodes n ON n.id = l.node WHERE n.dead_us IS NULL`,
+      ),
+    unfinished: () =>
+      count(`SELECT ((SELECT count(*) FROM pending_deliveries) + (SELECT count(*) FROM live_calls))::int AS count`),
+    async counts() {
+      const events = await count('SELECT count(*)::int AS count FROM events')
+      return { events, calls: await count('SELECT count(DISTINCT call_id)::int AS count FROM events') }
+    },
+    async faults(webhooks: number): Promise<string[]> {
+      const undelivered =
+        await list(`SELECT e.uuid || ' ' || e.name || ' was delivered to ' || count(d.id) AS what FROM events e
+        LEFT JOIN ended_deliveries d ON d.id / 128 = e.id AND d.state = 1 GROUP BY e.id, e.uuid, e.name HAVING count(d.id) <> ${webhooks} LIMIT 5`)
+      const ends =
+        await list(`SELECT call_id || ': ' || string_agg(name, ',' ORDER BY sequence) AS what FROM events GROUP BY call_id
+        HAVING count(*) FILTER (WHERE name = 'call_started') <> 1 OR count(*) FILTER (WHERE name = 'call_ended') <> 1
+          OR count(*) FILTER (WHERE name = 'call_saved') <> 1 OR max(sequence) <> count(*) LIMIT 5`)
+      return [...undelivered, ...ends]
+    },
+    events: () =>
+      ask<{
+        uuid: string
+        account: string
+        call: string
+        sequence: number
+      }>(`SELECT e.uuid, a.name AS account, e.call_id AS call,
+        e.sequence FROM events e JOIN accounts a ON a.id = e.account_id ORDER BY e.id`),
+    stop: () => client.close({ timeout: 0 }).catch(() => undefined),
+  }
+}
+
+/** Every receiver has every event of its account; those that answer at once got those of each call in order. */
+async function receiverFaults(sql: Sql, receivers: readonly ReturnType<typeof startReceiver>[]): Promise<string[]> {
+  const events = await sql.events()
+  return receivers.flatMap(({ received }, index) => {
+    const account = ACCOUNTS[Math.floor(index / RECEIVERS_EACH)]
+    const first = new Map<string, number>()
+    received.forEach(({ id }, at) => {
+      if (!first.has(id)) first.set(id, at)
+    })
+    const own = events.filter((event) => event.account === account)
+    const missing = own.filter(({ uuid }) => !first.has(uuid)).map(({ uuid }) => `receiver ${index} lacks ${uuid}`)
+    if (index === 1 || index === 4) return missing.slice(0, 5)
+    const calls = Map.groupBy(own, ({ call }) => call)
+    const disordered = [...calls].flatMap(([call, ofCall]) => {
+      const places = ofCall.toSorted((a, b) => a.sequence - b.sequence).map(({ uuid }) => first.get(uuid) ?? 0)
+      return places.some((place, at) => place < (places[at - 1] ?? -1))
+        ? [`receiver ${index}: ${call} out of order`]
+        : []
+    })
+    return [...missing.slice(0, 5), ...disordered.slice(0, 5)]
+  })
+}
+
+type Playing = FaultRun & {
+  readonly nodes: readonly Node[]
+  readonly server: PostgresServer
+  readonly sql: Sql
+  readonly restart: (node: Node) => Promise<void>
+  readonly startNode: (proxyPort: number) => Promise<RunningApp>
+}
+
+const KINDS = ['kill', 'freeze', 'stop', 'partition', 'terminate', 'fast restart', 'immediate restart'] as const
+
+async function playFaults(playing: Playing): Promise<{ takeoverMs: number[] }> {
+  const { random, nodes, server, sql, restart } = playing
+  const takeoverMs: number[] = []
+  const measuring: Promise<void>[] = []
+  const repairs: Promise<void>[] = []
+  const between = ([least, most]: readonly [number, number]) => least + random.next() * (most - least)
+
+  /** Measures until others have all that a node had. */
+  async function measure(node: Node): Promise<void> {
+    const had = new Set(await sql.leasesOf(new URL(node.app.url).origin))
+    const beganMs = performance.now()
+    measuring.push(
+      until('others have taken over', async () => !(await sql.terms()).some((one) => had.has(one))).then(() => {
+        if (had.size > 0) takeoverMs.push(performance.now() - beganMs)
+      }),
+    )
+  }
+  const later = (ms: number, action: () => Promise<void> | void) => repairs.push(Bun.sleep(ms).then(action))
+
+  async function fault(kind: (typeof KINDS)[number]): Promise<void> {
+    const up = nodes.filter(({ isUp }) => isUp)
+    // One at least is left to take over.
+    const node = up.length < 2 ? undefined : random.pick(up)
+    if (kind === 'terminate')
+      await sql.ask(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'hookswitch%'`)
+    else if (kind === 'fast restart' || kind === 'immediate restart') {
+      await server.halt(kind === 'fast restart' ? 'fast' : 'immediate')
+      await Bun.sleep(between([100, 2_000]))
+      await server.resume()
+    } else if (node !== undefined) await nodeFault(kind, node)
+  }
+
+  async function nodeFault(kind: 'kill' | 'freeze' | 'stop' | 'partition', node: Node): Promise<void> {
+    node.isUp = false
+    if (kind === 'kill') {
+      await node.app.stop('SIGKILL')
+      await measure(node)
+      later(between([500, 8_000]), () => restart(node))
+    } else if (kind === 'stop') {
+      await node.app.stop('SIGTERM')
+      later(between([100, 2_000]), () => restart(node))
+    } else if (kind === 'freeze') {
+      process.kill(node.app.pid, 'SIGSTOP')
+      const ms = between([3_000, 15_000])
+      if (ms > 7_000) await measure(node)
+      later(ms, () => {
+        process.kill(node.app.pid, 'SIGCONT')
+        node.isUp = true
+      })
+    } else {
+      node.proxy.stall()
+      later(between([2_000, 12_000]), () => {
+        node.proxy.resume()
+        node.isUp = true
+      })
+    }
+  }
+
+  for (let done = 0; done < playing.faults; done += 1) {
+    const kind = random.pick(KINDS)
+    playing.onFault?.(kind)
+    await fault(kind)
+    await Bun.sleep(between(playing.pauseMs))
+  }
+  await Promise.all(repairs)
+  await Promise.all(measuring)
+  return { takeoverMs }
+}
