@@ -15,6 +15,7 @@ import { findCallsOfNumber } from './calls/number-search.ts'
 import { callRoutes } from './calls/routes.ts'
 import type { Ownership } from './cluster/ownership.ts'
 import type { Config } from './config.ts'
+import { startArrivals } from './deliveries/arrivals.ts'
 import { newJournal } from './deliveries/attempt-log.ts'
 import { startDispatcher } from './deliveries/dispatcher.ts'
 import { type Emitter, newEmitter } from './deliveries/emitter.ts'
@@ -46,6 +47,7 @@ import { createLastHour } from './web/last-hour.ts'
 import { startLastHourSaver } from './web/last-hour-saver.ts'
 import { overviewRoutes } from './web/overview.ts'
 import { pageRoutes } from './web/page-routes.ts'
+import { followAllEvents, followOwnEvents } from './web/stored-events.ts'
 import { optionsRoutes } from './webhooks/options/routes.ts'
 import { createOptionsService } from './webhooks/options/service.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
@@ -113,7 +115,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
 }
 
 /** Creates what decides who may do what: logins, tokens, webhook lists, and the log of it. */
-function createAccess({ config, log, store, emitter, started }: Context) {
+function createAccess({ config, log, store, emitter, ownership, started }: Context) {
   const audit = createAudit({ accounts: store.accounts, log, trustProxies: config.trustProxies })
   const operatorLog = createOperatorLog({ accounts: store.accounts, audit, log })
   operatorLog.update()
@@ -133,6 +135,11 @@ function createAccess({ config, log, store, emitter, started }: Context) {
   const eventReader = createEventReader(store)
   emitter.on('stored', (events) => eventReader.wake(new Set(events.map(({ accountId }) => accountId))))
   emitter.on('foreign', () => eventReader.wake())
+  // Those who wait for events wait for what any node stores.
+  const arrivals = ownership.isShared
+    ? startArrivals({ store: store.log, accountIds: eventReader.accounts, onArrived: eventReader.wake, log })
+    : undefined
+  started.push({ stop: async () => arrivals?.stop() })
   started.push(eventReader)
   return { audit, auth, webhooks, options, eventReader }
 }
@@ -212,22 +219,33 @@ type Parts = {
 
 /** Creates the HTTP application with all its routes. */
 async function createRoot(
-  { config, log, store, emitter, started }: Context,
+  { config, log, store, emitter, ownership, started }: Context,
   { access, sending, watching, recordings, accountIds }: Parts,
   { version, draining }: { version: string; draining: () => boolean },
 ) {
   const { auth, audit, webhooks, options, eventReader } = access
   const { metrics, dispatcher, clock, allow, attempt, tally, lastHour } = sending
   const { watch, disk } = watching
-  const { liveCalls } = watch
+  const { liveCalls, refreshCalls } = watch
+  const follow = ownership.isShared ? followAllEvents(store.log, log) : followOwnEvents(emitter)
   metrics.watch({ store, dispatcher, disk, pbxs: watch.status, unstored: watch.waiting, steadyUs: clock.steadyUs })
-  const streams = startStreams({ emitter, auth, liveCalls, deliveries: store.log.deliveryGetMany })
+  const streams = startStreams({
+    emitter,
+    auth,
+    liveCalls,
+    refreshCalls,
+    follow,
+    deliveries: store.log.deliveryGetMany,
+  })
   started.push(streams)
   const deliveries = createDeliveryService({
     store,
     onDue: (ids) => emitter.emit('due', ids),
     onCancelled: (ids) => emitter.emit('deliveries', ids),
-    callsOfNumber: (accountId, number) => findCallsOfNumber({ calls: store.calls, liveCalls }, accountId, number),
+    async callsOfNumber(accountId, number) {
+      await refreshCalls()
+      return findCallsOfNumber({ calls: store.calls, liveCalls }, accountId, number)
+    },
     steadyUs: clock.steadyUs,
   })
   const pbxs = pbxStatusOf(watch, accountIds)
@@ -243,7 +261,7 @@ async function createRoot(
     .use(callRoutes(auth, store.calls, recordings.addUrls))
     .use(recordings.routes(auth))
     .use(eventRoutes(auth, eventReader))
-    .use(overviewRoutes(auth, { store, tally, lastHour, health: dispatcher.health, liveCalls, pbxs }))
+    .use(overviewRoutes(auth, { store, tally, lastHour, health: dispatcher.health, liveCalls, refreshCalls, pbxs }))
     .use(streamRoutes(auth, streams))
     .use(pageRoutes(await loadAssets()))
     .use(deliveryRoutes(auth, deliveries, createTester({ store, attempt, reserve: dispatcher.reserve })))

@@ -88,9 +88,11 @@ async function openAmongOthers(
   { store, close, log, version }: Opened & Options,
 ): Promise<Persistence> {
   const clusterStore = openClusterStore(source)
-  const sentUs = steadyUs()
-  const databaseUs = await clusterStore.clockGet()
-  const clock = newDatabaseClock(steadyUs, { databaseUs, sentUs, nowUs: steadyUs() })
+  const first = await againForAWhile(async () => {
+    const sentUs = steadyUs()
+    return { sentUs, databaseUs: await clusterStore.clockGet(), nowUs: steadyUs() }
+  })
+  const clock = newDatabaseClock(steadyUs, first)
   const keeper = createLeaseKeeper({
     cluster: clusterStore,
     version,
@@ -113,6 +115,22 @@ async function openAmongOthers(
       await clusterStore.stop()
       await close()
     },
+  }
+}
+
+/** How long a database that went away just when this started is waited for. */
+const CLOCK_WITHIN_MS = 30_000
+const AGAIN_MS = 250
+
+async function againForAWhile<Result>(work: () => Promise<Result>): Promise<Result> {
+  const untilMs = steadyUs() / 1_000 + CLOCK_WITHIN_MS
+  for (;;) {
+    try {
+      return await work()
+    } catch (error) {
+      if (steadyUs() / 1_000 > untilMs) throw error
+      await Bun.sleep(AGAIN_MS)
+    }
   }
 }
 

@@ -16,6 +16,8 @@ export type EventReader = {
   read(accountId: number, request: EventRequest): Promise<EventPage | EventsGone>
   /** Wakes those who wait for events of these accounts; of all without any. */
   wake(accountIds?: ReadonlySet<number>): void
+  /** Returns the accounts for whose events somebody waits. */
+  accounts(): number[]
   /** How many wait. */
   waiting(): number
   /** Answers all who wait. */
@@ -119,6 +121,7 @@ export function createEventReader({ log }: Pick<Store, 'log'>): EventReader {
       }
     },
     wake,
+    accounts: () => [...waiters.keys()],
     waiting: () => waiters.values().reduce((sum, { size }) => sum + size, 0),
     async stop() {
       stopped = true

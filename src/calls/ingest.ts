@@ -6,13 +6,12 @@ import { nowUs as wallUs } from '../lib/time.ts'
 import { LeaseLost } from '../store/cluster-store.ts'
 import { type CallBatch, type PlacedEvent, type StoredEvent, storedEventsOf } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
-import { createToE164 } from './e164.ts'
 import type { CallEvent } from './event.ts'
 import { newEvent, newRecordings, savedCall, savedRecord, type UrlOf } from './event-records.ts'
+import { openTracker } from './open-tracker.ts'
 import type { Signal } from './signal.ts'
 import { isAnyMissing } from './tracker/resync/missing-channels.ts'
-import { readLiveCall, type StoredCall, takeOverLiveCalls } from './tracker/resync/takeover.ts'
-import { type LiveCall, liveCalls, newTracker, takeChanges, track } from './tracker/tracker.ts'
+import { type LiveCall, takeChanges, track } from './tracker/tracker.ts'
 
 /** The tracker of one PBX, with the way of its events to the store. */
 export type Ingest = {
@@ -68,19 +67,7 @@ const LAST_TRY_MS = 5_000
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const { calls, pbx, log, ownership, newId = newUuid, nowUs = wallUs, maxPending: maxWaiting = MAX_PENDING } = options
   const { steadyUs } = options.clock
-  const state = { ...newTracker(pbx, options.account, newId), toE164: createToE164(options.country ?? null) }
-  const stored = await calls.liveCallList(pbx)
-  const owners = await calls.liveCallListAccounts(pbx)
-  /** Accounts that the PBX was before: what is up since then stays theirs. */
-  const earlier = new Map(owners.map(({ account, accountId }) => [account, accountId]))
-  earlier.delete(options.account)
-  const accountOf = new Map(owners.map(({ callId, account }) => [callId, account]))
-  takeOverLiveCalls(
-    state,
-    stored
-      .flatMap((json) => readStored(json, log))
-      .map((one) => ({ ...one, call: { ...one.call, account: accountOf.get(one.call.id) ?? options.account } })),
-  )
+  const { state, earlier, takenOver, liveCallsOf } = await openTracker({ ...options, newId })
 
   let events: CallEvent[] = []
   let writing: Promise<void> | undefined
@@ -201,8 +188,8 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     }
   }
 
-  if (stored.length > 0) {
-    log.info({ pbx, calls: stored.length }, 'live calls were taken over')
+  if (takenOver > 0) {
+    log.info({ pbx, calls: takenOver }, 'live calls were taken over')
     // Events that became due while no process ran must not wait for the PBX.
     tick()
   }
@@ -224,7 +211,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
       return true
     },
     pendingEvents: () => events.length,
-    liveCalls: (accountId) => liveCalls(state, (account) => (earlier.get(account) ?? options.accountId) === accountId),
+    liveCalls: liveCallsOf,
     isAnyMissing: () => isAnyMissing(state),
     open: () => state.calls.size,
     async stop() {
@@ -244,13 +231,4 @@ function loggedOf({ id, callId, name, sequence, body }: CallEvent, signal: Signa
   const to = call.to.extension ?? call.to.number
   const channel = 'id' in signal ? signal.id : undefined
   return { pbx, call: callId, event: id, name, sequence, from, to, pbxId: call.pbx_id, by: signal.kind, channel }
-}
-
-function readStored(json: string, log: Log): StoredCall[] {
-  try {
-    return [readLiveCall(json)]
-  } catch (error) {
-    log.error({ err: error }, 'a live call in the store cannot be read and is ignored')
-    return []
-  }
 }

@@ -5,10 +5,13 @@ import type { PbxSource } from '../lib/pbx-url.ts'
 import { nowUs } from '../lib/time.ts'
 import type { PbxStatus } from './connection/supervisor.ts'
 import type { KnownEndpoint } from './endpoints.ts'
+import { createCallsElsewhere } from './live-calls-elsewhere.ts'
 import { startWatchedPbx, type WatchedPbx, type WatchOptions } from './watched-pbx.ts'
 
 export type Watch = {
   status(): readonly PbxStatus[]
+  /** Reads the live calls of PBXs that other nodes watch, for `liveCalls`. @throws Fault `unavailable`. */
+  refreshCalls(): Promise<void>
   /** The calls of an account that are up, each made as it is asked for. */
   liveCalls(accountId: number): Iterable<LiveCall>
   /** The phones and trunks of an account's PBXs, by the PBX's name, as far as they are known. */
@@ -23,6 +26,9 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
   const { accounts, ownership, log } = options
   const slots = options.pbxs.map((source): Slot => ({ source, isStale: false, work: Promise.resolve() }))
   const running = () => slots.flatMap(({ running }) => running ?? [])
+  const watchedByOthers = () =>
+    ownership.isShared ? slots.filter((slot) => slot.running === undefined).map(({ source }) => source) : []
+  const elsewhere = createCallsElsewhere({ ...options, pbxs: watchedByOthers })
   let retry: Timer | undefined
   let stopped = false
 
@@ -65,7 +71,9 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
     status: () => running().map((pbx) => pbx.status()),
     *liveCalls(accountId) {
       for (const pbx of running()) yield* pbx.liveCalls(accountId)
+      yield* elsewhere.liveCalls(accountId)
     },
+    refreshCalls: elsewhere.refresh,
     endpoints: (accountId) =>
       new Map(
         running()

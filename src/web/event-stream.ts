@@ -5,7 +5,8 @@ import type { Call } from '../calls/event.ts'
 import type { Emitter } from '../deliveries/emitter.ts'
 import { deliveryOf } from '../deliveries/service.ts'
 import { Fault } from '../lib/fault.ts'
-import type { DeliveryRow, StoredEvent } from '../store/records.ts'
+import type { DeliveryRow } from '../store/records.ts'
+import type { FollowEvents } from './stored-events.ts'
 import { openSink, type Sink } from './stream-sink.ts'
 
 /**
@@ -19,6 +20,9 @@ export type StreamOptions = {
   deliveries: (ids: readonly number[]) => Promise<readonly DeliveryRow[]>
   /** Returns the live calls, each made when the iterator is read. */
   liveCalls: (accountId: number) => Iterable<{ call: Call }>
+  /** Reads what other nodes have of the calls. */
+  refreshCalls: () => Promise<void>
+  follow: FollowEvents
   heartbeatMs?: number
 }
 
@@ -48,19 +52,19 @@ type Client = { accountId: number; token: string; sink: Sink }
 
 export type Streams = {
   /** Opens a stream; `closed` is called when it ended on this side. @throws Fault 429 when too many are open. */
-  open(accountId: number, token: string, closed?: () => void): Response
+  open(accountId: number, token: string, closed?: () => void): Promise<Response>
   stop(): Promise<void>
 }
 
 /** Starts the event streams: it sends events to all open streams until it is stopped. */
 export function startStreams(options: StreamOptions): Streams {
-  const { emitter, auth, deliveries, liveCalls, heartbeatMs = HEARTBEAT_MS } = options
+  const { emitter, auth, deliveries, liveCalls, refreshCalls, heartbeatMs = HEARTBEAT_MS } = options
   const clients = new Set<Client>()
 
   const send = (accountId: number, name: string, data: string) => {
     for (const client of clients) if (client.accountId === accountId) client.sink.message(name, data)
   }
-  const stored = (events: readonly StoredEvent[]) => {
+  const stored = (events: readonly { readonly accountId: number; readonly body: string }[]) => {
     if (clients.size === 0) return
     const watched = new Set([...clients].map((client) => client.accountId))
     for (const { accountId, body } of events) {
@@ -83,7 +87,7 @@ export function startStreams(options: StreamOptions): Streams {
   const onChanged = (ids: readonly number[]) => {
     sending = sending.then(() => sendDeliveries(ids)).catch(() => {})
   }
-  emitter.on('stored', stored)
+  const following = options.follow(() => [...new Set([...clients].map(({ accountId }) => accountId))], stored)
   // Without clients the dispatcher does not even collect the ids.
   const listen = () => {
     if (clients.size > 0 && emitter.listenerCount('deliveries', onChanged) === 0) emitter.on('deliveries', onChanged)
@@ -96,11 +100,10 @@ export function startStreams(options: StreamOptions): Streams {
   }
 
   return {
-    open(accountId, token, closed = () => {}) {
-      if (!mayOpen(clients, accountId))
-        throw new Fault('too_many_requests', 'Too many streams are open. Close one, or try again later.', {
-          headers: { 'retry-after': '30', connection: 'close' },
-        })
+    async open(accountId, token, closed = () => {}) {
+      await following.begin(accountId)
+      await refreshCalls()
+      if (!mayOpen(clients, accountId)) throw tooManyStreams()
       const sink = openSink({
         first: snapshot(accountId),
         closed() {
@@ -117,7 +120,7 @@ export function startStreams(options: StreamOptions): Streams {
     },
     async stop() {
       clearInterval(heartbeat)
-      emitter.off('stored', stored)
+      following.stop()
       for (const client of [...clients]) client.sink.close()
     },
   }
@@ -149,14 +152,19 @@ const failed = (description: string) => ({
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
 })
 
+const tooManyStreams = () =>
+  new Fault('too_many_requests', 'Too many streams are open. Close one, or try again later.', {
+    headers: { 'retry-after': '30', connection: 'close' },
+  })
+
 /** Creates `GET /stream`. */
 export function streamRoutes(auth: AuthService, streams: Streams) {
   return new Elysia({ name: 'stream', normalize: false }).use(guard(auth)).get(
     '/stream',
-    ({ accountId, bearer, request, server }) => {
+    async ({ accountId, bearer, request, server }) => {
       // Elysia answers HEAD from what GET gives, to its end: a stream has none.
       if (request.method === 'HEAD') return new Response(null, { headers: STREAM_HEADERS })
-      const stream = streams.open(accountId, bearer ?? '', () => server?.timeout(request, END_WITHIN_S))
+      const stream = await streams.open(accountId, bearer ?? '', () => server?.timeout(request, END_WITHIN_S))
       // The server's idle timeout would cut a quiet stream. One that is refused keeps it.
       server?.timeout(request, 0)
       return stream

@@ -29,6 +29,8 @@ export type OverviewSources = {
   health: (webhookId: number) => DispatcherHealth
   /** Each made as it is asked for. */
   liveCalls: (accountId: number) => Iterable<LiveCall>
+  /** Reads what other nodes have of the calls. */
+  refreshCalls: () => Promise<void>
   pbxs: (accountId: number) => PbxStatus[]
   nowUs?: NowUs
 }
@@ -60,7 +62,7 @@ const about = { tags: ['Page'], security: [{ bearer: [] }] }
  * deliveries.
  */
 export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
-  const { store, lastHour, liveCalls, pbxs, nowUs = wallUs } = sources
+  const { store, lastHour, liveCalls, refreshCalls, pbxs, nowUs = wallUs } = sources
   const webhooksOf = recentHealth(sources)
   return new Elysia({ name: 'overview', normalize: false })
     .use(accepts)
@@ -68,6 +70,7 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
     .get(
       '/overview',
       async ({ accountId, query }) => {
+        if (query.calls !== 'none') await refreshCalls()
         const calls = query.calls === 'none' ? [] : liveCalls(accountId)
         const webhooks = await webhooksOf(accountId)
         const rest = {

@@ -99,8 +99,11 @@ export async function runFaults(options: FaultRun): Promise<FaultReport> {
     nodes.push(node)
     if (index === 0) await putLists(node.app, receivers)
   }
+  /** As what runs a service does: one that cannot start is started again. */
   const restart = async (node: Node) => {
-    node.app = await startNode(node.proxy.port)
+    const again = (tries: number): Promise<RunningApp> =>
+      startNode(node.proxy.port).catch((error) => (tries === 0 ? Promise.reject(error) : again(tries - 1)))
+    node.app = await again(5)
     node.isUp = true
   }
   await until('all leases have an owner', async () => (await sql.freeLeases()) === 0)

@@ -11,6 +11,7 @@ import { type Streams, startStreams, streamRoutes } from '../../src/web/event-st
 import { createLastHour } from '../../src/web/last-hour.ts'
 import { type LiveCall, Overview } from '../../src/web/model.ts'
 import { overviewRoutes } from '../../src/web/overview.ts'
+import { followOwnEvents } from '../../src/web/stored-events.ts'
 import { startApi } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
 import { ask } from '../help/client.ts'
@@ -36,6 +37,8 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
   const api = await startApi(store, (auth) => {
     held.auth = auth
     const streams = startStreams({
+      refreshCalls: async () => undefined,
+      follow: followOwnEvents(emitter),
       emitter,
       auth,
       heartbeatMs,
@@ -46,7 +49,15 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
     const lastHour = createLastHour()
     const tally = createTally({ emitter, lastHour })
     const health = () => ({ state: 'up' as const, downForMs: undefined })
-    const sources = { store, tally, lastHour, health, liveCalls: () => calls(count), pbxs: () => [] }
+    const sources = {
+      store,
+      tally,
+      lastHour,
+      health,
+      liveCalls: () => calls(count),
+      refreshCalls: async () => undefined,
+      pbxs: () => [],
+    }
     return new Elysia().use(streamRoutes(auth, streams)).use(overviewRoutes(auth, sources))
   })
   return {

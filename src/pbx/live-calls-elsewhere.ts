@@ -1,0 +1,60 @@
+import { openTracker } from '../calls/open-tracker.ts'
+import type { LiveCall } from '../calls/tracker/tracker.ts'
+import { newUuid } from '../lib/id.ts'
+import type { Log } from '../lib/log.ts'
+import type { PbxSource } from '../lib/pbx-url.ts'
+import type { Store } from '../store/store.ts'
+
+export type ElsewhereOptions = {
+  readonly store: Pick<Store, 'calls'>
+  readonly accounts: ReadonlyMap<string, number>
+  readonly log: Log
+  /** Returns the PBXs that other nodes watch. */
+  readonly pbxs: () => readonly PbxSource[]
+}
+
+/** How old the calls may be that are shown of PBXs that other nodes watch. */
+const FRESH_MS = 500
+
+/** The live calls of PBXs that other nodes watch, as those store them. */
+export function createCallsElsewhere({ store, accounts, log, pbxs }: ElsewhereOptions) {
+  let ofPbxs: readonly ((accountId: number) => Iterable<LiveCall>)[] = []
+  let readMs = Number.NEGATIVE_INFINITY
+  let reading: Promise<void> | undefined
+
+  async function read(): Promise<void> {
+    const sources = pbxs()
+    const trackers = sources.map(({ name, account, country }) =>
+      openTracker({
+        calls: store.calls,
+        pbx: name,
+        account,
+        accountId: accounts.get(account) ?? 0,
+        country,
+        log,
+        newId: newUuid,
+      }),
+    )
+    ofPbxs = (await Promise.all(trackers)).map(({ liveCallsOf }) => liveCallsOf)
+    readMs = performance.now()
+  }
+
+  return {
+    /** Reads them, unless that was done just now. @throws Fault `unavailable`. */
+    async refresh(): Promise<void> {
+      if (pbxs().length === 0) {
+        ofPbxs = []
+        return
+      }
+      if (performance.now() - readMs < FRESH_MS) return
+      reading ??= read().finally(() => {
+        reading = undefined
+      })
+      await reading
+    },
+    /** Returns those of an account, as they were read last. */
+    *liveCalls(accountId: number): Generator<LiveCall> {
+      for (const liveCallsOf of ofPbxs) yield* liveCallsOf(accountId)
+    },
+  }
+}
