@@ -1,4 +1,5 @@
-// Distinguishes phones from trunks. PBXs do not mark them, and to take one for the other reverses the direction of all its
+// Distinguishes phones from trunks. PBXs do not mark them, and to take one for the other reverses the direction of
+// all its
 // calls; so each kind of evidence has a rank, the best decides, and a single call never overrules the configuration.
 
 export type EndpointKind = 'extension' | 'trunk'

@@ -91,70 +91,17 @@ const UNSEEN: Seen = {}
 
 /** Returns the endpoints of one PBX, with the knowledge of an earlier process if there is any. */
 export function createEndpoints(settings: Settings, saved?: SavedEndpoints): Endpoints {
-  let inventory = indexed(saved?.inventory ?? null)
-  const seen = new Map<string, Seen>(Object.entries(saved?.seen ?? {}))
+  const evidence = createEvidence(settings, saved)
+  const { note, configuredOf, seenOf, verdictOf } = evidence
   const undecided = new Set<string>()
-  let version = 0
-  let contexts = newContextCount()
-
-  const configuredOf = (name: string): Configured => {
-    const configured = inventory.endpoints.get(name) ?? NOTHING
-    const fullName = inventory.mailboxes.get(configured.number ?? bareName(name))
-    if (fullName === undefined) return configured
-    return { ...configured, listed: configured.listed ?? 'mailbox', name: configured.name ?? fullName }
-  }
-  const note = (name: string, change: Seen): void => {
-    const known = seen.get(name) ?? UNSEEN
-    const next = { ...known, ...change }
-    // A proof stays.
-    if (known.proof !== undefined) next.proof = known.proof
-    if (isSame(known, next)) return
-    contexts.add(known, surely(name, known), -1)
-    seen.delete(name)
-    seen.set(name, next)
-    contexts.add(next, surely(name, next), 1)
-    if (seen.size > MAX_SEEN) forgetOldest()
-    version += 1
-  }
-  const forgetOldest = (): void => {
-    const [oldest] = seen
-    if (oldest === undefined) return
-    contexts.add(oldest[1], surely(...oldest), -1)
-    seen.delete(oldest[0])
-  }
-  const surely = (name: string, what: Seen): Verdict => classifyAlone(name, configuredOf(name), what, settings)
-  const recount = (): void => {
-    contexts = newContextCount()
-    for (const [name, what] of seen) contexts.add(what, surely(name, what), 1)
-  }
-  const around = {
-    settings,
-    usersOf: (context: string) => contexts.usersOf(context),
-    get knowsExtensions() {
-      return inventory.numbers.size > 0 && contexts.anyExtension()
-    },
-  }
-  const verdictOf = (name: string): Verdict => classify(name, configuredOf(name), seen.get(name) ?? UNSEEN, around)
-
   /** Sorting thousands of them for each reader of the page would be felt. */
   let sorted: { readonly version: number; readonly endpoints: readonly KnownEndpoint[] } | undefined
-  function listAll(): KnownEndpoint[] {
-    const names = new Set([...inventory.endpoints.keys(), ...seen.keys()])
-    return [...names].toSorted().flatMap((name) => {
-      const { number, name: display, profile } = configuredOf(name)
-      if (profile === true) return []
-      const verdict = verdictOf(name)
-      const own = number ?? seen.get(name)?.number ?? (isShortNumber(bareName(name)) ? bareName(name) : null)
-      return { name, number: verdict.kind === 'trunk' ? null : own, display: cleanText(display ?? ''), ...verdict }
-    })
-  }
 
-  recount()
   function extension(name: string, number: string, display: string): Endpoint {
     const configured = configuredOf(name)
     const bare = bareName(name)
     if (!isShortNumber(bare) && isShortNumber(number)) note(name, { number })
-    const own = configured.number ?? (isShortNumber(bare) ? bare : (seen.get(name)?.number ?? bare))
+    const own = configured.number ?? (isShortNumber(bare) ? bare : (seenOf(name).number ?? bare))
     return { kind: 'extension', number: cleanText(own), name: cleanText(display) ?? cleanText(configured.name ?? '') }
   }
 
@@ -170,7 +117,7 @@ export function createEndpoints(settings: Settings, saved?: SavedEndpoints): End
     },
     callee(name, { sent, uri = false, number, display, context = '' }) {
       const behind = uri && !isSentAway(name, sent, number) ? null : sent
-      const known = seen.get(name)?.context ?? ''
+      const known = seenOf(name).context ?? ''
       // A dialled channel begins in the same context as its endpoint's own calls.
       if (context !== '' && known === '') note(name, { context })
       note(name, behind === null ? { alone: true } : { proof: 'with_number' })
@@ -184,6 +131,81 @@ export function createEndpoints(settings: Settings, saved?: SavedEndpoints): End
       return { kind: 'external', number: cleanText(sent ?? ''), name: null }
     },
     kindOf: (name) => verdictOf(name).kind,
+    isExtension: evidence.isExtension,
+    configure: evidence.configure,
+    isConfigured: evidence.isConfigured,
+    undecidedCallers: () => [...undecided].filter((name) => verdictOf(name).kind === null),
+    list() {
+      const version = evidence.version()
+      if (sorted?.version !== version) sorted = { version, endpoints: listAll(evidence) }
+      return sorted.endpoints
+    },
+    saved: evidence.saved,
+    version: evidence.version,
+  }
+}
+
+/** The evidence about the endpoints of one PBX, and the kinds that follow from it. */
+type Evidence = Pick<Endpoints, 'isExtension' | 'configure' | 'isConfigured' | 'saved' | 'version'> & {
+  /** Adds what a call has shown. */
+  note(name: string, change: Seen): void
+  configuredOf(name: string): Configured
+  seenOf(name: string): Seen
+  verdictOf(name: string): Verdict
+  names(): ReadonlySet<string>
+}
+
+function createEvidence(settings: Settings, saved: SavedEndpoints | undefined): Evidence {
+  let inventory = indexed(saved?.inventory ?? null)
+  const seen = new Map<string, Seen>(Object.entries(saved?.seen ?? {}))
+  let version = 0
+  let contexts = newContextCount()
+
+  const configuredOf = (name: string): Configured => {
+    const configured = inventory.endpoints.get(name) ?? NOTHING
+    const fullName = inventory.mailboxes.get(configured.number ?? bareName(name))
+    if (fullName === undefined) return configured
+    return { ...configured, listed: configured.listed ?? 'mailbox', name: configured.name ?? fullName }
+  }
+  const seenOf = (name: string): Seen => seen.get(name) ?? UNSEEN
+  const surely = (name: string, what: Seen): Verdict => classifyAlone(name, configuredOf(name), what, settings)
+  const recount = (): void => {
+    contexts = newContextCount()
+    for (const [name, what] of seen) contexts.add(what, surely(name, what), 1)
+  }
+  const forgetOldest = (): void => {
+    const [oldest] = seen
+    if (oldest === undefined) return
+    contexts.add(oldest[1], surely(...oldest), -1)
+    seen.delete(oldest[0])
+  }
+  const around = {
+    settings,
+    usersOf: (context: string) => contexts.usersOf(context),
+    get knowsExtensions() {
+      return inventory.numbers.size > 0 && contexts.anyExtension()
+    },
+  }
+
+  recount()
+  return {
+    note(name, change) {
+      const known = seenOf(name)
+      const next = { ...known, ...change }
+      // A proof stays.
+      if (known.proof !== undefined) next.proof = known.proof
+      if (isSame(known, next)) return
+      contexts.add(known, surely(name, known), -1)
+      seen.delete(name)
+      seen.set(name, next)
+      contexts.add(next, surely(name, next), 1)
+      if (seen.size > MAX_SEEN) forgetOldest()
+      version += 1
+    },
+    configuredOf,
+    seenOf,
+    verdictOf: (name) => classify(name, configuredOf(name), seenOf(name), around),
+    names: () => new Set([...inventory.endpoints.keys(), ...seen.keys()]),
     isExtension: (number) => inventory.numbers.has(number),
     configure(now) {
       inventory = indexed(now)
@@ -191,14 +213,19 @@ export function createEndpoints(settings: Settings, saved?: SavedEndpoints): End
       recount()
     },
     isConfigured: () => inventory.source !== null,
-    undecidedCallers: () => [...undecided].filter((name) => verdictOf(name).kind === null),
-    list() {
-      if (sorted?.version !== version) sorted = { version, endpoints: listAll() }
-      return sorted.endpoints
-    },
     saved: () => ({ inventory: inventory.source, seen: Object.fromEntries(seen) }),
     version: () => version,
   }
+}
+
+function listAll({ names, configuredOf, seenOf, verdictOf }: Evidence): KnownEndpoint[] {
+  return [...names()].toSorted().flatMap((name) => {
+    const { number, name: display, profile } = configuredOf(name)
+    if (profile === true) return []
+    const verdict = verdictOf(name)
+    const own = number ?? seenOf(name).number ?? (isShortNumber(bareName(name)) ? bareName(name) : null)
+    return { name, number: verdict.kind === 'trunk' ? null : own, display: cleanText(display ?? ''), ...verdict }
+  })
 }
 
 /** Counts who uses which context, of those whose kind does not come from contexts. */

@@ -46,7 +46,9 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
     } else await slot.running?.disconnect()
   }
 
-  /** One change after the other for each PBX. A PBX that is lost is marked at once: if it comes back it starts afresh. */
+  /**
+   * One change after the other for each PBX. A PBX that is lost is marked at once: if it comes back it starts afresh.
+   */
   function adjustAll(): Promise<unknown> {
     for (const slot of slots) {
       if (ownership.pbxOwnership(slot.source.name) === 'not owned') slot.isStale = true

@@ -40,69 +40,45 @@ const MAX_BYTES = 256 * 1024 * 1024
 /** Some 2 ms of tracking. */
 const SLICE = 256
 
-/** Returns an empty inbox, which is not paused. */
-export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
-  const { isSheddable, intake = { waiting: 0 }, maxBytes = MAX_BYTES, defer = setImmediate } = options
+type BoundedQueue<Entry> = Pick<Inbox<Entry>, 'push' | 'unshift' | 'waiting'> & {
+  isEmpty(): boolean
+  /** Takes out the first `count` entries. */
+  take(count: number): readonly Entry[]
+}
+
+function createBoundedQueue<Entry>({ isSheddable, intake, maxBytes }: Required<Options<Entry>>): BoundedQueue<Entry> {
   let entries: Entry[] = []
   /** The size of each of `entries`. */
   let sizes: number[] = []
   let bytes = 0
   /** The place of the first entry that waits. */
   let first = 0
-  let isPaused = false
-  let isStopped = false
-  let isScheduled = false
   let hasOverrun = false
-  let receiver: ((slice: readonly Entry[]) => void) | undefined
 
-  const isEmpty = (): boolean => first === entries.length
-
-  /** Takes out that many entries. */
-  function take(count: number): readonly Entry[] {
-    const slice = entries.slice(first, first + count)
-    for (let at = first; at < first + slice.length; at += 1) bytes -= sizes[at] ?? 0
-    first += slice.length
-    intake.waiting -= slice.length
-    if (isEmpty()) {
-      entries = []
-      sizes = []
-      bytes = 0
-      first = 0
-      hasOverrun = false
-    }
-    return slice
-  }
-  function schedule(): void {
-    const hasNothing = !isStopped && (isPaused || isEmpty())
-    if (isScheduled || receiver === undefined || hasNothing) return
-    isScheduled = true
-    defer(give)
-  }
-  function give(): void {
-    isScheduled = false
-    if (receiver === undefined || (!isStopped && (isPaused || isEmpty()))) return
-    const resolve = receiver
-    receiver = undefined
-    resolve(isStopped ? [] : take(SLICE))
+  const replace = (nextEntries: Entry[], nextSizes: number[]): void => {
+    intake.waiting += nextEntries.length - (entries.length - first)
+    entries = nextEntries
+    sizes = nextSizes
+    bytes = sizes.reduce((sum, size) => sum + size, 0)
+    first = 0
   }
   /**
    * Drops what is sheddable, once in an overrun: searching all of it for each new entry would cost more than handling
    * it.
    */
-  function shed(): number {
+  const shed = (): number => {
     const before = entries.length - first
     const sized = entries.map((entry, at) => ({ entry, size: sizes[at] ?? 0 }))
     const kept = sized.slice(first).filter(({ entry }) => !isSheddable(entry))
-    entries = kept.map(({ entry }) => entry)
-    sizes = kept.map(({ size }) => size)
-    bytes = sizes.reduce((sum, one) => sum + one, 0)
-    first = 0
     hasOverrun = true
-    intake.waiting += entries.length - before
-    return before - entries.length
+    replace(
+      kept.map(({ entry }) => entry),
+      kept.map(({ size }) => size),
+    )
+    return before - kept.length
   }
-
   return {
+    isEmpty: () => first === entries.length,
     push(entry, size = 1) {
       const dropped = bytes + size > maxBytes && !hasOverrun ? shed() : undefined
       if (bytes + size > maxBytes) return dropped
@@ -110,14 +86,56 @@ export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
       sizes.push(size)
       bytes += size
       intake.waiting += 1
+      return dropped
+    },
+    unshift: (entry) => replace([entry, ...entries.slice(first)], [0, ...sizes.slice(first)]),
+    waiting: () => entries.slice(first),
+    take(count) {
+      const slice = entries.slice(first, first + count)
+      for (let at = first; at < first + slice.length; at += 1) bytes -= sizes[at] ?? 0
+      first += slice.length
+      intake.waiting -= slice.length
+      if (first < entries.length) return slice
+      entries = []
+      sizes = []
+      bytes = 0
+      first = 0
+      hasOverrun = false
+      return slice
+    },
+  }
+}
+
+/** Returns an empty inbox, which is not paused. */
+export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
+  const { intake = { waiting: 0 }, maxBytes = MAX_BYTES, defer = setImmediate } = options
+  const queue = createBoundedQueue({ ...options, intake, maxBytes, defer })
+  let isPaused = false
+  let isStopped = false
+  let isScheduled = false
+  let receiver: ((slice: readonly Entry[]) => void) | undefined
+
+  const hasSomething = (): boolean => isStopped || (!isPaused && !queue.isEmpty())
+  function schedule(): void {
+    if (isScheduled || receiver === undefined || !hasSomething()) return
+    isScheduled = true
+    defer(give)
+  }
+  function give(): void {
+    isScheduled = false
+    if (receiver === undefined || !hasSomething()) return
+    const resolve = receiver
+    receiver = undefined
+    resolve(isStopped ? [] : queue.take(SLICE))
+  }
+  return {
+    push(entry, bytes) {
+      const dropped = queue.push(entry, bytes)
       schedule()
       return dropped
     },
     unshift(entry) {
-      entries = [entry, ...entries.slice(first)]
-      sizes = [0, ...sizes.slice(first)]
-      first = 0
-      intake.waiting += 1
+      queue.unshift(entry)
       schedule()
     },
     pause() {
@@ -127,7 +145,7 @@ export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
       isPaused = false
       schedule()
     },
-    waiting: () => entries.slice(first),
+    waiting: queue.waiting,
     next() {
       const { promise, resolve } = Promise.withResolvers<readonly Entry[]>()
       receiver = resolve
@@ -138,6 +156,6 @@ export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
       isStopped = true
       schedule()
     },
-    drain: () => take(entries.length - first),
+    drain: () => queue.take(Number.POSITIVE_INFINITY),
   }
 }

@@ -60,35 +60,21 @@ export function openSocket({ host, port, tls }: SocketAddress, connectMs: number
     const sent = socket.write(unsent)
     if (sent > 0) unsent = unsent.subarray(sent)
   }
-  const connect = async (): Promise<unknown> =>
-    Bun.connect({
-      hostname: host,
-      port,
-      ...(tls === undefined ? {} : { tls: await trust(host, tls.caFile) }),
-      socket: {
-        open(opened) {
-          socket = opened
-          if (isClosed) opened.terminate()
-          opened.setKeepAlive(true, 30_000)
-          opened.setNoDelay(true)
-          if (tls === undefined) connected()
-        },
-        handshake(shaken, success, problem) {
-          const wrong = problem ?? checkServerIdentity(host, shaken.getPeerCertificate())
-          if (!success || wrong) finish(`the certificate of ${where} is refused: ${wrong?.message ?? 'no handshake'}`)
-          else connected()
-        },
-        data(_, chunk) {
-          if (!isClosed) handle(chunk)
-        },
-        drain: flush,
-        end: () => finish(`${where} closed the connection`),
-        close: () => finish(`${where} closed the connection`),
-        error: (_, error) => finish(`the connection to ${where} broke: ${error.message}`),
-        connectError: (_, error) => finish(`cannot connect to ${where}: ${reasonOf(error)}`),
+  connect(
+    { host, port, tls },
+    {
+      open(opened) {
+        socket = opened
+        if (isClosed) opened.terminate()
       },
-    })
-  connect().catch((error) => finish(`cannot connect to ${where}: ${reasonOf(error)}`))
+      connected,
+      data(chunk) {
+        if (!isClosed) handle(chunk)
+      },
+      drain: flush,
+      finish,
+    },
+  ).catch((error) => finish(`cannot connect to ${where}: ${reasonOf(error)}`))
 
   return {
     opened: opening.promise,
@@ -105,6 +91,44 @@ export function openSocket({ host, port, tls }: SocketAddress, connectMs: number
     },
     close: () => finish('closed by us'),
   }
+}
+
+type Handlers = {
+  open(socket: Socket): void
+  /** Called once connected, over TLS with a valid certificate. */
+  connected(): void
+  data(chunk: Uint8Array): void
+  drain(): void
+  finish(reason: string): void
+}
+
+async function connect({ host, port, tls }: SocketAddress, handlers: Handlers): Promise<void> {
+  const { open, connected, data, drain, finish } = handlers
+  const where = `${host}:${port}`
+  await Bun.connect({
+    hostname: host,
+    port,
+    ...(tls === undefined ? {} : { tls: await trust(host, tls.caFile) }),
+    socket: {
+      open(socket) {
+        open(socket)
+        socket.setKeepAlive(true, 30_000)
+        socket.setNoDelay(true)
+        if (tls === undefined) connected()
+      },
+      handshake(socket, success, problem) {
+        const wrong = problem ?? checkServerIdentity(host, socket.getPeerCertificate())
+        if (!success || wrong) finish(`the certificate of ${where} is refused: ${wrong?.message ?? 'no handshake'}`)
+        else connected()
+      },
+      data: (_, chunk) => data(chunk),
+      drain,
+      end: () => finish(`${where} closed the connection`),
+      close: () => finish(`${where} closed the connection`),
+      error: (_, error) => finish(`the connection to ${where} broke: ${error.message}`),
+      connectError: (_, error) => finish(`cannot connect to ${where}: ${reasonOf(error)}`),
+    },
+  })
 }
 
 /** Reads the file at each connection, so that a renewed certificate needs no restart. */

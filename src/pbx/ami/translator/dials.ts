@@ -83,7 +83,8 @@ export function dialStatus(context: AmiContext, known: KnownChannel, id: string,
   const unanswered = known.unanswered.splice(0)
   return [...unreachedTargets(context, known, id, status), ...(status === 'CHANUNAVAIL' ? unanswered.map(stopped) : [])]
 
-  // Had it rung until it was given up, the Dial would be NOANSWER: an operator or a shutdown hung up the phone's channel.
+  // Had it rung until it was given up, the Dial would be NOANSWER: an operator or a shutdown hung up the phone's
+  // channel.
   function stopped(dest: string): ChannelSignal {
     return { kind: 'dial_end', source: id, dest, result: 'other', forwardedTo: null, amends: true }
   }

@@ -115,15 +115,6 @@ export function createAmiUp(): AmiUp {
     }
   }
 
-  const listed = (actionId: string, complete: string, text: string, items: readonly string[]): string =>
-    [
-      `Response: Success\r\nActionID: ${actionId}\r\nEventList: start\r\nMessage: ${text} will follow\r\n\r\n`,
-      ...items,
-      `Event: ${complete}\r\nActionID: ${actionId}\r\nEventList: Complete\r\nListItems: ${items.length}\r\n\r\n`,
-    ].join('')
-  const lines = (row: Row): string => [...row.fields].map(([key, value]) => `${key}: ${value}\r\n`).join('')
-  const seconds = (row: Row, atMs: number): number => Math.max(0, Math.floor((atMs - row.sinceMs) / 1_000))
-
   return {
     reset(frames, atMs) {
       rows.clear()
@@ -131,38 +122,79 @@ export function createAmiUp(): AmiUp {
     },
     see,
     isEmpty: () => rows.size === 0,
-    status: (actionId, atMs) =>
-      listed(
-        actionId,
-        'StatusComplete',
-        'Channel status',
-        [...rows.values()].map(
-          (row) =>
-            `Event: Status\r\nPrivilege: Call\r\n${lines(row)}DNID: ${row.did}\r\nEffectiveConnectedLineNum: <unknown>\r\nBridgeID: ${row.bridge}\r\nApplication: ${row.application}\r\nData: ${row.data}\r\nNativeformats: (ulaw)\r\nSeconds: ${seconds(row, atMs)}\r\nActionID: ${actionId}\r\n\r\n`,
-        ),
-      ),
-    channels: (actionId, atMs) =>
-      listed(
-        actionId,
-        'CoreShowChannelsComplete',
-        'Channels',
-        [...rows.values()].map((row) => {
-          const time = new Date(seconds(row, atMs) * 1_000).toISOString().slice(11, 19)
-          return `Event: CoreShowChannel\r\nActionID: ${actionId}\r\n${lines(row)}Application: ${row.application}\r\nApplicationData: ${row.data}\r\nDuration: ${time}\r\nBridgeId: ${row.bridge}\r\n\r\n`
-        }),
-      ),
-    bridges: (actionId) =>
-      listed(
-        actionId,
-        'BridgeListComplete',
-        'Bridge listing',
-        [...new Set([...rows.values()].map((row) => row.bridge))].filter(Boolean).map((bridge) => {
-          const members = [...rows.values()].filter((row) => row.bridge === bridge).length
-          return `Event: BridgeListItem\r\nActionID: ${actionId}\r\nBridgeUniqueid: ${bridge}\r\nBridgeType: basic\r\nBridgeNumChannels: ${members}\r\n\r\n`
-        }),
-      ),
+    status: (id, atMs) =>
+      listReply(id, {
+        end: 'StatusComplete',
+        message: 'Channel status will follow',
+        rows: [...rows.values()].map((row) => statusRow(row, id, atMs)),
+      }),
+    channels: (id, atMs) =>
+      listReply(id, {
+        end: 'CoreShowChannelsComplete',
+        message: 'Channels will follow',
+        rows: [...rows.values()].map((row) => channelRow(row, id, atMs)),
+      }),
+    bridges: (id) =>
+      listReply(id, {
+        end: 'BridgeListComplete',
+        message: 'Bridge listing will follow',
+        rows: bridgeRows([...rows.values()], id),
+      }),
   }
 }
+
+type ListReply = { readonly end: string; readonly message: string; readonly rows: readonly string[] }
+
+const listReply = (actionId: string, { end, message, rows }: ListReply): string =>
+  [
+    frameOf({ Response: 'Success', ActionID: actionId, EventList: 'start', Message: message }),
+    ...rows,
+    frameOf({ Event: end, ActionID: actionId, EventList: 'Complete', ListItems: String(rows.length) }),
+  ].join('')
+
+const frameOf = (fields: Readonly<Record<string, string>>): string =>
+  `${Object.entries(fields)
+    .map(([key, value]) => `${key}: ${value}\r\n`)
+    .join('')}\r\n`
+
+const secondsOf = (row: Row, atMs: number): number => Math.max(0, Math.floor((atMs - row.sinceMs) / 1_000))
+
+const statusRow = (row: Row, actionId: string, atMs: number): string =>
+  frameOf({
+    Event: 'Status',
+    Privilege: 'Call',
+    ...Object.fromEntries(row.fields),
+    DNID: row.did,
+    EffectiveConnectedLineNum: '<unknown>',
+    BridgeID: row.bridge,
+    Application: row.application,
+    Data: row.data,
+    Nativeformats: '(ulaw)',
+    Seconds: String(secondsOf(row, atMs)),
+    ActionID: actionId,
+  })
+
+const channelRow = (row: Row, actionId: string, atMs: number): string =>
+  frameOf({
+    Event: 'CoreShowChannel',
+    ActionID: actionId,
+    ...Object.fromEntries(row.fields),
+    Application: row.application,
+    ApplicationData: row.data,
+    Duration: new Date(secondsOf(row, atMs) * 1_000).toISOString().slice(11, 19),
+    BridgeId: row.bridge,
+  })
+
+const bridgeRows = (rows: readonly Row[], actionId: string): string[] =>
+  [...new Set(rows.map((row) => row.bridge))].filter(Boolean).map((bridge) =>
+    frameOf({
+      Event: 'BridgeListItem',
+      ActionID: actionId,
+      BridgeUniqueid: bridge,
+      BridgeType: 'basic',
+      BridgeNumChannels: String(rows.filter((row) => row.bridge === bridge).length),
+    }),
+  )
 
 function newRow(frame: AmiFrame, prefix: string, atMs: number): Row {
   const [hours = 0, minutes = 0, secs = 0] = frame.get('Duration').split(':').map(Number)
