@@ -43,7 +43,7 @@ export async function startEndpointMemory(
       await store.pbxMemorySet(pbx, JSON.stringify(memory), ownership.fenceOf(pbxLease(pbx)))
       saved = now
     } catch (error) {
-      // The next owner learns it anew.
+      // The next owner learns it again.
       if (error instanceof LeaseLost) return
       log.warn({ pbx, err: error }, 'cannot store the endpoints of the PBX, will retry')
     }
