@@ -43,7 +43,7 @@ export function savedRecord(record: CallRecord, savedUs: number): SavedCall {
 }
 
 /** Returns the recordings of the call that an event saves, as far as their paths are known: their files are awaited now. */
-export function newRecordings({ body: { data }, atUs }: CallEvent, accountId: number): RecordingRecord[] {
+export function newRecordings({ body: { data }, atUs, sequence }: CallEvent, accountId: number): RecordingRecord[] {
   if (data.name !== 'call_saved') return []
   return data.recordings.flatMap(({ id, path }) =>
     path === null
@@ -56,6 +56,7 @@ export function newRecordings({ body: { data }, atUs }: CallEvent, accountId: nu
           path,
           state: 'pending' as const,
           sinceUs: atUs,
+          sequence,
           ...{ error: null, sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null },
         },
   )

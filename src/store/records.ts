@@ -207,6 +207,8 @@ export type RecordingRecord = {
   readonly state: RecordingState
   /** When its call was saved. */
   readonly sinceUs: number
+  /** The sequence of the event that saved its call. */
+  readonly sequence: number
   /** Why the last try failed. */
   readonly error: string | null
   readonly sizeBytes: number | null
@@ -218,6 +220,10 @@ export type RecordingRecord = {
   /** The name of the copy, below the place of the copies. */
   readonly copy: string | null
 }
+
+/** The place of a recording among those of its PBX. */
+export type RecordingPosition = Pick<RecordingRecord, 'sinceUs' | 'callId' | 'id'>
+export const FIRST_RECORDING: RecordingPosition = { sinceUs: 0, callId: '', id: '' }
 
 /** All that happened at one PBX since the last commit. */
 export type CallBatch = {

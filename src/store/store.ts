@@ -31,6 +31,7 @@ import type {
   PasswordChange,
   PendingDelivery,
   PlacedEvent,
+  RecordingPosition,
   RecordingRecord,
   RecordingRef,
   RecordingState,
@@ -259,8 +260,8 @@ export type RecordingStore = {
   recordingGet(ref: RecordingRef): Promise<RecordingRecord | undefined>
   /** Returns the recordings of calls, in the order of their calls' ids and their own. */
   recordingListOfCalls(callIds: readonly string[]): Promise<RecordingRecord[]>
-  /** Returns the pending recordings of a PBX, the oldest first, at most `limit`. */
-  recordingListPending(query: { pbx: string; limit: number }): Promise<RecordingRecord[]>
+  /** Returns the pending recordings of a PBX behind a position, the oldest first, at most `limit`. */
+  recordingListPending(query: { pbx: string; after: RecordingPosition; limit: number }): Promise<RecordingRecord[]>
   /** Returns recordings that are pending or failed and of which a try failed, the newest first, at most `limit`. */
   recordingListTroubled(limit: number): Promise<RecordingRecord[]>
   /** Returns recordings whose call was erased, or saved before a time, at most `limit`. */

@@ -47,7 +47,16 @@ function put(path: string, content: Uint8Array | string, writtenAt = LONG_AGO) {
 }
 
 const recordingAt = (pbx: string, id: string, path: string): RecordingRecord => ({
-  ...{ callId: `call ${pbx}`, id, accountId: 1, pbx, path: `/monitor/${path}`, state: 'pending', sinceUs: 1 * SECOND },
+  ...{
+    callId: `call ${pbx}`,
+    id,
+    accountId: 1,
+    pbx,
+    path: `/monitor/${path}`,
+    state: 'pending',
+    sinceUs: 1 * SECOND,
+    sequence: 1,
+  },
   ...{ error: null, sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null },
 })
 

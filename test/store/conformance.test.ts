@@ -4,9 +4,11 @@ import { SECOND } from '../../src/lib/time.ts'
 import { etagOf } from '../../src/store/list-etag.ts'
 import {
   DELIVERIES_PER_EVENT,
+  FIRST_RECORDING,
   type NewEvent,
   type OutcomeBatch,
   type PendingDelivery,
+  type RecordingPosition,
   type RecordingRecord,
   type StoredEvent,
   stateNumber,
@@ -770,6 +772,7 @@ for (const engine of ENGINES)
         path: `/monitor/${id}.wav`,
         state: 'pending',
         sinceUs: NOW,
+        sequence: 9,
         ...{ error: null, sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null },
         ...more,
       })
@@ -818,8 +821,11 @@ for (const engine of ENGINES)
           recording('d', { state: 'failed', error: 'gone', sinceUs: NOW + 2 }),
           saved('e'),
         )
-        expect(idsOf(await at.recordings.recordingListPending({ pbx: 'office', limit: 9 }))).toEqual(['b', 'a'])
-        expect(idsOf(await at.recordings.recordingListPending({ pbx: 'office', limit: 1 }))).toEqual(['b'])
+        const pending = (limit: number, after: RecordingPosition = FIRST_RECORDING) =>
+          at.recordings.recordingListPending({ pbx: 'office', after, limit })
+        expect(idsOf(await pending(9))).toEqual(['b', 'a'])
+        const [first = recording('b')] = await pending(1)
+        expect(idsOf([first, ...(await pending(9, first))])).toEqual(['b', 'a'])
         expect(idsOf(await at.recordings.recordingListTroubled(9))).toEqual(['d', 'a', 'c'])
         expect(idsOf(await at.recordings.recordingListTroubled(1))).toEqual(['d'])
         expect(await at.recordings.recordingCount()).toEqual({ pending: 3, saved: 1, failed: 1, erased: 0 })

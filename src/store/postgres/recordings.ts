@@ -3,7 +3,7 @@ import type { RecordingStore } from '../store.ts'
 import { texts } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
 
-const COLUMNS = `call_id AS "callId", id, account_id::float8 AS "accountId", pbx, path, state, since::float8 AS "sinceUs",
+const COLUMNS = `call_id AS "callId", id, account_id::float8 AS "accountId", pbx, path, state, since::float8 AS "sinceUs", sequence,
   error, size::float8 AS "sizeBytes", stamp, sha256, media_type AS "mediaType", copy`
 
 /**
@@ -12,9 +12,9 @@ const COLUMNS = `call_id AS "callId", id, account_id::float8 AS "accountId", pbx
  */
 export const RECORDED = (jobs: number, rows: number, condition: string): string => `
 recorded AS (
-  INSERT INTO recordings (call_id, id, account_id, pbx, path, state, since, error, size, stamp, sha256, media_type, copy)
+  INSERT INTO recordings (call_id, id, account_id, pbx, path, state, since, sequence, error, size, stamp, sha256, media_type, copy)
   SELECT o.j->>'callId', o.j->>'id', (o.j->>'accountId')::bigint, o.j->>'pbx', o.j->>'path', o.j->>'state',
-    (o.j->>'sinceUs')::bigint, o.j->>'error', (o.j->>'sizeBytes')::bigint, o.j->>'stamp', o.j->>'sha256',
+    (o.j->>'sinceUs')::bigint, (o.j->>'sequence')::int, o.j->>'error', (o.j->>'sizeBytes')::bigint, o.j->>'stamp', o.j->>'sha256',
     o.j->>'mediaType', o.j->>'copy'
   FROM unnest($${jobs}::int[], $${rows}::text[]) AS r(job, row) CROSS JOIN LATERAL (SELECT r.row::json AS j) AS o ${condition}
   ON CONFLICT (call_id, id) DO UPDATE SET state = excluded.state, error = excluded.error, size = excluded.size,
@@ -29,8 +29,12 @@ export function createRecordingStore({ read, change, transaction }: Database): R
     recordingGet: async ({ callId, recordingId }) =>
       (await select('WHERE call_id = $1 AND id = $2', [callId, recordingId]))[0],
     recordingListOfCalls: (callIds) => select('WHERE call_id = ANY($1::text[]) ORDER BY call_id, id', [texts(callIds)]),
-    recordingListPending: ({ pbx, limit }) =>
-      select(`WHERE state = 'pending' AND pbx = $1 ORDER BY since, call_id, id LIMIT $2::int`, [pbx, limit]),
+    recordingListPending: ({ pbx, after: { sinceUs, callId, id }, limit }) =>
+      select(
+        `WHERE state = 'pending' AND pbx = $1 AND (since, call_id, id) > ($2::bigint, $3, $4)
+         ORDER BY since, call_id, id LIMIT $5::int`,
+        [pbx, sinceUs, callId, id, limit],
+      ),
     recordingListTroubled: (limit) =>
       select(
         `WHERE state IN ('pending', 'failed') AND error IS NOT NULL ORDER BY since DESC, call_id, id LIMIT $1::int`,

@@ -4,7 +4,7 @@ import type { Database } from './engine/database.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 
-const COLUMNS = `call_id AS callId, id, account_id AS accountId, pbx, path, state, since AS sinceUs, error,
+const COLUMNS = `call_id AS callId, id, account_id AS accountId, pbx, path, state, since AS sinceUs, sequence, error,
   size AS sizeBytes, stamp, sha256, media_type AS mediaType, copy`
 
 /**
@@ -15,16 +15,31 @@ export function putRecordings(tx: Tx, recordings: readonly RecordingRecord[]): v
   const put = prepared<never, (string | number | null)[]>(
     tx,
     `INSERT INTO recordings
-       (call_id, id, account_id, pbx, path, state, since, error, size, stamp, sha256, media_type, copy)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       (call_id, id, account_id, pbx, path, state, since, sequence, error, size, stamp, sha256, media_type, copy)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (call_id, id) DO UPDATE SET state = excluded.state, error = excluded.error, size = excluded.size,
        stamp = excluded.stamp, sha256 = excluded.sha256, media_type = excluded.media_type, copy = excluded.copy
      WHERE recordings.state = 'pending'`,
   )
   for (const one of recordings) {
-    const { callId, id, accountId, pbx, path, state, sinceUs } = one
+    const { callId, id, accountId, pbx, path, state, sinceUs, sequence } = one
     const { error, sizeBytes, stamp, sha256, mediaType, copy } = one
-    put.run(callId, id, accountId, pbx, path, state, sinceUs, error, sizeBytes, stamp, sha256, mediaType, copy)
+    put.run(
+      callId,
+      id,
+      accountId,
+      pbx,
+      path,
+      state,
+      sinceUs,
+      sequence,
+      error,
+      sizeBytes,
+      stamp,
+      sha256,
+      mediaType,
+      copy,
+    )
   }
 }
 
@@ -65,11 +80,10 @@ export function createRecordingStore({ read, commit }: Database): RecordingStore
       select<[string]>('WHERE call_id IN (SELECT value FROM json_each(?)) ORDER BY call_id, id').all(
         JSON.stringify(callIds),
       ),
-    recordingListPending: async ({ pbx, limit }) =>
-      select<[string, number]>("WHERE state = 'pending' AND pbx = ? ORDER BY since, call_id, id LIMIT ?").all(
-        pbx,
-        limit,
-      ),
+    recordingListPending: async ({ pbx, after: { sinceUs, callId, id }, limit }) =>
+      select<[string, number, string, string, number]>(
+        `WHERE state = 'pending' AND pbx = ? AND (since, call_id, id) > (?, ?, ?) ORDER BY since, call_id, id LIMIT ?`,
+      ).all(pbx, sinceUs, callId, id, limit),
     recordingListTroubled: async (limit) =>
       select<[number]>(
         `WHERE state IN ('pending', 'failed') AND error IS NOT NULL ORDER BY since DESC, call_id, id LIMIT ?`,

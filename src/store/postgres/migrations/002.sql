@@ -7,6 +7,7 @@ CREATE TABLE recordings (
   path       text NOT NULL,
   state      text NOT NULL,   -- pending: its file is awaited; saved; failed: it was given up; erased: its copy has to be deleted
   since      bigint NOT NULL, -- when its call was saved
+  sequence   int NOT NULL, -- of its call_saved
   error      text,            -- why the last try failed
   size       bigint,          -- of a saved one, as all that follows: bytes
   stamp      text,            -- shows whether the PBX's file was written since

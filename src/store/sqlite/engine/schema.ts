@@ -179,6 +179,7 @@ export const recordings = sqliteTable(
     path: text('path').notNull(),
     state: text('state').notNull(),
     since: integer('since').notNull(),
+    sequence: integer('sequence').notNull(),
     error: text('error'),
     size: integer('size'),
     stamp: text('stamp'),

@@ -7,6 +7,7 @@ CREATE TABLE recordings (
   path       TEXT NOT NULL,
   state      TEXT NOT NULL,    -- pending: its file is awaited; saved; failed: it was given up; erased: its copy has to be deleted
   since      INTEGER NOT NULL, -- when its call was saved
+  sequence   INTEGER NOT NULL, -- of its call_saved
   error      TEXT,             -- why the last try failed
   size       INTEGER,          -- of a saved one, as all that follows: bytes
   stamp      TEXT,             -- shows whether the PBX's file was written since

@@ -1,0 +1,85 @@
+import { S3Client } from 'bun'
+import type { Opened, OpenFile } from '../sources/source.ts'
+import { type Copies, hashOf, notAsWritten } from './copies.ts'
+
+export type S3Place = { readonly bucket: string; readonly prefix: string }
+
+/** Parses `s3://bucket/prefix`. Returns `undefined` if it is none. */
+export function parseS3Url(text: string): S3Place | undefined {
+  const match = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/i.exec(text)
+  if (match === null) return undefined
+  const [, bucket = '', prefix = ''] = match
+  return { bucket, prefix: prefix.replace(/\/+$/, '') }
+}
+
+/** Parts of an upload: few enough that the memory holds those of several copies at once. */
+const PART_BYTES = 8 * 1024 * 1024
+
+/** Creates the place of copies in a bucket of S3. Endpoint, region and keys are those of the environment. */
+export function createS3Copies({ bucket, prefix }: S3Place, client = new S3Client({ bucket })): Copies {
+  const fileOf = (name: string) => client.file(prefix === '' ? name : `${prefix}/${name}`)
+
+  async function openObject(name: string): Promise<Opened> {
+    const object = fileOf(name)
+    try {
+      const { size, etag, lastModified } = await object.stat()
+      const modifiedMs = lastModified.getTime()
+      const file: OpenFile = {
+        size,
+        stamp: `${size}-${etag}`,
+        modifiedMs: Number.isNaN(modifiedMs) ? null : modifiedMs,
+        ageMs: null,
+        read: (start, end) => complete(object.slice(start, end).stream(), end - start),
+        close: async () => undefined,
+      }
+      return { kind: 'file', file }
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      const code = error instanceof Error && 'code' in error ? error.code : ''
+      const isMissing = code === 'NoSuchKey' || code === 'NotFound' || /does not exist|not found/i.test(reason)
+      return { kind: isMissing ? 'missing' : 'unavailable', reason: `S3: ${reason}` }
+    }
+  }
+
+  return {
+    open: (segments) => openObject(segments.join('/')),
+    async write(name, file) {
+      const writer = fileOf(name).writer({ partSize: PART_BYTES, queueSize: 1, retry: 2 })
+      let sha256: string
+      try {
+        sha256 = await hashOf(file.read(0, file.size), async (chunk) => {
+          writer.write(chunk)
+          await writer.flush()
+        })
+        await writer.end()
+      } catch (error) {
+        // Otherwise a part of it would be there under its name.
+        await Promise.resolve(writer.end(error instanceof Error ? error : new Error(String(error)))).catch(
+          () => undefined,
+        )
+        throw error
+      }
+      const written = await openObject(name)
+      if (written.kind !== 'file') throw new Error(written.reason)
+      if ((await hashOf(written.file.read(0, written.file.size))) !== sha256) throw notAsWritten()
+      return sha256
+    },
+    remove: (name) => fileOf(name).delete(),
+  }
+}
+
+/** Passes a stream on; it fails if it ends before all of its bytes have come. */
+function complete(stream: ReadableStream, bytes: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+  let left = bytes
+  return stream.pipeThrough(
+    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+      transform(chunk, controller) {
+        left -= chunk.length
+        controller.enqueue(chunk)
+      },
+      flush() {
+        if (left !== 0) throw new Error('S3 ended before the end of the file')
+      },
+    }),
+  )
+}

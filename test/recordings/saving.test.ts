@@ -1,0 +1,268 @@
+import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
+import { createHash } from 'node:crypto'
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
+import { SECOND } from '../../src/lib/time.ts'
+import type { Copies } from '../../src/recordings/copies/copies.ts'
+import { createFolderCopies } from '../../src/recordings/copies/folder-copies.ts'
+import { createRecordingFiles } from '../../src/recordings/recording-files.ts'
+import { type RecordingSaverOptions, startRecordingSaver } from '../../src/recordings/recording-saver.ts'
+import type { NewEvent, RecordingRecord, StoredEvent } from '../../src/store/records.ts'
+import { emptyFolder } from '../help/app.ts'
+import { tone } from '../help/audio.ts'
+import { until } from '../help/receiver.ts'
+import { batch, type OpenStore, openStore } from '../help/store.ts'
+
+// A saver on a real store and real folders. Its clocks move when the test says so.
+
+const SOUND = tone(1)
+const HOUR = 3_600 * SECOND
+const SINCE = 1_795_213_000 * SECOND
+const MAX_BYTES = 50_000
+
+let folder: ReturnType<typeof emptyFolder>
+let monitor: string
+let store: OpenStore
+let clockUs: number
+let savers: { stop(): Promise<void> }[]
+let stored: StoredEvent[]
+let rounds: number
+
+beforeEach(() => {
+  folder = emptyFolder()
+  monitor = join(folder.path, 'monitor')
+  mkdirSync(monitor)
+  store = openStore(join(folder.path, 'hookswitch.db'))
+  clockUs = 0
+  savers = []
+  stored = []
+  rounds = 0
+})
+afterEach(async () => {
+  for (const saver of savers) await saver.stop()
+  await store.stop()
+  folder[Symbol.dispose]()
+})
+
+const recording = (id: string, more: Partial<RecordingRecord> = {}): RecordingRecord => ({
+  ...{ callId: 'call', id, accountId: 1, pbx: 'office', path: `/monitor/${id}.wav`, state: 'pending', sinceUs: SINCE },
+  ...{ sequence: 7, error: null, sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null },
+  ...more,
+})
+async function add(...recordings: RecordingRecord[]) {
+  const saved = [
+    { id: 'call', savedUs: SINCE, direction: 'inbound' as const, fromNumber: null, toNumber: null, record: '{}' },
+  ]
+  await store.calls.batchStore(batch({ saved }, { recordings }))
+}
+const put = (id: string, content: Uint8Array = SOUND) => writeFileSync(join(monitor, `${id}.wav`), content)
+const get = async (recordingId: string) => store.recordings.recordingGet({ callId: 'call', recordingId })
+const copyFolder = () => join(folder.path, 'copies')
+
+function start({ copies, ...more }: Partial<RecordingSaverOptions> & { copies?: Copies | undefined } = {}) {
+  const parsed = parsePbxUrl(`ami://u:s@h?name=office&recordings=${monitor}`)
+  if ('wrong' in parsed) throw new Error(parsed.wrong)
+  const counted = {
+    ...store,
+    recordings: {
+      ...store.recordings,
+      recordingListPending: (query: Parameters<typeof store.recordings.recordingListPending>[0]) => {
+        rounds += 1
+        return store.recordings.recordingListPending(query)
+      },
+    },
+  }
+  const saver = startRecordingSaver({
+    ...{ store: counted, copies, pbxs: ['office'], maxBytes: MAX_BYTES, ownership: OWNS_EVERYTHING },
+    files: createRecordingFiles({ pbxs: [parsed.pbx], maxBytes: MAX_BYTES, copies }),
+    steadyUs: () => clockUs,
+    nowUs: () => SINCE + clockUs,
+    log: createLog('silent'),
+    eventOf: async ({ id, callId, sequence }): Promise<NewEvent> => ({
+      ...{ uuid: `event of ${id}`, callId, name: 'call_saved', sequence, atUs: SINCE, body: '{}' },
+    }),
+    onStored: (events) => void stored.push(...events),
+    everyMs: 1,
+    ...more,
+  })
+  savers.push(saver)
+  return saver
+}
+/** Waits until all pending recordings had their turn since now. */
+async function turn() {
+  const before = rounds
+  await until('two more rounds', () => rounds >= before + 3)
+}
+async function pass(us: number) {
+  clockUs += us
+  await turn()
+}
+/** Lets time pass until something is so. */
+async function passUntil(what: string, isTrue: () => boolean | Promise<boolean>) {
+  await until(what, async () => {
+    await pass(2 * SECOND)
+    return isTrue()
+  })
+}
+const events = () => stored.map(({ uuid }) => uuid)
+const copied = () =>
+  existsSync(copyFolder())
+    ? readdirSync(copyFolder(), { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.'))
+    : []
+
+describe('without copies a recording is saved', () => {
+  test('once its file is unchanged for two seconds, with its event in the same commit, once', async () => {
+    put('a')
+    await add(recording('a'))
+    start()
+    await turn()
+    await pass(1.9 * SECOND)
+    expect((await get('a'))?.state).toBe('pending')
+    await pass(0.1 * SECOND)
+    await until('it is saved', async () => (await get('a'))?.state === 'saved')
+    expect(await get('a')).toMatchObject({ sizeBytes: SOUND.length, sha256: null, copy: null, mediaType: 'audio/wav' })
+    await pass(HOUR)
+    expect(events()).toEqual(['event of a'])
+  })
+
+  test('not while it grows', async () => {
+    put('a')
+    await add(recording('a'))
+    start()
+    for (let count = 0; count < 5; count++) {
+      await pass(1.5 * SECOND)
+      appendFileSync(join(monitor, 'a.wav'), 'more')
+    }
+    expect(events()).toEqual([])
+    await passUntil('it is saved', () => events().length === 1)
+    expect((await get('a'))?.sizeBytes).toBe(SOUND.length + 20)
+  })
+
+  test('when its file comes late; until then it is known why it is not', async () => {
+    await add(recording('a'))
+    start()
+    await until('it failed once', async () => (await get('a'))?.error !== null)
+    expect((await get('a'))?.error).toBe('there is no such file')
+    put('a', new Uint8Array())
+    await pass(20 * SECOND)
+    await until('another reason', async () => (await get('a'))?.error === 'its file is empty')
+    put('a')
+    await pass(HOUR)
+    await passUntil('it is saved', () => events().length === 1)
+    expect(await get('a')).toMatchObject({ state: 'saved', error: null })
+  })
+
+  test('never, if its file did not come within a day: then it has failed', async () => {
+    await add(recording('a'), recording('b', { path: '/etc/../a.wav' }))
+    start()
+    await turn()
+    await pass(24 * HOUR)
+    expect((await get('a'))?.state).toBe('pending')
+    await pass(HOUR)
+    await until('both failed', async () => (await store.recordings.recordingCount()).failed === 2)
+    put('a')
+    await pass(HOUR)
+    expect(events()).toEqual([])
+  })
+
+  test('although many before it fail', async () => {
+    const lost = Array.from({ length: 1_000 }, (_, at) => recording(`lost-${at}`))
+    put('z')
+    await add(...lost, recording('z', { sinceUs: SINCE + 1 }))
+    start()
+    await until('it was tried', async () => (await store.recordings.recordingListTroubled(2_000)).length === 1_000)
+    await passUntil('it is saved', () => events().length === 1)
+  })
+})
+
+describe('with copies in a folder a recording', () => {
+  const sha256 = createHash('sha256').update(SOUND).digest('hex')
+
+  test('is copied, and is served from there when the PBX has deleted its file', async () => {
+    put('a')
+    await add(recording('a'))
+    const copies = createFolderCopies(copyFolder())
+    start({ copies })
+    await turn()
+    await pass(2 * SECOND)
+    await until('it is saved', () => events().length === 1)
+    const saved = await get('a')
+    expect(saved).toMatchObject({ state: 'saved', sha256, copy: 'account-1/2026-11-20/call-a.wav' })
+    rmSync(join(monitor, 'a.wav'))
+    expect(readFileSync(join(copyFolder(), saved?.copy ?? '')).equals(SOUND)).toBe(true)
+    const ready = await createRecordingFiles({ pbxs: [], maxBytes: MAX_BYTES, copies }).open(saved ?? recording('a'))
+    expect([ready.etag, ready.mediaType, ready.file.size]).toEqual([`"${sha256}"`, 'audio/wav', SOUND.length])
+    await ready.file.close()
+  })
+
+  test('that grows while it is copied is copied again', async () => {
+    put('a')
+    await add(recording('a'))
+    const plain = createFolderCopies(copyFolder())
+    let writes = 0
+    const copies: Copies = {
+      ...plain,
+      async write(name, file) {
+        const hash = await plain.write(name, file)
+        writes += 1
+        if (writes === 1) appendFileSync(join(monitor, 'a.wav'), 'more')
+        return hash
+      },
+    }
+    start({ copies })
+    await turn()
+    await pass(2 * SECOND)
+    await until('the first copy was made', () => writes === 1)
+    expect(events()).toEqual([])
+    await passUntil('it is saved', () => events().length === 1)
+    const saved = await get('a')
+    expect(readFileSync(join(copyFolder(), saved?.copy ?? '')).length).toBe(SOUND.length + 4)
+  })
+
+  test('of which the copy fails is tried again, and nothing of it has the name of a copy', async () => {
+    put('a')
+    await add(recording('a'))
+    // A file is where the folder of the copies has to be.
+    mkdirSync(copyFolder())
+    writeFileSync(join(copyFolder(), 'account-1'), '')
+    start({ copies: createFolderCopies(copyFolder()) })
+    await turn()
+    await pass(2 * SECOND)
+    await until('it failed', async () => (await get('a'))?.error !== null)
+    expect((await get('a'))?.state).toBe('pending')
+    rmSync(join(copyFolder(), 'account-1'))
+    await pass(HOUR)
+    await until('it is saved', () => events().length === 1)
+  })
+
+  test('larger than allowed is never copied', async () => {
+    put('a', Buffer.alloc(MAX_BYTES + 1, 1))
+    await add(recording('a'))
+    start({ copies: createFolderCopies(copyFolder()) })
+    await until('it failed', async () => (await get('a'))?.error !== null)
+    expect((await get('a'))?.error).toContain('--recording-max')
+    expect(copied()).toEqual([])
+  })
+
+  test('whose call is erased while it is copied leaves nothing', async () => {
+    put('a')
+    await add(recording('a'))
+    const plain = createFolderCopies(copyFolder())
+    const copies: Copies = {
+      ...plain,
+      async write(name, file) {
+        const hash = await plain.write(name, file)
+        await store.maintenance.callErase(['call'])
+        return hash
+      },
+    }
+    start({ copies })
+    await turn()
+    await pass(2 * SECOND)
+    await until('it is forgotten', async () => (await get('a')) === undefined)
+    expect([events(), copied()]).toEqual([[], []])
+  })
+})
