@@ -203,6 +203,7 @@ async function startWatching(
   started.push(
     startPruner({ maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune }),
     startCallRetention({ maintenance, log, keepMs, mayPrune }),
+    recordings.start({ ownership, steadyUs: clock.steadyUs, log, onStored, mayPrune: clock.mayPrune }),
     startPbxAlerts({ status: watch.status, alerts, log }),
     alerts,
   )

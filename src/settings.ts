@@ -123,6 +123,16 @@ export const SETTINGS = {
     default: '7d',
     read: required((given) => duration('--recording-link', given)),
   },
+  recordingsCopy: {
+    flag: '--recordings-copy <place>',
+    description: 'where recordings are copied to after the end of a call: a folder, or s3://bucket/prefix',
+    read: optional((given) => copyPlace(given)),
+  },
+  retentionRecordingsMs: {
+    flag: '--retention-recordings <duration>',
+    description: 'how long copies of recordings are kept; without it as long as call records',
+    read: optional((given) => duration('--retention-recordings', given)),
+  },
   recordingMaxBytes: {
     flag: '--recording-max <size>',
     description: 'larger recordings are neither sent nor copied',
@@ -194,6 +204,12 @@ function duration(flag: string, given: string): number {
   if (ms === undefined || ms === 0)
     throw wrong(flag, `has ${JSON.stringify(given)}: give a duration like 5s, 2m, 1h or 30d`)
   return ms
+}
+
+function copyPlace(given: string): string {
+  if (/^s3:/i.test(given) ? /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/|$)/i.test(given) : !/^\w+:\/\//.test(given))
+    return given
+  throw wrong('--recordings-copy', `is ${JSON.stringify(given)}: give a folder, or s3://bucket/prefix`)
 }
 
 const UNITS: Readonly<Record<string, number>> = { KB: 1e3, MB: 1e6, GB: 1e9 }

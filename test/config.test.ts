@@ -133,6 +133,9 @@ describe('a wrong setting is named, with what to do', () => {
     ['no network to trust', { trustProxy: ['proxy.example'] }, /--trust-proxy/],
     ['a public URL without http', { publicUrl: 'calls.example.com' }, /--public-url/],
     ['links that are never valid', { recordingLink: '0s' }, /--recording-link/],
+    ['copies at an unknown place', { recordingsCopy: 'ftp://host/' }, /--recordings-copy.*s3:/],
+    ['copies in a bucket without a name', { recordingsCopy: 's3://' }, /--recordings-copy/],
+    ['copies kept for no time', { retentionRecordings: '0s' }, /--retention-recordings/],
     ['a size without a unit', { recordingMax: '512' }, /--recording-max.*512MB/],
     ['a size of nothing', { recordingMax: '0MB' }, /--recording-max/],
     [

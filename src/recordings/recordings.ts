@@ -1,15 +1,43 @@
+import { resolve } from 'node:path'
 import type { AuthService } from '../auth/service.ts'
 import type { CallRecord } from '../calls/event.ts'
 import type { UrlOf } from '../calls/event-records.ts'
+import type { Ownership } from '../cluster/ownership.ts'
+import type { Log } from '../lib/log.ts'
+import type { NowUs } from '../lib/time.ts'
 import type { Settings } from '../settings.ts'
+import type { StoredEvent } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
+import type { Copies } from './copies/copies.ts'
+import { createFolderCopies } from './copies/folder-copies.ts'
+import { createS3Copies, parseS3Url } from './copies/s3-copies.ts'
+import { startCopyRetention } from './copy-retention.ts'
 import { openLinks } from './links.ts'
 import { createRecordingFiles } from './recording-files.ts'
+import { startRecordingSaver } from './recording-saver.ts'
 import { recordingRoutes } from './routes.ts'
+
+type RecordingSettings =
+  | 'pbxs'
+  | 'publicUrl'
+  | 'recordingLinkMs'
+  | 'recordingMaxBytes'
+  | 'recordingsCopy'
+  | 'retentionRecordingsMs'
+  | 'retentionCallsMs'
 
 export type RecordingsOptions = {
   readonly store: Store
-  readonly config: Pick<Settings, 'pbxs' | 'publicUrl' | 'recordingLinkMs' | 'recordingMaxBytes'>
+  readonly config: Pick<Settings, RecordingSettings>
+}
+
+export type SavingOptions = {
+  readonly ownership: Ownership
+  readonly steadyUs: NowUs
+  readonly log: Log
+  readonly onStored: (stored: readonly StoredEvent[]) => void
+  /** Returns whether the wall clock can be trusted. */
+  readonly mayPrune: () => boolean
 }
 
 /** The recordings of calls, as the rest of the service uses them. */
@@ -19,27 +47,57 @@ export type Recordings = {
   /** Adds to the record of a call the links to its recordings, where the files of its PBX can be read. */
   addUrls(record: CallRecord): Promise<CallRecord>
   routes(auth: AuthService): ReturnType<typeof recordingRoutes>
+  /** Starts to save recordings, and to delete what was kept long enough. */
+  start(options: SavingOptions): { stop(): Promise<void> }
+}
+
+const STOP_WITHIN_MS = 3_000
+
+async function stopAll(parts: readonly { stop(): Promise<void> }[]): Promise<void> {
+  await Promise.all(parts.map((part) => part.stop()))
+}
+
+/** Creates the place of copies that a setting names. */
+const copiesAt = (place: string): Copies => {
+  const s3 = parseS3Url(place)
+  return s3 === undefined ? createFolderCopies(resolve(place)) : createS3Copies(s3)
 }
 
 /** Opens the access to the recordings of the PBXs. */
-export async function openRecordings(options: RecordingsOptions): Promise<Recordings> {
-  const { store, config } = options
+export async function openRecordings({ store, config }: RecordingsOptions): Promise<Recordings> {
   const { pbxs, publicUrl, recordingLinkMs: validMs, recordingMaxBytes: maxBytes } = config
-  const links = await openLinks({ recordings: store.recordings, publicUrl, validMs })
+  const { recordings } = store
+  const links = await openLinks({ recordings, publicUrl, validMs })
   // The key may have been replaced. If it cannot be read now, the next change is as good.
   store.onForeignChange(() => void links.reload().catch(() => undefined))
-  const files = createRecordingFiles({ pbxs, maxBytes })
+  const copies = config.recordingsCopy === undefined ? undefined : copiesAt(config.recordingsCopy)
+  const files = createRecordingFiles({ pbxs, maxBytes, copies })
   return {
     urlOf: links.urlOf,
     async addUrls(record) {
       if (record.recordings.length === 0) return record
-      const known = await store.recordings.recordingListOfCalls([record.call.id])
+      const known = await recordings.recordingListOfCalls([record.call.id])
       const ids = new Set(known.filter(({ pbx }) => files.filesOf(pbx) !== undefined).map(({ id }) => id))
-      const recordings = record.recordings.map((one) =>
+      const withUrls = record.recordings.map((one) =>
         ids.has(one.id) ? { ...one, url: links.urlOf({ callId: record.call.id, recordingId: one.id }) } : one,
       )
-      return { ...record, recordings }
+      return { ...record, recordings: withUrls }
     },
-    routes: (auth) => recordingRoutes(auth, { recordings: store.recordings, links, files }),
+    routes: (auth) => recordingRoutes(auth, { recordings, links, files }),
+    start({ ownership, steadyUs, log, onStored, mayPrune }) {
+      const names = pbxs.flatMap(({ name, recordings }) => (recordings === undefined ? [] : [name]))
+      const parts = [
+        startRecordingSaver({
+          ...{ store, files, copies, pbxs: names, maxBytes, ownership, steadyUs, log, onStored },
+          eventOf: async () => undefined,
+        }),
+        startCopyRetention({
+          ...{ recordings, copies, log, mayPrune, isOwner: () => ownership.ownsMaintenance() },
+          keepMs: config.retentionRecordingsMs ?? config.retentionCallsMs,
+        }),
+      ]
+      // A copy may take minutes: one that has not ended by then is made again by the next process.
+      return { stop: () => Promise.race([stopAll(parts), Bun.sleep(STOP_WITHIN_MS)]) }
+    },
   }
 }

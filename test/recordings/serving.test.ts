@@ -79,7 +79,13 @@ beforeAll(async () => {
     return 'pbx' in parsed ? parsed.pbx : []
   })
   expect(pbxs).toHaveLength(3)
-  const config = { pbxs, publicUrl: `${PUBLIC}/`, recordingLinkMs: 60_000, recordingMaxBytes: MAX_BYTES }
+  const config = {
+    pbxs,
+    publicUrl: `${PUBLIC}/`,
+    recordingLinkMs: 60_000,
+    recordingMaxBytes: MAX_BYTES,
+    ...{ recordingsCopy: undefined, retentionRecordingsMs: undefined, retentionCallsMs: 1 },
+  }
   const recordings = await openRecordings({ store, config })
   api = await startApi(store, (auth) =>
     new Elysia().use(callRoutes(auth, store.calls, recordings.addUrls)).use(recordings.routes(auth)),

@@ -3,7 +3,8 @@ import type { OpenFile, Source } from '../sources/source.ts'
 /** The place of the copies of recordings. Names are of folders and a file, separated by slashes. */
 export type Copies = Source & {
   /**
-   * Copies a file under a name, in place of what is there, and returns its SHA-256 (hexadecimal). What is read back from the copy has that
+   * Copies a file under a name, in place of what is there, and returns its SHA-256 (hexadecimal). What is read back
+   * from the copy has that
    * hash. @throws Error with the reason; then there may be a part under another name, which the next try replaces.
    */
   write(name: string, file: OpenFile): Promise<string>

@@ -1,0 +1,134 @@
+import { type Ownership, pbxLease } from '../cluster/ownership.ts'
+import type { Log } from '../lib/log.ts'
+import { type NowUs, SECOND } from '../lib/time.ts'
+import { type NewEvent, type RecordingRecord, type StoredEvent, storedEventsOf } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
+import { audioTypeOf, HEAD_BYTES } from './audio-type.ts'
+import type { Copies } from './copies/copies.ts'
+import { QUIET_MS, type RecordingFiles } from './recording-files.ts'
+import { type OpenFile, readHead } from './sources/source.ts'
+
+export type SaveOptions = {
+  readonly store: Store
+  readonly files: RecordingFiles
+  readonly copies: Copies | undefined
+  readonly maxBytes: number
+  readonly ownership: Ownership
+  readonly steadyUs: NowUs
+  readonly nowUs: NowUs
+  readonly log: Log
+  /** Makes the event of a saved recording, if there is to be one. */
+  readonly eventOf: (recording: RecordingRecord) => Promise<NewEvent | undefined>
+  readonly onStored: (stored: readonly StoredEvent[]) => void
+}
+
+/** How far the saving of a pending recording is, since the start of this process. */
+export type Progress = {
+  tries: number
+  /** When it is tried again (steady time). */
+  dueUs: number
+  /** The file as it was last, and since when it is so. */
+  seen?: { readonly stamp: string; readonly sinceUs: number }
+}
+
+/** After that a file that is not there, or cannot be copied, is given up. */
+const GIVE_UP_AFTER_US = 24 * 3_600 * SECOND
+const FIRST_RETRY_US = 5 * SECOND
+const LAST_RETRY_US = 600 * SECOND
+
+/** Takes the next step of saving a pending recording, and notes when the one after it is due. Never rejects. */
+export async function advanceSaving(options: SaveOptions, recording: RecordingRecord, progress: Progress) {
+  try {
+    const problem = await attempt(options, recording, progress).catch(reasonOf)
+    if (problem !== undefined) await fail(options, recording, { progress, problem })
+  } catch (error) {
+    progress.dueUs = options.steadyUs() + FIRST_RETRY_US
+    options.log.warn({ ...factsOf(recording), err: error }, 'the state of a recording cannot be stored: will retry')
+  }
+}
+
+/** Returns why the recording cannot be saved now; `undefined`: it is saved, or not quiet yet. */
+async function attempt(options: SaveOptions, recording: RecordingRecord, progress: Progress) {
+  const opened = await options.files.filesOf(recording.pbx)?.open(recording.path)
+  if (opened?.kind !== 'file') return opened?.reason ?? 'it is not known where the files of its PBX are'
+  const { file } = opened
+  try {
+    if (file.size === 0) return 'its file is empty'
+    if (file.size > options.maxBytes) return `its file has ${file.size} bytes, more than --recording-max`
+    return isQuiet(file, progress, options.steadyUs()) ? await save(options, recording, { file, progress }) : undefined
+  } finally {
+    await file.close()
+  }
+}
+
+/** Returns whether a file has been as it is for some time. */
+function isQuiet({ stamp }: OpenFile, progress: Progress, atUs: number): boolean {
+  if (progress.seen?.stamp !== stamp) progress.seen = { stamp, sinceUs: atUs }
+  progress.dueUs = progress.seen.sinceUs + QUIET_MS * 1_000
+  return atUs >= progress.dueUs
+}
+
+type Quiet = { readonly file: OpenFile; readonly progress: Progress }
+
+async function save(options: SaveOptions, recording: RecordingRecord, { file, progress }: Quiet) {
+  const { store, files, copies, log } = options
+  const { mediaType, extension } = audioTypeOf(await readHead(file, HEAD_BYTES))
+  const copy = copies === undefined ? null : copyNameOf(recording, extension)
+  const sha256 = copy === null || copies === undefined ? null : await copies.write(copy, file)
+  const again = await files.filesOf(recording.pbx)?.open(recording.path)
+  if (again?.kind === 'file') await again.file.close()
+  if (again?.kind !== 'file' || again.file.stamp !== file.stamp) {
+    delete progress.seen
+    return again?.kind === 'file' ? undefined : again?.reason
+  }
+  const saved: RecordingRecord = {
+    ...recording,
+    ...{ state: 'saved', error: null, sizeBytes: file.size, stamp: file.stamp, sha256, mediaType, copy },
+  }
+  // A call that was erased meanwhile must leave nothing.
+  if ((await store.calls.callGet(recording.accountId, recording.callId)) === undefined) return forget(options, saved)
+  const event = await options.eventOf(saved)
+  await put(options, saved, event === undefined ? [] : [event])
+  log.info({ ...factsOf(saved), bytes: file.size, copied: copy !== null }, 'a recording was saved')
+  return undefined
+}
+
+async function forget({ copies, store }: SaveOptions, { callId, id, copy }: RecordingRecord): Promise<undefined> {
+  if (copy !== null) await copies?.remove(copy)
+  await store.recordings.recordingDelete({ callIds: [callId], ids: [id] })
+}
+
+type Failure = { readonly progress: Progress; readonly problem: string }
+
+async function fail(options: SaveOptions, recording: RecordingRecord, { progress, problem }: Failure): Promise<void> {
+  const { steadyUs, nowUs, log } = options
+  progress.tries += 1
+  progress.dueUs = steadyUs() + Math.min(LAST_RETRY_US, FIRST_RETRY_US * 2 ** (progress.tries - 1))
+  const isOver = nowUs() - recording.sinceUs > GIVE_UP_AFTER_US
+  if (!isOver && recording.error === problem) return
+  const facts = { ...factsOf(recording), reason: problem }
+  if (isOver) log.warn(facts, 'a recording is given up: it could not be saved for a day')
+  else log.warn(facts, 'a recording cannot be saved yet: will retry')
+  await put(options, { ...recording, state: isOver ? 'failed' : 'pending', error: problem })
+}
+
+/** Stores a recording as it is now, with its event, in one commit. */
+async function put(options: SaveOptions, recording: RecordingRecord, events: readonly NewEvent[] = []): Promise<void> {
+  const { store, steadyUs, ownership, onStored } = options
+  const { accountId, pbx } = recording
+  const parts = [{ accountId, events, saved: [] }]
+  const batch = { pbx, parts, live: [], removed: [], recordings: [recording], nowSteadyUs: steadyUs() }
+  const placed = await store.calls.batchStore(batch, ownership.fenceOf(pbxLease(pbx)))
+  onStored(storedEventsOf(batch, placed))
+}
+
+const factsOf = ({ pbx, callId, id, path }: RecordingRecord) => ({ pbx, call: callId, recording: id, path })
+
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/** One name for each recording, by the day on which its call was saved: so another try replaces the copy. */
+function copyNameOf({ accountId, callId, id, sinceUs }: RecordingRecord, extension: string): string {
+  const day = new Date(sinceUs / 1_000).toISOString().slice(0, 10)
+  const plain = (text: string) => text.replace(/[^\w-]/g, '_')
+  return `account-${accountId}/${day}/${plain(callId)}-${plain(id)}.${extension}`
+}

@@ -1,0 +1,87 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { createHash } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { S3Client } from 'bun'
+import { createS3Copies, parseS3Url } from '../../src/recordings/copies/s3-copies.ts'
+import { createFolderSource } from '../../src/recordings/sources/folder-source.ts'
+import type { OpenFile } from '../../src/recordings/sources/source.ts'
+import { emptyFolder } from '../help/app.ts'
+import { tone } from '../help/audio.ts'
+import { startS3Server } from '../help/s3-server.ts'
+
+// Copies in a bucket, over HTTP, of Bun's own client.
+
+const server = startS3Server()
+const client = new S3Client({ bucket: 'calls', endpoint: server.url, accessKeyId: 'key', secretAccessKey: 'secret' })
+const copies = createS3Copies({ bucket: 'calls', prefix: 'hookswitch/a' }, client)
+const folder = emptyFolder()
+const SOUND = tone(1)
+/** More than one part of an upload. */
+const LONG = Buffer.alloc(20_000_000, 'a long recording ')
+
+async function fileOf(name: string): Promise<OpenFile> {
+  const opened = await createFolderSource(folder.path).open([name])
+  if (opened.kind !== 'file') throw new Error(opened.reason)
+  return opened.file
+}
+const bytesOf = async (stream: ReadableStream) => Buffer.from(await new Response(stream).arrayBuffer())
+const hash = (content: Buffer) => createHash('sha256').update(content).digest('hex')
+
+beforeAll(() => {
+  writeFileSync(join(folder.path, 'short.wav'), SOUND)
+  writeFileSync(join(folder.path, 'long.wav'), LONG)
+})
+afterAll(() => {
+  server.stop()
+  folder[Symbol.dispose]()
+})
+
+test.each([
+  ['s3://calls', { bucket: 'calls', prefix: '' }],
+  ['s3://calls/', { bucket: 'calls', prefix: '' }],
+  ['s3://calls.example/a/b/', { bucket: 'calls.example', prefix: 'a/b' }],
+  ['s3://', undefined],
+  ['/mnt/copies', undefined],
+  ['https://calls/', undefined],
+])('%s is the place %j', (text, expected) => expect(parseS3Url(text)).toEqual(expected))
+
+test.each([
+  ['short.wav', SOUND],
+  ['long.wav', LONG],
+])('%s is copied, verified, read in ranges and removed', async (name, content) => {
+  const file = await fileOf(name)
+  expect(await copies.write(`x/${name}`, file)).toBe(hash(content))
+  await file.close()
+  expect(server.objects.get(`calls/hookswitch/a/x/${name}`)?.equals(content)).toBe(true)
+  const opened = await copies.open(['x', name])
+  if (opened.kind !== 'file') throw new Error(opened.reason)
+  expect(opened.file.size).toBe(content.length)
+  expect((await bytesOf(opened.file.read(0, content.length))).equals(content)).toBe(true)
+  expect((await bytesOf(opened.file.read(10, 5_000))).equals(content.subarray(10, 5_000))).toBe(true)
+  await copies.remove(`x/${name}`)
+  expect((await copies.open(['x', name])).kind).toBe('missing')
+  await copies.remove(`x/${name}`)
+})
+
+test('a bucket that does not answer is unavailable, and a copy to it fails', async () => {
+  server.setBroken(true)
+  const file = await fileOf('short.wav')
+  expect((await copies.open(['x', 'short.wav'])).kind).toBe('unavailable')
+  expect(copies.write('x/short.wav', file)).rejects.toThrow()
+  await file.close()
+  server.setBroken(false)
+})
+
+test('a copy that is not what was written is none', async () => {
+  const file = await fileOf('short.wav')
+  const size = file.size
+  const changed = { ...file, size, read: (start: number, end: number) => file.read(start, end) }
+  const writing = copies.write('x/other.wav', changed)
+  // As soon as it is there, it is another.
+  const set = server.objects.set.bind(server.objects)
+  server.objects.set = (key, content) => set(key, Buffer.concat([content.subarray(0, -1), Buffer.from('x')]))
+  await expect(writing).rejects.toThrow('SHA-256')
+  server.objects.set = set
+  await file.close()
+})
