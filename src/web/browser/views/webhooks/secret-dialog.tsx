@@ -9,31 +9,8 @@ import { Time } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { request } from '../../lib/api.ts'
 import type { WebhookSecret } from '../../lib/resources.ts'
+import { exampleReceiver, LANGUAGES, type Language } from '../../lib/webhooks/example-receivers.ts'
 
-const SAMPLES = {
-  JavaScript: (secret: string) => `// npm install standardwebhooks
-import { Webhook } from 'standardwebhooks'
-
-const webhook = new Webhook('${secret}')
-// The body as it came, before any JSON parser touched it:
-const event = webhook.verify(rawBody, request.headers)`,
-  Python: (secret: string) => `# pip install standardwebhooks
-from standardwebhooks.webhooks import Webhook
-
-webhook = Webhook("${secret}")
-# The body as it came, before any JSON parser touched it:
-event = webhook.verify(raw_body, request.headers)`,
-  PHP: (secret: string) => `// composer require standard-webhooks/standard-webhooks
-$webhook = new \\StandardWebhooks\\Webhook('${secret}');
-// The body as it came, before any JSON parser touched it:
-$event = $webhook->verify($rawBody, $headers);`,
-  Go: (secret: string) => `// go get github.com/standard-webhooks/standard-webhooks/libraries
-wh, err := standardwebhooks.NewWebhook("${secret}")
-// The body as it came, before any JSON parser touched it:
-err = wh.Verify(rawBody, request.Header)`,
-} as const
-type Language = keyof typeof SAMPLES
-const LANGUAGES: readonly Language[] = ['JavaScript', 'Python', 'PHP', 'Go']
 const MASKED = `whsec_${'•'.repeat(24)}`
 
 /**
@@ -114,10 +91,10 @@ function VerifySample({ secret }: { secret: string }) {
   const [language, setLanguage] = useState<Language>('JavaScript')
   return (
     <>
-      <h3>Verify the signature in your receiver</h3>
+      <h3>A receiver that verifies the signature</h3>
       <p class="dialog-text">
-        Requests are signed as defined by the Standard Webhooks specification. Use one of its ready-made libraries
-        rather than your own code.
+        It also drops repeats and does not go back to an older state. Requests are signed as the Standard Webhooks
+        specification says, so its ready-made libraries verify them too.
       </p>
       <fieldset class="segmented" aria-label="Language">
         {LANGUAGES.map((name) => (
@@ -127,7 +104,7 @@ function VerifySample({ secret }: { secret: string }) {
           </label>
         ))}
       </fieldset>
-      <CodeBlock text={SAMPLES[language](secret)} label={`how to verify in ${language}`} />
+      <CodeBlock text={exampleReceiver(language, secret)} label={`a receiver in ${language}`} />
     </>
   )
 }

@@ -1,0 +1,3 @@
+declare const text: string
+// biome-ignore lint/style/noDefaultExport: this is how Bun gives a file import
+export default text
