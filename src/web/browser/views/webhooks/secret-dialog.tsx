@@ -1,5 +1,4 @@
 import { useEffect, useState } from 'preact/hooks'
-import { CodeBlock } from '../../components/code-block.tsx'
 import { CopyButton } from '../../components/copy-button.tsx'
 import { ConfirmDialog, Dialog } from '../../components/dialog.tsx'
 import { Loading } from '../../components/empty-state.tsx'
@@ -9,7 +8,7 @@ import { Time } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { request } from '../../lib/api.ts'
 import type { WebhookSecret } from '../../lib/resources.ts'
-import { exampleReceiver, LANGUAGES, type Language } from '../../lib/webhooks/example-receivers.ts'
+import { ExampleReceiver } from './example-receiver.tsx'
 
 const MASKED = `whsec_${'•'.repeat(24)}`
 
@@ -65,7 +64,7 @@ export function SecretDialog({ url, onClose }: { url: string; onClose: () => voi
               </span>
             </p>
           )}
-          <VerifySample secret={visible ? secret.secret : 'whsec_…'} />
+          <ExampleReceiver secret={visible ? secret.secret : 'whsec_…'} />
         </>
       ) : error === null ? (
         <Loading what="the secret" />
@@ -84,27 +83,5 @@ export function SecretDialog({ url, onClose }: { url: string; onClose: () => voi
         />
       ) : null}
     </Dialog>
-  )
-}
-
-function VerifySample({ secret }: { secret: string }) {
-  const [language, setLanguage] = useState<Language>('JavaScript')
-  return (
-    <>
-      <h3>A receiver that verifies the signature</h3>
-      <p class="dialog-text">
-        It also drops repeats and does not go back to an older state. Requests are signed as the Standard Webhooks
-        specification says, so its ready-made libraries verify them too.
-      </p>
-      <fieldset class="segmented" aria-label="Language">
-        {LANGUAGES.map((name) => (
-          <label key={name}>
-            <input type="radio" name="language" checked={language === name} onChange={() => setLanguage(name)} />
-            {name}
-          </label>
-        ))}
-      </fieldset>
-      <CodeBlock text={exampleReceiver(language, secret)} label={`a receiver in ${language}`} />
-    </>
   )
 }

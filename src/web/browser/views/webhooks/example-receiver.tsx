@@ -1,0 +1,34 @@
+import { useState } from 'preact/hooks'
+import csharp from '../../../../../test/examples/Receiver.cs' with { type: 'text' }
+import go from '../../../../../test/examples/receiver.go' with { type: 'text' }
+import javascript from '../../../../../test/examples/receiver.mjs' with { type: 'text' }
+import php from '../../../../../test/examples/receiver.php' with { type: 'text' }
+import python from '../../../../../test/examples/receiver.py' with { type: 'text' }
+import { CodeBlock } from '../../components/code-block.tsx'
+
+const PROGRAMS = { JavaScript: javascript, Python: python, PHP: php, Go: go, 'C#': csharp } as const
+type Language = keyof typeof PROGRAMS
+const LANGUAGES: readonly Language[] = ['JavaScript', 'Python', 'PHP', 'Go', 'C#']
+
+/** Shows a whole receiver in the language that is chosen; the tests run the same files. */
+export function ExampleReceiver({ secret }: { secret: string }) {
+  const [language, setLanguage] = useState<Language>('JavaScript')
+  return (
+    <>
+      <h3>A receiver that verifies the signature</h3>
+      <p class="dialog-text">
+        It also drops repeats and does not go back to an older state. Requests are signed as the Standard Webhooks
+        specification defines, so its libraries verify them too.
+      </p>
+      <fieldset class="segmented" aria-label="Language">
+        {LANGUAGES.map((name) => (
+          <label key={name}>
+            <input type="radio" name="language" checked={language === name} onChange={() => setLanguage(name)} />
+            {name}
+          </label>
+        ))}
+      </fieldset>
+      <CodeBlock text={PROGRAMS[language].replace('whsec_…', secret)} label={`a receiver in ${language}`} />
+    </>
+  )
+}
