@@ -220,7 +220,7 @@ type Parts = {
 
 /** Creates the HTTP application with all its routes. */
 async function createRoot(
-  { config, log, store, emitter, ownership, started }: Context,
+  { config, log, store, emitter, ownership, persistence, started }: Context,
   { access, sending, watching, recordings, accountIds }: Parts,
   { version, draining }: { version: string; draining: () => boolean },
 ) {
@@ -229,7 +229,15 @@ async function createRoot(
   const { watch, disk } = watching
   const { liveCalls, refreshCalls } = watch
   const follow = ownership.isShared ? followAllEvents(store.log, log) : followOwnEvents(emitter)
-  metrics.watch({ store, dispatcher, disk, pbxs: watch.status, unstored: watch.waiting, steadyUs: clock.steadyUs })
+  metrics.watch({
+    store,
+    dispatcher,
+    disk,
+    node: persistence.cluster?.keeper,
+    pbxs: watch.status,
+    unstored: watch.waiting,
+    steadyUs: clock.steadyUs,
+  })
   const streams = startStreams({
     emitter,
     auth,

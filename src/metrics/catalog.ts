@@ -81,6 +81,18 @@ export const METRICS = {
     type: 'gauge',
     help: '1 when the disk of the store is nearly full, else 0',
   },
+  owned: {
+    name: 'hookswitch_owned',
+    type: 'gauge',
+    help: 'Accounts and PBXs that this node owns, by kind (account, pbx), where several nodes share a database',
+    labels: ['kind'],
+  },
+  databaseAnswers: {
+    name: 'hookswitch_database_answers',
+    type: 'gauge',
+    help: '1 when the database that nodes share answers this node, 0 when it has not for 3 seconds, by role (cluster)',
+    labels: ['role'],
+  },
   memory: { name: 'hookswitch_memory_bytes', type: 'gauge', help: 'Resident memory of the process' },
   pbxState: {
     name: 'hookswitch_pbx_state',

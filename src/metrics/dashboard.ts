@@ -61,7 +61,7 @@ const ROWS: readonly Row[] = [
       {
         title: 'Pending',
         unit: 'short',
-        targets: [sum(METRICS.pending, 'pending'), sum(METRICS.inFlight, 'in flight')],
+        targets: [most(METRICS.pending, 'pending'), sum(METRICS.inFlight, 'in flight')],
       },
       { title: 'Age of the oldest pending delivery', unit: 's', targets: [most(METRICS.oldestPending, 'oldest')] },
       {
@@ -116,6 +116,17 @@ const ROWS: readonly Row[] = [
         targets: [most(METRICS.diskNearlyFull, 'nearly full')],
       },
       { title: 'Resident memory', unit: 'bytes', targets: [sum(METRICS.memory, 'memory')] },
+      {
+        title: 'Owned by each node',
+        description: 'Where several nodes share a database: how many accounts and PBXs each node has.',
+        unit: 'short',
+        targets: [{ expr: `sum by (instance, kind) (${of(METRICS.owned)})`, legend: '{{instance}} {{kind}}' }],
+      },
+      {
+        title: 'Nodes that the database answers',
+        unit: 'short',
+        targets: [{ expr: `min by (instance) (${of(METRICS.databaseAnswers)})`, legend: '{{instance}}' }],
+      },
     ],
   },
 ]

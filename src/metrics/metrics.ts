@@ -12,6 +12,8 @@ export type Watched = {
   readonly store: Store
   readonly dispatcher: Dispatcher
   readonly disk: DiskWatch
+  /** The node, where several share a database. */
+  readonly node?: { counts(): { readonly accounts: number; readonly pbxs: number }; isTrusted(): boolean } | undefined
   readonly pbxs: () => readonly PbxStatus[]
   /** Returns the number of events that were emitted but are not stored yet. */
   readonly unstored: () => number
@@ -65,7 +67,7 @@ function settingsOf({ name, help, labels = [] }: MetricDefinition, registry: Reg
   return { name, help, labelNames: [...labels], registers: [registry] }
 }
 
-function addGauges(registry: Registry, { store, dispatcher, disk, pbxs, unstored, steadyUs }: Watched): void {
+function addGauges(registry: Registry, { store, dispatcher, disk, node, pbxs, unstored, steadyUs }: Watched): void {
   const gauge = (definition: MetricDefinition, read: () => number | undefined | Promise<number>) =>
     new Gauge({
       ...settingsOf(definition, registry),
@@ -99,6 +101,25 @@ function addGauges(registry: Registry, { store, dispatcher, disk, pbxs, unstored
   gauge(METRICS.diskNearlyFull, () => Number(disk.nearlyFull()))
   gauge(METRICS.memory, () => process.memoryUsage.rss())
   perPbx(registry, pbxs)
+  ofNode(registry, node)
+}
+
+function ofNode(registry: Registry, node: Watched['node']): void {
+  new Gauge({
+    ...settingsOf(METRICS.owned, registry),
+    collect() {
+      if (node === undefined) return
+      const { accounts, pbxs } = node.counts()
+      this.set({ kind: 'account' }, accounts)
+      this.set({ kind: 'pbx' }, pbxs)
+    },
+  })
+  new Gauge({
+    ...settingsOf(METRICS.databaseAnswers, registry),
+    collect() {
+      if (node !== undefined) this.set({ role: 'cluster' }, Number(node.isTrusted()))
+    },
+  })
 }
 
 function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
