@@ -10,6 +10,7 @@ import { openDatabase } from '../../src/store/sqlite/engine/database.ts'
 import { mutation, type Tx } from '../../src/store/sqlite/engine/mutation.ts'
 import { prepared } from '../../src/store/sqlite/engine/prepared.ts'
 import { replaceList } from '../../src/store/sqlite/webhooks.ts'
+import type { Store } from '../../src/store/store.ts'
 import { newSecret } from '../../src/webhooks/signature.ts'
 import { allowing, LOG, listed } from '../deliveries/rig.ts'
 import { emptyFolder } from '../help/app.ts'
@@ -51,10 +52,8 @@ export async function newStore(accounts: readonly (readonly string[])[]) {
 }
 
 /** Such a store with the dispatcher on it, as the service has them. */
-export async function startBenchService(accounts: readonly (readonly string[])[]) {
-  const store = await newStore(accounts)
-  const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
-  const db = openStore(store.path, { thread })
+export async function startBenchService(accounts: readonly (readonly string[])[], open?: () => Promise<Store>) {
+  const { db, dispose } = open === undefined ? await newOpenStore(accounts) : await fill(await open(), accounts)
   const clock = await openClock({ maintenance: db.maintenance, log: LOG })
   const emitter = newEmitter()
   const latencies = new Map<number, number[]>()
@@ -99,9 +98,28 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
     async stop() {
       await dispatcher.stop()
       await db.stop()
-      store[Symbol.dispose]()
+      dispose()
     },
   }
+}
+
+async function newOpenStore(accounts: readonly (readonly string[])[]): Promise<{ db: Store; dispose(): void }> {
+  const store = await newStore(accounts)
+  const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
+  return { db: openStore(store.path, { thread }), dispose: () => store[Symbol.dispose]() }
+}
+
+/** Puts the lists of some accounts into an empty store of any engine. */
+async function fill(db: Store, accounts: readonly (readonly string[])[]): Promise<{ db: Store; dispose(): void }> {
+  for (const [index, urls] of accounts.entries()) {
+    const account = `account ${index + 1}`
+    const user = { account, type: 1, name: 'A', email: `${index}@example.com`, passwordHash: '', atUs: nowUs() }
+    if (index > 0) await db.accounts.userCreate(user)
+    const list = urls.map((url) => listed(url))
+    const secrets = list.map(newSecret)
+    await db.webhooks.listReplace({ accountId: index + 1, list, ifMatch: null, secrets, nowUs: nowUs() })
+  }
+  return { db, dispose: () => undefined }
 }
 
 /** Delivered per second, stored and signed and logged, with no more than 2,048 under way between store and receiver. */
@@ -109,8 +127,9 @@ export async function deliveredRate(
   accounts: readonly (readonly string[])[],
   body: string,
   deliveries: number,
+  open?: () => Promise<Store>,
 ): Promise<number> {
-  const service = await startBenchService(accounts)
+  const service = await startBenchService(accounts, open)
   const fan = accounts[0]?.length ?? 1
   const run = async (count: number) => {
     const before = service.delivered()

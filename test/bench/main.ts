@@ -2,6 +2,7 @@ import { benchClaims, benchDrain, benchStart } from './backlog.ts'
 import { benchIsolation } from './isolation.ts'
 import { benchKills } from './kills.ts'
 import { benchMe } from './me.ts'
+import { benchPostgres } from './postgres.ts'
 import { benchReading } from './reading.ts'
 import { benchSoak } from './soak.ts'
 import { atLeast, perSecond, print, type Row } from './table.ts'
@@ -25,6 +26,7 @@ async function me(): Promise<Row[]> {
 /** By name, so that one can be run alone: `bun run bench throughput`. */
 const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   throughput: benchThroughput,
+  postgres: benchPostgres,
   isolation: benchIsolation,
   claims: benchClaims,
   drain: benchDrain,

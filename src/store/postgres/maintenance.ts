@@ -17,7 +17,7 @@ export function createMaintenanceStore({ read, maintenance, transaction, change 
       }),
     clockGet: () => readClock(read),
     clockSet: (clock) => change((query) => setClock(query, clock)),
-    deliveryPrune: (step) => slowly((query) => pruneDeliveries(query, step)),
+    deliveryPrune: (step) => pruneDeliveries(maintenance, step),
     webhookPrune: (limit) => slowly((query) => pruneWebhooks(query, limit)),
     secretPrune: (step) => slowly((query) => pruneSecrets(query, step)),
     callPrune: (step) => slowly((query) => pruneCalls(query, step)),

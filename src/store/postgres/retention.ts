@@ -1,22 +1,49 @@
 import { DELIVERIES_PER_EVENT } from '../records.ts'
 import type { MaintenanceStore } from '../store.ts'
-import type { Query } from './engine/client.ts'
+import type { Client, Query } from './engine/client.ts'
+import { continuePartitions, dropPartitions, rangesToDelete } from './engine/partitions.ts'
 
 type Step = Parameters<MaintenanceStore['deliveryPrune']>[0]
 
-/** The newest event stays: it tells when something was stored last. */
-export async function pruneDeliveries(query: Query, step: Step): Promise<{ lastId: number | null; pruned: number }> {
+type Pruned = Awaited<ReturnType<MaintenanceStore['deliveryPrune']>>
+
+/** Prunes by whole partitions first, and then, step by step, what is in those that are still written or span days. */
+export async function pruneDeliveries(client: Client, step: Step): Promise<Pruned> {
+  if (step.afterId > 0) return await client.transaction((query) => deleteStep(query, step))
+  await client.transaction((query) => continuePartitions(query, step.nowUs))
+  const gone = await dropPartitions(client, step)
+  return await client.transaction(async (query) => {
+    if (gone > 0) await notePruned(query, Math.min(latestOf(step), step.nowUs))
+    const { lastId, pruned } = await deleteStep(query, step)
+    return { lastId, pruned: pruned + gone }
+  })
+}
+
+const latestOf = ({ deliveredBeforeUs, failedBeforeUs }: Step): number => Math.max(deliveredBeforeUs, failedBeforeUs)
+
+/** Goes on in the next range when one has nothing more that is old. */
+async function deleteStep(query: Query, step: Step): Promise<Pruned> {
+  for (const { firstId, endId } of await rangesToDelete(query)) {
+    if (endId <= step.afterId + 1) continue
+    const pruned = await deleteOf(query, { ...step, afterId: Math.max(step.afterId, firstId - 1) }, endId)
+    if (pruned !== undefined) return pruned
+  }
+  return { lastId: null, pruned: 0 }
+}
+
+/** The newest event stays: it tells when something was stored last. Returns `undefined` if nothing is old. */
+async function deleteOf(query: Query, step: Step, endId: number): Promise<Pruned | undefined> {
   const { afterId, deliveredBeforeUs, failedBeforeUs, nowUs, limit } = step
-  const latestUs = Math.max(deliveredBeforeUs, failedBeforeUs)
+  const latestUs = latestOf(step)
   const events = await query<{ id: number; atUs: number }>(
     `SELECT id::float8 AS id, at::float8 AS "atUs" FROM events
-     WHERE id > $1::bigint AND id < (SELECT max(id) FROM events) ORDER BY id LIMIT $2::int`,
-    [afterId, limit],
+     WHERE id > $1::bigint AND id < least($3::bigint, (SELECT max(id) FROM events)) ORDER BY id LIMIT $2::int`,
+    [afterId, limit, endId],
   )
   // What was stored while the wall clock was ahead is passed by: behind it there is more that is old.
   const old = events.filter(({ atUs }) => atUs < latestUs || atUs > nowUs)
   const last = old.at(-1)
-  if (last === undefined) return { lastId: null, pruned: 0 }
+  if (last === undefined) return undefined
   const gone = await query(
     `WITH gone AS (DELETE FROM ended_deliveries WHERE id >= $1::bigint AND id < $2::bigint
          AND ((state = 1 AND ended_at < $3::bigint) OR (state > 1 AND ended_at < $4::bigint)) RETURNING id),
@@ -38,7 +65,12 @@ export async function pruneDeliveries(query: Query, step: Step): Promise<{ lastI
   )
   const pruned = gone.length + (alone?.count ?? 0)
   if (pruned > 0) await notePruned(query, Math.min(latestUs, nowUs))
-  return { lastId: old.length === limit ? last.id : null, pruned }
+  return { lastId: old.length === limit ? last.id : await nextRange(query, endId), pruned }
+}
+
+/** Returns the last id before the next range, or `null` if there is none. */
+async function nextRange(query: Query, endId: number): Promise<number | null> {
+  return (await rangesToDelete(query)).some(({ firstId }) => firstId >= endId) ? endId - 1 : null
 }
 
 /** What proves that the store is whole must know of which time some may be gone. */
