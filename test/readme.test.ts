@@ -52,7 +52,9 @@ describe('README.md', () => {
   )
 
   test('names the events, and no other', () => {
-    const named = new Set(README.match(/\b(call|dial)_(started|answered|ended|saved|\w+_transferred)\b/g))
+    const named = new Set(
+      README.match(/\b(call|dial)_(started|answered|ended|saved|missed|held|resumed|\w+_transferred)\b/g),
+    )
     expect([...named].toSorted()).toEqual([...new Set(EXAMPLES.map(({ data }) => data.name))].toSorted())
   })
 })

@@ -12,7 +12,7 @@ import {
 import type { EventKind } from '../lib/event-kinds.ts'
 
 /**
- * The bodies of the eight call events, as receivers get them. Keys never disappear: what is unknown is `null`, lists may be
+ * The bodies of the call events, as receivers get them. Keys never disappear: what is unknown is `null`, lists may be
  * `[]`; enumerations are closed. Times are RFC 3339 in UTC with microseconds, durations whole seconds rounded down and
  * `null` until they are over, numbers and ids strings. `sequence`, not `time`, is the order.
  */
@@ -97,6 +97,7 @@ export const Stage = t.Object(
   closed,
 )
 export type Stage = typeof Stage.static
+const stageOrNull = t.Union([Stage, t.Null()])
 
 export const Transfer = t.Object(
   {
@@ -146,7 +147,7 @@ const body = <const Name extends string, const Extra extends Parameters<typeof t
     closed,
   )
 
-/** One schema for each of the eight, by name. */
+/** One schema for each kind of event, by name. */
 export const BODIES = {
   call_started: body('call_started', {}),
   dial_started: body('dial_started', { stage: Stage }),
@@ -155,6 +156,9 @@ export const BODIES = {
   call_blind_transferred: body('call_blind_transferred', { transfer: Transfer }),
   call_attended_transferred: body('call_attended_transferred', { transfer: Transfer }),
   call_ended: body('call_ended', { stages: t.Array(Stage) }),
+  call_missed: body('call_missed', { stages: t.Array(Stage) }),
+  call_held: body('call_held', { by: party, stage: stageOrNull }),
+  call_resumed: body('call_resumed', { by: party, stage: stageOrNull }),
   call_saved: body('call_saved', { stages: t.Array(Stage), recordings: t.Array(Recording) }),
 } as const satisfies Readonly<Record<EventKind, TSchema>>
 

@@ -52,6 +52,12 @@ export function sentenceOf({ data }: EventBody): string {
       const whose = owner === undefined ? '' : `, handled by ${call.handled_by.map(partyOf).join(', then ')}`
       return `the call is over: ${words(call.result)}${whose}; ${call.duration ?? 0} s in all, ${call.talk_duration ?? 0} s of talk`
     }
+    case 'call_missed':
+      return `${partyOf(call.from)} called ${partyOf(call.to)}, and nobody answered`
+    case 'call_held':
+      return `${partyOf(data.by)} puts the other party on hold`
+    case 'call_resumed':
+      return `${partyOf(data.by)} takes the other party off hold`
     case 'call_saved': {
       const paths = data.recordings.map(({ path }) => harmless(path ?? 'a recording'))
       return `the record of the call is complete${paths.length === 0 ? '' : `, recorded in ${paths.join(', ')}`}`

@@ -15,8 +15,8 @@ export const EVENT_SWITCHES = {
 export type EventSwitch = keyof typeof EVENT_SWITCHES
 
 type Kind = {
-  /** The switch of a webhook that turns it on and off. */
-  readonly obeys: EventSwitch
+  /** The switch of a webhook that turns it on and off; `null`: a webhook asks for it in the `events` of its options. */
+  readonly obeys: EventSwitch | null
   /** A sentence for people. */
   readonly summary: string
 }
@@ -30,6 +30,9 @@ export const EVENT_KINDS = {
   call_blind_transferred: { obeys: 'call_transferred', summary: 'The call was transferred without a consultation' },
   call_attended_transferred: { obeys: 'call_transferred', summary: 'The call was transferred after a consultation' },
   call_ended: { obeys: 'call_ended', summary: 'All parties have left the call' },
+  call_missed: { obeys: null, summary: 'An incoming or internal call was missed: it comes directly after its end' },
+  call_held: { obeys: null, summary: 'A party put the other one on hold' },
+  call_resumed: { obeys: null, summary: 'A party took the other one off hold' },
   call_saved: { obeys: 'call_saved', summary: 'The record of the call is complete, with its recordings' },
 } as const satisfies Readonly<Record<string, Kind>>
 
@@ -51,6 +54,9 @@ export const FURTHER_NAMES = Object.keys(FURTHER_EVENTS) as unknown as readonly 
 
 /** The names of the switches, in the order of the contract. */
 export const SWITCH_NAMES = Object.keys(EVENT_SWITCHES) as unknown as readonly [EventSwitch, ...EventSwitch[]]
+
+/** Returns whether an event of a kind is stored only while a webhook of its account asks for the kind. */
+export const isOnlyOnRequest = (kind: EventKind): boolean => EVENT_KINDS[kind].obeys === null
 
 type Switches<Value> = { [name in EventSwitch]: Value }
 

@@ -120,6 +120,37 @@ const head = (sequence: number) => ({
   pbx: 'office',
 })
 
+/** Ids of events that only some ask for, which repeat the sequence of the event before. */
+const furtherId = (place: number): string => `01a1f901-0000-7000-8000-00000000011${place}`
+
+const benAnswered: Stage = {
+  ...stageAnswered,
+  id: '01a1f900-e0b4-7000-8000-000000000004',
+  target: '102',
+  name: 'Ben',
+  started_at: '2026-11-20T21:52:10.104118Z',
+  answered_at: '2026-11-20T21:52:12.904118Z',
+  ring_duration: 2,
+}
+/** As the call would have ended if Anna had not answered. */
+const missed: Call = {
+  ...ringing,
+  state: 'ended',
+  ended_at: '2026-11-20T21:53:02.404118Z',
+  duration: 86,
+  wait_duration: 86,
+  result: 'no_answer',
+  missed: true,
+  missed_by: [anna],
+  hangup: { cause: 'no_answer', code: 19, by: 'system' },
+}
+const stageMissed: Stage = {
+  ...stageRinging,
+  ended_at: '2026-11-20T21:53:02.404118Z',
+  ring_duration: 86,
+  result: 'no_answer',
+}
+
 /** One example for each event kind, in the order of the call. */
 export const EXAMPLES: readonly EventBody[] = [
   { time: '2026-11-20T21:51:36.014118Z', data: { name: 'call_started', ...head(1), call: ringing } },
@@ -153,6 +184,18 @@ export const EXAMPLES: readonly EventBody[] = [
     time: '2026-11-20T21:52:10.004118Z',
     data: { name: 'dial_ended', ...head(5), call: transferred, stage: stageEnded },
   },
+  {
+    time: '2026-11-20T21:52:20.004118Z',
+    data: { name: 'call_held', ...head(7), id: furtherId(1), call: transferred, by: ben, stage: benAnswered },
+  },
+  {
+    time: '2026-11-20T21:52:31.004118Z',
+    data: { name: 'call_resumed', ...head(7), id: furtherId(2), call: transferred, by: ben, stage: benAnswered },
+  },
   { time: '2026-11-20T21:53:02.404118Z', data: { name: 'call_ended', ...head(8), call: ended, stages } },
+  {
+    time: '2026-11-20T21:53:02.404118Z',
+    data: { name: 'call_missed', ...head(8), id: furtherId(3), call: missed, stages: [stageMissed] },
+  },
   { time: '2026-11-20T21:53:03.404118Z', data: { name: 'call_saved', ...head(9), call: ended, stages, recordings } },
 ]

@@ -237,8 +237,12 @@ export type CallBatch = {
   readonly nowSteadyUs: number
 }
 
-/** The id of a stored event, and its webhooks in the order of its deliveries. */
-export type PlacedEvent = { readonly id: number; readonly webhookIds: readonly number[] }
+/**
+ * The id of a stored event, and its webhooks in the order of its deliveries. `null`: it was not stored, since no webhook
+ * of its account asks for its kind.
+ */
+export type PlacedEvent = { readonly id: number | null; readonly webhookIds: readonly number[] }
+export const NOT_STORED: PlacedEvent = { id: null, webhookIds: [] }
 
 /** An event that is stored with its deliveries: all that sending it takes. */
 export type StoredEvent = NewEvent & {
@@ -254,7 +258,7 @@ export function storedEventsOf({ parts, nowSteadyUs }: CallBatch, placed: readon
   const events = parts.flatMap(({ accountId, events }) => events.map((event) => ({ ...event, accountId })))
   return events.flatMap((event, index) => {
     const place = placed[index]
-    if (place === undefined) return []
+    if (place === undefined || place.id === null) return []
     const { id, webhookIds } = place
     const deliveries = webhookIds.map((webhookId, at) => ({ id: id * DELIVERIES_PER_EVENT + at, webhookId }))
     return [{ ...event, id, sinceSteadyUs: nowSteadyUs, deliveries }]

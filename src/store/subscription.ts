@@ -29,8 +29,13 @@ function subscriptionOf(text: string | null): Subscription {
 /** A webhook of a list, with whether its switch for a kind of event is on (`null`: the kind has none). */
 export type Listed = { readonly id: number; readonly switched: boolean | null; readonly options: string | null }
 
-/** Returns the ids of the webhooks that want an event with these facts, in the order of the list. */
-export type Subscribers = (facts: EventFacts) => readonly number[]
+/** The webhooks of a list that want events of a kind. */
+export type Subscribers = {
+  /** Whether there is one; its filter may still refuse an event. */
+  readonly isAny: boolean
+  /** Returns the ids of those that want an event with these facts, in the order of the list. */
+  readonly idsFor: (facts: EventFacts) => readonly number[]
+}
 
 /** The facts of an event of which nothing is known. */
 export const NO_FACTS: EventFacts = {
@@ -43,12 +48,13 @@ export const NO_FACTS: EventFacts = {
   result: null,
 }
 
-/** Makes a function that returns the ids of the webhooks that want an event of a kind, in the order of the list. */
+/** Returns the webhooks of a list that want events of a kind. */
 export function subscribersOf(kind: EventKind, listed: readonly Listed[]): Subscribers {
   const interested = listed
     .map(({ id, switched, options }) => ({ id, switched, ...subscriptionOf(options) }))
     .filter(({ switched, events }) => switched ?? events.has(kind))
   const all = interested.map(({ id }) => id)
-  if (interested.every(({ wants }) => wants === ALL.wants)) return () => all
-  return (facts) => interested.filter(({ wants }) => wants(facts)).map(({ id }) => id)
+  const isAny = all.length > 0
+  if (interested.every(({ wants }) => wants === ALL.wants)) return { isAny, idsFor: () => all }
+  return { isAny, idsFor: (facts) => interested.filter(({ wants }) => wants(facts)).map(({ id }) => id) }
 }

@@ -51,6 +51,7 @@ test.each(names)('%s gives its events', (name) => {
   const { got, expected } = compare(
     events.map((event) => event.body),
     readExpectedFile(`asterisk/${name}`),
+    { all: true },
   )
   expect(got).toBe(expected)
 })

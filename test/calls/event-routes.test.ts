@@ -4,14 +4,18 @@ import { Value } from '@sinclair/typebox/value'
 import { BODIES } from '../../src/calls/event.ts'
 import { createEventReader } from '../../src/calls/event-reader.ts'
 import { eventRoutes } from '../../src/calls/event-routes.ts'
+import { isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
 import { SECOND } from '../../src/lib/time.ts'
-import { EXAMPLES } from '../../src/openapi/examples.ts'
+import { EXAMPLES as ALL } from '../../src/openapi/examples.ts'
 import type { NewEvent } from '../../src/store/records.ts'
 import { startApi } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
 import { type Answer, type Ask, ask } from '../help/client.ts'
 import { until } from '../help/receiver.ts'
 import { type OpenStore, openStore, storeEvents } from '../help/store.ts'
+
+/** Nobody asks for the others: they are not stored. */
+const EXAMPLES = ALL.filter(({ data }) => !isOnlyOnRequest(data.name))
 
 const NOW = 1_795_213_000 * SECOND
 const folder = emptyFolder()

@@ -52,6 +52,7 @@ test.each(names)('%s gives its events', (name) => {
   const { got, expected } = compare(
     events.map((event) => event.body),
     readExpectedFile(`freeswitch/${name}`),
+    { all: true },
   )
   expect(got).toBe(expected)
 })

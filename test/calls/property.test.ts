@@ -81,7 +81,7 @@ function trace(signal: Signal, events: readonly CallEvent[]): void {
   if (what.kind !== 'tick')
     console.log((arrivedUs - START_US) / SECOND, (atUs - arrivedUs) / SECOND, JSON.stringify(what))
   for (const { callId, name, body } of events)
-    console.log('    ', callId, name, 'stage' in body.data ? body.data.stage.id : '')
+    console.log('    ', callId, name, 'stage' in body.data ? body.data.stage?.id : '')
 }
 
 function save(state: TrackerState, store: Map<string, string>): void {

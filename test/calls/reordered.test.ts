@@ -62,7 +62,8 @@ function callsOf(events: readonly CallEvent[]): Line[][] {
   return [...Map.groupBy(events, ({ callId }) => callId).values()].map((own) => {
     const counts = new Map<string, number>()
     return own.map(({ body }) => {
-      const line = lineOf(body)
+      // Who is rung together with others is rung in any order.
+      const line = body.data.name === 'call_missed' ? lineOf(body).split(' ').toSorted().join(' ') : lineOf(body)
       const count = (counts.get(line) ?? 0) + 1
       counts.set(line, count)
       return { text: count === 1 ? line : `${line} (${count})`, atMs: Date.parse(body.time) }

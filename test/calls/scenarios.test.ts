@@ -3,6 +3,7 @@ import type { CallEvent } from '../../src/calls/event.ts'
 import type { Signal } from '../../src/calls/signal.ts'
 import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
 import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
+import { isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
 import { lineOf } from '../help/expected.ts'
 import { contradiction, createLedger, leftover } from '../help/ledger.ts'
 import { createRandom, type Random } from '../help/random.ts'
@@ -97,7 +98,10 @@ function trace(signal: Signal, events: readonly CallEvent[]): void {
 }
 
 const blocksOf = (events: readonly CallEvent[]): string[] => {
-  const calls = Map.groupBy(events, ({ callId }) => callId)
+  const calls = Map.groupBy(
+    events.filter(({ name }) => !isOnlyOnRequest(name)),
+    ({ callId }) => callId,
+  )
   return [...calls.values()].map((own) =>
     own
       .map(({ body }) => lineOf(body))

@@ -51,5 +51,5 @@ test.each([
     { ...AT, kind: 'listed', channels: [] },
   ])
   rest(5_000_000)
-  expect(events.map(({ name }) => name)).toEqual(['dial_ended', 'call_ended', 'call_saved'])
+  expect(events.map(({ name }) => name)).toEqual(['dial_ended', 'call_ended', 'call_missed', 'call_saved'])
 })

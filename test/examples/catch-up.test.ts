@@ -3,11 +3,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createEventReader } from '../../src/calls/event-reader.ts'
 import { eventRoutes } from '../../src/calls/event-routes.ts'
-import { EXAMPLES } from '../../src/openapi/examples.ts'
+import { isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
+import { EXAMPLES as ALL } from '../../src/openapi/examples.ts'
 import { startApi } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
 import { until } from '../help/receiver.ts'
 import { type OpenStore, openStore, storeEvents } from '../help/store.ts'
+
+/** Nobody asks for the others: they are not stored. */
+const EXAMPLES = ALL.filter(({ data }) => !isOnlyOnRequest(data.name))
 
 /** The programs that README shows for a receiver that was away: each reads all, goes on from its cursor, and gets what comes. */
 

@@ -1,6 +1,7 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { BODIES, type CallEvent, type EventName, type Stage } from '../../src/calls/event.ts'
 import type { TrackerState } from '../../src/calls/tracker/state.ts'
+import { isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
 
 /** What events promise of any call, whatever the PBX says. Throws, in words, on the first promise that is broken. */
 export type Ledger = {
@@ -19,6 +20,8 @@ type CallAccount = {
   transferred: boolean
   /** A group of it ended before the member who answered: that one must go on in another call, at once. */
   mustMerge: boolean
+  /** It was missed: call_missed must come next. */
+  mustMiss: boolean
 }
 type StageAccount = { kind: string; parentId: string | null; started: boolean; answered: boolean; ended: boolean }
 
@@ -29,6 +32,7 @@ const NEW_CALL: CallAccount = {
   saved: false,
   transferred: false,
   mustMerge: false,
+  mustMiss: false,
 }
 
 const checks = new Map(Object.entries(BODIES).map(([name, schema]) => [name, TypeCompiler.Compile(schema)] as const))
@@ -101,7 +105,8 @@ export function createLedger(): Ledger {
     calls.set(event.callId, account)
     if (isFirst !== (event.name === 'call_started'))
       return `${event.name} as ${isFirst ? 'the first' : 'a later'} event`
-    if (event.sequence !== account.sequence + 1 || data.sequence !== event.sequence)
+    const sequence = isOnlyOnRequest(event.name) ? account.sequence : account.sequence + 1
+    if (event.sequence !== sequence || data.sequence !== event.sequence)
       return `sequence ${event.sequence} after ${account.sequence}`
     account.sequence = event.sequence
     account.direction ??= data.call.direction
@@ -112,7 +117,11 @@ export function createLedger(): Ledger {
     if (account.mustMerge) return 'an event of a call in which a group ended before its members'
     if (account.transferred) return 'an event of a call that was merged by a transfer'
     if (account.saved) return 'an event after call_saved'
-    if (account.ended && event.name !== 'call_saved') return `${event.name} after call_ended`
+    if (account.mustMiss !== (event.name === 'call_missed'))
+      return `${event.name} where call_missed is ${account.mustMiss ? '' : 'not '}due`
+    account.mustMiss = false
+    if (account.ended && event.name !== 'call_saved' && event.name !== 'call_missed')
+      return `${event.name} after call_ended`
     if ((data.call.state === 'ended') !== (account.ended || event.name === 'call_ended'))
       return 'a state that is not so'
     const isLive = data.call.state !== 'ended'
@@ -133,9 +142,11 @@ export function createLedger(): Ledger {
       if (merged === undefined || merged.ended) return 'a transfer that merges a call which is not up'
       merged.transferred = true
     }
+    if ('by' in data) return data.by === null ? `${event.name} by nobody` : undefined
     if ('stage' in data) return stageEvent(account, event.name, data.stage)
     if (data.name === 'call_ended') {
       account.ended = true
+      account.mustMiss = data.call.missed === true
       // The stages of a call that goes on in another go on there.
       return data.call.merged_into === null ? members(data.stages) : undefined
     }
@@ -154,6 +165,8 @@ export function createLedger(): Ledger {
       }
     },
     finish() {
+      for (const [id, { mustMiss }] of calls)
+        if (mustMiss) throw new Error(`call ${id} was missed, and nobody heard of it`)
       for (const [id, { mustMerge, transferred }] of calls)
         if (mustMerge && !transferred) throw new Error(`call ${id}: a group ended before its members`)
       for (const [id, { saved, transferred }] of calls)

@@ -4,7 +4,13 @@ import { forSwitches } from '../../src/lib/event-kinds.ts'
 import { type Fence, LeaseLost } from '../../src/store/cluster-store.ts'
 import { newClient } from '../../src/store/postgres/engine/client.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
-import { type CallBatch, type NewEvent, type OutcomeBatch, stateNumber } from '../../src/store/records.ts'
+import {
+  type CallBatch,
+  type NewEvent,
+  type OutcomeBatch,
+  type PlacedEvent,
+  stateNumber,
+} from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
 import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 import { until } from '../help/receiver.ts'
@@ -70,8 +76,8 @@ async function open(more: { statementMs?: number } = {}) {
 const TAKEOVER = "UPDATE leases SET term = gen_random_uuid() WHERE name = 'account:1'"
 const outcomeOf = <Result>(work: Promise<Result>): Promise<Result | string> =>
   work.catch((error: unknown) => (error instanceof LeaseLost ? `lost ${error.leases.join(' ')}` : String(error)))
-const idsOf = (placed: readonly { id: number; webhookIds: readonly number[] }[]) =>
-  placed.flatMap(({ id, webhookIds }) => webhookIds.map((_, nth) => id * 128 + nth))
+const idsOf = (placed: readonly PlacedEvent[]) =>
+  placed.flatMap(({ id, webhookIds }) => webhookIds.map((_, nth) => (id ?? 0) * 128 + nth))
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('a fence', () => {
   const writes: readonly [string, (store: Store, fence: Fence, ids: readonly number[]) => Promise<unknown>][] = [
@@ -173,7 +179,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('events of several writers', () 
       const stored: number[] = []
       for (let n = 0; n < 60; n += 1) {
         const some = [1, 2, 3].map((_, at) => event(`call ${n} ${at}`))
-        stored.push(...(await store.calls.batchStore(batch({ events: some }))).map(({ id }) => id))
+        stored.push(...(await store.calls.batchStore(batch({ events: some }))).flatMap(({ id }) => id ?? []))
       }
       return stored
     }
@@ -226,7 +232,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('events of several writers', () 
         await Bun.sleep(5)
       }
     })()
-    const store = async (one: CallBatch): Promise<readonly { id: number; webhookIds: readonly number[] }[]> => {
+    const store = async (one: CallBatch): Promise<readonly PlacedEvent[]> => {
       // Refused before anything was sent, as when no connection can be made: then it is the caller's to try again.
       for (;;)
         try {
@@ -235,7 +241,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('events of several writers', () 
           await Bun.sleep(5)
         }
     }
-    const placed: (readonly { id: number; webhookIds: readonly number[] }[])[] = []
+    const placed: (readonly PlacedEvent[])[] = []
     for (const one of batches) placed.push(await store(one))
     await ending
     expect((await at.counts())?.events).toBe(80)

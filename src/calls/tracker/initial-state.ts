@@ -33,6 +33,7 @@ export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'st
     queues: [],
     recordings: [],
     transfers: [],
+    holds: [],
     transferCount: 0,
     transferred: [],
     recorded: false,

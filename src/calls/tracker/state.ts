@@ -187,6 +187,8 @@ export type Call = {
   queues: QueueState[]
   recordings: RecordingState[]
   transfers: TransferState[]
+  /** Parties that pressed hold or resume, until that is emitted. */
+  holds: { channel: string; onHold: boolean; atUs: number; arrivedUs: number }[]
   transferCount: number
   /** The transfers that were emitted or are about to be: a PBX reports the same one several times. */
   transferred: { key: string; by: string | null; atUs: number }[]

@@ -1,5 +1,5 @@
 import { type Fence, LeaseLost } from '../cluster-store.ts'
-import { type CallBatch, DELIVERIES_PER_EVENT, type PlacedEvent, type RecordingRecord } from '../records.ts'
+import { type CallBatch, DELIVERIES_PER_EVENT, NOT_STORED, type PlacedEvent, type RecordingRecord } from '../records.ts'
 import { again, bigints, type Client, ints, type Query, texts, type Value } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
 import { fenceValues, LOST } from './engine/fence.ts'
@@ -77,7 +77,12 @@ const FENCED = statementOf(true)
 
 type Answer = { place: number | null; id: number; job: number | null; lease: string | null }
 
-type Stored = { readonly answer: readonly Answer[]; readonly webhookIds: readonly (readonly number[])[] }
+/** `places`: those of the events that were sent among all of the jobs'. */
+type Stored = {
+  readonly answer: readonly Answer[]
+  readonly places: readonly number[]
+  readonly webhookIds: readonly (readonly number[])[]
+}
 
 /** Opens the group commit of events and of what else a PBX's batch holds. */
 export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEvent[]> {
@@ -104,15 +109,19 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
     for (;;) {
       try {
         const versions = await lists.load(accountIds)
-        const webhookIds = events.map((event) => lists.webhookIdsFor(event))
+        const wanted = events.flatMap((event, place) => {
+          const ids = lists.webhookIdsFor(event)
+          return ids === null ? [] : { event, place, ids }
+        })
+        const webhookIds = wanted.map(({ ids }) => ids)
         const values = [
           ...[writer, number, bigints(accountIds), bigints(versions)],
-          ...[...eventValues(events), ...deliveryValues(webhookIds), ...callValues(jobs)],
+          ...[...eventValues(wanted.map(({ event }) => event)), ...deliveryValues(webhookIds), ...callValues(jobs)],
           ...(isFenced ? fenceValues(jobs) : []),
         ]
         const answer = await again(() => client.query<Answer>(isFenced ? FENCED : PLAIN, values))
         commits = number
-        return { answer, webhookIds }
+        return { answer, places: wanted.map(({ place }) => place), webhookIds }
       } catch (error) {
         const code = codeOf(error)
         if (code === REFUSED && String(error).includes(TURN_TAKEN)) {
@@ -139,7 +148,8 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
     const lost = new Map<number, string[]>()
     const placed = new Map<number, PlacedEvent>()
     for (const { place, id, job, lease } of sent.answer) {
-      if (place !== null) placed.set(place - 1, { id, webhookIds: sent.webhookIds[place - 1] ?? [] })
+      // Counted from 1 by the statement.
+      if (place !== null) placed.set(sent.places[place - 1] ?? -1, { id, webhookIds: sent.webhookIds[place - 1] ?? [] })
       if (job !== null && lease !== null) lost.set(job, [...(lost.get(job) ?? []), lease])
     }
     return placesOf(jobs, placed).map((places, job) => {
@@ -228,10 +238,10 @@ function placesOf(jobs: readonly EventJob[], placed: ReadonlyMap<number, PlacedE
   let next = 0
   return jobs.map(({ batch }) =>
     batch.parts.flatMap(({ events }) =>
-      events.flatMap(() => {
-        const place = placed.get(next)
+      events.map(() => {
+        const place = placed.get(next) ?? NOT_STORED
         next += 1
-        return place === undefined ? [] : [place]
+        return place
       }),
     ),
   )

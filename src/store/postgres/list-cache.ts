@@ -1,4 +1,4 @@
-import { EVENT_KINDS, type EventKind, type EventSwitch, SWITCH_NAMES } from '../../lib/event-kinds.ts'
+import { EVENT_KINDS, type EventKind, type EventSwitch, isOnlyOnRequest, SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import type { NewEvent } from '../records.ts'
 import { NO_FACTS, type Subscribers, subscribersOf } from '../subscription.ts'
 import { bigints, type Query } from './engine/client.ts'
@@ -41,19 +41,15 @@ export function newListCache(read: Query) {
       if (unknown.length > 0) await readLists(unknown)
       return accountIds.map((id) => listOf(id).version)
     },
-    /** Returns the webhooks of a list that was loaded that want an event, in its order. */
-    webhookIdsFor({ accountId, name, facts = NO_FACTS }: NewEvent & { accountId: number }): readonly number[] {
+    /** Returns the webhooks of a list that was loaded that want an event, in its order; `null`: the event is not to be stored. */
+    webhookIdsFor({ accountId, name, facts = NO_FACTS }: NewEvent & { accountId: number }): readonly number[] | null {
       const { rows, byKind } = listOf(accountId)
-      const known = byKind.get(name)
-      if (known !== undefined) return known(facts)
-      const switches = rows.map((row) => ({
-        id: row.id ?? 0,
-        options: row.options,
-        switched: row[EVENT_KINDS[name].obeys],
-      }))
-      const wanted = subscribersOf(name, switches)
+      const { obeys } = EVENT_KINDS[name]
+      const listed = () =>
+        rows.map((row) => ({ id: row.id ?? 0, options: row.options, switched: obeys === null ? null : row[obeys] }))
+      const wanted = byKind.get(name) ?? subscribersOf(name, listed())
       byKind.set(name, wanted)
-      return wanted(facts)
+      return !wanted.isAny && isOnlyOnRequest(name) ? null : wanted.idsFor(facts)
     },
     forget(accountIds: readonly number[]): void {
       for (const id of accountIds) lists.delete(id)

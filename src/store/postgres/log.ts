@@ -160,7 +160,7 @@ const MAX_EVENTS = 500
 async function readEventsOfCall(read: Query, accountId: number, callId: string): Promise<EventRow[]> {
   const events = await read<Omit<EventRow, 'deliveries'> & { id: number }>(
     `SELECT id::float8 AS id, uuid, name, sequence, at::float8 AS "atUs", body FROM events
-     WHERE call_id = $1 AND account_id = $2::bigint ORDER BY sequence LIMIT $3::int`,
+     WHERE call_id = $1 AND account_id = $2::bigint ORDER BY sequence, id LIMIT $3::int`,
     [callId, accountId, MAX_EVENTS],
   )
   const rows = await read<Row>(

@@ -1,7 +1,13 @@
+import { EVENT_NAMES, isOnlyOnRequest } from '../../lib/event-kinds.ts'
 import { rfc3339, SECOND } from '../../lib/time.ts'
 import { DELIVERIES_PER_EVENT } from '../records.ts'
 import { type Query, texts } from './engine/client.ts'
 import { otherCallIdOf } from './erase.ts'
+
+/** Kinds of event that repeat the sequence of the event before them. */
+const ON_REQUEST = EVENT_NAMES.filter(isOnlyOnRequest)
+  .map((name) => `'${name}'`)
+  .join(', ')
 
 /** A wall clock that was set meanwhile may have put what is newer below what is older, by less than this. */
 const MARGIN_US = 86_400 * SECOND
@@ -50,7 +56,7 @@ const WRONGS: readonly { readonly what: string; readonly sql: string }[] = [
     what: 'calls with a gap in their sequence',
     sql: `SELECT DISTINCT call_id AS id FROM
             (SELECT call_id, sequence, lag(sequence) OVER each AS before, lag(at) OVER each AS before_at
-             FROM events WINDOW each AS (PARTITION BY call_id ORDER BY sequence)) AS e
+             FROM events WHERE name NOT IN (${ON_REQUEST}) WINDOW each AS (PARTITION BY call_id ORDER BY sequence)) AS e
           WHERE sequence = before OR (sequence > before + 1 AND before_at >= $1::bigint)`,
   },
 ]

@@ -1,5 +1,5 @@
-import { EVENT_KINDS, type EventKind } from '../../lib/event-kinds.ts'
-import { DELIVERIES_PER_EVENT, type NewEvent, type PlacedEvent } from '../records.ts'
+import { EVENT_KINDS, type EventKind, isOnlyOnRequest } from '../../lib/event-kinds.ts'
+import { DELIVERIES_PER_EVENT, type NewEvent, NOT_STORED, type PlacedEvent } from '../records.ts'
 import { NO_FACTS, type Subscribers, subscribersOf } from '../subscription.ts'
 import { readClock } from './clock.ts'
 import type { Tx } from './engine/mutation.ts'
@@ -10,15 +10,16 @@ export const IS_ERASED = `(body LIKE '{"erased":%')`
 
 /** Returns which webhooks of an account's list want an event of a kind, in the order of the list. */
 function subscribers(tx: Tx, accountId: number, kind: EventKind): Subscribers {
-  const rows = prepared<{ id: number; switched: number; options: string | null }, [number]>(
+  const { obeys } = EVENT_KINDS[kind]
+  const rows = prepared<{ id: number; switched: number | null; options: string | null }, [number]>(
     tx,
-    `SELECT w.id, w.${EVENT_KINDS[kind].obeys} AS switched, s.options FROM webhooks w
+    `SELECT w.id, ${obeys === null ? 'NULL' : `w.${obeys}`} AS switched, s.options FROM webhooks w
        LEFT JOIN secrets s ON s.account_id = w.account_id AND s.url = w.url
      WHERE w.account_id = ? AND w.position IS NOT NULL ORDER BY w.position`,
   ).all(accountId)
   return subscribersOf(
     kind,
-    rows.map((row) => ({ ...row, switched: row.switched === 1 })),
+    rows.map((row) => ({ ...row, switched: row.switched === null ? null : row.switched === 1 })),
   )
 }
 
@@ -30,8 +31,8 @@ type NewEvents = {
 
 /**
  * Stores events, each with one delivery for every webhook of the account's list whose switch for it is on and whose
- * filter matches it, in the order given. Runs inside the caller's mutation, so that call, events and deliveries are
- * committed together.
+ * filter matches it, in the order given. An event of a kind that webhooks have to ask for is not stored while none does.
+ * Runs inside the caller's mutation, so that call, events and deliveries are committed together.
  */
 export function storeEvents(tx: Tx, { accountId, events, nowSteadyUs }: NewEvents): PlacedEvent[] {
   if (events.length === 0) return []
@@ -47,10 +48,11 @@ export function storeEvents(tx: Tx, { accountId, events, nowSteadyUs }: NewEvent
   )
   const createdUs = nowSteadyUs + readClock(tx).steppedUs
   return events.map(({ uuid, callId, name, sequence, atUs, body, facts = NO_FACTS }) => {
+    const wanted = subscribed.get(name) ?? subscribers(tx, accountId, name)
+    subscribed.set(name, wanted)
+    if (!wanted.isAny && isOnlyOnRequest(name)) return NOT_STORED
     const id = Number(insertEvent.run(uuid, accountId, callId, name, sequence, atUs, body).lastInsertRowid)
-    const idsFor = subscribed.get(name) ?? subscribers(tx, accountId, name)
-    subscribed.set(name, idsFor)
-    const webhookIds = idsFor(facts)
+    const webhookIds = wanted.idsFor(facts)
     webhookIds.forEach((webhookId, place) => {
       insertDelivery.run(id * DELIVERIES_PER_EVENT + place, webhookId, nowSteadyUs, createdUs)
     })

@@ -267,7 +267,7 @@ function* readEventsOfCall(tx: Tx, accountId: number, callId: string): Generator
   const events = prepared<Omit<EventRow, 'deliveries'> & { id: number }, [string, number, number]>(
     tx,
     `SELECT id, uuid, name, sequence, at AS atUs, body FROM events
-     WHERE call_id = ? AND account_id = ? ORDER BY sequence LIMIT ?`,
+     WHERE call_id = ? AND account_id = ? ORDER BY sequence, id LIMIT ?`,
   ).all(callId, accountId, MAX_EVENTS)
   const deliveries = prepared<Row, [number, number]>(
     tx,

@@ -1,7 +1,13 @@
+import { EVENT_NAMES, isOnlyOnRequest } from '../../lib/event-kinds.ts'
 import { rfc3339, SECOND } from '../../lib/time.ts'
 import { DELIVERIES_PER_EVENT } from '../records.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
+
+/** Kinds of event that repeat the sequence of the event before them. */
+const ON_REQUEST = EVENT_NAMES.filter(isOnlyOnRequest)
+  .map((name) => `'${name}'`)
+  .join(', ')
 
 /** A wall clock that was set meanwhile may have put what is newer below what is older, by less than this. */
 const MARGIN_US = 86_400 * SECOND
@@ -50,7 +56,7 @@ const WRONGS: readonly { readonly what: string; readonly sql: string }[] = [
     what: 'calls with a gap in their sequence',
     sql: `SELECT DISTINCT call_id AS id FROM
             (SELECT id, call_id, sequence, lag(sequence) OVER each AS before, lag(at) OVER each AS beforeAt
-             FROM events WINDOW each AS (PARTITION BY call_id ORDER BY sequence)) e
+             FROM events WHERE name NOT IN (${ON_REQUEST}) WINDOW each AS (PARTITION BY call_id ORDER BY sequence)) e
           WHERE sequence = before OR (sequence > before + 1 AND beforeAt >= :kept)
             OR (before IS NULL AND sequence > 1 AND
                 (SELECT json_extract(body, '$.data.call.started_at') FROM events WHERE id = e.id) >= :keptText)`,

@@ -88,7 +88,7 @@ describe('a recording is explained', () => {
     const { explained } = explain([readRecording(pathOf(`asterisk/${name}`))], OPTIONS)
     const told = explained.filter((one) => {
       const { data } = one.event.body
-      return one.event.name === event && (target === null || ('stage' in data && data.stage.target === target))
+      return one.event.name === event && (target === null || ('stage' in data && data.stage?.target === target))
     })
     expect(told.map(({ reason }) => reason)).toContain(why)
   })

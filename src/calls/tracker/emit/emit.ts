@@ -1,4 +1,5 @@
 import type { CallResult } from '../../../lib/call-enums.ts'
+import { isOnlyOnRequest } from '../../../lib/event-kinds.ts'
 import { rfc3339 } from '../../../lib/time.ts'
 import type { CallEvent, CallRecord, EventBody, EventName } from '../../event.ts'
 import { dialledBy } from '../../event-facts.ts'
@@ -6,8 +7,10 @@ import { EXPLANATION_US } from '../dials/stage-results.ts'
 import { closeStages, updateStages } from '../dials/stages.ts'
 import { channelsOf, forgetCall } from '../registry.ts'
 import type { Call, Stage, TrackerState } from '../state.ts'
-import { isUp, isVirtual } from '../state.ts'
-import { callPayload, keptRecordings, stagePayload, stagesPayload, transferPayload } from './payload.ts'
+import { isUp, isVirtual, partyOf } from '../state.ts'
+import { takeDueHolds } from './holds.ts'
+import { callPayload, keptRecordings, partyPayload, stagePayload, stagesPayload, transferPayload } from './payload.ts'
+import { isSettling } from './settling.ts'
 import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './size-limits.ts'
 
 /**
@@ -106,6 +109,7 @@ function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
     stage.emitted.answered = true
     emit(state, call, events, 'dial_answered', stage.answeredUs ?? state.atUs, { stage: stagePayload(stage) })
   }
+  emitHolds(state, call, events)
   emitTransfers(state, call, events)
   emitDueStageEnds(state, call, events)
   forgetOldStages(state, call)
@@ -132,6 +136,15 @@ function emitTransfers(
     call.transferCount += 1
     const name = transfer.kind === 'blind' ? 'call_blind_transferred' : 'call_attended_transferred'
     emit(state, call, events, name, transfer.atUs, { transfer: transferPayload(state, call, transfer) })
+  }
+}
+
+/** Emits the holds and resumes that are due. */
+function emitHolds(state: TrackerState, call: Call, events: CallEvent[]): void {
+  for (const { channel, stage, onHold, atUs } of takeDueHolds(state, call)) {
+    const by = partyPayload(state, partyOf(channel.endpoint))
+    const extra = { by, stage: stage === undefined ? null : stagePayload(stage) }
+    emit(state, call, events, onHold ? 'call_held' : 'call_resumed', atUs, extra)
   }
 }
 
@@ -196,7 +209,9 @@ function emitEnd(state: TrackerState, call: Call, events: CallEvent[]): void {
   call.ended = true
   if (call.lost !== null) call.partial = true
   for (const recording of call.recordings) recording.endedUs ??= call.endedUs
-  emit(state, call, events, 'call_ended', call.endedUs ?? state.atUs, stagesOf(state, call))
+  const end = stagesOf(state, call)
+  emit(state, call, events, 'call_ended', call.endedUs ?? state.atUs, end)
+  if (end.call.missed === true) emit(state, call, events, 'call_missed', call.endedUs ?? state.atUs, end)
   call.saveDueUs = state.nowUs + SAVE_AFTER_US
   call.saveLatestUs = state.nowUs + SAVE_LATEST_US
 }
@@ -238,21 +253,6 @@ function schedule(state: TrackerState, call: Call): void {
   else state.timers.set(call.id, Math.min(...times))
 }
 
-/** Returns whether an event of the call is settling. */
-function isSettling(state: TrackerState, call: Call): boolean {
-  if (call.parking !== null) return true
-  if (call.stages.some((stage) => !stage.ended && stage.settlingSinceUs !== null)) return true
-  if (
-    call.queues.some(
-      (queue) => queue.leftArrivedUs !== null && call.stages.some((s) => s.id === queue.stageId && !s.ended),
-    )
-  )
-    return true
-  return channelsOf(state, call).some(
-    (channel) => channel.dial !== null && channel.dial.stageId === null && !isVirtual(channel) && isUp(channel),
-  )
-}
-
 function emit(
   state: TrackerState,
   call: Call,
@@ -262,7 +262,8 @@ function emit(
   extra: object,
 ): void {
   const id = state.newId(atUs)
-  const sequence = call.sequence + 1
+  // Those that only some ask for repeat the number of the one before: nobody else gets to see a gap.
+  const sequence = isOnlyOnRequest(name) ? call.sequence : call.sequence + 1
   const data = {
     name,
     id,
@@ -277,8 +278,8 @@ function emit(
   // Counted once nothing can fail any more: there must be no gap.
   call.sequence = sequence
   state.changed.add(call.id)
-  const { stage } = data as { stage?: { id: string } }
-  const dialled = dialledBy(call.stages, stage?.id).map(({ kind, target }) => {
+  const { stage } = data as { stage?: { id: string } | null }
+  const dialled = dialledBy(call.stages, name.startsWith('dial_') ? stage?.id : undefined).map(({ kind, target }) => {
     return { kind, target, e164: kind === 'external' ? state.toE164(target) : null }
   })
   events.push({ id, name, callId: call.id, sequence, atUs, body, dialled })

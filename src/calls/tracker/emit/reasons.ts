@@ -18,7 +18,7 @@ export function reasonFor(state: TrackerState, { name, callId, body }: CallEvent
   if (call === undefined) return undefined
   if (name === 'call_started') return explainDirection(state, call)
   if (name === 'call_ended') return `${explainEnd(state, call)}; ${explainOwner(state, call)}`
-  if (name !== 'dial_ended' || !('stage' in body.data)) return undefined
+  if (name !== 'dial_ended' || !('stage' in body.data) || body.data.stage === null) return undefined
   const stage = stageOf(call, body.data.stage.id)
   return stage === undefined ? undefined : explainResult(state, call, stage)
 }

@@ -64,7 +64,7 @@ export function merge(state: TrackerState, from: Call, into: Call): void {
     return
   }
   endConsultation(state, from)
-  Object.assign(from, { stages: asOfNow, queues: [], recordings: ended, transfers: [] })
+  Object.assign(from, { stages: asOfNow, queues: [], recordings: ended, transfers: [], holds: [] })
   from.mergedInto = { id: from.account === into.account ? into.id : null, result: null }
   from.endedUs = state.atUs
   from.endDueUs = state.nowUs
@@ -88,6 +88,7 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
   into.recordings.push(...from.recordings)
   into.transferred.push(...from.transferred)
   into.transfers.push(...from.transfers)
+  into.holds.push(...from.holds)
   into.recorded ||= from.recorded
   into.partial ||= from.partial
   into.variables = { ...from.variables, ...into.variables }

@@ -77,7 +77,7 @@ function withEvent(calls: Calls, body: EventBody, nowMs: number): Calls {
   const { data } = body
   const next = new Map(withCall(calls, data.call, data.pbx, nowMs))
   const entry = next.get(data.call.id)
-  if (entry !== undefined && 'stage' in data)
+  if (entry !== undefined && 'stage' in data && data.stage !== null)
     next.set(data.call.id, { ...entry, stages: withStage(entry.stages, data.stage) })
   if (entry !== undefined && 'stages' in data) next.set(data.call.id, { ...entry, stages: data.stages })
   if ('transfer' in data && data.transfer.other_call_id !== null) {

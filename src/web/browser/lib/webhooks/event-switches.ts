@@ -12,7 +12,7 @@ type SwitchText = {
 }
 
 /** The names of the switches, in the order in which a call emits their events: so the page shows them. */
-export const SWITCHES: readonly Switch[] = [...new Set(Object.values(EVENT_KINDS).map(({ obeys }) => obeys))]
+export const SWITCHES: readonly Switch[] = [...new Set(Object.values(EVENT_KINDS).flatMap(({ obeys }) => obeys ?? []))]
 
 /** The switches of a webhook with their texts. */
 export const SWITCH_TEXTS: readonly SwitchText[] = SWITCHES.map((name) => {

@@ -42,6 +42,7 @@ function hasFailed(delivery: Delivery): boolean {
 
 function describeEvent(body: EventBody): string {
   const { data } = body
+  if ('by' in data) return data.by === null ? '' : formatParty(data.by)
   if ('stage' in data) return formatStage(data.stage)
   if ('transfer' in data) return formatTransfer(data.transfer)
   if (data.name === 'call_started') return `${formatParty(data.call.from)} → ${formatParty(data.call.to)}`

@@ -1,0 +1,42 @@
+import type { At } from '../../signal.ts'
+import { channelOf, stageOf } from '../registry.ts'
+import type { Call, Channel, Stage, TrackerState } from '../state.ts'
+import { isUp } from '../state.ts'
+
+/** Parties that put the other one on hold, and take it off hold again. */
+
+/**
+ * A resume is settling for that long: a PBX takes a call off hold also when its phone transfers it or hangs up, which nobody pressed resume
+ * for.
+ */
+const RESUME_SETTLING_US = 300_000
+
+/** Notes that a party pressed hold or resume; what it had pressed before is no news. */
+export function noteHold(call: Call, channel: Channel, { onHold, atUs, arrivedUs }: At & { onHold: boolean }): void {
+  if (channel.onHold !== onHold) call.holds.push({ channel: channel.id, onHold, atUs, arrivedUs })
+}
+
+type DueHold = { channel: Channel; stage: Stage | undefined; onHold: boolean; atUs: number }
+
+/** Takes the holds and resumes of a call that are due, each after the answer of its party; those of who has left are dropped. */
+export function takeDueHolds(state: TrackerState, call: Call): DueHold[] {
+  const due: DueHold[] = []
+  const settling: Call['holds'] = []
+  for (const hold of call.holds) {
+    const channel = channelOf(state, hold.channel)
+    const stage = stageOf(call, channel?.dial?.stageId ?? null)
+    if (channel === undefined || stage?.ended === true) continue
+    if (!hold.onHold && hasLeft(call, channel, hold.atUs)) continue
+    const isUnanswered = stage !== undefined && !stage.emitted.answered
+    const isResuming = !hold.onHold && state.nowUs - hold.arrivedUs < RESUME_SETTLING_US
+    if (isUnanswered || isResuming || settling.some((one) => one.channel === hold.channel)) settling.push(hold)
+    else due.push({ channel, stage, onHold: hold.onHold, atUs: hold.atUs })
+  }
+  call.holds = settling
+  return due
+}
+
+function hasLeft(call: Call, channel: Channel, sinceUs: number): boolean {
+  if (!isUp(channel) || (channel.dial?.leftUs ?? null) !== null) return true
+  return call.transferred.some((one) => one.by === channel.id && one.atUs >= sinceUs)
+}
