@@ -238,8 +238,8 @@ export type CallBatch = {
 }
 
 /**
- * The id of a stored event, and its webhooks in the order of its deliveries. `null`: it was not stored, since no webhook
- * of its account asks for its kind.
+ * The id of a stored event, and its webhooks in the order of its deliveries. `null`: it was not stored, since no
+ * webhook of its account asks for its kind.
  */
 export type PlacedEvent = { readonly id: number | null; readonly webhookIds: readonly number[] }
 export const NOT_STORED: PlacedEvent = { id: null, webhookIds: [] }

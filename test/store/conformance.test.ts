@@ -419,6 +419,29 @@ for (const engine of ENGINES)
         ])
       })
 
+      test('an event of a kind that webhooks have to ask for is stored only while one does', async () => {
+        await using at = await open(TWO, ONE)
+        const some = () => [event('call', { name: 'call_held' }), event('call', { name: 'call_ended' })]
+        const put = async (options: Partial<WebhookOptionsRecord>): Promise<void> => {
+          const replaced = { ...DEFAULT_OPTIONS, ...options }
+          await at.store.webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options: replaced, nowUs: NOW })
+        }
+        const kinds = async () => (await at.put(...some())).map(({ name, deliveries }) => [name, deliveries.length])
+        expect(await kinds()).toEqual([['call_ended', 2]])
+        await put({ events: ['call_missed', 'call_held'] })
+        expect(await kinds()).toEqual([
+          ['call_held', 1],
+          ['call_ended', 2],
+        ])
+        await put({ events: ['call_held'], filter: { direction: ['outbound'] } })
+        expect(await kinds()).toEqual([
+          ['call_held', 0],
+          ['call_ended', 1],
+        ])
+        await put({})
+        expect(await kinds()).toEqual([['call_ended', 2]])
+      })
+
       test('an event has a delivery for the webhooks whose filter matches it, from when it is stored', async () => {
         await using at = await open(ONE, TWO)
         const options = { ...DEFAULT_OPTIONS, filter: { extension: ['10*'], direction: ['inbound'] } }

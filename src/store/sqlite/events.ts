@@ -31,8 +31,8 @@ type NewEvents = {
 
 /**
  * Stores events, each with one delivery for every webhook of the account's list whose switch for it is on and whose
- * filter matches it, in the order given. An event of a kind that webhooks have to ask for is not stored while none does.
- * Runs inside the caller's mutation, so that call, events and deliveries are committed together.
+ * filter matches it, in the order given. An event of a kind that webhooks have to ask for is not stored while none
+ * does. Runs inside the caller's mutation, so that call, events and deliveries are committed together.
  */
 export function storeEvents(tx: Tx, { accountId, events, nowSteadyUs }: NewEvents): PlacedEvent[] {
   if (events.length === 0) return []

@@ -7,12 +7,17 @@ export type Flat = Readonly<Record<string, string | number | boolean | null>>
  * these against the bodies' schemas.
  */
 const PARTY = ['number', 'name', 'extension', 'e164']
+const STAGE = [
+  ...['id', 'parent_id', 'kind', 'target', 'name', 'attempt', 'started_at', 'answered_at', 'ended_at'],
+  ...['ring_duration', 'talk_duration', 'result', 'forwarded_to'],
+]
 export const NULLABLE: Readonly<Record<string, readonly string[]>> = {
   call_answered_by: PARTY,
   call_queue: ['name', 'position', 'wait_duration'],
   call_hangup: ['cause', 'code', 'by'],
   transfer_transferee: PARTY,
   by: PARTY,
+  stage: STAGE,
 }
 
 /** Returns a body in one level: `time`, `event`, and the path below `data` joined by `_`. Lists are JSON text. */
