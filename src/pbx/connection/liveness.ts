@@ -5,7 +5,7 @@ type Options = {
   readonly silentMs: () => number
   /** Resolves with whether the PBX is still there. */
   readonly probe: () => Promise<boolean>
-  /** Called when it is not. */
+  /** Called once, when it is not. */
   readonly dead: () => void
 }
 
@@ -17,15 +17,16 @@ export function watchLiveness({ idleMs, silentMs, probe, dead }: Options): { sto
     isProbing = true
     const isAlive = await probe()
     isProbing = false
-    if (!isAlive && !isStopped) dead()
+    if (isAlive || isStopped) return
+    stop()
+    dead()
   }
   const timer = setInterval(() => {
     if (!isProbing && silentMs() >= idleMs) void check()
   }, idleMs / 4)
-  return {
-    stop() {
-      isStopped = true
-      clearInterval(timer)
-    },
+  const stop = (): void => {
+    isStopped = true
+    clearInterval(timer)
   }
+  return { stop }
 }
