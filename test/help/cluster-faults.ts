@@ -189,8 +189,9 @@ function lastingSql(url: string) {
     },
     async faults(webhooks: number): Promise<string[]> {
       const undelivered =
-        await list(`SELECT e.uuid || ' ' || e.name || ' was delivered to ' || count(d.id) AS what FROM events e
-        LEFT JOIN ended_deliveries d ON d.id / 128 = e.id AND d.state = 1 GROUP BY e.id, e.uuid, e.name HAVING count(d.id) <> ${webhooks} LIMIT 5`)
+        await list(`WITH d AS MATERIALIZED (SELECT id / 128 AS event_id, count(*) AS n FROM ended_deliveries WHERE state = 1 GROUP BY 1)
+        SELECT e.uuid || ' ' || e.name || ' was delivered to ' || coalesce(d.n, 0) AS what FROM events e
+        LEFT JOIN d ON d.event_id = e.id WHERE coalesce(d.n, 0) <> ${webhooks} LIMIT 5`)
       const ends =
         await list(`SELECT call_id || ': ' || string_agg(name, ',' ORDER BY sequence) AS what FROM events GROUP BY call_id
         HAVING count(*) FILTER (WHERE name = 'call_started') <> 1 OR count(*) FILTER (WHERE name = 'call_ended') <> 1
