@@ -167,6 +167,42 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     await dialog.waitFor({ state: 'detached' })
   })
 
+  test('options are set, with an error beside its field and a preview of what the receiver gets', async () => {
+    const { page } = seen
+    const openOptions = async () => {
+      await page.getByRole('button', { name: `Options of ${good.url}/crm` }).click()
+      const dialog = page.getByRole('dialog', { name: 'Options' })
+      await dialog.getByLabel('Name', { exact: true }).waitFor()
+      return dialog
+    }
+    const dialog = await openOptions()
+    await dialog.getByLabel('Name', { exact: true }).fill('Our CRM')
+    await dialog.getByLabel('Format').selectOption('slack')
+    await dialog.getByText('"type": "mrkdwn"').first().waitFor()
+    await dialog.getByLabel('Format').selectOption('template')
+    await dialog.getByLabel('Template').fill('{{ data.name')
+    await dialog.getByText(/^line 1, column 1: /).waitFor()
+    await dialog.getByLabel('Format').selectOption('default')
+    await dialog.getByText('Only some events').click()
+    await dialog.getByLabel('direction').fill('inbound, outbound, internal')
+    await dialog.getByText('More request headers').click()
+    await dialog.getByRole('button', { name: 'Add a header' }).click()
+    await dialog.getByLabel('Name of header 1').fill('Host')
+    await dialog.getByRole('button', { name: 'Save options' }).click()
+    await dialog.getByText('Host is a header that cannot be set here').waitFor()
+    expect(await accessibilityFaults(page)).toEqual([])
+    await dialog.getByLabel('Name of header 1').fill('X-Api-Key')
+    await dialog.getByLabel('Value of header 1').fill('secret')
+    await dialog.getByRole('button', { name: 'Save options' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    const again = await openOptions()
+    expect(await again.getByLabel('Name', { exact: true }).inputValue()).toBe('Our CRM')
+    expect(await again.getByLabel('direction').inputValue()).toBe('inbound, outbound, internal')
+    expect(await again.getByLabel('Value of header 1').inputValue()).toBe('')
+    await page.keyboard.press('Escape')
+    await again.waitFor({ state: 'detached' })
+  })
+
   test('a call shows as it moves, its caller as text, its events with their outcomes', async () => {
     const { page } = seen
     await open('#/live')

@@ -10,6 +10,7 @@ export type {
   Tested as TestResult,
 } from '../../../deliveries/model.ts'
 export type { Webhook, WebhookSecret } from '../../../webhooks/model.ts'
+export type { Preview as WebhookPreview, WebhookOptions } from '../../../webhooks/options/model.ts'
 export type {
   EventWithDeliveries,
   LiveCall,

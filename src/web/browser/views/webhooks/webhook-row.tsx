@@ -23,6 +23,9 @@ export function WebhookTableHead() {
   )
 }
 
+/** The dialogs that a row opens. */
+export type RowDialog = 'secret' | 'options' | 'test'
+
 type WebhookRowProps = {
   row: DraftRow
   health: WebhookHealth | null
@@ -31,7 +34,7 @@ type WebhookRowProps = {
   copies: number
   onEdit: (change: Partial<Webhook>) => void
   onRemove: (removed: boolean) => void
-  onOpen: (dialog: 'secret' | 'test') => void
+  onOpen: (dialog: RowDialog) => void
 }
 
 /** Shows one webhook of the list for editing, with the state of its receiver. */
@@ -93,6 +96,13 @@ export function WebhookRow({ row, health, error, copies, onEdit, onRemove, onOpe
               onClick={() => setCharted(!charted)}
             />
             <RowButton
+              icon="filter"
+              label={`Options of ${name}`}
+              text="Options"
+              disabled={!isSaved}
+              onClick={() => onOpen('options')}
+            />
+            <RowButton
               icon="key"
               label={`Signing secret of ${name}`}
               text="Secret"
@@ -149,7 +159,7 @@ function UrlField({ row: { webhook, saved, removed }, name, error, onEdit }: Url
 }
 
 type RowButtonProps = {
-  icon: 'live' | 'key' | 'send' | 'trash'
+  icon: 'live' | 'filter' | 'key' | 'send' | 'trash'
   label: string
   text: string
   disabled?: boolean

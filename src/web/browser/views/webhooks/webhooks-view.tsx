@@ -22,10 +22,11 @@ import {
   newDraft,
   rebaseDraft,
 } from '../../lib/webhooks/webhook-draft.ts'
+import { OptionsDialog } from './options-dialog.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
 import { TestDialog } from './test-dialog.tsx'
 import { EditConflict, SaveBar } from './webhook-changes.tsx'
-import { WebhookRow, WebhookTableHead } from './webhook-row.tsx'
+import { type RowDialog, WebhookRow, WebhookTableHead } from './webhook-row.tsx'
 
 /** Another user's change of the list shows within this time. */
 const POLL_INTERVAL_MS = 10_000
@@ -41,7 +42,7 @@ accessToken.subscribe(() => {
 export function WebhooksView() {
   const { draft, theirs, error, errors, save, resolveConflict, discard, load } = useWebhookDraft()
   const setDraft = currentDraft.set
-  const [dialog, setDialog] = useState<{ kind: 'secret' | 'test'; url: string } | null>(null)
+  const [dialog, setDialog] = useState<{ kind: RowDialog; url: string } | null>(null)
   if (draft === null)
     return (
       <div class="view">
@@ -87,6 +88,7 @@ export function WebhooksView() {
         />
       ) : null}
       {dialog?.kind === 'secret' ? <SecretDialog url={dialog.url} onClose={() => setDialog(null)} /> : null}
+      {dialog?.kind === 'options' ? <OptionsDialog url={dialog.url} onClose={() => setDialog(null)} /> : null}
       {dialog?.kind === 'test' ? <TestDialog url={dialog.url} onClose={() => setDialog(null)} /> : null}
     </div>
   )
@@ -180,7 +182,7 @@ function NoWebhooks() {
 type WebhookRowsProps = {
   draft: Draft
   errors: ReadonlyMap<number, string>
-  onOpen: (dialog: 'secret' | 'test', url: string) => void
+  onOpen: (dialog: RowDialog, url: string) => void
 }
 
 function WebhookRows({ draft, errors, onOpen }: WebhookRowsProps) {

@@ -1,0 +1,142 @@
+import { useEffect, useId, useState } from 'preact/hooks'
+import { EVENT_NAMES } from '../../../../lib/event-kinds.ts'
+import type { FieldError } from '../../../../lib/fault.ts'
+import { CodeBlock } from '../../components/code-block.tsx'
+import { FormField } from '../../components/form-field.tsx'
+import { errorText, request } from '../../lib/api.ts'
+import { humanize } from '../../lib/format.ts'
+import type { WebhookPreview } from '../../lib/resources.ts'
+import { bodyOf, type OptionsForm } from '../../lib/webhooks/options-form.ts'
+
+/** The names of the presets; the API document describes them. */
+const PRESETS = {
+  default: 'The default body',
+  flat: 'flat: one level of fields, for no-code tools and spreadsheets',
+  form: 'form: the same as a form, for $_POST',
+  cloudevents: 'CloudEvents 1.0',
+  slack: 'Slack',
+  teams: 'Microsoft Teams',
+  mattermost: 'Mattermost',
+  discord: 'Discord',
+  telegram: 'Telegram',
+  template: 'A template of your own (Liquid)',
+} as const
+
+/** The preview follows the form after this time without input. */
+const PREVIEW_AFTER_MS = 600
+
+type BodyOptionsProps = {
+  form: OptionsForm
+  errors: readonly FieldError[]
+  onChange: (form: OptionsForm) => void
+}
+
+/** Shows the choice of the request's body, and what the receiver would get. */
+export function BodyOptions({ form, errors, onChange }: BodyOptionsProps) {
+  const id = useId()
+  return (
+    <fieldset class="body-options">
+      <legend>Body of the request</legend>
+      <label for={`${id}-body`}>Format</label>
+      <select
+        id={`${id}-body`}
+        value={form.body}
+        onChange={(event) => onChange({ ...form, body: event.currentTarget.value })}
+      >
+        {Object.entries(PRESETS).map(([name, text]) => (
+          <option key={name} value={name}>
+            {text}
+          </option>
+        ))}
+      </select>
+      {form.body === 'telegram' ? (
+        <FormField
+          label="Chat id"
+          name="body/parameters/chat_id"
+          value={form.chatId}
+          onInput={(chatId) => onChange({ ...form, chatId })}
+          errors={errors}
+          hint="The chat to write to: a number, or @ and the name of a channel."
+        />
+      ) : null}
+      {form.body === 'template' ? (
+        <>
+          <label for={`${id}-template`}>Template</label>
+          <textarea
+            id={`${id}-template`}
+            rows={8}
+            spellcheck={false}
+            value={form.template}
+            placeholder={'{"event":{{ data.name | json }},"from":{{ data.call.from.number | json }}}'}
+            onInput={(event) => onChange({ ...form, template: event.currentTarget.value })}
+          />
+          <FormField
+            label="Content-Type"
+            name="body/content_type"
+            value={form.contentType}
+            onInput={(contentType) => onChange({ ...form, contentType })}
+            errors={errors}
+          />
+        </>
+      ) : null}
+      {errors
+        .filter(({ path }) => path === '/body' || path === '/body/template')
+        .map(({ path, message }) => (
+          <p class="field-error" role="alert" key={path}>
+            The template {message}
+          </p>
+        ))}
+      <Preview form={form} />
+    </fieldset>
+  )
+}
+
+function Preview({ form }: { form: OptionsForm }) {
+  const id = useId()
+  const [event, setEvent] = useState<string>('dial_started')
+  const [preview, setPreview] = useState<WebhookPreview | null>(null)
+  const [error, setError] = useState<string | null>(null)
+  const body = bodyOf(form)
+  const asked = JSON.stringify({ event, body })
+  useEffect(() => {
+    let isCurrent = true
+    const show = async () => {
+      const response = await request<WebhookPreview>('POST', '/integration/webhook/preview', JSON.parse(asked))
+      if (!isCurrent) return
+      setPreview(response.ok ? response.result : null)
+      setError(response.ok ? null : errorText(response))
+    }
+    const timer = setTimeout(show, PREVIEW_AFTER_MS)
+    return () => {
+      isCurrent = false
+      clearTimeout(timer)
+    }
+  }, [asked])
+  return (
+    <section class="body-preview" aria-live="polite">
+      <label for={`${id}-event`}>What the receiver gets of</label>
+      <select id={`${id}-event`} value={event} onChange={(change) => setEvent(change.currentTarget.value)}>
+        {EVENT_NAMES.map((name) => (
+          <option key={name} value={name}>
+            {humanize(name)}
+          </option>
+        ))}
+      </select>
+      {error === null ? null : <p class="field-error">{error}</p>}
+      {preview === null ? null : preview.body === '' ? (
+        <p class="muted">Nothing: the template gives an empty result, so this event is not sent.</p>
+      ) : (
+        <CodeBlock text={readable(preview)} label={`the body, ${preview.content_type}`} />
+      )}
+    </section>
+  )
+}
+
+/** JSON with line breaks; anything else as it is. */
+function readable({ content_type: type, body }: WebhookPreview): string {
+  try {
+    return type.includes('json') ? JSON.stringify(JSON.parse(body), null, 2) : body
+  } catch {
+    return body
+  }
+}

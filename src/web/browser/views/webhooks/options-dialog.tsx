@@ -1,0 +1,194 @@
+import { useEffect, useState } from 'preact/hooks'
+import { FILTER_KEYS, FILTER_NAMES } from '../../../../lib/event-filter.ts'
+import type { FieldError } from '../../../../lib/fault.ts'
+import { Dialog } from '../../components/dialog.tsx'
+import { Loading } from '../../components/empty-state.tsx'
+import { ErrorMessage } from '../../components/error-message.tsx'
+import { FormField } from '../../components/form-field.tsx'
+import { Icon } from '../../components/icon.tsx'
+import { showToast } from '../../components/toast.tsx'
+import { request } from '../../lib/api.ts'
+import { refreshOverview } from '../../lib/live/connection.ts'
+import type { WebhookOptions } from '../../lib/resources.ts'
+import { formOf, type OptionsForm, optionsOf } from '../../lib/webhooks/options-form.ts'
+import { BodyOptions } from './body-options.tsx'
+
+/** Shows and changes the options of one URL, with a live preview of what its receiver gets. */
+export function OptionsDialog({ url, onClose }: { url: string; onClose: () => void }) {
+  const [form, setForm] = useState<OptionsForm | null>(null)
+  const [error, setError] = useState<string | null>(null)
+  const [errors, setErrors] = useState<readonly FieldError[]>([])
+  const load = async () => {
+    const response = await request<WebhookOptions[]>('GET', '/integration/webhook/options')
+    if (!response.ok) return setError(response.message)
+    const found = response.result.find((one) => one.url === url)
+    if (found === undefined) return setError('This URL is no longer in the saved list.')
+    setForm(formOf(found))
+  }
+  useEffect(() => void load(), [])
+  const save = async () => {
+    if (form === null) return
+    const response = await request<WebhookOptions>('PUT', '/integration/webhook/options', optionsOf(url, form))
+    setErrors(response.ok ? [] : response.errors)
+    setError(response.ok || response.errors.length > 0 ? null : response.message)
+    if (!response.ok) return
+    showToast('good', response.result.paused ? 'Saved. Nothing is sent to this URL for now.' : 'Options saved.')
+    void refreshOverview()
+    onClose()
+  }
+  return (
+    <Dialog title="Options" onClose={onClose} wide>
+      <p class="dialog-url">{url}</p>
+      {error === null ? null : <ErrorMessage text={error} />}
+      {form === null ? (
+        error === null ? (
+          <Loading what="the options" />
+        ) : null
+      ) : (
+        <form
+          class="options-form"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void save()
+          }}
+        >
+          <DeliveryOptions form={form} errors={errors} onChange={setForm} />
+          <FilterOptions form={form} errors={errors} onChange={setForm} />
+          <HeaderOptions form={form} errors={errors} onChange={setForm} />
+          <BodyOptions form={form} errors={errors} onChange={setForm} />
+          <div class="actions end">
+            <button type="button" onClick={onClose}>
+              Cancel
+            </button>
+            <button type="submit" class="primary">
+              Save options
+            </button>
+          </div>
+        </form>
+      )}
+    </Dialog>
+  )
+}
+
+type PartProps = {
+  form: OptionsForm
+  errors: readonly FieldError[]
+  onChange: (form: OptionsForm) => void
+}
+
+function DeliveryOptions({ form, errors, onChange }: PartProps) {
+  return (
+    <>
+      <FormField
+        label="Name"
+        name="name"
+        value={form.name}
+        onInput={(name) => onChange({ ...form, name })}
+        errors={errors}
+        hint="For people: it is shown beside the URL."
+      />
+      <label class="check-line">
+        <input
+          type="checkbox"
+          checked={form.paused}
+          onChange={(event) => onChange({ ...form, paused: event.currentTarget.checked })}
+        />
+        Paused: send nothing for now. Deliveries stay pending, do not expire, and are sent in order afterwards.
+      </label>
+      <label class="check-line">
+        <input
+          type="checkbox"
+          checked={form.strict}
+          onChange={(event) => onChange({ ...form, strict: event.currentTarget.checked })}
+        />
+        Strict order: an event waits until the one before it in its call is delivered or has failed.
+      </label>
+      <FormField
+        label="Attempts per second, at most"
+        name="max_per_second"
+        value={form.maxPerSecond}
+        onInput={(maxPerSecond) => onChange({ ...form, maxPerSecond })}
+        errors={errors}
+        hint="From 0.1 to 1,000. Empty: as fast as the receiver answers."
+      />
+    </>
+  )
+}
+
+function FilterOptions({ form, errors, onChange }: PartProps) {
+  return (
+    <details open={Object.keys(form.filter).length > 0 || errors.some(({ path }) => path.startsWith('/filter'))}>
+      <summary>Only some events</summary>
+      <p class="hint">
+        An event must match every field that is filled in, by one of its values. Separate values by commas. A value that
+        ends in * matches everything that begins like it.
+      </p>
+      {FILTER_NAMES.map((key) => (
+        <FormField
+          key={key}
+          label={key}
+          name={`filter/${key}`}
+          value={form.filter[key] ?? ''}
+          onInput={(text) => onChange({ ...form, filter: { ...form.filter, [key]: text } })}
+          errors={below(errors, `/filter/${key}`)}
+          hint={FILTER_KEYS[key].replaceAll('`', '')}
+        />
+      ))}
+    </details>
+  )
+}
+
+/** The errors of a field and of everything in it, as errors of the field. */
+const below = (errors: readonly FieldError[], path: string): FieldError[] =>
+  errors
+    .filter((error) => error.path === path || error.path.startsWith(`${path}/`))
+    .map((error) => ({ ...error, path }))
+
+function HeaderOptions({ form, errors, onChange }: PartProps) {
+  const set = (at: number, change: Partial<OptionsForm['headers'][number]>) =>
+    onChange({
+      ...form,
+      headers: form.headers.map((header, index) => (index === at ? { ...header, ...change } : header)),
+    })
+  const wrong = errors.filter(({ path }) => path.startsWith('/headers'))
+  return (
+    <details open={form.headers.length > 0 || wrong.length > 0}>
+      <summary>More request headers</summary>
+      <p class="hint">Values are secrets: they cannot be read again. An empty value keeps the stored one.</p>
+      {form.headers.map((header, at) => (
+        <div class="header-line" key={at}>
+          <input
+            aria-label={`Name of header ${at + 1}`}
+            placeholder="X-Api-Key"
+            value={header.name}
+            onInput={(event) => set(at, { name: event.currentTarget.value })}
+          />
+          <input
+            type="password"
+            autoComplete="off"
+            aria-label={`Value of header ${at + 1}`}
+            placeholder="stored value"
+            value={header.value}
+            onInput={(event) => set(at, { value: event.currentTarget.value })}
+          />
+          <button
+            type="button"
+            class="ghost icon-only"
+            aria-label={`Remove header ${at + 1}`}
+            onClick={() => onChange({ ...form, headers: form.headers.filter((_, index) => index !== at) })}
+          >
+            <Icon name="trash" />
+          </button>
+        </div>
+      ))}
+      {wrong.map(({ path, message }) => (
+        <p class="field-error" role="alert" key={path}>
+          {path.replace('/headers', '').slice(1)} {message}
+        </p>
+      ))}
+      <button type="button" onClick={() => onChange({ ...form, headers: [...form.headers, { name: '', value: '' }] })}>
+        <Icon name="plus" /> Add a header
+      </button>
+    </details>
+  )
+}
