@@ -16,13 +16,13 @@ import { callRoutes } from './calls/routes.ts'
 import type { Ownership } from './cluster/ownership.ts'
 import type { Config } from './config.ts'
 import { startArrivals } from './deliveries/arrivals.ts'
-import { newJournal } from './deliveries/attempt-log.ts'
+import { newAttemptLog } from './deliveries/attempt-log.ts'
 import { startDispatcher } from './deliveries/dispatcher.ts'
 import { type Emitter, newEmitter } from './deliveries/emitter.ts'
 import { startPruner } from './deliveries/pruner.ts'
 import { deliveryRoutes } from './deliveries/routes.ts'
 import { newAttempt } from './deliveries/sending/attempt.ts'
-import { createTester } from './deliveries/sending/test-request.ts'
+import { createTestSender } from './deliveries/sending/test-request.ts'
 import { createDeliveryService } from './deliveries/service.ts'
 import { faults } from './http/fault-handler.ts'
 import { healthRoutes } from './http/health.ts'
@@ -154,7 +154,7 @@ async function startSending({ config, log, store, emitter, ownership, persistenc
   const metrics = createMetrics()
   const alerts = createAlerts({ url: config.alertUrl, proxy: config.proxy, log })
   // Not created at other levels, because it would cost every attempt some time.
-  const attemptLog = ATTEMPT_LOG_LEVELS.has(config.logLevel) ? [newJournal(log)] : []
+  const attemptLog = ATTEMPT_LOG_LEVELS.has(config.logLevel) ? [newAttemptLog(log)] : []
   const intake = { waiting: 0 }
   const dispatcher = startDispatcher({
     isIntakeBehind: () => intake.waiting > MAX_INTAKE_WAITING,
@@ -273,7 +273,7 @@ async function createRoot(
     .use(overviewRoutes(auth, { store, tally, lastHour, health: dispatcher.health, liveCalls, refreshCalls, pbxs }))
     .use(streamRoutes(auth, streams))
     .use(pageRoutes(await loadAssets()))
-    .use(deliveryRoutes(auth, deliveries, createTester({ store, attempt, reserve: dispatcher.reserve })))
+    .use(deliveryRoutes(auth, deliveries, createTestSender({ store, attempt, reserve: dispatcher.reserve })))
     .use(openApiRoutes(() => root.routes, version))
 }
 

@@ -11,7 +11,7 @@ export type DatabaseClock = {
   /** Takes in what the database's clock was at some moment between two of this node's. */
   measured(databaseUs: number, at: { readonly sentUs: number; readonly nowUs: number }): void
   /** As the clock of a single node has them: there is nothing to watch, and nothing to doubt. */
-  look(): void
+  check(): void
   mayPrune(): boolean
 }
 
@@ -38,7 +38,7 @@ export function newDatabaseClock(
       offsetUs += Math.min(Math.max(wantedUs - offsetUs, -mayUs), mayUs)
       measuredUs = nowUs
     },
-    look() {},
+    check() {},
     mayPrune: () => true,
   }
 }

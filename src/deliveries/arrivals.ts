@@ -3,16 +3,16 @@ import type { Store } from '../store/store.ts'
 
 export type ArrivalsOptions = {
   readonly store: Pick<Store['log'], 'eventGetNewest'>
-  /** Returns the accounts whose events matter at present. */
+  /** Returns the accounts that this node sends for. */
   readonly accountIds: () => readonly number[]
-  /** Called when events of an account were stored, by whichever node, since this was looked at last. */
+  /** Called with the accounts for which events were stored, by any node, since the last poll. */
   readonly onArrived: (accountIds: ReadonlySet<number>) => void
   readonly log: Log
 }
 
 const POLL_MS = 250
 
-/** Sees within a quarter of a second what other nodes stored. Where no other stores anything it must not be started. */
+/** Starts to poll the store for events of other nodes, four times a second. Not to be started without other nodes. */
 export function startArrivals({ store, accountIds, onArrived, log }: ArrivalsOptions): { stop(): void } {
   let newest: ReadonlyMap<number, number> = new Map()
   let polling = false
@@ -29,7 +29,7 @@ export function startArrivals({ store, accountIds, onArrived, log }: ArrivalsOpt
     if (polling) return
     polling = true
     poll()
-      // What matters more says louder that the store is unavailable.
+      // Parts that write log a warning when the store is unavailable.
       .catch((error) => log.debug({ err: error }, 'cannot read which events have arrived, will retry'))
       .finally(() => {
         polling = false

@@ -1,8 +1,8 @@
 import type { Log } from '../lib/log.ts'
 import type { Observer } from './observer.ts'
 
-/** Writes each attempt to the log, so that an event can be followed by its id to each webhook. */
-export function newJournal(log: Log): Observer {
+/** Creates an observer that logs each attempt, so that an event can be followed by its id to each webhook. */
+export function newAttemptLog(log: Log): Observer {
   return {
     started() {},
     ended({ delivery, url, attempted, state, probe }) {
@@ -25,7 +25,7 @@ export function newJournal(log: Log): Observer {
         'attempt',
       )
     },
-    dropped() {},
-    left() {},
+    endedUnsent() {},
+    webhookRemoved() {},
   }
 }

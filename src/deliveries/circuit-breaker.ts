@@ -2,13 +2,15 @@ import { MILLISECOND, SECOND } from '../lib/time.ts'
 import { isTrouble, type Outcome, retryAfterMsOf } from './retry-policy.ts'
 
 /**
- * The circuit breaker of one webhook: whether it is sent to, and how much at a time. Pure, and the only code that changes it. Its times
- * are of the steady clock.
+ * The circuit breaker of one webhook: whether it is sent to, and how much at a time. Pure, and the only code that
+ * changes it. Its times are of the steady clock.
  *
  * States: *closed* (deliveries are sent) and *open* (the webhook is down: only probes are sent, one at a time).
- * Invariants: `window` is 1 while open, and 16 at most; `troubles` counts outcomes that are trouble since the last that was not.
- * Moves: the fifth trouble in a row opens it; then it is probed after 1 s, 2 s, 4 s … 60 s, or later if the receiver asks for that. Any answer
- * but 429 and 5xx closes it. The window grows by one with each such answer, so that a receiver that has recovered is not flooded.
+ * Invariants: `window` is 1 while open, and 16 at most; `troubles` counts troubles since the last outcome that was
+ * none.
+ * Moves: the fifth trouble in a row opens it; then it is probed after 1 s, 2 s, 4 s … 60 s, or later if the receiver
+ * asks for that. Any answer but 429 and 5xx closes it. The window grows by one with each such answer, so that a
+ * receiver that has recovered is not flooded.
  */
 export type CircuitBreaker = {
   readonly troubles: number
@@ -43,8 +45,8 @@ export const newCircuitBreaker = (): CircuitBreaker => ({
 })
 
 /**
- * Takes in the outcome of an attempt. While the breaker is open only the failure of a probe counts: other attempts began before.
- * Returns whether that opened or closed it; `undefined`: neither.
+ * Applies the outcome of an attempt. While the breaker is open only the failure of a probe counts: other attempts began
+ * before. Returns whether that opened or closed it; `undefined`: neither.
  */
 export function recordOutcome(
   breaker: CircuitBreaker,
@@ -92,7 +94,7 @@ function nextProbe({ sinceUs, waitUs: before }: NonNullable<State['open']>, nowU
 export const isLongOpen = ({ open }: CircuitBreaker, nowUs: number): boolean =>
   open !== undefined && nowUs - open.sinceUs >= LONG_OUTAGE_MS * MILLISECOND
 
-/** How a webhook does, for whom it is shown to. */
+/** How a webhook does, as the page and the metrics show it. */
 export type WebhookHealth = { readonly state: 'unknown' | 'up' | 'down'; readonly downForMs: number | undefined }
 
 /** Returns how the webhook of a breaker does; `unknown` while nothing has shown that it works, or without a breaker. */
@@ -102,8 +104,12 @@ export function healthOf(breaker: CircuitBreaker | undefined, nowUs: number): We
   return { state: breaker?.proven ? 'up' : 'unknown', downForMs: undefined }
 }
 
-/** Returns how many breakers are open, and how many of them for five minutes or more. */
-export function countOpen(breakers: readonly CircuitBreaker[], nowUs: number): { now: number; long: number } {
-  const open = breakers.filter((breaker) => breaker.open !== undefined)
-  return { now: open.length, long: open.filter((breaker) => isLongOpen(breaker, nowUs)).length }
+/** Returns how many breakers of these queues are open, and how many of them for five minutes or more. */
+export function countOpen(queues: Iterable<{ readonly breaker: CircuitBreaker }>, nowUs: number) {
+  const counts = { now: 0, long: 0 }
+  for (const { breaker } of queues) {
+    if (breaker.open !== undefined) counts.now += 1
+    if (isLongOpen(breaker, nowUs)) counts.long += 1
+  }
+  return counts
 }

@@ -1,7 +1,6 @@
 import type { Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
 import { type NowUs, nowUs as wallUs } from '../lib/time.ts'
-import type { StoredEvent } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import { countOpen, healthOf, type WebhookHealth } from './circuit-breaker.ts'
 import type { Clock } from './clock.ts'
@@ -31,7 +30,9 @@ export type DispatcherOptions = {
   readonly log: Log
   readonly clock: Clock
   readonly ownership: Ownership
-  /** How long attempts may take to end when this stops, or loses their account: then they are aborted, and count as none. */
+  /**
+   * How long attempts may take to end when this stops or loses their account. Then they are aborted, and count as none.
+   */
   readonly drainMs?: number | undefined
   readonly scheduleMs?: readonly number[]
   readonly observer?: Observer
@@ -44,10 +45,7 @@ export type DispatcherOptions = {
 }
 
 export type Dispatcher = {
-  /**
-   * Resolves when there is room for a request to a webhook that is no delivery; it precedes deliveries. Its success closes the circuit breaker.
-   * @throws Fault `unavailable` when the service stops before.
-   */
+  /** Resolves when a request that is no delivery may begin; see `createReservations`. */
   reserve(webhookId: number): Promise<EndReserved>
   /** Returns how a webhook does. */
   health(webhookId: number): WebhookHealth
@@ -62,52 +60,32 @@ export type Dispatcher = {
 /** How often the clock is read: for retries, probes, and requests that have become slow. */
 const TICK_MS = 25
 
-/** Starts sending deliveries: wires the loader, the scheduler, the sender and the outcome writer together. */
+/** Starts sending deliveries: connects the loader, the scheduler, the sender and the outcome writer. */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
-  const {
-    store,
-    emitter,
-    attempt,
-    log,
-    clock,
-    ownership,
-    scheduleMs = DEFAULT_SCHEDULE_MS,
-    observer = silent,
-    onOutage,
-  } = options
-  const { nowUs = wallUs, random = Math.random, isIntakeBehind = () => false } = options
-  const { queue } = store
+  const { store, emitter, attempt, log, clock, ownership, observer = silent, onOutage, isIntakeBehind } = options
+  const { scheduleMs = DEFAULT_SCHEDULE_MS, nowUs = wallUs, random = Math.random } = options
   const { steadyUs } = clock
-  const [run, runSoon] = [() => loop.run(), () => loop.runSoon()]
-  const onFailed = (err: unknown) =>
-    log.warn({ err }, 'cannot read pending deliveries: the store is unavailable, will retry')
+  const [run, onLoaded] = [() => loop.run(), () => loop.runSoon()]
+  const onFailed = (err: unknown) => log.warn({ err }, 'cannot load deliveries: the store is unavailable, will retry')
 
   const scheduler = createScheduler()
   const backlogs = createBacklogs()
   const webhooks = createWebhookCache({ webhooks: store.webhooks, nowUs, steadyUs, onLoaded: scheduler.setTiming })
   const loaded = createLoadedDeliveries({ scheduler, backlogs, steadyUs })
-  const known = { scheduler, loaded, backlogs, webhooks, ownership, log, nowUs, steadyUs }
-  const loader = createLoader({ ...known, queue, onLoaded: runSoon, onFailed })
-  const outcomes = createOutcomeWriter({ queue, ownership, log, recorded: onRecorded })
+  const known = { scheduler, loaded, backlogs, webhooks, log, clock, nowUs, steadyUs }
+  const parts = { ...known, queue: store.queue, ownership }
+  const loader = createLoader({ ...parts, onLoaded, onFailed })
+  const outcomes = createOutcomeWriter({ ...parts, onRecorded })
   const onUnsent = (reason: string) => loop.pause(reason)
-  const sender = createSender({ ...known, attempt, outcomes, observer, scheduleMs, random, onUnsent, onEnded: run })
-  const reservations = createReservations({ scheduler, steadyUs, onEnded: run })
-  const { isTrusted } = ownership
-  const room = { isFull: outcomes.congested, isIntakeBehind, isTrusted, beginReserved: reservations.beginPending }
-  const loop = createSchedulingLoop({ ...known, ...room, loader, send: sender.send })
-  const outages = startOutageNotices({ ...known, urlOf: webhooks.urlOf, onOutage })
-  const maxAgeUs = maxAgeUsOf(scheduleMs)
-  const expiry = startExpiry({ ...known, queue, maxAgeUs, onEnded: onEndedUntried, onCancelled: loader.removeUnneeded })
-  const refresh = startWebhookRefresh({ ...known, store, emitter, loader, onRefreshed, onPrioritized: run, onFailed })
-  const accounts = followAccounts({
-    ...known,
-    events: store.log,
-    drainMs: options.drainMs,
-    loader,
-    sender,
-    onGained: refresh.refresh,
-    run,
-  })
+  const sender = createSender({ ...parts, attempt, outcomes, observer, scheduleMs, random, onUnsent, onEnded: run })
+  const reservations = createReservations({ ...parts, onEnded: run })
+  const loop = createSchedulingLoop({ ...parts, loader, send: sender.send, reservations, outcomes, isIntakeBehind })
+  const outages = startOutageNotices({ ...parts, onOutage })
+  const ending = { maxAgeUs: maxAgeUsOf(scheduleMs), onEnded: onEndedUnsent, onCancelled: loader.removeUnneeded }
+  const expiry = startExpiry({ ...parts, ...ending })
+  const refresh = startWebhookRefresh({ ...parts, store, emitter, loader, onRefreshed: expiry.cancel, run, onFailed })
+  const following = { loader, sender, drainMs: options.drainMs, onGained: refresh.refresh, run }
+  const accounts = followAccounts({ ...parts, ...following, events: store.log })
 
   function onRecorded(deliveries: readonly LoadedDelivery[], superseded: readonly number[]): void {
     loader.recorded(deliveries, superseded)
@@ -115,43 +93,23 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     if (emitter.listenerCount('deliveries') > 0) emitter.emit('deliveries', ids())
     run()
   }
-  function onRefreshed(): void {
-    expiry.cancel()
-    run()
-  }
-  function onEndedUntried(ids: readonly number[], state: 'failed' | 'cancelled'): void {
-    observer.dropped(ids.length, state)
-    if (state === 'failed') loader.endedUntried()
+  function onEndedUnsent(ids: readonly number[], state: 'failed' | 'cancelled'): void {
+    observer.endedUnsent(ids.length, state)
+    if (state === 'failed') loader.endedUnsent()
     emitter.emit('deliveries', ids)
   }
-  function onStored(events: readonly StoredEvent[]): void {
-    for (const event of events) loader.offer(event)
-    run()
-  }
-
-  scheduler.subscribe((webhookId, change) => {
-    if (change === 'removed') observer.left(webhookId)
-  })
-  emitter.on('stored', onStored)
-  const ticker = setInterval(() => {
-    clock.look()
-    loop.tick()
-  }, TICK_MS)
+  scheduler.subscribe((webhookId, change) => change === 'removed' && observer.webhookRemoved(webhookId))
+  const ticker = setInterval(() => loop.tick(), TICK_MS)
 
   return {
     reserve: reservations.reserve,
     health: (webhookId) => healthOf(scheduler.find(webhookId)?.breaker, steadyUs()),
-    down: () =>
-      countOpen(
-        Array.from(scheduler.queues(), ({ breaker }) => breaker),
-        steadyUs(),
-      ),
+    down: () => countOpen(scheduler.queues(), steadyUs()),
     get inFlight() {
       return scheduler.inFlight
     },
     async stop() {
       for (const part of [reservations, expiry, refresh, outages, accounts]) part.stop()
-      emitter.off('stored', onStored)
       await accounts.drained(loop.drain())
       clearInterval(ticker)
       await outcomes.stop()

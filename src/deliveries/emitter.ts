@@ -2,22 +2,23 @@ import { EventEmitter } from 'node:events'
 import type { StoredEvent } from '../store/records.ts'
 
 /**
- * What is told inside the process, after the commit that made it true. A nudge may be lost: whoever listens must find the same in
- * the store, only later.
+ * The notifications inside the process, each after the commit that made it true. One may be lost: a listener has to
+ * find the same in the store, only later.
  */
-export type Nudges = {
-  /** Events that are on disk, with their deliveries. */
+export type Notifications = {
+  /** Events that are in the store, with their deliveries. */
   stored: [readonly StoredEvent[]]
-  /** Deliveries that changed: ids, for whoever shows them. */
+  /** The ids of deliveries that changed, for clients that show them. */
   deliveries: [readonly number[]]
-  /** Deliveries were made due by hand: look at the table. Those that are named were asked for one by one. */
+  /** Deliveries were retried by hand and are due. The ids are of those that were retried one by one. */
   due: [ids?: readonly number[]]
   /** The webhook list or a secret of an account changed. */
   webhooks: []
-  /** Another process wrote to the store: drop what was read before. */
+  /** Another process wrote to the store: data that was read before may be out of date. */
   foreign: []
 }
 
-export type Emitter = EventEmitter<Nudges>
+export type Emitter = EventEmitter<Notifications>
 
-export const newEmitter = (): Emitter => new EventEmitter<Nudges>({ captureRejections: false })
+/** Creates an emitter without listeners. */
+export const newEmitter = (): Emitter => new EventEmitter<Notifications>({ captureRejections: false })

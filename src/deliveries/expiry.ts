@@ -7,7 +7,7 @@ import type { Backlogs } from './queue/backlog.ts'
 import type { Scheduler } from './queue/scheduler.ts'
 import type { WebhookCache } from './queue/webhook-cache.ts'
 
-/** What it takes to end deliveries without an attempt. It is done in steps small enough that no other write has to wait for long. */
+/** The parts that it takes to end deliveries without an attempt, in steps that no other write waits long for. */
 export type Expiry = {
   readonly queue: Store['queue']
   readonly scheduler: Scheduler
@@ -25,10 +25,10 @@ const STEP = 500
 /** How often expired and cancelled deliveries are swept. */
 const SWEEP_MS = 5_000
 
-/** Starts sweeping. `cancel` does so at once for URLs that left the list, and calls `onCancelled` when that is complete. */
+/** Starts sweeping. `cancel` does it at once for URLs that left the list, and calls `onCancelled` when complete. */
 export function startExpiry({ log, onCancelled, ...expiry }: Expiry & { log: Log; onCancelled: () => void }) {
   const warn = (message: string) => (err: unknown) => {
-    // It is another node's to do now.
+    // The new owner of the account does it.
     if (!(err instanceof LeaseLost)) log.warn({ err }, `${message}: the store is unavailable, will retry`)
   }
   const cancel = () => void cancelUnlisted(expiry).then(onCancelled, warn('cannot cancel deliveries'))
@@ -39,7 +39,10 @@ export function startExpiry({ log, onCancelled, ...expiry }: Expiry & { log: Log
   return { cancel, stop: () => clearInterval(timer) }
 }
 
-/** Cancels the pending deliveries of URLs that left the list. One in flight is still delivered if it succeeds. @throws Fault `unavailable`. */
+/**
+ * Cancels the pending deliveries of URLs that left the list. One in flight is still delivered if it succeeds.
+ * @throws Fault `unavailable`.
+ */
 export async function cancelUnlisted({ queue, backlogs, webhooks, ownership, nowUs, onEnded }: Expiry): Promise<void> {
   for (const webhookId of backlogs.webhookIds()) {
     const webhook = webhooks.get(webhookId)
@@ -50,7 +53,10 @@ export async function cancelUnlisted({ queue, backlogs, webhooks, ownership, now
   }
 }
 
-/** Cancels the deliveries that were pending for a webhook when its URL left the list; calls back after each step. @throws Fault `unavailable`. */
+/**
+ * Cancels the deliveries that were pending for a webhook when its URL left the list; calls back after each step.
+ * @throws Fault `unavailable`.
+ */
 export async function cancelPending(
   queue: Store['queue'],
   webhookId: number,
@@ -67,7 +73,10 @@ export async function cancelPending(
   }
 }
 
-/** Fails the expired deliveries of webhooks that are down: those of others fail with their last attempt. @throws Fault `unavailable`. */
+/**
+ * Fails the expired deliveries of webhooks that are down: those of others fail with their last attempt.
+ * @throws Fault `unavailable`.
+ */
 export async function failExpired(expiry: Omit<Expiry, 'backlogs'>): Promise<void> {
   const { queue, scheduler, webhooks, ownership, nowUs, steadyUs, maxAgeUs, onEnded } = expiry
   for (const { webhookId, breaker, isPaused } of scheduler.queues()) {

@@ -4,7 +4,7 @@ import { DELIVERY_STATES } from '../store/records.ts'
 
 const text = t.Union([t.String(), t.Null()])
 const time = t.Union([t.String({ format: 'date-time' }), t.Null()])
-const moment = (what: string) => t.Optional(t.String({ format: 'date-time', description: what }))
+const moment = (description: string) => t.Optional(t.String({ format: 'date-time', description }))
 
 /** One event for one webhook. */
 export const Delivery = t.Object({
@@ -21,7 +21,7 @@ export const Delivery = t.Object({
 })
 export type Delivery = typeof Delivery.static
 
-/** One POST as it went. Without an answer `status` is `null`, else `error`. */
+/** One POST request. Without an answer `status` is `null`, else `error`. */
 export const LoggedAttempt = t.Object({
   at: t.String({ format: 'date-time' }),
   probe: t.Optional(
@@ -38,11 +38,11 @@ export type LoggedAttempt = typeof LoggedAttempt.static
 export const DeliveryDetail = t.Composite([
   Delivery,
   t.Object({
-    body: t.String({ description: 'The default body' }),
+    body: t.String({ description: 'the default body' }),
     rendered: t.Optional(
       t.Union([t.String(), t.Null()], {
         description:
-          'Where the options of the webhook change the body: what they make of it now; null: the template fails',
+          'the body as the options of the webhook render it now, if they change it; null: the template fails',
       }),
     ),
     attempts: t.Array(LoggedAttempt),
@@ -53,13 +53,12 @@ export type DeliveryDetail = typeof DeliveryDetail.static
 export const DeliveryPage = t.Object({
   items: t.Array(Delivery),
   next_cursor: t.Union([t.String(), t.Null()], {
-    description:
-      'null: that was all. A page of a rare thing in a large log may be short of its limit, and yet not the last',
+    description: 'null on the last page. A page may hold fewer than `limit` items; keep following `next_cursor`.',
   }),
 })
 export type DeliveryPage = typeof DeliveryPage.static
 
-/** Which deliveries are meant. */
+/** Conditions that deliveries have to meet. */
 export const DeliveryFilter = t.Object({
   state: t.Optional(t.UnionEnum(DELIVERY_STATES, { default: undefined })),
   event: t.Optional(t.UnionEnum(EVENT_NAMES, { default: undefined })),
@@ -75,7 +74,7 @@ export type DeliveryFilter = typeof DeliveryFilter.static
 
 export const Queued = t.Object({ queued: t.Integer() })
 
-/** What came of a test request. */
+/** The outcome of a test request. */
 export const Tested = t.Object({
   status: t.Union([t.Integer(), t.Null()]),
   duration_ms: t.Integer(),

@@ -14,16 +14,22 @@ export type EndedAttempt = {
 }
 
 /**
- * Who watches the dispatcher: the metrics. Called for every attempt, so it must be quick. `waitedUs`: since its schedule began, so since
- * it was stored or sent again by hand; its event may have happened hours before, and only be learnt after a reconnect.
+ * Observes the dispatcher, for metrics and the log. Called for every attempt, so it must be quick. `waitedUs`: since
+ * the schedule began, so since the event was stored or the delivery was retried by hand. The event itself may have
+ * happened hours before: after a reconnect it is learnt late.
  */
 export type Observer = {
-  started(item: LoadedDelivery, waitedUs: number): void
+  started(delivery: LoadedDelivery, waitedUs: number): void
   ended(attempt: EndedAttempt): void
-  /** So many ended without an attempt: by age while their webhook was down, or because its URL left the list. */
-  dropped(count: number, state: 'failed' | 'cancelled'): void
-  /** Its URL has left the list and nothing of it is under way: what is known of it can be forgotten. */
-  left(webhookId: number): void
+  /** So many ended without an attempt: they expired while their webhook was down, or its URL left the list. */
+  endedUnsent(count: number, state: 'failed' | 'cancelled'): void
+  /** Its URL has left the list and nothing of it is in flight: data about it can be removed. */
+  webhookRemoved(webhookId: number): void
 }
 
-export const silent: Observer = { started: () => {}, ended: () => {}, dropped: () => {}, left: () => {} }
+export const silent: Observer = {
+  started: () => {},
+  ended: () => {},
+  endedUnsent: () => {},
+  webhookRemoved: () => {},
+}

@@ -2,10 +2,11 @@ import type { Log } from '../lib/log.ts'
 import type { NowUs } from '../lib/time.ts'
 import { isLongOpen } from './circuit-breaker.ts'
 import type { Scheduler } from './queue/scheduler.ts'
+import type { WebhookCache } from './queue/webhook-cache.ts'
 
 export type OutageNoticesOptions = {
   readonly scheduler: Scheduler
-  readonly urlOf: (webhookId: number) => string
+  readonly webhooks: Pick<WebhookCache, 'urlOf'>
   readonly steadyUs: NowUs
   readonly log: Log
   /** Called when a webhook has been down for five minutes, and when it is up after that. */
@@ -14,15 +15,15 @@ export type OutageNoticesOptions = {
 
 const CHECK_MS = 5_000
 
-/** Subscribes to the circuit breakers: logs each outage of a webhook and its end, and reports the long ones, each once. */
-export function startOutageNotices({ scheduler, urlOf, steadyUs, log, onOutage }: OutageNoticesOptions) {
+/** Subscribes to the circuit breakers: logs each outage of a webhook and its end, and reports each long one once. */
+export function startOutageNotices({ scheduler, webhooks, steadyUs, log, onOutage }: OutageNoticesOptions) {
   const reported = new Set<number>()
   scheduler.subscribe((webhookId, change) => {
     if (change === 'removed') {
       reported.delete(webhookId)
       return
     }
-    const facts = { webhook: webhookId, url: urlOf(webhookId) }
+    const facts = { webhook: webhookId, url: webhooks.urlOf(webhookId) }
     if (change === 'opened') log.warn(facts, 'webhook is down: its deliveries are kept, only probes are sent')
     else {
       log.info(facts, 'webhook is up again: its pending deliveries are sent')
@@ -34,7 +35,7 @@ export function startOutageNotices({ scheduler, urlOf, steadyUs, log, onOutage }
     for (const { webhookId, breaker } of scheduler.queues()) {
       if (!isLongOpen(breaker, steadyUs()) || reported.has(webhookId)) continue
       reported.add(webhookId)
-      const url = urlOf(webhookId)
+      const url = webhooks.urlOf(webhookId)
       log.warn({ webhook: webhookId, url }, 'webhook has been down for 5 minutes')
       onOutage?.(url, 'down')
     }

@@ -6,25 +6,32 @@ import type { Store } from '../store/store.ts'
 import type { LoadedDelivery } from './queue/delivery.ts'
 
 /**
- * Outcomes that are not on disk yet: beyond this no more attempts begin. What ends without a warning repeats these, and the 64 or so that
- * are in flight: 300 at most.
+ * Outcomes that are not recorded yet: beyond this no more attempts begin. A process that is killed repeats these, and
+ * the 64 or so that are in flight: at most 300.
  */
 const MAX_UNRECORDED = 224
-const AGAIN_MS = 250
+const RETRY_MS = 250
 /** How long stopping waits for a store that cannot be written. */
 const LAST_TRY_MS = 5_000
-
-export type OutcomeWriter = ReturnType<typeof createOutcomeWriter>
 
 export type OutcomeWriterOptions = {
   readonly queue: Store['queue']
   readonly log: Log
   readonly ownership: Ownership
-  /** These are on disk now; of those `overtaken` something else was asked for meanwhile. */
-  readonly recorded: (items: readonly LoadedDelivery[], overtaken: readonly number[]) => void
+  /** Called after a batch was recorded; the rows of the `superseded` deliveries had been changed meanwhile. */
+  readonly onRecorded: (deliveries: readonly LoadedDelivery[], superseded: readonly number[]) => void
 }
 
-/** What came of one attempt, and what its delivery is then. */
+export type OutcomeWriter = {
+  /** Queues the outcome of an attempt for the next batch. */
+  add(delivery: LoadedDelivery, outcome: OutcomeRecord): void
+  /** Returns whether no attempt may begin: too many outcomes are not recorded, or the store cannot be written. */
+  isFull(): boolean
+  /** Resolves when all outcomes are recorded, or the store could not be written for 5 s: then they are sent again. */
+  stop(): Promise<void>
+}
+
+/** One attempt, and the state of its delivery after it. */
 export type OutcomeRecord = {
   readonly state: number
   readonly dueSteadyUs: number | null
@@ -74,73 +81,91 @@ function append(batch: Batch, { id, generation, tries, attemptsMade }: LoadedDel
   batch.responses.push(outcome.response)
 }
 
-/** Writes what came of attempts, as one mutation for all that came while the last commit ran, and until the store takes it. */
-export function createOutcomeWriter({ queue, ownership, log, recorded }: OutcomeWriterOptions) {
-  /** By account where each has an owner of its own, else all together. */
-  let waiting = new Map<number | undefined, { readonly items: LoadedDelivery[]; readonly batch: Batch }>()
+/** The next batch with its deliveries: one for each account if nodes share accounts, else one for all (`undefined`). */
+type Groups = Map<number | undefined, { readonly deliveries: LoadedDelivery[]; readonly batch: Batch }>
+
+/** Creates the writer of outcomes. All that come while a batch is written go into the next one. */
+export function createOutcomeWriter({ queue, ownership, log, onRecorded }: OutcomeWriterOptions): OutcomeWriter {
+  const store = createPersistentWrite({ queue, ownership, log })
+  let groups: Groups = new Map()
   let count = 0
   let writing = 0
-  let broken = false
-  let giveUpAtMs = Number.POSITIVE_INFINITY
   let idle: (() => void) | undefined
 
-  async function write(): Promise<void> {
+  async function writeAll(): Promise<void> {
     while (count > 0) {
-      const groups = waiting
-      waiting = new Map()
+      const written = [...groups]
+      groups = new Map()
       writing = count
       count = 0
-      // They go into one commit all the same; each account has a fence of its own.
+      // The store commits them together all the same; each account has a fence of its own.
       await Promise.all(
-        [...groups].map(async ([accountId, { items, batch }]) => recorded(items, await untilTaken(batch, accountId))),
+        written.map(async ([accountId, { deliveries, batch }]) =>
+          onRecorded(deliveries, await store.write(batch, accountId)),
+        ),
       )
       writing = 0
     }
     idle?.()
   }
 
-  async function untilTaken(batch: OutcomeBatch, accountId: number | undefined): Promise<readonly number[]> {
+  return {
+    add(delivery, outcome) {
+      const accountId = ownership.isShared ? delivery.accountId : undefined
+      const group = groups.get(accountId) ?? { deliveries: [], batch: newBatch() }
+      groups.set(accountId, group)
+      group.deliveries.push(delivery)
+      append(group.batch, delivery, outcome)
+      count += 1
+      if (writing > 0 || count > 1) return
+      queueMicrotask(() => void writeAll())
+    },
+    isFull: () => store.isBroken() || count + writing >= MAX_UNRECORDED,
+    async stop() {
+      if (writing === 0 && count === 0) return
+      store.giveUpAfter(LAST_TRY_MS)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      idle = resolve
+      await promise
+    },
+  }
+}
+
+/** Writes batches, and repeats each until it succeeds. */
+function createPersistentWrite({ queue, ownership, log }: Omit<OutcomeWriterOptions, 'onRecorded'>) {
+  let broken = false
+  let giveUpAtMs = Number.POSITIVE_INFINITY
+
+  /** Returns the ids of the deliveries that are superseded. */
+  async function write(batch: OutcomeBatch, accountId: number | undefined): Promise<readonly number[]> {
     for (;;) {
       try {
         const fence = accountId === undefined ? undefined : ownership.fenceOf(accountLease(accountId))
-        const overtaken = await queue.deliveryRecordOutcomes(batch, fence)
-        if (broken) log.info('the store takes outcomes again')
+        const superseded = await queue.deliveryRecordOutcomes(batch, fence)
+        if (broken) log.info('outcomes of attempts are recorded again: the store can be written')
         broken = false
-        return overtaken
-      } catch (error) {
-        // Another node sends them again, or has recorded what it made of them.
-        if (error instanceof LeaseLost) return batch.deliveryIds
+        return superseded
+      } catch (err) {
+        // Another node sends these deliveries again, or has recorded outcomes of its own.
+        if (err instanceof LeaseLost) return batch.deliveryIds
         if (!broken)
-          log.error({ err: error }, 'the store cannot be written: sending waits, outcomes are kept in memory')
+          log.error({ err }, 'cannot record outcomes of attempts: sending is paused until the store can be written')
         broken = true
         if (performance.now() > giveUpAtMs) {
-          log.error({ outcomes: batch.deliveryIds.length }, 'stopping: outcomes are not on disk, those are sent again')
+          const facts = { outcomes: batch.deliveryIds.length }
+          log.error(facts, 'stopping: outcomes of attempts could not be recorded, their deliveries will be sent again')
           return []
         }
-        await Bun.sleep(AGAIN_MS)
+        await Bun.sleep(RETRY_MS)
       }
     }
   }
 
   return {
-    add(item: LoadedDelivery, outcome: OutcomeRecord): void {
-      const key = ownership.isShared ? item.accountId : undefined
-      const group = waiting.get(key) ?? { items: [], batch: newBatch() }
-      waiting.set(key, group)
-      group.items.push(item)
-      append(group.batch, item, outcome)
-      count += 1
-      if (writing > 0 || count > 1) return
-      queueMicrotask(() => void write())
-    },
-    /** Whether attempts must wait: what they would tell could not be written down. */
-    congested: () => broken || count + writing >= MAX_UNRECORDED,
-    async stop(): Promise<void> {
-      if (writing === 0 && count === 0) return
-      giveUpAtMs = performance.now() + LAST_TRY_MS
-      const { promise, resolve } = Promise.withResolvers<void>()
-      idle = resolve
-      await promise
+    write,
+    isBroken: () => broken,
+    giveUpAfter(ms: number): void {
+      giveUpAtMs = performance.now() + ms
     },
   }
 }

@@ -8,20 +8,20 @@ export type PrunerOptions = {
   readonly log: Log
   readonly keepDeliveredMs: number
   readonly keepFailedMs: number
-  /** Whether the wall clock can be believed. */
+  /** Returns whether the wall clock can be trusted. */
   readonly mayPrune?: () => boolean
   readonly nowUs?: NowUs
   readonly everyMs?: number
 }
 
 const EVERY_MS = 10 * 60_000
-/** A step takes a few milliseconds of the writer; between two of them others have their turn. */
+/** A step takes a few milliseconds of the writer; other writes go between two of them. */
 const STEP = 250
 const PAUSE_MS = 20
-/** Of a URL that left the list: it may come back, to a receiver that still has its secret. */
+/** A URL that left the list may come back, to a receiver that still has its secret. */
 const SECRETS_KEPT_US = 365 * 86_400 * SECOND
 
-/** Takes out what has been kept long enough, in small steps. */
+/** Starts deleting the records that are older than their retention, in small steps. */
 export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
   const { maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune = () => true } = options
   const { nowUs = wallUs, everyMs = EVERY_MS } = options
@@ -54,9 +54,11 @@ export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
       step = await maintenance.secretPrune({ beforeUs, limit: STEP })
       pruned += step
     }
-    if (pruned > 0) log.info({ pruned }, 'what was kept long enough was taken out')
+    if (pruned > 0) log.info({ pruned }, 'old records were deleted')
   }
   return startPeriodic(everyMs, (stopped) =>
-    prune(stopped).catch((error) => log.warn({ err: error }, 'taking out what is old waits for the store')),
+    prune(stopped).catch((error) =>
+      log.warn({ err: error }, 'cannot delete old records: the store is unavailable, will retry'),
+    ),
   )
 }

@@ -1,10 +1,10 @@
 import { MILLISECOND } from '../lib/time.ts'
 
 /**
- * How one attempt ended. `refused` is any answer but 2xx; `unreachable` is no answer: name look-up, address rules, connection, TLS,
- * time-out. Two count as no attempt, since they are no fault of the receiver: `unsent`, this machine could not begin the request; `aborted`, this
- * node is the account's owner no more, and another sends it again. `unrendered`: the webhook's template failed; `skipped`: it gave nothing, so
- * that this event is not to be sent.
+ * How one attempt ended. `refused` is any answer but 2xx; `unreachable` is no answer: name look-up, address rules,
+ * connection, TLS, time-out. Two count as no attempt, since they are no fault of the receiver: `unsent`, this machine
+ * could not begin the request; `aborted`, another node owns the account now and sends it again. `unrendered`: the
+ * template of the webhook failed. `skipped`: it was empty, so that this event is not sent.
  */
 export type Outcome =
   | { readonly kind: 'delivered'; readonly status: number }
@@ -71,7 +71,10 @@ export function nextStep(
   }
 }
 
-/** Returns for how many milliseconds the receiver asks not to be called (`Retry-After`), an hour at most; 0 if it does not ask. */
+/**
+ * Returns for how many milliseconds the receiver asks not to be called (`Retry-After`), at most an hour; 0: it does
+ * not.
+ */
 export const retryAfterMsOf = (outcome: Outcome): number =>
   outcome.kind === 'refused' ? Math.min(outcome.retryAfterMs ?? 0, MAX_RETRY_AFTER_MS) : 0
 
@@ -83,7 +86,7 @@ export const maxAgeUsOf = (scheduleMs: readonly number[]): number =>
 export const isTrouble = (outcome: Outcome): boolean =>
   outcome.kind === 'unreachable' || (outcome.kind === 'refused' && (outcome.status === 429 || outcome.status >= 500))
 
-/** Returns the milliseconds of a `Retry-After` header, seconds or a date (RFC 9110, 10.2.3); `undefined` if it is neither. */
+/** Returns the milliseconds of a `Retry-After` header: seconds or a date (RFC 9110, 10.2.3); `undefined`: neither. */
 export function parseRetryAfter(value: string | null, nowUs: number): number | undefined {
   if (value === null) return undefined
   if (/^\d+$/.test(value.trim())) return Number(value) * 1_000

@@ -28,21 +28,22 @@ const Query = t.Composite([
   }),
 ])
 
-/** As long as others may hold up a test, and as long as it may take itself; with room to spare. */
+/** A test request waits for others, then takes up to 10 s itself: with a margin. */
 const TEST_WITHIN_S = 30
 
-/** Sends the sample request to a URL of an account. */
+/** Sends the test request to a URL of an account. */
 export type SendTest = (accountId: number, url: string) => Promise<typeof Tested.static>
 
 const DetailQuery = t.Object({
   probes: t.Optional(
     t.UnionEnum(['true', 'false'], {
       default: undefined,
-      description: 'true: each attempt says whether it was a probe of a webhook that is down',
+      description: 'true: each attempt has `probe`, whether it was a probe of a webhook that is down',
     }),
   ),
 })
 
+/** Returns the routes of the log of deliveries, of retries by hand, and of test requests. */
 export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, sendTest: SendTest) {
   return new Elysia({ name: 'deliveries', normalize: false })
     .use(accepts)
@@ -50,11 +51,11 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
     .get(
       '/integration/delivery',
       async ({ accountId, query: { limit, cursor, ...filter } }) =>
-        success(await deliveries.list(accountId, filter, limit, cursor), 'These are the deliveries.'),
+        success(await deliveries.list(accountId, filter, limit, cursor), 'The deliveries of the log.'),
       {
         ...asks(Query),
         response: responses(DeliveryPage, 'unauthenticated', 'invalid'),
-        detail: { summary: 'The log of deliveries, newest first', ...about },
+        detail: { summary: 'List deliveries, newest first', ...about },
       },
     )
     .get(
@@ -62,32 +63,36 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
       async ({ accountId, params, query }) =>
         success(
           await deliveries.show(accountId, params.id, { probes: query.probes === 'true' }),
-          'This is the delivery.',
+          'The delivery, with its attempts.',
         ),
       {
         ...asks(DetailQuery),
         response: responses(DeliveryDetail, 'unauthenticated', 'not_found', 'invalid'),
-        detail: { summary: 'One delivery with its body and attempts', ...about },
+        detail: { summary: 'Get a delivery with its body and attempts', ...about },
       },
     )
     .post(
       '/integration/delivery/:id/retry',
-      async ({ accountId, params }) => success(await deliveries.retry(accountId, params.id), 'It is sent again.'),
+      async ({ accountId, params }) =>
+        success(await deliveries.retry(accountId, params.id), 'The delivery is being sent again.'),
       {
         ...takesNothing,
         response: responses(Delivery, ...BODY_FAULTS, 'not_found'),
-        detail: { summary: 'Send one again, at once and on a new schedule', ...about },
+        detail: { summary: 'Send a delivery again, at once and on a new schedule', ...about },
       },
     )
     .post(
       '/integration/delivery/retry',
       async ({ accountId, body }) =>
-        success({ queued: await deliveries.retryAll(accountId, body) }, 'What matches is sent again.'),
+        success(
+          { queued: await deliveries.retryAll(accountId, body) },
+          'The matching deliveries are being sent again.',
+        ),
       {
         ...takesOptional(DeliveryFilter),
         response: responses(Queued, ...BODY_FAULTS),
         detail: {
-          summary: 'Send all again that match, failed ones by default',
+          summary: 'Send matching deliveries again, failed ones by default',
           requestBody: { required: false, content: {} },
           ...about,
         },
@@ -103,7 +108,7 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
       {
         ...takes(UrlOnly),
         response: responses(Tested, ...BODY_FAULTS),
-        detail: { summary: 'Send one signed sample request to a URL of the list', ...about },
+        detail: { summary: 'Send one signed test request to a URL of the list', ...about },
       },
     )
 }

@@ -1,16 +1,10 @@
 import { PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
 import { Fault } from '../lib/fault.ts'
-import { nextTurn } from '../lib/slices.ts'
-import { steadyUs as monotonicUs, type NowUs, parseTime, rfc3339, nowUs as wallUs } from '../lib/time.ts'
-import type {
-  AttemptRow,
-  BodyOption,
-  DeliveryPart,
-  DeliveryRow,
-  DeliveryFilter as LogFilter,
-} from '../store/records.ts'
+import { steadyUs as monotonicUs, type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
+import type { AttemptRow, BodyOption, DeliveryRow, DeliveryFilter as LogFilter } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import { createRenderer } from '../webhooks/options/body-renderer.ts'
+import { type AccountScope, createDeliverySearch } from './delivery-search.ts'
 import { cancelPending } from './expiry.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, LoggedAttempt } from './model.ts'
 
@@ -18,173 +12,130 @@ export type DeliveryService = ReturnType<typeof createDeliveryService>
 
 type Dependencies = {
   readonly store: Store
-  /** Called after deliveries were made due, with the id of one that was asked for by itself. */
+  /** Called after deliveries were made due, with the id of one that was retried by itself. */
   readonly onDue?: (ids: readonly number[]) => void
-  /** Told of deliveries that were cancelled before others could be retried. */
+  /** Called with deliveries that were cancelled before others could be retried. */
   readonly onCancelled?: (ids: readonly number[]) => void
-  /** Returns the ids of the calls from or to a number, the newest ones if there are many; without it a number matches no call. */
+  /** Returns the ids of the calls from or to a number, the newest ones if there are many; without it none match. */
   readonly callsOfNumber?: (accountId: number, number: string) => Promise<readonly string[]>
-  /** How long a page may be looked for: what a filter leaves out may be millions. */
+  /** How long one search may take: a filter may leave out millions. */
   readonly patienceMs?: number
   readonly nowUs?: NowUs
-  /** The dispatcher's, where there is one; else it is reckoned from the wall clock and what the store says of it. */
+  /** The steady clock of the dispatcher; without one it is computed from the wall clock and the stored steps. */
   readonly steadyUs?: NowUs
 }
 
-/** Whose; `null`: everybody's, for the operator. */
-type Account = number | null
-
-/** A client waits so long for a page, and gets what was found. */
+/** A client waits so long for a page, and gets the deliveries that were found. */
 const PATIENCE_MS = 2_000
-/** One step of retrying many: small enough that nobody waits for it. */
+/** One step of retrying many: small enough that no other write waits long for it. */
 const STEP = 500
 /** Above every id. */
 const NEWEST = Number.MAX_SAFE_INTEGER
-/** The end of a call's id: the page shows the last 8 characters. */
-const SHORT_ID = /^[0-9a-f-]{8,35}$/i
-const ABOVE_ALL_IDS = '~'
-type CallIdPart = { ids: string[]; nextId: string | null }
 
-/** The log of deliveries, and what can be sent again. */
+/** Creates the service for the log of deliveries and retries by hand. */
 export function createDeliveryService(deps: Dependencies) {
-  const { store, onDue = () => {}, onCancelled = () => {}, patienceMs = PATIENCE_MS, nowUs = wallUs } = deps
-  const { steadyUs, callsOfNumber = async () => [] } = deps
-  const nowSteadyUs = async () => steadyUs?.() ?? nowUs() - (await store.maintenance.clockGet()).steppedUs
+  const { store, callsOfNumber = async () => [], patienceMs = PATIENCE_MS } = deps
+  const search = createDeliverySearch({ store, callsOfNumber, patienceMs })
+  const retries = createRetries(deps)
 
-  /** Asks until no webhook has to finish its leaving first. */
-  async function unlessLeaving<T>(ask: () => Promise<T | number>): Promise<T> {
-    for (;;) {
-      const answer = await ask()
-      if (typeof answer !== 'number') return answer
-      await cancelPending(store.queue, answer, { nowUs, onCancelled })
+  /** @throws Fault 404 when there is no delivery of this id. */
+  async function show(accountId: AccountScope, id: string, { probes = false } = {}): Promise<DeliveryDetail> {
+    const row = await store.log.deliveryGet(accountId, idOf(id))
+    if (row === undefined) throw unknown()
+    return {
+      ...deliveryOf(row),
+      body: row.body,
+      ...(await renderedOf(store, row)),
+      attempts: row.attempts.map((one) => ({ ...attemptOf(one), ...(probes ? { probe: one.probe } : {}) })),
     }
-  }
-
-  /** Rows from below an id on until there are enough, and where the rest begins. Between two parts others have their turn. */
-  async function look(filter: LogFilter, beforeId: number, enough: number) {
-    const rows: DeliveryRow[] = []
-    const endMs = performance.now() + patienceMs
-    let nextId: number | null = beforeId
-    while (nextId !== null && rows.length < enough) {
-      const part: DeliveryPart = await store.log.deliveryList({
-        filter,
-        fromId: nextId,
-        limit: enough - rows.length,
-        order: 'newest',
-      })
-      rows.push(...part.rows)
-      nextId = part.nextId
-      if (performance.now() > endMs) break
-      if (nextId !== null && rows.length < enough) await nextTurn()
-    }
-    return { rows, nextId }
-  }
-
-  /** Returns the filter with the calls that it names, by their short id or a number. */
-  async function resolved(accountId: Account, filter: DeliveryFilter): Promise<LogFilter> {
-    const plain = logFilter(accountId, filter)
-    const { call_id: callId, number } = filter
-    const byId = callId === undefined ? undefined : await callsOfId(callId)
-    const byNumber = number === undefined ? undefined : accountId === null ? [] : await callsOfNumber(accountId, number)
-    if (byId === undefined || byNumber === undefined) return { ...plain, callIds: byId ?? byNumber }
-    return { ...plain, callIds: byId.filter((id) => byNumber.includes(id)) }
-  }
-
-  async function callsOfId(callId: string): Promise<string[]> {
-    if (!SHORT_ID.test(callId)) return [callId]
-    const endMs = performance.now() + patienceMs
-    let beforeId: string | null = ABOVE_ALL_IDS
-    while (beforeId !== null && performance.now() < endMs) {
-      const part: CallIdPart = await store.calls.callIdListEndingIn({ ending: callId, beforeId })
-      if (part.ids.length > 0) return part.ids
-      beforeId = part.nextId
-      await nextTurn()
-    }
-    return []
-  }
-
-  /** What the options of its webhook make of a body now, where they change it. */
-  async function renderedOf({ accountId, url, body }: DeliveryRow & { body: string }) {
-    const option = (await store.webhooks.webhookGetByUrl(accountId, url))?.options?.body ?? null
-    if (option === null || body.startsWith('{"erased"')) return {}
-    return { rendered: renderedOrNull(option, body) }
   }
 
   return {
-    /** A page may be shorter than its limit though it is not the last: when finding its rows took too long. */
-    async list(accountId: Account, filter: DeliveryFilter, limit = PAGE_SIZE, cursor?: string): Promise<DeliveryPage> {
+    show,
+
+    /**
+     * Returns a page, newest first. It may be shorter than its limit though it is not the last: a search ends after 2
+     * s.
+     */
+    async list(
+      accountId: AccountScope,
+      filter: DeliveryFilter,
+      limit = PAGE_SIZE,
+      cursor?: string,
+    ): Promise<DeliveryPage> {
       const [before] = cursor === undefined ? [NEWEST] : readCursor(cursor, ['number'])
-      const { rows, nextId } = await look(await resolved(accountId, filter), Number(before), limit + 1)
+      const { rows, nextId } = await search.find(await search.resolve(accountId, filter), Number(before), limit + 1)
       const shown = rows.slice(0, limit)
       const rest = rows.length > limit ? (shown.at(-1)?.id ?? null) : nextId
       return { items: shown.map(deliveryOf), next_cursor: rest === null ? null : writeCursor([rest]) }
     },
 
-    /** @throws Fault 404 when there is none of this id. */
-    async show(accountId: Account, id: string, { probes = false } = {}): Promise<DeliveryDetail> {
-      const row = await store.log.deliveryGet(accountId, idOf(id))
-      if (row === undefined) throw unknown()
-      return {
-        ...deliveryOf(row),
-        body: row.body,
-        ...(await renderedOf(row)),
-        attempts: row.attempts.map((one) => ({ ...attemptOf(one), ...(probes ? { probe: one.probe } : {}) })),
-      }
+    /** Sends a delivery again. @throws Fault 404, or 422 when its URL has left the list or its body was erased. */
+    async retry(accountId: AccountScope, id: string): Promise<Delivery> {
+      await retries.one(accountId, idOf(id))
+      return show(accountId, id)
     },
 
-    /** @throws Fault 404, or 422 when its URL has left the list, or its body was erased. */
-    async retry(accountId: Account, id: string): Promise<Delivery> {
-      const meant = { accountId, id: idOf(id) }
-      const retried = await unlessLeaving(async () =>
-        store.queue.deliveryRetry({ ...meant, nowSteadyUs: await nowSteadyUs() }),
+    /** Sends all matching deliveries again, failed ones unless the filter has another state. Returns how many. */
+    retryAll: async (accountId: AccountScope, filter: DeliveryFilter): Promise<number> =>
+      retries.matching(await search.resolve(accountId, filter)),
+  }
+}
+
+function createRetries({ store, onDue = () => {}, onCancelled = () => {}, nowUs = wallUs, steadyUs }: Dependencies) {
+  const nowSteadyUs = async () => steadyUs?.() ?? nowUs() - (await store.maintenance.clockGet()).steppedUs
+
+  /** Repeats a retry until no cancellation of a webhook has to be completed before it. */
+  async function afterCancellation<T>(retry: () => Promise<T | number>): Promise<T> {
+    for (;;) {
+      const result = await retry()
+      if (typeof result !== 'number') return result
+      await cancelPending(store.queue, result, { nowUs, onCancelled })
+    }
+  }
+
+  return {
+    async one(accountId: AccountScope, id: number): Promise<void> {
+      const retried = await afterCancellation(async () =>
+        store.queue.deliveryRetry({ accountId, id, nowSteadyUs: await nowSteadyUs() }),
       )
       if (retried === 'unknown') throw unknown()
       if (retried === 'erased')
-        throw new Fault('invalid', 'What this delivery told was erased: it cannot be sent again.', {
+        throw new Fault('invalid', 'The event of this delivery was erased: it cannot be sent again.', {
           errors: [{ path: '', message: 'is of an event whose body was erased' }],
         })
       if (retried === 'unlisted')
         throw new Fault('invalid', 'The URL of this delivery has left the list: put it back to send this again.', {
           errors: [{ path: '', message: 'is for a URL that has left the list' }],
         })
-      onDue([meant.id])
-      return this.show(accountId, id)
+      onDue([id])
     },
 
-    /** Retries all that match, failed ones unless the filter says otherwise. @returns how many. */
-    async retryAll(accountId: Account, filter: DeliveryFilter): Promise<number> {
-      const meant = await resolved(accountId, filter)
-      const wanted: LogFilter = { ...meant, state: meant.state ?? 'failed', untilUs: meant.untilUs ?? nowUs() }
+    async matching(filter: LogFilter): Promise<number> {
+      const wanted: LogFilter = { ...filter, state: filter.state ?? 'failed', untilUs: filter.untilUs ?? nowUs() }
       const next = (fromId: number) =>
-        unlessLeaving(async () =>
+        afterCancellation(async () =>
           store.queue.deliveryRetryMatching({ filter: wanted, fromId, nowSteadyUs: await nowSteadyUs(), limit: STEP }),
         )
-      let all = 0
+      let queued = 0
       for (let step = await next(0); ; step = await next(step.nextId)) {
-        all += step.queued
+        queued += step.queued
         if (step.queued > 0) onDue([])
-        if (step.nextId === null) break
+        if (step.nextId === null) return queued
       }
-      return all
     },
   }
 }
 
 const unknown = () => new Fault('not_found', 'There is no delivery with this id.')
 
-/** @throws Fault 404 for what cannot be an id. */
+/** @throws Fault 404 for a text that cannot be an id. */
 function idOf(text: string): number {
   if (!/^[1-9]\d{0,15}$/.test(text)) throw unknown()
   return Number(text)
 }
 
-export function logFilter(accountId: Account, filter: DeliveryFilter): LogFilter {
-  const { state, event, url, call_id: callId, since, until } = filter
-  const sinceUs = since === undefined ? undefined : parseTime(since)
-  const untilUs = until === undefined ? undefined : parseTime(until)
-  return { accountId, state, event, url, callIds: callId === undefined ? undefined : [callId], sinceUs, untilUs }
-}
-
+/** Returns a delivery as clients get it. */
 export function deliveryOf(row: DeliveryRow): Delivery {
   const { state } = row
   const timeOf = (atUs: number | null) => (atUs === null ? null : rfc3339(atUs))
@@ -210,6 +161,13 @@ const attemptOf = ({ atUs, status, durationMs, error, address, response }: Attem
   address,
   response,
 })
+
+/** Returns the body that the options of the webhook make of the default one now, if they change it. */
+async function renderedOf({ webhooks }: Store, { accountId, url, body }: DeliveryRow & { body: string }) {
+  const option = (await webhooks.webhookGetByUrl(accountId, url))?.options?.body ?? null
+  if (option === null || body.startsWith('{"erased"')) return {}
+  return { rendered: renderedOrNull(option, body) }
+}
 
 function renderedOrNull(option: BodyOption, body: string): string | null {
   try {

@@ -55,8 +55,8 @@ export function createMetrics(): Metrics {
         if (state !== 'pending') finished.inc({ state })
         if (state === 'delivered') delivered.observe(waitedUs / SECOND)
       },
-      dropped: (count, state) => finished.inc({ state }, count),
-      left() {},
+      endedUnsent: (count, state) => finished.inc({ state }, count),
+      webhookRemoved() {},
     },
     watch: (watched) => addGauges(registry, watched),
     text: () => registry.metrics(),

@@ -38,8 +38,8 @@ export function createTally({ emitter, lastHour, nowUs = wallUs }: TallyOptions)
         else if (probe) lastHour.addFailedProbe(webhook, atUs)
         else lastHour.addFailedAttempt(webhook, atUs)
       },
-      dropped() {},
-      left: (webhookId) => void responses.delete(webhookId),
+      endedUnsent() {},
+      webhookRemoved: (webhookId) => void responses.delete(webhookId),
     },
     last(webhookId) {
       const response = responses.get(webhookId)
@@ -61,11 +61,11 @@ export function observers(...all: readonly Observer[]): Observer {
     ended(attempt) {
       for (const one of all) one.ended(attempt)
     },
-    dropped(count, state) {
-      for (const one of all) one.dropped(count, state)
+    endedUnsent(count, state) {
+      for (const one of all) one.endedUnsent(count, state)
     },
-    left(webhookId) {
-      for (const one of all) one.left(webhookId)
+    webhookRemoved(webhookId) {
+      for (const one of all) one.webhookRemoved(webhookId)
     },
   }
 }

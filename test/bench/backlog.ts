@@ -113,8 +113,8 @@ export async function benchDrain(): Promise<Row[]> {
     ended: () => {
       delivered += 1
     },
-    dropped: () => {},
-    left: () => {},
+    endedUnsent: () => {},
+    webhookRemoved: () => {},
   }
   const startedMs = performance.now()
   const attempt = newAttempt({ allow: allowing('loopback') })

@@ -60,8 +60,8 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
   let delivered = 0
   const observer = {
     started: () => {},
-    dropped: () => {},
-    left: () => {},
+    endedUnsent: () => {},
+    webhookRemoved: () => {},
     ended({ delivery, state, atUs }: EndedAttempt) {
       if (state !== 'delivered') return
       delivered += 1

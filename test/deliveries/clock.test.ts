@@ -188,25 +188,25 @@ test('a step is said once, how far and which way, and time goes on after a resta
   const clock = await openClock({ maintenance: rig.store.maintenance, ...world })
   const beforeUs = clock.steadyUs()
   world.setUs += 700_000
-  clock.look()
+  clock.check()
   expect(world.logged).toEqual([])
   world.setUs += 2 * HOUR
-  clock.look()
-  clock.look()
+  clock.check()
+  clock.check()
   world.setUs -= 3 * HOUR
-  clock.look()
+  clock.check()
   expect(world.logged).toEqual([
-    'the clock was set forward by 7201 s: what waits is not moved by it',
-    'the clock was set back by 10800 s: what waits is not moved by it',
+    'the clock was set forward by 7201 s: retries and expiry are not affected',
+    'the clock was set back by 10800 s: retries and expiry are not affected',
   ])
   await until('it is stored', async () => {
-    clock.look()
+    clock.check()
     return (await rig.store.maintenance.clockGet()).steppedUs < -SECOND
   })
   const again = await openClock({ maintenance: rig.store.maintenance, ...world })
   world.leapUs += 5 * SECOND
   expect(again.steadyUs() - beforeUs).toBe(5 * SECOND)
-  again.look()
+  again.check()
   expect(world.logged).toHaveLength(2)
 })
 
@@ -218,8 +218,8 @@ test('a clock that was set back while nobody ran goes on from where it stood', a
   world.setUs -= DAY
   const clock = await openClock({ maintenance: rig.store.maintenance, ...world })
   expect(clock.steadyUs()).toBe((await rig.store.maintenance.clockGet()).lastSteadyUs)
-  clock.look()
-  expect(world.logged).toEqual(['the clock was set back by 86400 s: what waits is not moved by it'])
+  clock.check()
+  expect(world.logged).toEqual(['the clock was set back by 86400 s: retries and expiry are not affected'])
 })
 
 test('a step that cannot be stored is stored later', async () => {
@@ -232,14 +232,14 @@ test('a step that cannot be stored is stored later', async () => {
     ++tries && broken ? Promise.reject(new Fault('unavailable', 'the disk is full')) : maintenance.clockSet(clock)
   const clock = await openClock({ ...world, maintenance: { ...maintenance, clockSet } })
   world.setUs += HOUR
-  clock.look()
+  clock.check()
   await until('it failed twice', async () => {
-    clock.look()
+    clock.check()
     return tries === 2
   })
   broken = false
   await until('it is stored', async () => {
-    clock.look()
+    clock.check()
     return (await rig.store.maintenance.clockGet()).steppedUs > HOUR - SECOND
   })
   expect(world.logged).toHaveLength(1)
@@ -270,7 +270,7 @@ test('set forward by a year, nothing is taken out for a day, over a restart too'
     await startPruner(options).stop()
   }
   world.setUs += 365 * DAY
-  rig.clock.look()
+  rig.clock.check()
   await until('it is stored', async () => (await rig.store.maintenance.clockGet()).pruneFromUs > 0)
   await prune()
   expect(await kept()).toBe(2)
@@ -293,7 +293,7 @@ async function startAndPrune(rig: Awaited<ReturnType<typeof newRig>>, world: Ret
   const keepMs = (30 * DAY) / 1_000
   await startPruner({ maintenance, log: LOG, keepDeliveredMs: keepMs, keepFailedMs: keepMs, nowUs, mayPrune }).stop()
   await until('what the clock says is stored', async () => {
-    clock.look()
+    clock.check()
     const heldForUs = (await maintenance.clockGet()).pruneFromUs - clock.steadyUs()
     return mayPrune() || (heldForUs > 0 && heldForUs <= DAY)
   })
@@ -307,8 +307,8 @@ test('a start with a clock far ahead takes nothing out for a day, however often 
   world.setUs += 365 * DAY
   expect(await startAndPrune(rig, world)).toBe(3)
   expect(world.logged).toEqual([
-    'the clock is 365 days ahead of what was stored last',
-    'nothing is taken out for its age for a day: set the clock back if it is wrong',
+    'the clock is 365 days ahead of the last record that was stored',
+    'no old record is deleted for a day: set the clock back if it is wrong',
   ])
   world.setUs += DAY - HOUR
   expect(await startAndPrune(rig, world)).toBe(3)

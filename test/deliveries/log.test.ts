@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { logFilterOf } from '../../src/deliveries/delivery-search.ts'
 import type { Delivery, DeliveryFilter } from '../../src/deliveries/model.ts'
-import { createDeliveryService, logFilter } from '../../src/deliveries/service.ts'
+import { createDeliveryService } from '../../src/deliveries/service.ts'
 import { EVENT_NAMES, type EventKind } from '../../src/lib/event-kinds.ts'
 import { rfc3339, SECOND } from '../../src/lib/time.ts'
 import { DELIVERIES_PER_EVENT, DELIVERY_STATES, type DeliveryPart } from '../../src/store/records.ts'
@@ -153,7 +154,7 @@ test.each(FILTERS)('%j: read from the oldest on, in parts, it is the same the ot
   const ids: number[] = []
   const limit = random.pick([7, 200, 1_500])
   for (let from: number | null = 0; from !== null; ) {
-    const query = { filter: logFilter(ACCOUNT, filter), fromId: from, limit, order: 'oldest' } as const
+    const query = { filter: logFilterOf(ACCOUNT, filter), fromId: from, limit, order: 'oldest' } as const
     const part: DeliveryPart = await store.log.deliveryList(query)
     ids.push(...part.rows.map(({ id }) => id))
     from = part.nextId

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { newAttempt } from '../../src/deliveries/sending/attempt.ts'
-import { createTester } from '../../src/deliveries/sending/test-request.ts'
+import { createTestSender } from '../../src/deliveries/sending/test-request.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 import { ACCOUNT, allowing, newRig } from './rig.ts'
 
@@ -17,7 +17,7 @@ async function downRig() {
   await until('it is down', () => rig.dispatcher.health(1).state === 'down')
   await until('nothing is under way', () => rig.dispatcher.inFlight === 0)
   receiver.received.length = 0
-  const tester = createTester({
+  const tester = createTestSender({
     store: rig.store,
     attempt: newAttempt({ allow: allowing('loopback') }),
     reserve: rig.dispatcher.reserve,
@@ -106,7 +106,7 @@ test('tests and deliveries together are 16 at a time at most', async () => {
   await using rig = await newRig()
   await rig.setUrls(receiver.url)
   const { store } = rig
-  const sendTest = createTester({
+  const sendTest = createTestSender({
     store,
     attempt: newAttempt({ allow: allowing('loopback') }),
     reserve: rig.dispatcher.reserve,

@@ -226,7 +226,7 @@ export async function startModel(path: string, paths: readonly string[], twice: 
     /** Does something as another process on the same store, which cannot know that the wall clock was set until that is stored. */
     async elsewhere(what: (store: OpenStore) => Promise<unknown>): Promise<void> {
       await until('a step of the clock is stored', async () => {
-        process.clock.look()
+        process.clock.check()
         const stepped = world.nowUs() - process.clock.steadyUs()
         return Math.abs(stepped - (await process.store.maintenance.clockGet()).steppedUs) < SECOND
       })

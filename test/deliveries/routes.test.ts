@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { Delivery, DeliveryFilter } from '../../src/deliveries/model.ts'
 import { deliveryRoutes } from '../../src/deliveries/routes.ts'
 import { newAttempt } from '../../src/deliveries/sending/attempt.ts'
-import { sendSample } from '../../src/deliveries/sending/test-request.ts'
+import { sendTestRequest } from '../../src/deliveries/sending/test-request.ts'
 import type { EventKind } from '../../src/lib/event-kinds.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { nowUs, rfc3339 } from '../../src/lib/time.ts'
@@ -45,7 +45,7 @@ async function tell(accountId: number, callId: string, name: EventKind): Promise
 
 async function setUp(): Promise<void> {
   rig = await newRig({ scheduleMs: [60_000, 60_000] })
-  const sendTest = (accountId: number, to: string) => sendSample({ store: rig.store, attempt }, accountId, to)
+  const sendTest = (accountId: number, to: string) => sendTestRequest({ store: rig.store, attempt }, accountId, to)
   api = await startApi(rig.store, (auth) => deliveryRoutes(auth, rig.deliveries, sendTest))
   token = await api.logIn('default')
   strangers = await api.logIn('strangers')
@@ -217,7 +217,7 @@ describe('sending again', () => {
     const before = comingTo(path)
     receiver.answerWith(() => new Response('taken'))
     const { status, body } = await post(`/integration/delivery/${id}/retry`)
-    expect([status, body.message]).toEqual([200, 'It is sent again.'])
+    expect([status, body.message]).toEqual([200, 'The delivery is being sent again.'])
     expect(body.result).toMatchObject({ id, attempts_made: 1, delivered_at: null })
     await until('it is delivered', async () => {
       const { result } = (await get(`/integration/delivery/${id}`)).body

@@ -196,7 +196,7 @@ test('a webhook that left is forgotten when nothing of it is under way, and begi
   const left: number[] = []
   const { answer, state, release } = holding('slow')
   const receiver = startReceiver(answer)
-  await using rig = await newRig({ observer: { ...silent, left: (webhookId) => void left.push(webhookId) } })
+  await using rig = await newRig({ observer: { ...silent, webhookRemoved: (webhookId) => void left.push(webhookId) } })
   await rig.setUrls(receiver.url)
   state.rest = take
   await rig.tell(...Array.from({ length: 12 }, (_, n) => `before ${n}`))

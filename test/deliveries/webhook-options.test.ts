@@ -5,7 +5,7 @@ import { failExpired } from '../../src/deliveries/expiry.ts'
 import { createScheduler } from '../../src/deliveries/queue/scheduler.ts'
 import { createWebhookCache } from '../../src/deliveries/queue/webhook-cache.ts'
 import { newAttempt } from '../../src/deliveries/sending/attempt.ts'
-import { createTester } from '../../src/deliveries/sending/test-request.ts'
+import { createTestSender } from '../../src/deliveries/sending/test-request.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import type { WebhookOptionsRecord } from '../../src/store/records.ts'
 import { DEFAULT_OPTIONS } from '../../src/store/webhook-options.ts'
@@ -192,7 +192,7 @@ test('a test request has the headers and the body, and ignores a pause', async (
     body: { preset: 'flat', parameters: {} },
   })
   const reserve = rig.wake().reserve
-  const tester = createTester({ store: rig.store, attempt: newAttempt({ allow: allowing('loopback') }), reserve })
+  const tester = createTestSender({ store: rig.store, attempt: newAttempt({ allow: allowing('loopback') }), reserve })
   expect(await tester(ACCOUNT, receiver.url)).toMatchObject({ status: 200 })
   const [{ headers = {}, body = '' } = {}] = receiver.received
   expect(headers['x-api-key']).toBe('secret')

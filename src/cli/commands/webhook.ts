@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { newAttempt } from '../../deliveries/sending/attempt.ts'
-import { sendSample } from '../../deliveries/sending/test-request.ts'
+import { sendTestRequest } from '../../deliveries/sending/test-request.ts'
 import { EVENT_NAMES, type EventKind, SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import { Fault } from '../../lib/fault.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
@@ -197,7 +197,7 @@ async function sendTest(url: string, flags: SendFlags): Promise<void> {
   const allow = allowListOf(allowNet)
   const attempt = newAttempt({ allow, ...(proxy === undefined ? {} : { proxy: httpUrl('--proxy', proxy) }) })
   const { status, error, duration_ms, response } = await onAccount(flags, async (_, accountId, store) =>
-    sendSample({ store, attempt }, accountId, url).catch((cause) => {
+    sendTestRequest({ store, attempt }, accountId, url).catch((cause) => {
       throw cause instanceof Fault && cause.code === 'invalid' ? notInList(url, account) : cause
     }),
   )

@@ -15,20 +15,21 @@ export type AccountFollowerOptions = {
   readonly loader: Loader
   readonly sender: Sender
   readonly log: Log
-  /** How long attempts may take to end; without it as long as they do. */
+  /** How long attempts may take to end before they are aborted; without it they never are. */
   readonly drainMs?: number | undefined
   /** Called when accounts may have been gained: their webhooks are read. */
   readonly onGained: () => void
-  /** Begins what may begin. */
+  /** Begins the attempts that may begin. */
   readonly run: () => void
 }
 
-/** How often it is seen whether all that is in memory of lost accounts has ended. */
+/** How often it is checked whether the deliveries of lost accounts have left memory. */
 const CHECK_MS = 10
 
 /**
- * Follows which accounts this node owns: drops what it has of those that it loses, aborting what is in flight, and takes up those that it
- * gains. For those that it owns it sees what other nodes stored, since a PBX and its accounts may have different owners.
+ * Follows the accounts that this node owns. Deliveries of an account that it loses leave memory, attempts in flight are
+ * aborted; those of an account that it gains are loaded. Events of its accounts that other nodes store are noticed,
+ * since a PBX and its accounts may have different owners.
  */
 export function followAccounts(options: AccountFollowerOptions) {
   const { ownership, events, backlogs, webhooks, loader, sender, log, drainMs, onGained, run } = options
@@ -41,7 +42,7 @@ export function followAccounts(options: AccountFollowerOptions) {
     return lost.length === 0 ? undefined : ended(lost)
   }
 
-  /** Resolves when nothing of these accounts is in memory any more. Where the database is away nothing may be waited for. */
+  /** Resolves when no delivery of these accounts is in memory. Without the database no attempt is waited for. */
   async function ended(accountIds: readonly number[]): Promise<void> {
     const untilMs = performance.now() + (ownership.isTrusted() ? (drainMs ?? 0) : 0)
     let aborted = false
@@ -75,7 +76,7 @@ export function followAccounts(options: AccountFollowerOptions) {
       arrivals?.stop()
       unlisten()
     },
-    /** Resolves when this has: attempts that take longer than they may are aborted. */
+    /** Resolves with `draining`: attempts that take longer than `drainMs` are aborted. */
     async drained(draining: Promise<void>): Promise<void> {
       const abort = () => {
         for (const accountId of knownAccounts()) sender.abort(accountId)

@@ -19,7 +19,7 @@ import { type LoadedDeliveries, MAX_LOADED } from './loaded-deliveries.ts'
 import type { WebhookCache } from './webhook-cache.ts'
 
 const MAX_READ = 128
-/** Retries in memory are read along with the others: so it is more than they can be. */
+/** Retries that are in memory already are read along with the others: so the limit is higher than their number. */
 const MAX_RETRIES_READ = MAX_LOADED + MAX_READ
 
 export type BacklogReaderOptions = {
@@ -30,27 +30,77 @@ export type BacklogReaderOptions = {
   readonly steadyUs: NowUs
 }
 
-/** Creates the reads of one load: first the retries that are due, then deliveries that were never tried. */
-export function createBacklogReader({ queue, loaded, webhooks, ownership, steadyUs }: BacklogReaderOptions) {
-  const cancelledTo = (webhookId: number): number => webhooks.get(webhookId)?.cancelledTo ?? 0
-  const isNew = ({ id, webhookId }: PendingDelivery) =>
-    id > cancelledTo(webhookId) && loaded.get(id) === undefined && isOwnedBy(ownership, webhooks, webhookId)
+/**
+ * Makes the function that loads deliveries of a webhook: retries that are due, then those never tried. It loads the
+ * webhook too if that is not cached, and rejects with Fault `unavailable`.
+ */
+export function createBacklogReader(options: BacklogReaderOptions): (backlog: Backlog) => Promise<void> {
+  const { loaded, webhooks, steadyUs } = options
+  const loadDue = createDueReader(options)
+  const loadUntried = createUntriedReader(options)
+  const strict = createStrictReader(options)
 
-  /** Takes what was read into memory, as far as it is still so. Returns false if some of it has to be read again. */
-  function take(found: readonly PendingDelivery[], { released }: Load): boolean {
-    for (const pending of found) if (isNew(pending) && !released.has(pending.id)) loaded.add(loadDelivery(pending))
-    return !found.some(({ id }) => released.has(id))
+  return async (backlog) => {
+    const { webhookId } = backlog
+    const load = beginLoad(backlog)
+    try {
+      if (webhooks.get(webhookId) === undefined) await webhooks.load([webhookId])
+      if (webhooks.get(webhookId) === undefined) {
+        noteDeleted(backlog)
+        return
+      }
+      // With deliveries in memory a refresh does it, which evicts them.
+      if (loaded.countOf(webhookId) === 0) setStrict(backlog, webhooks.get(webhookId)?.isStrict ?? false)
+      if (hasDue(backlog, steadyUs())) await loadDue(backlog, load)
+      if (!backlog.isStrict) {
+        if (!load.isStale) await loadUntried(backlog, load)
+        return
+      }
+      if (!load.isStale) await strict.loadNext(backlog, load)
+      if (!load.isStale) await strict.loadUntried(backlog, load)
+    } finally {
+      endLoad(backlog)
+    }
   }
+}
 
-  async function loadDue(backlog: Backlog, load: Load): Promise<void> {
+/** Returns whether this node owns the account of a webhook. Without other nodes it also owns one that is not cached. */
+export function isOwnWebhook(
+  { ownership, webhooks }: Pick<BacklogReaderOptions, 'ownership' | 'webhooks'>,
+  webhookId: number,
+): boolean {
+  const accountId = webhooks.get(webhookId)?.accountId
+  return accountId === undefined ? !ownership.isShared : ownership.ownsAccount(accountId)
+}
+
+type Read = (backlog: Backlog, load: Load) => Promise<void>
+
+const cancelledTo = ({ webhooks }: BacklogReaderOptions, webhookId: number): number =>
+  webhooks.get(webhookId)?.cancelledTo ?? 0
+
+function isNew(options: BacklogReaderOptions, { id, webhookId }: PendingDelivery): boolean {
+  const isUnknown = id > cancelledTo(options, webhookId) && options.loaded.get(id) === undefined
+  return isUnknown && isOwnWebhook(options, webhookId)
+}
+
+/** Takes deliveries that were read into memory, unless they changed. Returns false if some have to be read again. */
+function take(options: BacklogReaderOptions, found: readonly PendingDelivery[], { released }: Load): boolean {
+  for (const pending of found)
+    if (isNew(options, pending) && !released.has(pending.id)) options.loaded.add(loadDelivery(pending))
+  return !found.some(({ id }) => released.has(id))
+}
+
+function createDueReader(options: BacklogReaderOptions): Read {
+  const { queue, loaded, steadyUs } = options
+  return async (backlog, load) => {
     const { webhookId } = backlog
     const dueSteadyUs = steadyUs()
     const due = await queue.deliveryGetDue({ webhookId, dueSteadyUs, limit: MAX_RETRIES_READ })
     if (load.isStale) return
-    const wanted = due.filter(isNew)
-    const room = Math.max(0, loaded.roomOf(webhookId))
-    const isCurrent = take(wanted.slice(0, room), load)
-    if (!isCurrent || due.length === MAX_RETRIES_READ || wanted.length > room) {
+    const wanted = due.filter((pending) => isNew(options, pending))
+    const free = Math.max(0, loaded.freeOf(webhookId))
+    const isCurrent = take(options, wanted.slice(0, free), load)
+    if (!isCurrent || due.length === MAX_RETRIES_READ || wanted.length > free) {
       noteRetriesRead(backlog, dueSteadyUs)
       return
     }
@@ -59,88 +109,63 @@ export function createBacklogReader({ queue, loaded, webhooks, ownership, steady
     const next = await queue.deliveryGetNextDue({ webhookId, fromSteadyUs: dueSteadyUs })
     if (next !== undefined) noteRetry(backlog, next)
   }
+}
 
-  /** In a strict order: the deliveries that waited for one that has ended. */
-  async function loadNext(backlog: Backlog, load: Load): Promise<void> {
-    const { webhookId, nextOf } = backlog
-    const callIds = [...nextOf].slice(0, Math.max(0, Math.min(MAX_READ, loaded.roomOf(webhookId))))
-    if (callIds.length === 0) return
-    for (const callId of callIds) nextOf.delete(callId)
-    const putBack = () => {
-      for (const callId of callIds) nextOf.add(callId)
-    }
-    const first = await queue.deliveryGetFirstOfCalls({ webhookId, callIds }).catch((error) => {
-      putBack()
-      throw error
-    })
-    if (load.isStale) {
-      putBack()
-      return
-    }
-    const again = first.filter(({ id }) => load.released.has(id))
-    take(
-      first.filter(({ dueSteadyUs }) => dueSteadyUs === undefined),
-      load,
-    )
-    for (const { dueSteadyUs } of first) if (dueSteadyUs !== undefined) noteRetry(backlog, dueSteadyUs)
-    for (const { callId } of again) nextOf.add(callId)
-  }
-
-  async function loadUntriedStrict(backlog: Backlog, load: Load): Promise<void> {
+function createUntriedReader(options: BacklogReaderOptions): Read {
+  const { queue, loaded } = options
+  return async (backlog, load) => {
     const { webhookId } = backlog
-    const limit = Math.min(MAX_READ, loaded.roomOf(webhookId))
+    const limit = Math.min(MAX_READ, loaded.freeOf(webhookId))
     if (!backlog.hasMore || limit <= 0) return
-    const afterId = Math.max(backlog.cursor, cancelledTo(webhookId))
-    const { deliveries, lastId } = await queue.deliveryGetUntriedStrict({ webhookId, afterId, limit })
-    if (load.isStale) return
-    take(deliveries, load)
-    const readTo = lastId ?? deliveries.at(-1)?.id ?? 0
-    noteUntriedRead(backlog, { lastId: readTo, hasMore: lastId !== null || load.moreStored })
-  }
-
-  async function loadUntried(backlog: Backlog, load: Load): Promise<void> {
-    const { webhookId } = backlog
-    const limit = Math.min(MAX_READ, loaded.roomOf(webhookId))
-    if (!backlog.hasMore || limit <= 0) return
-    const afterId = Math.max(backlog.cursor, cancelledTo(webhookId))
+    const afterId = Math.max(backlog.cursor, cancelledTo(options, webhookId))
     const untried = await queue.deliveryGetUntried({ webhookId, afterId, limit })
     if (load.isStale) return
-    take(untried, load)
+    take(options, untried, load)
     noteUntriedRead(backlog, {
       lastId: untried.at(-1)?.id ?? 0,
       hasMore: untried.length === limit || load.moreStored,
     })
   }
-
-  return {
-    /** Loads deliveries of a webhook, and the webhook itself if it is not cached. @throws Fault `unavailable`. */
-    async load(backlog: Backlog): Promise<void> {
-      const { webhookId } = backlog
-      const load = beginLoad(backlog)
-      try {
-        if (webhooks.get(webhookId) === undefined) await webhooks.load([webhookId])
-        if (webhooks.get(webhookId) === undefined) {
-          noteDeleted(backlog)
-          return
-        }
-        // With some in memory a refresh does it, which evicts them.
-        if (loaded.countOf(webhookId) === 0) setStrict(backlog, webhooks.get(webhookId)?.isStrict ?? false)
-        if (hasDue(backlog, steadyUs())) await loadDue(backlog, load)
-        if (!backlog.isStrict) {
-          if (!load.isStale) await loadUntried(backlog, load)
-          return
-        }
-        if (!load.isStale) await loadNext(backlog, load)
-        if (!load.isStale) await loadUntriedStrict(backlog, load)
-      } finally {
-        endLoad(backlog)
-      }
-    },
-  }
 }
 
-/** Returns whether a webhook is of an account that this node owns, and its webhook is cached. */
-export function isOwnedBy(ownership: Ownership, webhooks: WebhookCache, webhookId: number): boolean {
-  const accountId = webhooks.get(webhookId)?.accountId
-  return accountId === undefined ? !ownership.isShared : ownership.ownsAccount(accountId)
+/** The reads of a strict order, in which only the first pending delivery of each call is loaded. */
+function createStrictReader(options: BacklogReaderOptions): { loadNext: Read; loadUntried: Read } {
+  const { queue, loaded } = options
+  return {
+    /** Loads the deliveries that waited for one that has ended. */
+    async loadNext(backlog, load) {
+      const { webhookId, nextOf } = backlog
+      const callIds = [...nextOf].slice(0, Math.max(0, Math.min(MAX_READ, loaded.freeOf(webhookId))))
+      if (callIds.length === 0) return
+      for (const callId of callIds) nextOf.delete(callId)
+      const putBack = () => {
+        for (const callId of callIds) nextOf.add(callId)
+      }
+      const first = await queue.deliveryGetFirstOfCalls({ webhookId, callIds }).catch((error) => {
+        putBack()
+        throw error
+      })
+      if (load.isStale) {
+        putBack()
+        return
+      }
+      const again = first.filter(({ id }) => load.released.has(id))
+      const untried = first.filter(({ dueSteadyUs }) => dueSteadyUs === undefined)
+      take(options, untried, load)
+      for (const { dueSteadyUs } of first) if (dueSteadyUs !== undefined) noteRetry(backlog, dueSteadyUs)
+      for (const { callId } of again) nextOf.add(callId)
+    },
+
+    async loadUntried(backlog, load) {
+      const { webhookId } = backlog
+      const limit = Math.min(MAX_READ, loaded.freeOf(webhookId))
+      if (!backlog.hasMore || limit <= 0) return
+      const afterId = Math.max(backlog.cursor, cancelledTo(options, webhookId))
+      const { deliveries, lastId } = await queue.deliveryGetUntriedStrict({ webhookId, afterId, limit })
+      if (load.isStale) return
+      take(options, deliveries, load)
+      const readTo = lastId ?? deliveries.at(-1)?.id ?? 0
+      noteUntriedRead(backlog, { lastId: readTo, hasMore: lastId !== null || load.moreStored })
+    },
+  }
 }

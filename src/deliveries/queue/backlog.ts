@@ -1,10 +1,10 @@
 import type { LoadedDelivery } from './delivery.ts'
 
 /**
- * The pending deliveries of one webhook that are in the store alone. Pure, and the only code that changes what is known of them.
+ * The pending deliveries of one webhook that are in the store alone. Pure, and the only code that changes this.
  *
- * Invariants: a delivery that was never tried and has an id up to `cursor` is in memory or has ended; above, the store may have some if
- * `hasMore`, else none. Retries that are in the store alone are due at `retryUs` or later; `undefined`: there are none.
+ * Invariants: a delivery that was never tried and has an id up to `cursor` is in memory or has ended; above, the store
+ * may have some if `hasMore`, else none. Retries in the store alone are due at `retryUs` or later; `undefined`: none.
  */
 export type Backlog = {
   readonly webhookId: number
@@ -14,9 +14,11 @@ export type Backlog = {
   readonly retryUs: number | undefined
   /** The load that is under way: one at a time. */
   readonly load: Load | undefined
-  /** In a strict order the only delivery of a call in memory is its first that is pending; the others wait in the store, below `cursor` too. */
+  /**
+   * Whether only the first pending delivery of a call is in memory; the others are in the store, below `cursor` too.
+   */
   readonly isStrict: boolean
-  /** Calls whose next delivery is to be loaded, since the one before it has ended. */
+  /** In a strict order: calls whose next delivery is to be loaded, since the one before it has ended. */
   readonly nextOf: Set<string>
 }
 
@@ -51,13 +53,13 @@ export const hasDue = ({ retryUs }: Backlog, nowUs: number): boolean => retryUs 
 export const needsLoad = (backlog: Backlog, nowUs: number): boolean =>
   backlog.hasMore || backlog.nextOf.size > 0 || hasDue(backlog, nowUs)
 
-/** A delivery was taken into memory as it was stored: nothing that was never tried is below it in the store. */
+/** Notes that a delivery was taken into memory as it was stored: none that was never tried is below it in the store. */
 export function noteTaken(backlog: Backlog, id: number): void {
   const state: State = backlog
   state.cursor = id
 }
 
-/** A delivery was stored and not taken into memory. */
+/** Notes that a delivery was stored and not taken into memory. */
 export function noteStored(backlog: Backlog): void {
   const state: State = backlog
   state.hasMore = true
@@ -65,12 +67,12 @@ export function noteStored(backlog: Backlog): void {
   if (load !== undefined) load.moreStored = true
 }
 
-/** A delivery left memory. */
+/** Notes that a delivery left memory. */
 export function noteReleased({ load }: Backlog, id: number): void {
   load?.released.add(id)
 }
 
-/** A delivery left memory while it is pending: it has to be found again. */
+/** Notes that a delivery left memory while it is pending: it has to be loaded again. */
 export function noteEvicted(backlog: Backlog, { id, dueUs }: LoadedDelivery): void {
   const state: State = backlog
   if (dueUs !== undefined) {
@@ -82,14 +84,14 @@ export function noteEvicted(backlog: Backlog, { id, dueUs }: LoadedDelivery): vo
   invalidateLoad(backlog)
 }
 
-/** A delivery was retried by hand while it was in memory: in the store it is due. */
+/** Notes that a delivery was retried by hand while it was in memory: in the store it is due. */
 export function noteSuperseded(backlog: Backlog): void {
   const state: State = backlog
   state.retryUs = 0
   invalidateLoad(backlog)
 }
 
-/** Any of the deliveries may have been changed in the store. */
+/** Notes that any of the deliveries may have been changed in the store. */
 export function noteChanged(backlog: Backlog): void {
   const state: State = backlog
   state.hasMore = true
@@ -100,14 +102,16 @@ export function noteChanged(backlog: Backlog): void {
   invalidateLoad(backlog)
 }
 
-/** Another node may have sent any of them: nothing that is known of them holds. */
+/** Notes that the account was lost: another node may have sent any of the deliveries. */
 export function noteLost(backlog: Backlog): void {
   const state: State = backlog
   state.cursor = 0
   noteChanged(backlog)
 }
 
-/** Sets whether the order is strict. Returns whether it was not so before: then nothing that is queued is as it should be. */
+/**
+ * Sets whether the order is strict. Returns whether that changed: then the queued deliveries have to be loaded again.
+ */
 export function setStrict(backlog: Backlog, isStrict: boolean): boolean {
   if (backlog.isStrict === isStrict) return false
   const state: State = backlog
@@ -117,7 +121,7 @@ export function setStrict(backlog: Backlog, isStrict: boolean): boolean {
   return true
 }
 
-/** In a strict order: a delivery of a call has ended, so that the next one may be loaded. */
+/** Notes, in a strict order, that a delivery of a call has ended, so that the next one may be loaded. */
 export function noteEndedOfCall(backlog: Backlog, callId: string): void {
   if (backlog.isStrict) backlog.nextOf.add(callId)
 }
@@ -142,26 +146,26 @@ export function endLoad(backlog: Backlog): void {
   state.load = undefined
 }
 
-/** Deliveries that were never tried were read up to `lastId`; `hasMore`: there may be others above. */
+/** Notes that deliveries that were never tried were read up to `lastId`; `hasMore`: there may be others above. */
 export function noteUntriedRead(backlog: Backlog, { lastId, hasMore }: { lastId: number; hasMore: boolean }): void {
   const state: State = backlog
   state.cursor = Math.max(state.cursor, lastId)
   state.hasMore = hasMore
 }
 
-/** Retries in the store alone are due at `retryUs` or later; `undefined`: there are none. */
+/** Notes that retries in the store alone are due at `retryUs` or later; `undefined`: there are none. */
 export function noteRetriesRead(backlog: Backlog, retryUs: number | undefined): void {
   const state: State = backlog
   state.retryUs = retryUs
 }
 
-/** Another retry in the store is due at `dueUs`. */
+/** Notes that another retry in the store is due at `dueUs`. */
 export function noteRetry(backlog: Backlog, dueUs: number): void {
   const state: State = backlog
   state.retryUs = Math.min(state.retryUs ?? dueUs, dueUs)
 }
 
-/** The webhook was deleted: the store has nothing for it. */
+/** Notes that the webhook was deleted: the store has nothing for it. */
 export function noteDeleted(backlog: Backlog): void {
   const state: State = backlog
   state.hasMore = false

@@ -5,8 +5,9 @@ import type { WebhookQueue } from './webhook-queue.ts'
 /**
  * How many requests may be in flight, over all webhooks. Pure.
  *
- * Webhooks are in three classes: *good* (the last answer was fine, no request is slow), *unsure* (nothing is known yet, or one is slow) and
- * *hanging* (neither). The worse the class, the less of the capacity it may use: receivers that hang never hold up those that answer.
+ * Webhooks are in three classes: *good* (the last answer was fine, no request is slow), *unsure* (nothing is known yet,
+ * or one is slow) and *hanging* (neither). The worse the class, the less of the capacity it may use: receivers that
+ * hang never delay those that answer.
  */
 export const CLASSES = ['good', 'unsure', 'hanging'] as const
 export type Class = (typeof CLASSES)[number]
@@ -15,7 +16,9 @@ export type Class = (typeof CLASSES)[number]
 const MAX_IN_FLIGHT: Readonly<Record<Class, number>> = { good: 1_024, unsure: 960, hanging: 512 }
 /** Requests that began lately: more than 128 active requests halve the throughput of `fetch`, and 64 was the best. */
 const MAX_QUICK: Readonly<Record<Class, number>> = { good: 64, unsure: 32, hanging: 16 }
-/** Quick requests that a class may have in any case: a few good webhooks with a backlog would shut out those that are new, or probed. */
+/**
+ * Quick requests that a class may have in any case: else a few good webhooks with a backlog would shut out new ones.
+ */
 const RESERVED_QUICK: Readonly<Record<Class, number>> = { good: 0, unsure: 8, hanging: 4 }
 /** From then on a request is slow: it uses nothing but its place among all in flight. */
 const SLOW_AFTER_US = 50 * MILLISECOND
@@ -36,21 +39,14 @@ export type Capacity = ReturnType<typeof createCapacity>
 /** Creates the counts of requests in flight. */
 export function createCapacity() {
   const begun = newFifo<Slot>()
-  const counts = new WeakMap<WebhookQueue, { inFlight: number; slow: number }>()
+  const ofWebhook = newWebhookCounts()
   const quickFrom: Record<Class, number> = { good: 0, unsure: 0, hanging: 0 }
   let inFlight = 0
   let quick = 0
 
-  const countsOf = (queue: WebhookQueue) => {
-    const known = counts.get(queue)
-    if (known !== undefined) return known
-    const none = { inFlight: 0, slow: 0 }
-    counts.set(queue, none)
-    return none
-  }
-  const noLongerQuick = ({ from }: Slot) => {
-    quick -= 1
-    quickFrom[from] -= 1
+  const countQuick = ({ from }: Slot, change: 1 | -1) => {
+    quick += change
+    quickFrom[from] += change
   }
 
   return {
@@ -58,39 +54,36 @@ export function createCapacity() {
       return inFlight
     },
     /** Returns how many requests to a webhook are in flight. */
-    inFlightOf: (queue: WebhookQueue): number => countsOf(queue).inFlight,
+    inFlightOf: (queue: WebhookQueue): number => ofWebhook(queue).inFlight,
     /** Returns the class of a webhook now. */
     classOf(queue: WebhookQueue): Class {
-      const { slow } = countsOf(queue)
+      const { slow } = ofWebhook(queue)
       if (queue.breaker.proven) return slow === 0 ? 'good' : 'unsure'
       return slow === 0 ? 'unsure' : 'hanging'
     },
     /** Returns whether a webhook of this class may begin one more request. */
-    hasRoom: (of: Class): boolean =>
+    allows: (of: Class): boolean =>
       inFlight < MAX_IN_FLIGHT[of] && (quick < MAX_QUICK[of] || quickFrom[of] < RESERVED_QUICK[of]),
     /** Returns whether one more request may be in flight at all. */
-    hasRoomInFlight: (): boolean => inFlight < MAX_IN_FLIGHT.good,
+    allowsAny: (): boolean => inFlight < MAX_IN_FLIGHT.good,
 
     /** Begins a request. */
     begin<S extends Omit<Slot, 'phase'>>(request: S): S & Slot {
       const slot: S & Slot = { ...request, phase: 'quick' }
       begun.push(slot)
-      countsOf(slot.queue).inFlight += 1
+      ofWebhook(slot.queue).inFlight += 1
       inFlight += 1
-      quick += 1
-      quickFrom[slot.from] += 1
+      countQuick(slot, 1)
       return slot
     },
     /** Ends a request. @throws Error when it has ended. */
     end(slot: Slot): void {
       if (slot.phase === 'ended') throw new Error(`a request to webhook ${slot.queue.webhookId} has ended twice`)
-      const ofWebhook = countsOf(slot.queue)
-      ofWebhook.inFlight -= 1
+      ofWebhook(slot.queue).inFlight -= 1
       inFlight -= 1
-      if (slot.phase === 'slow') ofWebhook.slow -= 1
-      else noLongerQuick(slot)
-      const state: State = slot
-      state.phase = 'ended'
+      if (slot.phase === 'slow') ofWebhook(slot.queue).slow -= 1
+      else countQuick(slot, -1)
+      setPhase(slot, 'ended')
     },
     /** Finds the requests that have become slow: they no longer use the place of a quick one. */
     tick(nowUs: number): void {
@@ -98,11 +91,27 @@ export function createCapacity() {
         if (slot.phase !== 'ended' && nowUs - slot.startedUs < SLOW_AFTER_US) return
         begun.shift()
         if (slot.phase === 'ended') continue
-        const state: State = slot
-        state.phase = 'slow'
-        countsOf(slot.queue).slow += 1
-        noLongerQuick(slot)
+        setPhase(slot, 'slow')
+        ofWebhook(slot.queue).slow += 1
+        countQuick(slot, -1)
       }
     },
+  }
+}
+
+function setPhase(slot: Slot, phase: Slot['phase']): void {
+  const state: State = slot
+  state.phase = phase
+}
+
+/** Counts the requests in flight to each webhook. */
+function newWebhookCounts() {
+  const counts = new WeakMap<WebhookQueue, { inFlight: number; slow: number }>()
+  return (queue: WebhookQueue) => {
+    const known = counts.get(queue)
+    if (known !== undefined) return known
+    const none = { inFlight: 0, slow: 0 }
+    counts.set(queue, none)
+    return none
   }
 }

@@ -4,19 +4,20 @@ import type { NextStep } from '../retry-policy.ts'
 /**
  * A pending delivery in memory. Pure, and the only code that changes it: every move is asserted.
  *
- *   stored ── loadDelivery, newDelivery ──→ queued       in the lane of its call
- *   queued ── beginAttempt ───────────────→ in flight    one attempt is made
- *   in flight ── endAttempt ──────────────→ recording    its outcome is being written to the store
- *            └── cancelAttempt ───────────→ queued       nothing was sent
- *   recording ── finishRecording ─────────→ scheduled    it is retried when it is due
- *            ├────────────────────────────→ queued       it was never tried, or its webhook is down and it waits for a probe
- *            └────────────────────────────→ done         it is delivered or failed
- *   scheduled ── requeue ─────────────────→ queued       it is due, or its webhook goes down
- *   any of these ── evict ────────────────→ evicted      it is left to the store, where it is found again if it is still pending;
- *                                                        while in flight or recording only when that has ended (`evicting`)
+ *   stored ── loadDelivery, newDelivery ──→ queued      in the lane of its call
+ *   queued ── beginAttempt ───────────────→ in flight   one attempt is made
+ *   in flight ── endAttempt ──────────────→ recording   its outcome is being written to the store
+ *            └── cancelAttempt ───────────→ queued      nothing was sent
+ *   recording ── finishRecording ─────────→ scheduled   it is retried when it is due
+ *            ├────────────────────────────→ queued      it was never tried, or its webhook is down: it may be a probe
+ *            └────────────────────────────→ done        it is delivered or failed
+ *   scheduled ── requeue ─────────────────→ queued      it is due, or its webhook goes down
+ *   any of these ── evict ────────────────→ evicted     it is left to the store, and loaded again if still pending;
+ *                                                       in flight or recording, when that has ended (`evicting`)
  *
- * Invariants: one attempt at a time; at most one outcome that is not recorded; done and evicted are final, and the delivery is no longer in
- * memory. `dueUs` is undefined until it has been tried in its present schedule; a failed probe is no try.
+ * Invariants: one attempt at a time; at most one outcome that is not recorded; done and evicted are final, the delivery
+ * is no longer in memory then. `dueUs` is undefined until it has been tried in its present schedule; a failed probe is
+ * no try.
  */
 export type Phase = 'queued' | 'in flight' | 'recording' | 'scheduled' | 'done' | 'evicted'
 
@@ -80,19 +81,22 @@ export function newDelivery(event: StoredEvent, { id, webhookId }: StoredEvent['
   }
 }
 
-/** Queued → in flight. @throws Error from any other phase. */
+/** Begins an attempt: queued → in flight. @throws Error from any other phase. */
 export function beginAttempt(delivery: LoadedDelivery): void {
   move(delivery, 'in flight')
 }
 
-/** In flight → queued, or evicted if that was asked for: the request was never sent. Returns the phase. @throws Error from any other. */
+/**
+ * Cancels an attempt that was never sent: in flight → queued, or evicted if that was requested. Returns the phase.
+ * @throws Error from any other phase.
+ */
 export function cancelAttempt(delivery: LoadedDelivery): Phase {
   assertPhase(delivery, 'in flight', 'cancel the attempt on')
   move(delivery, delivery.evicting ? 'evicted' : 'queued')
   return delivery.phase
 }
 
-/** In flight → recording, after an attempt that counts; its state is `next` from now on. @throws Error from any other phase. */
+/** Ends an attempt that counts: in flight → recording, in its `next` state. @throws Error from any other phase. */
 export function endAttempt(delivery: LoadedDelivery, next: NextStep): void {
   const state: State = delivery
   move(state, 'recording')
@@ -102,24 +106,28 @@ export function endAttempt(delivery: LoadedDelivery, next: NextStep): void {
   if (next.state === 'pending') state.dueUs = next.dueUs
 }
 
-/** In flight → recording, after a probe that failed: it counts as no attempt, so the delivery is as before unless it has expired. */
+/**
+ * Ends a probe that failed: in flight → recording. It counts as no attempt: the delivery is as before unless it
+ * expired.
+ * @throws Error from any other phase.
+ */
 export function endFailedProbe(delivery: LoadedDelivery, { expired }: { expired: boolean }): void {
   const state: State = delivery
   move(state, 'recording')
   if (expired) state.state = 'failed'
 }
 
-/** On what the next phase depends when the outcome of a delivery is recorded. */
+/** The facts that decide the phase of a delivery after its outcome was recorded. */
 export type Circumstances = {
-  /** Its row was changed while it was in flight (cancelled, retried by hand): what memory knows of it is out of date. */
+  /** Its row was changed while it was in flight (cancelled, retried by hand): memory is out of date. */
   readonly superseded: boolean
   /** The circuit breaker of its webhook is open: the next probe may be for this delivery, due or not. */
   readonly webhookDown: boolean
-  /** There is room for one more that is scheduled, and its row was not changed while it was being recorded. */
+  /** One more may be scheduled, and its row was not changed while it was being recorded. */
   readonly maySchedule: boolean
 }
 
-/** Recording → done, scheduled, queued or evicted. Returns the phase. @throws Error from any other phase. */
+/** Finishes recording: → done, scheduled, queued or evicted. Returns the phase. @throws Error from any other phase. */
 export function finishRecording(delivery: LoadedDelivery, now: Circumstances): Phase {
   assertPhase(delivery, 'recording', 'finish the recording of')
   move(delivery, phaseAfterRecording(delivery, now))
@@ -134,15 +142,15 @@ function phaseAfterRecording({ state, evicting, dueUs }: LoadedDelivery, now: Ci
   return now.maySchedule ? 'scheduled' : 'evicted'
 }
 
-/** Scheduled → queued. @throws Error from any other phase. */
+/** Queues a scheduled delivery. @throws Error from any other phase. */
 export function requeue(delivery: LoadedDelivery): void {
   assertPhase(delivery, 'scheduled', 'requeue')
   move(delivery, 'queued')
 }
 
 /**
- * Queued or scheduled → evicted. While in flight or recording it is only marked: it is evicted when that has ended. Returns the phase.
- * @throws Error when it is done or evicted.
+ * Moves a queued or scheduled delivery to evicted. One that is in flight or recording is marked: it is evicted when
+ * that has ended. Returns the phase. @throws Error when it is done or evicted.
  */
 export function evict(delivery: LoadedDelivery): Phase {
   const state: State = delivery

@@ -1,9 +1,9 @@
 import type { LoadedDelivery } from './delivery.ts'
 
 /**
- * The queued deliveries of one call to one webhook, the lowest id first: so a call's events arrive in their order. Pure.
+ * The queued deliveries of one call to one webhook, the lowest id first: so its events arrive in their order. Pure.
  *
- * Invariant: at most one delivery of a lane has been taken (`current`) and not released; until then the lane is closed.
+ * Invariant: at most one delivery has been taken (`current`) and not released; until then the lane is closed.
  */
 export type Lane = {
   readonly callId: string
@@ -36,7 +36,7 @@ export function insertDelivery(lane: Lane, delivery: LoadedDelivery): void {
 /** Takes the lowest delivery, and closes the lane. Returns `undefined` if it is empty. */
 export const takeFirst = (lane: Lane): LoadedDelivery | undefined => takeAt(lane, 0)
 
-/** Takes an urgent delivery, or the first of the lane that was never tried if that is lower: an urgent one overtakes only retries. */
+/** Takes an urgent delivery, or the first one that was never tried if that is lower: only retries are overtaken. */
 export function takeUrgent(lane: Lane, { id }: LoadedDelivery): LoadedDelivery | undefined {
   return takeAt(
     lane,

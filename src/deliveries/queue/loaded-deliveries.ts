@@ -3,14 +3,14 @@ import { type Backlogs, noteEvicted, noteReleased, noteSuperseded } from './back
 import { cancelAttempt, evict, finishRecording, type LoadedDelivery, requeue } from './delivery.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** Queued for one webhook: a burst of a second, so that what is stored is hardly ever read again before it is sent. */
+/** Queued for one webhook: a burst of a second, so that deliveries are hardly ever read again before they are sent. */
 const MAX_QUEUED = 1_024
 /** Queued for a webhook that is down or paused: deliveries of enough different calls for its probes. */
 const MAX_QUEUED_WHEN_DOWN = 64
 const MAX_SCHEDULED = 64
 /** At most so many retries of a webhook are in memory, those in flight aside. */
 export const MAX_LOADED = MAX_QUEUED + MAX_SCHEDULED
-/** All bodies in memory; webhooks that are down or paused get half. Beyond, every webhook still has the deliveries that it sends next. */
+/** All bodies in memory; webhooks that are down or paused get half. Beyond, each still has what it sends next. */
 const MAX_BYTES = 64 * 1024 * 1024
 const QUEUED_BEYOND_MAX_BYTES = 2
 
@@ -22,40 +22,20 @@ export type LoadedDeliveriesOptions = {
 
 export type LoadedDeliveries = ReturnType<typeof createLoadedDeliveries>
 
-/** The deliveries of one webhook that are in memory: how many, and which of them are scheduled. */
-type OfWebhook = { count: number; scheduled: LoadedDelivery[] }
-
 /**
- * The index of the deliveries in memory: what moves a delivery moves it here, in its lane or the schedule, and in the backlog.
+ * Creates the index of the deliveries in memory. It moves each delivery together with its place: the lane of its call,
+ * the schedule of its webhook, or the backlog.
  * Invariants: a delivery is in memory once, until it is done or evicted; the bodies in memory are bounded.
  */
-export function createLoadedDeliveries({ scheduler, backlogs, steadyUs }: LoadedDeliveriesOptions) {
+export function createLoadedDeliveries(options: LoadedDeliveriesOptions) {
+  const { scheduler, backlogs, steadyUs } = options
   const index = createIndex()
+  const { isDown, queue, requeueAll, remove, leaveToStore, evictAll } = createMoves(options, index)
   /** Deliveries whose row may have been changed since their recording began. */
   const changedSince = new Set<LoadedDelivery>()
 
-  const isDown = (webhookId: number) => scheduler.queueOf(webhookId).breaker.open !== undefined
-  const isHardlySent = (webhookId: number) => isDown(webhookId) || scheduler.queueOf(webhookId).isPaused
-  const queue = (delivery: LoadedDelivery) => scheduler.add(delivery, steadyUs())
-  const requeueAll = (deliveries: readonly LoadedDelivery[]) => {
-    for (const delivery of deliveries) {
-      requeue(delivery)
-      queue(delivery)
-    }
-  }
-  const remove = (delivery: LoadedDelivery) => {
-    index.remove(delivery)
-    noteReleased(backlogs.of(delivery.webhookId), delivery.id)
-  }
-  const leaveToStore = (delivery: LoadedDelivery) => {
-    remove(delivery)
-    noteEvicted(backlogs.of(delivery.webhookId), delivery)
-  }
-  const evictAll = (deliveries: readonly LoadedDelivery[]) => {
-    for (const delivery of deliveries) if (evict(delivery) === 'evicted') leaveToStore(delivery)
-  }
   const limitOf = (webhookId: number): number => {
-    const few = isHardlySent(webhookId)
+    const few = isDown(webhookId) || scheduler.queueOf(webhookId).isPaused
     if (index.bytes > (few ? MAX_BYTES / 2 : MAX_BYTES)) return QUEUED_BEYOND_MAX_BYTES
     return few ? MAX_QUEUED_WHEN_DOWN : MAX_QUEUED
   }
@@ -65,36 +45,38 @@ export function createLoadedDeliveries({ scheduler, backlogs, steadyUs }: Loaded
     if (lastKept !== undefined) evictAll(queued.remove(({ id }) => id > lastKept))
   }
   scheduler.subscribe((webhookId, change) => {
-    // Any call's next delivery may be the probe, due or not; those that are too many for that are evicted.
+    // The next delivery of any call may be the probe, due or not; deliveries that are too many for that are evicted.
     if (change === 'opened') requeueAll(index.takeScheduled(webhookId))
     if (change === 'opened' || change === 'paused') evictMost(webhookId)
     else if (change === 'removed') index.removeWebhook(webhookId)
   })
 
   return {
+    ...createRefresh(scheduler, index, { evictAll, changedSince }),
     get: index.get,
     countOf: (webhookId: number): number => index.of(webhookId).count,
     /** Returns how many deliveries may be queued for a webhook. */
     limitOf,
     /** Returns how many more may be queued for it. */
-    roomOf: (webhookId: number): number => limitOf(webhookId) - scheduler.queueOf(webhookId).size,
-
-    /** Takes a delivery into memory, and queues it. */
+    freeOf: (webhookId: number): number => limitOf(webhookId) - scheduler.queueOf(webhookId).size,
+    /** Takes a delivery into memory, and queues it. @throws Error when it is in memory. */
     add(delivery: LoadedDelivery): void {
       index.add(delivery)
       queue(delivery)
     },
-    /** The attempt on a delivery has ended, and its outcome is being recorded. The next of its call may go, unless this one is queued again. */
+    /**
+     * Opens the lane of a delivery that is being recorded, unless it will be queued again: then it precedes the others.
+     */
     attemptEnded(delivery: LoadedDelivery): void {
       if (delivery.state !== 'pending' || !isDown(delivery.webhookId)) scheduler.release(delivery, steadyUs())
     },
-    /** Nothing was sent: the delivery is queued as before. */
+    /** Queues a delivery as before: nothing was sent. */
     attemptCancelled(delivery: LoadedDelivery): void {
       if (cancelAttempt(delivery) === 'queued') queue(delivery)
       else leaveToStore(delivery)
       scheduler.release(delivery, steadyUs())
     },
-    /** The outcome of a delivery is in the store; `superseded`: its row had been changed meanwhile. */
+    /** Moves a delivery on when its outcome is in the store; `superseded`: its row had been changed meanwhile. */
     recorded(delivery: LoadedDelivery, superseded: boolean): void {
       const { webhookId } = delivery
       const { scheduled } = index.of(webhookId)
@@ -102,31 +84,69 @@ export function createLoadedDeliveries({ scheduler, backlogs, steadyUs }: Loaded
       const phase = finishRecording(delivery, { superseded, webhookDown: isDown(webhookId), maySchedule })
       if (phase === 'queued') queue(delivery)
       else if (phase === 'scheduled') scheduled.push(delivery)
-      else if (phase === 'done') remove(delivery)
-      else if (superseded) {
-        remove(delivery)
+      else if (phase === 'evicted' && !superseded) leaveToStore(delivery)
+      else remove(delivery)
+      if (superseded) {
         noteSuperseded(backlogs.of(webhookId))
         backlogs.toLoad.add(backlogs.of(webhookId))
-      } else leaveToStore(delivery)
+      }
       scheduler.release(delivery, steadyUs())
     },
+    /** Queues the scheduled deliveries that are due. */
+    tick: (): void => requeueAll(index.takeDue(steadyUs())),
+  }
+}
 
+type Index = ReturnType<typeof createIndex>
+type EvictAll = (deliveries: readonly LoadedDelivery[]) => void
+
+/** The moves of deliveries, each with its change of the index, the lanes and the backlog. */
+function createMoves({ scheduler, backlogs, steadyUs }: LoadedDeliveriesOptions, index: Index) {
+  const queue = (delivery: LoadedDelivery) => scheduler.add(delivery, steadyUs())
+  const remove = (delivery: LoadedDelivery) => {
+    index.remove(delivery)
+    noteReleased(backlogs.of(delivery.webhookId), delivery.id)
+  }
+  const leaveToStore = (delivery: LoadedDelivery) => {
+    remove(delivery)
+    noteEvicted(backlogs.of(delivery.webhookId), delivery)
+  }
+  const requeueAll = (deliveries: readonly LoadedDelivery[]) => {
+    for (const delivery of deliveries) {
+      requeue(delivery)
+      queue(delivery)
+    }
+  }
+  const evictAll: EvictAll = (deliveries) => {
+    for (const delivery of deliveries) if (evict(delivery) === 'evicted') leaveToStore(delivery)
+  }
+  const isDown = (webhookId: number): boolean => scheduler.queueOf(webhookId).breaker.open !== undefined
+  return { isDown, queue, requeueAll, remove, leaveToStore, evictAll }
+}
+
+/** Evicts deliveries that may be out of date after the store was changed. */
+function createRefresh(
+  scheduler: Scheduler,
+  index: Index,
+  { evictAll, changedSince }: { evictAll: EvictAll; changedSince: Set<LoadedDelivery> },
+) {
+  return {
     /**
-     * The store was changed: evicts the deliveries of a webhook that may be out of date. Those with an id up to `cancelledTo` are cancelled;
-     * after a change by another process none that is queued is relied on.
+     * Evicts deliveries of a webhook: those that are scheduled, those that are cancelled (an id up to `cancelledTo`),
+     * and after a change by another process all that are queued.
      */
     refresh(webhookId: number, { cancelledTo, by }: { cancelledTo: number; by: 'us' | 'others' }): void {
       evictAll(index.takeScheduled(webhookId))
       if (cancelledTo === 0 && by === 'us') return
       evictAll(scheduler.queueOf(webhookId).remove(({ id }) => by === 'others' || id <= cancelledTo))
     },
-    /** Evicts all deliveries of a webhook; those that are in flight or being recorded when that has ended. */
+    /** Evicts all deliveries of a webhook; those in flight or being recorded when that has ended. */
     release(webhookId: number): void {
       evictAll(index.takeScheduled(webhookId))
       evictAll(scheduler.queueOf(webhookId).remove(() => true))
       for (const delivery of index.all()) if (delivery.webhookId === webhookId && !delivery.evicting) evict(delivery)
     },
-    /** Does so for the deliveries that are in flight or being recorded, when that has ended. */
+    /** Marks deliveries that are in flight or being recorded: they are evicted in the same way when that has ended. */
     refreshActive(cancelledToOf: (webhookId: number) => number): void {
       for (const delivery of index.all()) {
         const { phase, id, webhookId } = delivery
@@ -134,10 +154,11 @@ export function createLoadedDeliveries({ scheduler, backlogs, steadyUs }: Loaded
         if ((phase === 'recording' || phase === 'in flight') && id <= cancelledToOf(webhookId)) evict(delivery)
       }
     },
-    /** Queues the scheduled deliveries that are due. */
-    tick: (): void => requeueAll(index.takeDue(steadyUs())),
   }
 }
+
+/** The deliveries of one webhook that are in memory: how many, and which of them are scheduled. */
+type OfWebhook = { count: number; scheduled: LoadedDelivery[] }
 
 /** The deliveries in memory, by their id and by their webhook. */
 function createIndex() {
@@ -161,7 +182,6 @@ function createIndex() {
     get: (id: number): LoadedDelivery | undefined => byId.get(id),
     all: () => byId.values(),
     removeWebhook: (webhookId: number): void => void byWebhook.delete(webhookId),
-    /** @throws Error when a delivery of this id is in memory. */
     add(delivery: LoadedDelivery): void {
       if (byId.has(delivery.id)) throw new Error(`delivery ${delivery.id} is in memory already`)
       byId.set(delivery.id, delivery)

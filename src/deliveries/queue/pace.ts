@@ -1,11 +1,11 @@
 import { SECOND } from '../../lib/time.ts'
 
 /**
- * How fast a webhook may be sent to, as its owner wants it: so many attempts a second, with a burst of one second's worth. Pure, and the
- * only code that changes it. It delays what is next, and never changes what that is.
+ * How fast a webhook may be sent to, as its owner wants it: so many attempts a second, with a burst of one second's
+ * worth. Pure, and the only code that changes it. It delays what is next, and never changes what that is.
  *
- * Each attempt moves `nextUs` on by the time that one takes at that rate; an attempt may begin while `nextUs` is ahead of the clock by less
- * than the burst.
+ * Each attempt moves `nextUs` on by the time that one takes at that rate; an attempt may begin while `nextUs` is ahead
+ * of the clock by less than the burst.
  */
 export type Pace = {
   /** `null`: as fast as it takes them. */
@@ -32,7 +32,7 @@ export function mayBegin({ maxPerSecond, nextUs }: Pace, nowUs: number): boolean
   return nextUs <= nowUs + burstUs - intervalUs
 }
 
-/** An attempt begins. */
+/** Notes that an attempt begins. */
 export function noteBegun(pace: Pace, nowUs: number): void {
   if (pace.maxPerSecond === null) return
   const state: State = pace

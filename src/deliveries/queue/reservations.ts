@@ -3,7 +3,7 @@ import type { NowUs } from '../../lib/time.ts'
 import type { Outcome } from '../retry-policy.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** Ends a request for which there was room, with its outcome. */
+/** Ends a request that had begun, with its outcome. */
 export type EndReserved = (outcome: Outcome) => void
 
 type Reservation = {
@@ -15,13 +15,17 @@ type Reservation = {
 export type ReservationsOptions = {
   readonly scheduler: Scheduler
   readonly steadyUs: NowUs
-  /** Called when such a request has ended: there is room for another. */
+  /** Called when such a request has ended: another may begin. */
   readonly onEnded: () => void
 }
 
 const stopping = () => new Fault('unavailable', 'The service is stopping.')
 
-/** Reserves room for requests that are no deliveries, within the limits of their webhook and of all. They precede deliveries. */
+export type Reservations = ReturnType<typeof createReservations>
+
+/**
+ * Creates the queue of requests that are no deliveries. They precede deliveries, within the limits of their webhook.
+ */
 export function createReservations({ scheduler, steadyUs, onEnded }: ReservationsOptions) {
   let pending: Reservation[] = []
   let stopped = false
@@ -41,9 +45,12 @@ export function createReservations({ scheduler, steadyUs, onEnded }: Reservation
   }
 
   return {
-    /** Begins the requests for which there is room now. */
+    /** Begins the requests that the limits allow now. */
     beginPending,
-    /** Resolves when there is room for a request to a webhook. @throws Fault `unavailable` when the service stops before. */
+    /**
+     * Resolves when a request to a webhook may begin. Its success closes the circuit breaker.
+     * @throws Fault `unavailable` when the service stops before.
+     */
     reserve(webhookId: number): Promise<EndReserved> {
       const { promise, resolve, reject } = Promise.withResolvers<EndReserved>()
       if (stopped) reject(stopping())

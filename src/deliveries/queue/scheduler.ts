@@ -12,14 +12,14 @@ export type AttemptSlot = Slot & { readonly delivery: LoadedDelivery; readonly p
 /** Called after the circuit breaker of a webhook opened or closed, its owner paused it, or its queue was removed. */
 export type WebhookListener = (webhookId: number, change: BreakerChange | 'paused' | 'removed') => void
 
-/** When its owner wants a webhook to be sent to. */
+/** Whether a webhook is sent to, and how often at most, as its owner has set it. */
 export type WebhookTiming = { readonly paused: boolean; readonly maxPerSecond: number | null }
 
 /**
- * Decides whose delivery is sent next. Pure: times come in, of the steady clock.
+ * Decides whose delivery is sent next. Pure: times are parameters, of the steady clock.
  *
- * Invariants: the webhooks of a class take turns, and the classes do; a webhook has at most as many attempts in flight as its circuit breaker's
- * window allows (1 to 16), and one probe while that is open.
+ * Invariants: the webhooks of a class take turns, and so do the classes; a webhook has at most as many attempts in
+ * flight as the window of its circuit breaker allows (1 to 16), and one probe while that is open.
  */
 export type Scheduler = {
   /** How many requests are in flight: attempts and test requests. */
@@ -39,13 +39,13 @@ export type Scheduler = {
   prioritize(delivery: LoadedDelivery, nowUs: number): void
   /** Begins the next attempt. Returns `undefined` if none may begin now. */
   take(nowUs: number): AttemptSlot | undefined
-  /** Ends an attempt. The lane of its call stays closed until `release`, so that the delivery can be queued again before. */
+  /** Ends an attempt. Its lane stays closed until `release`, so that the delivery can be queued again before. */
   end(slot: AttemptSlot, outcome: Outcome, nowUs: number): void
   /** Opens the lane of a delivery whose attempt has ended. */
   release(delivery: LoadedDelivery, nowUs: number): void
   /**
-   * Begins a request that is no delivery: within the 16 of its webhook and the limit of all, whatever the window is. Returns `undefined` if there
-   * is no room now.
+   * Begins a request that is no delivery, within the 16 of its webhook and the limit of all, but not its window.
+   * Returns `undefined` if the limits do not allow one more now.
    */
   reserve(webhookId: number, nowUs: number): Slot | undefined
   /** Ends such a request. Only its success matters to the circuit breaker: it closes it. */
@@ -58,47 +58,22 @@ export type Scheduler = {
 
 /** Creates a scheduler without queues. */
 export function createScheduler(): Scheduler {
-  const queues = new Map<number, WebhookQueue>()
-  const listeners: WebhookListener[] = []
+  const queues = newQueues()
+  const { queueOf } = queues
   const capacity = createCapacity()
   const turns = newTurns(capacity)
 
-  const queueOf = (webhookId: number): WebhookQueue => {
-    const known = queues.get(webhookId)
-    if (known !== undefined) return known
-    const queue = newWebhookQueue(webhookId)
-    queues.set(webhookId, queue)
-    return queue
-  }
-  const publish: WebhookListener = (webhookId, change) => {
-    for (const listener of listeners) listener(webhookId, change)
-  }
   const judge = ({ webhookId, breaker }: WebhookQueue, outcome: Outcome, at: { probe: boolean; nowUs: number }) => {
     const change = recordOutcome(breaker, outcome, at)
-    if (change !== undefined) publish(webhookId, change)
+    if (change !== undefined) queues.publish(webhookId, change)
   }
 
   return {
     get inFlight() {
       return capacity.inFlight
     },
-    queueOf,
-    find: (webhookId) => queues.get(webhookId),
-    queues: () => queues.values(),
-    setTiming(webhookId, { paused, maxPerSecond }) {
-      // Without any there is nothing to set, and a webhook that nothing is queued for needs no queue.
-      const queue = paused || maxPerSecond !== null ? queueOf(webhookId) : queues.get(webhookId)
-      if (queue === undefined) return
-      const wasPaused = queue.isPaused
-      queue.isPaused = paused
-      setRate(queue.pace, maxPerSecond)
-      if (paused && !wasPaused) publish(webhookId, 'paused')
-    },
-    remove(webhookId) {
-      queues.delete(webhookId)
-      publish(webhookId, 'removed')
-    },
-    subscribe: (listener) => void listeners.push(listener),
+    ...queues,
+    queues: queues.all,
     add(delivery, nowUs) {
       const queue = queueOf(delivery.webhookId)
       queue.add(delivery)
@@ -138,8 +113,8 @@ export function createScheduler(): Scheduler {
     },
     reserve(webhookId, nowUs) {
       const queue = queueOf(webhookId)
-      if (capacity.inFlightOf(queue) >= MAX_WINDOW || !capacity.hasRoomInFlight()) return undefined
-      return capacity.begin({ queue, from: capacity.classOf(queue), startedUs: nowUs })
+      const isAllowed = capacity.allowsAny() && capacity.inFlightOf(queue) < MAX_WINDOW
+      return isAllowed ? capacity.begin({ queue, from: capacity.classOf(queue), startedUs: nowUs }) : undefined
     },
     endReserved(slot, outcome, nowUs) {
       capacity.end(slot)
@@ -148,12 +123,48 @@ export function createScheduler(): Scheduler {
     },
     tick(nowUs) {
       capacity.tick(nowUs)
-      for (const queue of queues.values()) turns.add(queue, nowUs)
+      for (const queue of queues.all()) turns.add(queue, nowUs)
     },
   }
 }
 
-/** The webhooks that may begin an attempt: those of a class in turn, and the classes in turn as far as there is room for them. */
+/** The queues of all webhooks, and the subscribers to their changes. */
+function newQueues() {
+  const queues = new Map<number, WebhookQueue>()
+  const listeners: WebhookListener[] = []
+  const publish: WebhookListener = (webhookId, change) => {
+    for (const listener of listeners) listener(webhookId, change)
+  }
+  const queueOf = (webhookId: number): WebhookQueue => {
+    const known = queues.get(webhookId)
+    if (known !== undefined) return known
+    const queue = newWebhookQueue(webhookId)
+    queues.set(webhookId, queue)
+    return queue
+  }
+  return {
+    publish,
+    subscribe: (listener: WebhookListener): void => void listeners.push(listener),
+    all: () => queues.values(),
+    find: (webhookId: number) => queues.get(webhookId),
+    queueOf,
+    setTiming(webhookId: number, { paused, maxPerSecond }: WebhookTiming): void {
+      // The default needs no queue to be set.
+      const queue = paused || maxPerSecond !== null ? queueOf(webhookId) : queues.get(webhookId)
+      if (queue === undefined) return
+      const wasPaused = queue.isPaused
+      queue.isPaused = paused
+      setRate(queue.pace, maxPerSecond)
+      if (paused && !wasPaused) publish(webhookId, 'paused')
+    },
+    remove(webhookId: number): void {
+      queues.delete(webhookId)
+      publish(webhookId, 'removed')
+    },
+  }
+}
+
+/** The webhooks that may begin an attempt: those of a class in turn, and the classes in turn. */
 function newTurns(capacity: Capacity) {
   const turnsOf = { good: newFifo<WebhookQueue>(), unsure: newFifo<WebhookQueue>(), hanging: newFifo<WebhookQueue>() }
   const members = new Set<WebhookQueue>()
@@ -170,7 +181,7 @@ function newTurns(capacity: Capacity) {
   const shift = (): { queue: WebhookQueue; from: Class } | undefined => {
     for (let step = 0; step < CLASSES.length; step += 1) {
       const from = CLASSES[(turn + step) % CLASSES.length] ?? 'good'
-      const queue = capacity.hasRoom(from) ? turnsOf[from].shift() : undefined
+      const queue = capacity.allows(from) ? turnsOf[from].shift() : undefined
       if (queue === undefined) continue
       turn += 1
       members.delete(queue)
@@ -186,7 +197,7 @@ function newTurns(capacity: Capacity) {
       members.add(queue)
       turnsOf[capacity.classOf(queue)].push(queue)
     },
-    /** Returns the webhook whose turn it is, and the class in which it had its turn; `undefined` if there is none, or no room. */
+    /** Returns the webhook whose turn it is, and the class in which it had it; `undefined` if none may begin. */
     next(nowUs: number): { queue: WebhookQueue; from: Class } | undefined {
       let turn = shift()
       while (turn !== undefined && !mayBegin(turn.queue, nowUs)) turn = shift()

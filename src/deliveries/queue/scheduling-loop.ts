@@ -1,6 +1,10 @@
+import type { Ownership } from '../../cluster/ownership.ts'
 import type { Log } from '../../lib/log.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
+import type { Clock } from '../clock.ts'
+import type { OutcomeWriter } from '../outcome-writer.ts'
 import type { Loader } from './loader.ts'
+import type { Reservations } from './reservations.ts'
 import type { AttemptSlot, Scheduler } from './scheduler.ts'
 
 /** How long no attempt begins after one could not be sent from this machine. */
@@ -14,38 +18,38 @@ export type SchedulingLoopOptions = {
   readonly loader: Pick<Loader, 'refill' | 'tick'>
   /** Begins an attempt; `run` has to be called when it has ended. */
   readonly send: (slot: AttemptSlot) => void
-  /** Begins the requests that precede deliveries. */
-  readonly beginReserved: () => void
-  /** Returns whether so many outcomes are not recorded yet that no attempt may begin. */
-  readonly isFull: () => boolean
+  readonly reservations: Pick<Reservations, 'beginPending'>
+  readonly outcomes: Pick<OutcomeWriter, 'isFull'>
   /** Returns whether signals from PBXs are queued: then fewer attempts begin. */
-  readonly isIntakeBehind: () => boolean
-  /** Returns whether attempts may begin at this moment. */
-  readonly isTrusted: () => boolean
-  readonly steadyUs: NowUs
+  readonly isIntakeBehind?: (() => boolean) | undefined
+  /** While the ownership of accounts is in doubt no attempt begins. */
+  readonly ownership: Pick<Ownership, 'isTrusted'>
+  readonly clock: Pick<Clock, 'steadyUs' | 'check'>
   readonly log: Log
 }
 
 export type SchedulingLoop = ReturnType<typeof createSchedulingLoop>
 
-/** Begins attempts as long as there are deliveries and room. */
+/** Creates the loop that begins attempts, as long as there are deliveries and the limits allow it. */
 export function createSchedulingLoop(options: SchedulingLoopOptions) {
-  const { scheduler, loader, send, beginReserved, isFull, isIntakeBehind, isTrusted, steadyUs, log } = options
+  const { scheduler, loader, send, reservations, outcomes, ownership, clock, log } = options
+  const { isIntakeBehind = () => false } = options
+  const { steadyUs } = clock
+  const pause = newPause(steadyUs, log)
   const drained = Promise.withResolvers<void>()
   let running = false
   let scheduled = false
   let stopping = false
-  let pausedToUs = Number.NEGATIVE_INFINITY
-  let pauseLoggedUs = Number.NEGATIVE_INFINITY
 
   /** Signals precede attempts: a signal that is not read in time is lost, a delivery is only late. */
-  const mayBegin = () => !isFull() && isTrusted() && (scheduler.inFlight < IN_FLIGHT_WHEN_BEHIND || !isIntakeBehind())
+  const mayBegin = () =>
+    !outcomes.isFull() && ownership.isTrusted() && (scheduler.inFlight < IN_FLIGHT_WHEN_BEHIND || !isIntakeBehind())
 
   /** Begins all attempts that may begin now. */
   function run(): void {
-    beginReserved()
+    reservations.beginPending()
     if (stopping && scheduler.inFlight === 0) drained.resolve()
-    if (running || stopping || isFull() || steadyUs() < pausedToUs) return
+    if (running || stopping || outcomes.isFull() || pause.isOn()) return
     running = true
     try {
       loader.refill()
@@ -72,15 +76,10 @@ export function createSchedulingLoop(options: SchedulingLoopOptions) {
       })
     },
     /** Begins no attempt for a second: this machine could not send one, and others would fare no better. */
-    pause(reason: string): void {
-      const atUs = steadyUs()
-      pausedToUs = atUs + PAUSE_US
-      if (atUs < pauseLoggedUs + LOG_PAUSE_EVERY_US) return
-      pauseLoggedUs = atUs
-      log.error({ reason }, 'cannot send: attempts are retried every second, and none is counted')
-    },
-    /** Has to be called some 40 times a second: retries and probes become due, requests become slow. */
+    pause: pause.begin,
+    /** Notices that retries and probes are due and that requests are slow. To be called some 40 times a second. */
     tick(): void {
+      clock.check()
       scheduler.tick(steadyUs())
       loader.tick()
       run()
@@ -90,6 +89,22 @@ export function createSchedulingLoop(options: SchedulingLoopOptions) {
       stopping = true
       run()
       return drained.promise
+    },
+  }
+}
+
+/** A pause of a second, which is logged once a minute at most. */
+function newPause(steadyUs: NowUs, log: Log) {
+  let untilUs = Number.NEGATIVE_INFINITY
+  let loggedUs = Number.NEGATIVE_INFINITY
+  return {
+    isOn: (): boolean => steadyUs() < untilUs,
+    begin(reason: string): void {
+      const atUs = steadyUs()
+      untilUs = atUs + PAUSE_US
+      if (atUs < loggedUs + LOG_PAUSE_EVERY_US) return
+      loggedUs = atUs
+      log.error({ reason }, 'cannot send: attempts are retried every second, and none is counted')
     },
   }
 }

@@ -59,7 +59,7 @@ export type WebhookCacheOptions = {
 
 type Entry = { readonly record: WebhookRecord; webhook: CachedWebhook }
 
-/** Caches webhooks as they were last read, so that an attempt begins without a read: `load` has to come before. */
+/** Creates the cache of webhooks as they were last read, so that an attempt begins without a read after `load`. */
 export function createWebhookCache({ webhooks, nowUs, steadyUs, onLoaded }: WebhookCacheOptions) {
   const entries = new Map<number, Entry>()
 

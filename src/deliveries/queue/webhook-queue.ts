@@ -18,9 +18,9 @@ import { newPace, type Pace } from './pace.ts'
 /**
  * The queued deliveries of one webhook, in a lane for each call. Pure.
  *
- * Invariants: a lane has one delivery in flight at most, and the lowest id goes first; lanes with a first attempt are served before lanes
- * that have retries alone; lanes of a kind take turns. In its lane a retry precedes first attempts with a higher id, so that a backlog drains
- * in the order of its events. Urgent deliveries precede all others.
+ * Invariants: a lane has one delivery in flight at most, and the lowest id goes first; lanes with a first attempt are
+ * served before lanes that have retries alone; lanes of a kind take turns. In its lane a retry precedes first attempts
+ * with a higher id, so that a backlog is sent in the order of its events. Urgent deliveries precede all others.
  */
 export type WebhookQueue = {
   readonly webhookId: number
@@ -35,11 +35,11 @@ export type WebhookQueue = {
   readonly hasUrgent: boolean
   /** Adds a delivery. @throws Error when it is not queued. */
   add(delivery: LoadedDelivery): void
-  /** Makes a queued delivery the next, after first attempts of its call that precede it; one that is not queued here is left alone. */
+  /** Makes a delivery the next, after first attempts of its call that precede it; nothing if it is not queued here. */
   prioritize(delivery: LoadedDelivery): void
-  /** Begins the attempt on the next delivery, and closes its lane until `release`. Returns `undefined` if none can be taken. */
+  /** Begins the next attempt, and closes its lane until `release`. Returns `undefined` if no delivery can be taken. */
   take(): LoadedDelivery | undefined
-  /** Opens the lane of a delivery that was taken. One that is queued again has to be added before, or the next of its call precedes it. */
+  /** Opens the lane of a delivery that was taken. If that is queued again, it has to be added before. */
   release(delivery: LoadedDelivery): void
   /** Removes queued deliveries that match, and returns them. */
   remove(matches: (delivery: LoadedDelivery) => boolean): LoadedDelivery[]
@@ -49,27 +49,25 @@ export type WebhookQueue = {
 
 /** Returns an empty queue with a closed circuit breaker. */
 export function newWebhookQueue(webhookId: number): WebhookQueue {
-  const laneOf = new Map<string, Lane>()
+  const lanes = new Map<string, Lane>()
   const rotation = newRotation()
   const breaker = newCircuitBreaker()
-  let urgent: LoadedDelivery[] = []
+  const urgent = newUrgent(lanes)
   let size = 0
 
-  const nextUrgent = () => urgent.find(({ callId }) => laneOf.get(callId)?.current === undefined)
-  const takeNextUrgent = (): LoadedDelivery | undefined => {
-    const next = nextUrgent()
-    const lane = next === undefined ? undefined : laneOf.get(next.callId)
-    if (next === undefined || lane === undefined) return undefined
-    // A first attempt that precedes it in its call goes in its place.
-    urgent = urgent.filter((one) => one !== next)
-    return takeUrgent(lane, next)
-  }
   const takeNext = (): LoadedDelivery | undefined => {
     const lane = rotation.next()
     return lane === undefined ? undefined : takeFirst(lane)
   }
+  const laneOf = (callId: string): Lane => {
+    const known = lanes.get(callId)
+    if (known !== undefined) return known
+    const lane = newLane(callId)
+    lanes.set(callId, lane)
+    return lane
+  }
   const removeUnused = (lane: Lane) => {
-    if (isUnused(lane)) laneOf.delete(lane.callId)
+    if (isUnused(lane)) lanes.delete(lane.callId)
   }
 
   return {
@@ -81,51 +79,72 @@ export function newWebhookQueue(webhookId: number): WebhookQueue {
       return size
     },
     get hasUrgent() {
-      return nextUrgent() !== undefined
+      return urgent.isReady()
     },
     add(delivery) {
-      let lane = laneOf.get(delivery.callId)
-      if (lane === undefined) {
-        lane = newLane(delivery.callId)
-        laneOf.set(delivery.callId, lane)
-      }
+      const lane = laneOf(delivery.callId)
       insertDelivery(lane, delivery)
       size += 1
       rotation.add(lane)
     },
     prioritize(delivery) {
-      if (laneOf.get(delivery.callId)?.queued.includes(delivery) && !urgent.includes(delivery)) urgent.push(delivery)
+      if (lanes.get(delivery.callId)?.queued.includes(delivery)) urgent.add(delivery)
     },
     take() {
-      const delivery = takeNextUrgent() ?? takeNext()
+      const delivery = urgent.take() ?? takeNext()
       if (delivery === undefined) return undefined
-      if (urgent.length > 0) urgent = urgent.filter((one) => one !== delivery)
+      urgent.remove((one) => one === delivery)
       size -= 1
       beginAttempt(delivery)
       return delivery
     },
     release(delivery) {
-      const lane = laneOf.get(delivery.callId)
+      const lane = lanes.get(delivery.callId)
       if (lane?.current !== delivery) return
       openLane(lane, delivery)
       rotation.add(lane)
       removeUnused(lane)
     },
     remove(matches) {
-      const removed = [...laneOf.values()].flatMap((lane) => {
+      const removed = [...lanes.values()].flatMap((lane) => {
         const ofLane = removeDeliveries(lane, matches)
         removeUnused(lane)
         return ofLane
       })
-      if (urgent.length > 0) urgent = urgent.filter((delivery) => !matches(delivery))
+      urgent.remove(matches)
       size -= removed.length
       return removed
     },
-    ids: () => [...laneOf.values()].flatMap(({ queued }) => queued.map(({ id }) => id)).sort((a, b) => a - b),
+    ids: () => [...lanes.values()].flatMap(({ queued }) => queued.map(({ id }) => id)).sort((a, b) => a - b),
   }
 }
 
-/** Lanes in turn, those with a first attempt before those that have retries alone. A lane may stand in both, and is skipped when not ready. */
+/** The urgent deliveries of some lanes, in the order in which they became urgent. */
+function newUrgent(lanes: ReadonlyMap<string, Lane>) {
+  let deliveries: LoadedDelivery[] = []
+  const next = () => deliveries.find(({ callId }) => lanes.get(callId)?.current === undefined)
+  const remove = (matches: (delivery: LoadedDelivery) => boolean) => {
+    if (deliveries.length > 0) deliveries = deliveries.filter((delivery) => !matches(delivery))
+  }
+  return {
+    remove,
+    /** Returns whether the lane of one is open. */
+    isReady: (): boolean => next() !== undefined,
+    add(delivery: LoadedDelivery): void {
+      if (!deliveries.includes(delivery)) deliveries.push(delivery)
+    },
+    /** Takes the next whose lane is open, or the first attempt that precedes it in its call. */
+    take(): LoadedDelivery | undefined {
+      const delivery = next()
+      const lane = delivery && lanes.get(delivery.callId)
+      if (delivery === undefined || lane === undefined) return undefined
+      remove((one) => one === delivery)
+      return takeUrgent(lane, delivery)
+    },
+  }
+}
+
+/** Lanes in turn, those with a first attempt first. A lane that is not ready when its turn comes is skipped. */
 function newRotation() {
   const first = { lanes: newFifo<Lane>(), members: new Set<Lane>() }
   const retries = { lanes: newFifo<Lane>(), members: new Set<Lane>() }

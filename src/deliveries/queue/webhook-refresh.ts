@@ -1,4 +1,5 @@
 import type { Log } from '../../lib/log.ts'
+import type { StoredEvent } from '../../store/records.ts'
 import type { Store } from '../../store/store.ts'
 import type { Emitter } from '../emitter.ts'
 import type { Loader } from './loader.ts'
@@ -15,18 +16,19 @@ export type WebhookRefreshOptions = {
   readonly log: Log
   /** Called after each refresh. */
   readonly onRefreshed: () => void
-  /** Called after deliveries that were retried by hand were made the next of their webhooks. */
-  readonly onPrioritized: () => void
+  /** Begins the attempts that may begin. */
+  readonly run: () => void
   /** Called when the store could not be read. */
   readonly onFailed: (error: unknown) => void
 }
 
 /**
- * Reads the webhooks and their pending deliveries now, and anew after each change of a list, a retry by hand, or a change by another process;
- * while the store cannot be read it is repeated.
+ * Starts to follow the notifications: loads events as they are stored, and reads the webhooks and their pending
+ * deliveries now, and after each change of a list, a retry by hand, or a change by another process. A read that fails
+ * is repeated.
  */
 export function startWebhookRefresh(options: WebhookRefreshOptions) {
-  const { store, emitter, webhooks, loader, log, onRefreshed, onPrioritized, onFailed } = options
+  const { store, emitter, webhooks, loader, log, onRefreshed, run, onFailed } = options
   let timer: Timer | undefined
   let stopped = false
 
@@ -36,6 +38,7 @@ export function startWebhookRefresh(options: WebhookRefreshOptions) {
       await webhooks.refresh(active)
       loader.refresh(by, active)
       onRefreshed()
+      run()
     } catch (error) {
       log.warn({ err: error }, 'cannot read the webhooks: the store is unavailable, will retry')
       if (!stopped) timer = setTimeout(refresh, RETRY_MS, by)
@@ -44,20 +47,24 @@ export function startWebhookRefresh(options: WebhookRefreshOptions) {
   async function refreshDue(ids: readonly number[] = []): Promise<void> {
     await refresh('us')
     for (const id of ids) await loader.prioritize(id).catch(onFailed)
-    onPrioritized()
+    run()
   }
 
+  const onStored = (events: readonly StoredEvent[]) => {
+    for (const event of events) loader.offer(event)
+    run()
+  }
   const onWebhooks = () => void refresh('us')
   const onForeign = () => void refresh('others')
-  emitter.on('webhooks', onWebhooks).on('due', refreshDue).on('foreign', onForeign)
+  emitter.on('stored', onStored).on('webhooks', onWebhooks).on('due', refreshDue).on('foreign', onForeign)
   onWebhooks()
   return {
-    /** Does so now: accounts were gained. */
+    /** Reads them now. */
     refresh: onWebhooks,
     stop(): void {
       stopped = true
       clearTimeout(timer)
-      emitter.off('webhooks', onWebhooks).off('due', refreshDue).off('foreign', onForeign)
+      emitter.off('stored', onStored).off('webhooks', onWebhooks).off('due', refreshDue).off('foreign', onForeign)
     },
   }
 }

@@ -7,7 +7,7 @@ export type AbortGroup = {
   remove(controller: AbortController): void
 }
 
-/** Creates a group without attempts. A signal of its own for each attempt would cost every attempt; an account is lost seldom. */
+/** Creates a group without attempts. An account is rarely lost: a signal for each attempt would cost too much. */
 export function newAbortGroup(): AbortGroup {
   const controllers = new Set<AbortController>()
   let isAborted = false

@@ -4,13 +4,12 @@ import { type Outcome, parseRetryAfter } from '../retry-policy.ts'
 import type { AbortGroup } from './abort-group.ts'
 import { isOutOfFiles, reasonOf, wasClosed, wasNotConnected } from './attempt-failure.ts'
 import { createDeadlines } from './deadlines.ts'
-import { createKeptConnections } from './kept-connections.ts'
 import { newResolver, type Resolve } from './resolver.ts'
-import { keptOf } from './response-body.ts'
+import { readLogged } from './response-body.ts'
 import { watchConnecting } from './silent-address.ts'
 import type { Place, Target } from './target.ts'
 
-/** One POST, as it is to be sent. */
+/** One POST request. */
 export type Request = {
   readonly target: Target
   readonly id: string
@@ -21,11 +20,11 @@ export type Request = {
   readonly contentType?: string
   /** Further headers, as the options of the webhook have them. */
   readonly headers?: Readonly<Record<string, string>>
-  /** With what it is aborted. */
+  /** The requests that are aborted together with it. */
   readonly group?: AbortGroup
 }
 
-/** One POST, as it went. `durationMs` ends with the status. */
+/** One POST request and its outcome. `durationMs` ends with the status. */
 export type Attempted = {
   readonly outcome: Outcome
   readonly durationMs: number
@@ -37,25 +36,27 @@ export type Attempt = (request: Request) => Promise<Attempted>
 
 export type AttemptOptions = {
   readonly allow: AllowList
-  /** An egress proxy, which then has to guard: names are looked up there. */
+  /** An egress proxy; it has to guard the network then, since names are resolved there. */
   readonly proxy?: string
   readonly timeoutMs?: number
-  /** How long an address that takes no connection is waited for while there is another. */
+  /** How long an address that accepts no connection is waited for while there is another. */
   readonly nextAddressMs?: number
   readonly resolve?: Resolve
   readonly nowUs?: NowUs
 }
 
-/** Contract 1: the receiver must answer within 10 seconds, looking up and connecting included. */
+/** The receiver must answer within 10 seconds, name look-up and connecting included. */
 export const TIMEOUT_MS = 10_000
 export const USER_AGENT = 'HookswitchHttpAgent/1.0'
 /** RFC 8305 gives a connection 2 s at most before the next address is tried. */
 const NEXT_ADDRESS_MS = 2_000
-/** Of a name with many addresses, those that are tried when none can be connected to. */
+/** So many addresses of a name are tried when none can be connected to. */
 const MAX_ADDRESSES = 3
-const OUT_OF_FILES = 'this machine has no file descriptor left: raise the limit (ulimit -n, LimitNOFILE=)'
+/** Origins whose kept-alive connections are counted. */
+const MAX_ORIGINS = 4_096
+const OUT_OF_FILES = 'this machine has no free file descriptor: raise the limit (ulimit -n, LimitNOFILE=)'
 
-/** Makes the one function that calls receivers. It never throws: what goes wrong is an outcome. */
+/** Makes the one function that sends requests to receivers. It never throws: a failure is an outcome. */
 export function newAttempt(options: AttemptOptions): Attempt {
   const { allow, proxy, timeoutMs = TIMEOUT_MS, nextAddressMs = NEXT_ADDRESS_MS } = options
   const { resolve = newResolver(), nowUs = wallUs } = options
@@ -64,7 +65,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
   const connecting = watchConnecting(nextAddressMs)
   const deadlines = createDeadlines(timeoutMs)
 
-  // One function for the whole way, since each promise more is felt at 20,000 attempts a second.
+  // One function for all steps, since each further promise costs throughput at 20,000 attempts a second.
   return async (request) => {
     const startedMs = performance.now()
     const { target, group } = request
@@ -88,14 +89,14 @@ export function newAttempt(options: AttemptOptions): Attempt {
           watch?.end()
           const durationMs = Math.round(performance.now() - startedMs)
           const outcome = outcomeOf(response, nowUs)
-          const text = await keptOf(response, timeoutMs - durationMs)
+          const text = await readLogged(response, timeoutMs - durationMs)
           if (!resent) connections.give(place.origin)
           return { outcome, durationMs, address, response: text }
         } catch (error) {
           watch?.end()
-          // A kept connection may be closed by its other end just as the request goes out: that is no failure of the receiver, and it is
-          // sent again on a new one. Its webhook-id lets a receiver that had got it all the same tell.
           if (group?.isAborted) throw error
+          // A kept-alive connection may be closed by its other end just as the request is sent: that is no failure of
+          // the receiver, and it is sent again on a new one. A receiver that had got it recognizes its webhook-id.
           if (kept && wasClosed(error)) resent = true
           else if (wasNotConnected(error) && index + 1 < places.length) index += 1
           else throw error
@@ -114,7 +115,7 @@ export function newAttempt(options: AttemptOptions): Attempt {
     return literal === undefined ? resolve(name) : [literal]
   }
 
-  /** Those of the addresses that may be called, or why none may. */
+  /** Returns the addresses that may be called, or why none may. */
   function placesOf(target: Target, found: readonly string[]): readonly Place[] | string {
     if (proxy !== undefined) return [{ url: target.plain, origin: target.url.origin, address: null }]
     const allowed = found.filter((one) => refusalOf(one) === undefined)
@@ -148,12 +149,12 @@ function init(
     'webhook-timestamp': String(timestampS),
     'webhook-signature': signature,
   }
-  // The URL says the address: the name goes where it would have gone.
+  // The URL has the address: the name is in the header Host, as it would have been.
   if (target.literal === undefined) headers.host = target.host
   if (target.authorization !== undefined) headers.authorization = target.authorization
-  // `false` keeps HTTP_PROXY of the environment out, which would undo the pin.
+  // `false` ignores HTTP_PROXY of the environment, which would circumvent the checked address.
   const through = proxy ?? false
-  // Compressed all the same, an answer is kept as it came: 631 bytes of it could be 400 MB.
+  // An answer that is compressed all the same is logged as it came: 631 bytes of it could be 400 MB.
   const plainly = { redirect: 'manual' as const, decompress: false, proxy: through }
   const request = { method: 'POST', headers, body, signal, keepalive, ...plainly }
   const pinned = proxy === undefined && target.literal === undefined && target.url.protocol === 'https:'
@@ -168,7 +169,7 @@ function outcomeOf(response: Response, nowUs: NowUs): Outcome {
   return { kind: 'refused', status, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
 }
 
-/** A promise that is given up when the signal fires. */
+/** Resolves like the promise, unless the signal fires before. */
 function within<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>()
   const onAbort = () => reject(signal.reason)
@@ -183,4 +184,30 @@ function refusal(
 ): string {
   if (address === undefined) return `${target.name} has no address`
   return `${target.name} ${target.literal === undefined ? 'has' : 'is'} ${refusalOf(address) ?? ''}`
+}
+
+/**
+ * Counts the connections that `fetch` may have kept alive to each origin. It does not report the connection of a
+ * request, but it uses one that is kept alive if there is one: so a request has a new connection for certain when this
+ * count is 0.
+ */
+function createKeptConnections() {
+  const kept = new Map<string, number>()
+  return {
+    /** Returns whether a request that begins may use a connection that was kept alive. */
+    take(origin: string): boolean {
+      const count = kept.get(origin)
+      if (count === undefined) return false
+      if (count === 1) kept.delete(origin)
+      else kept.set(origin, count - 1)
+      return true
+    },
+    /** Counts a connection whose answer was read to its end: it may be kept alive. */
+    give(origin: string): void {
+      kept.set(origin, (kept.get(origin) ?? 0) + 1)
+      if (kept.size <= MAX_ORIGINS) return
+      const [oldest = ''] = kept.keys()
+      kept.delete(oldest)
+    },
+  }
 }

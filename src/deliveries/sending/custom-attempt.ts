@@ -48,7 +48,7 @@ const unsent = (kind: 'skipped' | 'unrendered', reason: string): Attempted => ({
   response: null,
 })
 
-/** A template that cannot be read any more fails each attempt, and says why. */
+/** Returns the renderer of a body. A template that can no longer be read fails each attempt, with the reason. */
 function rendererOf(body: NonNullable<WebhookOptionsRecord['body']>, steadyUs: NowUs): Renderer {
   try {
     return createRenderer(body, steadyUs)

@@ -1,7 +1,7 @@
 import { newFifo } from '../../lib/fifo.ts'
 import type { AbortGroup } from './abort-group.ts'
 
-/** A limit in time, shared by the few requests that began together. `end` once for each, when it needs the limit no more. */
+/** A time limit, shared by the few requests that began together. Each calls `end` once, when it is over. */
 export type Deadline = { readonly signal: AbortSignal; end(): void }
 
 type Entry = Deadline & {
@@ -14,22 +14,22 @@ type Entry = Deadline & {
 
 /** How late a deadline may be. */
 const STEP_MS = 20
-/** Requests that begin within this share a signal: one for each would be a twentieth of what the main thread does under load. */
+/** Requests that begin within this time share a signal: one for each would be a twentieth of the main thread's load. */
 const TOGETHER_MS = 1
-/** A signal walks through all that ever listened to it whenever one of them stops. */
+/** A signal iterates over all that ever listened to it whenever one of them stops. */
 const MAX_USERS = 16
 
 /**
- * Deadlines that are all equally far away, so that they pass in the order in which they began: one timer looks at the first.
- * `AbortSignal.timeout` keeps each signal, and all that hangs on it, for the whole time: at 20,000 requests a second that is most of
- * what the garbage collector walks through.
+ * Creates deadlines that are all equally far away, so that they pass in the order in which they began: one timer checks
+ * the first. `AbortSignal.timeout` keeps each signal, and all that refers to it, for the whole time: at 20,000 requests
+ * a second that is most of the garbage collector's work.
  */
 export function createDeadlines(timeoutMs: number) {
   const entries = newFifo<Entry>()
   let newest: Entry | undefined
   let timer: Timer | undefined
 
-  const look = () => {
+  const check = () => {
     const nowMs = performance.now()
     for (let first = entries.peek(); first !== undefined; first = entries.peek()) {
       if (first.open > 0 && nowMs < first.beganMs + TOGETHER_MS + timeoutMs) return
@@ -57,13 +57,13 @@ export function createDeadlines(timeoutMs: number) {
       },
     }
     entries.push(entry)
-    timer ??= setInterval(look, STEP_MS)
+    timer ??= setInterval(check, STEP_MS)
     return entry
   }
 
   const mayShare = ({ users, beganMs }: Entry, nowMs: number) => users < MAX_USERS && nowMs - beganMs <= TOGETHER_MS
   return {
-    /** @param nowMs by `performance.now()` */
+    /** Begins a deadline. @param nowMs by `performance.now()` */
     begin(nowMs: number, group?: AbortGroup): Deadline {
       if (newest === undefined || newest.group !== group || !mayShare(newest, nowMs)) newest = add(nowMs, group)
       newest.users += 1

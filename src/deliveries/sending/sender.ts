@@ -32,24 +32,16 @@ export type SenderOptions = {
 
 export type Sender = {
   send(slot: AttemptSlot): void
-  /** Aborts what is in flight for an account: it counts as no attempt. */
+  /** Aborts the attempts in flight for an account: they do not count. */
   abort(accountId: number): void
 }
 
-/** Makes what sends a delivery: it signs it, makes the attempt, and hands the outcome on. */
+/** Creates the sender: it signs a delivery, makes the attempt, and hands the outcome on. */
 export function createSender(options: SenderOptions): Sender {
   const { attempt, webhooks, scheduler, loaded, outcomes, observer, log, scheduleMs, random } = options
   const { nowUs, steadyUs, onUnsent, onEnded } = options
   const maxAgeUs = maxAgeUsOf(scheduleMs)
-  const groups = new Map<number, AbortGroup>()
-
-  function groupOf(accountId: number): AbortGroup {
-    const known = groups.get(accountId)
-    if (known !== undefined) return known
-    const group = newAbortGroup()
-    groups.set(accountId, group)
-    return group
-  }
+  const groups = newAbortGroups()
 
   function send(slot: AttemptSlot): void {
     const { id, accountId, webhookId, uuid, body, sinceUs } = slot.delivery
@@ -59,7 +51,7 @@ export function createSender(options: SenderOptions): Sender {
     const timestampS = Math.floor(atUs / SECOND)
     observer.started(slot.delivery, slot.startedUs - sinceUs)
     const { target, sign, custom } = webhook
-    const request = { target, id: uuid, timestampS, group: groupOf(accountId) }
+    const request = { target, id: uuid, timestampS, group: groups.of(accountId) }
     const attempted =
       custom === undefined
         ? attempt({ ...request, signature: sign(uuid, timestampS, body), body })
@@ -105,9 +97,21 @@ export function createSender(options: SenderOptions): Sender {
     log.warn({ ...facts, answer }, 'delivery has failed for good: send it again with `hookswitch delivery retry`')
   }
 
+  return { send, abort: groups.abort }
+}
+
+/** The attempts of each account, which are aborted together. */
+function newAbortGroups() {
+  const groups = new Map<number, AbortGroup>()
   return {
-    send,
-    abort(accountId) {
+    of(accountId: number): AbortGroup {
+      const known = groups.get(accountId)
+      if (known !== undefined) return known
+      const group = newAbortGroup()
+      groups.set(accountId, group)
+      return group
+    },
+    abort(accountId: number): void {
       groups.get(accountId)?.abort()
       groups.delete(accountId)
     },

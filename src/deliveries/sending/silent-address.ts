@@ -2,17 +2,18 @@ import type { Socket } from 'bun'
 import { NoConnection } from './attempt-failure.ts'
 import type { Place, Target } from './target.ts'
 
-/** Watches one request. `signal` ends it when its address takes no connection, or when `given` does. */
+/** Watches one request. `signal` ends it when its address accepts no connection, or when `given` fires. */
 type Watch = { readonly signal: AbortSignal; end(): void }
 
-/** How long an address that took no connection is tried after the others. */
+/** For how long an address that accepted no connection is tried after the others. */
 const LAST_FOR_MS = 60_000
 const MAX_SILENT = 1_024
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443 }
 
 /**
- * Finds the addresses that swallow packets. `fetch` does not say whether it has connected yet, and a receiver may take its time to answer:
- * so when nothing came for half of `nextAddressMs`, it is looked whether the address takes a connection at all.
+ * Watches for addresses that never answer a connection. `fetch` does not report whether it has connected yet, and a
+ * receiver may answer slowly: so after half of `nextAddressMs` without an answer, a connection of our own shows whether
+ * the address accepts any.
  */
 export function watchConnecting(nextAddressMs: number) {
   /** When an address was silent last, by its origin. */
@@ -30,7 +31,7 @@ export function watchConnecting(nextAddressMs: number) {
   }
 
   return {
-    /** Returns a name's addresses with those that were silent lately last. */
+    /** Returns the addresses of a name, those that were silent lately last. */
     sorted(target: Target, addresses: readonly string[]): readonly string[] {
       if (silentMs.size === 0 || addresses.length === 1) return addresses
       const [silent, others] = [[] as string[], [] as string[]]
@@ -38,15 +39,16 @@ export function watchConnecting(nextAddressMs: number) {
       return [...others, ...silent]
     },
 
+    /** Begins to watch a request. */
     begin({ url, origin, address }: Place, given: AbortSignal): Watch {
       const own = new AbortController()
       const { protocol, port } = new URL(url)
       const at = { hostname: address ?? '', port: Number(port === '' ? DEFAULT_PORTS[protocol] : port) }
-      let look: ReturnType<typeof lookForConnection> | undefined
+      let probe: ReturnType<typeof probeConnection> | undefined
       let timer = setTimeout(() => {
-        look = lookForConnection(at)
+        probe = probeConnection(at)
         timer = setTimeout(() => {
-          if (look?.state !== 'none yet') return
+          if (probe?.state !== 'none yet') return
           note(origin)
           own.abort(new NoConnection(`no connection within ${nextAddressMs / 1_000} s`))
         }, nextAddressMs / 2)
@@ -55,7 +57,7 @@ export function watchConnecting(nextAddressMs: number) {
         signal: AbortSignal.any([given, own.signal]),
         end() {
           clearTimeout(timer)
-          look?.end()
+          probe?.end()
         },
       }
     },
@@ -63,18 +65,18 @@ export function watchConnecting(nextAddressMs: number) {
 }
 
 /** Opens a connection and sends nothing. An address that refuses one is not silent. */
-function lookForConnection(at: { readonly hostname: string; readonly port: number }) {
+function probeConnection(at: { readonly hostname: string; readonly port: number }) {
   let opened: Socket | undefined
-  const look = {
+  const probe = {
     state: 'none yet' as 'none yet' | 'answered',
     ended: false,
     end() {
-      look.ended = true
+      probe.ended = true
       opened?.terminate()
     },
   }
   const answered = () => {
-    look.state = 'answered'
+    probe.state = 'answered'
   }
   Bun.connect({
     ...at,
@@ -82,11 +84,11 @@ function lookForConnection(at: { readonly hostname: string; readonly port: numbe
       open(socket) {
         answered()
         opened = socket
-        if (look.ended) socket.terminate()
+        if (probe.ended) socket.terminate()
       },
       data() {},
       connectError: answered,
     },
   }).catch(answered)
-  return look
+  return probe
 }

@@ -1,9 +1,9 @@
 import { literalAddress } from '../../webhooks/target.ts'
 
-/** A URL taken apart for being called at an address that was checked. */
+/** A URL in parts, to be called at an address that was checked. */
 export type Target = {
   readonly url: URL
-  /** The host when it is an address: nothing to look up. */
+  /** The host if it is an address, which needs no look-up. */
   readonly literal: string | undefined
   /** The name to look up, for SNI and the certificate. */
   readonly name: string
@@ -11,21 +11,22 @@ export type Target = {
   readonly authorization: string | undefined
   /** The URL without `user:pass@` and fragment, for a proxy. */
   readonly plain: string
-  /** Where it is called at an address that was checked. */
+  /** Returns the URL with an address in place of its name. */
   at(address: string): Place
 }
 
 /**
- * Where a request may go: the URL with an address in place of its name. `address` is `null` behind a proxy; requests to one `origin`
- * may share kept connections.
+ * The destination of a request: the URL with an address in place of its name. `address` is `null` behind a proxy;
+ * requests to one `origin` may share kept-alive connections.
  */
 export type Place = { readonly url: string; readonly origin: string; readonly address: string | null }
 
+/** Returns a URL in parts. @throws TypeError when it is none. */
 export function targetOf(text: string): Target {
   const url = new URL(text)
   const { protocol, port, pathname, search, username, password } = url
   const tail = `${port === '' ? '' : `:${port}`}${pathname}${search}`
-  // Asked at each attempt, for the same address nearly always.
+  // Called at each attempt, nearly always with the same address.
   let last: Place = { address: '', url: '', origin: '' }
   return {
     url,
@@ -47,7 +48,7 @@ export function targetOf(text: string): Target {
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')
 
-/** A `%` that encodes nothing is meant as it stands. */
+/** Decodes percent-encoding; a `%` that encodes nothing is a plain one. */
 function decode(text: string): string {
   try {
     return decodeURIComponent(text)

@@ -13,19 +13,19 @@ import { attemptCustom, customRequestOf } from './custom-attempt.ts'
 type Dependencies = {
   readonly store: Pick<Store, 'accounts' | 'webhooks'>
   readonly attempt: Attempt
-  /** Waits for room within the limits of a service that sends beside; without it there are none. */
+  /** Waits until the limits of the running service allow a request; without it there are none. */
   readonly reserve?: Dispatcher['reserve']
   readonly nowUs?: NowUs
 }
 
-/** An account's tests at a time. */
-const AT_ONCE = 2
+/** Test requests of an account at a time. */
+const MAX_AT_A_TIME = 2
 
 /**
- * Sends one signed sample request to a URL of an account's list, marked as a test; it is stored nowhere. Returns what came back.
+ * Sends one signed test request to a URL of an account's list; it is stored nowhere. Returns its outcome.
  * @throws Fault 422 when the URL is not in the list.
  */
-export async function sendSample(deps: Dependencies, accountId: number, url: string): Promise<Tested> {
+export async function sendTestRequest(deps: Dependencies, accountId: number, url: string): Promise<Tested> {
   const { store, attempt, reserve, nowUs = wallUs } = deps
   const atUs = nowUs()
   const webhook = await listedWebhook(store, accountId, url)
@@ -51,10 +51,10 @@ export async function sendSample(deps: Dependencies, accountId: number, url: str
 }
 
 /**
- * Makes the function that sends the tests of all accounts, a few of each at a time.
- * @throws Fault 429 when an account has as many under way; else as `sendSample` does.
+ * Makes the function that sends the test requests of all accounts, two of each at a time.
+ * @throws Fault 429 when an account has as many in flight; else as `sendTestRequest` does.
  */
-export function createTester(deps: Dependencies): (accountId: number, url: string) => Promise<Tested> {
+export function createTestSender(deps: Dependencies): (accountId: number, url: string) => Promise<Tested> {
   const running = new Map<number, number>()
   const count = (accountId: number, by: number) => {
     const now = (running.get(accountId) ?? 0) + by
@@ -63,13 +63,17 @@ export function createTester(deps: Dependencies): (accountId: number, url: strin
   }
   return async (accountId, url) => {
     await listedWebhook(deps.store, accountId, url)
-    if ((running.get(accountId) ?? 0) >= AT_ONCE)
-      throw new Fault('too_many_requests', `${AT_ONCE} tests are under way: try again when one has ended.`, {
-        headers: { 'retry-after': String(TIMEOUT_MS / 1_000) },
-      })
+    if ((running.get(accountId) ?? 0) >= MAX_AT_A_TIME)
+      throw new Fault(
+        'too_many_requests',
+        `${MAX_AT_A_TIME} test requests are in flight: try again when one has ended.`,
+        {
+          headers: { 'retry-after': String(TIMEOUT_MS / 1_000) },
+        },
+      )
     count(accountId, 1)
     try {
-      return await sendSample(deps, accountId, url)
+      return await sendTestRequest(deps, accountId, url)
     } finally {
       count(accountId, -1)
     }
