@@ -283,7 +283,7 @@ test('an address that takes its time to answer is not taken for one that swallow
 test('without a file descriptor nothing is sent, which says nothing of the receiver', async () => {
   const receiver = await rawReceiver((socket) => socket.write(OK))
   const [without, then] = await attemptWithoutFiles([receiver.url, `http://localhost:${receiver.port}/`])
-  const reason = expect.stringContaining('no file descriptor')
+  const reason = expect.stringContaining('no free file descriptor')
   for (const { outcome } of without) expect(outcome).toEqual({ kind: 'unsent', reason })
   expect(then.map(({ outcome }) => outcome.kind)).toEqual(['delivered', 'delivered'])
 })
