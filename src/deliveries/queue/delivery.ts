@@ -13,13 +13,20 @@ import type { NextStep } from '../retry-policy.ts'
  *            └────────────────────────────→ done        it is delivered or failed
  *   scheduled ── requeue ─────────────────→ queued      it is due, or its webhook goes down
  *   any of these ── evict ────────────────→ evicted     it is left to the store, and loaded again if still pending;
- *                                                       in flight or recording, when that has ended (`evicting`)
+ *                                                       in flight or recording, when that has ended (`plan`)
  *
  * Invariants: one attempt at a time; at most one outcome that is not recorded; done and evicted are final, the delivery
  * is no longer in memory then. `dueUs` is undefined until it has been tried in its present schedule; a failed probe is
  * no try.
  */
 export type Phase = 'queued' | 'in flight' | 'recording' | 'scheduled' | 'done' | 'evicted'
+
+/**
+ * After recording: schedule it; leave it to the store rather than schedule it, since its row may have changed; queue it,
+ * since its webhook was down meanwhile and it may be a probe; evict it. A plan is only replaced by one further right.
+ */
+export type Plan = 'schedule' | 'reload' | 'queue' | 'evict'
+const PLANS: readonly Plan[] = ['schedule', 'reload', 'queue', 'evict']
 
 export type LoadedDelivery = Omit<PendingDelivery, 'dueSteadyUs' | 'sinceSteadyUs'> & {
   /** When its present schedule began, and when its retry is due, in steady time. */
@@ -28,8 +35,8 @@ export type LoadedDelivery = Omit<PendingDelivery, 'dueSteadyUs' | 'sinceSteadyU
   readonly phase: Phase
   /** Its state after the last attempt. */
   readonly state: NextStep['state']
-  /** It is evicted as soon as its attempt has ended and is recorded. */
-  readonly evicting: boolean
+  /** The move that is planned for when its outcome is recorded, if it is still pending. */
+  readonly plan: Plan
 }
 
 type State = { -readonly [name in keyof LoadedDelivery]: LoadedDelivery[name] }
@@ -46,6 +53,7 @@ const MOVES: Readonly<Record<Phase, readonly Phase[]>> = {
 function move(state: State, to: Phase): void {
   if (!MOVES[state.phase].includes(to)) throw new Error(`delivery ${state.id} cannot go from ${state.phase} to ${to}`)
   state.phase = to
+  if (to === 'queued') state.plan = 'schedule'
 }
 
 function assertPhase({ id, phase }: LoadedDelivery, expected: Phase, action: string): void {
@@ -54,7 +62,7 @@ function assertPhase({ id, phase }: LoadedDelivery, expected: Phase, action: str
 
 /** Returns a delivery that was read from the store: queued. */
 export function loadDelivery({ sinceSteadyUs, dueSteadyUs, ...pending }: PendingDelivery): LoadedDelivery {
-  const state = { phase: 'queued', state: 'pending', evicting: false } as const
+  const state = { phase: 'queued', state: 'pending', plan: 'schedule' } as const
   return { ...pending, sinceUs: sinceSteadyUs, dueUs: dueSteadyUs, ...state }
 }
 
@@ -77,7 +85,7 @@ export function newDelivery(event: StoredEvent, { id, webhookId }: StoredEvent['
     dueUs: undefined,
     phase: 'queued',
     state: 'pending',
-    evicting: false,
+    plan: 'schedule',
   }
 }
 
@@ -92,7 +100,7 @@ export function beginAttempt(delivery: LoadedDelivery): void {
  */
 export function cancelAttempt(delivery: LoadedDelivery): Phase {
   assertPhase(delivery, 'in flight', 'cancel the attempt on')
-  move(delivery, delivery.evicting ? 'evicted' : 'queued')
+  move(delivery, delivery.plan === 'evict' ? 'evicted' : 'queued')
   return delivery.phase
 }
 
@@ -123,7 +131,7 @@ export type Circumstances = {
   readonly superseded: boolean
   /** The circuit breaker of its webhook is open: the next probe may be for this delivery, due or not. */
   readonly webhookDown: boolean
-  /** One more may be scheduled, and its row was not changed while it was being recorded. */
+  /** One more may be scheduled. */
   readonly maySchedule: boolean
 }
 
@@ -134,12 +142,12 @@ export function finishRecording(delivery: LoadedDelivery, now: Circumstances): P
   return delivery.phase
 }
 
-function phaseAfterRecording({ state, evicting, dueUs }: LoadedDelivery, now: Circumstances): Phase {
+function phaseAfterRecording({ state, plan, dueUs }: LoadedDelivery, now: Circumstances): Phase {
   if (now.superseded) return 'evicted'
   if (state !== 'pending') return 'done'
-  if (evicting) return 'evicted'
-  if (now.webhookDown || dueUs === undefined) return 'queued'
-  return now.maySchedule ? 'scheduled' : 'evicted'
+  if (plan === 'evict') return 'evicted'
+  if (plan === 'queue' || now.webhookDown || dueUs === undefined) return 'queued'
+  return plan === 'schedule' && now.maySchedule ? 'scheduled' : 'evicted'
 }
 
 /** Queues a scheduled delivery. @throws Error from any other phase. */
@@ -154,7 +162,14 @@ export function requeue(delivery: LoadedDelivery): void {
  */
 export function evict(delivery: LoadedDelivery): Phase {
   const state: State = delivery
-  if (state.phase === 'in flight' || state.phase === 'recording') state.evicting = true
+  if (state.phase === 'in flight' || state.phase === 'recording') state.plan = 'evict'
   else move(state, 'evicted')
   return state.phase
+}
+
+/** Changes the plan of a delivery that is being recorded. @throws Error from any other phase. */
+export function planAfterRecording(delivery: LoadedDelivery, plan: Plan): void {
+  assertPhase(delivery, 'recording', 'plan the end of the recording of')
+  const state: State = delivery
+  if (PLANS.indexOf(plan) > PLANS.indexOf(state.plan)) state.plan = plan
 }

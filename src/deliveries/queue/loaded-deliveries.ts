@@ -1,6 +1,6 @@
 import type { NowUs } from '../../lib/time.ts'
 import { type Backlogs, noteEvicted, noteReleased, noteSuperseded } from './backlog.ts'
-import { cancelAttempt, evict, finishRecording, type LoadedDelivery, requeue } from './delivery.ts'
+import { cancelAttempt, evict, finishRecording, type LoadedDelivery, planAfterRecording, requeue } from './delivery.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** Queued for one webhook: a burst of a second, so that deliveries are hardly ever read again before they are sent. */
@@ -31,28 +31,16 @@ export function createLoadedDeliveries(options: LoadedDeliveriesOptions) {
   const { scheduler, backlogs, steadyUs } = options
   const index = createIndex()
   const { isDown, queue, requeueAll, remove, leaveToStore, evictAll } = createMoves(options, index)
-  /** Deliveries whose row may have been changed since their recording began. */
-  const changedSince = new Set<LoadedDelivery>()
 
   const limitOf = (webhookId: number): number => {
     const few = isDown(webhookId) || scheduler.queueOf(webhookId).isPaused
     if (index.bytes > (few ? MAX_BYTES / 2 : MAX_BYTES)) return QUEUED_BEYOND_MAX_BYTES
     return few ? MAX_QUEUED_WHEN_DOWN : MAX_QUEUED
   }
-  const evictMost = (webhookId: number) => {
-    const queued = scheduler.queueOf(webhookId)
-    const lastKept = queued.ids()[MAX_QUEUED_WHEN_DOWN - 1]
-    if (lastKept !== undefined) evictAll(queued.remove(({ id }) => id > lastKept))
-  }
-  scheduler.subscribe((webhookId, change) => {
-    // The next delivery of any call may be the probe, due or not; deliveries that are too many for that are evicted.
-    if (change === 'opened') requeueAll(index.takeScheduled(webhookId))
-    if (change === 'opened' || change === 'paused') evictMost(webhookId)
-    else if (change === 'removed') index.removeWebhook(webhookId)
-  })
+  followScheduler(scheduler, index, { requeueAll, evictAll })
 
   return {
-    ...createRefresh(scheduler, index, { evictAll, changedSince }),
+    ...createRefresh(scheduler, index, evictAll),
     get: index.get,
     countOf: (webhookId: number): number => index.of(webhookId).count,
     /** Returns how many deliveries may be queued for a webhook. */
@@ -68,7 +56,8 @@ export function createLoadedDeliveries(options: LoadedDeliveriesOptions) {
      * Opens the lane of a delivery that is being recorded, unless it will be queued again: then it precedes the others.
      */
     attemptEnded(delivery: LoadedDelivery): void {
-      if (delivery.state !== 'pending' || !isDown(delivery.webhookId)) scheduler.release(delivery, steadyUs())
+      if (delivery.state === 'pending' && isDown(delivery.webhookId)) planAfterRecording(delivery, 'queue')
+      else scheduler.release(delivery, steadyUs())
     },
     /** Queues a delivery as before: nothing was sent. */
     attemptCancelled(delivery: LoadedDelivery): void {
@@ -80,7 +69,7 @@ export function createLoadedDeliveries(options: LoadedDeliveriesOptions) {
     recorded(delivery: LoadedDelivery, superseded: boolean): void {
       const { webhookId } = delivery
       const { scheduled } = index.of(webhookId)
-      const maySchedule = !changedSince.delete(delivery) && scheduled.length < MAX_SCHEDULED
+      const maySchedule = scheduled.length < MAX_SCHEDULED
       const phase = finishRecording(delivery, { superseded, webhookDown: isDown(webhookId), maySchedule })
       if (phase === 'queued') queue(delivery)
       else if (phase === 'scheduled') scheduled.push(delivery)
@@ -124,12 +113,31 @@ function createMoves({ scheduler, backlogs, steadyUs }: LoadedDeliveriesOptions,
   return { isDown, queue, requeueAll, remove, leaveToStore, evictAll }
 }
 
-/** Evicts deliveries that may be out of date after the store was changed. */
-function createRefresh(
+/** Moves deliveries when their webhook goes down, is paused or removed. */
+function followScheduler(
   scheduler: Scheduler,
   index: Index,
-  { evictAll, changedSince }: { evictAll: EvictAll; changedSince: Set<LoadedDelivery> },
-) {
+  { requeueAll, evictAll }: { requeueAll: (deliveries: readonly LoadedDelivery[]) => void; evictAll: EvictAll },
+): void {
+  const evictMost = (webhookId: number) => {
+    const queued = scheduler.queueOf(webhookId)
+    const lastKept = queued.ids()[MAX_QUEUED_WHEN_DOWN - 1]
+    if (lastKept !== undefined) evictAll(queued.remove(({ id }) => id > lastKept))
+  }
+  scheduler.subscribe((webhookId, change) => {
+    // The next delivery of any call may be the probe, due or not; deliveries that are too many for that are evicted.
+    if (change === 'opened') {
+      requeueAll(index.takeScheduled(webhookId))
+      for (const delivery of index.active(webhookId))
+        if (delivery.phase === 'recording') planAfterRecording(delivery, 'queue')
+    }
+    if (change === 'opened' || change === 'paused') evictMost(webhookId)
+    else if (change === 'removed') index.removeWebhook(webhookId)
+  })
+}
+
+/** Evicts deliveries that may be out of date after the store was changed. */
+function createRefresh(scheduler: Scheduler, index: Index, evictAll: EvictAll) {
   return {
     /**
      * Evicts deliveries of a webhook: those that are scheduled, those that are cancelled (an id up to `cancelledTo`),
@@ -144,13 +152,13 @@ function createRefresh(
     release(webhookId: number): void {
       evictAll(index.takeScheduled(webhookId))
       evictAll(scheduler.queueOf(webhookId).remove(() => true))
-      for (const delivery of index.all()) if (delivery.webhookId === webhookId && !delivery.evicting) evict(delivery)
+      for (const delivery of index.active(webhookId)) evict(delivery)
     },
     /** Marks deliveries that are in flight or being recorded: they are evicted in the same way when that has ended. */
     refreshActive(cancelledToOf: (webhookId: number) => number): void {
       for (const delivery of index.all()) {
         const { phase, id, webhookId } = delivery
-        if (phase === 'recording') changedSince.add(delivery)
+        if (phase === 'recording') planAfterRecording(delivery, 'reload')
         if ((phase === 'recording' || phase === 'in flight') && id <= cancelledToOf(webhookId)) evict(delivery)
       }
     },
@@ -181,6 +189,9 @@ function createIndex() {
     of,
     get: (id: number): LoadedDelivery | undefined => byId.get(id),
     all: () => byId.values(),
+    /** Returns the deliveries of a webhook that are in flight or being recorded. */
+    active: (webhookId: number): LoadedDelivery[] =>
+      [...byId.values()].filter((one) => one.webhookId === webhookId && /^(in flight|recording)$/.test(one.phase)),
     removeWebhook: (webhookId: number): void => void byWebhook.delete(webhookId),
     add(delivery: LoadedDelivery): void {
       if (byId.has(delivery.id)) throw new Error(`delivery ${delivery.id} is in memory already`)

@@ -10,6 +10,7 @@ import {
   type LoadedDelivery,
   newDelivery,
   type Phase,
+  planAfterRecording,
   requeue,
 } from '../../../src/deliveries/queue/delivery.ts'
 import { deliveryOf } from '../../help/deliveries.ts'
@@ -36,6 +37,8 @@ const MOVES = {
     finishRecording(delivery, { ...NOW, superseded: true }),
   'it is due': requeue,
   'it is evicted': evict,
+  'its webhook goes down': (delivery: LoadedDelivery) => planAfterRecording(delivery, 'queue'),
+  'its row may have changed': (delivery: LoadedDelivery) => planAfterRecording(delivery, 'reload'),
 } as const
 type Move = keyof typeof MOVES
 
@@ -86,6 +89,14 @@ describe('a delivery', () => {
     [['its attempt begins', 'it is evicted', 'its attempt fails', 'it is recorded'], 'evicted'],
     [['its attempt begins', 'it is evicted', 'its attempt succeeds', 'it is recorded'], 'done'],
     [[...FAILED, 'it is evicted', 'it is recorded while its webhook is down'], 'evicted'],
+    // It came up again before the outcome was recorded: the delivery is sent with the others, due or not.
+    [[...FAILED, 'its webhook goes down', 'it is recorded'], 'queued'],
+    [[...FAILED, 'its row may have changed', 'it is recorded'], 'evicted'],
+    [[...FAILED, 'its row may have changed', 'it is recorded while its webhook is down'], 'queued'],
+    [[...FAILED, 'its webhook goes down', 'its row may have changed', 'it is recorded'], 'queued'],
+    [[...FAILED, 'its webhook goes down', 'it is evicted', 'it is recorded'], 'evicted'],
+    [[...FAILED, 'it is evicted', 'its webhook goes down', 'it is recorded'], 'evicted'],
+    [[...SENT, 'its webhook goes down', 'it is recorded'], 'done'],
   ])('%j: it is %s', (moves, phase) => {
     expect(after(...moves).phase).toBe(phase)
   })
@@ -135,6 +146,8 @@ const LEGAL: Readonly<Record<Move, readonly Phase[]>> = {
   'it is recorded, and its row was changed meanwhile': ['recording'],
   'it is due': ['scheduled'],
   'it is evicted': ['queued', 'in flight', 'recording', 'scheduled'],
+  'its webhook goes down': ['recording'],
+  'its row may have changed': ['recording'],
 }
 const names = Object.keys(MOVES) as Move[]
 const phases = Object.keys(WAYS) as Phase[]
@@ -170,7 +183,7 @@ test('in 10,000 random games a delivery makes every move that is legal, no other
       if (/attempt (fails|succeeds)/.test(move)) attempts += 1
       expect(delivery.attemptsMade).toBe(attempts)
       // An eviction that was asked for is never lost, but to the end of the delivery.
-      if (before.evicting && !['in flight', 'recording'].includes(delivery.phase))
+      if (before.plan === 'evict' && !['in flight', 'recording'].includes(delivery.phase))
         expect(['evicted', 'done']).toContain(delivery.phase)
       if (delivery.phase === 'scheduled') expect(delivery.dueUs).toBeDefined()
       if (delivery.phase === 'done') expect(delivery.state).not.toBe('pending')
