@@ -22,8 +22,9 @@ import type { NextStep } from '../retry-policy.ts'
 export type Phase = 'queued' | 'in flight' | 'recording' | 'scheduled' | 'done' | 'evicted'
 
 /**
- * After recording: schedule it; leave it to the store rather than schedule it, since its row may have changed; queue it,
- * since its webhook was down meanwhile and it may be a probe; evict it. A plan is only replaced by one further right.
+ * After recording: schedule it; leave it to the store rather than schedule it, since its row may have changed; queue
+ * it, since its webhook was down meanwhile and it may be a probe; evict it. A plan is only replaced by one further
+ * right.
  */
 export type Plan = 'schedule' | 'reload' | 'queue' | 'evict'
 const PLANS: readonly Plan[] = ['schedule', 'reload', 'queue', 'evict']
