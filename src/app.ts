@@ -169,7 +169,12 @@ async function startSending({ config, log, store, emitter, ownership, persistenc
     observer: observers(tally.observer, metrics.observer, ...attemptLog),
     onOutage: (name, state) => alerts.send({ what: 'webhook', state, name }),
   })
-  started.push(dispatcher, startLastHourSaver({ statistics: store.statistics, lastHour, log }))
+  // Its accounts are others' as soon as nothing is in flight.
+  started.push(
+    dispatcher,
+    { stop: persistence.leave },
+    startLastHourSaver({ statistics: store.statistics, lastHour, log }),
+  )
   return { clock, allow, attempt, lastHour, tally, metrics, alerts, intake, dispatcher }
 }
 

@@ -28,6 +28,8 @@ export type Persistence = {
   join(url: string): void
   /** Leaves PBXs, which are watched no more, to other nodes. */
   letGoOfPbxs(): Promise<void>
+  /** Leaves all else to other nodes. */
+  leave(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -75,6 +77,7 @@ async function openAlone({ dataPath }: Config, { store, close, log }: Opened & {
     drainMs: undefined,
     join() {},
     async letGoOfPbxs() {},
+    async leave() {},
     async stop() {
       await disk.stop()
       await close()
@@ -110,6 +113,7 @@ async function openAmongOthers(
     drainMs: DRAIN_MS,
     join: (url) => keeper.join(addressOf(url)),
     letGoOfPbxs: keeper.letGoOfPbxs,
+    leave: keeper.stop,
     async stop() {
       await keeper.stop()
       await clusterStore.stop()

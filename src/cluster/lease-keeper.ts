@@ -14,7 +14,7 @@ export type LeaseKeeper = Ownership & {
   counts(): { readonly accounts: number; readonly pbxs: number }
   /** Takes nothing any more, and lets go of the PBXs, which are watched no more, so that others take them at once. */
   letGoOfPbxs(): Promise<void>
-  /** Leaves the cluster: all that it still has is free then. */
+  /** Leaves the cluster: all that it still has is free then. It may be called again. */
   stop(): Promise<void>
 }
 
@@ -223,6 +223,7 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
       for (const timer of timers) clearTimeout(timer)
       await running
       if (!isAdded) return
+      isAdded = false
       try {
         await cluster.nodeEnd(nodeId)
       } catch (error) {

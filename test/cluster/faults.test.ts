@@ -17,12 +17,15 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('three nodes on one database', (
       random: createRandom(SEED),
       onFault: (what) => void done.push(what),
     })
-    const times = report.takeoverMs.toSorted((a, b) => a - b).map(Math.round)
-    const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 'none'
-    const { events, calls, repeated, wrong } = report
+    const summaryOf = (ms: readonly number[]) => {
+      const times = ms.toSorted((a, b) => a - b).map(Math.round)
+      const at = (share: number) => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? '-'
+      return `${times.length} (p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)} ms)`
+    }
+    const { events, calls, repeated, wrong, takeoverMs, handOverMs } = report
     process.stderr.write(
-      `${events} events of ${calls} calls, ${repeated} repeated; takeovers ${times.length}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, ` +
-        `max ${at(1)} ms; CLUSTER_SEED=${SEED}: ${done.join(', ')}\n`,
+      `${events} events of ${calls} calls, ${repeated} repeated; takeovers: ${summaryOf(takeoverMs)}; ` +
+        `hand-overs: ${summaryOf(handOverMs)}; CLUSTER_SEED=${SEED}: ${done.join(', ')}\n`,
     )
     expect(wrong).toEqual([])
     // What began and ended while nobody listened has no event; every other call has its start and its end.

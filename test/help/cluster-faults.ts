@@ -30,6 +30,8 @@ export type FaultReport = {
   /** Requests with an id that the receiver had before, at those receivers that answer at once. */
   readonly repeated: number
   readonly takeoverMs: readonly number[]
+  /** How long after SIGTERM others had all that a node had. */
+  readonly handOverMs: readonly number[]
   /** What was promised and is not so. */
   readonly wrong: readonly string[]
 }
@@ -123,7 +125,7 @@ export async function runFaults(options: FaultRun): Promise<FaultReport> {
     (sum, { received }) => sum + received.length - new Set(received.map(({ id }) => id)).size,
     0,
   )
-  return { ...(await sql.counts()), repeated, takeoverMs: report.takeoverMs, wrong }
+  return { ...(await sql.counts()), repeated, ...report, wrong }
 }
 
 async function addUser(cwd: string, url: string, account: string): Promise<void> {
@@ -243,20 +245,26 @@ type Playing = FaultRun & {
 
 const KINDS = ['kill', 'freeze', 'stop', 'partition', 'terminate', 'fast restart', 'immediate restart'] as const
 
-async function playFaults(playing: Playing): Promise<{ takeoverMs: number[] }> {
+async function playFaults(playing: Playing): Promise<Pick<FaultReport, 'takeoverMs' | 'handOverMs'>> {
   const { random, nodes, server, sql, restart } = playing
   const takeoverMs: number[] = []
+  const handOverMs: number[] = []
   const measuring: Promise<void>[] = []
   const repairs: Promise<void>[] = []
   const between = ([least, most]: readonly [number, number]) => least + random.next() * (most - least)
 
   /** Measures until others have all that a node had. */
-  async function measure(node: Node): Promise<void> {
-    const had = new Set(await sql.leasesOf(new URL(node.app.url).origin))
+  async function measure(node: Node, times: number[]): Promise<void> {
+    const had = await sql.leasesOf(new URL(node.app.url).origin)
+    const names = had.map((one) => one.split(' ')[0])
     const beganMs = performance.now()
+    const isDone = async () => {
+      const now = await sql.terms()
+      return names.every((name) => now.some((one) => one.startsWith(`${name} `) && !had.includes(one)))
+    }
     measuring.push(
-      until('others have taken over', async () => !(await sql.terms()).some((one) => had.has(one))).then(() => {
-        if (had.size > 0) takeoverMs.push(performance.now() - beganMs)
+      until('others have taken over', isDone).then(() => {
+        if (had.length > 0) times.push(performance.now() - beganMs)
       }),
     )
   }
@@ -278,16 +286,18 @@ async function playFaults(playing: Playing): Promise<{ takeoverMs: number[] }> {
   async function nodeFault(kind: 'kill' | 'freeze' | 'stop' | 'partition', node: Node): Promise<void> {
     node.isUp = false
     if (kind === 'kill') {
+      process.kill(node.app.pid, 'SIGKILL')
+      await measure(node, takeoverMs)
       await node.app.stop('SIGKILL')
-      await measure(node)
       later(between([500, 8_000]), () => restart(node))
     } else if (kind === 'stop') {
+      await measure(node, handOverMs)
       await node.app.stop('SIGTERM')
       later(between([100, 2_000]), () => restart(node))
     } else if (kind === 'freeze') {
       process.kill(node.app.pid, 'SIGSTOP')
       const ms = between([3_000, 15_000])
-      if (ms > 7_000) await measure(node)
+      if (ms > 7_000) await measure(node, takeoverMs)
       later(ms, () => {
         process.kill(node.app.pid, 'SIGCONT')
         node.isUp = true
@@ -309,5 +319,5 @@ async function playFaults(playing: Playing): Promise<{ takeoverMs: number[] }> {
   }
   await Promise.all(repairs)
   await Promise.all(measuring)
-  return { takeoverMs }
+  return { takeoverMs, handOverMs }
 }
