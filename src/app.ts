@@ -169,7 +169,6 @@ async function startSending({ config, log, store, emitter, ownership, persistenc
     observer: observers(tally.observer, metrics.observer, ...attemptLog),
     onOutage: (name, state) => alerts.send({ what: 'webhook', state, name }),
   })
-  // Its accounts are others' as soon as nothing is in flight.
   started.push(
     dispatcher,
     { stop: persistence.leave },
