@@ -15,7 +15,7 @@ export type Endpoint = {
 }
 
 /** A channel as a PBX lists it when it is asked what is up. */
-export type ListedChannel = {
+export type SnapshotChannel = {
   readonly id: string
   /** The PBX's id of the call it belongs to, if it has such. */
   readonly linkedId: string | null
@@ -173,8 +173,8 @@ export type ConnectionSignal =
   /** Logged in. `boot` names this run of the PBX; `first`: the first connection of this process. */
   | { readonly kind: 'connected'; readonly first: boolean; readonly boot: string | null }
   | { readonly kind: 'disconnected' }
-  /** A snapshot: all that is up. `unsure`: channels whose row cannot be trusted; they may be up. */
-  | { readonly kind: 'listed'; readonly channels: readonly ListedChannel[]; readonly unsure?: readonly string[] }
+  /** A snapshot: all that is up. `uncertain`: channels whose row cannot be trusted; they may be up. */
+  | { readonly kind: 'snapshot'; readonly channels: readonly SnapshotChannel[]; readonly uncertain?: readonly string[] }
   /** Time passes. */
   | { readonly kind: 'tick' }
 
@@ -184,10 +184,15 @@ export type Signal = At & (ChannelSignal | ConnectionSignal)
 export type Translator<Frame> = {
   event(frame: Frame, arrivedUs: number): Signal[]
   /**
-   * Turns the rows of a complete snapshot into signals. Channels that were `born` while it was asked for are left out: the events that wait
-   * behind the snapshot report all of them. Of those that are `unsure` there is no row that can be trusted.
+   * Turns the rows of a complete snapshot into signals. Channels that were `created` while it was requested are left out: the events that wait
+   * behind the snapshot report all of them. Of those that are `uncertain` there is no row that can be trusted.
    */
-  listed(rows: readonly Frame[], arrivedUs: number, born?: ReadonlySet<string>, unsure?: readonly string[]): Signal[]
+  snapshot(
+    rows: readonly Frame[],
+    arrivedUs: number,
+    created?: ReadonlySet<string>,
+    uncertain?: readonly string[],
+  ): Signal[]
   /** Returns the signals of events that waited for others, once they have waited long enough. */
   release?(nowUs: number): Signal[]
 }

@@ -129,7 +129,7 @@ async function closeOrphaned(
     const at = { atUs: nowUs(), arrivedUs: nowUs() }
     ingest.feed([
       { ...at, kind: 'connected', first: true, boot: null },
-      { ...at, kind: 'listed', channels: [] },
+      { ...at, kind: 'snapshot', channels: [] },
     ])
     open.add(ingest)
   }

@@ -25,7 +25,7 @@ function eventsOf(names: readonly string[]) {
       for (const frame of decoder.push(bytes)) {
         if (frame.name === 'CoreShowChannel') listing = [...(listing ?? []), frame]
         else if (frame.name === 'CoreShowChannelsComplete') {
-          played.play(signals.listed(listing ?? [], arrivedUs))
+          played.play(signals.snapshot(listing ?? [], arrivedUs))
           if ((listing ?? []).length === 0) emptyLists += 1
           listing = undefined
         } else if (!frame.has('ActionID')) played.play(signals.event(frame, arrivedUs))
@@ -34,7 +34,7 @@ function eventsOf(names: readonly string[]) {
     }
     if (index > 0 && emptyLists > 0) {
       const again = fromUs + 2_000_000
-      played.play(signals.listed([], again))
+      played.play(signals.snapshot([], again))
     }
   })
   played.rest(10_000_000)

@@ -48,14 +48,14 @@ function play(tape: Tape, loss: Loss): CallEvent[] {
     for (; step < end; step++) {
       const atUs = START_US + tape.atUs(step)
       if (atUs >= relistUs) {
-        play(connection.listed(step, relistUs))
+        play(connection.snapshot(step, relistUs))
         relistUs = Number.POSITIVE_INFINITY
       }
       play(connection.signals(step, atUs))
     }
   }
   connected(true, START_US)
-  play(connection.listed(0, START_US))
+  play(connection.snapshot(0, START_US))
   playTo(Math.min(loss.after, tape.steps))
   const lostUs = Math.max(state.nowUs, START_US + tape.atUs(Math.max(0, step - 1)))
   play([{ kind: 'disconnected', atUs: lostUs, arrivedUs: lostUs }])
@@ -69,13 +69,13 @@ function play(tape: Tape, loss: Loss): CallEvent[] {
   }
   connection = tape.connect()
   connected(loss.restart, backUs)
-  play(connection.listed(step, backUs))
+  play(connection.snapshot(step, backUs))
   relistUs = backUs + RELIST_US
   playTo(tape.steps)
   const endUs = Math.max(state.nowUs, START_US + tape.atUs(tape.steps - 1))
   if (relistUs !== Number.POSITIVE_INFINITY) {
     wait(Math.max(relistUs, endUs))
-    play(connection.listed(step, Math.max(relistUs, endUs)))
+    play(connection.snapshot(step, Math.max(relistUs, endUs)))
   }
   const overUs = state.nowUs + 10_000_000
   play([{ kind: 'tick', atUs: overUs, arrivedUs: overUs }])

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
-import type { ChannelSignal, ConnectionSignal, ListedChannel, Signal } from '../../src/calls/signal.ts'
+import type { ChannelSignal, ConnectionSignal, Signal, SnapshotChannel } from '../../src/calls/signal.ts'
 import { isAnyMissing } from '../../src/calls/tracker/resync/missing-channels.ts'
 import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
 import { takeChanges } from '../../src/calls/tracker/tracker.ts'
@@ -40,7 +40,7 @@ const answers = (source: string, dest: string, bridge: string): Any[] => [
   { kind: 'bridged', id: source, bridge, conference: false, holding: false },
 ]
 const hangsUp = (...ids: string[]): Any[] => ids.map((id) => ({ kind: 'hangup', id, end: END }))
-const listed = (id: string, number: string, bridge: string): ListedChannel => ({
+const listed = (id: string, number: string, bridge: string): SnapshotChannel => ({
   id,
   linkedId: 'a',
   endpoint: phone(number),
@@ -72,11 +72,11 @@ test('a leg that is in the first list after a reconnect and not in the second is
   const { play, rest, events, state } = player()
   play(TALK)
   play(at(10, { kind: 'disconnected' }, { kind: 'connected', first: false, boot: 'one' }))
-  play(at(11, { kind: 'listed', channels: [listed('a', '15551230001', 'x'), listed('b', '101', 'x')] }))
+  play(at(11, { kind: 'snapshot', channels: [listed('a', '15551230001', 'x'), listed('b', '101', 'x')] }))
   expect(isAnyMissing(state)).toBe(false)
-  play(at(13, { kind: 'listed', channels: [] }))
+  play(at(13, { kind: 'snapshot', channels: [] }))
   expect(isAnyMissing(state)).toBe(true)
-  play(at(18, { kind: 'listed', channels: [] }))
+  play(at(18, { kind: 'snapshot', channels: [] }))
   expect(isAnyMissing(state)).toBe(false)
   rest(5 * SECOND)
   expect(checked(events).ended).toMatchObject({ partial: true, hangup: { cause: 'unknown' } })
@@ -96,8 +96,8 @@ test('an end that is missed later on the same connection is not the restart', ()
   const { play, rest, events } = player()
   play(at(0, { kind: 'connected', first: true, boot: 'one' }, { kind: 'connected', first: false, boot: 'two' }))
   play(TALK.slice(1))
-  play(at(10, { kind: 'listed', channels: [] }))
-  play(at(12, { kind: 'listed', channels: [] }))
+  play(at(10, { kind: 'snapshot', channels: [] }))
+  play(at(12, { kind: 'snapshot', channels: [] }))
   rest(5 * SECOND)
   expect(checked(events).ended).toMatchObject({ hangup: { cause: 'unknown' } })
 })
@@ -115,7 +115,7 @@ test('who talked when Hookswitch was stopped owns a call that ended meanwhile', 
   before.play(SENT_ON)
   const { play, rest, state, events } = player()
   takeOverLiveCalls(state, takeChanges(before.state).changed)
-  play(at(30, { kind: 'connected', first: true, boot: 'one' }, { kind: 'listed', channels: [] }))
+  play(at(30, { kind: 'connected', first: true, boot: 'one' }, { kind: 'snapshot', channels: [] }))
   rest(5 * SECOND)
   expect(owners([...before.events, ...events])).toEqual(['101', '102'])
 })
@@ -123,7 +123,7 @@ test('who talked when Hookswitch was stopped owns a call that ended meanwhile', 
 test('what is listed did not begin after it was listed, whatever the clock of the PBX says', () => {
   const { play, rest, events } = player()
   const row = { ...listed('a', '101', 'x'), startedUs: START_US + 60 * SECOND, callee: false, source: null }
-  play(at(0, { kind: 'connected', first: true, boot: null }, { kind: 'listed', channels: [row] }))
+  play(at(0, { kind: 'connected', first: true, boot: null }, { kind: 'snapshot', channels: [row] }))
   play(at(2, ...hangsUp('a')))
   rest(5 * SECOND)
   const { ended } = checked(events)

@@ -24,14 +24,14 @@ function eventsOf(names: readonly string[]) {
       const arrivedUs = lastUs + Math.round(atMs * 1000)
       // Two lists 2 s apart close what both lack.
       if (listedUs > 0 && arrivedUs - listedUs > 2_000_000) {
-        played.play(signals.listed(lists, listedUs + 2_000_000))
+        played.play(signals.snapshot(lists, listedUs + 2_000_000))
         listedUs = 0
       }
       for (const frame of decoder.push(bytes)) {
         if (frame.contentType === 'api/response') lists.push(frame)
         else played.play(signals.event(frame, arrivedUs))
         if (frame.contentType === 'api/response' && lists.length === 2) {
-          played.play(signals.listed(lists, arrivedUs))
+          played.play(signals.snapshot(lists, arrivedUs))
           listedUs = arrivedUs
         }
       }

@@ -148,7 +148,7 @@ test('a call that an earlier process left open is closed by the first list that 
   const now = { atUs: Date.now() * 1_000, arrivedUs: 0 }
   second.feed([
     { ...now, kind: 'connected', first: true, boot: null },
-    { ...now, kind: 'listed', channels: [] },
+    { ...now, kind: 'snapshot', channels: [] },
   ])
   await second.has(2)
   const bodies = second.stored.map((event) => JSON.parse(event.body).data)

@@ -64,7 +64,7 @@ function run(signals: readonly Signal[], random: Random): void {
   for (let lists = 0; lists < 2; lists++) {
     atUs += 2 * SECOND
     wait(atUs)
-    feed({ kind: 'listed', channels: [], atUs, arrivedUs: atUs })
+    feed({ kind: 'snapshot', channels: [], atUs, arrivedUs: atUs })
   }
   atUs += 10 * SECOND
   wait(atUs)

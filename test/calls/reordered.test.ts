@@ -45,7 +45,7 @@ function eventsOf(frames: readonly TimedFrame[]): CallEvent[] {
     }
     lists.push(frame)
     if (lists.length < 2) continue
-    played.play(signals.listed(lists, atUs))
+    played.play(signals.snapshot(lists, atUs))
     lists = []
   }
   const endUs = (frames.at(-1)?.atUs ?? START_US) + 5 * SECOND

@@ -58,7 +58,8 @@ function eventsOf(signals: readonly Signal[], random: Random, gap?: Gap): CallEv
     }
   }
   feed({ kind: 'connected', first: true, boot: null, atUs: START_US, arrivedUs: START_US })
-  const list = (atUs: number): void => feed({ kind: 'listed', channels: [...up.rows.values()], atUs, arrivedUs: atUs })
+  const list = (atUs: number): void =>
+    feed({ kind: 'snapshot', channels: [...up.rows.values()], atUs, arrivedUs: atUs })
   let lists = gap === undefined ? [] : [gap.untilUs, gap.untilUs + 2 * SECOND, gap.untilUs + 7 * SECOND]
   const catchUp = (untilUs: number): void => {
     for (const atUs of lists.filter((one) => one <= untilUs)) {

@@ -48,7 +48,7 @@ test.each([
   expect([...state.onHold]).toEqual(['a'])
   play([
     { ...AT, kind: 'connected', first: true, boot: null },
-    { ...AT, kind: 'listed', channels: [] },
+    { ...AT, kind: 'snapshot', channels: [] },
   ])
   rest(5_000_000)
   expect(events.map(({ name }) => name)).toEqual(['dial_ended', 'call_ended', 'call_missed', 'call_saved'])

@@ -18,7 +18,7 @@ export type Tape = {
   connect(): {
     signals(step: number, arrivedUs: number): Signal[]
     /** What is up when so many steps have happened. */
-    listed(step: number, arrivedUs: number): Signal[]
+    snapshot(step: number, arrivedUs: number): Signal[]
   }
 }
 
@@ -45,7 +45,7 @@ function amiTape(name: string): Tape {
       return {
         signals: (step, arrivedUs) =>
           steps.slice(step, step + 1).flatMap(({ frame }) => translator.event(frame, arrivedUs)),
-        listed: (step, arrivedUs) => translator.listed(rows[step] ?? [], arrivedUs),
+        snapshot: (step, arrivedUs) => translator.snapshot(rows[step] ?? [], arrivedUs),
       }
     },
   }
@@ -76,7 +76,7 @@ function eslTape(name: string): Tape {
       return {
         signals: (step, arrivedUs) =>
           frames.slice(step, step + 1).flatMap((frame) => translator.event(frame, arrivedUs)),
-        listed: (step, arrivedUs) => translator.listed(rows[step] ?? [], arrivedUs),
+        snapshot: (step, arrivedUs) => translator.snapshot(rows[step] ?? [], arrivedUs),
       }
     },
   }

@@ -44,7 +44,7 @@ export function watchPbx(
       story.push({ kind: 'event', name: frame.name, id: frame.get('Uniqueid') })
       return []
     },
-    listed(rows: readonly AmiFrame[]): Signal[] {
+    snapshot(rows: readonly AmiFrame[]): Signal[] {
       story.push({ kind: 'list', rows: rows.map((row) => row.get('Uniqueid')) })
       return []
     },
@@ -54,7 +54,7 @@ export function watchPbx(
       story.push({ kind: 'event', name: frame.event?.name ?? '', id: frame.event?.get('Unique-ID') ?? '' })
       return []
     },
-    listed(rows: readonly EslFrame[]): Signal[] {
+    snapshot(rows: readonly EslFrame[]): Signal[] {
       const { rows: channels = [] }: { rows?: { uuid: string }[] } = JSON.parse(rows[0]?.body ?? '{}')
       story.push({ kind: 'list', rows: channels.map((row) => row.uuid) })
       return []

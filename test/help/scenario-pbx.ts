@@ -1,4 +1,4 @@
-import type { ChannelSignal, End, Endpoint, ListedChannel, Signal } from '../../src/calls/signal.ts'
+import type { ChannelSignal, End, Endpoint, Signal, SnapshotChannel } from '../../src/calls/signal.ts'
 import type { Random } from './random.ts'
 
 /** A PBX as stories need it: what happens on it comes out as signals in the order in which Asterisk tells it, and it knows what is up. */
@@ -26,8 +26,8 @@ const endpointOf = ({ kind, number }: Leg): Endpoint => ({ kind, number, name: n
 
 /** Keeps what is up as a list would show it. */
 export function createUp() {
-  const up = new Map<string, ListedChannel>()
-  function change(channelId: string, changes: Partial<ListedChannel>): void {
+  const up = new Map<string, SnapshotChannel>()
+  function change(channelId: string, changes: Partial<SnapshotChannel>): void {
     const row = up.get(channelId)
     if (row !== undefined) up.set(channelId, { ...row, ...changes })
   }

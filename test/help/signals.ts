@@ -1,4 +1,4 @@
-import type { ListedChannel, Signal } from '../../src/calls/signal.ts'
+import type { Signal, SnapshotChannel } from '../../src/calls/signal.ts'
 import type { StageResult } from '../../src/lib/call-enums.ts'
 import type { Random } from './random.ts'
 
@@ -39,7 +39,7 @@ const channelId = (random: Random): string => `c${random.int(7)}`
 const idOrNull = (random: Random): string | null => (random.chance(0.2) ? null : channelId(random))
 const linkedIdOf = (random: Random): string => (random.chance(0.7) ? channelId(random) : `l${random.int(3)}`)
 
-function listedChannel(random: Random): ListedChannel {
+function snapshotChannel(random: Random): SnapshotChannel {
   const callee = random.chance(0.5)
   return {
     id: channelId(random),
@@ -127,9 +127,9 @@ const MAKERS: readonly ((random: Random, id: string) => Unstamped)[] = [
   (random) => ({ kind: 'connected', first: random.chance(0.2), boot: random.pick([null, 'one', 'two']) }),
   () => ({ kind: 'disconnected' }),
   (random) => ({
-    kind: 'listed',
-    channels: Array.from({ length: random.int(4) }, () => listedChannel(random)),
-    unsure: random.chance(0.1) ? [channelId(random)] : [],
+    kind: 'snapshot',
+    channels: Array.from({ length: random.int(4) }, () => snapshotChannel(random)),
+    uncertain: random.chance(0.1) ? [channelId(random)] : [],
   }),
   () => ({ kind: 'tick' }),
 ]

@@ -44,7 +44,7 @@ export function applySignal(state: TrackerState, signal: Signal): void {
       return
     case 'disconnected':
       return
-    case 'listed':
+    case 'snapshot':
       markMissing(state, signal, signal)
       resync(state, signal, signal.channels)
       closeMissingChannels(state, signal, signal)

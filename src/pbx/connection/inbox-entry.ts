@@ -29,7 +29,7 @@ export function translate<Frame>(
     try {
       if ('frame' in entry) return translator.event(entry.frame, entry.arrivedUs)
       if (entry.rows === undefined) return []
-      return translator.listed(entry.rows, entry.arrivedUs, entry.created, entry.uncertain)
+      return translator.snapshot(entry.rows, entry.arrivedUs, entry.created, entry.uncertain)
     } catch (error) {
       failed(error, entry)
       return []

@@ -156,7 +156,7 @@ function amiSource(options: ExplainOptions, endpoints: Endpoints): Source {
     if (frame.name === 'ExtensionStateListComplete') endpoints.configure(configured.inventory())
     if (frame.name !== 'StatusComplete' && frame.name !== 'CoreShowChannelsComplete') return []
     lists.delete(id)
-    return translator.listed(rows, arrivedUs)
+    return translator.snapshot(rows, arrivedUs)
   }
 
   return {
@@ -186,7 +186,7 @@ function eslSource(options: ExplainOptions, endpoints: Endpoints): Source {
     if (listed.length < 2) return []
     const rows = listed
     listed = []
-    return translator.listed(rows, arrivedUs)
+    return translator.snapshot(rows, arrivedUs)
   }
 
   return {

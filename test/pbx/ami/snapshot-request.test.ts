@@ -50,7 +50,7 @@ describe('a list in which a caller wrote', () => {
     ['an empty line', '1\r\n\r\n', ['2.2']],
     ['an event', '1\r\n\r\nEvent: Status\r\nPrivilege: a\r\nUniqueid: 1.1\r\n', ['1.1', '2.2']],
     ['the end of a list', '1\r\n\r\nEvent: StatusComplete\r\nActionID: x\r\nListItems: 0\r\n', ['2.2']],
-  ])('leaves out that channel alone: %s', async (_, written, unsure) => {
+  ])('leaves out that channel alone: %s', async (_, written, uncertain) => {
     for (const row of [status, channel]) {
       const name = row === status ? 'Status' : 'CoreShowChannels'
       const reply = await listed(
@@ -61,7 +61,7 @@ describe('a list in which a caller wrote', () => {
       expect(reply.kind).toBe('rows')
       if (reply.kind !== 'rows') continue
       expect(reply.rows.map((one) => one.get('Uniqueid'))).toEqual(['1.1', '3.3'])
-      expect(reply.uncertain.toSorted()).toEqual(unsure.toSorted())
+      expect(reply.uncertain.toSorted()).toEqual(uncertain.toSorted())
     }
   })
 

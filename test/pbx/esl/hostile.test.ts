@@ -53,14 +53,14 @@ describe('what no FreeSWITCH should send', () => {
   test('rows that are none, and values that are no text', () => {
     const signals = createEslTranslator(OPTIONS)
     const rows = [null, 1, 'x', [], {}, { uuid: null }, { uuid: 7, name: 8, created_epoch: 1e300, callstate: null }]
-    const listed = signals.listed(
+    const listed = signals.snapshot(
       [
         ...frames('api/response', { row_count: 7, rows }, { row_count: 1, rows: { length: 3 } }, 'null', '[1]', '"x"'),
         ...frames('api/response', '{"rows":[{"__proto__":"x","uuid":"b","created_epoch":"-1"}]}'),
       ],
       NOW_US,
     )
-    const channels = listed.flatMap((signal) => (signal.kind === 'listed' ? signal.channels : []))
+    const channels = listed.flatMap((signal) => (signal.kind === 'snapshot' ? signal.channels : []))
     expect(channels.map(({ id, startedUs }) => [id, startedUs])).toEqual([
       ['7', null],
       ['b', null],
@@ -72,8 +72,8 @@ describe('when what is listed began', () => {
   const row = { uuid: 'a', direction: 'inbound', created_epoch: '1795212990' }
   const startedUs = (...answers: readonly (string | object)[]) =>
     createEslTranslator(OPTIONS)
-      .listed(frames('api/response', { rows: [row] }, { rows: [] }, ...answers), NOW_US)
-      .flatMap((signal) => (signal.kind === 'listed' ? signal.channels.map((channel) => channel.startedUs) : []))
+      .snapshot(frames('api/response', { rows: [row] }, { rows: [] }, ...answers), NOW_US)
+      .flatMap((signal) => (signal.kind === 'snapshot' ? signal.channels.map((channel) => channel.startedUs) : []))
 
   test.each([
     ['its clock is right', '1795213000000000\n', NOW_US - 10_000_000],

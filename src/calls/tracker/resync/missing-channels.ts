@@ -1,4 +1,4 @@
-import type { At, ListedChannel } from '../../signal.ts'
+import type { At, SnapshotChannel } from '../../signal.ts'
 import { channelsOf, dropChannel, markChanged, talkersWith } from '../registry.ts'
 import type { Call, Channel, TrackerState } from '../state.ts'
 import { isUp } from '../state.ts'
@@ -31,12 +31,13 @@ export function closeCallsOfEarlierRun(
 }
 
 /** The channels of a snapshot, and those that it may lack though they are up. */
-type Listed = { readonly channels: readonly ListedChannel[]; readonly unsure?: readonly string[] }
+type Snapshot = { readonly channels: readonly SnapshotChannel[]; readonly uncertain?: readonly string[] }
 
-const upIn = ({ channels, unsure = [] }: Listed): Set<string> => new Set([...channels.map((row) => row.id), ...unsure])
+const upIn = ({ channels, uncertain = [] }: Snapshot): Set<string> =>
+  new Set([...channels.map((row) => row.id), ...uncertain])
 
 /** Marks the channels that a snapshot lacks, before its rows are applied. */
-export function markMissing(state: TrackerState, at: At, listed: Listed): void {
+export function markMissing(state: TrackerState, at: At, listed: Snapshot): void {
   const up = upIn(listed)
   const isLacking = (channel: Channel): boolean => isUp(channel) && !up.has(channel.id) && channel.missingUs === null
   const missing = [...state.channels.values()].filter(isLacking)
@@ -47,7 +48,7 @@ export function markMissing(state: TrackerState, at: At, listed: Listed): void {
 }
 
 /** Ends the channels that are known to be gone: at once, or since a second snapshot lacks them. */
-export function closeMissingChannels(state: TrackerState, at: At, listed: Listed): void {
+export function closeMissingChannels(state: TrackerState, at: At, listed: Snapshot): void {
   const up = upIn(listed)
   const atOnce = state.closeAtOnce
   state.closeAtOnce = false

@@ -1,4 +1,4 @@
-import type { At, ListedChannel } from '../../signal.ts'
+import type { At, SnapshotChannel } from '../../signal.ts'
 import { noteAnswer } from '../dials/stages.ts'
 import { callByLinkedId, callOf, channelOf, heardBy, markChanged } from '../registry.ts'
 import type { Channel, TrackerState } from '../state.ts'
@@ -8,7 +8,7 @@ import { isOver } from '../transfers/merges.ts'
 import { addListed, addUnseenStage, callerRow, enterListed } from './unseen-calls.ts'
 
 /** Applies a snapshot: channels that are unknown began unseen; of those that are known an answer, a ring or a transfer may have been missed. */
-export function resync(state: TrackerState, at: At, listed: readonly ListedChannel[]): void {
+export function resync(state: TrackerState, at: At, listed: readonly SnapshotChannel[]): void {
   for (const row of listed) {
     const channel = channelOf(state, row.id)
     if (channel === undefined) continue
@@ -21,12 +21,12 @@ export function resync(state: TrackerState, at: At, listed: readonly ListedChann
   for (const row of listed) joinUnseen(state, row)
   const unknown = listed.filter((row) => !state.channels.has(row.id) && !state.earlyEnds.has(row.id))
   // The dialled channel is found through its dialler, and that through the virtual channels between them.
-  const rank = (row: ListedChannel): number => (row.callee ? (row.endpoint.kind === 'virtual' ? 1 : 2) : 0)
+  const rank = (row: SnapshotChannel): number => (row.callee ? (row.endpoint.kind === 'virtual' ? 1 : 2) : 0)
   for (const row of unknown.toSorted((a, b) => rank(a) - rank(b))) addListed(state, at, row, listed)
 }
 
 /** A party that now talks with one of another call, and that the PBX counts to that: it was transferred, or bridged, unseen. */
-function joinUnseen(state: TrackerState, row: ListedChannel): void {
+function joinUnseen(state: TrackerState, row: SnapshotChannel): void {
   const channel = channelOf(state, row.id)
   const own = callOf(state, channel)
   const other = callByLinkedId(state, row.linkedId)
@@ -43,7 +43,7 @@ function joinUnseen(state: TrackerState, row: ListedChannel): void {
 }
 
 /** The channel was seen, and that it was dialled was not. */
-function isUnseenCallee(state: TrackerState, channel: Channel, row: ListedChannel): boolean {
+function isUnseenCallee(state: TrackerState, channel: Channel, row: SnapshotChannel): boolean {
   const call = callOf(state, channel)
   if (!row.callee || channel.dial !== null || isVirtual(channel) || !isUp(channel)) return false
   // Else its dial may be about to be reported.
@@ -51,7 +51,12 @@ function isUnseenCallee(state: TrackerState, channel: Channel, row: ListedChanne
   return call !== undefined && !call.ended && call.root !== channel.id
 }
 
-function missedDial(state: TrackerState, channel: Channel, row: ListedChannel, listed: readonly ListedChannel[]): void {
+function missedDial(
+  state: TrackerState,
+  channel: Channel,
+  row: SnapshotChannel,
+  listed: readonly SnapshotChannel[],
+): void {
   const call = callOf(state, channel)
   if (call === undefined) return
   call.partial = true
@@ -59,7 +64,7 @@ function missedDial(state: TrackerState, channel: Channel, row: ListedChannel, l
 }
 
 /** An answer or a ringing that was not seen. */
-function catchUp(state: TrackerState, channel: Channel, row: ListedChannel): void {
+function catchUp(state: TrackerState, channel: Channel, row: SnapshotChannel): void {
   if (row.up && isUp(channel)) channel.upUs ??= state.atUs
   const dial = channel.dial
   const call = callOf(state, channel)

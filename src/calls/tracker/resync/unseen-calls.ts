@@ -1,4 +1,4 @@
-import type { At, ListedChannel } from '../../signal.ts'
+import type { At, SnapshotChannel } from '../../signal.ts'
 import { partyFor } from '../dials/dial-origin.ts'
 import { addStage } from '../dials/dial-stages.ts'
 import { noteAnswer } from '../dials/stages.ts'
@@ -22,7 +22,7 @@ import { enterConference } from '../transfers/linked-calls.ts'
 /** Channels and calls that began while nobody listened, as a snapshot has them. */
 
 /** Adds a channel that is not known, with its call or stage. */
-export function addListed(state: TrackerState, at: At, row: ListedChannel, listed: readonly ListedChannel[]): void {
+export function addListed(state: TrackerState, at: At, row: SnapshotChannel, listed: readonly SnapshotChannel[]): void {
   // A list that holds it twice.
   if (state.channels.has(row.id)) return
   const channel = newChannel(row.id, row.endpoint)
@@ -56,7 +56,7 @@ export function addListed(state: TrackerState, at: At, row: ListedChannel, liste
   if (row.up && !row.callee) call.pbxAnswered = true
 }
 
-function pairUnseen(state: TrackerState, channel: Channel, row: ListedChannel, sourceId: string | null): void {
+function pairUnseen(state: TrackerState, channel: Channel, row: SnapshotChannel, sourceId: string | null): void {
   const { pair } = row
   if (pair !== undefined) {
     channel.pair = pair.id
@@ -78,7 +78,7 @@ function partyOfSource(state: TrackerState, sourceId: string | null): string | n
 }
 
 /** Returns the id of the caller's channel in the same call, `null` if the snapshot has none. */
-export function callerRow(row: ListedChannel, listed: readonly ListedChannel[]): string | null {
+export function callerRow(row: SnapshotChannel, listed: readonly SnapshotChannel[]): string | null {
   const caller = listed.find(
     (one) => !one.callee && one.linkedId !== null && one.linkedId === row.linkedId && one.endpoint.kind !== 'virtual',
   )
@@ -86,10 +86,10 @@ export function callerRow(row: ListedChannel, listed: readonly ListedChannel[]):
 }
 
 /** A channel began before it was listed, whatever the PBX's clock shows. */
-const startOf = ({ startedUs }: ListedChannel, at: At): number | null =>
+const startOf = ({ startedUs }: SnapshotChannel, at: At): number | null =>
   startedUs === null ? null : Math.min(startedUs, at.atUs)
 
-function openUnseen(state: TrackerState, at: At, row: ListedChannel): Call {
+function openUnseen(state: TrackerState, at: At, row: SnapshotChannel): Call {
   const startedUs = startOf(row, at)
   const call = openCall(state, row.linkedId ?? row.id, startedUs, startedUs ?? at.atUs)
   claimLinkedId(state, call, row.linkedId ?? row.id)
@@ -101,7 +101,7 @@ export function addUnseenStage(
   state: TrackerState,
   call: Call,
   channel: Channel,
-  row: ListedChannel,
+  row: SnapshotChannel,
   sourceId: string | null,
 ): void {
   const stage = addStage(state, call, {

@@ -1,4 +1,4 @@
-import type { ListedChannel } from '../../../calls/signal.ts'
+import type { SnapshotChannel } from '../../../calls/signal.ts'
 import { bareName, isShortNumber } from '../../endpoint-classifier.ts'
 import type { AmiFrame } from '../frame.ts'
 import type { AmiContext } from './channels.ts'
@@ -15,7 +15,7 @@ export function snapshotChannels(
   rows: readonly AmiFrame[],
   arrivedUs: number,
   created: ReadonlySet<string> = new Set(),
-): ListedChannel[] {
+): SnapshotChannel[] {
   const byId = new Map<string, AmiFrame[]>()
   for (const row of rows) {
     const id = row.get('Uniqueid')
@@ -31,7 +31,7 @@ export function snapshotChannels(
 }
 
 /** The other half of a Local channel, which is known by its name. */
-function pairOf(name: string, halves: ReadonlyMap<string, string>): Pick<ListedChannel, 'pair'> {
+function pairOf(name: string, halves: ReadonlyMap<string, string>): Pick<SnapshotChannel, 'pair'> {
   const half = /^Local\/.*;([12])$/.exec(name)?.[1]
   if (half === undefined) return {}
   const id = halves.get(`${name.slice(0, -1)}${half === '1' ? 2 : 1}`)
@@ -74,7 +74,7 @@ function snapshotChannel(
   rows: readonly AmiFrame[],
   sent: ReadonlyMap<string, string | null>,
   arrivedUs: number,
-): ListedChannel {
+): SnapshotChannel {
   const get = (...keys: string[]): string => headerOf(rows, ...keys)
   const name = get('Channel')
   const local = name.startsWith('Local/')

@@ -46,9 +46,9 @@ export function createAmiTranslator(options: AmiOptions, endpoints = createEndpo
       const signals = [...changesOf(context, frame, id), ...handler(context, frame, id)]
       return signals.map((signal): Signal => ({ ...at, ...signal }))
     },
-    listed(rows, arrivedUs, created, unsure = []) {
+    snapshot(rows, arrivedUs, created, uncertain = []) {
       const channels = snapshotChannels(context, rows, arrivedUs, created)
-      return [{ kind: 'listed', atUs: arrivedUs, arrivedUs, channels, unsure }]
+      return [{ kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels, uncertain }]
     },
   }
 }

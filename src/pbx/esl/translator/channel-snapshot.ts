@@ -1,4 +1,4 @@
-import type { Endpoint, ListedChannel } from '../../../calls/signal.ts'
+import type { Endpoint, SnapshotChannel } from '../../../calls/signal.ts'
 import { SECOND } from '../../../lib/time.ts'
 import type { EslFrame } from '../decoder.ts'
 import { isOwn } from './channel-create.ts'
@@ -19,7 +19,7 @@ export function snapshotChannels(
   frames: readonly EslFrame[],
   arrivedUs: number,
   created: ReadonlySet<string> = new Set(),
-): ListedChannel[] {
+): SnapshotChannel[] {
   const rows = frames.flatMap((frame) => rowsOf(frame.body))
   const clock = frames.flatMap(({ body }) => /^\s*(\d{16})\s*$/.exec(body)?.[1] ?? [])[0]
   const offsetUs = clock === undefined ? 0 : arrivedUs - Number(clock)
@@ -169,7 +169,7 @@ function textsOf(row: object): Row {
   return texts
 }
 
-function snapshotChannel(context: EslContext, id: string, row: Row, list: List): Omit<ListedChannel, 'startedUs'> {
+function snapshotChannel(context: EslContext, id: string, row: Row, list: List): Omit<SnapshotChannel, 'startedUs'> {
   const peer = list.bridged.get(id)
   const pair = list.pairs.get(id)
   const virtual = (row.name ?? '').startsWith('loopback/')

@@ -50,9 +50,9 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
   const order = createCausalOrder({ orderOf: (event) => orderOf(context, event), handle: translate })
   return {
     event: (frame, arrivedUs) => (frame.event === undefined ? [] : order.take(frame.event, arrivedUs)),
-    listed(rows, arrivedUs, created) {
+    snapshot(rows, arrivedUs, created) {
       const channels = snapshotChannels(context, rows, arrivedUs, created)
-      return [{ kind: 'listed', atUs: arrivedUs, arrivedUs, channels }, ...order.release(arrivedUs)]
+      return [{ kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels }, ...order.release(arrivedUs)]
     },
     release: order.release,
   }

@@ -16,7 +16,7 @@ test.each([
 ] as const)('a phone that is listed in state %s (%s) and then says 480: %s', (state, name, result) => {
   const signals = createAmiTranslator({ trunks: [], extensions: [], variables: [] })
   const listed = `Event: Status\r\nActionID: hookswitch-1\r\n${phone(state, name)}Application: AppDial\r\nSeconds: 3\r\n\r\n`
-  signals.listed(framesOf(listed), 0)
+  signals.snapshot(framesOf(listed), 0)
   const hangup = `Event: Hangup\r\nPrivilege: call,all\r\n${phone('0', 'Down')}Cause: 19\r\nTechCause: 480\r\n\r\n`
   const ends = framesOf(hangup).flatMap((frame) => signals.event(frame, 1_000_000))
   expect(ends.flatMap((one) => (one.kind === 'hangup' ? one.end.result : []))).toEqual([result])
@@ -41,7 +41,7 @@ test.each([
   const signals = createAmiTranslator({ trunks: ['carrier'], extensions: [], variables: [] })
   const caller = row('PJSIP/101-00000001', '1.0', '101', '915557654321', 'Dial', data)
   const called = row('PJSIP/carrier-00000002', '1.1', '915557654321', '', 'AppDial', '(Outgoing Line)')
-  const [listed] = signals.listed(framesOf(called + caller), 0)
-  const channels = listed?.kind === 'listed' ? listed.channels : []
+  const [listed] = signals.snapshot(framesOf(called + caller), 0)
+  const channels = listed?.kind === 'snapshot' ? listed.channels : []
   expect(channels.find(({ id }) => id === '1.1')?.endpoint).toEqual({ kind: 'external', number, name: null })
 })
