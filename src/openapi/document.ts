@@ -106,7 +106,7 @@ function webhook(name: EventKind, schema: TSchema): Json {
       operationId: name,
       summary: EVENT_KINDS[name].summary,
       tags: ['Call events'],
-      parameters: ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((header) =>
+      parameters: ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'traceparent'].map((header) =>
         parameter('header', header, { type: 'string' }, true),
       ),
       requestBody: {

@@ -23,6 +23,7 @@ test('what is stored is sent once, signed, and written down', async () => {
     'user-agent': 'HookswitchHttpAgent/1.0',
     'accept-encoding': 'identity',
     host: new URL(receiver.url).host,
+    traceparent: expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/),
   })
   const [item] = (await rig.deliveries.list(ACCOUNT, {})).items
   const shown = await rig.deliveries.show(ACCOUNT, item?.id ?? '')

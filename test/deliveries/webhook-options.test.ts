@@ -56,7 +56,16 @@ test('without options the request is byte for byte what it was', async () => {
   await until('it arrived', () => receiver.received.length === 1)
   const [{ headers = {} } = {}] = receiver.received
   expect(Object.keys(headers).toSorted()).toEqual([
-    ...['accept', 'accept-encoding', 'connection', 'content-length', 'content-type', 'host', 'user-agent'],
+    ...[
+      'accept',
+      'accept-encoding',
+      'connection',
+      'content-length',
+      'content-type',
+      'host',
+      'traceparent',
+      'user-agent',
+    ],
     ...['webhook-id', 'webhook-signature', 'webhook-timestamp'],
   ])
   expect(headers['content-type']).toBe('application/json')

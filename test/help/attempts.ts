@@ -20,7 +20,9 @@ async function main(): Promise<void> {
   for (const urls of rounds)
     came.push(
       await Promise.all(
-        urls.map((url) => attempt({ target: targetOf(url), id: 'x', timestampS: 1, signature: 'v1,x', body: '{}' })),
+        urls.map((url) =>
+          attempt({ target: targetOf(url), id: 'x', timestampS: 1, signature: 'v1,x', traceparent: '', body: '{}' }),
+        ),
       ),
     )
   process.stdout.write(JSON.stringify(came))

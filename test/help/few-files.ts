@@ -11,7 +11,7 @@ async function main(): Promise<void> {
   if ('wrong' in parsed) throw new Error(parsed.wrong)
   const attempt = newAttempt({ allow: parsed.allow, timeoutMs: 60_000 })
   const post = (url: string) =>
-    attempt({ target: targetOf(url), id: 'x', timestampS: 1, signature: 'v1,x', body: '{}' })
+    attempt({ target: targetOf(url), id: 'x', timestampS: 1, signature: 'v1,x', traceparent: '', body: '{}' })
   const urls = process.argv.slice(2)
   // The first of all starts threads, which takes descriptors of its own.
   await Promise.all(['http://127.0.0.1:1/', 'http://nobody.invalid/'].map(post))

@@ -15,6 +15,8 @@ export type Request = {
   readonly id: string
   readonly timestampS: number
   readonly signature: string
+  /** The trace of the call, and this attempt within it. */
+  readonly traceparent: string
   readonly body: string
   /** Of a body that is not the default one. */
   readonly contentType?: string
@@ -134,20 +136,17 @@ const failed = (outcome: Outcome, address: string | null, startedMs: number): At
   response: null,
 })
 
-function init(
-  { target, id, timestampS, signature, body, contentType = 'application/json', headers: further }: Request,
-  signal: AbortSignal,
-  keepalive: boolean,
-  proxy?: string,
-) {
+function init(request: Request, signal: AbortSignal, keepalive: boolean, proxy?: string) {
+  const { target, id, timestampS, signature, traceparent, body, contentType = 'application/json' } = request
   const headers: Record<string, string> = {
-    ...further,
+    ...request.headers,
     'content-type': contentType,
     'user-agent': USER_AGENT,
     'accept-encoding': 'identity',
     'webhook-id': id,
     'webhook-timestamp': String(timestampS),
     'webhook-signature': signature,
+    traceparent,
   }
   // The URL has the address: the name is in the header Host, as it would have been.
   if (target.literal === undefined) headers.host = target.host
@@ -156,9 +155,9 @@ function init(
   const through = proxy ?? false
   // An answer that is compressed all the same is logged as it came: 631 bytes of it could be 400 MB.
   const plainly = { redirect: 'manual' as const, decompress: false, proxy: through }
-  const request = { method: 'POST', headers, body, signal, keepalive, ...plainly }
+  const sent = { method: 'POST', headers, body, signal, keepalive, ...plainly }
   const pinned = proxy === undefined && target.literal === undefined && target.url.protocol === 'https:'
-  return pinned ? { ...request, tls: { serverName: target.name } } : request
+  return pinned ? { ...sent, tls: { serverName: target.name } } : sent
 }
 
 function outcomeOf(response: Response, nowUs: NowUs): Outcome {

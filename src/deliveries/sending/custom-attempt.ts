@@ -26,7 +26,7 @@ type Parts = { readonly body: string; readonly sign: Signer; readonly custom: Cu
 /** Makes an attempt with the webhook's own headers and body. The signature covers what is sent. */
 export async function attemptCustom(
   attempt: Attempt,
-  request: Pick<Request, 'target' | 'id' | 'timestampS' | 'group'>,
+  request: Pick<Request, 'target' | 'id' | 'timestampS' | 'traceparent' | 'group'>,
   { body, sign, custom: { headers, render } }: Parts,
 ): Promise<Attempted> {
   const { id, timestampS } = request

@@ -11,6 +11,7 @@ import { failureOf, maxAgeUsOf, nextStep, statusOf } from '../retry-policy.ts'
 import { type AbortGroup, newAbortGroup } from './abort-group.ts'
 import type { Attempt, Attempted } from './attempt.ts'
 import { attemptCustom } from './custom-attempt.ts'
+import { traceparentOf } from './trace-context.ts'
 
 export type SenderOptions = {
   readonly attempt: Attempt
@@ -44,14 +45,15 @@ export function createSender(options: SenderOptions): Sender {
   const groups = newAbortGroups()
 
   function send(slot: AttemptSlot): void {
-    const { id, accountId, webhookId, uuid, body, sinceUs } = slot.delivery
+    const { id, accountId, webhookId, uuid, callId, body, sinceUs } = slot.delivery
     const webhook = webhooks.get(webhookId)
     if (webhook === undefined) throw new Error(`delivery ${id} is queued, but its webhook ${webhookId} is not cached`)
     const atUs = nowUs()
     const timestampS = Math.floor(atUs / SECOND)
     observer.started(slot.delivery, slot.startedUs - sinceUs)
     const { target, sign, custom } = webhook
-    const request = { target, id: uuid, timestampS, group: groups.of(accountId) }
+    const traceparent = traceparentOf(callId)
+    const request = { target, id: uuid, timestampS, traceparent, group: groups.of(accountId) }
     const attempted =
       custom === undefined
         ? attempt({ ...request, signature: sign(uuid, timestampS, body), body })

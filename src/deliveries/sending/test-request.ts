@@ -9,6 +9,7 @@ import { cachedWebhookOf } from '../queue/webhook-cache.ts'
 import { failureOf, statusOf } from '../retry-policy.ts'
 import { type Attempt, TIMEOUT_MS } from './attempt.ts'
 import { attemptCustom, customRequestOf } from './custom-attempt.ts'
+import { traceparentOf } from './trace-context.ts'
 
 type Dependencies = {
   readonly store: Pick<Store, 'accounts' | 'webhooks'>
@@ -36,7 +37,7 @@ export async function sendTestRequest(deps: Dependencies, accountId: number, url
   const time = rfc3339(atUs)
   const body = JSON.stringify({ time, data: { name: 'test', id, account } })
   const timestampS = Math.floor(atUs / SECOND)
-  const request = { target, id, timestampS }
+  const request = { target, id, timestampS, traceparent: traceparentOf(id) }
   const end = await reserve?.(webhook.id)
   const { outcome, durationMs, response } = await (custom === undefined
     ? attempt({ ...request, signature: sign(id, timestampS, body), body })

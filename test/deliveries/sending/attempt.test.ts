@@ -46,7 +46,7 @@ const TIMEOUT_MS = 400
 const attempt = newAttempt({ allow: allowing('loopback'), timeoutMs: NEVER_MS })
 const hasty = newAttempt({ allow: allowing('loopback'), timeoutMs: TIMEOUT_MS })
 const post = (url: string, using = attempt) =>
-  using({ target: targetOf(url), id: 'id', timestampS: 1, signature: 'v1,x', body: '{"time":1}' })
+  using({ target: targetOf(url), id: 'id', timestampS: 1, signature: 'v1,x', traceparent: '', body: '{"time":1}' })
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'
 

@@ -34,7 +34,14 @@ test('of many that go out in one turn each has its own end', async () => {
     const paths = Array.from({ length: 120 }, (_, n) => ['/quick', '/late', '/hang'][n % 3] ?? '')
     const attempted = await Promise.all(
       paths.map((path) =>
-        attempt({ target: targetOf(receiver.url + path), id: 'id', timestampS: 1, signature: 'v1,x', body: '{}' }),
+        attempt({
+          target: targetOf(receiver.url + path),
+          id: 'id',
+          timestampS: 1,
+          signature: 'v1,x',
+          traceparent: '',
+          body: '{}',
+        }),
       ),
     )
     await receiver.stop()

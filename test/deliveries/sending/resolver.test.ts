@@ -38,7 +38,14 @@ afterAll(() => {
 })
 
 const post = (attempt: ReturnType<typeof newAttempt>, host: string, port = receiver.port) =>
-  attempt({ target: targetOf(`http://${host}:${port}/`), id: 'x', timestampS: 1, signature: 'v1,x', body: '{}' })
+  attempt({
+    target: targetOf(`http://${host}:${port}/`),
+    id: 'x',
+    timestampS: 1,
+    signature: 'v1,x',
+    traceparent: '',
+    body: '{}',
+  })
 const unreachable = (reason: RegExp) => ({ outcome: { kind: 'unreachable', reason: expect.stringMatching(reason) } })
 const delivered = { outcome: { kind: 'delivered' }, address: '127.0.0.1' }
 
