@@ -48,9 +48,13 @@ export function wordsToReplace(text: string): string[] {
 const isBad = (word: string, after: string): boolean =>
   Object.hasOwn(BETTER_WORDS, word) && !(word.startsWith('look') && /^(s|ed)?[- ]?up\b/.test(after))
 
+/** Names of the platform. */
+const PLATFORM = /\ballSettled\b/
+
 /** Returns the words of an identifier, in lower case: `lookUpName` are `look`, `up` and `name`. */
 export const identifierWords = (identifier: string): string =>
   identifier
+    .replace(PLATFORM, '')
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replaceAll('_', ' ')
     .toLowerCase()

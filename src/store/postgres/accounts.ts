@@ -20,7 +20,9 @@ async function createUser(query: Query, fresh: NewUser): Promise<{ id: number } 
   return made
 }
 
-/** Adds a token unless the user is gone or its password was changed: the row stays as it is until the transaction ends. */
+/**
+ * Adds a token unless the user is gone or its password was changed: the row stays as it is until the transaction ends.
+ */
 async function isPassword(query: Query, userId: number, passwordHash: string): Promise<boolean> {
   const found = await query('SELECT 1 AS one FROM users WHERE id = $1::bigint AND password_hash = $2 FOR UPDATE', [
     userId,
@@ -65,7 +67,7 @@ async function takeOperatorActs(query: Query): Promise<OperatorAct[]> {
 const touches = async (query: Query, ...statement: Parameters<Query>): Promise<boolean> =>
   (await query(...statement)).length > 0
 
-/** The accounts, users and tokens of a store. */
+/** Creates the account operations of the engine: accounts, users, tokens. */
 export function createAccountStore({ read, change, transaction }: Database): AccountStore {
   return {
     userCreate: (fresh) => change((query) => createUser(query, fresh)),
@@ -101,6 +103,33 @@ export function createAccountStore({ read, change, transaction }: Database): Acc
     userChangePasswordIfUnchanged: (asked) => change((query) => changePassword(query, asked)),
     userDelete: (email) =>
       change((query) => touches(query, 'DELETE FROM users WHERE email = $1 RETURNING 1 AS one', [email])),
+    ...tokenOperations({ read, change, transaction }),
+    operatorActAdd: ({ event, email, account, by, atUs }) =>
+      change(async (query) => {
+        await query('INSERT INTO operator_acts (at, event, email, account, by) VALUES ($1::bigint, $2, $3, $4, $5)', [
+          ...[atUs, event, email, account, by],
+        ])
+      }),
+    async operatorActTake() {
+      // It is asked after every change by another process: only when there is something is anything written.
+      const some = await read('SELECT 1 AS one FROM operator_acts LIMIT 1')
+      return some.length > 0 ? transaction(takeOperatorActs) : []
+    },
+    accountGetId: async (name) =>
+      (await read<{ id: number }>('SELECT id::float8 AS id FROM accounts WHERE name = $1', [name]))[0]?.id,
+    accountGetName: async (id) =>
+      (await read<{ name: string }>('SELECT name FROM accounts WHERE id = $1::bigint', [id]))[0]?.name,
+  }
+}
+
+type TokenOperations = Pick<AccountStore, Extract<keyof AccountStore, `token${string}`>>
+
+function tokenOperations({
+  read,
+  change,
+  transaction,
+}: Pick<Database, 'read' | 'change' | 'transaction'>): TokenOperations {
+  return {
     tokenAddIfPasswordUnchanged: (token) => change((query) => addToken(query, token)),
     tokenAddNamed: ({ userId, name, tokenHash, madeWith, atUs }) =>
       change((query) =>
@@ -133,20 +162,5 @@ export function createAccountStore({ read, change, transaction }: Database): Acc
         await query('DELETE FROM tokens WHERE hash = $1', [tokenHash])
       }),
     tokenDeleteOfUser: (email) => change((query) => removeTokens(query, email)),
-    operatorActAdd: ({ event, email, account, by, atUs }) =>
-      change(async (query) => {
-        await query('INSERT INTO operator_acts (at, event, email, account, by) VALUES ($1::bigint, $2, $3, $4, $5)', [
-          ...[atUs, event, email, account, by],
-        ])
-      }),
-    async operatorActTake() {
-      // It is asked after every change by another process: only when there is something is anything written.
-      const some = await read('SELECT 1 AS one FROM operator_acts LIMIT 1')
-      return some.length > 0 ? transaction(takeOperatorActs) : []
-    },
-    accountGetId: async (name) =>
-      (await read<{ id: number }>('SELECT id::float8 AS id FROM accounts WHERE name = $1', [name]))[0]?.id,
-    accountGetName: async (id) =>
-      (await read<{ name: string }>('SELECT name FROM accounts WHERE id = $1::bigint', [id]))[0]?.name,
   }
 }

@@ -45,7 +45,7 @@ async function readCalls(read: Query, query: PageQuery): Promise<CallRow[]> {
   return ids.flatMap((id) => byId.get(id) ?? [])
 }
 
-/** Where a filter's calls are: without a number or a direction, with each that there is. */
+/** Returns the ranges of the indexes that contain a filter's calls. */
 function rangesOf({ direction, number }: CallFilter): { numbered: string; direction: string }[] {
   const directions = direction === undefined ? DIRECTIONS : [direction]
   if (number === undefined) return directions.map((one) => ({ numbered: '', direction: one }))
@@ -58,7 +58,7 @@ function rangesOf({ direction, number }: CallFilter): { numbered: string; direct
 const newestFirst = (one: CallPosition, other: CallPosition): number =>
   other.savedUs - one.savedUs || Number(other.id > one.id) - Number(other.id < one.id)
 
-/** So many entries of the index are looked at in one part. */
+/** The number of index entries that one part reads. */
 const CALL_SPAN = 20_000
 
 type EndingQuery = Parameters<CallStore['callIdListEndingIn']>[0]
@@ -67,18 +67,18 @@ async function readCallIdsEndingIn(
   read: Query,
   { ending, beforeId }: EndingQuery,
 ): Promise<{ ids: string[]; nextId: string | null }> {
-  const rows = await read<{ id: string | null; looked: number; last: string | null }>(
+  const rows = await read<{ id: string | null; checked: number; last: string | null }>(
     `WITH part AS MATERIALIZED (SELECT call_id FROM events WHERE call_id < $1 ORDER BY call_id DESC LIMIT ${CALL_SPAN}),
        found AS (SELECT DISTINCT call_id AS id FROM part WHERE right(lower(call_id), length($2::text)) = lower($2::text))
-     SELECT f.id, p.looked, p.last FROM (SELECT count(*)::int AS looked, min(call_id) AS last FROM part) AS p LEFT JOIN found f ON TRUE
+     SELECT f.id, p.checked, p.last FROM (SELECT count(*)::int AS checked, min(call_id) AS last FROM part) AS p LEFT JOIN found f ON TRUE
      ORDER BY f.id DESC`,
     [beforeId, ending],
   )
-  const { looked = 0, last = null } = rows[0] ?? {}
-  return { ids: rows.flatMap(({ id }) => id ?? []), nextId: looked === CALL_SPAN ? last : null }
+  const { checked = 0, last = null } = rows[0] ?? {}
+  return { ids: rows.flatMap(({ id }) => id ?? []), nextId: checked === CALL_SPAN ? last : null }
 }
 
-/** The calls of a store, live and saved. */
+/** Creates the call operations of the engine: live calls and records. */
 export function createCallStore(
   { read, transaction }: Database,
   events: GroupCommit<EventJob, PlacedEvent[]>,

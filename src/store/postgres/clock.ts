@@ -17,6 +17,7 @@ export async function readClock(read: Query): ReturnType<MaintenanceStore['clock
   return { steppedUs, pruneFromUs, lastSteadyUs: lastSteadyUs ?? 0, newestEventUs: newestEventUs ?? undefined }
 }
 
+/** Stores how far the wall clock was set. */
 export async function setClock(query: Query, { steppedUs, pruneFromUs }: SteppedClock): Promise<void> {
   await query('UPDATE clock SET stepped = $1::bigint, prune_from = $2::bigint', [steppedUs, pruneFromUs])
 }

@@ -16,6 +16,7 @@ export function openClusterStore(source: DatabaseSource): ClusterStore & { stop(
   return { ...createClusterStore(client), stop: client.stop }
 }
 
+/** Creates the cluster operations of the engine: nodes and leases. */
 export function createClusterStore(client: Pick<Client, 'query'>): ClusterStore {
   const { query } = client
   return {
@@ -60,7 +61,7 @@ export function createClusterStore(client: Pick<Client, 'query'>): ClusterStore 
   }
 }
 
-/** Nodes that are dead for long are forgotten, unless something still says that it is theirs. */
+/** Deletes nodes that have been dead for long, unless something still belongs to them. */
 const ADD = `
   WITH forgotten AS (
     DELETE FROM nodes n WHERE dead_us < ${NOW_US} - ${HOUR_US}
@@ -80,8 +81,8 @@ type BeatRow = {
 }
 
 /**
- * One statement, so that what is seen was so at one moment. Of a node that is dead nothing is changed and no row \`beat\` comes back: its
- * row is looked at again after whoever made it dead has committed.
+ * One statement, so that everything is read at one moment. For a dead node nothing is changed and no row \`beat\` is
+ * returned: its row is read again after the transaction that declared it dead has committed.
  */
 const BEAT = `
   WITH beat AS (
@@ -106,7 +107,10 @@ const BEAT = `
   UNION ALL SELECT 'free', name, term, 0 FROM free
   UNION ALL SELECT 'count', node, kind, count::float8 FROM counts`
 
-/** Rows are locked in the order of their names, as those who write as owners lock them: neither waits for the other in turn. */
+/**
+ * Rows are locked in the order of their names, as those who write as owners lock them: neither waits for the other in
+ * turn.
+ */
 const CLAIM = `
   WITH wanted AS (
     SELECT name, seen_term, new_term FROM unnest($2::text[], $3::text[], $4::text[]) AS wanted (name, seen_term, new_term)

@@ -4,14 +4,14 @@ import { bigints, type Query, texts } from './engine/client.ts'
 import { IS_ERASED } from './events.ts'
 
 /**
- * Erasing a number: every call in which it stands, wherever in it. The record goes, of its events stays what the ledger needs
- * (which event, when, delivered or not), and a call that is up goes on with an unknown party.
+ * Erasing a number affects every call that contains it. The record is deleted. Of its events remains what the log needs
+ * (which event, when, delivered or not). A live call continues with an unknown party.
  */
 
-/** Where a number stands in JSON: as a whole string, so that no longer number is hit. */
+/** A number as JSON contains it: a whole string, so that longer numbers do not match. */
 const quoted = (number: string) => JSON.stringify(number)
 
-/** The calls of which a record or an event's body holds the number. */
+/** Returns the calls whose record or event bodies contain a number. */
 export async function findCallsOf(read: Query, number: string): Promise<string[]> {
   const rows = await read<{ id: string }>(
     `SELECT id FROM calls WHERE strpos(record, $1) > 0 UNION SELECT call_id FROM events WHERE strpos(body, $1) > 0`,
@@ -59,7 +59,10 @@ export function otherCallIdOf(body: string): string | undefined {
   return typeof found === 'string' ? found : undefined
 }
 
-/** Takes a number out of the calls that are up. A service that runs has it in memory, and writes it again. @returns how many calls. */
+/**
+ * Takes a number out of the calls that are up. A service that runs has it in memory, and writes it again.
+ * @returns how many calls.
+ */
 export async function eraseLive(query: Query, number: string): Promise<number> {
   const rows = await query<{ pbx: string; id: string; state: string }>(
     'SELECT pbx, id, state FROM live_calls WHERE strpos(state, $1) > 0 FOR UPDATE',

@@ -2,7 +2,7 @@ import type { EventBounds, EventItem, EventPart, EventQuery } from '../records.t
 import { bigints, type Query, texts, type Value } from './engine/client.ts'
 import { IS_ERASED } from './events.ts'
 
-/** So many events are looked at in one part: some milliseconds, also where a filter leaves all of them out. */
+/** The number of events that one part reads: some milliseconds, also if the filter matches none of them. */
 const SPAN = 2_000
 
 const COLUMNS = `e.id::float8 AS id, e.uuid, e.name, e.call_id AS "callId", e.sequence, e.at::float8 AS "atUs", e.body`
@@ -10,7 +10,7 @@ const COLUMNS = `e.id::float8 AS id, e.uuid, e.name, e.call_id AS "callId", e.se
 /** Reads events of an account behind one, in the order of their ids, which is that in which they became visible. */
 export async function readEvents(read: Query, query: EventQuery): Promise<EventPart> {
   const { accountId, afterId, limit, names, callId } = query
-  // Where the part ends is found first, so that it moves on also where nothing matches. One call has few events.
+  // The end of the part is read first, so that reading advances even if nothing matches. One call has few events.
   const end = callId === undefined ? await endOf(read, query, names === undefined ? limit : SPAN) : undefined
   const lastId = end ?? Math.max(await newestOf(read, accountId), afterId)
   const values: Value[] = [accountId, afterId, lastId, limit]
@@ -43,6 +43,7 @@ async function newestOf(read: Query, accountId: number): Promise<number> {
   return row?.id ?? 0
 }
 
+/** Returns the ids between which an account's events can be read. */
 export async function readEventBounds(read: Query, accountId: number): Promise<EventBounds> {
   const [row] = await read<{ id: number }>(
     'SELECT events_pruned_to::float8 AS id FROM accounts WHERE id = $1::bigint',
@@ -52,6 +53,7 @@ export async function readEventBounds(read: Query, accountId: number): Promise<E
   return { oldestId, newestId: Math.max(await newestOf(read, accountId), oldestId) }
 }
 
+/** Returns the id of the newest event of each account that has one. */
 export async function readNewestEvents(
   read: Query,
   accountIds: readonly number[],

@@ -21,12 +21,13 @@ const NO_PARTITION = '23514'
 const AGAIN_MS = 100
 
 /**
- * Stores batches with one statement. `turn` counts the commits of this process: a statement whose answer was lost is sent again, and is
- * refused if it has been carried out. Ids are drawn once all rows of accounts are locked, in the order of their ids. A list that was
- * changed since it was read, for whom the events are, has another version: the statement is refused, and sent again with the new one.
+ * Stores batches with one statement. `turn` counts the commits of this process: a statement whose answer was lost is
+ * sent again, and is refused if it has been carried out. Ids are drawn once all rows of accounts are locked, in the
+ * order of their ids. A list that was changed since it was read, for whom the events are, has another version: the
+ * statement is refused, and sent again with the new one.
  */
 const statementOf = (isFenced: boolean): string => {
-  const held = (job: string) => (isFenced ? `WHERE ${job} NOT IN (SELECT job FROM lost)` : '')
+  const notLost = (job: string) => (isFenced ? `WHERE ${job} NOT IN (SELECT job FROM lost)` : '')
   // Leases are locked before accounts: those are locked for all, and for as short a time as can be.
   const first = isFenced ? 'AND (SELECT count(*) FROM lost) >= 0' : ''
   return `
@@ -39,7 +40,7 @@ numbered AS MATERIALIZED (
   SELECT nextval('event_ids') AS id, i.* FROM (
     SELECT e.* FROM unnest($5::int[], $6::bigint[], $7::text[], $8::text[], $9::text[], $10::int[], $11::bigint[], $12::text[], $13::bigint[])
       WITH ORDINALITY AS e(job, account_id, uuid, call_id, name, sequence, at, body, since, place)
-    JOIN locked ON locked.id = e.account_id ${held('e.job')} ORDER BY e.place) AS i),
+    JOIN locked ON locked.id = e.account_id ${notLost('e.job')} ORDER BY e.place) AS i),
 stored AS (
   INSERT INTO events (id, account_id, uuid, call_id, name, sequence, at, body)
   SELECT id, account_id, uuid, call_id, name, sequence, at, body FROM numbered),
@@ -50,17 +51,17 @@ queued AS (
 live AS (
   INSERT INTO live_calls (pbx, id, state)
   SELECT l.pbx, l.id, l.state FROM unnest($17::int[], $18::text[], $19::text[], $20::text[]) AS l(job, pbx, id, state)
-  WHERE l.state IS NOT NULL ${held('l.job').replace('WHERE', 'AND')}
+  WHERE l.state IS NOT NULL ${notLost('l.job').replace('WHERE', 'AND')}
   ON CONFLICT (pbx, id) DO UPDATE SET state = excluded.state),
 over AS (
   DELETE FROM live_calls c USING unnest($17::int[], $18::text[], $19::text[], $20::text[]) AS l(job, pbx, id, state)
-  WHERE l.state IS NULL AND c.pbx = l.pbx AND c.id = l.id ${held('l.job').replace('WHERE', 'AND')}),
-${RECORDED(25, 26, held('r.job'))}
+  WHERE l.state IS NULL AND c.pbx = l.pbx AND c.id = l.id ${notLost('l.job').replace('WHERE', 'AND')}),
+${RECORDED(25, 26, notLost('r.job'))}
 saved AS (
   INSERT INTO calls (id, account_id, saved_at, direction, from_number, to_number, record)
   SELECT r.call->>0, (r.call->>1)::bigint, (r.call->>2)::bigint, r.call->>3, r.call->>4, r.call->>5, r.record
   FROM unnest($21::int[], $22::text[], $23::text[], $24::text[]) AS s(job, id, columns, record)
-    CROSS JOIN LATERAL (SELECT s.columns::json AS call, s.record AS record) AS r ${held('s.job')}
+    CROSS JOIN LATERAL (SELECT s.columns::json AS call, s.record AS record) AS r ${notLost('s.job')}
   ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, saved_at = excluded.saved_at,
     direction = excluded.direction, from_number = excluded.from_number, to_number = excluded.to_number, record = excluded.record)
 SELECT NULL::int AS place, NULL::float8 AS id, NULL::int AS job, NULL AS lease,

@@ -1,6 +1,9 @@
 import type { Query } from './engine/client.ts'
 
-/** Returns what the server found damaged in the files of this database; it looks where their pages have checksums. */
+/**
+ * Returns the damages that the server found in the files of this database; it checks them if their pages have
+ * checksums.
+ */
 export async function fileFaults(read: Query): Promise<string[]> {
   const [row] = await read<{ count: number }>(
     'SELECT coalesce(checksum_failures, 0)::float8 AS count FROM pg_stat_database WHERE datname = current_database()',

@@ -9,8 +9,8 @@ type Row = { accountId: number; version: number; id: number | null; options: str
 type List = { readonly version: number; readonly rows: readonly Row[]; readonly byKind: Map<EventKind, Subscribers> }
 
 /**
- * For whom the events of an account are, as its list was when it was read. Whoever stores events has the database compare the version, and
- * forgets a list that has another.
+ * Creates a cache of the webhook lists of accounts. When events are stored, the database compares the list's version,
+ * and an outdated list is dropped.
  */
 export function newListCache(read: Query) {
   const lists = new Map<number, List>()

@@ -27,9 +27,9 @@ const OF_EVENT = `d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) *
 
 const rowOf = ({ state, ...row }: Row): DeliveryRow => ({ ...row, state: DELIVERY_STATES[state] ?? 'pending' })
 
-/** Of so many events or deliveries a part is made: it takes some milliseconds, whatever the filter leaves out. */
+/** The number of events or deliveries that one part reads: some milliseconds, regardless of the filter. */
 const SPAN = 1_000
-/** A clock that was set back leaves times that do not grow with the ids: so much is looked through besides. */
+/** After the clock was set back, times do not grow with the ids: so this much more is read at both ends. */
 const CLOCK_SLACK_US = 3_600 * SECOND
 const SORTED: Readonly<Record<LogOrder, 'DESC' | 'ASC'>> = { newest: 'DESC', oldest: 'ASC' }
 
@@ -49,8 +49,9 @@ function newValues() {
 type Add = ReturnType<typeof newValues>['add']
 
 /**
- * Reads the deliveries that match of a part of the log, at most `limit`: below `fromId` and the newest first, or from it on and the
- * oldest first. A part is what lies nearest of what an index finds: it is read by that alone, and then filtered.
+ * Reads the deliveries that match of a part of the log, at most `limit`: below `fromId` and the newest first, or from
+ * it on and the oldest first. A part is what lies nearest of what an index finds: it is read by that alone, and then
+ * filtered.
  */
 export async function readLog(query: Query, { filter, fromId, limit, order }: LogQuery): Promise<DeliveryPart> {
   const sinceId = filter.sinceUs === undefined ? 0 : await firstFrom(query, filter.sinceUs - CLOCK_SLACK_US)
@@ -59,19 +60,19 @@ export async function readLog(query: Query, { filter, fromId, limit, order }: Lo
   const range = `d.id >= ${add(sinceId, 'bigint')} AND d.id ${order === 'newest' ? '<' : '>='} ${edge}`
   const part = partOf(filter, range, order, add)
   const conditions = conditionsOf(filter, add)
-  const rows = await query<Row & { looked: number; last: number }>(
+  const rows = await query<Row & { checked: number; last: number }>(
     `WITH part AS MATERIALIZED (${part}),
-       reach AS (SELECT count(DISTINCT unit)::int AS looked, ${order === 'newest' ? 'min' : 'max'}(id)::float8 AS last FROM part),
+       reach AS (SELECT count(DISTINCT unit)::int AS checked, ${order === 'newest' ? 'min' : 'max'}(id)::float8 AS last FROM part),
        found AS (SELECT ${COLUMNS} FROM part d ${JOINED} WHERE ${conditions} ORDER BY d.id ${SORTED[order]} LIMIT ${add(limit, 'int')})
-     SELECT found.*, reach.looked, reach.last FROM reach LEFT JOIN found ON TRUE`,
+     SELECT found.*, reach.checked, reach.last FROM reach LEFT JOIN found ON TRUE`,
     values,
   )
-  const found = rows.filter(({ id }) => id !== null).map(({ looked: _looked, last: _last, ...row }) => rowOf(row))
+  const found = rows.filter(({ id }) => id !== null).map(({ checked: _checked, last: _last, ...row }) => rowOf(row))
   found.sort((one, other) => (order === 'newest' ? other.id - one.id : one.id - other.id))
-  const { looked = 0, last = 0 } = rows[0] ?? {}
+  const { checked = 0, last = 0 } = rows[0] ?? {}
   // If it was cut off at the limit, the rest begins where it ends; else where the part does.
   const end = found.length === limit ? (found.at(-1)?.id ?? last) : last
-  const isAll = found.length < limit && looked < SPAN
+  const isAll = found.length < limit && checked < SPAN
   return { rows: found, nextId: isAll ? null : order === 'newest' ? end : end + 1 }
 }
 
@@ -172,7 +173,7 @@ async function readEventsOfCall(read: Query, accountId: number, callId: string):
   return events.map(({ id, ...event }) => ({ ...event, deliveries: (byEvent.get(id) ?? []).map(rowOf) }))
 }
 
-/** The log of deliveries of a store. */
+/** Creates the log operations of the engine: deliveries and events of calls. */
 export function createLogStore({ read }: Database): LogStore {
   return {
     deliveryList: (asked) => readLog(read, asked),

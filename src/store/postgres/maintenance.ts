@@ -7,7 +7,7 @@ import { fileFaults } from './faults.ts'
 import { pruneCalls, pruneDeliveries, pruneSecrets, pruneWebhooks } from './retention.ts'
 import { findWrong } from './verify.ts'
 
-/** What keeps a store in order. */
+/** Creates the maintenance operations of the engine. */
 export function createMaintenanceStore({ read, maintenance, transaction, change }: Database): MaintenanceStore {
   const slowly = maintenance.transaction
   return {

@@ -5,7 +5,7 @@ import type { Database } from './engine/database.ts'
 
 type Row = Omit<MinuteFigures, 'latencies'> & { readonly latencies: string }
 
-/** The figures that the page shows: each node saves and reads its own. */
+/** Creates the statistics operations of the engine: the figures of the page. Each node saves and reads its own. */
 export function createStatisticsStore({ read, transaction, node }: Database): StatisticsStore {
   return {
     minuteSave: ({ figures, beforeMinute }) =>

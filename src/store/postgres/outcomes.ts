@@ -16,7 +16,10 @@ const INPUT = `unnest($1::int[], $2::bigint[], $3::int[], $4::smallint[], $5::in
   $9::bigint[], $10::boolean[], $11::int[], $12::int[], $13::text[], $14::text[], $15::text[])
   AS i(job, id, generation, state, tries, made, due, ended, at, probe, status, duration, error, address, response)`
 
-/** What ends leaves the small table of what is pending. What is not there any more, or on another schedule, is answered: `LATE` has it. */
+/**
+ * Ended deliveries leave the small table of pending ones. Deliveries that are no longer in it, or have another
+ * schedule, are returned by `LATE`.
+ */
 const statementOf = (isFenced: boolean): string => `
 WITH ${isFenced ? `${LOST(16, 17, 18)},` : ''}
 input AS MATERIALIZED (SELECT * FROM ${INPUT} ${isFenced ? 'WHERE i.job NOT IN (SELECT job FROM lost)' : ''}),
@@ -101,7 +104,10 @@ function valuesOf(jobs: readonly OutcomeJob[], isFenced: boolean): Value[] {
   ]
 }
 
-/** Writes what is rare: outcomes of what ended or was retried by hand meanwhile. Returns the ids of failures that changed nothing. */
+/**
+ * Writes what is rare: outcomes of what ended or was retried by hand meanwhile. Returns the ids of failures that
+ * changed nothing.
+ */
 async function writeRest(client: Client, batch: OutcomeBatch, late: readonly number[]): Promise<number[]> {
   const probed = batch.deliveryIds.filter((_, at) => batch.probes[at] === true)
   if (late.length === 0 && probed.length === 0) return []
@@ -115,7 +121,10 @@ async function writeRest(client: Client, batch: OutcomeBatch, late: readonly num
   })
 }
 
-/** Returns whether the delivery is what the attempt made of it: a success counts always, a failure only for its own schedule. */
+/**
+ * Returns whether the delivery is what the attempt made of it: a success counts always, a failure only for its own
+ * schedule.
+ */
 async function writeLate(query: Query, batch: OutcomeBatch, at: number): Promise<boolean> {
   const id = batch.deliveryIds[at] ?? 0
   const made = batch.attemptsMade[at] ?? 0
@@ -171,7 +180,10 @@ const ENDED = `INSERT INTO ended_deliveries
 
 type Step = { readonly webhookId: number; readonly nowUs: number; readonly limit: number }
 
-/** With the last of them the leaving is complete: what is retried from then on is sent. */
+/**
+ * Cancels a step of the deliveries of a webhook that has left its list. With the last one the removal is complete:
+ * later retries are sent.
+ */
 export async function cancelUnlisted(query: Query, { webhookId, nowUs, limit }: Step): Promise<number[]> {
   const rows = await query<{ id: number }>(
     `WITH gone AS (DELETE FROM pending_deliveries WHERE id IN (SELECT id FROM pending_deliveries WHERE webhook_id = $3::bigint
@@ -183,6 +195,7 @@ export async function cancelUnlisted(query: Query, { webhookId, nowUs, limit }: 
   return rows.map(({ id }) => id).toSorted((one, other) => one - other)
 }
 
+/** Fails a step of the expired deliveries of a webhook. Returns their ids. */
 export async function failExpired(
   query: Query,
   { webhookId, nowUs, limit, beforeSteadyUs }: Step & { readonly beforeSteadyUs: number },

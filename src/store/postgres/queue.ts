@@ -6,7 +6,7 @@ import type { GroupCommit } from './engine/group-commit.ts'
 import { cancelUnlisted, failExpired, type OutcomeJob } from './outcomes.ts'
 import { retryDelivery, retryMatching } from './retries.ts'
 
-/** Beyond this a backlog is only said to be as long. */
+/** The largest count of pending deliveries. */
 const MAX_COUNTED = 1_000_000
 
 type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number | null }
@@ -23,7 +23,7 @@ const WAITS = `EXISTS (SELECT 1 FROM events b JOIN pending_deliveries p
 
 const pendingOf = ({ dueSteadyUs, ...row }: Row): PendingDelivery => ({ ...row, dueSteadyUs: dueSteadyUs ?? undefined })
 
-/** The pending deliveries of a store, and what becomes of them. */
+/** Creates the queue operations of the engine: pending deliveries and their outcomes. */
 export function createQueueStore(db: Database, outcomes: GroupCommit<OutcomeJob, number[]>): QueueStore {
   const { read, transaction, change } = db
   return {
@@ -79,20 +79,25 @@ export function createQueueStore(db: Database, outcomes: GroupCommit<OutcomeJob,
     deliveryFailExpired: (step, fence) => transaction((query) => failExpired(query, step), fence),
     deliveryRetry: (retry) => change((query) => retryDelivery(query, retry)),
     deliveryRetryMatching: (step) => change((query) => retryMatching(query, step)),
-    async pendingCount() {
-      const [row] = await read<{ pending: number }>(
-        `SELECT count(*)::float8 AS pending FROM (SELECT 1 FROM pending_deliveries LIMIT ${MAX_COUNTED}) AS counted`,
-      )
-      return row?.pending ?? 0
-    },
-    async pendingGetOldest(webhookId) {
-      const first = (condition: string, order: string) =>
-        `(SELECT since FROM pending_deliveries WHERE webhook_id = $1::bigint AND due_at ${condition} ORDER BY ${order} LIMIT 1)`
-      const [row] = await read<{ oldest: number | null }>(
-        `SELECT least(${first('IS NULL', 'id')}, ${first('IS NOT NULL', 'due_at')})::float8 AS oldest`,
-        [webhookId],
-      )
-      return row?.oldest ?? undefined
-    },
+    pendingCount: () => countPending(read),
+    pendingGetOldest: (webhookId) => oldestPending(read, webhookId),
   }
+}
+
+async function countPending(read: Database['read']): Promise<number> {
+  const [row] = await read<{ pending: number }>(
+    `SELECT count(*)::float8 AS pending FROM (SELECT 1 FROM pending_deliveries LIMIT ${MAX_COUNTED}) AS counted`,
+  )
+  return row?.pending ?? 0
+}
+
+/** Returns when the oldest pending delivery of a webhook was scheduled: of the untried ones and of the next retry. */
+async function oldestPending(read: Database['read'], webhookId: number): Promise<number | undefined> {
+  const first = (condition: string, order: string) =>
+    `(SELECT since FROM pending_deliveries WHERE webhook_id = $1::bigint AND due_at ${condition} ORDER BY ${order} LIMIT 1)`
+  const [row] = await read<{ oldest: number | null }>(
+    `SELECT least(${first('IS NULL', 'id')}, ${first('IS NOT NULL', 'due_at')})::float8 AS oldest`,
+    [webhookId],
+  )
+  return row?.oldest ?? undefined
 }

@@ -7,8 +7,8 @@ const COLUMNS = `call_id AS "callId", id, account_id::float8 AS "accountId", pbx
   error, size::float8 AS "sizeBytes", stamp, sha256, media_type AS "mediaType", copy`
 
 /**
- * Returns the part of a statement that stores recordings as they are now, by the numbers of its parameters: of each its job (int[]), and
- * itself as JSON (text[]). One that is pending no more stays as it is.
+ * Returns the part of a statement that stores recordings as they are now, by the numbers of its parameters: of each its
+ * job (int[]), and itself as JSON (text[]). One that is pending no more stays as it is.
  */
 export const RECORDED = (jobs: number, rows: number, condition: string): string => `
 recorded AS (
@@ -21,7 +21,7 @@ recorded AS (
     stamp = excluded.stamp, sha256 = excluded.sha256, media_type = excluded.media_type, copy = excluded.copy
   WHERE recordings.state = 'pending'),`
 
-/** The recordings of saved calls, and the key of their links. */
+/** Creates the operations on recordings of saved calls, and on the key of their links. */
 export function createRecordingStore({ read, change, transaction }: Database): RecordingStore {
   const select = (condition: string, values: Parameters<typeof read>[1]) =>
     read<RecordingRecord>(`SELECT ${COLUMNS} FROM recordings ${condition}`, values)

@@ -31,7 +31,10 @@ async function deleteStep(query: Query, step: Step): Promise<Pruned> {
   return { lastId: null, pruned: 0 }
 }
 
-/** The newest event stays: it tells when something was stored last. Returns `undefined` if nothing is old. */
+/**
+ * Deletes a step of old deliveries; returns `undefined` if none is old. The newest event stays, because it has the time
+ * of the last write.
+ */
 async function deleteOf(query: Query, step: Step, endId: number): Promise<Pruned | undefined> {
   const { afterId, deliveredBeforeUs, failedBeforeUs, nowUs, limit } = step
   const latestUs = latestOf(step)
@@ -40,7 +43,7 @@ async function deleteOf(query: Query, step: Step, endId: number): Promise<Pruned
      WHERE id > $1::bigint AND id < least($3::bigint, (SELECT max(id) FROM events)) ORDER BY id LIMIT $2::int`,
     [afterId, limit, endId],
   )
-  // What was stored while the wall clock was ahead is passed by: behind it there is more that is old.
+  // Events that were stored while the wall clock was ahead are skipped: older ones may follow them.
   const old = events.filter(({ atUs }) => atUs < latestUs || atUs > nowUs)
   const last = old.at(-1)
   if (last === undefined) return undefined
@@ -73,12 +76,12 @@ async function nextRange(query: Query, endId: number): Promise<number | null> {
   return (await rangesToDelete(query)).some(({ firstId }) => firstId >= endId) ? endId - 1 : null
 }
 
-/** What proves that the store is whole must know of which time some may be gone. */
+/** `verify` has to know from which time on nothing was pruned. */
 async function notePruned(query: Query, toUs: number): Promise<void> {
   await query('UPDATE clock SET pruned_to = greatest(pruned_to, $1::bigint)', [toUs])
 }
 
-/** All that is left of their deliveries is newer than their leaving. */
+/** Deletes webhooks without deliveries that have left their list. All their deliveries would be newer than that. */
 export async function pruneWebhooks(query: Query, limit: number): Promise<number> {
   const gone = await query(
     `DELETE FROM webhooks WHERE id IN (SELECT w.id FROM webhooks w WHERE w.position IS NULL AND w.cancelled_to = 0
@@ -88,6 +91,7 @@ export async function pruneWebhooks(query: Query, limit: number): Promise<number
   return gone.length
 }
 
+/** Deletes call records saved before a time. Returns how many. */
 export async function pruneCalls(query: Query, step: { beforeUs: number; limit: number }): Promise<number> {
   const gone = await query(
     `DELETE FROM calls WHERE id IN (SELECT c.id FROM accounts a CROSS JOIN LATERAL
@@ -97,6 +101,7 @@ export async function pruneCalls(query: Query, step: { beforeUs: number; limit: 
   return gone.length
 }
 
+/** Deletes secrets whose URL left its list before a time. Returns how many. */
 export async function pruneSecrets(query: Query, step: { beforeUs: number; limit: number }): Promise<number> {
   const gone = await query(
     `DELETE FROM secrets WHERE (account_id, url) IN (SELECT account_id, url FROM secrets WHERE left_at < $1::bigint LIMIT $2::int)

@@ -19,7 +19,10 @@ async function makeDue(query: Query, ids: readonly number[], nowSteadyUs: number
 
 type Row = { id: number; accountId: number; webhookId: number; listed: boolean; leaving: boolean; erased: boolean }
 
-/** Returns what keeps deliveries from being sent again, with their accounts. Their lists do not change until the transaction ends. */
+/**
+ * Returns what keeps deliveries from being sent again, with their accounts. Their lists do not change until the
+ * transaction ends.
+ */
 async function readObstacles(query: Query, ids: readonly number[]): Promise<Map<number, Row>> {
   const rows = await query<Row>(
     `SELECT d.id::float8 AS id, d.account_id::float8 AS "accountId", w.id::float8 AS "webhookId",
@@ -40,6 +43,7 @@ function obstacleOf(row: Row | undefined): Exclude<RetryResult, 'queued'> | unde
 
 type Retry = { readonly accountId: number | null; readonly id: number; readonly nowSteadyUs: number }
 
+/** Schedules one delivery again. */
 export async function retryDelivery(query: Query, { accountId, id, nowSteadyUs }: Retry): Promise<RetryResult> {
   const row = (await readObstacles(query, [id])).get(id)
   if (row === undefined || (accountId !== null && row.accountId !== accountId)) return 'unknown'
@@ -56,7 +60,10 @@ type Step = {
   readonly limit: number
 }
 
-/** The oldest first, so that a call whose events lie in several parts is sent in their order. */
+/**
+ * Schedules a step of matching deliveries again, the oldest first, so that a call whose events are in several parts is
+ * sent in order.
+ */
 export async function retryMatching(query: Query, step: Step): Promise<RetryStep | number> {
   const { filter, fromId, nowSteadyUs, limit } = step
   const { rows, nextId } = await readLog(query, { filter, fromId, limit, order: 'oldest' })

@@ -14,7 +14,7 @@ import { createRecordingStore } from './recordings.ts'
 import { createWebhookStore } from './webhooks.ts'
 
 export type PostgresOptions = {
-  /** What the figures of this process are saved under, so that those of another do not take their place. */
+  /** The key of this process's figures, so that processes do not overwrite each other's. */
   readonly node?: string
   /** How long a server that does not answer is tried. */
   readonly withinMs?: number
@@ -44,8 +44,8 @@ export function storeOver(db: Database): Store {
 }
 
 /**
- * Opens the store in a Postgres database, and makes it if there is none.
- * @throws Fault when the database cannot be used, in one sentence that says what to do.
+ * Opens the store in a Postgres database; creates it if it does not exist. @throws Fault when the database cannot be
+ * used, with what to do.
  */
 export async function openPostgresStore(source: DatabaseSource, options: PostgresOptions = {}): Promise<Store> {
   await prepareDatabase(source, options.withinMs)

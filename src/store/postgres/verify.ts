@@ -13,8 +13,8 @@ const ON_REQUEST = EVENT_NAMES.filter(isOnlyOnRequest)
 const MARGIN_US = 86_400 * SECOND
 
 /**
- * What must be nowhere: each a sentence, and a query that finds the ids. Retention takes events and deliveries out one by one, so
- * that a call loses some of its events before others: `$1` is the time from which on it has taken nothing out.
+ * Errors that must not exist: a sentence, and a query that finds their ids. Pruning deletes events and deliveries one
+ * by one, so a call loses some of its events before others: nothing after `$1` was pruned.
  */
 const WRONGS: readonly { readonly what: string; readonly sql: string }[] = [
   {
@@ -63,7 +63,10 @@ const WRONGS: readonly { readonly what: string; readonly sql: string }[] = [
 
 const SHOWN = 5
 
-/** Returns what is wrong with a store, a sentence each with some of the ids; nothing when it is whole as far as it is kept. */
+/**
+ * Returns what is wrong with a store, a sentence each with some of the ids; nothing when it is whole as far as it is
+ * kept.
+ */
 export async function findWrong(query: Query): Promise<string[]> {
   // One snapshot: nodes that run beside would else seem to be wrong.
   await query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY')

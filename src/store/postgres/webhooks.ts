@@ -30,12 +30,15 @@ const LIST = `SELECT url, ${SWITCHES} FROM webhooks WHERE account_id = $1::bigin
 /** A row as clients see it, its fields in their order. */
 const entryOf = ({ url, ...row }: Row): WebhookEntry => ({ url, ...switchesOf(row) })
 
-/** The highest id that a delivery can have now: whoever stores events for an account locks its row first, as a change of its list does. */
+/**
+ * The highest id that a delivery can have now: storing events locks the row of the account first, as does a change of
+ * its list.
+ */
 const NEWEST_DELIVERY = `(SELECT CASE WHEN is_called THEN last_value * ${DELIVERIES_PER_EVENT} + ${DELIVERIES_PER_EVENT - 1} ELSE 0 END FROM event_ids)`
 
 /**
- * A webhook that stays keeps its row; what is pending for one that leaves is cancelled by its `cancelled_to`; one that comes back comes
- * back to its row, as long as there is one.
+ * A webhook that stays keeps its row; what is pending for one that leaves is cancelled by its `cancelled_to`; one that
+ * comes back comes back to its row, as long as there is one.
  */
 async function replaceList(query: Query, change: ListReplacement): Promise<boolean> {
   const { accountId, list, ifMatch } = change
@@ -145,7 +148,7 @@ const webhookOf = (row: StoredWebhook): WebhookRecord => ({ ...row, options: rea
 const pendingOf = (condition: string) => `(SELECT count(*) FROM
   (SELECT 1 FROM pending_deliveries d WHERE d.webhook_id = w.id AND d.due_at ${condition} LIMIT ${MAX_COUNTED}) AS counted)`
 
-/** The webhooks, lists and secrets of a store. */
+/** Creates the webhook operations of the engine: webhooks, lists and secrets. */
 export function createWebhookStore({ read, change }: Database): WebhookStore {
   return {
     listGet: async (accountId) => (await read<Row>(LIST, [accountId])).map(entryOf),

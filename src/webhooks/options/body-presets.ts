@@ -4,7 +4,7 @@ import { flatOf, formOf } from './flat-body.ts'
 
 /** Bodies that come with the program, for receivers that want one of their own. */
 export type Preset = {
-  /** What it is for, as the page and the API document show it. */
+  /** Its purpose, as the page and the API document show it. */
   readonly summary: string
   readonly contentType: string
   /** Parameters that have to be given, each with what it is. */
@@ -70,6 +70,7 @@ export const PRESETS = {
 export type PresetName = keyof typeof PRESETS
 // Object.keys forgets which keys there are.
 export const PRESET_NAMES = Object.keys(PRESETS) as unknown as readonly [PresetName, ...PresetName[]]
+/** Returns a preset by its name. */
 export const presetOf = (name: PresetName): Preset => PRESETS[name]
 
 /**

@@ -7,7 +7,7 @@ import { Liquid, LiquidError, type Template } from 'liquidjs'
  */
 export type BodyTemplate = (data: object) => string
 
-/** What is wrong with a template, or what it ran into: a sentence for its owner. */
+/** The error of a template, as a sentence for its owner. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError'
   /** It took too long. */
@@ -90,7 +90,7 @@ function newEngine(): Liquid {
   for (const name of Object.keys(liquid.tags)) if (!TAGS.includes(name)) delete liquid.tags[name]
   const builtInDate = liquid.filters.date
   for (const name of Object.keys(liquid.filters)) if (!FILTERS.includes(name)) delete liquid.filters[name]
-  // What is written here comes from `this`: the memory that a rendering has left.
+  // `this` has the memory that is left for the rendering.
   liquid.registerFilter('json', function (value: unknown) {
     const text = JSON.stringify(value ?? null)
     this.context.memoryLimit.use(text.length)
@@ -107,7 +107,7 @@ function newEngine(): Liquid {
   return liquid
 }
 
-/** How deep tags that have an end are within each other, as far as the text alone tells: never less than they are. */
+/** Returns an upper bound, from the text alone, on how deep block tags are nested. */
 function depthOf(text: string): number {
   let depth = 0
   let deepest = 0

@@ -69,7 +69,7 @@ function factsOf(pbx: string | undefined, call: CallView, from: string, to: stri
   return facts
 }
 
-/** `Anna (101)`, `+4930123456`, `anonymous`. */
+/** Returns the name of a party: `Anna (101)`, `+4930123456`, `anonymous`. */
 export function partyName(party: PartyView | null | undefined): string {
   const number = party?.extension ?? party?.number ?? null
   const name = party?.name ?? null

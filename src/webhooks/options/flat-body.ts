@@ -3,8 +3,8 @@ import type { EventView } from './event-view.ts'
 export type Flat = Readonly<Record<string, string | number | boolean | null>>
 
 /**
- * What may be `null` as a whole, with the fields that it has else: so that a column is there in every row. A test holds
- * these against the bodies' schemas.
+ * Objects that may be `null`, with their fields, so that each column is in every row. A test compares them with the
+ * schemas of the bodies.
  */
 const PARTY = ['number', 'name', 'extension', 'e164']
 const STAGE = [

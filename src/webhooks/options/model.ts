@@ -98,7 +98,7 @@ const fields = {
 }
 const url = t.String({ description: 'A URL of the list of webhooks' })
 
-/** How a URL wants its events. A URL that stands twice in the list has one for both. */
+/** The options of a URL. A URL that is twice in the list has the same options for both. */
 export const WebhookOptions = t.Object({ url, ...fields }, closed)
 export type WebhookOptions = Static<typeof WebhookOptions>
 

@@ -32,7 +32,7 @@ type Options = {
   readonly now?: NowUs
 }
 
-/** How each URL wants its events: `/integration/webhook/options`. */
+/** Creates the routes for the options of URLs: `/integration/webhook/options`. */
 export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options) {
   const quota = createQuota({ limit: REPLACED_A_MINUTE, windowUs: 60 * SECOND, now })
   const previews = createQuota({ limit: PREVIEWS_A_MINUTE, windowUs: 60 * SECOND, now })

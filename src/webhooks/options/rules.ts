@@ -13,7 +13,7 @@ export function optionsFrom(value: unknown): NewWebhookOptions {
   throw new Fault('invalid', INVALID, { errors: [...errorsOf(validator.Errors(value)), ...rest] })
 }
 
-/** What the schema of options cannot say. It sees a body before that is known to fit. */
+/** Checks options for what their schema cannot express. It gets the body before the schema has accepted it. */
 export function optionsRule(body: unknown): FieldError[] {
   const given = objectOf(body)
   return [...headerErrors(given.headers, hasCredentials(given.url)), ...bodyErrors(given.body)]
@@ -31,7 +31,7 @@ const VALUE = /^[ -~]*$/
 const hasCredentials = (url: unknown): boolean =>
   typeof url === 'string' && URL.canParse(url) && new URL(url).username + new URL(url).password !== ''
 
-/** A header's name as part of a JSON pointer (RFC 6901). */
+/** Escapes a header's name for a JSON pointer (RFC 6901). */
 export const pointerTo = (name: string): string => `/headers/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`
 
 function headerErrors(headers: unknown, withCredentials: boolean): FieldError[] {
@@ -62,6 +62,7 @@ function headerProblem(
 
 const isPreset = (name: unknown): name is PresetName => PRESET_NAMES.some((one) => one === name)
 
+/** Returns the errors of a body option. */
 export function bodyErrors(value: unknown): FieldError[] {
   if (typeof value !== 'object' || value === null) return []
   const { preset, template, parameters, content_type } = objectOf(value)

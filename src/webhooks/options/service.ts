@@ -21,12 +21,12 @@ type Dependencies = {
   readonly nowUs?: NowUs
 }
 
-/** Whoever tries templates must not take the time of everybody else. */
+/** An account that tries templates must not slow down the others. */
 const MAX_PROOF_US = 100 * MILLISECOND
 const JSON_TYPE = 'application/json'
 const DEFAULT_EVENT = 'call_started'
 
-/** How each URL of an account wants its events. */
+/** Creates the service for the options of the URLs of an account. */
 export function createOptionsService({
   webhooks,
   samples,
@@ -110,7 +110,7 @@ function isParsable(text: string): boolean {
 
 type Sent = Parameters<Store['webhooks']['optionsReplace']>[0]['options']
 
-/** What is sent, with the defaults where nothing is. */
+/** The given options, with defaults for the others. */
 function recordOf(sent: NewWebhookOptions): Sent {
   const { filter = null, body = null } = sent
   return {

@@ -6,19 +6,24 @@ export type Value = string | number | boolean | null | SQLArrayParameter
 /** Runs one statement with `$1`, `$2`, … and returns its rows. `int8` would arrive as text: select it `::float8`. */
 export type Query = <Row>(text: string, values?: readonly Value[]) => Promise<Row[]>
 
-/** Connections to the database for one purpose. What fails for want of the database rejects with Fault `unavailable`. */
+/**
+ * Connections to the database for one purpose. What fails for want of the database rejects with Fault `unavailable`.
+ */
 export type Client = {
   /** Runs one statement, which may have been carried out even if it rejects. */
   readonly query: Query
   /** Runs a statement that changes nothing: tried again once when its connection was lost. */
   readonly read: Query
-  /** Runs several statements as one, again when they met another. For what is rare: it takes a round trip more at each end. */
+  /**
+   * Runs several statements as one, again when they met another. For what is rare: it takes a round trip more at each
+   * end.
+   */
   transaction<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
   stop(): Promise<void>
 }
 
 export type ClientOptions = {
-  /** What its connections are called in the server's list. */
+  /** The name of our connections in the server's list. */
   readonly role: string
   readonly connections: number
   /** How long the server may take for one statement. */
@@ -99,7 +104,7 @@ function connect(source: DatabaseSource, { role, connections, statementMs, sessi
     connectionTimeout: CONNECT_WITHIN_S,
     connection: {
       ...{ application_name: `hookswitch ${role}`, statement_timeout: statementMs, search_path: 'public' },
-      // What a session keeps open by mistake would hold up all others.
+      // A transaction that a session leaves open by mistake would block all others.
       ...{ idle_in_transaction_session_timeout: 30_000, ...session },
     },
   })
@@ -118,7 +123,7 @@ async function before<Result>(work: Promise<Result>, withinMs: number): Promise<
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new DeadlineError(`no answer within ${withinMs} ms`)), withinMs)
   })
-  // What fails after its time is nobody's any more.
+  // An error after the deadline has no receiver any more.
   work.catch(() => undefined)
   try {
     return await Promise.race([work, late])
@@ -147,14 +152,17 @@ async function faulty<Result>(name: string, work: () => Promise<Result>): Promis
   }
 }
 
-/** Parameters that are arrays, each with the type it has there. */
+/** Returns a parameter for an array of texts. */
 export const texts = (values: readonly (string | null)[]): SQLArrayParameter =>
   sql.array(
     values.map((value) => (value === null ? null : clean(value))),
     'TEXT',
   )
+/** Returns a parameter for an array of bigints. */
 export const bigints = (values: readonly (number | null)[]): SQLArrayParameter => sql.array([...values], 'BIGINT')
+/** Returns a parameter for an array of integers. */
 export const ints = (values: readonly (number | null)[]): SQLArrayParameter => sql.array([...values], 'INT')
+/** Returns a parameter for an array of booleans. */
 export const booleans = (values: readonly boolean[]): SQLArrayParameter => sql.array([...values], 'BOOLEAN')
 
 /** Returns the SQLSTATE behind a Fault or an error of the database. */

@@ -14,7 +14,7 @@ export type Database = {
   readonly writer: string
   /** The node, as the figures of a minute know it. */
   readonly node: string
-  /** Reads: by index, whatever the server believes of the tables' sizes. */
+  /** Reads use indexes, regardless of the server's estimates of the tables' sizes. */
   readonly read: Query
   /** Of the group commits: one connection each, so that they are made in their order. */
   readonly events: Client
@@ -23,7 +23,7 @@ export type Database = {
   readonly maintenance: Client
   /** Runs statements as one. Under a fence it rejects with LeaseLost if one of its leases was taken over. */
   transaction<Result>(work: (query: Query) => Promise<Result>, fence?: Fence): Promise<Result>
-  /** As `transaction`, for what other processes may have read before: they are told of it within a second. */
+  /** Runs a transaction whose changes other processes may have cached: they are notified within a second. */
   change<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
   onForeignChange(listener: () => void): void
   readonly commits: CommitCounts
@@ -32,13 +32,17 @@ export type Database = {
   stop(drained: () => Promise<void>): Promise<void>
 }
 
-/** Statements are planned once for each connection. One that was planned while a table was empty must not read it all when it is large. */
+/**
+ * Statements are planned once for each connection. One that was planned while a table was empty must not read it all
+ * when it is large.
+ */
 const BY_INDEX = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off', jit: 'off' }
 const BY_INDEX_AND_HASH = { enable_seqscan: 'off', plan_cache_mode: 'force_generic_plan', jit: 'off' }
 
 const STATEMENT_MS = 5_000
 const MAINTENANCE_MS = 600_000
 
+/** Opens the connections to a database. @throws Fault when it cannot be used. */
 export function openDatabase(source: DatabaseSource, node: string): Database {
   const writer = randomUUID()
   const open = (role: string, connections: number, session: Record<string, string> = {}, statementMs = STATEMENT_MS) =>

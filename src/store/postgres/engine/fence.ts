@@ -2,15 +2,15 @@ import { type Fence, LeaseLost } from '../../cluster-store.ts'
 import { ints, type Query, texts, type Value } from './client.ts'
 
 /**
- * For a statement, by the numbers of its parameters: of each job (int[]) which leases (text[]) are not held in their terms (text[]) any
- * more. The others are locked until the statement ends: a takeover waits for it, and sees what it wrote; one that came first left the row
- * with another term.
+ * Returns the part of a statement that finds lost leases, by the numbers of its parameters: of each job (int[]) the
+ * leases (text[]) that are no longer owned in their terms (text[]). The others are locked until the statement ends: a
+ * takeover waits for it, and sees what it wrote; one that came first left the row with another term.
  */
 export const LOST = (jobs: number, names: number, terms: number): string => `
-held AS MATERIALIZED (SELECT name, term::text AS term FROM leases WHERE name = ANY($${names}::text[]) ORDER BY name FOR SHARE),
+owned AS MATERIALIZED (SELECT name, term::text AS term FROM leases WHERE name = ANY($${names}::text[]) ORDER BY name FOR SHARE),
 lost AS MATERIALIZED (
   SELECT f.job, f.name FROM unnest($${jobs}::int[], $${names}::text[], $${terms}::text[]) AS f(job, name, term)
-  WHERE NOT EXISTS (SELECT 1 FROM held h WHERE h.name = f.name AND h.term = f.term))`
+  WHERE NOT EXISTS (SELECT 1 FROM owned h WHERE h.name = f.name AND h.term = f.term))`
 
 /** Locks the leases of a fence until the transaction ends. @throws LeaseLost if one was taken over. */
 export async function requireLeases(query: Query, fence: Fence): Promise<void> {

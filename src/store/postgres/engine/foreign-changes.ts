@@ -3,7 +3,7 @@ import type { Query } from './client.ts'
 /** How often it is seen whether another process changed the store: contract 2.8 promises a second. */
 const POLL_MS = 250
 
-/** Rows of processes that are no more say nothing. */
+/** Rows of ended processes are ignored. */
 const FORGET_AFTER = '1 hour'
 
 type ChangeWatch = {
@@ -14,8 +14,8 @@ type ChangeWatch = {
 }
 
 /**
- * Each process counts its own changes in its own row, so that none waits for another's; the sum of the others' tells whether one of them
- * changed something.
+ * Watches for changes by other processes. Each process counts its changes in its own row, so that none waits for
+ * another; the sum of the other rows shows whether there was a change.
  */
 export function startChangeWatch({ read, writer }: { read: Query; writer: string }): ChangeWatch {
   const listeners: (() => void)[] = []
@@ -34,7 +34,7 @@ export function startChangeWatch({ read, writer }: { read: Query; writer: string
       if (seen !== undefined && now !== seen) for (const listener of listeners) listener()
       seen = now
     } catch {
-      // Whoever needs the database says that it is not there. What changed meanwhile is seen afterwards.
+      // Other queries report that the database is unavailable. Changes in the meantime are found afterwards.
     }
     if (stopped) return
     timer = setTimeout(next, POLL_MS)
@@ -60,7 +60,7 @@ export function startChangeWatch({ read, writer }: { read: Query; writer: string
     },
     onForeignChange(listener) {
       listeners.push(listener)
-      // What was changed before somebody listened is read by whoever begins to listen.
+      // Earlier changes are read by a listener when it starts.
       if (listeners.length === 1) next()
     },
     async stop() {

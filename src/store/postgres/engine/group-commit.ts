@@ -60,7 +60,7 @@ export function groupCommit<Job, Result>(options: GroupOptions<Job, Result>): Gr
         } else one.resolve(result)
       })
     } catch (error) {
-      // What is wrong with one of them must not cost the others.
+      // An error in one of them must not affect the others.
       const isAllOfThem = group.length === 1 || error instanceof Fault
       if (!isAllOfThem) return await eachAlone(group)
       counts.writes += group.length

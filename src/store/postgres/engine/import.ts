@@ -110,7 +110,7 @@ async function addPartitions(query: Query, ids: readonly (string | null)[]): Pro
   for (const number of numbers) await createPartitions(query, number, number + 1)
 }
 
-/** What is stored from now on gets ids behind those that were copied. */
+/** Data that is stored from now on gets ids after the copied ones. */
 async function continueIds(query: Query): Promise<void> {
   await query(
     `SELECT setval('event_ids', greatest((SELECT max(id) FROM events),

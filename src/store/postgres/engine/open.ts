@@ -7,8 +7,8 @@ import { createPartitions } from './partitions.ts'
 import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
 
 /**
- * `usableFrom`: the oldest version of the store that may be used by a program that knows no newer one. Nodes are upgraded one at a time:
- * so a migration leaves what the version before reads and writes as it was.
+ * `usableFrom`: the oldest version of the store that may be used by a program that knows no newer one. Nodes are
+ * upgraded one at a time: so a migration leaves what the version before reads and writes as it was.
  */
 const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number }[] = [
   { text: initial, usableFrom: 1 },
@@ -21,9 +21,8 @@ const MIGRATION_MS = 600_000
 const AGAIN_MS = 500
 
 /**
- * Makes the store in a database, or brings it up to this version, once whoever starts first. A server that does not answer is tried for
- * `withinMs`.
- * @throws Fault when the database cannot be used, in one sentence that says what to do.
+ * Creates the store in a database, or migrates it to this version; only one process does it. A server that does not
+ * answer is tried for `withinMs`. @throws Fault when the database cannot be used, with what to do.
  */
 export async function prepareDatabase(source: DatabaseSource, withinMs = 0): Promise<void> {
   const untilMs = performance.now() + withinMs

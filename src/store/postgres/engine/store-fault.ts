@@ -44,7 +44,7 @@ const TO_DO: Readonly<Record<DatabaseFaultKind, string>> = {
   'wrong-password': 'see user and password in --database-url',
   'no-database': 'make it with createdb, or name another in --database-url',
   'read-only': 'give the URL of the primary',
-  full: 'make room there, and it goes on; nothing of it is lost',
+  full: 'free some space there; nothing is lost, and work resumes by itself',
   'not-allowed': 'make this user the owner of the database',
   crowded: 'raise max_connections of the server; each node uses up to 12',
   slow: 'see what else its server does; it is tried again',
@@ -53,7 +53,7 @@ const TO_DO: Readonly<Record<DatabaseFaultKind, string>> = {
 
 /** The codes with which a statement is tried again: it met another, and nothing of it was kept. */
 const AGAIN = /^(40001|40P01)/
-/** What happened to the connection, not to the statement: it may have been carried out. */
+/** Errors of the connection, not of the statement, which may have been executed. */
 const BROKEN =
   /^(ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME|UNEXPECTED_MESSAGE|EXPECTED|INVALID|UNKNOWN)|ERR_DEADLINE|08|57P0|ECONN|EPIPE|ETIMEDOUT)/
 
@@ -62,7 +62,7 @@ export class DeadlineError extends Error {
   readonly code = 'ERR_DEADLINE'
 }
 
-/** Returns the SQLSTATE of what the server said, else the code of what happened to the connection. */
+/** Returns the SQLSTATE of the server's error, else the code of the connection's error. */
 export function codeOf(error: unknown): string {
   if (error instanceof SQL.PostgresError)
     return error.code === 'ERR_POSTGRES_SERVER_ERROR' ? String(error.errno ?? '') : error.code
@@ -71,9 +71,11 @@ export function codeOf(error: unknown): string {
   return codeOf(error.cause)
 }
 
+/** Returns whether transactions were in conflict, so that one has to be repeated. */
 export const isConflict = (error: unknown): boolean => AGAIN.test(codeOf(error))
+/** Returns whether the connection was lost. */
 export const isBroken = (error: unknown): boolean => BROKEN.test(codeOf(error))
-/** Whether the server had been told nothing: there was no connection. */
+/** Returns whether the server has received nothing, because there was no connection. */
 export const isUnsent = (error: unknown): boolean =>
   /^(ERR_POSTGRES_CONNECTION_(REFUSED|TIMEOUT|FAILED)|28|3D000|53300|57P03|ERR_POSTGRES_(TLS|SSL))/.test(codeOf(error))
 
@@ -83,13 +85,14 @@ export function databaseFaultKind(error: unknown): DatabaseFaultKind | undefined
   return KINDS.find(([pattern]) => pattern.test(code))?.[1]
 }
 
-/** Returns a Fault that says what is behind an error and what to do; what has another cause is given back as it is. */
+/** Converts an error of the database to a Fault with the reason and what to do; returns other errors unchanged. */
 export function asDatabaseFault(error: unknown, name: string): unknown {
   if (error instanceof Fault) return error
   const kind = databaseFaultKind(error)
   return kind === undefined ? error : databaseFault(kind, name, error)
 }
 
+/** Makes the Fault for a database that cannot be used, with what to do. */
 export function databaseFault(kind: DatabaseFaultKind, name: string, cause?: unknown): Fault {
   const reason = cause instanceof Error && !isConflict(cause) ? ` (${cause.message})` : ''
   return new Fault('unavailable', `the database ${name} ${WHAT[kind]}${reason}: ${TO_DO[kind]}`, { cause })
