@@ -48,7 +48,7 @@ const runtimeImports = new Map(files.map((path) => [path, importsOf(path, /^impo
 const MAY_BE_LONG = /(^|\/)(schema|model|records|store\/store)\.ts$/
 const MAX_LINES = 300
 const MAX_COLUMNS = 120
-const MAX_FILES_IN_A_FOLDER = 20
+const MAX_FILES_IN_A_FOLDER = 16
 const MAX_FUNCTION_LINES = 70
 
 /** Folders whose wording is still that of an earlier version. It has to become empty. */
@@ -114,6 +114,8 @@ describe('folders', () => {
   /** Small files with one importer that stay apart, each with the reason. */
   const SLIVERS: Readonly<Record<string, string>> = {
     'cli/license-texts.ts': 'a macro reads the licences only when this file is imported',
+    'store/postgres/maintenance/condition.ts': 'both engines have the same files',
+    'store/postgres/pbx-memory.ts': 'both engines have the same files',
     'web/browser/lib/user-agent.ts': 'pure code beside a view',
     'web/browser/views/calls/call-recordings.tsx': 'one view in each file',
   }

@@ -12,10 +12,10 @@ import {
   stateNumber,
 } from '../records.ts'
 import type { LogStore } from '../store.ts'
-import { STEPPED } from './clock.ts'
 import { bigints, type Query, texts, type Value } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
 import { readEventBounds, readEvents, readNewestEvents } from './event-reader.ts'
+import { STEPPED } from './maintenance/clock.ts'
 
 type Row = Omit<DeliveryRow, 'state'> & { readonly state: number }
 

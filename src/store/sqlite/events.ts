@@ -1,9 +1,9 @@
 import { EVENT_KINDS, type EventKind, isOnlyOnRequest } from '../../lib/event-kinds.ts'
 import { DELIVERIES_PER_EVENT, type NewEvent, NOT_STORED, type PlacedEvent } from '../records.ts'
 import { NO_FACTS, type Subscribers, subscribersOf } from '../subscription.ts'
-import { readClock } from './clock.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
+import { readClock } from './maintenance/clock.ts'
 
 /** Of an event: its body was erased. Nothing that is sent begins so. */
 export const IS_ERASED = `(body LIKE '{"erased":%')`

@@ -15,11 +15,11 @@ import {
   stateNumber,
 } from '../records.ts'
 import type { LogStore } from '../store.ts'
-import { STEPPED } from './clock.ts'
 import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { readEventBounds, readEvents, readNewestEvents } from './event-reader.ts'
+import { STEPPED } from './maintenance/clock.ts'
 
 type Bindings = (string | number)[]
 type Condition = { readonly sql: string; readonly values: Bindings }

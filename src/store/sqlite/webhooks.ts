@@ -14,11 +14,11 @@ import type {
 } from '../records.ts'
 import type { WebhookStore } from '../store.ts'
 import { mergeOptions, readOptions, storedOptions } from '../webhook-options.ts'
-import { readClock } from './clock.ts'
 import type { Database } from './engine/database.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { deliveries, secrets, webhooks } from './engine/schema.ts'
+import { readClock } from './maintenance/clock.ts'
 
 /** Beyond this a webhook's pending deliveries are not counted: counting millions would hold everything else up. */
 const MAX_COUNTED = 10_000

@@ -1,8 +1,8 @@
-import { EVENT_NAMES, isOnlyOnRequest } from '../../lib/event-kinds.ts'
-import { rfc3339, SECOND } from '../../lib/time.ts'
-import { DELIVERIES_PER_EVENT } from '../records.ts'
-import type { Tx } from './engine/mutation.ts'
-import { prepared } from './engine/prepared.ts'
+import { EVENT_NAMES, isOnlyOnRequest } from '../../../lib/event-kinds.ts'
+import { rfc3339, SECOND } from '../../../lib/time.ts'
+import { DELIVERIES_PER_EVENT } from '../../records.ts'
+import type { Tx } from '../engine/mutation.ts'
+import { prepared } from '../engine/prepared.ts'
 
 /** Kinds of event that repeat the sequence of the event before them. */
 const ON_REQUEST = EVENT_NAMES.filter(isOnlyOnRequest)

@@ -1,7 +1,7 @@
-import { DELIVERIES_PER_EVENT, type ErasedCounts } from '../records.ts'
-import { withoutNumber } from '../without-number.ts'
-import { bigints, type Query, texts } from './engine/client.ts'
-import { IS_ERASED } from './events.ts'
+import { DELIVERIES_PER_EVENT, type ErasedCounts } from '../../records.ts'
+import { withoutNumber } from '../../without-number.ts'
+import { bigints, type Query, texts } from '../engine/client.ts'
+import { IS_ERASED } from '../events.ts'
 
 /**
  * Erasing a number affects every call that contains it. The record is deleted. Of its events remains what the log needs

@@ -1,6 +1,6 @@
-import type { SteppedClock } from '../records.ts'
-import type { MaintenanceStore } from '../store.ts'
-import type { Query } from './engine/client.ts'
+import type { SteppedClock } from '../../records.ts'
+import type { MaintenanceStore } from '../../store.ts'
+import type { Query } from '../engine/client.ts'
 
 /** For a statement: turns steady time into the wall clock's, and back. */
 export const STEPPED = '(SELECT stepped FROM clock)'

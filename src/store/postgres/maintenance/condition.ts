@@ -1,5 +1,5 @@
-import { DELIVERIES_PER_EVENT, type StoreCondition } from '../records.ts'
-import type { Query } from './engine/client.ts'
+import { DELIVERIES_PER_EVENT, type StoreCondition } from '../../records.ts'
+import type { Query } from '../engine/client.ts'
 
 const MAX_COUNTED = 10_000
 

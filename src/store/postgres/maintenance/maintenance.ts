@@ -1,9 +1,9 @@
-import type { MaintenanceStore } from '../store.ts'
+import type { MaintenanceStore } from '../../store.ts'
+import type { Query } from '../engine/client.ts'
+import type { Database } from '../engine/database.ts'
 import { readClock, setClock } from './clock.ts'
 import { readCondition } from './condition.ts'
-import type { Database } from './engine/database.ts'
 import { eraseCalls, eraseLive, findCallsOf } from './erase.ts'
-import { fileFaults } from './faults.ts'
 import { pruneCalls, pruneDeliveries, pruneSecrets, pruneWebhooks } from './retention.ts'
 import { findWrong } from './verify.ts'
 
@@ -28,4 +28,16 @@ export function createMaintenanceStore({ read, maintenance, transaction, change 
     fileFaults: () => fileFaults(read),
     conditionGet: (sinceUs) => readCondition(read, sinceUs),
   }
+}
+
+/**
+ * Returns the damages that the server found in the files of this database; it checks them if their pages have
+ * checksums.
+ */
+async function fileFaults(read: Query): Promise<string[]> {
+  const [row] = await read<{ count: number }>(
+    'SELECT coalesce(checksum_failures, 0)::float8 AS count FROM pg_stat_database WHERE datname = current_database()',
+  )
+  const count = row?.count ?? 0
+  return count === 0 ? [] : [`the server found ${count} pages of the database with a wrong checksum`]
 }

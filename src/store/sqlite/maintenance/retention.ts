@@ -1,9 +1,9 @@
 import { and, eq, lt } from 'drizzle-orm'
-import { DIRECTIONS } from '../../lib/call-enums.ts'
-import { DELIVERIES_PER_EVENT } from '../records.ts'
-import { mutation, type Tx } from './engine/mutation.ts'
-import { prepared } from './engine/prepared.ts'
-import { secrets } from './engine/schema.ts'
+import { DIRECTIONS } from '../../../lib/call-enums.ts'
+import { DELIVERIES_PER_EVENT } from '../../records.ts'
+import { mutation, type Tx } from '../engine/mutation.ts'
+import { prepared } from '../engine/prepared.ts'
+import { secrets } from '../engine/schema.ts'
 
 type Step = {
   readonly afterId: number

@@ -1,7 +1,7 @@
-import { DELIVERIES_PER_EVENT } from '../records.ts'
-import type { MaintenanceStore } from '../store.ts'
-import type { Client, Query } from './engine/client.ts'
-import { continuePartitions, dropPartitions, rangesToDelete } from './engine/partitions.ts'
+import { DELIVERIES_PER_EVENT } from '../../records.ts'
+import type { MaintenanceStore } from '../../store.ts'
+import type { Client, Query } from '../engine/client.ts'
+import { continuePartitions, dropPartitions, rangesToDelete } from '../engine/partitions.ts'
 
 type Step = Parameters<MaintenanceStore['deliveryPrune']>[0]
 

@@ -1,9 +1,9 @@
 import { Database as Sqlite } from 'bun:sqlite'
-import { DELIVERIES_PER_EVENT, type ErasedCounts } from '../records.ts'
-import { withoutNumber } from '../without-number.ts'
-import { mutation, type Tx } from './engine/mutation.ts'
-import { prepared } from './engine/prepared.ts'
-import { IS_ERASED } from './events.ts'
+import { DELIVERIES_PER_EVENT, type ErasedCounts } from '../../records.ts'
+import { withoutNumber } from '../../without-number.ts'
+import { mutation, type Tx } from '../engine/mutation.ts'
+import { prepared } from '../engine/prepared.ts'
+import { IS_ERASED } from '../events.ts'
 
 /**
  * Erasing a number affects every call that contains it. The record is deleted. Of its events remains what the log needs

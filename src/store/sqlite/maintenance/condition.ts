@@ -1,6 +1,6 @@
-import { eventIdOf, type StoreCondition } from '../records.ts'
-import type { Tx } from './engine/mutation.ts'
-import { prepared } from './engine/prepared.ts'
+import { eventIdOf, type StoreCondition } from '../../records.ts'
+import type { Tx } from '../engine/mutation.ts'
+import { prepared } from '../engine/prepared.ts'
 
 const MAX_COUNTED = 10_000
 

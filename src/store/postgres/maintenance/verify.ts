@@ -1,7 +1,7 @@
-import { EVENT_NAMES, isOnlyOnRequest } from '../../lib/event-kinds.ts'
-import { rfc3339, SECOND } from '../../lib/time.ts'
-import { DELIVERIES_PER_EVENT } from '../records.ts'
-import { type Query, texts } from './engine/client.ts'
+import { EVENT_NAMES, isOnlyOnRequest } from '../../../lib/event-kinds.ts'
+import { rfc3339, SECOND } from '../../../lib/time.ts'
+import { DELIVERIES_PER_EVENT } from '../../records.ts'
+import { type Query, texts } from '../engine/client.ts'
 import { otherCallIdOf } from './erase.ts'
 
 /** Kinds of event that repeat the sequence of the event before them. */

@@ -1,6 +1,6 @@
-import type { SteppedClock } from '../records.ts'
-import { mutation, type Tx } from './engine/mutation.ts'
-import { prepared } from './engine/prepared.ts'
+import type { SteppedClock } from '../../records.ts'
+import { mutation, type Tx } from '../engine/mutation.ts'
+import { prepared } from '../engine/prepared.ts'
 
 /** For a statement: turns steady time into the wall clock's, and back. */
 export const STEPPED = '(SELECT stepped FROM clock)'
