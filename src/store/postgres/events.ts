@@ -91,13 +91,7 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
   const lists = newListCache(client.read)
   let commits = 0
 
-  async function register(): Promise<void> {
-    await client.query(
-      `INSERT INTO writers (writer, commits, at) VALUES ($1, $2::bigint, now())
-       ON CONFLICT (writer) DO UPDATE SET commits = excluded.commits`,
-      [writer, commits],
-    )
-  }
+  const register = () => registerWriter(client, writer, commits)
 
   /** Returns where events were stored, or `made` if an earlier try of the statement was carried out. */
   async function send(jobs: readonly EventJob[]): Promise<Stored | 'made'> {
@@ -159,6 +153,15 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
     })
   }
   return groupCommit({ counts: db.commits, rowsOf: ({ batch }) => rowCount(batch), write })
+}
+
+/** Stores how many commits a writer has made, so that a repeated one is recognized. */
+async function registerWriter(client: Database['events'], writer: string, commits: number): Promise<void> {
+  await client.query(
+    `INSERT INTO writers (writer, commits, at) VALUES ($1, $2::bigint, now())
+     ON CONFLICT (writer) DO UPDATE SET commits = excluded.commits`,
+    [writer, commits],
+  )
 }
 
 const rowCount = ({ parts, live, removed, recordings = [] }: CallBatch): number =>

@@ -41,7 +41,10 @@ export function newListCache(read: Query) {
       if (unknown.length > 0) await readLists(unknown)
       return accountIds.map((id) => listOf(id).version)
     },
-    /** Returns the webhooks of a list that was loaded that want an event, in its order; `null`: the event is not to be stored. */
+    /**
+     * Returns the webhooks of a list that was loaded that want an event, in its order; `null`: the event is not to be
+     * stored.
+     */
     webhookIdsFor({ accountId, name, facts = NO_FACTS }: NewEvent & { accountId: number }): readonly number[] | null {
       const { rows, byKind } = listOf(accountId)
       const { obeys } = EVENT_KINDS[name]

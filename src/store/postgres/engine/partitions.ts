@@ -20,7 +20,7 @@ const DAY_US = 86_400 * SECOND
 const MAX_SPAN_US = 2 * DAY_US
 /** A wall clock that was set meanwhile may have put what is newer below what is older. */
 const MARGIN_US = 3_600 * SECOND
-/** With more of its rows left, writing these anew would cost more than deleting the others. */
+/** With more rows left, rewriting them would cost more than deleting the others. */
 const MAX_LEFT = 0.25
 /** Nobody waits longer for a partition to be replaced: it is tried again in the next round. */
 const LOCK_MS = 500
@@ -47,7 +47,7 @@ export async function createPartitions(query: Query, first: number, last: number
 }
 
 /**
- * Has the ids of events go on in the next partition when the present one was begun a day ago, and creates those that
+ * Moves the ids of new events to the next partition when the present one was begun a day ago, and creates those that
  * come next. The row of the clock is locked meanwhile: two that did this at once would give ids twice.
  */
 export async function continuePartitions(query: Query, nowUs: number): Promise<void> {
@@ -144,7 +144,7 @@ async function isWorthwhile(query: Query, number: number, ages: Ages): Promise<b
 async function replacePartition(query: Query, number: number, ages: Ages): Promise<number> {
   await query(`SET LOCAL lock_timeout = ${LOCK_MS}`)
   const names = TABLES.map(({ table }) => `${table}_${number}`)
-  // What is kept must not change until it is in its new place.
+  // The rows that are kept must not change until they are in their new place.
   await query(`LOCK TABLE ${names.join(', ')} IN SHARE ROW EXCLUSIVE MODE`)
   await query('CREATE TEMPORARY TABLE kept (id bigint PRIMARY KEY) ON COMMIT DROP')
   await query(
@@ -173,7 +173,7 @@ async function replacePartition(query: Query, number: number, ages: Ages): Promi
   return all - left
 }
 
-/** Whoever reads an account's events back must know up to where some are gone. */
+/** Clients that read events back have to know which may have been pruned. */
 async function noteGone(query: Query, number: number): Promise<void> {
   await query(
     `UPDATE accounts a SET events_pruned_to = greatest(a.events_pruned_to, e.id) FROM
