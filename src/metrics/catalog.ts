@@ -93,6 +93,12 @@ export const METRICS = {
     help: '1 when the database that nodes share answers this node, 0 when it has not for 3 seconds, by role (cluster)',
     labels: ['role'],
   },
+  recordings: {
+    name: 'hookswitch_recordings',
+    type: 'gauge',
+    help: 'Recordings by state (pending: their file is awaited or not copied yet; saved; failed: given up after a day)',
+    labels: ['state'],
+  },
   memory: { name: 'hookswitch_memory_bytes', type: 'gauge', help: 'Resident memory of the process' },
   pbxState: {
     name: 'hookswitch_pbx_state',

@@ -115,6 +115,12 @@ const ROWS: readonly Row[] = [
         unit: 'short',
         targets: [most(METRICS.diskNearlyFull, 'nearly full')],
       },
+      {
+        title: 'Recordings',
+        description: 'pending: their file is awaited or not copied yet; failed: given up after a day',
+        unit: 'short',
+        targets: [{ expr: `max by (state) (${of(METRICS.recordings)})`, legend: '{{state}}' }],
+      },
       { title: 'Resident memory', unit: 'bytes', targets: [sum(METRICS.memory, 'memory')] },
       {
         title: 'Owned by each node',

@@ -102,6 +102,7 @@ function addGauges(registry: Registry, { store, dispatcher, disk, node, pbxs, un
   gauge(METRICS.memory, () => process.memoryUsage.rss())
   perPbx(registry, pbxs)
   ofNode(registry, node)
+  recordingGauge(registry, store)
 }
 
 function ofNode(registry: Registry, node: Watched['node']): void {
@@ -118,6 +119,18 @@ function ofNode(registry: Registry, node: Watched['node']): void {
     ...settingsOf(METRICS.databaseAnswers, registry),
     collect() {
       if (node !== undefined) this.set({ role: 'cluster' }, Number(node.isTrusted()))
+    },
+  })
+}
+
+const SHOWN_RECORDING_STATES = ['pending', 'saved', 'failed'] as const
+
+function recordingGauge(registry: Registry, { recordings }: Store): void {
+  new Gauge({
+    ...settingsOf(METRICS.recordings, registry),
+    async collect() {
+      const counts = await recordings.recordingCount()
+      for (const state of SHOWN_RECORDING_STATES) this.set({ state }, counts[state])
     },
   })
 }

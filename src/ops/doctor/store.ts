@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Target, targetOf } from '../../deliveries/sending/target.ts'
+import { harmless } from '../../lib/terminal-text.ts'
 import { nowUs, SECOND } from '../../lib/time.ts'
 import { asStoreFault, fixCommand, storeFaultKind } from '../../store/sqlite/engine/store-fault.ts'
 import { tryToWrite } from '../../store/sqlite/engine/write-probe.ts'
@@ -67,7 +68,7 @@ export async function diagnoseContents(store: Store, place: StorePlace): Promise
   const users = await store.accounts.userCount()
   const list = (state: string) => `hookswitch delivery list --state ${state}${dataFlag(place)}`
   const since = new Date(Date.now() - 86_400_000).toISOString()
-  const diagnoses = [
+  const diagnoses: Diagnosis[] = [
     users > 0 ? ok('users', `${users} can log in`) : wrong('users', 'nobody can log in', addUserLine(place)),
     ...(webhooks.length > 0
       ? []
@@ -95,7 +96,27 @@ export async function diagnoseContents(store: Store, place: StorePlace): Promise
         ]
       : []),
   ]
+  diagnoses.push(...(await diagnoseRecordings(store)))
   return { diagnoses, webhooks, newestEventMs: newestEventUs === undefined ? undefined : newestEventUs / 1_000 }
+}
+
+const SHOWN = 3
+
+/** Reports which recordings could not be saved, and why. Returns nothing while there are no recordings. */
+export async function diagnoseRecordings({ recordings }: Pick<Store, 'recordings'>): Promise<Diagnosis[]> {
+  const { pending, saved, failed } = await recordings.recordingCount()
+  if (pending + saved + failed === 0) return []
+  const troubled = await recordings.recordingListTroubled(SHOWN)
+  if (troubled.length === 0) return [ok('recordings', `${saved} are saved, ${pending} are pending`)]
+  const counts = advice('recordings', `${saved} are saved, ${pending} are pending, ${failed} were given up`)
+  const reasons = troubled.map(({ pbx, path, error, state }) =>
+    wrong(
+      'recordings',
+      harmless(`${path} of ${pbx} ${state === 'failed' ? 'was given up' : 'cannot be saved yet'}: ${error}`),
+      "check recordings= in the PBX URL: hookswitch pbx check '…'",
+    ),
+  )
+  return [counts, ...reasons]
 }
 
 /** Tries a write that changes nothing: a store that can be read may still be on a full disk. */

@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import type { Command } from 'commander'
 
 import { Fault } from '../../../lib/fault.ts'
+import { harmless } from '../../../lib/terminal-text.ts'
 import { wrongUsage } from '../../../lib/usage.ts'
 import type { ErasedCounts } from '../../../store/records.ts'
 import { emptyWriteAheadLog } from '../../../store/sqlite/maintenance/erase.ts'
@@ -25,17 +26,25 @@ export function callCommand(program: Command): void {
     .action(eraseNumbers)
 }
 
-type Erased = ErasedCounts & { readonly live: number }
+type Erased = ErasedCounts & {
+  readonly live: number
+  /** Copies of recordings, which the service deletes. */
+  readonly copies: number
+  /** The PBX's own files of recordings, which stay. */
+  readonly files: readonly string[]
+}
+
+const NOTHING: Erased = { calls: 0, events: 0, pending: 0, live: 0, copies: 0, files: [] }
 
 async function eraseNumbers({ data, databaseUrl, json = false, number: numbers }: Flags): Promise<void> {
   if (numbers.length === 0) throw wrongUsage('--number is missing: give the number as the records have it')
-  const erased = await withExistingStore({ data, databaseUrl }, async ({ maintenance }) => {
-    let sum: Erased = { calls: 0, events: 0, pending: 0, live: 0 }
-    for (const number of numbers) sum = added(sum, await erase(maintenance, number))
+  const erased = await withExistingStore({ data, databaseUrl }, async (store) => {
+    let sum = NOTHING
+    for (const number of numbers) sum = added(sum, await erase(store, number))
     return sum
   })
   if (json) printJson(erased)
-  else print(`Erased ${erased.calls} call records and the bodies of ${erased.events} events.`)
+  else printErased(erased)
   const left = [
     ...(placeOf({ data, databaseUrl }).database !== undefined || emptyWriteAheadLog(join(data, 'hookswitch.db'))
       ? []
@@ -47,14 +56,30 @@ async function eraseNumbers({ data, databaseUrl, json = false, number: numbers }
     throw new Fault('unavailable', `${left.join(', and ')}: run the command again when that has ended`)
 }
 
+function printErased({ calls, events, copies, files }: Erased): void {
+  print(`Erased ${calls} call records and the bodies of ${events} events.`)
+  if (copies > 0)
+    print(
+      `The service deletes ${copies} ${copies === 1 ? 'copy' : 'copies'} of recordings within a minute while it runs.`,
+    )
+  for (const file of files) print(`Left on the PBX: ${harmless(file)}`)
+}
+
 /** Small steps, because a running service waits for each of them. */
 const CALLS_A_STEP = 50
 
-async function erase(maintenance: Store['maintenance'], number: string): Promise<Erased> {
-  let sum: Erased = { calls: 0, events: 0, pending: 0, live: await maintenance.liveCallErase(number) }
+async function erase({ maintenance, recordings }: Store, number: string): Promise<Erased> {
+  let sum: Erased = { ...NOTHING, live: await maintenance.liveCallErase(number) }
   const ids = await maintenance.callListWithNumber(number)
-  for (let at = 0; at < ids.length; at += CALLS_A_STEP)
-    sum = added(sum, { ...(await maintenance.callErase(ids.slice(at, at + CALLS_A_STEP))), live: 0 })
+  for (let at = 0; at < ids.length; at += CALLS_A_STEP) {
+    const step = ids.slice(at, at + CALLS_A_STEP)
+    const found = await recordings.recordingListOfCalls(step)
+    // First: once the calls are gone, another run would not find them.
+    await recordings.recordingErase(step)
+    const counts = await maintenance.callErase(step)
+    const copies = found.filter(({ copy }) => copy !== null).length
+    sum = added(sum, { ...NOTHING, ...counts, copies, files: found.map(({ pbx, path }) => `${pbx}: ${path}`) })
+  }
   return sum
 }
 
@@ -63,4 +88,6 @@ const added = (one: Erased, other: Erased): Erased => ({
   events: one.events + other.events,
   pending: one.pending + other.pending,
   live: one.live + other.live,
+  copies: one.copies + other.copies,
+  files: [...one.files, ...other.files],
 })

@@ -1,0 +1,91 @@
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createLog } from '../../src/lib/log.ts'
+import { SECOND } from '../../src/lib/time.ts'
+import { diagnoseRecordings } from '../../src/ops/doctor/store.ts'
+import { createFolderCopies } from '../../src/recordings/copies/folder-copies.ts'
+import { startCopyRetention } from '../../src/recordings/copy-retention.ts'
+import type { RecordingRecord } from '../../src/store/records.ts'
+import { emptyFolder } from '../help/app.ts'
+import { until } from '../help/receiver.ts'
+import { batch, type OpenStore, openStore } from '../help/store.ts'
+
+const NOW = 1_795_213_000 * SECOND
+let folder: ReturnType<typeof emptyFolder>
+let store: OpenStore
+let running: { stop(): Promise<void> } | undefined
+
+beforeEach(() => {
+  folder = emptyFolder()
+  store = openStore(join(folder.path, 'hookswitch.db'))
+})
+afterEach(async () => {
+  await running?.stop()
+  running = undefined
+  await store.stop()
+  folder[Symbol.dispose]()
+})
+
+const recording = (id: string, more: Partial<RecordingRecord> = {}): RecordingRecord => ({
+  ...{
+    callId: `call ${id}`,
+    id,
+    accountId: 1,
+    pbx: 'office',
+    path: `/monitor/${id}.wav`,
+    state: 'saved',
+    sinceUs: NOW,
+  },
+  ...{ sequence: 7, error: null, sizeBytes: 5, stamp: 's', sha256: 'ab', mediaType: 'audio/wav', copy: `x/${id}.wav` },
+  ...more,
+})
+const pathOf = (id: string) => join(folder.path, 'copies', 'x', `${id}.wav`)
+const copies = () => createFolderCopies(join(folder.path, 'copies'))
+
+async function add(...recordings: RecordingRecord[]) {
+  mkdirSync(join(folder.path, 'copies', 'x'), { recursive: true })
+  for (const { id } of recordings) writeFileSync(pathOf(id), 'sound')
+  await store.calls.batchStore(batch({}, { recordings }))
+}
+const start = (more: Partial<Parameters<typeof startCopyRetention>[0]> = {}) => {
+  running = startCopyRetention({
+    ...{ recordings: store.recordings, copies: copies(), log: createLog('silent'), keepMs: 1_000, nowUs: () => NOW },
+    ...{ isOwner: () => true, mayPrune: () => true, everyMs: 5 },
+    ...more,
+  })
+}
+const saved = async () => (await store.recordings.recordingCount()).saved
+
+test('copies that were kept long enough are deleted with what is known of them, and no others', async () => {
+  const old = Array.from({ length: 250 }, (_, at) => recording(`old-${at}`, { sinceUs: NOW - 2 * SECOND }))
+  await add(...old, recording('new'))
+  start()
+  await until('the old ones are forgotten', async () => (await saved()) === 1)
+  expect(old.filter(({ id }) => existsSync(pathOf(id)))).toEqual([])
+  expect(existsSync(pathOf('new'))).toBe(true)
+})
+
+test('while the clock cannot be trusted only those of erased calls are', async () => {
+  await add(recording('old', { sinceUs: NOW - 2 * SECOND }), recording('erased'))
+  await store.recordings.recordingErase(['call erased'])
+  start({ mayPrune: () => false })
+  await until('the erased one is forgotten', async () => (await store.recordings.recordingCount()).erased === 0)
+  expect([existsSync(pathOf('erased')), existsSync(pathOf('old')), await saved()]).toEqual([false, true, 1])
+})
+
+test('a copy at a place that is not configured any more is not forgotten', async () => {
+  await add(recording('old', { sinceUs: NOW - 2 * SECOND }), recording('none', { sinceUs: 1, copy: null }))
+  start({ copies: undefined })
+  await until('the one without a copy is forgotten', async () => (await saved()) === 1)
+})
+
+test('doctor reports which recordings could not be saved, and why', async () => {
+  expect(await diagnoseRecordings(store)).toEqual([])
+  await add(recording('a'))
+  expect((await diagnoseRecordings(store)).map(({ level }) => level)).toEqual(['ok'])
+  await add(recording('b', { state: 'failed', error: 'there is no such file' }))
+  const found = await diagnoseRecordings(store)
+  expect(found.map(({ level }) => level)).toEqual(['advice', 'wrong'])
+  expect(found[1]?.text).toBe('/monitor/b.wav of office was given up: there is no such file')
+})
