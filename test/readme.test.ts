@@ -53,7 +53,7 @@ describe('README.md', () => {
 
   test('names the events, and no other', () => {
     const named = new Set(
-      README.match(/\b(call|dial)_(started|answered|ended|saved|missed|held|resumed|\w+_transferred)\b/g),
+      README.match(/\b(call|dial|recording)_(started|answered|ended|saved|missed|held|resumed|\w+_transferred)\b/g),
     )
     expect([...named].toSorted()).toEqual([...new Set(EXAMPLES.map(({ data }) => data.name))].toSorted())
   })

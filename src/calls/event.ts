@@ -160,6 +160,7 @@ export const BODIES = {
   call_held: body('call_held', { by: party, stage: stageOrNull }),
   call_resumed: body('call_resumed', { by: party, stage: stageOrNull }),
   call_saved: body('call_saved', { stages: t.Array(Stage), recordings: t.Array(Recording) }),
+  recording_saved: body('recording_saved', { recording: Recording }),
 } as const satisfies Readonly<Record<EventKind, TSchema>>
 
 export type EventName = EventKind

@@ -58,6 +58,8 @@ export function sentenceOf({ data }: EventBody): string {
       return `${partyOf(data.by)} puts the other party on hold`
     case 'call_resumed':
       return `${partyOf(data.by)} takes the other party off hold`
+    case 'recording_saved':
+      return `the recording is complete: ${harmless(data.recording.path ?? 'its path is unknown')}`
     case 'call_saved': {
       const paths = data.recordings.map(({ path }) => harmless(path ?? 'a recording'))
       return `the record of the call is complete${paths.length === 0 ? '' : `, recorded in ${paths.join(', ')}`}`

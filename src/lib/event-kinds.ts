@@ -34,6 +34,7 @@ export const EVENT_KINDS = {
   call_held: { obeys: null, summary: 'A party put the other one on hold' },
   call_resumed: { obeys: null, summary: 'A party took the other one off hold' },
   call_saved: { obeys: 'call_saved', summary: 'The record of the call is complete, with its recordings' },
+  recording_saved: { obeys: null, summary: 'A recording of the call is complete, and copied if that is configured' },
 } as const satisfies Readonly<Record<string, Kind>>
 
 export type EventKind = keyof typeof EVENT_KINDS

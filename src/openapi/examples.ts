@@ -102,16 +102,15 @@ const stages: Stage[] = [
     talk_duration: 49,
   },
 ]
-const recordings: Recording[] = [
-  {
-    id: '01a1f900-77d4-7000-8000-000000000005',
-    path: '/var/spool/asterisk/monitor/1795297896.14.wav',
-    format: 'wav',
-    duration: 80,
-    started_at: '2026-11-20T21:51:42.204118Z',
-    ended_at: '2026-11-20T21:53:02.404118Z',
-  },
-]
+const recorded: Recording = {
+  id: '01a1f900-77d4-7000-8000-000000000005',
+  path: '/var/spool/asterisk/monitor/1795297896.14.wav',
+  format: 'wav',
+  duration: 80,
+  started_at: '2026-11-20T21:51:42.204118Z',
+  ended_at: '2026-11-20T21:53:02.404118Z',
+}
+const recordings: Recording[] = [recorded]
 
 const head = (sequence: number) => ({
   id: `01a1f901-0000-7000-8000-00000000010${sequence}`,
@@ -198,4 +197,8 @@ export const EXAMPLES: readonly EventBody[] = [
     data: { name: 'call_missed', ...head(8), id: furtherId(3), call: missed, stages: [stageMissed] },
   },
   { time: '2026-11-20T21:53:03.404118Z', data: { name: 'call_saved', ...head(9), call: ended, stages, recordings } },
+  {
+    time: '2026-11-20T21:53:06.104118Z',
+    data: { name: 'recording_saved', ...head(9), id: furtherId(4), call: ended, recording: { ...recorded, url: null } },
+  },
 ]

@@ -4,7 +4,7 @@ import type { CallRecord } from '../calls/event.ts'
 import type { UrlOf } from '../calls/event-records.ts'
 import type { Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
-import type { NowUs } from '../lib/time.ts'
+import { type NowUs, nowUs as wallUs } from '../lib/time.ts'
 import type { Settings } from '../settings.ts'
 import type { StoredEvent } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
@@ -13,6 +13,7 @@ import { createFolderCopies } from './copies/folder-copies.ts'
 import { createS3Copies, parseS3Url } from './copies/s3-copies.ts'
 import { startCopyRetention } from './copy-retention.ts'
 import { openLinks } from './links.ts'
+import { makeRecordingEvent } from './recording-event.ts'
 import { createRecordingFiles } from './recording-files.ts'
 import { startRecordingSaver } from './recording-saver.ts'
 import { recordingRoutes } from './routes.ts'
@@ -89,7 +90,7 @@ export async function openRecordings({ store, config }: RecordingsOptions): Prom
       const parts = [
         startRecordingSaver({
           ...{ store, files, copies, pbxs: names, maxBytes, ownership, steadyUs, log, onStored },
-          eventOf: async () => undefined,
+          eventOf: (recording) => makeRecordingEvent({ store, urlOf: links.urlOf, nowUs: wallUs }, recording),
         }),
         startCopyRetention({
           ...{ recordings, copies, log, mayPrune, isOwner: () => ownership.ownsMaintenance() },

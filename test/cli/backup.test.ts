@@ -91,7 +91,14 @@ describe('call erase', () => {
     const token = await logIn(app, 'anna@example.com')
     const { code, stdout } = await run(['call', 'erase', '--number', NUMBER, '--json'], { cwd })
     expect(code).toBe(0)
-    expect(JSON.parse(stdout)).toEqual({ calls: 2, events: 2 * EVENTS_OF_A_CALL, pending: 0, live: 0 })
+    expect(JSON.parse(stdout)).toEqual({
+      calls: 2,
+      events: 2 * EVENTS_OF_A_CALL,
+      pending: 0,
+      live: 0,
+      copies: 0,
+      files: [],
+    })
     // The service runs on, and has the store open.
     expect(filesHolding(NUMBER)).toEqual([])
     expect(await callsOf(app, token)).not.toContain(NUMBER)

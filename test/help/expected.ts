@@ -29,6 +29,8 @@ export function lineOf(body: Body): string {
     case 'call_held':
     case 'call_resumed':
       return `${data.name} by ${party(data.by)}`
+    case 'recording_saved':
+      return `recording_saved ${data.recording.path ?? '-'}`
     case 'call_saved':
       return `call_saved recordings ${data.recordings.length}`
   }

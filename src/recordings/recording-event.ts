@@ -1,0 +1,41 @@
+import { readCallRecord } from '../calls/call-record.ts'
+import type { CallEvent, Recording } from '../calls/event.ts'
+import { newEvent, type UrlOf } from '../calls/event-records.ts'
+import { newUuid } from '../lib/id.ts'
+import { type NowUs, rfc3339 } from '../lib/time.ts'
+import type { NewEvent, RecordingRecord } from '../store/records.ts'
+import type { Store } from '../store/store.ts'
+
+export type RecordingEventOptions = {
+  readonly store: Pick<Store, 'accounts' | 'calls'>
+  readonly urlOf: UrlOf
+  readonly nowUs: NowUs
+}
+
+/**
+ * Makes the event `recording_saved` of a recording, with the call as its record has it. It repeats the sequence of
+ * `call_saved`. Returns
+ * `undefined` if the call is not known any more.
+ */
+export async function makeRecordingEvent(
+  { store, urlOf, nowUs }: RecordingEventOptions,
+  { accountId, callId, id: recordingId, pbx, sequence }: RecordingRecord,
+): Promise<NewEvent | undefined> {
+  const [json, account] = await Promise.all([
+    store.calls.callGet(accountId, callId),
+    store.accounts.accountGetName(accountId),
+  ])
+  if (json === undefined || account === undefined) return undefined
+  const { call, stages, recordings } = readCallRecord(json)
+  const found = recordings.find((one) => one.id === recordingId)
+  if (found === undefined) return undefined
+  const recording: Recording = { ...found, url: urlOf({ callId, recordingId }) }
+  const atUs = nowUs()
+  const id = newUuid(atUs)
+  const data = { name: 'recording_saved' as const, id, sequence, account, pbx, call, recording }
+  const event: CallEvent = {
+    ...{ id, name: data.name, callId, sequence, atUs, body: { time: rfc3339(atUs), data } },
+    dialled: stages,
+  }
+  return newEvent(event)
+}
