@@ -15,7 +15,7 @@ import { holdableDisk } from './help/held-disk.ts'
 import { startReceiver, until } from './help/receiver.ts'
 
 /**
- * A disk on which a commit takes for ever, until it is told to end: nobody waits for it but the first attempt of an event. Had anything
+ * A disk on which a commit takes for ever, until it is emitted to end: nobody waits for it but the first attempt of an event. Had anything
  * else waited, it would wait still. So nothing depends on how fast this machine is.
  */
 
@@ -30,7 +30,7 @@ async function whileHeld(
 ): Promise<void> {
   disk.hold()
   const before = disk.commits()
-  const told = rig.tell('the one whose commit does not end')
+  const emitted = rig.emit('the one whose commit does not end')
   await until('a commit has begun', () => disk.commits() === before + 1)
   const ended = rig.db.commits.batches
   try {
@@ -40,7 +40,7 @@ async function whileHeld(
     // Or a test that fails would never end: stopping waits for the commit.
     disk.release()
   }
-  await told
+  await emitted
 }
 
 test('an event whose commit does not end is sent to nobody', async () => {
@@ -58,7 +58,7 @@ test('attempts wait for the commit of their own event alone: not for what came o
   const disk = holdableDisk()
   await using rig = await newRig({ thread: disk.thread, asleep: true })
   await rig.setUrls(receiver.url)
-  await rig.tell(...calls(48).map((_, n) => `call ${n % 3}`))
+  await rig.emit(...calls(48).map((_, n) => `call ${n % 3}`))
   await whileHeld(disk, rig, async () => {
     rig.wake()
     await until('all came', () => receiver.received.length === 48)
@@ -66,20 +66,20 @@ test('attempts wait for the commit of their own event alone: not for what came o
   await receiver.stop()
 })
 
-test('a commit holds all that was told, and all that came of attempts, while the one before went on', async () => {
+test('a commit holds all that was emitted, and all that came of attempts, while the one before went on', async () => {
   const receiver = startReceiver()
   const disk = holdableDisk()
   await using rig = await newRig({ thread: disk.thread, asleep: true })
   await rig.setUrls(receiver.url)
-  const told: Promise<unknown>[] = []
+  const emitted: Promise<unknown>[] = []
   const before = disk.commits()
   await whileHeld(disk, rig, async () => {
     for (const call of calls(48)) {
-      told.push(rig.tell(call))
+      emitted.push(rig.emit(call))
       await Bun.sleep(0)
     }
   })
-  await Promise.all(told)
+  await Promise.all(emitted)
   expect(disk.commits() - before).toBe(2)
   await whileHeld(disk, rig, async () => {
     rig.wake()
@@ -87,7 +87,7 @@ test('a commit holds all that was told, and all that came of attempts, while the
   })
   const list = async () => (await rig.deliveries.list(ACCOUNT, { state: 'delivered' }, 200)).items
   await until('what came of them is on disk', async () => (await list()).length === 50)
-  // Two for what was told, one for the first answers, one for those that came meanwhile, and two for the event told last.
+  // Two for what was emitted, one for the first answers, one for those that came meanwhile, and two for the event emitted last.
   expect(disk.commits() - before).toBeLessThanOrEqual(6)
   await receiver.stop()
 })

@@ -29,7 +29,7 @@ function newWorld() {
     logged,
     nowUs: () => realUs() + world.leapUs + world.setUs,
     steadyUs: () => performance.now() * 1_000 + world.leapUs,
-    log: { ...LOG, warn: (...said: unknown[]) => void logged.push(String(said.at(-1))) },
+    log: { ...LOG, warn: (...given: unknown[]) => void logged.push(String(given.at(-1))) },
   }
   return world
 }
@@ -57,7 +57,7 @@ test.each(STEPS)('a retry comes at its time when the clock is set %s', async (_,
   const receiver = startReceiver(refusing)
   await using rig = await newRig({ ...world, scheduleMs: [600, 600] })
   await rig.setUrls(receiver.url)
-  await rig.tell('a')
+  await rig.emit('a')
   await until('it was tried', async () => (await first(rig)).attempts_made === 1)
   receiver.answerWith(() => new Response())
   world.setUs += byUs
@@ -73,7 +73,7 @@ test.each(STEPS)('a retry that is on disk alone comes at its time when the clock
   await using rig = await newRig({ ...world, scheduleMs: [1_000, 600] })
   await rig.setUrls(receiver.url)
   const calls = Array.from({ length: 100 }, (_, n) => `call ${n}`)
-  await rig.tell(...calls)
+  await rig.emit(...calls)
   const waiting = async () => (await rig.deliveries.list(ACCOUNT, { state: 'pending' }, 200)).items
   await until('all were tried', async () => (await waiting()).every(({ attempts_made: made }) => made === 1))
   receiver.answerWith(() => new Response())
@@ -92,11 +92,11 @@ test.each(STEPS)('what waits for a webhook that is down does not fail when the c
   const receiver = startReceiver(failing)
   await using rig = await newRig({ ...world, scheduleMs: [20_000] })
   await rig.setUrls(receiver.url)
-  await rig.tell('a', 'b', 'c', 'd', 'e', 'f')
+  await rig.emit('a', 'b', 'c', 'd', 'e', 'f')
   await until('it is down', () => rig.dispatcher.health(1).state === 'down')
   world.setUs += byUs
   const before = receiver.received.length
-  await rig.tell('g')
+  await rig.emit('g')
   world.leapUs += 2 * SECOND
   await until('it is probed', () => receiver.received.length > before)
   await failExpired(await expiryOf(rig, world.nowUs))
@@ -108,13 +108,13 @@ test.each(STEPS)('what waits for a webhook that is down does not fail when the c
   await receiver.stop()
 })
 
-test('what waits for a webhook that is down fails by its age, whatever the clock says', async () => {
+test('what waits for a webhook that is down expires regardless of the wall clock', async () => {
   const world = newStillWorld()
   await using rig = await newRig({ ...world, asleep: true })
   await rig.setUrls('http://127.0.0.1:9/')
-  await rig.tell('a')
+  await rig.emit('a')
   world.leapUs += 10 * SECOND
-  await rig.tell('b')
+  await rig.emit('b')
   world.setUs -= DAY
   world.leapUs += 11 * SECOND
   await failExpired(await expiryOf(rig, world.nowUs))
@@ -146,12 +146,12 @@ async function expiryOf(
   }
 }
 
-test('times are told on the wall clock, and what is sent again by hand is due at once', async () => {
+test('times are shown in wall time, and what is sent again by hand is due at once', async () => {
   const world = newWorld()
   const receiver = startReceiver(refusing)
   await using rig = await newRig({ ...world, scheduleMs: [60_000] })
   await rig.setUrls(receiver.url)
-  await rig.tell('a')
+  await rig.emit('a')
   await until('it was tried', async () => (await first(rig)).attempts_made === 1)
   const usOf = (time: string | null) => Date.parse(time ?? '') * 1_000
   const { created_at: createdAt, next_attempt_at: nextAt } = await first(rig)
@@ -162,7 +162,7 @@ test('times are told on the wall clock, and what is sent again by hand is due at
   await rig.deliveries.retry(ACCOUNT, (await first(rig)).id)
   await until('it is tried again', () => receiver.received.length === 2)
   const beforeUs = world.nowUs()
-  await rig.tell('b')
+  await rig.emit('b')
   expect(usOf((await first(rig)).created_at)).toBeWithin(beforeUs - SECOND, world.nowUs() + SECOND)
   await receiver.stop()
 })
@@ -172,7 +172,7 @@ test('what is sent again by hand just when the clock was set is due at once', as
   const receiver = startReceiver()
   await using rig = await newRig({ ...world, asleep: true })
   await rig.setUrls(receiver.url)
-  await rig.tell('a')
+  await rig.emit('a')
   await rig.setUrls()
   await rig.setUrls(receiver.url)
   world.setUs += HOUR
@@ -182,7 +182,7 @@ test('what is sent again by hand just when the clock was set is due at once', as
   await receiver.stop()
 })
 
-test('a step is said once, how far and which way, and time goes on after a restart', async () => {
+test('a step is logged once, how far and which way, and time goes on after a restart', async () => {
   const world = newStillWorld()
   await using rig = await newRig({ ...world, asleep: true })
   const clock = await openClock({ maintenance: rig.store.maintenance, ...world })
@@ -214,7 +214,7 @@ test('a clock that was set back while nobody ran goes on from where it stood', a
   const world = newStillWorld()
   await using rig = await newRig({ ...world, asleep: true })
   await rig.setUrls('http://127.0.0.1:9/')
-  await rig.tell('a')
+  await rig.emit('a')
   world.setUs -= DAY
   const clock = await openClock({ maintenance: rig.store.maintenance, ...world })
   expect(clock.steadyUs()).toBe((await rig.store.maintenance.clockGet()).lastSteadyUs)
@@ -250,7 +250,7 @@ test('set forward by a year, nothing is taken out for a day, over a restart too'
   const receiver = startReceiver()
   await using rig = await newRig(world)
   await rig.setUrls(receiver.url)
-  await rig.tell('a', 'b')
+  await rig.emit('a', 'b')
   await until(
     'they are delivered',
     async () => (await rig.deliveries.list(ACCOUNT, { state: 'delivered' })).items.length === 2,
@@ -284,7 +284,7 @@ test('set forward by a year, nothing is taken out for a day, over a restart too'
   await receiver.stop()
 })
 
-/** What a service that starts on a store takes out at once, and what it says. */
+/** Starts a service on a store. Returns what it deletes at once, and its log. */
 async function startAndPrune(rig: Awaited<ReturnType<typeof newRig>>, world: ReturnType<typeof newStillWorld>) {
   const { maintenance } = rig.store
   const clock = await openClock({ maintenance, ...world })
@@ -292,7 +292,7 @@ async function startAndPrune(rig: Awaited<ReturnType<typeof newRig>>, world: Ret
   const { mayPrune } = clock
   const keepMs = (30 * DAY) / 1_000
   await startPruner({ maintenance, log: LOG, keepDeliveredMs: keepMs, keepFailedMs: keepMs, nowUs, mayPrune }).stop()
-  await until('what the clock says is stored', async () => {
+  await until('the steps of the clock are stored', async () => {
     clock.check()
     const heldForUs = (await maintenance.clockGet()).pruneFromUs - clock.steadyUs()
     return mayPrune() || (heldForUs > 0 && heldForUs <= DAY)
@@ -303,7 +303,7 @@ async function startAndPrune(rig: Awaited<ReturnType<typeof newRig>>, world: Ret
 test('a start with a clock far ahead takes nothing out for a day, however often it is started', async () => {
   const world = newStillWorld()
   await using rig = await newRig({ ...world, asleep: true })
-  await rig.tell('a', 'b', 'c')
+  await rig.emit('a', 'b', 'c')
   world.setUs += 365 * DAY
   expect(await startAndPrune(rig, world)).toBe(3)
   expect(world.logged).toEqual([
@@ -320,13 +320,13 @@ test('a start with a clock far ahead takes nothing out for a day, however often 
 test('a start after a quiet night or two prunes as ever, and one with a clock that is right again too', async () => {
   const world = newStillWorld()
   await using rig = await newRig({ ...world, asleep: true })
-  await rig.tell('a', 'b')
+  await rig.emit('a', 'b')
   world.setUs += 365 * DAY
   expect(await startAndPrune(rig, world)).toBe(2)
   world.setUs -= 365 * DAY
   expect(await startAndPrune(rig, world)).toBe(2)
   world.setUs += 29 * DAY
-  await rig.tell('c')
+  await rig.emit('c')
   world.setUs += 1.9 * DAY
   expect(await startAndPrune(rig, world)).toBe(1)
 })

@@ -12,7 +12,7 @@ test('what is stored is sent once, signed, and written down', async () => {
   using receiver = disposable(startReceiver())
   await using rig = await newRig()
   await rig.setUrls(receiver.url)
-  const [id = ''] = await rig.tell('a')
+  const [id = ''] = await rig.emit('a')
   await until('it is delivered', async () => (await states(rig))[0] === 'delivered')
   const [secret] = await rig.webhooks.secrets(ACCOUNT)
   expect(receiver.faults(secret?.secret ?? '')).toEqual([])
@@ -46,15 +46,15 @@ test('the events of one call come in their order, one at a time, while others do
   )
   await using rig = await newRig()
   await rig.setUrls(receiver.url)
-  const told: string[] = []
-  for (let round = 0; round < 10; round += 1) told.push(...(await rig.tell('a', 'a', 'b', 'a', 'c', 'b')))
+  const emitted: string[] = []
+  for (let round = 0; round < 10; round += 1) emitted.push(...(await rig.emit('a', 'a', 'b', 'a', 'c', 'b')))
   await until('all came', () => receiver.received.length === 60)
   expect(most).toBe(1)
   for (const call of ['a', 'b', 'c']) {
     const got = receiver.received.map(({ body }) => JSON.parse(body).data).filter((data) => data.call === call)
     expect(got.map(({ sequence }) => sequence)).toEqual(got.map(({ sequence }) => sequence).toSorted((x, y) => x - y))
   }
-  expect(new Set(idsOf(receiver.received))).toEqual(new Set(told))
+  expect(new Set(idsOf(receiver.received))).toEqual(new Set(emitted))
 })
 
 test('at most 16 go to one webhook at a time', async () => {
@@ -76,7 +76,7 @@ test('at most 16 go to one webhook at a time', async () => {
   )
   await using rig = await newRig()
   await rig.setUrls(receiver.url)
-  await rig.tell(...Array.from({ length: 200 }, (_, index) => `call ${index}`))
+  await rig.emit(...Array.from({ length: 200 }, (_, index) => `call ${index}`))
   await until('all came', () => receiver.received.length === 200)
   expect(most).toBe(16)
 })
@@ -85,7 +85,7 @@ test('a failure is tried again on the schedule, with the same webhook-id, and th
   using receiver = disposable(startReceiver(() => new Response('no', { status: 418 })))
   await using rig = await newRig({ scheduleMs: [30, 30] })
   await rig.setUrls(receiver.url)
-  const [id] = await rig.tell('a')
+  const [id] = await rig.emit('a')
   await until('it failed', async () => (await states(rig))[0] === 'failed')
   expect(idsOf(receiver.received)).toEqual([id ?? '', id ?? '', id ?? ''])
   receiver.answerWith(() => new Response())
@@ -101,7 +101,7 @@ test('a webhook that goes down and comes back gets all, in order, and probes spe
   await using rig = await newRig({ scheduleMs: [60_000, 60_000] })
   await rig.setUrls(receiver.url)
   const calls = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
-  for (let round = 0; round < 5; round += 1) await rig.tell(...calls)
+  for (let round = 0; round < 5; round += 1) await rig.emit(...calls)
   await until('it is down', () => rig.dispatcher.health(1).state === 'down')
   const whileDown = receiver.received.length
   await until('it is probed', () => receiver.received.length >= whileDown + 1)
@@ -122,31 +122,31 @@ test('one that hangs does not hold up another', async () => {
   using well = disposable(startReceiver())
   await using rig = await newRig({ attemptOptions: { timeoutMs: 3_600_000 } })
   await rig.setUrls(dead.url, well.url)
-  for (let round = 0; round < 20; round += 1) await rig.tell(...Array.from({ length: 10 }, (_, n) => `${round} ${n}`))
+  for (let round = 0; round < 20; round += 1) await rig.emit(...Array.from({ length: 10 }, (_, n) => `${round} ${n}`))
   await until('the well one has all', () => well.received.length === 200)
   expect(dead.received.length).toBeLessThanOrEqual(16)
   await dead.stop()
 })
 
-test('what waits for a URL that leaves the list is cancelled; one that comes back begins anew', async () => {
+test('what waits for a URL that leaves the list is cancelled; one that comes back begins again', async () => {
   using receiver = disposable(startReceiver(() => new Response('', { status: 400 })))
   await using rig = await newRig({ scheduleMs: [60_000] })
   await rig.setUrls(receiver.url)
-  await rig.tell('a', 'b', 'c')
+  await rig.emit('a', 'b', 'c')
   await until('each was tried', () => receiver.received.length === 3)
   const changed = new Set<number>()
   rig.emitter.on('deliveries', (ids) => {
     for (const id of ids) changed.add(id)
   })
   await rig.setUrls()
-  await until('each is told to have changed', () => changed.size === 3)
+  await until('each is reported as changed', () => changed.size === 3)
   await until('all are cancelled', async () => (await states(rig)).every((state) => state === 'cancelled'))
   const [item] = (await rig.deliveries.list(ACCOUNT, { state: 'cancelled' })).items
   const refused = await rig.deliveries.retry(ACCOUNT, item?.id ?? '').catch((error) => error)
   expect(refused).toMatchObject({ status: 422 })
   receiver.answerWith(() => new Response())
   await rig.setUrls(receiver.url)
-  await rig.tell('d')
+  await rig.emit('d')
   await until('the new one is delivered', async () => (await states(rig))[0] === 'delivered')
   await until('the cancellation is over', async () => {
     await rig.deliveries.retry(ACCOUNT, item?.id ?? '')
@@ -158,7 +158,7 @@ test('a backlog on disk is sent when the process starts, in order', async () => 
   using receiver = disposable(startReceiver())
   await using rig = await newRig({ asleep: true })
   await rig.setUrls(receiver.url)
-  for (let round = 0; round < 100; round += 1) await rig.tell('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j')
+  for (let round = 0; round < 100; round += 1) await rig.emit('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j')
   rig.wake()
   await until('all came', () => receiver.received.length === 1_000)
   const got = receiver.received.map(({ body }) => JSON.parse(body).data).filter((data) => data.call === 'c')
@@ -171,7 +171,7 @@ test('what would be repeated after a kill is bounded: no more is sent than that 
   const disk = holdableDisk()
   await using rig = await newRig({ thread: disk.thread, asleep: true })
   await rig.setUrls(receiver.url)
-  await rig.tell(...Array.from({ length: 1_000 }, (_, n) => `call ${n}`))
+  await rig.emit(...Array.from({ length: 1_000 }, (_, n) => `call ${n}`))
   disk.hold()
   const dispatcher = rig.wake()
   await until('no more is sent', () => receiver.received.length >= 224 && dispatcher.inFlight === 0)
@@ -191,10 +191,10 @@ test('what this machine could not send is no attempt: it is sent in its order as
   }
   await using rig = await newRig({ attempt: starved })
   await rig.setUrls(receiver.url)
-  const told = await rig.tell(...Array.from({ length: 30 }, (_, n) => `call ${n % 3}`))
+  const emitted = await rig.emit(...Array.from({ length: 30 }, (_, n) => `call ${n % 3}`))
   await until('all are delivered', async () => (await states(rig)).every((state) => state === 'delivered'))
   expect(unsent).toBe(6)
-  expect(idsOf(receiver.received).toSorted()).toEqual(told.toSorted())
+  expect(idsOf(receiver.received).toSorted()).toEqual(emitted.toSorted())
   for (const call of ['call 0', 'call 1', 'call 2']) {
     const got = receiver.received.map(({ body }) => JSON.parse(body).data).filter((data) => data.call === call)
     expect(got.map(({ sequence }) => sequence)).toEqual(got.map(({ sequence }) => sequence).toSorted((x, y) => x - y))
@@ -211,21 +211,21 @@ function disposable<T extends { stop(): unknown }>(value: T): T & Disposable {
 }
 
 test('while intake is behind only a few attempts run at a time, and all of them go on when it is not', async () => {
-  const held = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
   const receiver = startReceiver(async () => {
-    await held.promise
+    await released.promise
     return new Response()
   })
   let behind = true
   await using rig = await newRig({ isIntakeBehind: () => behind })
   const urls = Array.from({ length: 6 }, (_, n) => `${receiver.url}/${n}`)
   await rig.setUrls(...urls)
-  await rig.tell('a', 'b', 'c')
+  await rig.emit('a', 'b', 'c')
   await until('some are under way', () => receiver.received.length === 4)
   expect(rig.dispatcher.inFlight).toBe(4)
   behind = false
   await until('all are under way', () => rig.dispatcher.inFlight === 18)
-  held.resolve()
+  released.resolve()
   await until('all came', () => receiver.received.length === 18)
   await receiver.stop()
 })

@@ -34,8 +34,8 @@ function startPicky(oneIn: number) {
   return { ...startReceiver(answer), taken, waitedMs }
 }
 
-/** Where the service says that its clock was set, and which way. */
-const waysSaid = (app: RunningApp): string[] =>
+/** Returns the log lines about a clock that was set: which way. */
+const waysLogged = (app: RunningApp): string[] =>
   [...app.output().matchAll(/the clock was set (forward|back)/g)].map(([, way = '']) => way)
 
 test.skipIf(!canFakeTime)(
@@ -60,9 +60,9 @@ test.skipIf(!canFakeTime)(
         const { length } = picky.waitedMs
         await until('what was refused has come again', () => picky.waitedMs.length > length)
         clock.set(seconds)
-        await until('it is said', () => waysSaid(app).length === index + 1)
+        await until('it is logged', () => waysLogged(app).length === index + 1)
       }
-      // What is aged is looked for every five seconds.
+      // Expired deliveries are swept every five seconds.
       await Bun.sleep(Math.max(0, 6_000 - (performance.now() - startedMs)))
       down.answerWith(down.take)
       await load.stop()
@@ -76,7 +76,7 @@ test.skipIf(!canFakeTime)(
         report(`a clock that is set, and a receiver that ${what}`, verdict)
         expect(verdict).toMatchObject({ lost: 0, duplicated: 0, reordered: 0 })
       }
-      expect(waysSaid(app)).toEqual(['forward', 'back', 'forward', 'back', 'back', 'forward'])
+      expect(waysLogged(app)).toEqual(['forward', 'back', 'forward', 'back', 'back', 'forward'])
       expect(Math.min(...picky.waitedMs)).toBeGreaterThan(EARLY_MS)
       await until(
         'the store is whole',

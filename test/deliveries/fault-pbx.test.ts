@@ -34,8 +34,8 @@ const callsUp = (db: Database): number =>
   prepared<{ up: number }, []>(db.read, 'SELECT count(*) AS up FROM live_calls').get()?.up ?? 0
 
 /** The sequences of each call that are not 1, 2, 3 and so on. */
-function gaps(told: readonly Told[]): string[] {
-  const calls = [...Map.groupBy(told, ({ call }) => call).entries()]
+function gaps(emitted: readonly Told[]): string[] {
+  const calls = [...Map.groupBy(emitted, ({ call }) => call).entries()]
   return calls.flatMap(([call, events]) => {
     const sequences = events.map(({ sequence }) => sequence)
     return sequences.every((one, at) => one === at + 1) ? [] : `${call}: ${sequences.join(' ')}`
@@ -65,12 +65,12 @@ test('kill -9 under the load of PBXs loses and reorders nothing that was stored'
     await Promise.all(replays.map(({ finished }) => finished))
     await until('every call is over', () => callsUp(db) === 0)
     await until('all have arrived', () => allArrived(stored(db), idsOf(receiver.received)))
-    const told = stored(db)
-    const verdict = judge(told, idsOf(receiver.received))
+    const emitted = stored(db)
+    const verdict = judge(emitted, idsOf(receiver.received))
     report(`kill -9, ${KILLS} times, under the load of PBXs`, verdict)
     expect(verdict).toMatchObject({ lost: 0, reordered: 0 })
-    expect(gaps(told)).toEqual([])
-    expect(receiver.received.filter(({ id }) => !told.some(({ uuid }) => uuid === id))).toEqual([])
+    expect(gaps(emitted)).toEqual([])
+    expect(receiver.received.filter(({ id }) => !emitted.some(({ uuid }) => uuid === id))).toEqual([])
     expect(await verified(folder.path)).toBe('The store is complete and consistent.')
     expect(watched.faults()).toEqual([])
   } finally {

@@ -73,13 +73,13 @@ test('receivers that refuse, hang or reset, and come back, get all', async () =>
     await until('all is well', () => [refusing, hanging, behind].every(({ taken }) => taken.length > 50))
     await Promise.all([refuse(refusing), hang(hanging, app), reset(resetting, behind)])
     await load.stop()
-    const told: readonly Told[] = load.committed
-    const all = () => [refusing, hanging, behind].every(({ taken }) => allArrived(told, taken))
+    const stored: readonly Told[] = load.committed
+    const all = () => [refusing, hanging, behind].every(({ taken }) => allArrived(stored, taken))
     await until('all were taken', all)
     const verdicts = {
-      refuses: judge(told, refusing.taken, idsOf(refusing.received)),
-      hangs: judge(told, hanging.taken, idsOf(hanging.received)),
-      resets: judge(told, behind.taken, resetting.tried),
+      refuses: judge(stored, refusing.taken, idsOf(refusing.received)),
+      hangs: judge(stored, hanging.taken, idsOf(hanging.received)),
+      resets: judge(stored, behind.taken, resetting.tried),
     }
     for (const [how, verdict] of Object.entries(verdicts)) report(`a receiver that ${how}`, verdict)
     expect(verdicts).toMatchObject({

@@ -86,12 +86,12 @@ describe('a full disk', () => {
         } catch {
           // Full.
         }
-        await until('it says so', async () => (await ask(app, 'GET', '/health')).status === 503)
+        await until('it reports that', async () => (await ask(app, 'GET', '/health')).status === 503)
         await until('writes are refused', () => load.refused() > 0)
         rmSync(filler)
         await until('it is well again', async () => (await ask(app, 'GET', '/health')).status === 200)
         const { length } = load.committed
-        await until('more is told', () => load.committed.length > length)
+        await until('more is stored', () => load.committed.length > length)
         await load.stop()
         await until('all have arrived', () => allArrived(load.committed, idsOf(receiver.received)))
         const verdict = judge(load.committed, idsOf(receiver.received))

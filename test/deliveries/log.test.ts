@@ -14,7 +14,7 @@ import { createRandom } from '../help/random.ts'
 import { type OpenStore, openStore } from '../help/store.ts'
 import { ACCOUNT, listed } from './rig.ts'
 
-/** A log that is longer than what is looked at in one go, with gaps as pruning leaves them, against a filter in plain code. */
+/** A log that is longer than one part of a search, with gaps as pruning leaves them, against a filter in plain code. */
 
 const EVENTS = 6_000
 const START_US = 1_795_213_000 * SECOND
@@ -165,7 +165,7 @@ test.each(FILTERS)('%j: read from the oldest on, in parts, it is the same the ot
 test('a number without calls retries nothing', async () =>
   expect(await createDeliveryService({ store }).retryAll(ACCOUNT, { number: '104' })).toBe(0))
 
-test('a look for what is nowhere leaves the event loop to others', async () => {
+test('a search that finds nothing leaves the event loop to others', async () => {
   let turns = 0
   let looking = true
   const others = async () => {

@@ -15,13 +15,13 @@ test('deliveries of an account are sent while it is owned, and what was stored m
   await using rig = await newRig({ ownership })
   await rig.setUrls(receiver.url)
   await lose(ACCOUNT)
-  await rig.tell('a', 'b')
+  await rig.emit('a', 'b')
   await gain(ACCOUNT)
-  await rig.tell('c')
+  await rig.emit('c')
   await until('all is sent', async () => (await pendingOf(rig)) === 0)
   expect(receiver.received).toHaveLength(3)
   await lose(ACCOUNT)
-  await rig.tell('d')
+  await rig.emit('d')
   await gain(ACCOUNT)
   await until('it is sent when it is gained', async () => (await pendingOf(rig)) === 0)
   expect(receiver.received).toHaveLength(4)
@@ -39,7 +39,7 @@ test('what is in flight when an account is lost is aborted, counts as no attempt
   const { ownership, lose, gain } = changingOwnership()
   await using rig = await newRig({ ownership, drainMs: 0 })
   await rig.setUrls(receiver.url)
-  await rig.tell('a', 'a')
+  await rig.emit('a', 'a')
   await until('the first is in flight', () => requests === 1)
   await lose(ACCOUNT)
   expect(rig.dispatcher.inFlight).toBe(0)
@@ -65,7 +65,7 @@ test('an attempt that ends soon enough after its account was lost is recorded be
   const { ownership, lose } = changingOwnership()
   await using rig = await newRig({ ownership, drainMs: 3_600_000 })
   await rig.setUrls(receiver.url)
-  await rig.tell('a')
+  await rig.emit('a')
   await until('it is in flight', () => requests === 1)
   const handedOver = lose(ACCOUNT)
   lost()
@@ -74,7 +74,7 @@ test('an attempt that ends soon enough after its account was lost is recorded be
   await receiver.stop()
 })
 
-test('an outcome that is refused, since another node owns the account, is dropped; what it was of is read anew when it is gained', async () => {
+test('an outcome that is refused, since another node owns the account, is dropped; its delivery is loaded again when the account is gained', async () => {
   const receiver = startReceiver()
   const { ownership, lose, gain } = changingOwnership()
   let isFenced = true
@@ -84,7 +84,7 @@ test('an outcome that is refused, since another node owns the account, is droppe
   }
   await using rig = await newRig({ ownership: { ...ownership, fenceOf } })
   await rig.setUrls(receiver.url)
-  await rig.tell('a')
+  await rig.emit('a')
   await until('it is sent', () => receiver.received.length === 1)
   await lose(ACCOUNT)
   expect(await pendingOf(rig)).toBe(1)
@@ -101,9 +101,9 @@ test('while the database does not answer nothing is begun', async () => {
   let isTrusted = false
   await using rig = await newRig({ ownership: { ...ownership, isTrusted: () => isTrusted } })
   await rig.setUrls(receiver.url)
-  await rig.tell('a')
+  await rig.emit('a')
   await until('it is loaded', async () => (await pendingOf(rig)) === 1)
-  await rig.tell('b')
+  await rig.emit('b')
   expect(receiver.received).toEqual([])
   isTrusted = true
   await gain(ACCOUNT)

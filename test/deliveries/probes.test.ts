@@ -13,7 +13,7 @@ async function downRig() {
   const receiver = startReceiver(REFUSED)
   const rig = await newRig()
   await rig.setUrls(receiver.url)
-  await rig.tell(...Array.from({ length: 100 }, (_, n) => `call ${n}`))
+  await rig.emit(...Array.from({ length: 100 }, (_, n) => `call ${n}`))
   await until('it is down', () => rig.dispatcher.health(1).state === 'down')
   await until('nothing is under way', () => rig.dispatcher.inFlight === 0)
   receiver.received.length = 0
@@ -75,7 +75,7 @@ test('a test that succeeds brings a webhook back that is down; one that fails do
   })
 })
 
-test('an account has two tests at a time; a third is 429, and says when to try again', async () => {
+test('an account has two tests at a time; a third is 429, with the time to try again', async () => {
   await using rig = await downRig()
   const answers: ((response: Response) => void)[] = []
   rig.receiver.answerWith(() => new Promise((resolve) => answers.push(resolve)))
@@ -111,7 +111,7 @@ test('tests and deliveries together are 16 at a time at most', async () => {
     attempt: newAttempt({ allow: allowing('loopback') }),
     reserve: rig.dispatcher.reserve,
   })
-  await rig.tell(...Array.from({ length: 300 }, (_, n) => `call ${n}`))
+  await rig.emit(...Array.from({ length: 300 }, (_, n) => `call ${n}`))
   await until('it is busy', () => most === 16)
   for (let round = 0; round < 5; round += 1)
     expect(await Promise.all([1, 2].map(() => sendTest(ACCOUNT, receiver.url)))).toMatchObject([

@@ -46,20 +46,20 @@ function newStore() {
   const store = openStore(join(folder.path, 'hookswitch.db'))
   const { db, maintenance } = store
   const webhooks = createWebhookService({ webhooks: store.webhooks })
-  let told = 0
+  let emitted = 0
   return {
     db,
     store,
     setUrls: (...urls: string[]) => webhooks.replace(ACCOUNT, urls.map(listed), null),
     secrets: () => webhooks.secrets(ACCOUNT),
     /** Stores events of calls that are over, so many days ago. @returns the id of each. */
-    async tell(daysAgo: number, count = 1): Promise<number[]> {
+    async emit(daysAgo: number, count = 1): Promise<number[]> {
       const atUs = NOW_US - daysAgo * DAY_US
       const events = Array.from({ length: count }, () => {
-        told += 1
+        emitted += 1
         return {
-          uuid: `${told}`,
-          callId: `${told}`,
+          uuid: `${emitted}`,
+          callId: `${emitted}`,
           name: 'call_saved' as const,
           sequence: 1,
           atUs,
@@ -111,9 +111,9 @@ test.each([
   const kept = what === 'is kept'
   await using store = newStore()
   await store.setUrls('http://receiver.example/')
-  const [event = 0] = await store.tell(daysAgo)
+  const [event = 0] = await store.emit(daysAgo)
   if (state !== 'pending') await store.end(state, daysAgo, firstOf(event))
-  const [newest = 0] = await store.tell(0)
+  const [newest = 0] = await store.emit(0)
   await store.prune()
   expect(idsIn(store.db, 'deliveries')).toEqual(kept ? [firstOf(event), firstOf(newest)] : [firstOf(newest)])
   expect(idsIn(store.db, 'attempts', 'delivery_id')).toEqual(kept && state !== 'pending' ? [firstOf(event)] : [])
@@ -124,9 +124,9 @@ test.each([
 test('an old event that ended late is kept by its end', async () => {
   await using store = newStore()
   await store.setUrls('http://receiver.example/')
-  const [event = 0] = await store.tell(40)
+  const [event = 0] = await store.emit(40)
   await store.end('delivered', 5, firstOf(event))
-  await store.tell(0)
+  await store.emit(0)
   await store.prune()
   expect(idsIn(store.db, 'deliveries')).toContain(firstOf(event))
 })
@@ -134,11 +134,11 @@ test('an old event that ended late is kept by its end', async () => {
 test('what was stored while the clock was ahead is kept, and holds up nothing', async () => {
   await using store = newStore()
   await store.setUrls('http://receiver.example/')
-  const ahead = await store.tell(-300, 600)
+  const ahead = await store.emit(-300, 600)
   await store.end('delivered', -300, ...ahead.map(firstOf))
-  const [old = 0] = await store.tell(40)
+  const [old = 0] = await store.emit(40)
   await store.end('delivered', 40, firstOf(old))
-  const [newest = 0] = await store.tell(0)
+  const [newest = 0] = await store.emit(0)
   await store.prune()
   expect(idsIn(store.db, 'deliveries')).toEqual([...ahead, newest].map(firstOf))
 })
@@ -146,31 +146,31 @@ test('what was stored while the clock was ahead is kept, and holds up nothing', 
 test('of an event with several deliveries those go whose time has come, and it goes with the last', async () => {
   await using store = newStore()
   await store.setUrls('http://one.example/', 'http://two.example/')
-  const [event = 0] = await store.tell(60)
+  const [event = 0] = await store.emit(60)
   await store.end('delivered', 60, firstOf(event))
   await store.end('failed', 60, firstOf(event) + 1)
-  await store.tell(0)
+  await store.emit(0)
   await store.prune()
   expect(idsIn(store.db, 'deliveries')[0]).toBe(firstOf(event) + 1)
   expect(idsIn(store.db, 'events')[0]).toBe(event)
 })
 
-test('events that nobody was told of go like delivered ones, but for the newest: no id is given twice', async () => {
+test('events without deliveries are deleted like delivered ones, but for the newest: no id is given twice', async () => {
   await using store = newStore()
-  const old = await store.tell(31, 3)
-  const [newest = 0] = await store.tell(31)
+  const old = await store.emit(31, 3)
+  const [newest = 0] = await store.emit(31)
   await store.prune()
   expect(idsIn(store.db, 'events')).toEqual([newest])
-  expect(await store.tell(0)).toEqual([newest + 1])
+  expect(await store.emit(0)).toEqual([newest + 1])
   expect(old).not.toContain(newest + 1)
 })
 
 test('many are taken out in small steps', async () => {
   await using store = newStore()
   await store.setUrls('http://receiver.example/')
-  const events = await store.tell(40, 1_000)
+  const events = await store.emit(40, 1_000)
   await store.end('delivered', 40, ...events.map(firstOf))
-  await store.tell(0)
+  await store.emit(0)
   const left: number[] = []
   const { maintenance } = store.store
   const deliveryPrune: typeof maintenance.deliveryPrune = async (step) => {
@@ -188,8 +188,8 @@ test('many are taken out in small steps', async () => {
 
 test('a store that cannot be written is waited for', async () => {
   await using store = newStore()
-  const [event = 0] = await store.tell(40)
-  await store.tell(0)
+  const [event = 0] = await store.emit(40)
+  await store.emit(0)
   let refusals = 0
   const { maintenance } = store.store
   const deliveryPrune: typeof maintenance.deliveryPrune = (step) => {
@@ -206,12 +206,12 @@ test('a webhook whose URL has left goes with the last delivery that refers to it
   await using store = newStore()
   await store.setUrls('http://left.example/', 'http://stays.example/')
   const secrets = await store.secrets()
-  const [old = 0] = await store.tell(89)
+  const [old = 0] = await store.emit(89)
   await store.end('failed', 89, firstOf(old))
   await store.end('delivered', 89, firstOf(old) + 1)
   await store.setUrls('http://stays.example/')
   await cancelPending(store.store.queue, 1, { nowUs: () => NOW_US, onCancelled: () => {} })
-  await store.tell(0)
+  await store.emit(0)
   await store.prune()
   expect(idsIn(store.db, 'webhooks')).toEqual([1, 2])
   await store.end('failed', 91, firstOf(old))

@@ -11,7 +11,7 @@ import { MODES, type Model, startModel } from './queue-model.ts'
 import { ACCOUNT } from './rig.ts'
 
 /**
- * Whatever happens in whatever order, by chance: events, lists, retries by hand here and in another process, rotations, erasures, clocks
+ * Anything in any order, by chance: events, lists, retries by hand here and in another process, rotations, erasures, clocks
  * that are set, receivers that fail and hang, restarts, kills. Each seed plays one game; `SEEDS` and `FROM` play others.
  */
 const PATHS = ['/a', '/b', '/c'] as const
@@ -39,8 +39,8 @@ const calls = (random: Random, count: number, of: number) =>
 
 /** What may happen, and how often beside the others. */
 const MOVES: readonly (readonly [weight: number, Move, when?: keyof Rules])[] = [
-  [12, (model, random) => model.tell(calls(random, 1 + random.int(8), 10))],
-  [1, (model, random) => model.tell(calls(random, 150, 60))],
+  [12, (model, random) => model.emit(calls(random, 1 + random.int(8), 10))],
+  [1, (model, random) => model.emit(calls(random, 150, 60))],
   [
     3,
     ({ urls, setUrls }, random, { twice }) =>
@@ -78,8 +78,8 @@ const MOVES: readonly (readonly [weight: number, Move, when?: keyof Rules])[] = 
   ],
   [
     1,
-    ({ process, told, byHand }, random) => {
-      for (const uuid of told.keys()) byHand.add(uuid)
+    ({ process, emitted, byHand }, random) => {
+      for (const uuid of emitted.keys()) byHand.add(uuid)
       return process.deliveries.retryAll(ACCOUNT, { state: random.pick(['failed', 'cancelled', 'pending']) })
     },
     'prunes',
@@ -111,7 +111,7 @@ const MOVES: readonly (readonly [weight: number, Move, when?: keyof Rules])[] = 
 ]
 
 /** All receivers are well: what waits has to come to its end. */
-async function settle({ modes, process, world }: Model): Promise<void> {
+async function finish({ modes, process, world }: Model): Promise<void> {
   for (const path of PATHS) modes.set(path, 'ok')
   await until('nothing waits', async () => {
     world.leapUs += SECOND / 10
@@ -124,7 +124,7 @@ const keyOf = ({ event_id, url }: Delivery): string => event_id + new URL(url).p
 
 /** What is wrong with the store, and with what the receiver got. */
 async function faultsOf(model: Model, rules: Rules): Promise<string[]> {
-  const { process, taken, told, byHand, left, wrong } = model
+  const { process, taken, emitted, byHand, left, wrong } = model
   // The calls here have no end, and no sequences of their own; what is young and taken out is no fault of the store.
   const store = findWrong(process.db.read).filter((text) => !/^\d+ (calls|events that lack)/.test(text))
   const deliveries = await model.deliveries()
@@ -132,7 +132,7 @@ async function faultsOf(model: Model, rules: Rules): Promise<string[]> {
   const single = deliveries.flatMap((one) => {
     if (one.state === 'delivered' && !taken.has(keyOf(one))) return [`delivered, but never taken: ${one.id}`]
     const leftTurn = left.get(one.url) ?? 0
-    if (rules.twice || one.state !== 'cancelled' || leftTurn >= (told.get(one.event_id)?.turn ?? 0)) return []
+    if (rules.twice || one.state !== 'cancelled' || leftTurn >= (emitted.get(one.event_id)?.turn ?? 0)) return []
     return [`cancelled, but its URL stayed: ${one.id}`]
   })
   const double = [...taken].flatMap(([key, count]) => {
@@ -145,10 +145,10 @@ async function faultsOf(model: Model, rules: Rules): Promise<string[]> {
 }
 
 /** In a strict order no event is tried again once a later one of its call was tried. */
-function overtaken({ launched, told, byHand }: Model): string[] {
+function overtaken({ launched, emitted, byHand }: Model): string[] {
   const last = new Map<string, number>()
   return launched.flatMap(({ uuid, path }) => {
-    const event = told.get(uuid)
+    const event = emitted.get(uuid)
     if (event === undefined || byHand.has(uuid)) return []
     const before = last.get(event.call + path) ?? 0
     last.set(event.call + path, Math.max(before, event.sequence))
@@ -156,12 +156,12 @@ function overtaken({ launched, told, byHand }: Model): string[] {
   })
 }
 
-/** First attempts of one call to one URL that came before one that was told earlier. */
-function reordered({ launched, told, byHand }: Model): string[] {
+/** First attempts of one call to one URL that came before one that was emitted earlier. */
+function reordered({ launched, emitted, byHand }: Model): string[] {
   const known = new Set<string>()
   const last = new Map<string, number>()
   return launched.flatMap(({ uuid, path }) => {
-    const event = told.get(uuid)
+    const event = emitted.get(uuid)
     if (event === undefined || known.has(uuid + path) || byHand.has(uuid)) return []
     known.add(uuid + path)
     const before = last.get(event.call + path) ?? 0
@@ -173,7 +173,7 @@ function reordered({ launched, told, byHand }: Model): string[] {
 const { SEEDS = '4', FROM = '1' } = Bun.env
 
 test.each(Array.from({ length: Number(SEEDS) }, (_, n) => n + Number(FROM)))(
-  'whatever happens, nothing is lost, reordered, sent twice or to whom it is not for (seed %i)',
+  'in a random game nothing is lost, reordered, sent twice or to the wrong webhook (seed %i)',
   async (seed) => {
     const random = createRandom(seed)
     const strict = seed % 3 === 0
@@ -186,7 +186,7 @@ test.each(Array.from({ length: Number(SEEDS) }, (_, n) => n + Number(FROM)))(
     await model.setUrls(model.urls)
     if (strict) await model.setOrder('strict')
     for (model.turn = 1; model.turn <= TURNS; model.turn += 1) await random.pick(bag)(model, random, rules)
-    await settle(model)
+    await finish(model)
     expect(await faultsOf(model, rules)).toEqual([])
     await model.stop()
   },

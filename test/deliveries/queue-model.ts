@@ -88,7 +88,7 @@ export async function startProcess(path: string, { nowUs, steadyUs }: World, wat
     dispatcher,
     /** The options of a webhook were changed. */
     refresh: () => emitter.emit('webhooks'),
-    async tell(events: readonly NewEvent[]): Promise<void> {
+    async emit(events: readonly NewEvent[]): Promise<void> {
       emitter.emit('stored', await storeEvents(store, events, { nowSteadyUs: clock.steadyUs() }))
     },
     async stop(): Promise<void> {
@@ -105,7 +105,7 @@ export async function startProcess(path: string, { nowUs, steadyUs }: World, wat
 }
 
 /**
- * A service that lives through whatever a test does to it, and a book of what it should do. `wrong` is what was seen to be wrong at
+ * A service that a test does anything to, and a record of all that it should do. `wrong` is what was seen to be wrong at
  * once: a signature that does not hold, an attempt for a URL that has left the list.
  */
 export async function startModel(path: string, paths: readonly string[], twice: boolean) {
@@ -119,16 +119,16 @@ export async function startModel(path: string, paths: readonly string[], twice: 
     if (mode === 'hang') return over.promise
     return new Response('', { status: mode === 'ok' ? 200 : Number(mode) })
   })
-  const told = new Map<string, Told>()
+  const emitted = new Map<string, Told>()
   const byHand = new Set<string>()
   const left = new Map<string, number>()
   const secrets = new Map<string, string>()
   /** The secret before the present one. */
   const rotated = new Map<string, string>()
   const launched: { uuid: string; path: string }[] = []
-  /** How an attempt will be answered is settled when it begins: an outcome may only be a time-out where the receiver hangs. */
+  /** How an attempt will be answered is decided when it begins: an outcome may only be a time-out where the receiver hangs. */
   const expected: Mode[] = []
-  /** Calls and paths. Where a URL stands twice in the list there may be two. */
+  /** Calls and paths. Where a URL is listed twice there may be two. */
   let underWay = new Set<string>()
   const wrong: string[] = []
   const watch =
@@ -141,16 +141,16 @@ export async function startModel(path: string, paths: readonly string[], twice: 
       // What begins in the very moment of a rotation may still be signed by the secret before alone.
       const fault = faults.includes(undefined) ? undefined : faults[0]
       if (fault !== undefined) wrong.push(`to ${target.plain}: ${fault}`)
-      const event = told.get(id)
+      const event = emitted.get(id)
       const leftTurn = left.get(target.plain) ?? 0
       if (event !== undefined && event.turn < leftTurn && !byHand.has(id))
-        wrong.push(`sent in turn ${model.turn}, told in ${event.turn}: its URL ${target.plain} left in ${leftTurn}`)
+        wrong.push(`sent in turn ${model.turn}, emitted in ${event.turn}: its URL ${target.plain} left in ${leftTurn}`)
       launched.push({ uuid: id, path: target.url.pathname })
       const lane = `${event?.call} to ${target.url.pathname}`
       if (!twice && underWay.has(lane)) wrong.push(`${lane}: two at a time`)
       const mine = underWay.add(lane)
       const mode = modes.get(target.url.pathname) ?? 'ok'
-      // The signature was looked at here: the receiver is told which attempt it is instead.
+      // The signature was checked here: it is replaced by the number of the attempt, for the receiver.
       return send({ ...request, signature: `${expected.push(mode) - 1}` }, mode === 'hang').finally(() =>
         mine.delete(lane),
       )
@@ -165,7 +165,7 @@ export async function startModel(path: string, paths: readonly string[], twice: 
     urls: paths.map((one) => receiver.url + one),
     modes,
     taken,
-    told,
+    emitted,
     byHand,
     left,
     launched,
@@ -195,7 +195,7 @@ export async function startModel(path: string, paths: readonly string[], twice: 
       if (before !== undefined) rotated.set(url, before)
       secrets.set(url, (await process.webhooks.rotate(ACCOUNT, url, true)).secret)
     },
-    async tell(calls: readonly string[]): Promise<void> {
+    async emit(calls: readonly string[]): Promise<void> {
       const atUs = world.nowUs()
       const events = calls.map((callId) => {
         sequence += 1
@@ -210,8 +210,8 @@ export async function startModel(path: string, paths: readonly string[], twice: 
         }
       })
       for (const one of events)
-        told.set(one.uuid, { uuid: one.uuid, call: one.callId, sequence: one.sequence, turn: model.turn })
-      await process.tell(events)
+        emitted.set(one.uuid, { uuid: one.uuid, call: one.callId, sequence: one.sequence, turn: model.turn })
+      await process.emit(events)
     },
     async kill(): Promise<void> {
       await process.kill()

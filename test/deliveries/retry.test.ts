@@ -10,7 +10,7 @@ test('a bulk retry sends the events of a call that lies across its steps in thei
   const receiver = startReceiver(() => new Response('', { status: 410 }))
   await using rig = await newRig()
   await rig.setUrls(receiver.url)
-  await rig.tell(...Array.from({ length: EVENTS }, (_, n) => (n % EVERY === 0 ? 'long' : `call ${n}`)))
+  await rig.emit(...Array.from({ length: EVENTS }, (_, n) => (n % EVERY === 0 ? 'long' : `call ${n}`)))
   const count = async (state: 'failed' | 'delivered') => {
     const { items } = await rig.deliveries.list(ACCOUNT, { state, call_id: 'long' }, 200)
     return items.length

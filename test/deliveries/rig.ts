@@ -55,7 +55,7 @@ export async function newRig(options: RigOptions = {}) {
   store.onForeignChange(() => emitter.emit('foreign'))
   const webhooks = createWebhookService({ webhooks: store.webhooks, onChanged: () => emitter.emit('webhooks') })
   const { nowUs = wallUs } = options
-  // What is given up after a time is given up by tests that say so: a receiver may take as long as the machine does.
+  // What is given up after a time is given up by tests that set a time: a receiver may take as long as the machine does.
   const patient = { allow: allowing('loopback'), timeoutMs: 3_600_000 }
   const attempt = options.attempt ?? newAttempt({ ...patient, ...options.attemptOptions })
   const clock = await openClock({ log: LOG, ...options, maintenance: store.maintenance })
@@ -82,7 +82,7 @@ export async function newRig(options: RigOptions = {}) {
     },
     setUrls: (...urls: string[]) => webhooks.replace(ACCOUNT, urls.map(listed), null),
     /** Stores events as the tracker does, one for each call named. @returns their public ids. */
-    async tell(...calls: string[]): Promise<string[]> {
+    async emit(...calls: string[]): Promise<string[]> {
       const atUs = nowUs()
       const events = calls.map((callId) => {
         sequence += 1

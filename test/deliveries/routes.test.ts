@@ -26,7 +26,7 @@ const EVENTS = [
   ['c1', 'call_ended'],
 ] as const
 
-const byPath: Answer = ({ path }) => new Response(`says ${path}`, { status: STATUS[path] ?? 500 })
+const byPath: Answer = ({ path }) => new Response(`body of ${path}`, { status: STATUS[path] ?? 500 })
 const receiver = startReceiver(byPath)
 const url = (path: string) => `${receiver.url}${path}`
 const attempt = newAttempt({ allow: allowing('loopback') })
@@ -35,7 +35,7 @@ let api: Awaited<ReturnType<typeof startApi>>
 let token: string
 let strangers: string
 
-async function tell(accountId: number, callId: string, name: EventKind): Promise<void> {
+async function emit(accountId: number, callId: string, name: EventKind): Promise<void> {
   const atUs = nowUs()
   const uuid = newUuid(atUs)
   const body = JSON.stringify({ time: rfc3339(atUs), data: { name, id: uuid } })
@@ -50,10 +50,10 @@ async function setUp(): Promise<void> {
   token = await api.logIn('default')
   strangers = await api.logIn('strangers')
   await rig.webhooks.replace(OTHER, [listed(url('/ok'))], null)
-  await tell(OTHER, 'theirs', 'call_started')
+  await emit(OTHER, 'theirs', 'call_started')
   await rig.setUrls(...['/ok', '/gone', '/later', '/left'].map(url))
   for (const [callId, name] of EVENTS) {
-    await tell(ACCOUNT, callId, name)
+    await emit(ACCOUNT, callId, name)
     await Bun.sleep(2)
   }
   await until('each was tried', () => receiver.received.length === 1 + 4 * EVENTS.length)
@@ -160,10 +160,10 @@ describe('reading the log', () => {
   })
 
   test.each([
-    ['delivered', [{ status: 200, error: null, response: 'says /ok' }]],
-    ['failed', [{ status: 410, error: null, response: 'says /gone' }]],
-    ['pending', [{ status: 400, error: null, response: 'says /later' }]],
-    ['cancelled', [{ status: 400, error: null, response: 'says /left' }]],
+    ['delivered', [{ status: 200, error: null, response: 'body of /ok' }]],
+    ['failed', [{ status: 410, error: null, response: 'body of /gone' }]],
+    ['pending', [{ status: 400, error: null, response: 'body of /later' }]],
+    ['cancelled', [{ status: 400, error: null, response: 'body of /left' }]],
   ])('one that is %s, with its body as it was sent and its attempts', async (state, attempts) => {
     const item = await one(`state=${state}&call_id=c2`)
     const shown = resultOf<Record<string, unknown>>(await get(`/integration/delivery/${item.id}`))
@@ -243,7 +243,7 @@ describe('sending again', () => {
     expect(Date.parse(again.next_attempt_at ?? '')).toBeWithin(beforeMs + 50_000, Date.now() + 70_000)
   })
 
-  test('one whose URL has left the list is 422, and says what to do', async () => {
+  test('one whose URL has left the list is 422, with advice', async () => {
     const { id } = await one('state=cancelled&call_id=c2')
     const { status, body } = await post(`/integration/delivery/${id}/retry`)
     expect(status).toBe(422)
@@ -272,8 +272,8 @@ describe('sending again', () => {
     ['those that were delivered', { state: 'delivered' }, 4, ['/ok']],
     ['those that wait', { state: 'pending', call_id: 'c1' }, 3, ['/later']],
     ['those whose URL has left: none can be sent', { state: 'cancelled' }, 0, []],
-    ['a time from which on nothing was told', { since: '2999-01-01T00:00:00Z' }, 0, []],
-    ['a time before which nothing was told', { until: '2000-01-01T00:00:00Z' }, 0, []],
+    ['a time from which on nothing was stored', { since: '2999-01-01T00:00:00Z' }, 0, []],
+    ['a time before which nothing was stored', { until: '2000-01-01T00:00:00Z' }, 0, []],
     ["another account's call", { call_id: 'theirs', state: 'delivered' }, 0, []],
   ]
   test.each(MANY)('many, by %s', async (_, body, queued, paths) => {
@@ -309,9 +309,9 @@ describe('a test request', () => {
   const send = (to: string, by = token) => post('/integration/webhook/test', { token: by, body: { url: to } })
 
   test.each([
-    ['/ok', { status: 200, error: null, response: 'says /ok' }],
-    ['/gone', { status: 410, error: null, response: 'says /gone' }],
-  ])('to %s tells what came of it, and is stored nowhere', async (path, expected) => {
+    ['/ok', { status: 200, error: null, response: 'body of /ok' }],
+    ['/gone', { status: 410, error: null, response: 'body of /gone' }],
+  ])('to %s returns the outcome, and is stored nowhere', async (path, expected) => {
     const before = (await list('limit=200')).items
     const { status, body } = await send(url(path))
     expect([status, body.result]).toEqual([200, { ...expected, duration_ms: expect.any(Number) }])
@@ -338,7 +338,7 @@ describe('a test request', () => {
     expect((await send(url('/gone'), strangers)).status).toBe(422)
   })
 
-  test('to a receiver that is not there says why', async () => {
+  test('to a receiver that is not there returns the reason', async () => {
     await rig.setUrls('http://127.0.0.1:1/')
     const result = { status: null, error: 'connection refused', response: null }
     expect((await send('http://127.0.0.1:1/')).body.result).toMatchObject(result)

@@ -9,7 +9,7 @@ import { emptyFolder } from '../help/app.ts'
 import { type OpenStore, openStore } from '../help/store.ts'
 import { ACCOUNT, listed } from './rig.ts'
 
-/** More calls than are looked at in one part. */
+/** More calls than one part of a search has. */
 const CALLS = 45_000
 const OTHER_ACCOUNT = 2
 const hex = (number: number, digits: number) => number.toString(16).padStart(digits, '0')

@@ -22,16 +22,16 @@ const refuse: Answer = () => new Response('', { status: 400 })
 const take: Answer = () => new Response()
 const callOf = (body: string): string => JSON.parse(body).data.call
 
-/** Answers one call only when it is told to; the others as `rest` does. */
+/** Answers one call only when `release` is called; the others as `rest` does. */
 function holding(call: string) {
-  const held = Promise.withResolvers<Response>()
+  const answered = Promise.withResolvers<Response>()
   const state = { rest: refuse, came: 0 }
   const answer: Answer = (request) => {
     if (callOf(request.body) !== call) return state.rest(request)
     state.came += 1
-    return state.came === 1 ? held.promise : new Response()
+    return state.came === 1 ? answered.promise : new Response()
   }
-  return { answer, state, release: (status: number) => held.resolve(new Response('', { status })) }
+  return { answer, state, release: (status: number) => answered.resolve(new Response('', { status })) }
 }
 
 async function delivery(rig: Rig, call: string) {
@@ -51,7 +51,7 @@ test('what is retried after its URL came back is sent, though another attempt of
   const receiver = startReceiver(answer)
   await using rig = await newRig({ scheduleMs: [60_000] })
   await rig.setUrls(receiver.url)
-  await rig.tell('slow', 'a')
+  await rig.emit('slow', 'a')
   await until('both were tried', () => receiver.received.length === 2)
   await rig.setUrls()
   await isIn(rig, 'a', 'cancelled')
@@ -74,7 +74,7 @@ test.each([
   const receiver = startReceiver(answer)
   await using rig = await newRig({ scheduleMs: [60_000] })
   await rig.setUrls(receiver.url)
-  await rig.tell('slow')
+  await rig.emit('slow')
   await until('it is tried', () => receiver.received.length === 1)
   await rig.setUrls()
   await isIn(rig, 'slow', 'cancelled')
@@ -93,7 +93,7 @@ test('what fails while its URL leaves is not tried again, though writing that do
   const receiver = startReceiver(answer)
   await using rig = await newRig({ scheduleMs: [1, 1, 1], writer: new URL('../help/slow-writer.ts', import.meta.url) })
   await rig.setUrls(receiver.url)
-  await rig.tell('slow')
+  await rig.emit('slow')
   await until('it is tried', () => receiver.received.length === 1)
   await rig.setUrls()
   await isIn(rig, 'slow', 'cancelled')
@@ -109,11 +109,11 @@ test('what was cancelled and taken out while an attempt was under way leaves not
   const receiver = startReceiver(answer)
   await using rig = await newRig()
   await rig.setUrls(receiver.url)
-  await rig.tell('slow')
+  await rig.emit('slow')
   await until('it is tried', () => receiver.received.length === 1)
   await rig.setUrls()
   await isIn(rig, 'slow', 'cancelled')
-  await rig.tell('the newest event stays')
+  await rig.emit('the newest event stays')
   const endUs = nowUs() + SECOND
   await rig.store.maintenance.deliveryPrune({
     afterId: 0,
@@ -129,15 +129,15 @@ test('what was cancelled and taken out while an attempt was under way leaves not
   await receiver.stop()
 })
 
-test('a URL that leaves and comes back at once: what waited is cancelled, what is told then is sent', async () => {
+test('a URL that leaves and comes back at once: deliveries that were pending are cancelled, new ones are sent', async () => {
   const { answer, state, release } = holding('slow')
   const receiver = startReceiver(answer)
   await using rig = await newRig({ scheduleMs: [60_000] })
   await rig.setUrls(receiver.url)
-  await rig.tell('slow', 'a')
+  await rig.emit('slow', 'a')
   await until('both were tried', () => receiver.received.length === 2)
   state.rest = take
-  await Promise.all([rig.setUrls(), rig.setUrls(receiver.url), rig.tell('b', 'a')])
+  await Promise.all([rig.setUrls(), rig.setUrls(receiver.url), rig.emit('b', 'a')])
   await isIn(rig, 'b', 'delivered')
   release(200)
   await isIn(rig, 'slow', 'delivered')
@@ -150,7 +150,7 @@ test('a retry that is asked for while nobody sends is not lost to a leaving befo
   const receiver = startReceiver()
   await using rig = await newRig({ asleep: true })
   await rig.setUrls(receiver.url)
-  await rig.tell('a', 'b', 'c')
+  await rig.emit('a', 'b', 'c')
   await rig.setUrls()
   await rig.setUrls(receiver.url)
   await retry(rig, 'b')
@@ -165,15 +165,15 @@ test('a retry that is asked for while nobody sends is not lost to a leaving befo
 })
 
 test('what another process cancelled and retried is not believed to wait as before', async () => {
-  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  const { promise: answered, resolve: release } = Promise.withResolvers<void>()
   const receiver = startReceiver(async () => {
-    await held
+    await answered
     return new Response()
   })
   await using rig = await newRig()
   await rig.setUrls(receiver.url)
   const calls = Array.from({ length: 20 }, (_, n) => `call ${n}`)
-  await rig.tell(...calls)
+  await rig.emit(...calls)
   await until('the first are under way, the others in memory', () => receiver.received.length >= 4)
   const sent = receiver.received.length
   const noticed = new Promise<void>((resolve) => void rig.emitter.once('foreign', () => resolve()))
@@ -192,20 +192,20 @@ test('what another process cancelled and retried is not believed to wait as befo
   await receiver.stop()
 })
 
-test('a webhook that left is forgotten when nothing of it is under way, and begins anew when it comes back', async () => {
+test('a webhook that left is forgotten when nothing of it is under way, and begins again when it comes back', async () => {
   const left: number[] = []
   const { answer, state, release } = holding('slow')
   const receiver = startReceiver(answer)
   await using rig = await newRig({ observer: { ...silent, webhookRemoved: (webhookId) => void left.push(webhookId) } })
   await rig.setUrls(receiver.url)
   state.rest = take
-  await rig.tell(...Array.from({ length: 12 }, (_, n) => `before ${n}`))
+  await rig.emit(...Array.from({ length: 12 }, (_, n) => `before ${n}`))
   await until(
     'as many as can are sent at a time',
     () => rig.dispatcher.health(1).state === 'up' && receiver.received.length === 12,
   )
   state.rest = () => new Response('', { status: 500 })
-  await rig.tell('slow', 'a', 'b', 'c', 'd', 'e', 'f')
+  await rig.emit('slow', 'a', 'b', 'c', 'd', 'e', 'f')
   await until('it is down', () => rig.dispatcher.down().now === 1)
   await rig.setUrls()
   await isIn(rig, 'slow', 'cancelled')
@@ -216,7 +216,7 @@ test('a webhook that left is forgotten when nothing of it is under way, and begi
   expect(rig.dispatcher.down().now).toBe(0)
   state.rest = take
   await rig.setUrls(receiver.url)
-  await rig.tell('g')
+  await rig.emit('g')
   await isIn(rig, 'g', 'delivered')
   expect(left).toEqual([1, 2])
   await receiver.stop()
@@ -227,7 +227,7 @@ test('many that are retried after a leaving are sent, and those that were not ar
   await using rig = await newRig({ asleep: true })
   await rig.setUrls(receiver.url)
   for (const name of ['old', 'new']) {
-    await rig.tell(...Array.from({ length: 700 }, (_, n) => `${name} ${n}`))
+    await rig.emit(...Array.from({ length: 700 }, (_, n) => `${name} ${n}`))
     if (name === 'old') await rig.setUrls()
     if (name === 'old') await rig.setUrls(receiver.url)
   }

@@ -52,7 +52,7 @@ test('without options the request is byte for byte what it was', async () => {
   await using rig = await newRig()
   await rig.setUrls(receiver.url)
   rig.wake()
-  await rig.tell('a')
+  await rig.emit('a')
   await until('it arrived', () => receiver.received.length === 1)
   const [{ headers = {} } = {}] = receiver.received
   expect(Object.keys(headers).toSorted()).toEqual([
@@ -81,7 +81,7 @@ test('headers and body are its own, and the signature covers what is sent', asyn
     body: { template: 'id={{ data.id }}', contentType: 'text/plain' },
   })
   rig.wake()
-  const [uuid] = await rig.tell('a')
+  const [uuid] = await rig.emit('a')
   await until('it arrived', () => receiver.received.length === 1)
   const [{ headers = {}, body = '' } = {}] = receiver.received
   expect(headers).toMatchObject({ 'x-api-key': 'secret', authorization: 'Bearer mine', 'content-type': 'text/plain' })
@@ -101,7 +101,7 @@ test('they are applied at each attempt as they are then', async () => {
   await using rig = await newRig({ scheduleMs: [1, 1, 1, 1, 1, 1] })
   await rig.setUrls(receiver.url)
   rig.wake()
-  await rig.tell('a')
+  await rig.emit('a')
   await until('it was tried', () => receiver.received.length >= 1)
   await setOptions(rig, receiver.url, { headers: { 'X-New': 'yes' } })
   await until('it was tried with the header', () => receiver.received.some(({ headers }) => headers['x-new'] === 'yes'))
@@ -116,7 +116,7 @@ test('a template that gives nothing sends nothing, and the delivery is delivered
     body: { template: '{% if data.call == "b" %}b{% endif %}', contentType: 'text/plain' },
   })
   rig.wake()
-  await rig.tell('a', 'b')
+  await rig.emit('a', 'b')
   await until('both have ended', async () => (await pending(rig)) === 0)
   expect(receiver.received.map(({ body }) => body)).toEqual(['b'])
   expect(await states(rig)).toEqual(['delivered', 'delivered'])
@@ -128,14 +128,14 @@ test('a template that gives nothing sends nothing, and the delivery is delivered
   await receiver.stop()
 })
 
-test('a template that fails is a failed attempt that says so, is tried again, and says nothing of the receiver', async () => {
+test('a template that fails is a failed attempt with a reason, is tried again, and counts nothing against the receiver', async () => {
   const receiver = startReceiver()
   await using rig = await newRig({ scheduleMs: [1, 1, 1, 1, 1, 1, 600_000] })
   await rig.setUrls(receiver.url)
   const template = '{% for i in (1..100000000) %}x{% endfor %}'
   await setOptions(rig, receiver.url, { body: { template, contentType: 'text/plain' } })
   rig.wake()
-  await rig.tell('a')
+  await rig.emit('a')
   await until('it was tried several times', async () => {
     const [one] = (await rig.deliveries.list(ACCOUNT, {}, 1)).items
     return (one?.attempts_made ?? 0) >= 6
@@ -160,12 +160,12 @@ test('a day of pause loses, fails and ages nothing; afterwards all is sent in or
   await rig.setUrls(receiver.url)
   rig.wake()
   // It is down when it is paused: of such a webhook deliveries fail by their age.
-  await rig.tell('a', 'b', 'c', 'd', 'e', 'f')
+  await rig.emit('a', 'b', 'c', 'd', 'e', 'f')
   await until('it is down', () => rig.dispatcher.health(1).state === 'down')
   await until('nothing is under way', () => rig.dispatcher.inFlight === 0)
   await setOptions(rig, receiver.url, { paused: true }, nowUs())
   const before = receiver.received.length
-  await rig.tell(...Array.from({ length: 2_000 }, (_, n) => `call ${n % 50}`))
+  await rig.emit(...Array.from({ length: 2_000 }, (_, n) => `call ${n % 50}`))
   world.leapUs += 86_400 * SECOND
   receiver.answerWith(() => new Response('ok'))
   await sweep(rig, nowUs)

@@ -59,7 +59,7 @@ async function measured(options: Parameters<typeof newRig>[0] = {}) {
 test('attempts are counted by outcome, deliveries by state, and each is timed once', async () => {
   await using all = await measured()
   await all.rig.setUrls(url('200'), url('418'), 'http://127.0.0.1:1/')
-  await all.rig.tell('a', 'b')
+  await all.rig.emit('a', 'b')
   const samples = await all.reaches('hookswitch_attempts_total', 6)
   const attempts = (outcome: string) => sumOf(samples, 'hookswitch_attempts_total', { outcome, probe: 'false' })
   expect(['delivered', 'refused', 'unreachable'].map(attempts)).toEqual([2, 2, 2])
@@ -72,7 +72,7 @@ test('attempts are counted by outcome, deliveries by state, and each is timed on
 test('a retry is no first attempt', async () => {
   await using all = await measured({ scheduleMs: [20] })
   await all.rig.setUrls(url('418'))
-  await all.rig.tell('a')
+  await all.rig.emit('a')
   const samples = await all.reaches('hookswitch_deliveries_total', 1, { state: 'failed' })
   expect(sumOf(samples, 'hookswitch_attempts_total')).toBe(2)
   expect(sumOf(samples, 'hookswitch_first_attempt_seconds_count')).toBe(1)
@@ -81,7 +81,7 @@ test('a retry is no first attempt', async () => {
 test('the buckets of a latency grow to its count, and reach from a millisecond to an hour', async () => {
   await using all = await measured()
   await all.rig.setUrls(url('200'))
-  await all.rig.tell(...Array.from({ length: 50 }, (_, n) => `call ${n}`))
+  await all.rig.emit(...Array.from({ length: 50 }, (_, n) => `call ${n}`))
   const samples = await all.reaches('hookswitch_delivered_seconds_count', 50)
   const buckets = samples.filter(({ name }) => name === 'hookswitch_delivered_seconds_bucket')
   expect(buckets.map(({ labels }) => labels.le)).toEqual(
@@ -96,7 +96,7 @@ test('the buckets of a latency grow to its count, and reach from a millisecond t
 test('what is down is counted, its probes apart, and what waits for it with its age', async () => {
   await using all = await measured({ scheduleMs: [60_000] })
   await all.rig.setUrls(url('500'))
-  await all.rig.tell(...Array.from({ length: 8 }, (_, n) => `call ${n}`))
+  await all.rig.emit(...Array.from({ length: 8 }, (_, n) => `call ${n}`))
   const samples = await all.reaches('hookswitch_webhooks_down', 1)
   expect(sumOf(samples, 'hookswitch_webhooks_down_long')).toBe(0)
   expect(sumOf(samples, 'hookswitch_deliveries_pending')).toBe(8)
@@ -107,10 +107,10 @@ test('what is down is counted, its probes apart, and what waits for it with its 
   await all.reaches('hookswitch_webhooks_down', 0)
 })
 
-test('what is under way, the commits, the disk and the PBXs are told as they are', async () => {
+test('what is under way, the commits, the disk and the PBXs are emitted as they are', async () => {
   await using all = await measured()
   await all.rig.setUrls(url('hang'))
-  await all.rig.tell('a', 'b')
+  await all.rig.emit('a', 'b')
   const samples = await all.reaches('hookswitch_attempts_in_flight', 2)
   expect(sumOf(samples, 'hookswitch_commits_total')).toBe(all.rig.db.commits.batches)
   expect(sumOf(samples, 'hookswitch_commit_writes_total')).toBeGreaterThanOrEqual(2)
@@ -135,10 +135,10 @@ test('what is under way, the commits, the disk and the PBXs are told as they are
 test('no label is made of what clients choose: a hundred URLs make no more samples than one', async () => {
   await using all = await measured()
   await all.rig.setUrls(url('200'))
-  await all.rig.tell('a')
+  await all.rig.emit('a')
   const few = await all.reaches('hookswitch_deliveries_total', 1)
   await all.rig.setUrls(...Array.from({ length: 100 }, (_, n) => url(`200?customer=${n}`)))
-  await all.rig.tell('a', 'b')
+  await all.rig.emit('a', 'b')
   const many = await all.reaches('hookswitch_deliveries_total', 201)
   expect(many.map(({ name, labels }) => [name, labels])).toEqual(few.map(({ name, labels }) => [name, labels]))
   const labels = new Set(many.flatMap((sample) => Object.keys(sample.labels)))

@@ -31,7 +31,7 @@ const MOVES = {
   'it is recorded': (delivery: LoadedDelivery) => finishRecording(delivery, NOW),
   'it is recorded while its webhook is down': (delivery: LoadedDelivery) =>
     finishRecording(delivery, { ...NOW, webhookDown: true }),
-  'it is recorded and there is no room for it': (delivery: LoadedDelivery) =>
+  'it is recorded and no more may be scheduled': (delivery: LoadedDelivery) =>
     finishRecording(delivery, { ...NOW, maySchedule: false }),
   'it is recorded, and its row was changed meanwhile': (delivery: LoadedDelivery) =>
     finishRecording(delivery, { ...NOW, superseded: true }),
@@ -74,7 +74,7 @@ describe('a delivery', () => {
     [SCHEDULED, 'scheduled'],
     [[...SCHEDULED, 'it is due'], 'queued'],
     [[...FAILED, 'it is recorded while its webhook is down'], 'queued'],
-    [[...FAILED, 'it is recorded and there is no room for it'], 'evicted'],
+    [[...FAILED, 'it is recorded and no more may be scheduled'], 'evicted'],
     [[...FAILED, 'it is recorded, and its row was changed meanwhile'], 'evicted'],
     [[...SENT, 'it is recorded, and its row was changed meanwhile'], 'evicted'],
     [['its attempt begins', 'its probe fails', 'it is recorded while its webhook is down'], 'queued'],
@@ -119,7 +119,7 @@ describe('a delivery', () => {
     expect(delivery.dueUs).toBeUndefined()
   })
 
-  test('counts an attempt, and is due when its policy says; a failed probe counts nothing', () => {
+  test('counts an attempt, and is due when its policy decides; a failed probe counts nothing', () => {
     expect(after(...FAILED)).toMatchObject({ tries: 1, attemptsMade: 1, dueUs: 5, state: 'pending' })
     expect(after('its attempt begins', 'its probe fails')).toMatchObject({
       tries: 0,
@@ -142,7 +142,7 @@ const LEGAL: Readonly<Record<Move, readonly Phase[]>> = {
   'its probe fails and it is too old': ['in flight'],
   'it is recorded': ['recording'],
   'it is recorded while its webhook is down': ['recording'],
-  'it is recorded and there is no room for it': ['recording'],
+  'it is recorded and no more may be scheduled': ['recording'],
   'it is recorded, and its row was changed meanwhile': ['recording'],
   'it is due': ['scheduled'],
   'it is evicted': ['queued', 'in flight', 'recording', 'scheduled'],

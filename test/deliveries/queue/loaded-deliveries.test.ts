@@ -10,7 +10,7 @@ import { deliveryOf } from '../../help/deliveries.ts'
 const TROUBLE: Outcome = { kind: 'refused', status: 503 }
 const HOUR = 3_600 * SECOND
 
-/** Deliveries in memory over a real scheduler, with a clock that stands still. */
+/** Deliveries in memory over a real scheduler, with a clock that does not move. */
 function play() {
   const scheduler = createScheduler()
   const backlogs = createBacklogs()

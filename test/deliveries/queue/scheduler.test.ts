@@ -139,7 +139,7 @@ test('a webhook that is down is not probed before the time that its receiver ask
   expect(game.take()?.probe).toBe(true)
 })
 
-test('the answer that takes a webhook down says when it is probed first', () => {
+test('the answer that takes a webhook down decides when it is probed first', () => {
   const game = play(...Array.from({ length: 5 }, (_, n) => delivery(n + 1, `failed ${n}`)))
   for (let slot = game.take(); slot !== undefined; slot = game.take()) game.end(slot, ASKS, true)
   game.pass(30 * SECOND - 1)
@@ -178,7 +178,7 @@ test('what is asked for and dropped meanwhile makes no probe of another', () => 
   expect(game.take()).toBeUndefined()
 })
 
-test('a request that is no delivery has room beyond the window, but within the 16, and deliveries wait for it', () => {
+test('a request that is no delivery may begin beyond the window, but within the 16, and precedes deliveries', () => {
   const game = play(...Array.from({ length: 30 }, (_, n) => delivery(n + 1, `call ${n}`)))
   expect(game.takeAll()).toHaveLength(4)
   const slots = Array.from({ length: 14 }, () => game.scheduler.reserve(1, 0))
@@ -187,11 +187,11 @@ test('a request that is no delivery has room beyond the window, but within the 1
   expect(game.take()).toBeUndefined()
 })
 
-test('only the success of a request that is no delivery says something of the webhook', () => {
+test('only the success of a request that is no delivery counts for the webhook', () => {
   const game = downGame(delivery(10, 'a'))
   const ask = (outcome: Outcome) => {
     const slot = game.scheduler.reserve(1, 0)
-    if (slot === undefined) return 'no room'
+    if (slot === undefined) return 'none may begin'
     const before = game.published.length
     game.scheduler.endReserved(slot, outcome, 0)
     return game.published[before]
@@ -232,7 +232,7 @@ test('an answer other than 429 and 5xx brings it back too', () => {
   expect(game.end(game.take(), REFUSED)).toBe('closed')
 })
 
-test('a hundred that hang leave the well ones their room', () => {
+test('a hundred webhooks that hang leave the good ones their share', () => {
   const game = play()
   for (let webhook = 1; webhook <= 200; webhook += 1)
     for (let n = 0; n < 16; n += 1) game.add(delivery(webhook * 1_000 + n, `${webhook} ${n}`, webhook))

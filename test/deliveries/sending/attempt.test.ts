@@ -62,12 +62,12 @@ function flood(socket: Socket, piece: string): void {
 type Hostile = readonly [string, (socket: Socket, connection: number) => void, object, typeof attempt?]
 const HOSTILE: readonly Hostile[] = [
   [
-    'an upgrade that nobody asked for: said in plain words',
+    'an upgrade that nobody asked for: a plain reason',
     (socket) => socket.write('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
     { outcome: { kind: 'unreachable', reason: 'the answer wants another protocol' } },
   ],
   [
-    'headers without end: said in plain words',
+    'headers without end: a plain reason',
     (socket) => socket.write(`HTTP/1.1 200 OK\r\n${`x: ${'y'.repeat(1_000)}\r\n`.repeat(10_000)}\r\n`),
     { outcome: { kind: 'unreachable', reason: 'the answer is not HTTP' } },
   ],
@@ -144,7 +144,7 @@ const HOSTILE: readonly Hostile[] = [
     ]
   }),
   [
-    'a body in chunks without end that says that it is short',
+    'a body in chunks without end that is announced as short',
     (socket) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\ntransfer-encoding: chunked\r\n\r\n')
       flood(socket, `10000\r\n${'x'.repeat(65_536)}\r\n`)
@@ -280,7 +280,7 @@ test('an address that takes its time to answer is not taken for one that swallow
   })
 })
 
-test('without a file descriptor nothing is sent, which says nothing of the receiver', async () => {
+test('without a file descriptor nothing is sent, which counts nothing against the receiver', async () => {
   const receiver = await rawReceiver((socket) => socket.write(OK))
   const [without, then] = await attemptWithoutFiles([receiver.url, `http://localhost:${receiver.port}/`])
   const reason = expect.stringContaining('no free file descriptor')
@@ -305,7 +305,7 @@ test('a resolver that changes its answer is believed once: the checked address i
 const hang = new Promise<string[]>(() => {})
 const resolveOrHang = (name: string) => (name.startsWith('hang') ? hang : Promise.resolve(['127.0.0.1']))
 
-test('a look-up that hangs holds up no other', async () => {
+test('a look-up that hangs delays no other', async () => {
   const receiver = await rawReceiver((socket) => socket.write(OK))
   const using = newAttempt({ allow: allowing('loopback'), timeoutMs: NEVER_MS, resolve: resolveOrHang })
   const over: string[] = []
@@ -333,7 +333,7 @@ test('a proxy of the environment is not used', async () => {
   }
 })
 
-test('the proxy of the setting is used, and looks names up itself', async () => {
+test('the proxy of the setting is used, and resolves names itself', async () => {
   const proxy = await rawReceiver((socket) => socket.write(OK))
   const using = newAttempt({ allow: [], proxy: `http://127.0.0.1:${proxy.port}`, timeoutMs: NEVER_MS })
   expect((await post('http://inside.example/x', using)).outcome.kind).toBe('delivered')

@@ -49,7 +49,7 @@ test.each([
   expect(receiver.requests).toEqual([{ connection: expect.any(Number), sni, host: `${shown}:${receiver.port}` }])
 })
 
-describe('refused, before anything is sent, and said in plain words:', () => {
+describe('refused, before anything is sent, with a plain reason:', () => {
   test.each([
     ['a certificate for another name', 'other.example', 'the certificate is for another name'],
     ['a certificate for the address alone', 'unknown.example', 'the certificate is for another name'],

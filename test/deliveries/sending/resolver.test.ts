@@ -20,7 +20,7 @@ const SAYS: Readonly<Record<string, Said>> = {
   'unknown.example': 'unknown',
   'failed.example': 'failed',
 }
-const says = (name: string, asked: number): Said => {
+const answerOf = (name: string, asked: number): Said => {
   if (name.startsWith('hang')) return 'nothing'
   if (name.startsWith('rebind')) return asked === 1 ? ['127.0.0.1'] : ['169.254.169.254']
   return SAYS[name] ?? 'unknown'
@@ -29,7 +29,7 @@ const says = (name: string, asked: number): Said => {
 let names: Awaited<ReturnType<typeof startNameServer>>
 let receiver: ReturnType<typeof startReceiver>
 beforeAll(async () => {
-  names = await startNameServer(says)
+  names = await startNameServer(answerOf)
   receiver = startReceiver()
 })
 afterAll(() => {
@@ -66,15 +66,15 @@ test.each([
     unreachable(/^metadata\.example has a special address: /),
   ],
   ['an IPv4 address in the clothes of IPv6 is refused', 'mapped.example', unreachable(/--allow-net private/)],
-  ['an unknown name is said to be', 'unknown.example', unreachable(/^the name is unknown/)],
-  ['a name without an address is said to be', 'empty.example', unreachable(/has no address$/)],
-  ['a name server that failed is said to have', 'failed.example', unreachable(/^the name server failed$/)],
+  ['an unknown name is reported', 'unknown.example', unreachable(/^the name is unknown/)],
+  ['a name without an address is reported', 'empty.example', unreachable(/has no address$/)],
+  ['a name server that failed is reported', 'failed.example', unreachable(/^the name server failed$/)],
 ])('%s', async (_, host, expected) => {
   expect(await post(newAttempt({ allow: allowing('loopback') }), host)).toMatchObject(expected)
 })
 
 test.each(['localhost', 'receiver.localhost', 'localhost.'])(
-  'without --allow-net %s is refused, whoever is asked for it',
+  'without --allow-net %s is refused, from any name server',
   async (host) => {
     const before = receiver.received.length
     expect(await post(newAttempt({ allow: [] }), host)).toMatchObject(unreachable(/--allow-net loopback/))
@@ -82,7 +82,7 @@ test.each(['localhost', 'receiver.localhost', 'localhost.'])(
   },
 )
 
-test('an answer is kept for 5 s, whatever it says itself, and asked for once by many at a time', async () => {
+test('an answer is cached for 5 s, regardless of its own time, and asked for once by many at a time', async () => {
   let nowMs = 0
   const resolve = newResolver(undefined, () => nowMs)
   const attempt = newAttempt({ allow: allowing('loopback'), resolve })
@@ -104,7 +104,7 @@ test('a failure is not kept', async () => {
   }
 })
 
-test('40 names whose name server says nothing hold up no other, and are said to hang', async () => {
+test('40 names whose name server never answers delay no other, and time out', async () => {
   const attempt = newAttempt({ allow: allowing('loopback') })
   let hanging = 40
   const hung = Array.from({ length: hanging }, async (_, n) => {
