@@ -63,7 +63,7 @@ export const SILENT_US = 4 * SECOND
 /** A node that is silent for so long is given nothing, and no share of what is free. */
 const DOUBTED_US = 2 * SECOND
 /** What is free for so long is taken by any node that can: those whose share it is are not set up for it. */
-const LEFT_OVER_US = 2 * SECOND
+const LEFT_OVER_US = SECOND
 /** Heartbeats after which a node is given leases: by then it may judge others. */
 const MEMBER_BEATS = 9
 /** A step must be short: the heartbeat waits for it. */

@@ -15,7 +15,11 @@ const NODES = 3
 /** Many short pauses: what hangs or refuses is tried until the end of the run. */
 const SCHEDULE = `${'500ms,'.repeat(200)}1h`
 
+const KINDS = ['kill', 'freeze', 'stop', 'partition', 'terminate', 'fast restart', 'immediate restart'] as const
+
 export type FaultRun = {
+  /** Which faults: all without it. */
+  readonly kinds?: readonly (typeof KINDS)[number][]
   readonly faults: number
   /** Between two faults, at least and at most. */
   readonly pauseMs: readonly [number, number]
@@ -243,8 +247,6 @@ type Playing = FaultRun & {
   readonly startNode: (proxyPort: number) => Promise<RunningApp>
 }
 
-const KINDS = ['kill', 'freeze', 'stop', 'partition', 'terminate', 'fast restart', 'immediate restart'] as const
-
 async function playFaults(playing: Playing): Promise<Pick<FaultReport, 'takeoverMs' | 'handOverMs'>> {
   const { random, nodes, server, sql, restart } = playing
   const takeoverMs: number[] = []
@@ -312,7 +314,7 @@ async function playFaults(playing: Playing): Promise<Pick<FaultReport, 'takeover
   }
 
   for (let done = 0; done < playing.faults; done += 1) {
-    const kind = random.pick(KINDS)
+    const kind = random.pick(playing.kinds ?? KINDS)
     playing.onFault?.(kind)
     await fault(kind)
     await Bun.sleep(between(playing.pauseMs))
