@@ -1,9 +1,14 @@
 import type { TSchema } from 'elysia'
+import { AuthUser, TokenInfo } from '../auth/model.ts'
 import { BODIES, Call, CallRecord, Hangup, Party, Recording, Stage, Transfer } from '../calls/event.ts'
+import { Delivery, DeliveryDetail, LoggedAttempt } from '../deliveries/model.ts'
 import { Failure } from '../http/envelope.ts'
 import { plainSchema } from '../http/query.ts'
 import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
+import { Webhook, WebhookSecret } from '../webhooks/model.ts'
+import { WebhookBody, WebhookFilter, WebhookOptions } from '../webhooks/options/model.ts'
 import { EXAMPLES } from './examples.ts'
+import { FIELD_DESCRIPTIONS } from './field-descriptions.ts'
 
 /** The parts of an Elysia route that the document needs. */
 export type DocumentedRoute = {
@@ -24,6 +29,16 @@ const NAMED: Readonly<Record<string, TSchema>> = {
   Transfer,
   Recording,
   CallRecord,
+  User: AuthUser,
+  Token: TokenInfo,
+  Webhook,
+  WebhookOptions,
+  WebhookFilter,
+  WebhookBody,
+  WebhookSecret,
+  Delivery,
+  DeliveryDetail,
+  Attempt: LoggedAttempt,
 }
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
@@ -42,6 +57,30 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   503: 'The service cannot write to its store, or is stopping',
 }
 
+/** The headers of a webhook request that identify and sign it. */
+const SIGNATURE_HEADERS: Readonly<Record<string, string>> = {
+  'webhook-id':
+    'The id of the event: the same on every attempt and for every webhook. Store it to recognize repetitions',
+  'webhook-timestamp': 'When this attempt was made: Unix seconds',
+  'webhook-signature':
+    '`v1,` and the base64 of HMAC-SHA256 over `webhook-id.webhook-timestamp.body`, with the secret of the URL. While a ' +
+    'secret is rotated there are two signatures, separated by a space',
+  traceparent: 'W3C Trace Context: the trace id is the id of the call, the parent id another for each attempt',
+}
+
+const ABOUT = `Log in, choose the URLs that receive call events and which kinds each of them gets, and read what was
+delivered. Times are UTC with microseconds.
+
+**Webhook requests** are POSTs with a JSON body, signed as defined by
+[Standard Webhooks](https://www.standardwebhooks.com) with the secret of their URL (\`GET /integration/webhook/secret\`). Answer with 2xx within 10 seconds. Any other response
+is retried after 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 4 h, 8 h and 16 h; \`410\` ends a delivery at once, and
+\`Retry-After\` is respected. Each event is delivered at least once: store \`webhook-id\` to recognize repetitions.
+The events of a call are first sent in their order, which is \`sequence\`; a retry does not hold back later events
+unless the webhook has the option \`order: "strict"\`. At most 16 requests are sent to a webhook at a time. A receiver
+that was away reads events back with \`GET /event\`.
+
+**Limits:** a list has at most 100 webhooks, a request body 1 MiB, an event body 256 KB.`
+
 /** Returns the API document (OpenAPI 3.1), made from the schemas with which the routes check requests. */
 export function openApiDocument(routes: readonly DocumentedRoute[], version: string): Json {
   const paths: Record<string, Json> = {}
@@ -56,16 +95,16 @@ export function openApiDocument(routes: readonly DocumentedRoute[], version: str
       title: 'Hookswitch',
       version,
       summary: 'Call-event webhooks for Asterisk and FreeSWITCH',
-      description:
-        'Log in, choose the URLs that receive call events and which kinds each of them gets, and read what was delivered. Times are UTC with ' +
-        'microseconds. Webhook requests are signed as defined by Standard Webhooks, with the secret of their URL.',
+      description: ABOUT,
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
     paths,
     webhooks: Object.fromEntries(EVENT_NAMES.map((name) => [name, webhook(name, BODIES[name])])),
     components: {
-      schemas: Object.fromEntries(Object.entries(NAMED).map(([name, schema]) => [name, plain(schema, true)])),
+      schemas: Object.fromEntries(
+        Object.entries(NAMED).map(([name, schema]) => [name, described(name, plain(schema, true))]),
+      ),
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'The token of POST /auth/login' } },
     },
   }
@@ -84,6 +123,8 @@ function operation({ method, hooks }: DocumentedRoute, path: string): Json {
   return {
     operationId: `${method.toLowerCase()}${path.replace(/[^a-z0-9]+(.)?/gi, (_, next = '') => next.toUpperCase())}`,
     ...own,
+    // An operation that names none needs none.
+    security: own.security ?? [],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(isSchema(body)
       ? { requestBody: { required: true, ...objectOf(own.requestBody), content: json(plain(body)) } }
@@ -106,13 +147,14 @@ function webhook(name: EventKind, schema: TSchema): Json {
       operationId: name,
       summary: EVENT_KINDS[name].summary,
       tags: ['Call events'],
-      parameters: ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'traceparent'].map((header) =>
-        parameter('header', header, { type: 'string' }, true),
-      ),
+      parameters: Object.keys(SIGNATURE_HEADERS).map((header) => ({
+        ...parameter('header', header, { type: 'string' }, true),
+        description: SIGNATURE_HEADERS[header],
+      })),
       requestBody: {
         required: true,
         content: {
-          'application/json': { schema: plain(schema), example: EXAMPLES.find((body) => body.data.name === name) },
+          'application/json': { schema: bodySchema(schema), example: EXAMPLES.find((body) => body.data.name === name) },
         },
       },
       responses: { '2XX': { description: 'Any 2xx within 10 seconds: delivered. Otherwise the delivery is retried.' } },
@@ -139,6 +181,24 @@ function fields(schema: unknown): [name: string, schema: unknown, required: bool
 }
 
 const property = (schema: unknown, name: string) => fields(schema).find(([field]) => field === name)?.[1]
+
+/** Adds the descriptions of a named schema's fields, where a field has none of its own. */
+function described(name: string, schema: unknown): Json {
+  const own = objectOf(schema)
+  const texts = { ...(name === 'DeliveryDetail' ? FIELD_DESCRIPTIONS.Delivery : {}), ...FIELD_DESCRIPTIONS[name] }
+  const properties = Object.entries(objectOf(own.properties)).map(([field, value]) => {
+    const text = texts[field]
+    return [field, text === undefined ? value : { description: text, ...objectOf(value) }]
+  })
+  return { ...own, properties: Object.fromEntries(properties) }
+}
+
+/** Returns the schema of an event's body, with its fields described. */
+function bodySchema(schema: TSchema): Json {
+  const body = described('EventBody', plain(schema))
+  const properties = objectOf(body.properties)
+  return { ...body, properties: { ...properties, data: described('EventData', properties.data) } }
+}
 
 /** Returns a schema as plain JSON Schema; a named schema becomes a reference. */
 function plain(schema: unknown, itself = false): unknown {

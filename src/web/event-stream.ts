@@ -157,6 +157,17 @@ const tooManyStreams = () =>
     headers: { 'retry-after': '30', connection: 'close' },
   })
 
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+/** OpenAPI has no schema for the messages of a stream: they are listed by their names. */
+const STREAM_CONTENT = {
+  schema: { type: 'string', description: 'Server-sent events; the data of each is JSON' } as const,
+  'x-messages': {
+    call: { description: 'A call that has changed', schema: reference('Call') },
+    event: { description: 'An event that was stored: the body of its webhook requests', schema: { type: 'object' } },
+    delivery: { description: 'A delivery that has changed', schema: reference('Delivery') },
+  },
+}
+
 /** Creates `GET /stream`. */
 export function streamRoutes(auth: AuthService, streams: Streams) {
   return new Elysia({ name: 'stream', normalize: false }).use(guard(auth)).get(
@@ -177,7 +188,7 @@ export function streamRoutes(auth: AuthService, streams: Streams) {
         tags: ['Calls'],
         security: [{ bearer: [] }],
         responses: {
-          200: { description: 'The stream', content: { 'text/event-stream': { schema: { type: 'string' } } } },
+          200: { description: 'The stream', content: { 'text/event-stream': STREAM_CONTENT } },
           401: failed('The token is missing, unknown or revoked'),
           429: failed('Too many streams are open'),
           503: failed('The service is stopping'),

@@ -1,6 +1,6 @@
 import { type Static, t } from 'elysia'
 import type { AllowList } from '../lib/address-guard.ts'
-import { forSwitches } from '../lib/event-kinds.ts'
+import { EVENT_SWITCHES, forSwitches } from '../lib/event-kinds.ts'
 import type { FieldError } from '../lib/fault.ts'
 import { literalRefusal } from './target.ts'
 
@@ -17,7 +17,7 @@ const url = t.String({
 export const Webhook = t.Object(
   {
     url,
-    ...forSwitches(() => t.Boolean()),
+    ...forSwitches((name) => t.Boolean({ description: EVENT_SWITCHES[name] })),
   },
   closed,
 )

@@ -1,13 +1,24 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 import { BODIES } from '../../src/calls/event.ts'
+import {
+  CALL_RESULTS,
+  CALL_STATES,
+  DIRECTIONS,
+  HANGUP_BY,
+  HANGUP_CAUSES,
+  STAGE_KINDS,
+  STAGE_RESULTS,
+} from '../../src/lib/call-enums.ts'
 import { EVENT_NAMES } from '../../src/lib/event-kinds.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
+import { DELIVERY_STATES } from '../../src/store/records.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 
 const folder = emptyFolder()
 let app: RunningApp
 type Operation = {
+  security?: unknown[]
   responses: Record<string, unknown>
   requestBody?: { content: Record<string, { schema: object; example?: object }> }
 }
@@ -26,6 +37,17 @@ afterAll(async () => {
   await app.stop()
   folder[Symbol.dispose]()
 })
+
+const ENUMERATIONS = [
+  ['Call', 'direction', DIRECTIONS],
+  ['Call', 'state', CALL_STATES],
+  ['Call', 'result', CALL_RESULTS],
+  ['Hangup', 'cause', HANGUP_CAUSES],
+  ['Hangup', 'by', HANGUP_BY],
+  ['Stage', 'kind', STAGE_KINDS],
+  ['Stage', 'result', STAGE_RESULTS],
+  ['Delivery', 'state', DELIVERY_STATES],
+] as const
 
 describe('the API document', () => {
   test('is OpenAPI 3.1 and names every endpoint, but not the pages', () => {
@@ -51,11 +73,48 @@ describe('the API document', () => {
     expect(document.paths['/auth/login']?.post?.requestBody).toMatchObject({ required: true })
   })
 
+  test('describes every field of every named schema and of every body', () => {
+    type Schema = { properties?: Record<string, { description?: string }> }
+    const undescribed = (name: string, { properties = {} }: Schema) =>
+      Object.entries(properties).flatMap(([field, { description }]) => (description ? [] : [`${name}.${field}`]))
+    const named = Object.entries(document.components.schemas as Record<string, Schema>)
+    const missing = named.flatMap(([name, schema]) => undescribed(name, schema))
+    const bodies = Object.entries(document.webhooks).flatMap(([name, { post }]) => {
+      const body = post.requestBody?.content['application/json']?.schema as Schema & {
+        properties: { data: Schema & { description?: string } }
+      }
+      return [...undescribed(name, body), ...undescribed(`${name}.data`, body.properties.data)]
+    })
+    expect([...missing, ...bodies]).toEqual([])
+  })
+
+  test('says of every operation whether it needs a token', () => {
+    const open = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.values(methods).flatMap((operation) => ((operation.security ?? []).length === 0 ? [path] : [])),
+    )
+    expect(open.toSorted()).toEqual(['/auth/login', '/health'])
+    for (const methods of Object.values(document.paths))
+      for (const operation of Object.values(methods)) expect(operation.security).toBeArray()
+  })
+
+  test('describes every value of the enumerations of calls and stages', () => {
+    const schemas = document.components.schemas as Record<
+      string,
+      { properties: Record<string, { description: string }> }
+    >
+    for (const [name, field, values] of ENUMERATIONS)
+      for (const value of values)
+        expect([value, schemas[name]?.properties[field]?.description ?? '']).toEqual([
+          value,
+          expect.stringContaining(`\`${value}\``),
+        ])
+  })
+
   test('says of a number that it is one, never that it may be text', () => {
     expect(JSON.stringify(document)).not.toMatch(/"format":"(integer|numeric|boolean)"/)
     expect(document.webhooks.call_started?.post.requestBody?.content['application/json']?.schema).toHaveProperty(
       'properties.data.properties.sequence',
-      { type: 'integer', minimum: 1 },
+      expect.objectContaining({ type: 'integer', minimum: 1 }),
     )
   })
 
@@ -90,7 +149,8 @@ describe('the API document', () => {
 
   test('has a schema for every body that is taken, and every reference leads somewhere', () => {
     const put = document.paths['/integration/webhook']?.put?.requestBody?.content['application/json']
-    expect(put?.schema).toMatchObject({ type: 'array', maxItems: 100, items: { additionalProperties: false } })
+    expect(put?.schema).toMatchObject({ type: 'array', maxItems: 100, items: { $ref: '#/components/schemas/Webhook' } })
+    expect(document.components.schemas.Webhook).toMatchObject({ additionalProperties: false })
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)].map(
       ([, name]) => name ?? '',
     )
