@@ -147,6 +147,7 @@ function webhook(name: EventKind, schema: TSchema): Json {
       operationId: name,
       summary: EVENT_KINDS[name].summary,
       tags: ['Call events'],
+      security: [],
       parameters: Object.keys(SIGNATURE_HEADERS).map((header) => ({
         ...parameter('header', header, { type: 'string' }, true),
         description: SIGNATURE_HEADERS[header],

@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import stylePath from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 import bundlePath from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
 import { type DocumentedRoute, openApiDocument } from './document.ts'
+import { CATALOG_STYLE, catalogPage } from './event-catalog.ts'
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -10,6 +11,7 @@ const PAGE = `<!doctype html>
 <title>Hookswitch API</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="/docs/swagger-ui.css">
+<nav><a href="/docs/events">Event catalog: every kind with a whole body</a></nav>
 <main id="docs"></main>
 <script src="/docs/swagger-ui-bundle.js"></script>
 <script src="/docs/start.js"></script>
@@ -58,6 +60,8 @@ export function openApiRoutes(routes: () => readonly DocumentedRoute[], version:
       hidden,
     )
     .get('/docs', () => text(PAGE, 'text/html; charset=utf-8'), hidden)
+    .get('/docs/events', () => text(catalogPage(), 'text/html; charset=utf-8'), hidden)
+    .get('/docs/events.css', () => text(CATALOG_STYLE, 'text/css; charset=utf-8'), hidden)
     .get('/docs/start.js', () => text(START, 'text/javascript; charset=utf-8'), hidden)
     .get('/docs/swagger-ui-bundle.js', () => asset(bundlePath, 'text/javascript; charset=utf-8'), hidden)
     .get('/docs/swagger-ui.css', () => asset(stylePath, 'text/css; charset=utf-8'), hidden)

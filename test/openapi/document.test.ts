@@ -181,3 +181,17 @@ test('the page takes everything from the binary, under a strict policy', async (
   expect(links.filter((link) => !link.startsWith('/docs/') && link !== 'data:,')).toEqual([])
   for (const link of links.filter((one) => one.startsWith('/'))) expect((await fetch(app.url + link)).status).toBe(200)
 })
+
+test('the event catalog has a whole body of every kind, and takes everything from the binary', async () => {
+  const response = await fetch(`${app.url}/docs/events`)
+  expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
+  const page = await response.text()
+  for (const name of EVENT_NAMES) expect(page).toContain(`<section id="${name}">`)
+  const bodies = [...page.matchAll(/<code>(\{[\s\S]*?)<\/code><\/pre>/g)].map(([, json = '']) =>
+    JSON.parse(json.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&')),
+  )
+  expect(bodies.map(({ data }) => data.name)).toEqual([...EVENT_NAMES])
+  for (const body of bodies) expect([...Value.Errors(BODIES[body.data.name as keyof typeof BODIES], body)]).toEqual([])
+  const links = [...page.matchAll(/(?:src|href)="([^"#][^"]*)"/g)].map(([, link = '']) => link)
+  for (const link of links.filter((one) => one !== 'data:,')) expect((await fetch(app.url + link)).status).toBe(200)
+})
