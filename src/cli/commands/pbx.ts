@@ -27,7 +27,7 @@ const given = (url: string | undefined, name: string | undefined) =>
   pbxSource({ url, name, env: process.env, readInput: inputLine })
 const URL_HELP = `${PBX_URL}; - for a line of standard input; default: HOOKSWITCH_PBX`
 
-type CheckFlags = { listenFor: string; json?: boolean; name?: string }
+type CheckFlags = { listenFor: string; json?: boolean; name?: string; recording?: string }
 type RecordFlags = { mask?: boolean; name?: string }
 
 function checkCommand(pbx: Command): void {
@@ -36,12 +36,13 @@ function checkCommand(pbx: Command): void {
     .argument('[url]', URL_HELP)
     .description('connect, log in, and report what works and which rights are missing')
     .option('--listen-for <duration>', 'how long to watch events', '5s')
+    .option('--recording <path>', 'a recording to read, with its path as the PBX reports it; default: the newest file')
     .addOption(nameOption())
     .addOption(jsonOption())
-    .action(async (url: string | undefined, { listenFor, json, name }: CheckFlags) => {
+    .action(async (url: string | undefined, { listenFor, json, name, recording }: CheckFlags) => {
       const listenMs = parseDuration(listenFor)
       if (listenMs === undefined) throw wrongUsage(`--listen-for is ${JSON.stringify(listenFor)}: give it as 5s`)
-      const findings = await checkPbx(await given(url, name), listenMs)
+      const findings = await checkPbx(await given(url, name), listenMs, recording)
       if (json) printJson(findings)
       else for (const { level, text } of findings) print(`${level.padEnd(8)} ${harmless(text)}`)
       if (findings.some(({ level }) => level === 'missing'))

@@ -1,4 +1,5 @@
 import { isLoopbackHost, type PbxSource } from '../../lib/pbx-url.ts'
+import { checkRecordings } from '../../recordings/check-recordings.ts'
 import { type Actions, createActions } from '../ami/actions.ts'
 import { AmiDecoder } from '../ami/decoder.ts'
 import type { EventClass } from '../ami/events.ts'
@@ -21,12 +22,16 @@ import { logIn as logInToEsl } from '../esl/login.ts'
  */
 export type Finding = { readonly level: 'ok' | 'missing' | 'advice'; readonly text: string }
 
-/** Connects, logs in, watches events for `listenMs` (0: not at all), and returns what works and what is missing. */
-export async function checkPbx(source: PbxSource, listenMs: number): Promise<Finding[]> {
+/**
+ * Connects, logs in, watches events for `listenMs` (0: not at all), and returns what works and what is missing. If the
+ * URL gives the place of recordings it reads one: that at `recordingPath`, or the newest.
+ */
+export async function checkPbx(source: PbxSource, listenMs: number, recordingPath?: string): Promise<Finding[]> {
   const findings: Finding[] = []
   const find = (level: Finding['level'], text: string): void => void findings.push({ level, text })
   const problem = await (source.protocol === 'esl' ? checkEsl(source, find) : checkAmi(source, listenMs, find))
   if (problem !== undefined) find('missing', `${problem}${fixOf(problem, source.protocol)}`)
+  if (source.recordings !== undefined) findings.push(await checkRecordings(source.recordings, recordingPath))
   return findings
 }
 

@@ -1,0 +1,91 @@
+import { opendir, stat } from 'node:fs/promises'
+import { basename, join, relative } from 'node:path'
+import type { RecordingsSource } from '../lib/pbx-url.ts'
+import { audioTypeOf, HEAD_BYTES } from './audio-type.ts'
+import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
+import { readHead } from './sources/source.ts'
+
+/** One finding: `missing`: recordings cannot be read; `advice`: it is not proven that they can. */
+export type RecordingFinding = { readonly level: 'ok' | 'missing' | 'advice'; readonly text: string }
+
+/** A folder of years of recordings is not read to its end. */
+const MAX_ENTRIES = 20_000
+
+/**
+ * Checks whether the recordings of a PBX can be read, with a real file: the one at `reportedPath`, as the PBX reports
+ * it, or else the newest
+ * in the folder.
+ */
+export async function checkRecordings(source: RecordingsSource, reportedPath?: string): Promise<RecordingFinding> {
+  const files = createPbxFiles(source)
+  if (reportedPath !== undefined) return checkFile(files, reportedPath, source)
+  return /^https?:/i.test(source.location) ? checkServer(files, source) : checkFolder(files, source)
+}
+
+async function checkFile(files: PbxFiles, path: string, { location }: RecordingsSource): Promise<RecordingFinding> {
+  const opened = await files.open(path)
+  if (opened.kind !== 'file')
+    return { level: 'missing', text: `the recording ${path} cannot be read at ${location}: ${opened.reason}` }
+  const { file } = opened
+  try {
+    if (file.size === 0) return { level: 'missing', text: `the recording ${path} is empty at ${location}` }
+    const { mediaType } = audioTypeOf(await readHead(file, HEAD_BYTES))
+    if (mediaType === 'application/octet-stream')
+      return {
+        level: 'advice',
+        text: `the recording ${path} is read at ${location}, but it is in no known audio format`,
+      }
+    return { level: 'ok', text: `the recording ${path} is read at ${location}: ${mediaType}, ${file.size} bytes` }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return { level: 'missing', text: `the recording ${path} cannot be read at ${location}: ${reason}` }
+  } finally {
+    await file.close()
+  }
+}
+
+/** A server need not list its files: a name that it does not have shows whether it lets us in. */
+async function checkServer(files: PbxFiles, source: RecordingsSource): Promise<RecordingFinding> {
+  const opened = await files.open('hookswitch-check.wav')
+  if (opened.kind === 'unavailable')
+    return { level: 'missing', text: `recordings cannot be read at ${source.location}: ${opened.reason}` }
+  if (opened.kind === 'file') await opened.file.close()
+  return {
+    level: 'advice',
+    text: `the server of the recordings answers at ${source.location}: add --recording PATH, as the PBX reports it, to prove that they can be read`,
+  }
+}
+
+async function checkFolder(files: PbxFiles, source: RecordingsSource): Promise<RecordingFinding> {
+  const { location, root } = source
+  try {
+    const newest = await newestFile(location)
+    if (newest === undefined)
+      return { level: 'advice', text: `the folder of recordings ${location} is empty: record a call, then check again` }
+    return await checkFile(files, `${root ?? `/${basename(location)}`}/${relative(location, newest)}`, source)
+  } catch (error) {
+    return { level: 'missing', text: `recordings cannot be read: ${folderProblem(error, location)}` }
+  }
+}
+
+function folderProblem(error: unknown, location: string): string {
+  const code = error instanceof Error && 'code' in error ? error.code : ''
+  if (code === 'ENOENT') return `there is no folder ${location} on this machine: mount it, or give another one`
+  if (code === 'ENOTDIR') return `${location} is no folder`
+  if (code === 'EACCES' || code === 'EPERM') return `this user may not read ${location}`
+  return `${location}: ${error instanceof Error ? error.message : String(error)}`
+}
+
+async function newestFile(location: string): Promise<string | undefined> {
+  let newest: { path: string; modifiedMs: number } | undefined
+  let count = 0
+  for await (const entry of await opendir(location, { recursive: true })) {
+    count += 1
+    if (count > MAX_ENTRIES) break
+    if (!entry.isFile()) continue
+    const path = join(entry.parentPath, entry.name)
+    const { mtimeMs: modifiedMs } = await stat(path)
+    if (newest === undefined || modifiedMs > newest.modifiedMs) newest = { path, modifiedMs }
+  }
+  return newest?.path
+}
