@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { type AnyElysia, Elysia } from 'elysia'
 import type { AuthService } from '../auth/service.ts'
 import type { CallRecord } from '../calls/event.ts'
 import type { UrlOf } from '../calls/event-records.ts'
@@ -16,7 +17,7 @@ import { openLinks } from './links.ts'
 import { makeRecordingEvent } from './recording-event.ts'
 import { createRecordingFiles } from './recording-files.ts'
 import { startRecordingSaver } from './recording-saver.ts'
-import { recordingRoutes } from './routes.ts'
+import { recordingLinkRoutes, recordingRoutes } from './routes.ts'
 
 type RecordingSettings =
   | 'pbxs'
@@ -47,7 +48,8 @@ export type Recordings = {
   readonly urlOf: UrlOf
   /** Adds to the record of a call the links to its recordings, where the files of its PBX can be read. */
   addUrls(record: CallRecord): Promise<CallRecord>
-  routes(auth: AuthService): ReturnType<typeof recordingRoutes>
+  /** Returns the routes that send recordings, and those that give links to them. */
+  routes(auth: AuthService): AnyElysia
   /** Starts to save recordings, and to delete what was kept long enough. */
   start(options: SavingOptions): { stop(): Promise<void> }
 }
@@ -84,7 +86,10 @@ export async function openRecordings({ store, config }: RecordingsOptions): Prom
       )
       return { ...record, recordings: withUrls }
     },
-    routes: (auth) => recordingRoutes(auth, { recordings, links, files }),
+    routes: (auth) =>
+      new Elysia({ name: 'all-recordings', normalize: false })
+        .use(recordingRoutes(auth, { recordings, links, files }))
+        .use(recordingLinkRoutes(auth, { recordings, links, files })),
     start({ ownership, steadyUs, log, onStored, mayPrune }) {
       const names = pbxs.flatMap(({ name, recordings }) => (recordings === undefined ? [] : [name]))
       const parts = [

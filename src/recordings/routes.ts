@@ -1,8 +1,10 @@
 import { Elysia, t } from 'elysia'
-import { headerToken, requireSession } from '../auth/guard.ts'
+import { guard, headerToken, requireSession } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
-import { Failure } from '../http/envelope.ts'
+import { accepts } from '../http/accepts.ts'
+import { Failure, responses, success } from '../http/envelope.ts'
 import { Fault } from '../lib/fault.ts'
+import { rfc3339 } from '../lib/time.ts'
 import type { RecordingRecord, RecordingRef } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 import { parseRange } from './byte-range.ts'
@@ -64,6 +66,36 @@ export function recordingRoutes(auth: AuthService, { recordings, links, files }:
       },
     },
   })
+}
+
+/** A page that is left open plays on for so long. */
+const OWN_LINK_MS = 3_600_000
+
+const Link = t.Object({ path: t.String(), expires_at: t.String({ format: 'date-time' }) })
+
+/** Gives users links to recordings for players that cannot send a token, as in the page. */
+export function recordingLinkRoutes(auth: AuthService, { recordings, links }: RecordingRoutesOptions) {
+  return new Elysia({ name: 'recording-links', normalize: false })
+    .use(accepts)
+    .use(guard(auth))
+    .get(
+      '/call/:id/recording/:recording/link',
+      async ({ accountId, params }) => {
+        const ref = { callId: params.id, recordingId: params.recording }
+        const found = await recordings.recordingGet(ref)
+        if (found?.accountId !== accountId) throw new Fault('not_found', 'There is no such recording.')
+        const { path, untilUs } = links.pathOf(ref, OWN_LINK_MS)
+        return success({ path, expires_at: rfc3339(untilUs) }, 'This link opens the recording for an hour.')
+      },
+      {
+        response: responses(Link, 'unauthenticated', 'not_found'),
+        detail: {
+          tags: ['Calls'],
+          summary: 'A link below this server that opens one recording without a token, for an hour',
+          security: [{ bearer: [] }],
+        },
+      },
+    )
 }
 
 type Context = {

@@ -243,6 +243,13 @@ describe('who may have a recording', () => {
     ])
   })
 
+  test('a link for a player, to users of the account alone', async () => {
+    const { result } = await (await get(`${pathOf('good')}/link`)).json()
+    expect((await fetch(api.url + result.path)).status).toBe(200)
+    expect((await get(`${pathOf('good')}/link`, { authorization: `Bearer ${strangers}` })).status).toBe(404)
+    expect(await plain(`${pathOf('good')}/link`)).toBe(401)
+  })
+
   test('no link once the key is another', async () => {
     const link = await linkOf()
     expect(await plain(link)).toBe(200)

@@ -110,7 +110,7 @@ function CallContent({ record, events }: { record: CallRecord; events: readonly 
       <CallFacts call={call} />
       <StageTable stages={stages} />
       <CallEvents events={events} startedAt={call.started_at} />
-      <RecordingList recordings={recordings} />
+      <RecordingList callId={call.id} recordings={recordings} />
     </>
   )
 }
