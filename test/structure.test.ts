@@ -51,10 +51,6 @@ const MAX_COLUMNS = 120
 const MAX_FILES_IN_A_FOLDER = 16
 const MAX_FUNCTION_LINES = 70
 
-/** Folders whose wording is still that of an earlier version. It has to become empty. */
-const NOT_YET_REWORDED: readonly string[] = ['pbx/', 'calls/', 'cluster/']
-const isReworded = (path: string) => !NOT_YET_REWORDED.some((folder) => `${path}/`.startsWith(folder))
-
 describe('every file', () => {
   test.each(files)('%s is in a known module', (path) => expect(rank(path)).toBeGreaterThanOrEqual(0))
 
@@ -77,11 +73,17 @@ describe('every file', () => {
   })
 })
 
+/** Imports that close a circle of functions that call each other. The list may only become shorter. */
+const CIRCULAR: ReadonlySet<string> = new Set([
+  'calls/tracker/transfers/transfer-recall.ts → calls/tracker/transfers/merges.ts',
+])
+
 /** Returns the files on the first import cycle that is reachable from a file, `undefined` if there is none. */
 function cycleFrom(path: string, trail: readonly string[], done: Set<string>): readonly string[] | undefined {
   if (trail.includes(path)) return [...trail.slice(trail.indexOf(path)), path]
-  if (done.has(path) || !isReworded(path)) return undefined
+  if (done.has(path)) return undefined
   for (const target of runtimeImports.get(path) ?? []) {
+    if (CIRCULAR.has(`${path} → ${target}`)) continue
     const cycle = cycleFrom(target, [...trail, path], done)
     if (cycle !== undefined) return cycle
   }
@@ -97,7 +99,7 @@ test('no files import each other in a circle', () => {
 describe('folders', () => {
   test(`have at most ${MAX_FILES_IN_A_FOLDER} files`, () => {
     const folders = Map.groupBy(files, dirname)
-    const large = [...folders].filter(([path, within]) => isReworded(path) && within.length > MAX_FILES_IN_A_FOLDER)
+    const large = [...folders].filter(([, within]) => within.length > MAX_FILES_IN_A_FOLDER)
     expect(large.map(([path, within]) => `${path}: ${within.length}`)).toEqual([])
   })
 
@@ -113,6 +115,9 @@ describe('folders', () => {
   const SMALL_LINES = 30
   /** Small files with one importer that stay apart, each with the reason. */
   const SLIVERS: Readonly<Record<string, string>> = {
+    'calls/call-record.ts': 'the name by which the record of a call is searched for',
+    'calls/tracker/emit/settling.ts': 'the name by which settling is searched for',
+    'calls/tracker/transfers/transfer-hold.ts': "the name by which the hold of a transfer's events is searched for",
     'cli/license-texts.ts': 'a macro reads the licences only when this file is imported',
     'store/postgres/maintenance/condition.ts': 'both engines have the same files',
     'store/postgres/pbx-memory.ts': 'both engines have the same files',
@@ -123,7 +128,7 @@ describe('folders', () => {
   test('hold no small file that belongs into its only importer', () => {
     const importers = (path: string) => files.filter((one) => imports.get(one)?.includes(path))
     const slivers = files.filter((path) => {
-      if (!isReworded(path) || path in SLIVERS || path.endsWith('.d.ts')) return false
+      if (path in SLIVERS || path.endsWith('.d.ts')) return false
       if (source(path).split('\n').length > SMALL_LINES) return false
       const [only, second] = importers(path)
       return only !== undefined && second === undefined && !WIRING.has(only)
@@ -186,7 +191,7 @@ describe('pure code has no clock, no random and no I/O', () => {
   })
 })
 
-const parsed = (await parseSources()).filter(({ path }) => isReworded(path))
+const parsed = await parseSources()
 
 describe('the sources are in plain words', () => {
   const badWords = (textsOf: (file: SourceText) => Iterable<string>) =>
@@ -197,12 +202,13 @@ describe('the sources are in plain words', () => {
     )
 
   test('in identifiers', () => {
-    expect(badWords(({ identifiers }) => [...identifiers].map(identifierWords))).toEqual([])
+    const ofNow = ({ path, identifiers }: SourceText) => (path === OLD_NAMES ? [] : [...identifiers])
+    expect(badWords((file) => ofNow(file).map(identifierWords))).toEqual([])
   })
   test('in comments', () => expect(badWords(({ comments }) => comments)).toEqual([]))
   test('in messages', () => expect(badWords(({ messages }) => messages)).toEqual([]))
   test('in the names of files', () => {
-    expect(files.filter((path) => isReworded(path) && wordsToReplace(path).length > 0)).toEqual([])
+    expect(files.filter((path) => wordsToReplace(path).length > 0)).toEqual([])
   })
 
   test('comments do not start with what, who, where or whose', () => {
@@ -213,7 +219,7 @@ describe('the sources are in plain words', () => {
   })
 
   test(`comments have at most ${MAX_COLUMNS} columns`, () => {
-    const long = files.filter(isReworded).flatMap((path) =>
+    const long = files.flatMap((path) =>
       source(path)
         .split('\n')
         .flatMap((line, at) =>
@@ -226,10 +232,23 @@ describe('the sources are in plain words', () => {
   })
 })
 
+/** Functions that are longer than the limit, each with its lines. The numbers may only become smaller. */
+const STILL_LONG: Readonly<Record<string, number>> = {
+  'calls/event-reader.ts createEventReader': 78,
+  'calls/ingest.ts startIngest': 159,
+  'cluster/lease-keeper.ts createLeaseKeeper': 191,
+  'cluster/leases.ts newLeases': 150,
+}
+
+/** Names in the state that earlier versions have stored. */
+const OLD_NAMES = 'calls/tracker/resync/takeover.ts'
+
 describe('functions', () => {
   test(`have at most ${MAX_FUNCTION_LINES} lines, markup aside`, () => {
     const long = parsed.flatMap(({ path, functions }) =>
-      functions.filter(({ lines }) => lines > MAX_FUNCTION_LINES).map(({ name, lines }) => `${path} ${name}: ${lines}`),
+      functions
+        .filter(({ name, lines }) => lines > (STILL_LONG[`${path} ${name}`] ?? MAX_FUNCTION_LINES))
+        .map(({ name, lines }) => `${path} ${name}: ${lines}`),
     )
     expect(long).toEqual([])
   })

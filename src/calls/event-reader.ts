@@ -4,9 +4,9 @@ import type { EventItem } from '../store/records.ts'
 import type { Store } from '../store/store.ts'
 
 /**
- * Reads an account's events back, for `GET /event`. Whoever reads to the end may wait for the next one: a waiting reader costs a promise
- * and a timer, and is woken by what is stored. Ids grow with the order in which events become visible, so a position that was given out
- * never has to be looked before.
+ * Reads an account's events back, for `GET /event`. A client that has read to the end can wait for the next event: it
+ * costs a promise and a timer, and is woken when events are stored. Ids grow with the order in which events become
+ * visible, so a position that was given out never has to be read before.
  */
 export type EventReader = {
   /**
@@ -16,7 +16,7 @@ export type EventReader = {
   read(accountId: number, request: EventRequest): Promise<EventPage | EventsGone>
   /** Wakes those who wait for events of these accounts; of all without any. */
   wake(accountIds?: ReadonlySet<number>): void
-  /** Returns the accounts for whose events somebody waits. */
+  /** Returns the accounts whose events a client waits for. */
   accounts(): number[]
   /** How many wait. */
   waiting(): number
@@ -44,13 +44,14 @@ export type EventPage = { readonly items: readonly EventItem[]; readonly lastId:
 const READ_AT_ONCE = 100
 /** A page of large bodies is short of its limit: a body may have 256 KB. */
 const MAX_PAGE_CHARS = 4 * 1024 * 1024
-/** So much is looked through for one page of a rare thing: then it is answered without any, and with a cursor that has moved on. */
+/** The most that is read for one page. If nothing matches, the response is empty, with a cursor that has advanced. */
 const MAX_PARTS = 100
 /** Of an account. */
 const MAX_WAITING = 1_000
 
 type Waiter = () => void
 
+/** Creates the reader of stored events, for `GET /event`. */
 export function createEventReader({ log }: Pick<Store, 'log'>): EventReader {
   const waiters = new Map<number, Set<Waiter>>()
   /** Counts what was stored, so that nothing is missed between reading and waiting. */

@@ -42,7 +42,9 @@ export function savedRecord(record: CallRecord, savedUs: number): SavedCall {
   return { id, savedUs, direction, fromNumber: from.number, toNumber: to.number, record: JSON.stringify(record) }
 }
 
-/** Returns the recordings of the call that an event saves, as far as their paths are known: their files are awaited now. */
+/**
+ * Returns the recordings of the call that an event saves, as far as their paths are known: their files are awaited now.
+ */
 export function newRecordings({ body: { data }, atUs, sequence }: CallEvent, accountId: number): RecordingRecord[] {
   if (data.name !== 'call_saved') return []
   return data.recordings.flatMap(({ id, path }) =>

@@ -16,7 +16,7 @@ const PAGE_SIZE = 100
 const MAX_PAGE_SIZE = 1_000
 const MAX_WAIT_S = 30
 /** The server's idle timeout must not cut off one that waits. */
-const ROOM_S = 30
+const MARGIN_S = 30
 
 /** An event as it is read back. */
 const ReadEvent = t.Object({
@@ -67,9 +67,9 @@ const Query = t.Object({
 const DESCRIPTION =
   'For receivers that were away, that cannot be called from outside, or that want to check. Keep `next_cursor` once you have handled ' +
   'a page, and send it as `after`: no event is ever skipped, since none appears before a cursor that was given out. Events are kept ' +
-  'as long as `--retention` says; those of erased calls are left out. 410 says that events after the cursor were deleted.'
+  'for the time of `--retention`; those of erased calls are omitted. 410: events after the cursor were deleted.'
 
-/** `GET /event`: the account's events in the order in which they were stored. */
+/** Creates `GET /event`: the account's events in the order in which they were stored. */
 export function eventRoutes(auth: AuthService, events: EventReader) {
   return new Elysia({ name: 'events', normalize: false })
     .use(accepts)
@@ -78,7 +78,7 @@ export function eventRoutes(auth: AuthService, events: EventReader) {
       '/event',
       async ({ accountId, query, request, server, set }) => {
         const { after, limit = PAGE_SIZE, wait = 0, event, call_id } = query
-        if (wait > 0) server?.timeout(request, wait + ROOM_S)
+        if (wait > 0) server?.timeout(request, wait + MARGIN_S)
         const page = await events.read(accountId, {
           after: positionOf(accountId, after),
           limit,
@@ -119,7 +119,9 @@ function positionOf(accountId: number, after: string | undefined): number | 'old
 const gone = (oldest: string) =>
   new Fault('gone', `Events after this cursor were deleted. The oldest cursor that can be read from is ${oldest}`)
 
-/** The bodies are stored as the JSON that they are: reading and writing them again would cost more than all the rest. */
+/**
+ * The bodies are stored as the JSON that they are: reading and writing them again would cost more than all the rest.
+ */
 function textOf(accountId: number, { items, lastId }: EventPage): string {
   const result = `{"items":[${items.map(itemText).join(',')}],"next_cursor":"${cursorOf(accountId, lastId)}"}`
   return `{"status":"success","code":200,"result":${result},"message":"These are the events."}`

@@ -27,8 +27,8 @@ const wordsOrNull = <const T extends readonly [string, ...string[]]>(values: T) 
   t.Union([t.UnionEnum(values, { default: undefined }), t.Null()])
 
 /**
- * `extension` is set when the party is one of the PBX's own, `e164` when the PBX's country is known and the number is a possible one there;
- * anonymous: all `null`.
+ * `extension` is set when the party is one of the PBX's own, `e164` when the PBX's country is known and the number is a
+ * possible one there; anonymous: all `null`.
  */
 export const Party = t.Object({ number: text, name: text, extension: text, e164: text }, closed)
 export type Party = typeof Party.static
@@ -120,7 +120,7 @@ export const Recording = t.Object(
     duration: seconds,
     started_at: time,
     ended_at: time,
-    /** Is there where the PBX URL says where the files of recordings are. */
+    /** Present if the PBX URL has the place of the recordings' files. */
     url: t.Optional(text),
   },
   closed,
@@ -178,7 +178,10 @@ export type CallEvent = {
   readonly sequence: number
   readonly atUs: number
   readonly body: EventBody
-  /** The stages that filters of webhooks go by, since the body has not all of them: the one that it is about, or all so far. */
+  /**
+   * The stages that filters of webhooks go by, since the body has not all of them: the one that it is about, or all so
+   * far.
+   */
   readonly dialled?: readonly Dialled[]
 }
 

@@ -15,7 +15,10 @@ import { type LiveCall, takeChanges, track } from './tracker/tracker.ts'
 
 /** The tracker of one PBX, with the way of its events to the store. */
 export type Ingest = {
-  /** Feeds signals to the tracker; events are stored in the background. Returns `false` if there is no room: they were not taken. */
+  /**
+   * Feeds signals to the tracker; events are stored in the background. Returns `false` if the queue is full: the
+   * signals were dropped.
+   */
   feed(signals: readonly Signal[]): boolean
   /** Returns the number of events that were emitted and are not on disk yet. */
   readonly pendingEvents: () => number
@@ -38,7 +41,7 @@ export type IngestOptions = {
   /** The country in which numbers are dialled (`UZ`): they have an E.164 form then. */
   readonly country?: string | undefined
   readonly onStored: (stored: readonly StoredEvent[]) => void
-  /** Called when there is room for signals again: a snapshot of the PBX is needed. */
+  /** Called when signals are accepted again: a snapshot of the PBX is needed. */
   readonly onMissed: () => void
   /** Called when a signal made the tracker fail and was left out: a snapshot of the PBX is needed. */
   readonly onFault: () => void
@@ -53,7 +56,10 @@ export type IngestOptions = {
   readonly clock: Clock
 }
 
-/** Some 6 KB each, so some 240 MB: while the store cannot be written this much waits in memory, then signals are turned away and asked for later. */
+/**
+ * Some 6 KB each, so some 240 MB: while the store cannot be written this much waits in memory, then signals are turned
+ * away and asked for later.
+ */
 const MAX_PENDING = 40_000
 /** Changes of a live call that come with no event (a channel more, a hold) are stored that soon. */
 const IDLE_FLUSH_MS = 1_000
@@ -199,7 +205,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
         if (!missed)
           log.error(
             { pbx, pending: events.length },
-            'the store is behind: new PBX events are dropped; live calls are compared with the PBX when there is room again',
+            'the store is behind: new PBX events are dropped; live calls are compared with the PBX later',
           )
         missed = true
         return false

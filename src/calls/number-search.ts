@@ -12,7 +12,10 @@ const MAX_CALLS = 1_000
 /** Live calls are made as they are asked for: so many take a millisecond or two, then others have their turn. */
 const LIVE_AT_ONCE = 100
 
-/** Returns the ids of an account's calls from or to a number, at most 1,000: those that are up, and the newest saved ones. */
+/**
+ * Returns the ids of an account's calls from or to a number, at most 1,000: those that are up, and the newest saved
+ * ones.
+ */
 export async function findCallsOfNumber(deps: Dependencies, accountId: number, number: string): Promise<string[]> {
   const live: string[] = []
   let count = 0

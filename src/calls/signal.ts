@@ -1,8 +1,9 @@
 import type { StageResult } from '../lib/call-enums.ts'
 
 /**
- * Signals are the language of every connector: facts about channels (legs), in the words of neither PBX. `atUs` is when it happened (the
- * PBX's stamp corrected by its clock's offset, else the arrival), `arrivedUs` when it reached us: settling runs on the latter.
+ * Signals are the language of every connector: facts about channels (legs), in the words of neither PBX. `atUs` is when
+ * it happened (the PBX's stamp corrected by its clock's offset, else the arrival), `arrivedUs` when it reached us:
+ * settling runs on the latter.
  */
 export type At = { readonly atUs: number; readonly arrivedUs: number }
 
@@ -125,7 +126,10 @@ export type ChannelSignal =
       /** The target was reached through a virtual channel, which goes with the transferer. */
       readonly through?: boolean
     }
-  /** The channel was parked: in which place, by whom (`null`: by itself), and what would have been dialled to transfer it there. */
+  /**
+   * The channel was parked: in which place, by whom (`null`: by itself), and what would have been dialled to transfer
+   * it there.
+   */
   | {
       readonly kind: 'parked'
       readonly id: string
@@ -134,14 +138,14 @@ export type ChannelSignal =
       readonly to: string
     }
   /**
-   * The channel took over a call that was not its own: pick-up, parking retrieved, intercept. `through`: what it took is not the caller's
-   * channel but a virtual half behind which somebody of a group was rung.
+   * The channel took over a call that was not its own: pick-up, parking retrieved, intercept. `through`: what it took
+   * is not the caller's channel but a virtual half behind which a member of a group was rung.
    */
   | { readonly kind: 'joined'; readonly id: string; readonly into: string; readonly through?: boolean }
   | { readonly kind: 'queue_joined'; readonly id: string; readonly queue: string; readonly position: number | null }
   /**
-   * `queue`: its name, `null` where the PBX does not report it: the one that was joined last. `final`: the PBX gives the reason with it; else a
-   * better one may follow.
+   * `queue`: its name, `null` where the PBX does not report it: the one that was joined last. `final`: the PBX gives
+   * the reason with it; else a better one may follow.
    */
   | {
       readonly kind: 'queue_left'
@@ -180,12 +184,16 @@ export type ConnectionSignal =
 
 export type Signal = At & (ChannelSignal | ConnectionSignal)
 
-/** Turns the frames of one connection into signals. It keeps what the protocol scatters over several frames, and does no I/O. */
+/**
+ * Turns the frames of one connection into signals. It keeps what the protocol scatters over several frames, and does no
+ * I/O.
+ */
 export type Translator<Frame> = {
   event(frame: Frame, arrivedUs: number): Signal[]
   /**
-   * Turns the rows of a complete snapshot into signals. Channels that were `created` while it was requested are left out: the events that wait
-   * behind the snapshot report all of them. Of those that are `uncertain` there is no row that can be trusted.
+   * Turns the rows of a complete snapshot into signals. Channels that were `created` while it was requested are left
+   * out: the events that wait behind the snapshot report all of them. Of those that are `uncertain` there is no row
+   * that can be trusted.
    */
   snapshot(
     rows: readonly Frame[],

@@ -1,9 +1,10 @@
 import type { NowUs } from '../lib/time.ts'
 
 /**
- * The database's clock as this node knows it: on it all nodes reckon when retries are due and what is too old. It is the node's own steady
- * clock and an offset, which follows the database by 1 % of the time that passes at most: so it never steps back, a clock of the database
- * that is set is followed slowly by all nodes alike, and one measurement that took long does no harm.
+ * The database's clock as this node knows it: on it all nodes reckon when retries are due and what is too old. It is
+ * the node's own steady clock and an offset, which follows the database by 1 % of the time that passes at most: so it
+ * never steps back, a clock of the database that is set is followed slowly by all nodes alike, and one measurement that
+ * took long does no harm.
  */
 export type DatabaseClock = {
   /** Returns the database's time in microseconds. It never goes back. */

@@ -4,7 +4,9 @@ import { type ClusterStore, type ClusterView, type Lease, LeaseLost } from '../s
 import { kindOf, type Leases, newLeases, type Plan } from './leases.ts'
 import { accountLease, MAINTENANCE_LEASE, type Ownership, type OwnershipListener, pbxLease } from './ownership.ts'
 
-/** What keeps one node a member of its cluster: beats, takes what is its share, and hands over. */
+/**
+ * Keeps one node a member of its cluster: it sends heartbeats, takes its share of the leases, and hands leases over.
+ */
 export type LeaseKeeper = Ownership & {
   /** Joins the cluster as a node with this address: from then on it takes its share. */
   join(address: string): void
@@ -33,14 +35,20 @@ export type LeaseKeeperOptions = {
 /** Between two heartbeats, ±20 %, so that nodes do not stay in step. */
 const STEP_MS = 500
 const JITTER = 0.2
-/** A PBX is kept for so long after trust was over: the database may be back, and what the PBX says meanwhile is not lost. */
+/**
+ * A PBX connection is kept for this time after trust has ended: the database may come back, and its events are not
+ * lost.
+ */
 const KEEP_PBXS_US = 10_000 * MILLISECOND - 3_000 * MILLISECOND
-/** What was begun for a lease has to end by then, to hand it over. */
+/** Work for a lease has to end within this time, to hand it over. */
 const HAND_OVER_WITHIN_MS = 3_000
 
 type Handing = Lease & { readonly to: string | null; isReady: boolean }
 
-/** Creates a node that has not joined yet. Nothing is owned before it has joined, and has had heartbeats for some seconds. */
+/**
+ * Creates a node that has not joined yet. Nothing is owned before it has joined, and has had heartbeats for some
+ * seconds.
+ */
 export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   const { cluster, log, elapsedUs, random = Math.random } = options
   const wanted = new Set(options.pbxs.map(pbxLease))
@@ -71,7 +79,7 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
     for (const one of ended) if (one.status === 'rejected') log.error({ err: one.reason }, 'a change of owner failed')
   }
 
-  /** Trust ends by itself: whoever acts on it must hear of it then. */
+  /** Trust ends by itself: the parts that depend on it are notified then. */
   function watchTrust(): void {
     for (const timer of timers) clearTimeout(timer)
     const leftUs = leases.trustedUntilUs() - elapsedUs()

@@ -1,43 +1,53 @@
 import type { Claim, ClusterView, Lease, LiveNode } from '../store/cluster-store.ts'
 
 /**
- * The leases of one node: which it has, when it may trust them, and what it does about those of others. Pure: times are microseconds of the
- * node's own monotonic clock, and the database's clock plays no part, so that no clock that is set or wrong can give a lease two owners.
+ * The leases of one node: which it has, when it may trust them, and what it does about those of others. Pure: times are
+ * microseconds of the node's own monotonic clock, and the database's clock plays no part, so that no clock that is set
+ * or wrong can give a lease two owners.
  *
  * States of a lease, seen from one node:
  *
- *     others' ──(its node is dead, or let go of it)──→ free ──(claimed: a new term)──→ held ──(handed over)──→ giving ──→ others'
- *        └─────────────────────────(another node hands it over: a new term)─────────────↑          held or giving ──(lost)──→ others'
+ *     others' ──(its node is dead, or released it)──→ free ──(claimed: a new term)──→ owned
+ *     others' ──(another node hands it over: a new term)──→ owned
+ *     owned ──(handed over)──→ giving ──→ others'
+ *     owned or giving ──(lost)──→ others'
  *
  * Invariants:
- * - A node trusts what it holds until TRUST_US after it *sent* its last heartbeat that succeeded. It may have been stopped at any point in
- *   between: what counts is the moment before it was sent.
- * - A node is made dead only by one that saw the same heartbeat of it for SILENT_US of its own clock, and only if it is the same still. So its
- *   last heartbeat was sent SILENT_US ago, at least, and its trust was over. Dead is for ever: it comes back under another id.
- * - A lease goes from one node to another only after the first is dead or has let go of it, and only from the term that was seen then. So
- *   a statement that arrives late changes nothing.
- * - A statement that fails makes all that was seen of others worthless: after an outage of the database every node has time to go on with the
- *   leases that it had, or to find that a standby which took over does not know of them.
+ * - A node trusts its leases until TRUST_US after it *sent* its last heartbeat that succeeded. It may have been
+ *   stopped at any point in between: only the moment before sending counts.
+ * - A node is declared dead only by one that saw its same heartbeat for SILENT_US of its own clock, and only if the
+ *   heartbeat is still the same. So its last heartbeat was sent at least SILENT_US ago, and its trust has ended. A dead
+ *   node never comes back: it gets another id.
+ * - A lease goes from one node to another only after the first is dead or has released it, and only from the term that
+ *   was seen then. So a statement that arrives late changes nothing.
+ * - A statement that fails makes all knowledge of other nodes worthless: after an outage of the database every node has
+ *   time to continue with its leases, or to find that a standby which took over does not know of them.
  */
 export type Leases = {
   /** Whether this node may act as the owner of what it holds. */
   isTrusted(nowUs: number): boolean
   /** Until when it may, if no other heartbeat succeeds. */
   trustedUntilUs(): number
-  /** Whether a lease is held: to act on it takes trust as well. */
+  /** Returns whether this node has a lease. To act on it, it also needs trust. */
   holds(name: string): boolean
   /** Returns the term under which this node may still write, or `undefined`. */
   termOf(name: string): string | undefined
   names(): readonly string[]
-  /** Takes in what a heartbeat returned, and returns what changed by it and what to do next. `sentUs`: before it was sent. */
+  /**
+   * Takes in what a heartbeat returned, and returns what changed by it and what to do next. `sentUs`: before it was
+   * sent.
+   */
   beaten(view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }): Plan
   /** A statement failed, the heartbeat or another, or nobody knows whether it did: the database may be another now. */
   statementFailed(): void
-  /** This node was found dead. Returns what it held. */
+  /** Notes that this node was declared dead. Returns the leases that it had. */
   died(): string[]
-  /** Takes in which of the claims of a plan succeeded. Returns what is held now and was not before. */
+  /** Notes which claims of a plan succeeded. Returns the new leases. */
   claimed(claims: readonly Claim[], names: readonly string[]): string[]
-  /** Begins to hand over a lease, of which this node is the owner no more. Returns it, or `undefined` if it is not held. */
+  /**
+   * Starts to hand over a lease that this node no longer owns. Returns it, or `undefined` if this node does not have
+   * it.
+   */
   give(name: string): Lease | undefined
   /** A lease was handed over. */
   gave(lease: Lease): void
@@ -58,11 +68,14 @@ export type Plan = {
 const SECOND = 1_000_000
 /** How long a heartbeat is good for, from before it was sent. */
 export const TRUST_US = 3 * SECOND
-/** How long a node must be silent to be found dead, and how long one that judges others must have had heartbeats without a failure. */
+/**
+ * How long a node must be silent to be found dead, and how long one that judges others must have had heartbeats without
+ * a failure.
+ */
 export const SILENT_US = 4 * SECOND
 /** A node that is silent for so long is given nothing, and no share of what is free. */
 const DOUBTED_US = 2 * SECOND
-/** What is free for so long is taken by any node that can: those whose share it is are not set up for it. */
+/** A lease that is free for this long is taken by any node that can: the nodes whose share it is cannot use it. */
 const LEFT_OVER_US = SECOND
 /** Heartbeats after which a node is given leases: by then it may judge others. */
 const MEMBER_BEATS = 9
@@ -87,7 +100,7 @@ export const kindOf = (name: string): string => name.split(':', 1)[0] ?? name
 export function newLeases(options: LeasesOptions): Leases {
   const { nodeId, newTerm, canOwn = () => true } = options
   /** Terms by name. */
-  const held = new Map<string, string>()
+  const owned = new Map<string, string>()
   const giving = new Map<string, string>()
   /** The heartbeats of other nodes, and since when each is seen to be the same. */
   const seen = new Map<string, { readonly beat: number; readonly sinceUs: number }>()
@@ -108,12 +121,13 @@ export function newLeases(options: LeasesOptions): Leases {
 
   function takeInOwn(own: readonly Lease[]): { gained: string[]; lost: string[] } {
     const terms = new Map(own.map(({ name, term }) => [name, term]))
-    const lost = [...held].filter(([name, term]) => terms.get(name) !== term).map(([name]) => name)
-    for (const name of lost) held.delete(name)
+    const lost = [...owned].filter(([name, term]) => terms.get(name) !== term).map(([name]) => name)
+    for (const name of lost) owned.delete(name)
     for (const [name, term] of giving) if (terms.get(name) !== term) giving.delete(name)
-    // What was lost and came back under another term is gained with the next heartbeat: what was begun under the old one has to end first.
-    const gained = own.filter(({ name }) => !held.has(name) && !giving.has(name) && !lost.includes(name))
-    for (const { name, term } of gained) held.set(name, term)
+    // A lease that was lost and came back under another term is gained with the next heartbeat: work under the old term
+    // has to end first.
+    const gained = own.filter(({ name }) => !owned.has(name) && !giving.has(name) && !lost.includes(name))
+    for (const { name, term } of gained) owned.set(name, term)
     return { gained: gained.map(({ name }) => name), lost }
   }
 
@@ -142,7 +156,7 @@ export function newLeases(options: LeasesOptions): Leases {
     const totals = new Map<string, number>()
     for (const { kind, count } of view.counts) totals.set(kind, (totals.get(kind) ?? 0) + count)
     const mine = new Map<string, number>()
-    for (const name of held.keys()) mine.set(kindOf(name), (mine.get(kindOf(name)) ?? 0) + 1)
+    for (const name of owned.keys()) mine.set(kindOf(name), (mine.get(kindOf(name)) ?? 0) + 1)
     const claims: Claim[] = []
     for (const { name, term: seenTerm } of shuffled(view.free, options.random)) {
       if (claims.length >= MAX_CLAIMS) break
@@ -163,7 +177,7 @@ export function newLeases(options: LeasesOptions): Leases {
     const countOf = (node: string, kind: string) =>
       view.counts.find((one) => one.node === node && one.kind === kind)?.count ?? 0
     const loadOf = options.loadOf ?? (() => 0)
-    const byLoad = [...held.keys()].map((name) => ({ name, load: loadOf(name) })).sort((a, b) => a.load - b.load)
+    const byLoad = [...owned.keys()].map((name) => ({ name, load: loadOf(name) })).sort((a, b) => a.load - b.load)
     for (const { name } of byLoad) {
       const kind = kindOf(name)
       const able = members.filter(({ pbxs }) => kind !== 'pbx' || pbxs.includes(name.slice('pbx:'.length)))
@@ -177,9 +191,9 @@ export function newLeases(options: LeasesOptions): Leases {
   return {
     isTrusted,
     trustedUntilUs: () => (dead ? Number.NEGATIVE_INFINITY : lastSentUs + TRUST_US),
-    holds: (name) => !dead && held.has(name),
-    termOf: (name) => held.get(name) ?? giving.get(name),
-    names: () => [...held.keys()],
+    holds: (name) => !dead && owned.has(name),
+    termOf: (name) => owned.get(name) ?? giving.get(name),
+    names: () => [...owned.keys()],
 
     beaten(view, { sentUs, nowUs }) {
       if (dead) throw new Error('a node that is dead has no heartbeat')
@@ -203,27 +217,27 @@ export function newLeases(options: LeasesOptions): Leases {
     statementFailed,
 
     died() {
-      const names = [...held.keys()]
+      const names = [...owned.keys()]
       dead = true
-      held.clear()
+      owned.clear()
       giving.clear()
       return names
     },
 
     claimed(claims, names) {
       if (dead) return []
-      const taken = claims.filter(({ name }) => names.includes(name) && !held.has(name))
+      const taken = claims.filter(({ name }) => names.includes(name) && !owned.has(name))
       for (const { name, newTerm } of taken) {
-        held.set(name, newTerm)
+        owned.set(name, newTerm)
         freeSince.delete(name)
       }
       return taken.map(({ name }) => name)
     },
 
     give(name) {
-      const term = held.get(name)
+      const term = owned.get(name)
       if (term === undefined) return undefined
-      held.delete(name)
+      owned.delete(name)
       giving.set(name, term)
       return { name, term }
     },

@@ -1,8 +1,8 @@
 import type { Fence } from '../store/cluster-store.ts'
 
 /**
- * Which accounts and PBXs this node owns: it alone sends for these accounts, and watches these PBXs. A node that is alone with its store owns
- * everything, always; one of several has leases. Nothing that asks knows which it is.
+ * Which accounts and PBXs this node owns: it alone sends for these accounts, and watches these PBXs. A node that is
+ * alone with its store owns everything, always; one of several has leases. Nothing that asks knows which it is.
  */
 export type Ownership = {
   /** Whether other nodes may own what this one does not, and store events for accounts that this one owns. */
@@ -14,26 +14,27 @@ export type Ownership = {
   /** Returns whether it may act at this moment on what it owns: not while the database does not answer. */
   isTrusted(): boolean
   /**
-   * Returns what a write of an owner is fenced with; `undefined`: no fence is needed. A lease that is handed over may be written under until then.
+   * Returns what a write of an owner is fenced with; `undefined`: no fence is needed. A lease that is handed over may
+   * be written under until then.
    * @throws LeaseLost when this node does not own it.
    */
   fenceOf(lease: string): Fence | undefined
   /** Returns whether it is this node that does what one has to do for all, as pruning. */
   ownsMaintenance(): boolean
   /**
-   * Calls back at once, before anything else happens, when any of these answers changes. What was lost and comes back is lost for a while in
-   * between, so that nobody can take it for the same. Returns what takes the listener off.
+   * Calls back at once, before anything else happens, when any of these answers changes. What was lost and comes back
+   * is lost for a while in between, so that nobody can take it for the same. Returns what takes the listener off.
    */
   onChange(listener: OwnershipListener): () => void
 }
 
 /**
- * `doubtful`: the database has not answered for long. What the PBX said may still be stored, if the database is back before another node took
- * over, but the PBX is read no further.
+ * `doubtful`: the database has not answered for long. Events of the PBX may still be stored, if the database is back
+ * before another node took over, but the PBX is read no further.
  */
 export type PbxOwnership = 'owned' | 'doubtful' | 'not owned'
 
-/** What it returns resolves when all that was begun for what is owned no more has ended: then another node may begin. */
+/** Its promise resolves when all work for lost leases has ended: then another node may begin. */
 export type OwnershipListener = () => undefined | Promise<void>
 
 /** The ownership of a node that is alone with its store. */
@@ -49,5 +50,7 @@ export const OWNS_EVERYTHING: Ownership = {
 
 /** The names of leases. */
 export const MAINTENANCE_LEASE = 'maintenance'
+/** Returns the name of the lease of an account. */
 export const accountLease = (accountId: number): string => `account:${accountId}`
+/** Returns the name of the lease of a PBX. */
 export const pbxLease = (name: string): string => `pbx:${name}`

@@ -16,7 +16,7 @@ export type ElsewhereOptions = {
 /** How old the calls may be that are shown of PBXs that other nodes watch. */
 const FRESH_MS = 500
 
-/** The live calls of PBXs that other nodes watch, as those store them. */
+/** Creates the view of live calls of PBXs that other nodes watch, as those nodes store them. */
 export function createCallsElsewhere({ store, accounts, log, pbxs }: ElsewhereOptions) {
   let ofPbxs: readonly ((accountId: number) => Iterable<LiveCall>)[] = []
   let readMs = Number.NEGATIVE_INFINITY

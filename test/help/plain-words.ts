@@ -67,7 +67,7 @@ export const VERBS: ReadonlySet<string> = new Set(
    Drops Emits Empties Encodes Ends Enters Erases Escapes Evaluates Expires Explains Extracts Fails Feeds Fetches Fills Filters Finds
    Finishes Follows Forgets Formats Gets Gives Groups Guards Handles Hashes Hides Holds Ignores Inserts Installs Invites Joins Judges Keeps
    Labels Leaves Lets Limits Lists Loads Locks Logs Makes Maps Marks Masks Matches Measures Merges Migrates Moves Names Normalizes Notes
-   Notifies Numbers Observes Opens Orders Orphans Pairs Parks Parses Passes Picks Pings Plays Posts Predicts Prepares Prints Proves
+   Notifies Numbers Observes Opens Orders Orphans Pairs Parks Parses Passes Picks Pings Places Plays Posts Predicts Prepares Prints Proves
    Prunes Publishes Puts Queues Quotes Ranks Reads Reconnects Reconstructs Records Redraws Refuses Registers Rejects Releases Remembers
    Removes Renames Renders Repeats Replaces Replays Reports Requests Resolves Restores Resumes Retries Returns Reverses Rotates Runs
    Samples Saves Schedules Searches Selects Sends Serves Sets Shortens Shows Signs Skips Sorts Spends Splits Starts States Stops Stores

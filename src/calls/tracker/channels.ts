@@ -23,7 +23,10 @@ import { isParkedAt, unpark } from './transfers/parking.ts'
 
 /** The start of a call by an extension waits that long for a dial to show where it goes. */
 const EXTENSION_START_US = 500_000
-/** One to a feature code or an occupied parking slot waits that long to turn out to be a pick-up: media may be late, an announcement first. */
+/**
+ * One to a feature code or an occupied parking slot waits that long to turn out to be a pick-up: media may be late, an
+ * announcement first.
+ */
 const JOIN_START_US = 10_000_000
 /** A call from a trunk waits that long for the number that was called. */
 const TRUNK_START_US = 250_000
@@ -105,7 +108,9 @@ function noteExtension(state: TrackerState, { kind, number }: Endpoint): void {
   if (kind === 'extension' && number !== null && state.extensions.size < MAX_EXTENSIONS) state.extensions.add(number)
 }
 
-/** Begins a dial, of a channel that may not be known yet; a dial of an unknown caller begins a call that is `partial`. */
+/**
+ * Begins a dial, of a channel that may not be known yet; a dial of an unknown caller begins a call that is `partial`.
+ */
 export function applyDialBegin(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial_begin' }>): void {
   const known = channelOf(state, signal.dest)
   const dest =
@@ -150,7 +155,10 @@ export function pairHalves(state: TrackerState, oneId: string, twoId: string): v
   markChanged(state, callOf(state, two))
 }
 
-/** Ends a channel, and takes it out of its bridge and conference. The end of a channel that is not known yet is kept for it. */
+/**
+ * Ends a channel, and takes it out of its bridge and conference. The end of a channel that is not known yet is kept for
+ * it.
+ */
 export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: number }, id: string, end: End): void {
   const channel = channelOf(state, id)
   if (channel === undefined) {

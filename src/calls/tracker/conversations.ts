@@ -5,8 +5,8 @@ import { isUp, isVirtual } from './state.ts'
 /** Conversations: the real parties that virtual halves stand for, and the parties that talked with each other. */
 
 /**
- * Returns the real parties on the other side of a virtual half: those that are bridged with its pair now, else those that dialled it or that
- * it dialled. Who sits in the same bridge as the half is on this side of it.
+ * Returns the real parties on the other side of a virtual half: those that are bridged with its pair now, else those
+ * that dialled it or that it dialled. Who sits in the same bridge as the half is on this side of it.
  */
 export function partiesBehind(state: TrackerState, half: Channel, seen = new Set<string>()): Channel[] {
   const pair = channelOf(state, half.pair)
@@ -25,7 +25,7 @@ export function partiesBehind(state: TrackerState, half: Channel, seen = new Set
   const dialled = call === undefined ? [] : channelsOf(state, call).filter((one) => one.dial?.source === pair.id)
   const answered = dialled.filter((one) => one.dial?.answeredUs !== null && isUp(one))
   const ringing = dialled.filter((one) => isUp(one) && one.dial?.endedUs === null)
-  // Of several that ring, or may ring in turn, none stands for the others.
+  // Of several that ring, or may ring in turn, none represents the others.
   const isOne = ringing.length === 1 && ringing.every((one) => isVirtual(one) || isAlone(call, one))
   return (answered.length > 0 ? answered : isOne ? ringing : []).flatMap(across)
 }
@@ -33,7 +33,7 @@ export function partiesBehind(state: TrackerState, half: Channel, seen = new Set
 const isAlone = (call: Call | undefined, leg: Channel): boolean =>
   call !== undefined && stageOf(call, leg.dial?.stageId ?? null)?.parentId === null
 
-/** The real party that a channel is, or stands for; `except` are none. */
+/** Returns the real party that a channel is or represents; those in `except` do not count. */
 export function realPartyOf(
   state: TrackerState,
   channel: Channel | undefined,
@@ -55,7 +55,7 @@ export function noteConversation(channel: Channel, others: readonly Channel[]): 
   }
 }
 
-/** The parties that a channel talked with and that are still up, the earliest first. */
+/** Returns the parties that a channel talked with and that are still up, the earliest first. */
 export function talkedWith(state: TrackerState, channel: Channel): Channel[] {
   return channel.talked.flatMap((id) => channelOf(state, id) ?? []).filter(isUp)
 }

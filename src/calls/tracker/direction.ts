@@ -5,7 +5,10 @@ import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from './state.ts'
 
 /** The direction of a call, its caller and its called party. */
 
-/** Returns whether a number may be one of the PBX's own, where nothing better is known: digits, at most six, or a feature code. */
+/**
+ * Returns whether a number may be one of the PBX's own, where nothing better is known: digits, at most six, or a
+ * feature code.
+ */
 export const isInternalNumber = (number: string): boolean => /^\d{1,6}$/.test(number) || isFeatureCode(number)
 
 /** Returns whether a number may be a pick-up, a retrieval or another service of the PBX. */
@@ -18,12 +21,15 @@ const isPlace = (dialled: string): boolean => /^(s|i|t|h|failed|)$/.test(dialled
 export const destination = (dialled: string | null): string | null =>
   dialled === null || isPlace(dialled) ? null : dialled
 
-/** Sets the direction of a call, unless it was emitted: then it holds, whatever comes to light later. */
+/** Sets the direction of a call, unless it was emitted: then it does not change any more. */
 export function setDirection(call: Call, direction: Direction): void {
   if (!call.emitted) call.direction = direction
 }
 
-/** Decides the direction by the first channel of a call: for good if it came in by a trunk, as a guess until a dial if it is an extension's. */
+/**
+ * Decides the direction by the first channel of a call: for good if it came in by a trunk, as a guess until a dial if
+ * it is an extension's.
+ */
 export function decideDirectionByCaller(call: Call, root: Channel): void {
   const dialled = destination(root.dialledNumber)
   // An originated channel shows its purpose when it is dialled.
@@ -40,7 +46,10 @@ export function decideDirectionByCaller(call: Call, root: Channel): void {
   call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
 }
 
-/** Begins a call in which the PBX rang one of the parties by itself: the agent, or (a dialler, a call-back) the outside party. */
+/**
+ * Begins a call in which the PBX rang one of the parties by itself: the agent, or (a dialler, a call-back) the outside
+ * party.
+ */
 export function beginClickToCall(call: Call, root: Channel): void {
   if (isVirtual(root) || call.directionKnown || call.emitted) return
   call.clickToCall = true
@@ -65,7 +74,10 @@ export function beginConferenceCall(call: Call, dest: Channel): void {
   call.directionKnown = true
 }
 
-/** Decides the direction by a dial. Of a call that was emitted only the party that a click-to-call reaches is still open. */
+/**
+ * Decides the direction by a dial. Of a call that was emitted only the party that a click-to-call reaches is still
+ * open.
+ */
 export function decideDirectionByDial(state: TrackerState, call: Call, dest: Channel, party: Channel | null): void {
   if (call.directionKnown) return
   if (call.emitted && !call.clickToCall) {

@@ -5,7 +5,7 @@ import { ANONYMOUS, type Call, type Channel, type Dial } from './state.ts'
 
 const NONE: Readonly<Record<string, string>> = {}
 
-/** A call of which nothing is known yet. */
+/** Creates a call without any facts. */
 export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'startedUs'>): Call {
   return {
     ...of,

@@ -65,7 +65,9 @@ function callerIn(state: TrackerState, channel: Channel): { party: Channel; call
   return { party, call }
 }
 
-/** The caller goes on in the dialplan: a queue that he left without any other reason he has given up, by a key. */
+/**
+ * Notes that the caller goes on in the dialplan: a queue that was left without another reason was given up by a key.
+ */
 export function noteLeftByKey(call: Call, channelId: string): void {
   for (const queue of call.queues) {
     const isIts = queue.channel === channelId || stageOf(call, queue.stageId)?.source === channelId

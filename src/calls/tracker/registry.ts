@@ -44,7 +44,7 @@ export function openCall(state: TrackerState, pbxId: string, startedUs: number |
   return call
 }
 
-/** A channel of another call asks somebody in this one. */
+/** Notes that a channel of another call asks a party of this one. */
 export function addConsultation(state: TrackerState, call: Call, channelId: string): void {
   call.consultedBy = channelId
   const calls = state.consultations.get(channelId) ?? new Set<string>()
@@ -52,7 +52,7 @@ export function addConsultation(state: TrackerState, call: Call, channelId: stri
   state.consultations.set(channelId, calls)
 }
 
-/** Returns the calls in which a channel of another call asks somebody. */
+/** Returns the calls in which a channel of another call asks a party. */
 export function consultationsOf(state: TrackerState, channelId: string): Call[] {
   return [...(state.consultations.get(channelId) ?? [])].flatMap((id) => state.calls.get(id) ?? [])
 }
@@ -66,7 +66,7 @@ export function dropCall(state: TrackerState, call: Call): void {
   endConsultation(state, call)
 }
 
-/** Nobody asks in this call any more. */
+/** Ends the consultation in a call. */
 export function endConsultation(state: TrackerState, call: Call): void {
   if (call.consultedBy === null) return
   const calls = state.consultations.get(call.consultedBy)
@@ -171,8 +171,8 @@ export function leaveConference(state: TrackerState, channel: Channel): void {
 }
 
 /**
- * Returns the parties that hear a channel: all real channels that bridges and pairs of virtual halves join to it. Bounded by the members of
- * those bridges; conferences and holding bridges join nobody.
+ * Returns the parties that hear a channel: all real channels that bridges and pairs of virtual halves join to it.
+ * Bounded by the members of those bridges; conferences and holding bridges join nobody.
  */
 export function heardBy(state: TrackerState, start: Channel): Channel[] {
   const seen = new Set([start.id])

@@ -6,8 +6,8 @@ import type { End, Endpoint } from '../signal.ts'
 import type { Timers } from './timers.ts'
 
 /**
- * The tracker's state. All of it is plain data that survives JSON: a live call is stored with its channels and read back after
- * a restart. Ids stand in for references; times are microseconds, `null` when unseen.
+ * The tracker's state. All of it is plain data that survives JSON: a live call is stored with its channels and read
+ * back after a restart. Ids stand in for references; times are microseconds, `null` when unseen.
  */
 
 /** A party as it is known; the bodies have its number in E.164 form too. */
@@ -59,9 +59,9 @@ export type Channel = {
   talkedUs: number | null
   /** The place where it is parked. */
   slot: string | null
-  /** Half of a virtual channel that was made to ask somebody, and is part of the call since a transfer. */
+  /** Half of a virtual channel that was made for a consultation, and is part of the call since a transfer. */
   adopted: boolean
-  /** It stands in a queue, and for whom is not known yet. */
+  /** It is in a queue, and for which party is not known yet. */
   queuing: { queue: string; position: number | null; atUs: number } | null
   /** The other half of a virtual channel, and which half this is. */
   pair: string | null
@@ -85,7 +85,9 @@ export type Stage = {
   startedUs: number | null
   rangUs: number | null
   answeredUs: number | null
-  /** Entry of its party into the conversation that the call now is: its answer, or the transfer that brought it there. */
+  /**
+   * Entry of its party into the conversation that the call now is: its answer, or the transfer that brought it there.
+   */
   enteredUs: number | null
   endedUs: number | null
   result: StageResult | null
@@ -161,7 +163,10 @@ export type Call = {
   /** Of a consultation: the channel that asks, which is in the first call too. */
   consultedBy: string | null
   mergedFrom: string[]
-  /** It went on in another call other than by an attended transfer: which one (`null`: another account's), and what it had come to by then. */
+  /**
+   * It went on in another call other than by an attended transfer: which one (`null`: another account's), and what it
+   * had come to by then.
+   */
   mergedInto: { id: string | null; result: CallResult | null } | null
   /** The PBX began it, by ringing one of its parties. */
   clickToCall: boolean
@@ -172,7 +177,7 @@ export type Call = {
   /** After an attended transfer: the parties that the PBX may ring back, or again, for the party that waits. */
   recall: { by: string | null; to: string | null; transferee: string } | null
   direction: Direction | null
-  /** The direction is sure: somebody was dialled, or it came from a trunk. */
+  /** The direction is certain: a party was dialled, or the call came from a trunk. */
   directionKnown: boolean
   from: Party
   to: Party
@@ -223,14 +228,14 @@ export type TrackerState = {
   readonly byLinkedId: Map<string, string>
   /** Channels in each bridge. */
   readonly bridges: Map<string, string[]>
-  /** Conference rooms by name, and who is in them. */
+  /** Conferences by name, and the channels in them. */
   readonly conferences: Map<string, Set<string>>
   /** Numbers that turned out to be extensions. */
   readonly extensions: Set<string>
   /** Ends of channels that were not known (yet), and when they came. */
   readonly earlyEnds: Map<string, { atUs: number; arrivedUs: number; end: End }>
   readonly pendingLinks: PendingLink[]
-  /** Channels that hold, and the calls in which a channel of another call asks somebody (`consultedBy`). */
+  /** Channels that hold, and the calls in which a channel of another call asks a party (`consultedBy`). */
   readonly onHold: Set<string>
   /** Channels that are parked. */
   readonly parked: Set<string>

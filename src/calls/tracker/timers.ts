@@ -1,4 +1,6 @@
-/** One timer for each key. The earliest is found in O(log n): a heap whose stale entries are dropped when they come up. */
+/**
+ * One timer for each key. The earliest is found in O(log n): a heap whose stale entries are dropped when they come up.
+ */
 export type Timers = {
   get(key: string): number | undefined
   set(key: string, atUs: number): void

@@ -11,12 +11,13 @@ import { newTimers } from './timers.ts'
 /**
  * Turns signals into call events. Pure but for its own state: no clock, no random, no I/O.
  *
- * Each signal changes what is known of channels (`applySignal`); then the events of the calls that it changed are emitted (`emitDue`), in one
- * order, as far as their facts are clear. So an event never depends on the order in which a PBX happens to send what belongs
- * together, only on what is known when it is due.
+ * Each signal changes what is known of channels (`applySignal`); then the events of the calls that it changed are
+ * emitted (`emitDue`), in one order, as far as their facts are clear. So an event never depends on the order in which a
+ * PBX happens to send what belongs together, only on what is known when it is due.
  *
- * Invariants, for any input: `sequence` counts up without gaps; call_started is emitted once and first, call_ended at most once and only
- * then, call_saved once after it; a stage's dial_started and dial_answered at most once, its dial_ended once and last.
+ * Invariants, for any input: `sequence` counts up without gaps; call_started is emitted once and first, call_ended at
+ * most once and only then, call_saved once after it; a stage's dial_started and dial_answered at most once, its
+ * dial_ended once and last.
  */
 
 export type Tracked = {
@@ -67,7 +68,10 @@ export function newTracker(pbx: string, account: string, newId: NewId): TrackerS
   }
 }
 
-/** Applies a signal; returns the events that are due and when the tracker needs a tick. Never throws: errors are in `faults`. */
+/**
+ * Applies a signal; returns the events that are due and when the tracker needs a tick. Never throws: errors are in
+ * `faults`.
+ */
 export function track(state: TrackerState, signal: Signal): Tracked {
   state.nowUs = Math.max(state.nowUs, signal.arrivedUs)
   state.atUs = signal.atUs
@@ -85,7 +89,7 @@ export function track(state: TrackerState, signal: Signal): Tracked {
   return { events, tickAtUs: wakeAtUs, faults }
 }
 
-/** The live calls whose stored state is out of date, and those that are gone; forgets both. */
+/** Takes the live calls whose stored state is out of date, and the ids of those that are gone. */
 export function takeChanges(state: TrackerState): Changes {
   const changed = [...state.changed].flatMap((id) => {
     const call = state.calls.get(id)

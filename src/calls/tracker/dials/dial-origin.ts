@@ -14,7 +14,10 @@ type Origin =
 
 const MAX_NESTING = 16
 
-/** Returns the party for whom a channel is where it is: itself, or who is behind it where it is virtual; none while it asks somebody. */
+/**
+ * Returns the party for whom a channel is where it is: itself, or who is behind it where it is virtual; none during a
+ * consultation.
+ */
 export function partyFor(state: TrackerState, channel: Channel): Channel | undefined {
   const origin = originOf(state, newDial(channel.id, null, state.nowUs))
   return origin.kind === 'party' && !origin.consulting ? origin.channel : undefined
@@ -27,7 +30,8 @@ export function originOf(state: TrackerState, dial: Dial): Origin {
   let through: Channel | null = null
   for (let depth = 0; depth < MAX_NESTING && source !== undefined; depth++) {
     if (!isVirtual(source)) {
-      // The party that dialled the halves may have transferred the call: then they stand for whoever is before them now.
+      // The party that dialled the halves may have transferred the call: then they represent the party that is before
+      // them now.
       const now = isUp(source) || through === null ? source : (realPartyOf(state, through) ?? source)
       return { kind: 'party', channel: now, consulting: false, through }
     }

@@ -18,7 +18,8 @@ export function assignStage(
   const sourceId = party?.id ?? null
   const kind = dest.endpoint.kind === 'external' ? 'external' : 'user'
   const target = dest.endpoint.number
-  // Another of its devices, as long as one rings; what is dialled after that is another attempt, though the first may not be over yet.
+  // Another of its devices, as long as one rings; what is dialled after that is another attempt, though the first may
+  // not be over yet.
   const same = call.stages.find(
     (stage) =>
       stage.kind === kind &&
@@ -111,7 +112,10 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
   for (const member of [...siblings, stage]) member.parentId = group.id
 }
 
-/** A group is named after the place in the dialplan that rings all of its members, however many virtual halves are before it. */
+/**
+ * A group is named after the place in the dialplan that rings all of its members, however many virtual halves are
+ * before it.
+ */
 function addGroup(state: TrackerState, call: Call, party: Channel, members: readonly Stage[]): Stage {
   const [first = [], ...others] = members.map((member) => diallersOf(state, member))
   const common = first.find((one) => others.every((chain) => chain.some((other) => isSamePlace(one, other))))
@@ -152,7 +156,7 @@ function diallersOf(state: TrackerState, stage: Stage): Dialler[] {
 
 const outermost = (state: TrackerState, stage: Stage): Dialler | undefined => diallersOf(state, stage).at(-1)
 
-/** The queue in which this party still waits: who is dialled now is dialled by it. */
+/** Returns the queue in which this party still waits: it makes the dials from now on. */
 export function openQueue(call: Call, party: Channel): Stage | undefined {
   return call.queues
     .filter((one) => one.leftUs === null && one.answeredUs === null)

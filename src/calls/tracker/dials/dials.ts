@@ -11,11 +11,13 @@ import { originOf, partyFor } from './dial-origin.ts'
 import { addStage, assignStage, openQueue } from './dial-stages.ts'
 
 /**
- * Dials, from their begin to their end. A dial is one attempt at one channel; a stage is what people see of it: one for each party,
- * however many devices ring and however many virtual halves stand between the caller and the phone.
+ * Dials, from their begin to their end. A dial is one attempt at one channel; a stage is what people see of it: one for
+ * each party, however many devices ring and however many virtual halves stand between the caller and the phone.
  */
 
-/** A dial from a channel that talks to somebody is a consultation, unless the conversation is over within this time. */
+/**
+ * A dial from a channel that talks with a party is a consultation, unless the conversation is over within this time.
+ */
 export const CONSULTATION_SETTLING_US = 150_000
 
 /** Notes a dial on the channel that is rung, and places it if its origin is known. A channel is dialled once. */
@@ -119,7 +121,7 @@ export function endDial(
   markChanged(state, callOf(state, dest))
 }
 
-/** A dial for which the PBX made no channel gives its end alone. */
+/** Ends a dial for which the PBX made no channel: only its end is emitted. */
 export function failDial(state: TrackerState, at: At, source: Channel, endpoint: Endpoint, result: StageResult): void {
   const call = callOf(state, source)
   if (call === undefined) return

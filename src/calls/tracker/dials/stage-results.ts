@@ -3,7 +3,10 @@ import { channelOf } from '../registry.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
 
-/** The results of stages that nobody answered: their own channels report one, and other channels may explain it a moment later. */
+/**
+ * The results of stages that nobody answered: their own channels report one, and other channels may explain it a moment
+ * later.
+ */
 
 /** The end of a stage is settling for that long until an event explains it; PBXs report both within 50 ms. */
 export const EXPLANATION_US = 300_000
@@ -36,7 +39,10 @@ export function resultOfStage(
   return caller === undefined || caller.hungUpItself ? 'cancelled' : null
 }
 
-/** The PBX reports that somebody else has answered, and a phone that rings for the same caller is up: its answer is about to be reported. */
+/**
+ * The PBX reports that another party has answered, and a phone that rings for the same caller is up: its answer is
+ * about to be reported.
+ */
 function isWinnerDue(state: TrackerState, call: Call, stage: Stage, legs: readonly Channel[]): boolean {
   if (!legs.some((leg) => legResult(state, leg) === 'answered_elsewhere')) return false
   const rivals = call.stages.filter((other) => other.source === stage.source && !other.answered && !other.ended)
@@ -52,7 +58,10 @@ function isAbandoned(state: TrackerState, call: Call, stage: Stage): boolean {
   return call.queues.some((queue) => queue.stageId === stage.parentId && queue.result === 'abandoned')
 }
 
-/** Returns the result where nothing explained the end in time: a caller that is gone and did not hang up was hung up by the PBX. */
+/**
+ * Returns the result where nothing explained the end in time: a caller that is gone and did not hang up was hung up by
+ * the PBX.
+ */
 export function resultUnexplained(state: TrackerState, stage: Stage): StageResult {
   const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
   const caller = channelOf(state, stage.source)
@@ -64,7 +73,10 @@ export function resultUnexplained(state: TrackerState, stage: Stage): StageResul
   return caller.end?.result === 'no_answer' && !caller.end.withdrawn ? 'no_answer' : 'other'
 }
 
-/** Returns whether another party answered the same caller while this one rang. An answer before that, or a later dial, is none. */
+/**
+ * Returns whether another party answered the same caller while this one rang. An answer before that, or a later dial,
+ * is none.
+ */
 export function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stage, legs: readonly Channel[]): boolean {
   if (!other.answered || other.source !== stage.source) return false
   // Its phone was up before the caller was connected to it.
@@ -84,13 +96,15 @@ function legResult(state: TrackerState, leg: Channel): StageResult | null {
   if (dialResult === null && ended === 'no_answer' && leg.end?.withdrawn !== true) return innerNoAnswer(state, leg)
   if (dialResult === null) return leg.end?.withdrawn === true ? (outerResult(state, leg) ?? 'cancelled') : ended
   // PBXs report "no answer" for anything that was none: the cause of the hang-up is more precise.
-  if ((dialResult === 'no_answer' || dialResult === 'other') && ended !== null && SAYS_MORE.has(ended)) return ended
+  if ((dialResult === 'no_answer' || dialResult === 'other') && ended !== null && MORE_SPECIFIC.has(ended)) return ended
   if (dialResult === 'busy' && ended === 'rejected') return ended
   if (dialResult === 'cancelled') return outerResult(state, leg) ?? dialResult
   return dialResult
 }
 
-/** PBXs report "no answer" of a phone behind virtual halves also when these are taken down since another phone answered. */
+/**
+ * PBXs report "no answer" of a phone behind virtual halves also when these are taken down since another phone answered.
+ */
 function innerNoAnswer(state: TrackerState, leg: Channel): StageResult | null {
   const one = outerHalf(state, leg)
   if (one === undefined) return 'no_answer'
@@ -100,7 +114,7 @@ function innerNoAnswer(state: TrackerState, leg: Channel): StageResult | null {
   return isSameMoment && one.end?.result === 'answered_elsewhere' ? 'answered_elsewhere' : 'no_answer'
 }
 
-const SAYS_MORE: ReadonlySet<StageResult> = new Set(['busy', 'rejected', 'unavailable', 'congestion'])
+const MORE_SPECIFIC: ReadonlySet<StageResult> = new Set(['busy', 'rejected', 'unavailable', 'congestion'])
 
 /** Returns the result of the dial around this one: the phone behind virtual halves is only ever cancelled. */
 function outerResult(state: TrackerState, leg: Channel): StageResult | null {

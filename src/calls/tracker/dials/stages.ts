@@ -13,8 +13,10 @@ import { explanationDelayUs, HANGUP_US, resultOfStage, resultUnexplained } from 
  *
  * A user or external stage is dialled → (rings) → answered → ended, or ends unanswered. It is
  * - ringing once one of its devices rings;
- * - answered once one of its devices is, and every virtual half around it too: the inner answer may still lose the race outside;
- * - ended once all of its devices are gone. The reason of an unanswered one may come from another channel a moment later (the phone that
+ * - answered once one of its devices is, and every virtual half around it too: the inner answer may still lose the race
+ * outside;
+ * - ended once all of its devices are gone. The reason of an unanswered one may come from another channel a moment
+ * later (the phone that
  *   won, the caller who left): it waits for that, `EXPLANATION_US` at most.
  * A group ends with the last of its members, a queue when the caller is out of it and its members are.
  */
@@ -24,7 +26,7 @@ const AGENT_SETTLING_US = 10_000_000
 /** A queue that the caller left waits that long for the reason. */
 const QUEUE_SETTLING_US = 1_000_000
 
-/** Brings all stages of a call up to date: places dials, notes rings, answers and ends, and closes groups and queues. */
+/** Updates all stages of a call: places dials, notes rings, answers and ends, and closes groups and queues. */
 export function updateStages(state: TrackerState, call: Call): void {
   transferByParking(state, call)
   for (const channel of channelsOf(state, call)) {
@@ -149,7 +151,7 @@ const leftUs = (leg: Channel): number | null => leg.dial?.leftUs ?? leg.goneUs
 function closeStage(stage: Stage, atUs: number | null, result: StageResult): void {
   stage.ended = true
   stage.endedUs = atUs
-  // A party that did not answer was not answered, whatever the PBX reports.
+  // A party that did not answer was not answered, regardless of the PBX's report.
   stage.result = result === 'answered' && isParty(stage) && !stage.answered ? 'other' : result
 }
 

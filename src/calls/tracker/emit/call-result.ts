@@ -5,7 +5,9 @@ import type { Call, Stage, TrackerState } from '../state.ts'
 
 /** The result of a call, and how it ended. */
 
-/** Returns the result of a call: a person's answer, voicemail, the caller's giving up, else that of the last attempt. */
+/**
+ * Returns the result of a call: a person's answer, voicemail, the caller's giving up, else that of the last attempt.
+ */
 export function resultOf(state: TrackerState, call: Call): CallResult {
   if (call.answeredUs !== null || call.answeredBy !== null) return 'answered'
   if (call.mergedInto?.result) return call.mergedInto.result

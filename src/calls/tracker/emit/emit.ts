@@ -14,9 +14,9 @@ import { isSettling } from './settling.ts'
 import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './size-limits.ts'
 
 /**
- * Emits the events of a call that are due, always in this order: its start; the stages that ring; those that were answered; transfers; the
- * stages that ended, groups and queues after their members; its end; its record. Events whose facts are not complete are settling: the call
- * is processed again when its timer is due.
+ * Emits the events of a call that are due, always in this order: its start; the stages that ring; those that were
+ * answered; transfers; the stages that ended, groups and queues after their members; its end; its record. Events whose
+ * facts are not complete are settling: the call is processed again when its timer is due.
  *
  * A call: opened → emitted (call_started) → ended (call_ended) → saved (call_saved, and out of the tracker).
  */
@@ -31,7 +31,10 @@ const RECHECK_US = 50_000
 /** The rest of a body beside the call, its stages and recordings: names, ids and a time. */
 const ENVELOPE_BYTES = 2_048
 
-/** Returns the events that are due. A call whose events cannot be made holds up no other: its error is added to `faults`. */
+/**
+ * Returns the events that are due. A call whose events cannot be made holds up no other: its error is added to
+ * `faults`.
+ */
 export function emitDue(state: TrackerState, faults: unknown[]): CallEvent[] {
   const events: CallEvent[] = []
   for (const { call, stages } of state.parting.splice(0)) emitStageEnds(state, call, events, stages)
@@ -115,7 +118,10 @@ function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
   forgetOldStages(state, call)
 }
 
-/** Returns whether the end of another stage, which was over before this one rang, is settling: this one waits for it, a moment at most. */
+/**
+ * Returns whether the end of another stage, which was over before this one rang, is settling: this one waits for it, a
+ * moment at most.
+ */
 function isBehindAnEnd(state: TrackerState, stage: Stage, parties: readonly Stage[]): boolean {
   const rangUs = stage.rangUs ?? state.atUs
   return parties.some(
@@ -216,7 +222,7 @@ function emitEnd(state: TrackerState, call: Call, events: CallEvent[]): void {
   call.saveLatestUs = state.nowUs + SAVE_LATEST_US
 }
 
-/** Returns the stages of a call that a body has room for, and the call with the number of those that are left out. */
+/** Returns the stages of a call that fit in a body, and the call with the number of the omitted ones. */
 function stagesOf(state: TrackerState, call: Call): Pick<CallRecord, 'call' | 'stages'> {
   const all = stagesPayload(call)
   const view = callPayload(state, call)

@@ -7,7 +7,10 @@ import { isUp, isVirtual, partyOf, sameParty } from '../state.ts'
 /** So many fit into a body; the owner is the last. */
 const MAX_HANDLERS = 100
 
-/** Returns the parties that handled a call, in order: the PBX's own extensions that talked; if none did, the outside party that answered. */
+/**
+ * Returns the parties that handled a call, in order: the PBX's own extensions that talked; if none did, the outside
+ * party that answered.
+ */
 export function handledBy(state: TrackerState, call: Call): Party[] {
   if (call.answeredUs === null && call.answeredBy === null) return []
   const talked = call.stages
@@ -53,7 +56,10 @@ function callerAsHandler(state: TrackerState, call: Call): Handler | undefined {
 /** All channels of a conversation that is over are hung up within this. */
 const SAME_END_US = 1_000_000
 
-/** The last one owns the call. Who came last may have left again, while another stayed: then that one is named once more. */
+/**
+ * The last one owns the call. Who came last may have left again, while another stayed: then that one is named once
+ * more.
+ */
 function withOwner(handlers: readonly Handler[]): readonly Handler[] {
   const lastUs = handlers.reduce((last, { untilUs }) => Math.max(last, untilUs), 0)
   const owner = handlers.findLast(({ untilUs }) => untilUs >= lastUs - SAME_END_US)

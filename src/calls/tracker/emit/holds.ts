@@ -6,8 +6,8 @@ import { isUp } from '../state.ts'
 /** Parties that put the other one on hold, and take it off hold again. */
 
 /**
- * A resume is settling for that long: a PBX takes a call off hold also when its phone transfers it or hangs up, which nobody pressed resume
- * for.
+ * A resume is settling for that long: a PBX takes a call off hold also when its phone transfers it or hangs up, which
+ * nobody pressed resume for.
  */
 const RESUME_SETTLING_US = 300_000
 
@@ -18,7 +18,10 @@ export function noteHold(call: Call, channel: Channel, { onHold, atUs, arrivedUs
 
 type DueHold = { channel: Channel; stage: Stage | undefined; onHold: boolean; atUs: number }
 
-/** Takes the holds and resumes of a call that are due, each after the answer of its party; those of who has left are dropped. */
+/**
+ * Takes the holds and resumes of a call that are due, each after the answer of its party; those of who has left are
+ * dropped.
+ */
 export function takeDueHolds(state: TrackerState, call: Call): DueHold[] {
   const due: DueHold[] = []
   const settling: Call['holds'] = []

@@ -5,8 +5,8 @@ import { handledBy, stageParty } from './handled-by.ts'
 /** Missed calls: those to the PBX's own people which none of them answered. */
 
 /**
- * Returns whether a call was missed, `null` where that cannot be: before its end, of outbound calls, of consultations, and of calls that went
- * on in another. A conference is answered by nobody, and not missed.
+ * Returns whether a call was missed, `null` where that cannot be: before its end, of outbound calls, of consultations,
+ * and of calls that went on in another. A conference is answered by nobody, and not missed.
  */
 export function isMissed(state: TrackerState, call: Call): boolean | null {
   if (!call.ended || call.direction === 'outbound' || call.parentId !== null || call.mergedInto !== null) return null
@@ -20,7 +20,9 @@ const isTried = (stage: Stage): boolean => stage.kind === 'user' && !stage.own
 /** So many fit into a body. */
 const MAX_MISSED_BY = 100
 
-/** Returns the extensions that were tried of a call that was missed, each once, in the order in which they were dialled. */
+/**
+ * Returns the extensions that were tried of a call that was missed, each once, in the order in which they were dialled.
+ */
 export function missedBy(state: TrackerState, call: Call): Party[] {
   if (isMissed(state, call) !== true) return []
   const tried = call.stages

@@ -92,7 +92,7 @@ export function stagePayload(stage: Stage): StageView {
   }
 }
 
-/** All stages of a call, in order of their start; what others belong to comes before them. */
+/** Returns all stages of a call in order of their start; parents come before their members. */
 export function stagesPayload(call: Call): StageView[] {
   const isParent = (stage: Stage) => (stage.kind === 'group' || stage.kind === 'queue' ? 0 : 1)
   return call.stages

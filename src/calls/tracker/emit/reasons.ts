@@ -8,11 +8,14 @@ import { isUp } from '../state.ts'
 import { handledBy } from './handled-by.ts'
 
 /**
- * Explains in a sentence why a call got its direction, a stage its result and a call its owner. Nothing is kept for it: it is derived from
- * the tracker's state, right after the event was emitted.
+ * Explains in a sentence why a call got its direction, a stage its result and a call its owner. Nothing is kept for it:
+ * it is derived from the tracker's state, right after the event was emitted.
  */
 
-/** Returns the reason for the direction, result or owner in an event; `undefined` where it has none, or the call is forgotten. */
+/**
+ * Returns the reason for the direction, result or owner in an event; `undefined` where it has none, or the call is
+ * forgotten.
+ */
 export function reasonFor(state: TrackerState, { name, callId, body }: CallEvent): string | undefined {
   const call = state.calls.get(callId)
   if (call === undefined) return undefined

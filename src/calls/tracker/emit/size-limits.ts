@@ -4,8 +4,8 @@ import type { Call, Channel, Stage, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
 
 /**
- * Keeps a call small, however long it lasts and however often somebody is rung: in memory, in the store and in the bodies that receivers
- * get. Whoever waits an hour in a queue of twenty makes some thousands of attempts.
+ * Keeps a call small, however long it lasts and however many dials it has: in memory, in the store and in the bodies
+ * that receivers get. A caller who waits an hour in a queue of twenty causes some thousands of attempts.
  */
 
 /** Many receivers refuse larger bodies. */
@@ -26,7 +26,9 @@ export function forgetOldStages(state: TrackerState, call: Call): void {
 
 const isForgettable = (stage: Stage): boolean => stage.emitted.ended && !stage.answered && stage.kind !== 'queue'
 
-/** A member of a queue that is rung again and again without answering is one stage: the last attempt, which is counted. */
+/**
+ * A member of a queue that is rung again and again without answering is one stage: the last attempt, which is counted.
+ */
 function foldAttempts(state: TrackerState, call: Call): void {
   const last = new Map<string, Stage>()
   for (const stage of [...call.stages]) {
@@ -67,7 +69,10 @@ function chainOf(state: TrackerState, legId: string): Channel[] {
   return chain
 }
 
-/** Leaves out the oldest unanswered stages, and the oldest answered ones where that is not enough, until `maxBytes` hold the rest. */
+/**
+ * Leaves out the oldest unanswered stages, and the oldest answered ones where that is not enough, until `maxBytes` hold
+ * the rest.
+ */
 export function stagesWithin(stages: readonly StageView[], maxBytes: number): StageView[] {
   const sizes = stages.map((stage) => Buffer.byteLength(JSON.stringify(stage)) + 1)
   let bytes = sizes.reduce((sum, size) => sum + size, 0)

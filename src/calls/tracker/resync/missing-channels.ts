@@ -4,13 +4,16 @@ import type { Call, Channel, TrackerState } from '../state.ts'
 import { isUp } from '../state.ts'
 
 /**
- * Channels that a snapshot lacks ended unseen. A snapshot may be older than the last events, so a channel counts as gone only when two lack
- * it, `SECOND_LIST_US` apart, and nothing was heard of it in between; on the first connection of the process, and after a restart of the
- * PBX, at once.
+ * Channels that a snapshot lacks ended unseen. A snapshot may be older than the last events, so a channel counts as
+ * gone only when two lack it, `SECOND_LIST_US` apart, and nothing was heard of it in between; on the first connection
+ * of the process, and after a restart of the PBX, at once.
  */
 const SECOND_LIST_US = 1_900_000
 
-/** Closes the calls of an earlier run of the PBX: they ended with it, whatever a snapshot may hold, and no right to ask for one is needed. */
+/**
+ * Closes the calls of an earlier run of the PBX: they ended with it, regardless of any snapshot, and no right to
+ * request one is needed.
+ */
 export function closeCallsOfEarlierRun(
   state: TrackerState,
   signal: At & { first: boolean; boot: string | null },
@@ -41,7 +44,8 @@ export function markMissing(state: TrackerState, at: At, listed: Snapshot): void
   const up = upIn(listed)
   const isLacking = (channel: Channel): boolean => isUp(channel) && !up.has(channel.id) && channel.missingUs === null
   const missing = [...state.channels.values()].filter(isLacking)
-  // They may have left at any time since the PBX was last heard before this list. Of two that talked with each other neither is there.
+  // They may have left at any time since the PBX was last heard before this list. Of two that talked with each other
+  // neither is there.
   const talking = missing.filter((channel) => talkersWith(state, channel).length > 0)
   for (const channel of talking) channel.talkedUs = state.lostUs ?? at.atUs
   for (const channel of missing) channel.missingUs = at.arrivedUs

@@ -7,7 +7,10 @@ import { expectLink } from '../transfers/linked-calls.ts'
 import { isOver } from '../transfers/merges.ts'
 import { addListed, addUnseenStage, callerRow, enterListed } from './unseen-calls.ts'
 
-/** Applies a snapshot: channels that are unknown began unseen; of those that are known an answer, a ring or a transfer may have been missed. */
+/**
+ * Applies a snapshot: channels that are unknown began unseen; of those that are known an answer, a ring or a transfer
+ * may have been missed.
+ */
 export function resync(state: TrackerState, at: At, listed: readonly SnapshotChannel[]): void {
   for (const row of listed) {
     const channel = channelOf(state, row.id)
@@ -25,7 +28,10 @@ export function resync(state: TrackerState, at: At, listed: readonly SnapshotCha
   for (const row of unknown.toSorted((a, b) => rank(a) - rank(b))) addListed(state, at, row, listed)
 }
 
-/** A party that now talks with one of another call, and that the PBX counts to that: it was transferred, or bridged, unseen. */
+/**
+ * A party that now talks with one of another call, and that the PBX counts to that: it was transferred, or bridged,
+ * unseen.
+ */
 function joinUnseen(state: TrackerState, row: SnapshotChannel): void {
   const channel = channelOf(state, row.id)
   const own = callOf(state, channel)
@@ -37,7 +43,7 @@ function joinUnseen(state: TrackerState, row: SnapshotChannel): void {
     expectLink(state, channel, other, true)
     return
   }
-  // Whoever asks in a consultation is of the other call too, and talks with this one.
+  // The party that asks in a consultation belongs to the other call too, and talks with this one.
   const isJoined = heardBy(state, channel).some((one) => callOf(state, one) === other && one.id !== own.consultedBy)
   if (isJoined) expectLink(state, channel, other, true)
 }

@@ -46,7 +46,9 @@ const isKeyed = (value: unknown): value is Keyed => typeof value === 'object' &&
 const renamed = (object: Keyed, names: Readonly<Record<string, string>>): Keyed =>
   Object.fromEntries(Object.entries(object).map(([key, value]) => [names[key] ?? key, value]))
 
-/** Puts stored calls back into a tracker, before its first signal. The first snapshot then closes those that are over. */
+/**
+ * Puts stored calls back into a tracker, before its first signal. The first snapshot then closes those that are over.
+ */
 export function takeOverLiveCalls(state: TrackerState, stored: readonly StoredCall[]): void {
   for (const { call: known, channels } of stored) {
     const { account } = state

@@ -85,7 +85,7 @@ export function callerRow(row: SnapshotChannel, listed: readonly SnapshotChannel
   return caller?.id ?? null
 }
 
-/** A channel began before it was listed, whatever the PBX's clock shows. */
+/** A channel began before it was listed, regardless of the PBX's clock. */
 const startOf = ({ startedUs }: SnapshotChannel, at: At): number | null =>
   startedUs === null ? null : Math.min(startedUs, at.atUs)
 
@@ -139,7 +139,10 @@ function beginUnseen(call: Call, channel: Channel): void {
   call.directionKnown = true
 }
 
-/** Puts a channel into the bridge that a snapshot shows. A snapshot does not have the kind of a bridge: it is a conference if one is known. */
+/**
+ * Puts a channel into the bridge that a snapshot shows. A snapshot does not have the kind of a bridge: it is a
+ * conference if one is known.
+ */
 export function enterListed(state: TrackerState, at: At, channel: Channel, bridge: string): void {
   enterBridge(state, channel, bridge)
   channel.inConference = state.conferences.has(bridge)

@@ -8,10 +8,16 @@ import { takeOverCall } from './transfers.ts'
 
 /** Calls that turn out to belong together, and conferences. */
 
-/** A transfer or pick-up that explains a new id of a call comes with it; after this it is taken for what it is, two calls made one. */
+/**
+ * A transfer or pick-up that explains a new id of a call comes with it; after this it is taken for what it is, two
+ * calls made one.
+ */
 const LINK_SETTLING_US = 300_000
 
-/** Notes that the PBX counts a channel to another call from now on, and expects the transfer or pick-up that explains it. */
+/**
+ * Notes that the PBX counts a channel to another call from now on, and expects the transfer or pick-up that explains
+ * it.
+ */
 export function linkCalls(state: TrackerState, channel: Channel, linkedId: string): void {
   channel.linkedId = linkedId
   const own = callOf(state, channel)
@@ -24,15 +30,18 @@ export function linkCalls(state: TrackerState, channel: Channel, linkedId: strin
   if (own.consultedBy === null && !isOver(other)) expectLink(state, channel, other, false)
 }
 
-/** Joins two calls later, unless a transfer or pick-up that explains it comes in time. `unseen`: it happened while nobody listened. */
+/**
+ * Joins two calls later, unless a transfer or pick-up that explains it comes in time. `unseen`: it happened while
+ * nobody listened.
+ */
 export function expectLink(state: TrackerState, channel: Channel, other: Call, unseen: boolean): void {
   if (state.pendingLinks.some((link) => link.channel === channel.id)) return
   state.pendingLinks.push({ channel: channel.id, callId: other.id, dueUs: state.nowUs + LINK_SETTLING_US, unseen })
 }
 
 /**
- * Expects a transfer that nobody saw: the party that asked in a consultation is gone or may be, and the one that was asked talks with a party
- * of the first call.
+ * Notes a transfer that may have happened unseen: the party that asked in a consultation is gone or may be, and the one
+ * that was asked talks with a party of the first call.
  */
 export function expectUnseenTransfer(state: TrackerState, one: Channel, other: Channel): void {
   const [own, others] = [callOf(state, one), callOf(state, other)]

@@ -21,8 +21,8 @@ import { isUp, isVirtual, partyOf } from '../state.ts'
 export const endsInside = (from: Call, into: Call): boolean => from.emitted && from.account === into.account
 
 /**
- * Merges two calls by an attended transfer, which names both: nothing more is emitted of `from`. Where the target was reached `through` a
- * virtual channel, the group behind it is over.
+ * Merges two calls by an attended transfer, which names both: nothing more is emitted of `from`. Where the target was
+ * reached `through` a virtual channel, the group behind it is over.
  */
 export function mergeTransferred(state: TrackerState, from: Call, into: Call, through: boolean): void {
   if (isOver(from) || isOver(into)) return
@@ -34,7 +34,7 @@ export function mergeTransferred(state: TrackerState, from: Call, into: Call, th
   state.dirty.delete(from.id)
 }
 
-/** Closes the groups of a call in which somebody answered: the member who did goes on as himself. */
+/** Closes the groups of a call in which a member answered: that member goes on as itself. */
 function closeGroups(state: TrackerState, from: Call): Stage[] {
   const over = from.stages.filter((group) => {
     if (group.kind !== 'group' || group.ended) return false
@@ -79,7 +79,7 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
   const over = state.parting.find((one) => one.call === from)?.stages ?? []
   const openStages = from.stages.filter((stage) => (!stage.ended || !stage.emitted.ended) && !over.includes(stage))
   for (const channel of channelsOf(state, from)) {
-    // Halves through which somebody was asked are plumbing of the one call from now on.
+    // Halves of a consultation are internal parts of the one call from now on.
     if (isVirtual(channel)) channel.adopted = true
     placeInCall(state, channel, into)
   }

@@ -4,11 +4,14 @@ import type { Call, Channel, Stage, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
 
 /**
- * Holds the `dial_ended` of a party back that may have transferred the call away: a PBX reports the transfer shortly after that party's channel
- * has ended, and receivers must get the transfer first.
+ * Holds the `dial_ended` of a party back that may have transferred the call away: a PBX reports the transfer shortly
+ * after that party's channel has ended, and receivers must get the transfer first.
  */
 
-/** Returns whether the end of an answered stage has to wait for a transfer: while the other party is still there, for a moment. */
+/**
+ * Returns whether the end of an answered stage has to wait for a transfer: while the other party is still there, for a
+ * moment.
+ */
 export function awaitsTransfer(state: TrackerState, call: Call, stage: Stage, leg: Channel): boolean {
   stage.settlingSinceUs ??= state.nowUs
   const others = channelsOf(state, call).filter((one) => isUp(one) && !isVirtual(one) && one.id !== leg.id)

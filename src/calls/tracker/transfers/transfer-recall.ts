@@ -5,8 +5,9 @@ import { isUp } from '../state.ts'
 import { isOver, merge } from './merges.ts'
 
 /**
- * A transfer to somebody who does not answer: the PBX rings the transferer back (or the target again) for the party that waits. It makes such
- * a channel for no call, like any other that it originates; the party that it rings, and the number it shows, identify the call.
+ * Places the recall of an unanswered transfer: the PBX rings the transferer back (or the target again) for the party
+ * that waits. It makes such a channel for no call, like any other that it originates; the party that it rings, and the
+ * number it shows, identify the call.
  */
 export function placeRecall(state: TrackerState, dest: Channel): boolean {
   const { number } = dest.endpoint
@@ -29,7 +30,7 @@ export function placeRecall(state: TrackerState, dest: Channel): boolean {
   return false
 }
 
-/** The party that was transferred and talks to nobody: whoever left the call is no company. */
+/** The party that was transferred and talks to nobody: parties that have left the call do not count. */
 function waitingTransferee(state: TrackerState, call: Call): Channel | undefined {
   if (call.recall === null || isOver(call)) return undefined
   const transferee = channelOf(state, call.recall.transferee)

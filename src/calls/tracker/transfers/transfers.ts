@@ -111,7 +111,8 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
       mergeTransferred(state, call, first, signal.through === true)
     else merge(state, call, first)
   }
-  // The party that was asked, and answered, handles the call from now on; where it is an outside party, the one it was joined to.
+  // The party that was asked, and answered, handles the call from now on; where it is an outside party, the one it was
+  // joined to.
   if (stageOfParty(state, parties.to)?.answered === true) {
     noteEntered(state, parties.to?.endpoint.kind === 'external' ? parties.transferee : parties.to, at)
   }
@@ -122,8 +123,9 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
 type Parties = { by: Channel | undefined; transferee: Channel | undefined; to: Channel | undefined }
 
 /**
- * Returns the three parties of a transfer as real parties. A PBX may name virtual halves, and may have moved them before its report. The
- * transferee is neither the target nor the transferer: where it seems so, it is the other party that the transferer talked with.
+ * Returns the three parties of a transfer as real parties. A PBX may name virtual halves, and may have moved them
+ * before its report. The transferee is neither the target nor the transferer: where it seems so, it is the other party
+ * that the transferer talked with.
  */
 function transferParties(state: TrackerState, signal: Attended, transferers: readonly Channel[]): Parties {
   const by = realPartyOf(state, transferers[0]) ?? transferers[0]
@@ -144,7 +146,10 @@ function whoAnswered(state: TrackerState, asking: readonly Channel[]): Channel |
   return channelOf(state, leg ?? null)
 }
 
-/** The party that the transferer was calling is called for the transferee from now on; if nobody answers, the PBX may call back. */
+/**
+ * The party that the transferer was calling is called for the transferee from now on; if nobody answers, the PBX may
+ * call back.
+ */
 function handOver(call: Call, { by, transferee, to }: Parties, of: { transferers: readonly Channel[]; at: At }): void {
   if (transferee === undefined) return
   const { transferers, at } = of
@@ -172,7 +177,10 @@ function stageOfParty(state: TrackerState, party: Channel | undefined): Stage | 
 
 const older = (a: Call, b: Call): number => (a.startedUs ?? 0) - (b.startedUs ?? 0) || (a.id < b.id ? -1 : 1)
 
-/** Returns the target that the transferer was calling: the phone that rings, or the number it dialled (a queue, a group). */
+/**
+ * Returns the target that the transferer was calling: the phone that rings, or the number it dialled (a queue, a
+ * group).
+ */
 function targetOf(state: TrackerState, call: Call, transferers: readonly Channel[]): Party {
   const ids = new Set(transferers.map((one) => one.id))
   const open = call.stages.filter((stage) => !stage.ended && stage.source !== null && ids.has(stage.source))
@@ -186,8 +194,8 @@ function targetOf(state: TrackerState, call: Call, transferers: readonly Channel
 }
 
 /**
- * Lets a channel take over a call: it picked it up, retrieved or intercepted it. Its own call was none; it becomes a stage that was answered
- * without ringing, and those that rang for that call have been answered elsewhere.
+ * Lets a channel take over a call: it picked it up, retrieved or intercepted it. Its own call was none; it becomes a
+ * stage that was answered without ringing, and those that rang for that call have been answered elsewhere.
  */
 export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into: Channel, through = false): void {
   const source = callerOf(state, into)
@@ -215,7 +223,10 @@ export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into:
   markChanged(state, call)
 }
 
-/** The group or queue that rang the party that is taken over, or in which the caller was found: who takes the call is its answer. */
+/**
+ * The group or queue that rang the party that is taken over, or in which the caller was found: who takes the call is
+ * its answer.
+ */
 function parentOfJoined(call: Call, into: Channel, source: Channel): Stage | undefined {
   const rung = stageOf(call, into.dial?.stageId ?? null)
   const parent = rung?.answered === false ? stageOf(call, rung.parentId) : undefined
