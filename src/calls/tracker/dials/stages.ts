@@ -13,11 +13,10 @@ import { explanationDelayUs, HANGUP_US, resultOfStage, resultUnexplained } from 
  *
  * A user or external stage is dialled → (rings) → answered → ended, or ends unanswered. It is
  * - ringing once one of its devices rings;
- * - answered once one of its devices is, and every virtual half around it too: the inner answer may still lose the race
- * outside;
+ * - answered once one of its devices is, and every virtual half around it too: the inner answer may still lose the
+ *   race outside;
  * - ended once all of its devices are gone. The reason of an unanswered one may come from another channel a moment
- * later (the phone that
- *   won, the caller who left): it waits for that, `EXPLANATION_US` at most.
+ *   later (the phone that won, the caller who left): it waits for that, `EXPLANATION_US` at most.
  * A group ends with the last of its members, a queue when the caller is out of it and its members are.
  */
 
