@@ -1,0 +1,26 @@
+import { join } from 'node:path'
+import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
+import { nowUs, steadyUs } from '../../src/lib/time.ts'
+import { createFolderCopies } from '../../src/recordings/copies/folder-copies.ts'
+import { createRecordingFiles } from '../../src/recordings/recording-files.ts'
+import { startRecordingSaver } from '../../src/recordings/recording-saver.ts'
+import { openStore } from './store.ts'
+
+// A process that saves recordings in a folder of a test until it is killed. Its steady clock is a thousand times as fast.
+
+const [folder = ''] = process.argv.slice(2)
+const parsed = parsePbxUrl(`ami://u:s@h?name=office&recordings=${join(folder, 'monitor')}`)
+if ('wrong' in parsed) throw new Error(parsed.wrong)
+const copies = createFolderCopies(join(folder, 'copies'))
+startRecordingSaver({
+  ...{ store: openStore(join(folder, 'hookswitch.db')), copies, pbxs: ['office'], maxBytes: 1e9, nowUs },
+  ...{ ownership: OWNS_EVERYTHING, log: createLog('silent'), onStored() {}, everyMs: 1 },
+  files: createRecordingFiles({ pbxs: [parsed.pbx], maxBytes: 1e9, copies }),
+  steadyUs: () => steadyUs() * 1_000,
+  eventOf: async ({ id, callId, sequence }) => ({
+    ...{ uuid: id, callId, name: 'call_saved', sequence, atUs: nowUs(), body: '{}' },
+  }),
+})
+process.stdout.write('ready\n')

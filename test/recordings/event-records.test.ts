@@ -1,0 +1,34 @@
+import { expect, test } from 'bun:test'
+import { newEvent, newRecordings, savedCall } from '../../src/calls/event-records.ts'
+import { EXAMPLES } from '../../src/openapi/examples.ts'
+
+const urlOf = () => 'https://calls.example/x'
+const events = EXAMPLES.map((body) => ({
+  ...{ id: body.data.id, name: body.data.name, callId: body.data.call.id, sequence: body.data.sequence, atUs: 1, body },
+}))
+
+test.each(events)(
+  '$name is stored byte for byte as it was emitted where the files of the PBX cannot be read',
+  (event) => {
+    expect(newEvent(event).body).toBe(JSON.stringify(event.body))
+  },
+)
+
+test.each(events)('$name has a link to each recording where they can, and to nothing else', (event) => {
+  const { data } = JSON.parse(newEvent(event, urlOf).body)
+  const withoutLinks = JSON.parse(JSON.stringify(data, (key, value) => (key === 'url' ? undefined : value)))
+  expect(withoutLinks).toEqual(
+    JSON.parse(JSON.stringify(event.body.data, (key, value) => (key === 'url' ? undefined : value))),
+  )
+  if (data.name === 'call_saved') expect(data.recordings.map(({ url }: { url: string }) => url)).toEqual([urlOf()])
+})
+
+test('the record of a call is kept without links, and its recordings with known paths are awaited', () => {
+  const saved = events.find(({ name }) => name === 'call_saved')
+  if (saved === undefined) throw new Error('there is no example')
+  expect(savedCall(saved)[0]?.record).not.toContain('"url"')
+  expect(newRecordings(saved, 7)).toMatchObject([
+    { accountId: 7, state: 'pending', sequence: saved.sequence, pbx: 'office' },
+  ])
+  expect(events.filter(({ name }) => name !== 'call_saved').flatMap((event) => newRecordings(event, 7))).toEqual([])
+})
