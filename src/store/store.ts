@@ -224,7 +224,8 @@ export type QueueStore = {
 export type CallStore = {
   /**
    * Stores events with one delivery for each webhook whose switch is on and whose filter matches, live calls, call
-   * records and recordings, in one commit. Returns where the events are, in their order, part by part.
+   * records and recordings, in one commit. Returns where the events are, in their order, part by part. If it rejects
+   * because an answer was lost, the same batch can be given again: it is stored once.
    */
   batchStore(batch: CallBatch, fence?: Fence): Promise<PlacedEvent[]>
   /** Returns the live calls of a PBX as they were stored last, each the JSON of a StoredCall. */

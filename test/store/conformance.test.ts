@@ -581,6 +581,23 @@ for (const engine of ENGINES)
         expect(await at.states()).toEqual(['pending', 'delivered'])
       })
 
+      test('several attempts of a delivery in one batch count in their order', async () => {
+        await using at = await open(ONE)
+        const { queue, log } = at.store
+        const [a = 0, b = 0] = idsOf(await at.put(event('a'), event('b')))
+        const [first, second] = [
+          outcomes([a, b], { state: 'pending', dueSteadyUs: NOW + 5 }),
+          outcomes([a], { state: 'delivered', attemptUs: NOW + 2 * SECOND }),
+        ]
+        const joined = Object.fromEntries(
+          Object.entries(first).map(([name, values]) => [name, [...values, ...second[name as keyof OutcomeBatch]]]),
+        )
+        expect(await queue.deliveryRecordOutcomes({ ...first, ...joined })).toEqual([])
+        expect(await at.states()).toEqual(['delivered', 'pending'])
+        expect((await log.deliveryGet(ACCOUNT, a))?.attempts.map(({ status }) => status)).toEqual([500, 200])
+        expect(await queue.deliveryGetPending(b)).toMatchObject({ dueSteadyUs: NOW + 5 })
+      })
+
       test('of the probes of a delivery the last twenty are kept', async () => {
         await using at = await open(ONE)
         const { queue, log } = at.store

@@ -6,6 +6,7 @@ import { fenceValues, LOST } from './engine/fence.ts'
 import { type GroupCommit, groupCommit } from './engine/group-commit.ts'
 import { createPartitions, partitionOf } from './engine/partitions.ts'
 import { codeOf, isBroken, isUnsent } from './engine/store-fault.ts'
+import { openTurns, TURN } from './engine/turn.ts'
 import { newListCache } from './list-cache.ts'
 import { RECORDED } from './recordings.ts'
 
@@ -18,21 +19,18 @@ const REFUSED = 'HS001'
 const TURN_TAKEN = 'the turn is taken'
 const LIST_CHANGED = 'a list was changed'
 const NO_PARTITION = '23514'
-const AGAIN_MS = 100
 
 /**
- * Stores batches with one statement. `turn` counts the commits of this process: a statement whose answer was lost is
- * sent again, and is refused if it has been carried out. Ids are drawn once all rows of accounts are locked, in the
- * order of their ids. A list that was changed since it was read, for whom the events are, has another version: the
- * statement is refused, and sent again with the new one.
+ * Stores batches with one statement. Ids are drawn once all rows of accounts are locked, in the order of their ids. A
+ * list that was changed since it was read, for whom the events are, has another version: then the statement is refused,
+ * and sent again with the new one.
  */
 const statementOf = (isFenced: boolean): string => {
   const notLost = (job: string) => (isFenced ? `WHERE ${job} NOT IN (SELECT job FROM lost)` : '')
   // Leases are locked before accounts: those are locked for all, and for as short a time as can be.
   const first = isFenced ? 'AND (SELECT count(*) FROM lost) >= 0' : ''
   return `
-WITH turn AS (
-  UPDATE writers SET commits = $2::bigint, at = now() WHERE writer = $1 AND commits = $2::bigint - 1 RETURNING 1),
+WITH turn AS (${TURN}),
 ${isFenced ? `${LOST(27, 28, 29)},` : ''}
 locked AS MATERIALIZED (
   SELECT id, list_version FROM accounts WHERE id = ANY($3::bigint[]) ${first} ORDER BY id FOR NO KEY UPDATE),
@@ -89,79 +87,80 @@ type Stored = {
 export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEvent[]> {
   const { events: client, writer } = db
   const lists = newListCache(client.read)
-  let commits = 0
+  const turns = openTurns(client.query, writer)
+  /** Given without an answer, until it is known whether they were stored. */
+  let unanswered: readonly EventJob[] = []
+  /** Stored, though no answer came: whoever gives one of them again gets its places. */
+  const made = new WeakSet<CallBatch>()
 
-  const register = () => registerWriter(client, writer, commits)
+  async function settle(): Promise<void> {
+    if (await turns.settle()) for (const { batch } of unanswered) made.add(batch)
+    unanswered = []
+  }
 
-  /** Returns where events were stored, or `made` if an earlier try of the statement was carried out. */
-  async function send(jobs: readonly EventJob[]): Promise<Stored | 'made'> {
-    if (commits === 0) await register()
+  async function send(jobs: readonly EventJob[]): Promise<Stored> {
     const isFenced = jobs.some(({ fence }) => fence !== undefined)
-    const number = commits + 1
     const events = eventsOf(jobs)
     const accountIds = [...new Set(events.map(({ accountId }) => accountId))]
-    let isInDoubt = false
     for (;;) {
+      const versions = await lists.load(accountIds)
+      const wanted = events.flatMap((event, place) => {
+        const ids = lists.webhookIdsFor(event)
+        return ids === null ? [] : { event, place, ids }
+      })
+      const webhookIds = wanted.map(({ ids }) => ids)
+      const values = [
+        ...[writer, await turns.next(), bigints(accountIds), bigints(versions)],
+        ...[...eventValues(wanted.map(({ event }) => event)), ...deliveryValues(webhookIds), ...callValues(jobs)],
+        ...(isFenced ? fenceValues(jobs) : []),
+      ]
       try {
-        const versions = await lists.load(accountIds)
-        const wanted = events.flatMap((event, place) => {
-          const ids = lists.webhookIdsFor(event)
-          return ids === null ? [] : { event, place, ids }
-        })
-        const webhookIds = wanted.map(({ ids }) => ids)
-        const values = [
-          ...[writer, number, bigints(accountIds), bigints(versions)],
-          ...[...eventValues(wanted.map(({ event }) => event)), ...deliveryValues(webhookIds), ...callValues(jobs)],
-          ...(isFenced ? fenceValues(jobs) : []),
-        ]
         const answer = await again(() => client.query<Answer>(isFenced ? FENCED : PLAIN, values))
-        commits = number
+        turns.isMade()
         return { answer, places: wanted.map(({ place }) => place), webhookIds }
       } catch (error) {
         const code = codeOf(error)
-        if (code === REFUSED && String(error).includes(TURN_TAKEN)) {
-          if (!(await isCommitted(client, writer, number))) await register()
-          else {
-            commits = number
-            return 'made'
+        if (code === NO_PARTITION) await addPartitions(client)
+        else if (code !== REFUSED) {
+          if (isBroken(error) && !isUnsent(error)) {
+            turns.isInDoubt()
+            unanswered = jobs
           }
-        } else if (code === REFUSED) lists.forget(accountIds)
-        else if (code === NO_PARTITION) await addPartitions(client)
-        else {
-          // Without an answer it is not known whether it was carried out: it waits for the database, and asks.
-          isInDoubt ||= isBroken(error) && !isUnsent(error)
-          if (!isInDoubt || db.isStopping()) throw error
-          await Bun.sleep(AGAIN_MS)
-        }
+          throw error
+        } else if (String(error).includes(TURN_TAKEN)) turns.reset()
+        else lists.forget(accountIds)
       }
     }
   }
 
-  async function write(jobs: readonly EventJob[]): Promise<(PlacedEvent[] | Error)[]> {
-    const sent = await send(jobs)
-    if (sent === 'made') return placesOf(jobs, await readPlaces(client.read, jobs))
+  async function store(jobs: readonly EventJob[]): Promise<(PlacedEvent[] | Error)[]> {
+    const { answer, places, webhookIds } = await send(jobs)
     const lost = new Map<number, string[]>()
     const placed = new Map<number, PlacedEvent>()
-    for (const { place, id, job, lease } of sent.answer) {
+    for (const { place, id, job, lease } of answer) {
       // Counted from 1 by the statement.
-      if (place !== null) placed.set(sent.places[place - 1] ?? -1, { id, webhookIds: sent.webhookIds[place - 1] ?? [] })
+      if (place !== null) placed.set(places[place - 1] ?? -1, { id, webhookIds: webhookIds[place - 1] ?? [] })
       if (job !== null && lease !== null) lost.set(job, [...(lost.get(job) ?? []), lease])
     }
-    return placesOf(jobs, placed).map((places, job) => {
+    return placesOf(jobs, placed).map((own, job) => {
       const leases = lost.get(job)
-      return leases === undefined ? places : new LeaseLost(...leases)
+      return leases === undefined ? own : new LeaseLost(...leases)
     })
   }
-  return groupCommit({ counts: db.commits, rowsOf: ({ batch }) => rowCount(batch), write })
-}
 
-/** Stores how many commits a writer has made, so that a repeated one is recognized. */
-async function registerWriter(client: Database['events'], writer: string, commits: number): Promise<void> {
-  await client.query(
-    `INSERT INTO writers (writer, commits, at) VALUES ($1, $2::bigint, now())
-     ON CONFLICT (writer) DO UPDATE SET commits = excluded.commits`,
-    [writer, commits],
-  )
+  async function write(jobs: readonly EventJob[]): Promise<(PlacedEvent[] | Error)[]> {
+    await settle()
+    const known = jobs.filter(({ batch }) => made.has(batch))
+    const fresh = jobs.filter(({ batch }) => !made.has(batch))
+    const readBack = known.length === 0 ? [] : placesOf(known, await readPlaces(client.read, known))
+    const stored = fresh.length === 0 ? [] : await store(fresh)
+    const results = new Map([
+      ...known.map((job, at) => [job, readBack[at] ?? []] as const),
+      ...fresh.map((job, at) => [job, stored[at] ?? []] as const),
+    ])
+    return jobs.map((job) => results.get(job) ?? [])
+  }
+  return groupCommit({ counts: db.commits, rowsOf: ({ batch }) => rowCount(batch), write })
 }
 
 const rowCount = ({ parts, live, removed, recordings = [] }: CallBatch): number =>
@@ -249,14 +248,6 @@ function placesOf(jobs: readonly EventJob[], placed: ReadonlyMap<number, PlacedE
       }),
     ),
   )
-}
-
-async function isCommitted(client: Client, writer: string, number: number): Promise<boolean> {
-  const [row] = await client.read<{ commits: number }>(
-    'SELECT commits::float8 AS commits FROM writers WHERE writer = $1',
-    [writer],
-  )
-  return (row?.commits ?? 0) >= number
 }
 
 /** Finds the events of a commit whose answer was lost. */

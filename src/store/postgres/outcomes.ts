@@ -4,11 +4,9 @@ import { again, bigints, booleans, type Client, ints, type Query, texts, type Va
 import type { Database } from './engine/database.ts'
 import { fenceValues, LOST } from './engine/fence.ts'
 import { type GroupCommit, groupCommit } from './engine/group-commit.ts'
-import { isBroken, isUnsent } from './engine/store-fault.ts'
 
 /** Of a delivery, the probes that are kept: a receiver that is down for a week would fill the log. */
 const PROBES_KEPT = 20
-const AGAIN_MS = 100
 
 export type OutcomeJob = { readonly batch: OutcomeBatch; readonly fence?: Fence | undefined }
 
@@ -45,7 +43,7 @@ ${isFenced ? 'UNION ALL SELECT job, NULL, name FROM lost' : ''}`
 const PLAIN = statementOf(false)
 const FENCED = statementOf(true)
 
-/** Opens the group commit of outcomes. Each may be written again as it is: so one whose answer was lost is. */
+/** Opens the group commit of outcomes. Whoever gets no answer gives them again: written twice they are the same. */
 export function openOutcomeCommits(db: Database): GroupCommit<OutcomeJob, number[]> {
   const { outcomes: client } = db
 
@@ -67,19 +65,8 @@ export function openOutcomeCommits(db: Database): GroupCommit<OutcomeJob, number
     }
     return results
   }
-  async function write(jobs: readonly OutcomeJob[]): Promise<(number[] | Error)[]> {
-    for (let isInDoubt = false; ; ) {
-      try {
-        return await send(jobs)
-      } catch (error) {
-        isInDoubt ||= isBroken(error) && !isUnsent(error)
-        if (!isInDoubt || db.isStopping()) throw error
-        await Bun.sleep(AGAIN_MS)
-      }
-    }
-  }
   const rowsOf = ({ batch }: OutcomeJob) => batch.deliveryIds.length
-  return groupCommit({ counts: db.commits, rowsOf, write, parts: hasCommonId })
+  return groupCommit({ counts: db.commits, rowsOf, write: send, parts: hasCommonId })
 }
 
 /** A statement may touch a row once. */
@@ -206,4 +193,26 @@ export async function failExpired(
     [2, nowUs, webhookId, limit, beforeSteadyUs],
   )
   return rows.map(({ id }) => id).toSorted((one, other) => one - other)
+}
+
+/** Splits a batch with several attempts of one delivery, which a statement cannot take, into batches in their order. */
+export function splitByDelivery(batch: OutcomeBatch): OutcomeBatch[] {
+  const seen = new Map<number, number>()
+  const turns = batch.deliveryIds.map((id) => {
+    const turn = seen.get(id) ?? 0
+    seen.set(id, turn + 1)
+    return turn
+  })
+  const count = Math.max(0, ...turns) + 1
+  if (count === 1) return [batch]
+  return Array.from({ length: count }, (_, turn): OutcomeBatch => {
+    const of = <Item>(items: readonly Item[]): Item[] => items.filter((_item, at) => turns[at] === turn)
+    return {
+      ...{ deliveryIds: of(batch.deliveryIds), generations: of(batch.generations), states: of(batch.states) },
+      ...{ tries: of(batch.tries), attemptsMade: of(batch.attemptsMade), dueSteadyUs: of(batch.dueSteadyUs) },
+      ...{ endedUs: of(batch.endedUs), attemptUs: of(batch.attemptUs), probes: of(batch.probes) },
+      ...{ statuses: of(batch.statuses), durationsMs: of(batch.durationsMs), errors: of(batch.errors) },
+      ...{ addresses: of(batch.addresses), responses: of(batch.responses) },
+    }
+  })
 }

@@ -3,7 +3,7 @@ import type { QueueStore } from '../store.ts'
 import { texts } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
 import type { GroupCommit } from './engine/group-commit.ts'
-import { cancelUnlisted, failExpired, type OutcomeJob } from './outcomes.ts'
+import { cancelUnlisted, failExpired, type OutcomeJob, splitByDelivery } from './outcomes.ts'
 import { retryDelivery, retryMatching } from './retries.ts'
 
 /** The largest count of pending deliveries. */
@@ -74,7 +74,11 @@ export function createQueueStore(db: Database, outcomes: GroupCommit<OutcomeJob,
       )
       return row?.dueUs ?? undefined
     },
-    deliveryRecordOutcomes: (batch, fence) => outcomes.push({ batch, fence }),
+    async deliveryRecordOutcomes(batch, fence) {
+      const superseded: number[] = []
+      for (const part of splitByDelivery(batch)) superseded.push(...(await outcomes.push({ batch: part, fence })))
+      return superseded
+    },
     deliveryCancelUnlisted: (step, fence) => transaction((query) => cancelUnlisted(query, step), fence),
     deliveryFailExpired: (step, fence) => transaction((query) => failExpired(query, step), fence),
     deliveryRetry: (retry) => change((query) => retryDelivery(query, retry)),

@@ -27,8 +27,6 @@ export type Database = {
   change<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
   onForeignChange(listener: () => void): void
   readonly commits: CommitCounts
-  /** True from the moment on at which it is to end: nothing is tried again then. */
-  isStopping(): boolean
   stop(drained: () => Promise<void>): Promise<void>
 }
 
@@ -50,10 +48,10 @@ export function openDatabase(source: DatabaseSource, node: string): Database {
   const reads = open('reads', 4, BY_INDEX)
   const writes = open('writes', 3)
   const events = open('events', 1, BY_INDEX_AND_HASH)
-  const outcomes = open('outcomes', 1, BY_INDEX_AND_HASH)
+  // What a crash of the server undoes of them, some tenths of a second, is sent again, as what was in flight.
+  const outcomes = open('outcomes', 1, { ...BY_INDEX_AND_HASH, synchronous_commit: 'off' })
   const maintenance = open('maintenance', 1, {}, MAINTENANCE_MS)
   const changes = startChangeWatch({ read: reads.read, writer })
-  let stopping = false
   return {
     name: databaseName(source),
     writer,
@@ -75,9 +73,7 @@ export function openDatabase(source: DatabaseSource, node: string): Database {
       }),
     onForeignChange: changes.onForeignChange,
     commits: { batches: 0, writes: 0, failed: 0, lastMs: 0, waiting: 0 },
-    isStopping: () => stopping,
     async stop(drained) {
-      stopping = true
       await changes.stop()
       await drained()
       for (const client of [reads, writes, events, outcomes, maintenance]) await client.stop()

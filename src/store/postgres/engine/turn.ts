@@ -1,0 +1,67 @@
+import type { Query } from './client.ts'
+
+/** A statement that was carried out raises the count by this; half of it closes the door to one that is late. */
+const STEP = 2
+
+/**
+ * Counts the commits of this process in a row of its own, in the statement that commits: so a statement whose answer was
+ * lost is known to be carried out or not, and one that is still on its way can be kept from being carried out later.
+ */
+export type Turns = {
+  /** Returns the count that the next statement has to find. */
+  next(): Promise<number>
+  /** Notes that the statement was carried out. */
+  isMade(): void
+  /** Notes that no answer came. */
+  isInDoubt(): void
+  /** Returns whether the statement without an answer was carried out; `undefined` if there is none. */
+  settle(): Promise<boolean | undefined>
+  /** Reads the count again, after the statement found another than it had to find. */
+  reset(): void
+}
+
+/** For a statement whose first two parameters are the writer and `next()`: no row if another has had this turn. */
+export const TURN = `
+  UPDATE writers SET commits = $2::bigint + ${STEP}, at = now() WHERE writer = $1 AND commits = $2::bigint RETURNING 1`
+
+/** Opens the count of this process. */
+export function openTurns(query: Query, writer: string): Turns {
+  let count: number | undefined
+  let doubt = false
+
+  async function read(): Promise<number> {
+    const [row] = await query<{ commits: number }>(
+      `INSERT INTO writers (writer, commits, at) VALUES ($1, 0, now())
+       ON CONFLICT (writer) DO UPDATE SET at = now() RETURNING commits::float8 AS commits`,
+      [writer],
+    )
+    return row?.commits ?? 0
+  }
+  return {
+    async next() {
+      count ??= await read()
+      return count
+    },
+    isMade() {
+      count = (count ?? 0) + STEP
+    },
+    isInDoubt() {
+      doubt = true
+    },
+    async settle() {
+      if (!doubt) return undefined
+      const before = count ?? 0
+      // If it is still on its way, it finds the door closed; if it holds the row, this waits for it.
+      await query('UPDATE writers SET commits = $2::bigint + 1 WHERE writer = $1 AND commits = $2::bigint', [
+        writer,
+        before,
+      ])
+      count = await read()
+      doubt = false
+      return count === before + STEP
+    },
+    reset() {
+      count = undefined
+    },
+  }
+}

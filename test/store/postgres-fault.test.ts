@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import { Fault } from '../../src/lib/fault.ts'
+import { prepareDatabase } from '../../src/store/postgres/engine/open.ts'
+import { asDatabaseFault } from '../../src/store/postgres/engine/store-fault.ts'
+import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
+
+/** An error of the server, as the client gives it. */
+const ofServer = (errno: string, message: string) =>
+  new SQL.PostgresError(message, { code: 'ERR_POSTGRES_SERVER_ERROR', errno, detail: '', hint: '', severity: 'ERROR' })
+const ofClient = (code: string, message: string) =>
+  new SQL.PostgresError(message, { code, detail: '', hint: '', severity: 'ERROR' })
+
+test.each([
+  ['a full disk', ofServer('53100', 'could not extend file'), /cannot be written: the disk .* make room there/],
+  ['a standby', ofServer('25006', 'cannot execute INSERT'), /is a standby, or read-only .*give the URL of the primary/],
+  ['a wrong password', ofServer('28P01', 'password authentication failed'), /refuses this user or its password/],
+  ['no database', ofServer('3D000', 'database "x" does not exist'), /does not exist .*createdb/],
+  ['no connection left', ofServer('53300', 'too many clients already'), /has no connection left .*max_connections/],
+  ['no privilege', ofServer('42501', 'permission denied'), /may not be used by this user/],
+  ['a server that shuts down', ofServer('57P01', 'terminating connection'), /does not answer/],
+  ['a server that starts', ofServer('57P03', 'the database system is starting up'), /does not answer/],
+  ['no server', ofClient('ERR_POSTGRES_CONNECTION_REFUSED', 'Failed to connect'), /does not answer/],
+  ['a statement without an answer', ofServer('57014', 'canceling statement'), /did not answer in time/],
+  ['no TLS', ofClient('ERR_POSTGRES_TLS_NOT_AVAILABLE', 'Server does not support SSL'), /see sslmode/],
+])('%s is told in one line that says what to do', (_, error, expected) => {
+  const fault = asDatabaseFault(error, 'calls on db:5432')
+  expect(fault).toBeInstanceOf(Fault)
+  const { code, message } = fault instanceof Fault ? fault : new Fault('internal', '')
+  expect(code).toBe('unavailable')
+  expect(message).toMatch(expected)
+  expect(message).toStartWith('the database calls on db:5432 ')
+  expect(message).not.toContain('\n')
+})
+
+test('what is wrong with a statement is no fault of the database', () => {
+  const error = ofServer('23505', 'duplicate key')
+  expect(asDatabaseFault(error, 'x')).toBe(error)
+})
+
+describe.skipIf(POSTGRES_MISSING !== undefined)('a database', () => {
+  test('that can only be read is refused at the start', async () => {
+    await using database = await emptyDatabase()
+    const sql = new SQL({ url: database.url, max: 1 })
+    const name = new URL(database.url).pathname.slice(1)
+    await sql.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+    await sql.close()
+    const refused = await prepareDatabase(databaseSource(database.url)).catch((error: unknown) => String(error))
+    expect(refused).toContain('is a standby, or read-only: give the URL of the primary')
+  })
+})
