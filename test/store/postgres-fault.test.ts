@@ -12,7 +12,7 @@ const ofClient = (code: string, message: string) =>
   new SQL.PostgresError(message, { code, detail: '', hint: '', severity: 'ERROR' })
 
 test.each([
-  ['a full disk', ofServer('53100', 'could not extend file'), /cannot be written: the disk .* make room there/],
+  ['a full disk', ofServer('53100', 'could not extend file'), /cannot be written: the disk of its server is full/],
   ['a standby', ofServer('25006', 'cannot execute INSERT'), /is a standby, or read-only .*give the URL of the primary/],
   ['a wrong password', ofServer('28P01', 'password authentication failed'), /refuses this user or its password/],
   ['no database', ofServer('3D000', 'database "x" does not exist'), /does not exist .*createdb/],

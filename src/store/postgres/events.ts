@@ -90,11 +90,11 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
   const turns = openTurns(client.query, writer)
   /** Given without an answer, until it is known whether they were stored. */
   let unanswered: readonly EventJob[] = []
-  /** Stored, though no answer came: whoever gives one of them again gets its places. */
+  /** Stored, though no answer came: when one of them is given again, it gets its places. */
   const made = new WeakSet<CallBatch>()
 
-  async function settle(): Promise<void> {
-    if (await turns.settle()) for (const { batch } of unanswered) made.add(batch)
+  async function resolveDoubt(): Promise<void> {
+    if (await turns.resolveDoubt()) for (const { batch } of unanswered) made.add(batch)
     unanswered = []
   }
 
@@ -133,27 +133,12 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
     }
   }
 
-  async function store(jobs: readonly EventJob[]): Promise<(PlacedEvent[] | Error)[]> {
-    const { answer, places, webhookIds } = await send(jobs)
-    const lost = new Map<number, string[]>()
-    const placed = new Map<number, PlacedEvent>()
-    for (const { place, id, job, lease } of answer) {
-      // Counted from 1 by the statement.
-      if (place !== null) placed.set(places[place - 1] ?? -1, { id, webhookIds: webhookIds[place - 1] ?? [] })
-      if (job !== null && lease !== null) lost.set(job, [...(lost.get(job) ?? []), lease])
-    }
-    return placesOf(jobs, placed).map((own, job) => {
-      const leases = lost.get(job)
-      return leases === undefined ? own : new LeaseLost(...leases)
-    })
-  }
-
   async function write(jobs: readonly EventJob[]): Promise<(PlacedEvent[] | Error)[]> {
-    await settle()
+    await resolveDoubt()
     const known = jobs.filter(({ batch }) => made.has(batch))
     const fresh = jobs.filter(({ batch }) => !made.has(batch))
     const readBack = known.length === 0 ? [] : placesOf(known, await readPlaces(client.read, known))
-    const stored = fresh.length === 0 ? [] : await store(fresh)
+    const stored = fresh.length === 0 ? [] : resultsOf(fresh, await send(fresh))
     const results = new Map([
       ...known.map((job, at) => [job, readBack[at] ?? []] as const),
       ...fresh.map((job, at) => [job, stored[at] ?? []] as const),
@@ -161,6 +146,21 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
     return jobs.map((job) => results.get(job) ?? [])
   }
   return groupCommit({ counts: db.commits, rowsOf: ({ batch }) => rowCount(batch), write })
+}
+
+/** Returns the places of each job's events, or an error for a job whose lease was lost. */
+function resultsOf(jobs: readonly EventJob[], { answer, places, webhookIds }: Stored): (PlacedEvent[] | Error)[] {
+  const lost = new Map<number, string[]>()
+  const placed = new Map<number, PlacedEvent>()
+  for (const { place, id, job, lease } of answer) {
+    // Counted from 1 by the statement.
+    if (place !== null) placed.set(places[place - 1] ?? -1, { id, webhookIds: webhookIds[place - 1] ?? [] })
+    if (job !== null && lease !== null) lost.set(job, [...(lost.get(job) ?? []), lease])
+  }
+  return placesOf(jobs, placed).map((own, job) => {
+    const leases = lost.get(job)
+    return leases === undefined ? own : new LeaseLost(...leases)
+  })
 }
 
 const rowCount = ({ parts, live, removed, recordings = [] }: CallBatch): number =>

@@ -43,7 +43,7 @@ ${isFenced ? 'UNION ALL SELECT job, NULL, name FROM lost' : ''}`
 const PLAIN = statementOf(false)
 const FENCED = statementOf(true)
 
-/** Opens the group commit of outcomes. Whoever gets no answer gives them again: written twice they are the same. */
+/** Opens the group commit of outcomes. Without an answer they can be given again: written twice they are the same. */
 export function openOutcomeCommits(db: Database): GroupCommit<OutcomeJob, number[]> {
   const { outcomes: client } = db
 

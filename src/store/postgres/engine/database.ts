@@ -48,7 +48,7 @@ export function openDatabase(source: DatabaseSource, node: string): Database {
   const reads = open('reads', 4, BY_INDEX)
   const writes = open('writes', 3)
   const events = open('events', 1, BY_INDEX_AND_HASH)
-  // What a crash of the server undoes of them, some tenths of a second, is sent again, as what was in flight.
+  // A crash of the server undoes some tenths of a second of them: these are sent again, as if they had been in flight.
   const outcomes = open('outcomes', 1, { ...BY_INDEX_AND_HASH, synchronous_commit: 'off' })
   const maintenance = open('maintenance', 1, {}, MAINTENANCE_MS)
   const changes = startChangeWatch({ read: reads.read, writer })

@@ -4,8 +4,8 @@ import type { Query } from './client.ts'
 const STEP = 2
 
 /**
- * Counts the commits of this process in a row of its own, in the statement that commits: so a statement whose answer was
- * lost is known to be carried out or not, and one that is still on its way can be kept from being carried out later.
+ * Counts the commits of this process in a row of its own, in the statement that commits: so a statement whose answer
+ * was lost is known to be carried out or not, and one that is still on its way can be kept from being carried out later.
  */
 export type Turns = {
   /** Returns the count that the next statement has to find. */
@@ -15,7 +15,7 @@ export type Turns = {
   /** Notes that no answer came. */
   isInDoubt(): void
   /** Returns whether the statement without an answer was carried out; `undefined` if there is none. */
-  settle(): Promise<boolean | undefined>
+  resolveDoubt(): Promise<boolean | undefined>
   /** Reads the count again, after the statement found another than it had to find. */
   reset(): void
 }
@@ -48,7 +48,7 @@ export function openTurns(query: Query, writer: string): Turns {
     isInDoubt() {
       doubt = true
     },
-    async settle() {
+    async resolveDoubt() {
       if (!doubt) return undefined
       const before = count ?? 0
       // If it is still on its way, it finds the door closed; if it holds the row, this waits for it.
