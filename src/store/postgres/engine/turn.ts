@@ -4,8 +4,8 @@ import type { Query } from './client.ts'
 const STEP = 2
 
 /**
- * Counts the commits of this process in a row of its own, in the statement that commits. So a statement whose answer was
- * lost is known to be carried out or not, and one that is still on its way can be kept from being carried out.
+ * Counts the commits of this process in a row of its own, in the statement that commits. So it is known whether a
+ * statement without an answer was carried out, and one that is still on its way can be kept from it.
  */
 export type Turns = {
   /** Returns the count that the next statement has to find. */
