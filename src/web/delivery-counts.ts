@@ -19,7 +19,7 @@ export type Tally = {
 
 export type TallyOptions = { emitter: Emitter; lastHour: LastHour; nowUs?: NowUs }
 
-/** Makes a tally that is empty; the dispatcher has to call its `observer`. */
+/** Creates empty counts of the past deliveries that the page shows. They are counted through `observer`. */
 export function createTally({ emitter, lastHour, nowUs = wallUs }: TallyOptions): Tally {
   const responses = new Map<number, readonly [atUs: number, attempted: Attempted]>()
 

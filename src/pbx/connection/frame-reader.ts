@@ -45,7 +45,7 @@ type Options<Frame> = {
   readonly ending: Ending
 }
 
-/** Returns a reader that has not begun. */
+/** Creates the reader of the frames of one PBX connection. */
 export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
   const { name: pbx, counts, log, nowUs, socket, protocol, inbox, resync, inventory, ending } = options
   let isShuttingDown = false
