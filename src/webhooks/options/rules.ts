@@ -6,7 +6,10 @@ import { NewWebhookOptions } from './model.ts'
 
 const validator = TypeCompiler.Compile(NewWebhookOptions)
 
-/** Checks options from another source than a request, such as the command line, and returns them. @throws Fault `invalid` with every error. */
+/**
+ * Checks options from another source than a request, such as the command line, and returns them.
+ * @throws Fault `invalid` with every error.
+ */
 export function optionsFrom(value: unknown): NewWebhookOptions {
   const rest = optionsRule(value)
   if (validator.Check(value) && rest.length === 0) return value
