@@ -1,4 +1,4 @@
-<?php // All events since the last time, and then each as it comes.
+<?php // All events since the last run, then each new one.
 $context = stream_context_create(['http' => ['header' => 'Authorization: Bearer ' . getenv('HOOKSWITCH_TOKEN')]]);
 while (true) {
     $after = is_file('cursor') ? '&after=' . file_get_contents('cursor') : '';

@@ -1,4 +1,4 @@
-# Python: all events since the last time, and then each as it comes.
+# Python: all events since the last run, then each new one.
 import json, os, pathlib, urllib.request
 
 cursor = pathlib.Path("cursor")
