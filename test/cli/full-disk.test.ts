@@ -1,3 +1,4 @@
+import { Database as Sqlite } from 'bun:sqlite'
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -57,16 +58,20 @@ describe.skipIf(!canMount)('on a disk that is', () => {
 
   test('full while the service runs: it is 503, says why, and goes on when there is room', async () => {
     const app = await startServe({ cwd })
+    // As long as somebody reads, the log can only grow: a write cannot fit where something was written before.
+    const reader = new Sqlite(join(cwd, 'data/hookswitch.db'), { readonly: true })
+    reader.run('BEGIN')
+    reader.query('SELECT count(*) FROM users').get()
     fill()
     expect((await addUser('second@example.com')).stderr).toContain('the store cannot be written: the disk is full')
     expect((await command('verify')).stdout).toBe('The store is complete and consistent.\n')
     const { stdout } = await command(`doctor --listen ${app.url.replace('http://', '')}`)
     expect(stdout).toMatch(/^wrong +service: it is running but unhealthy/m)
-    // What doctor tries to write may fit where something was written before.
     expect(stdout).toMatch(/^wrong +disk: .* 0 MiB of free space\n +→ free some disk space/m)
     expect(stdout).not.toMatch(/damaged|backup|rm -f/)
     const again = await command('serve --listen 127.0.0.1:0')
     expect(again.stderr).toMatch(new RegExp(`in use by process ${app.pid} on `))
+    reader.close()
     rmSync(join(cwd, 'filler'))
     expect((await addUser('second@example.com')).code).toBe(0)
     const login = await ask(app, 'POST', '/auth/login', { body: { email: 'second@example.com', password: PASSWORD } })

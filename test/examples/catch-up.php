@@ -3,7 +3,7 @@ $context = stream_context_create(['http' => ['header' => 'Authorization: Bearer 
 while (true) {
     $after = is_file('cursor') ? '&after=' . file_get_contents('cursor') : '';
     $answer = file_get_contents(getenv('HOOKSWITCH_URL') . "/event?wait=20$after", false, $context);
-    if ($answer === false) throw new Exception('Hookswitch does not answer, or refuses: look at the token and the cursor');
+    if ($answer === false) throw new Exception('Hookswitch does not answer, or refuses: check the token and the cursor');
     $result = json_decode($answer, true)['result'];
     foreach ($result['items'] as $item) echo "{$item['event']} {$item['id']} {$item['body']['data']['call']['id']}\n";
     file_put_contents('cursor', $result['next_cursor']); // once all of them are handled
