@@ -10,6 +10,9 @@ const CHECKS = [
   ['the executable is built', ['bun', 'run', 'build']],
 ] as const
 
+/** Folders whose tests mostly wait, for a browser or for leases to end: they run beside the others, and are printed after them. */
+const RUN_BESIDE = /^test\/(cluster|web|openapi)\//
+
 const counts = { pass: 0, fail: 0, skip: 0 }
 
 function note(what: string, passed: boolean): void {
@@ -37,21 +40,37 @@ const skipped = counts.skip === 0 ? '' : `, ${counts.skip} skipped`
 console.log(`${counts.pass} passed, ${counts.fail} failed${skipped}`)
 
 async function runTests(folder: string): Promise<void> {
-  const tests = Bun.spawn(['bun', 'test', '--no-orphans', ...process.argv.slice(2)], {
+  const args = process.argv.slice(2)
+  if (args.length > 0) return runBunTest(folder, args, console.error)
+  const files = [...new Bun.Glob('test/**/*.test.ts').scanSync('.')].sort()
+  const lines: string[] = []
+  const [beside = [], others = []] = [true, false].map((isBeside) =>
+    files.filter((file) => RUN_BESIDE.test(file) === isBeside).map((file) => `./${file}`),
+  )
+  await Promise.all([
+    runBunTest(folder, others, console.error),
+    runBunTest(folder, beside, (line) => void lines.push(line)),
+  ])
+  for (const line of lines) console.error(line)
+}
+
+async function runBunTest(folder: string, args: readonly string[], print: (line: string) => void): Promise<void> {
+  const tests = Bun.spawn(['bun', 'test', '--no-orphans', ...args], {
     stdio: ['ignore', 'inherit', 'pipe'],
     env: { ...process.env, TMPDIR: folder, HOOKSWITCH_TEST_BUILT: '1' },
   })
-  const before = counts.fail
+  let failed = 0
   for await (const line of linesOf(tests.stderr)) {
     const [, count, what] = /^ *(\d+) (pass|fail|skip|errors?)$/.exec(line) ?? []
     if (what === 'pass' || what === 'skip') counts[what] += Number(count)
     // Errors are what was thrown outside of a test.
-    else if (what !== undefined) counts.fail += Number(count)
+    else if (what !== undefined) failed += Number(count)
     // Bun's count and ours, which has the checks, would be two that differ.
-    else if (!/^ *\d+ expect\(\) calls$|^Ran \d+ tests? across /.test(line)) console.error(line)
+    else if (!/^ *\d+ expect\(\) calls$|^Ran \d+ tests? across /.test(line)) print(line)
   }
   // A run that broke off without a count of failures has failed all the same.
-  if ((await tests.exited) !== 0 && counts.fail === before) counts.fail += 1
+  if ((await tests.exited) !== 0 && failed === 0) failed = 1
+  counts.fail += failed
 }
 
 async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<string> {
