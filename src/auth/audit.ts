@@ -19,6 +19,9 @@ const SECURITY_EVENTS = {
   secret_rotated: 'the signing secret of a URL was rotated',
   user_added: 'an operator added a user',
   user_removed: 'an operator removed a user',
+  admin_added: 'an operator added an administrator',
+  user_made_admin: 'an operator made a user an administrator',
+  admin_made_user: 'an operator took the rights of an administrator from a user',
   user_password_set: 'an operator set a new password for a user',
   user_logged_out: 'an operator revoked all tokens of a user',
 } as const

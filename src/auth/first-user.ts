@@ -1,11 +1,11 @@
 import { type NowUs, nowUs } from '../lib/time.ts'
 import { wrongUsage } from '../lib/usage.ts'
 import type { Store } from '../store/store.ts'
-import { DEFAULT_USER_TYPE, normalEmail } from './model.ts'
+import { normalEmail, USER_TYPES } from './model.ts'
 import { createPasswords, passwordProblem } from './password.ts'
 
 /**
- * Adds the first user to a store without users, for containers.
+ * Adds the first user to a store without users, for containers. It is an `ADMIN`, because nobody else could be one.
  * @throws CommanderError (exit code 2) when e-mail or password is wrong.
  */
 export async function ensureFirstUser(
@@ -20,5 +20,5 @@ export async function ensureFirstUser(
   const email = normalEmail(first.email)
   const name = email.split('@', 1)[0] ?? email
   const passwordHash = await createPasswords().hash(first.password)
-  await accounts.userCreate({ account: 'default', type: DEFAULT_USER_TYPE, name, email, passwordHash, atUs: now() })
+  await accounts.userCreate({ account: 'default', type: USER_TYPES.ADMIN, name, email, passwordHash, atUs: now() })
 }

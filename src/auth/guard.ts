@@ -1,9 +1,12 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
 import { Fault } from '../lib/fault.ts'
+import { isAdmin } from './model.ts'
 import type { AuthService } from './service.ts'
 import type { Session } from './sessions.ts'
 
+const ADMINS_ONLY =
+  'Only an administrator may do this. Ask the operator of this service to make you one: hookswitch user type admin --email …'
 const WITH_TOKEN = /^bearer +([^\s]+) *$/i
 
 /**
@@ -25,6 +28,18 @@ export const headerToken = new Elysia({ name: 'header-token' })
 export function guard(auth: AuthService) {
   return new Elysia({ name: 'guard' }).use(headerToken).derive({ as: 'scoped' }, async ({ bearer }) => {
     const session = await requireSession(auth, bearer)
+    return { session, user: session.user, accountId: session.user.accountId }
+  })
+}
+
+/**
+ * Creates the plugin for routes that only an `ADMIN` may use: it adds the same as `guard`, or answers 401, or 403 to
+ * other users.
+ */
+export function adminGuard(auth: AuthService) {
+  return new Elysia({ name: 'admin-guard' }).use(headerToken).derive({ as: 'scoped' }, async ({ bearer }) => {
+    const session = await requireSession(auth, bearer)
+    if (!isAdmin(session.user)) throw new Fault('forbidden', ADMINS_ONLY)
     return { session, user: session.user, accountId: session.user.accountId }
   })
 }

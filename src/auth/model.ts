@@ -2,9 +2,16 @@ import { type Static, t } from 'elysia'
 import { rfc3339 } from '../lib/time.ts'
 import type { UserRecord } from '../store/records.ts'
 
-/** The types of users, by the number in the store. */
-export const USER_TYPES = { 1: 'USER' } as const
-export const DEFAULT_USER_TYPE = 1
+/** The types of users, with their number in the store and in the API. An `ADMIN` is a person who runs the service. */
+export const USER_TYPES = { USER: 1, ADMIN: 2 } as const
+export type UserType = keyof typeof USER_TYPES
+
+/** Returns the name of a user type; `UNKNOWN` for a number that a later version has stored. */
+export const userTypeName = (number: number): string =>
+  Object.entries(USER_TYPES).find(([, one]) => one === number)?.[0] ?? 'UNKNOWN'
+
+/** Returns whether a user runs the service, and may change what belongs to all accounts. */
+export const isAdmin = ({ type }: Pick<UserRecord, 'type'>): boolean => type === USER_TYPES.ADMIN
 
 /** The longest e-mail address that RFC 5321 allows. */
 export const MAX_EMAIL_CHARACTERS = 254
@@ -60,15 +67,17 @@ export const AuthUser = t.Object({
   id: t.Integer(),
   name: t.String(),
   email: t.String(),
-  type: t.Object({ number: t.Integer(), name: t.String() }),
+  type: t.Object({
+    number: t.Integer({ description: `one of ${Object.values(USER_TYPES).join(', ')}` }),
+    name: t.String({ description: '`USER`, or `ADMIN`: a person who runs the service, and may manage its PBXs' }),
+  }),
   created_at: t.String({ format: 'date-time' }),
 })
 export type AuthUser = Static<typeof AuthUser>
 
 /** Returns a user as the API shows it. */
 export function authUser({ id, name, email, type, createdUs }: UserRecord): AuthUser {
-  const typeName = Object.entries(USER_TYPES).find(([number]) => Number(number) === type)?.[1] ?? 'UNKNOWN'
-  return { id, name, email, type: { number: type, name: typeName }, created_at: rfc3339(createdUs) }
+  return { id, name, email, type: { number: type, name: userTypeName(type) }, created_at: rfc3339(createdUs) }
 }
 
 /** Normalizes an e-mail address: the form in which addresses are stored and compared. */

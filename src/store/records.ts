@@ -32,7 +32,14 @@ export type NewUser = {
  * command.
  */
 export type OperatorAct = {
-  readonly event: 'user_added' | 'user_removed' | 'user_password_set' | 'user_logged_out'
+  readonly event:
+    | 'user_added'
+    | 'admin_added'
+    | 'user_made_admin'
+    | 'admin_made_user'
+    | 'user_removed'
+    | 'user_password_set'
+    | 'user_logged_out'
   readonly email: string
   readonly account: string | null
   readonly by: string

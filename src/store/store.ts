@@ -92,6 +92,8 @@ export type AccountStore = {
   userGetPassword(email: string): Promise<(UserRecord & { passwordHash: string }) | undefined>
   /** Sets the password of a user; its tokens stay. Returns false if there is no such user. */
   userSetPassword(change: { email: string; passwordHash: string }): Promise<boolean>
+  /** Sets the type of a user; its tokens stay. Returns false if there is no such user. */
+  userSetType(change: { email: string; type: number }): Promise<boolean>
   /** Sets the password and adds a token if the password is still the one that was checked; else returns false. */
   userChangePasswordIfUnchanged(change: PasswordChange): Promise<boolean>
   /** Deletes a user and its tokens. Returns false if there is no such user. */

@@ -78,6 +78,8 @@ describe('the log of the compiled file', () => {
     const set = await noted('user_password_set', () => user('passwd --email ben@example.com'))
     expect(set).toMatchObject({ ...ben, rest: { by: 'jane' } })
     expect(await noted('user_logged_out', () => user('logout --email ben@example.com'))).toMatchObject(ben)
+    expect(await noted('user_made_admin', () => user('type admin --email ben@example.com'))).toMatchObject(ben)
+    expect(await noted('admin_made_user', () => user('type user --email ben@example.com'))).toMatchObject(ben)
     expect(await noted('user_removed', () => user('remove --email ben@example.com'))).toMatchObject(ben)
     const operators = lines().flatMap(({ security, user: whose }) =>
       /^user_/.test(String(security)) ? [[security, whose]] : [],
@@ -87,6 +89,7 @@ describe('the log of the compiled file', () => {
       ['user_added', 'ben@example.com'],
       ['user_password_set', 'ben@example.com'],
       ['user_logged_out', 'ben@example.com'],
+      ['user_made_admin', 'ben@example.com'],
       ['user_removed', 'ben@example.com'],
     ])
   })

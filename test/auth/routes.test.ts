@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readdirSync, readFileSync } from 'node:fs'
-import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
+import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
 import { type Answer, addUser, ask, logIn, newToken, PASSWORD } from '../help/client.ts'
+import { until } from '../help/receiver.ts'
 
 const folder = emptyFolder()
 let app: RunningApp
@@ -55,6 +56,26 @@ describe('a token', () => {
     expect((await ask(app, 'POST', '/auth/logout', { token: first })).status).toBe(401)
     expect((await me(second)).status).toBe(200)
   })
+})
+
+test('an administrator is added as one, or made one, and is one at once', async () => {
+  const typeOf = async (token: string) => (await me(token)).body.result
+  const user = (line: string) => run(['user', ...line.split(' ')], { cwd: folder.path, stdin: PASSWORD })
+  expect((await user('add --admin --email admin@example.com --name Admin')).code).toBe(0)
+  const admin = await logIn(app, 'admin@example.com')
+  expect(await typeOf(admin)).toMatchObject({ type: { number: 2, name: 'ADMIN' } })
+  const token = await newToken(app, 'promoted@example.com')
+  expect(await typeOf(token)).toMatchObject({ type: { number: 1, name: 'USER' } })
+  expect((await user('type admin --email promoted@example.com')).code).toBe(0)
+  await until('the service sees it', async () => Bun.deepMatch({ type: { name: 'ADMIN' } }, await typeOf(token)))
+  expect(JSON.parse((await user('list --json')).stdout)).toContainEqual(
+    expect.objectContaining({ email: 'promoted@example.com', type: 'ADMIN' }),
+  )
+  expect(await user('type user --email nobody@example.com')).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('no user nobody@'),
+  })
+  expect(await user('type owner --email admin@example.com')).toMatchObject({ code: 2 })
 })
 
 describe('a changed password', () => {

@@ -113,7 +113,7 @@ test.each(['list', 'passwd --email a@b.c', 'remove --email a@b.c', 'logout --ema
 )
 
 describe('serve', () => {
-  test('makes the first user from the environment, once', async () => {
+  test('makes the first user from the environment, an administrator, once', async () => {
     using other = emptyFolder()
     const env = {
       HOOKSWITCH_USER_EMAIL: 'Op@example.com',
@@ -122,7 +122,9 @@ describe('serve', () => {
     }
     for (const password of ['from env', 'changed']) {
       const app = await startServe({ cwd: other.path, env: { ...env, HOOKSWITCH_USER_PASSWORD: password } })
-      await logIn(app, 'op@example.com', 'from env')
+      const token = await logIn(app, 'op@example.com', 'from env')
+      const { body } = await ask(app, 'GET', '/auth/me', { token })
+      expect(body.result).toMatchObject({ type: { number: 2, name: 'ADMIN' } })
       await app.stop()
     }
   })

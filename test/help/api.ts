@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import type { Audit } from '../../src/auth/audit.ts'
 import { createClientOf } from '../../src/auth/client-address.ts'
+import { USER_TYPES, type UserType } from '../../src/auth/model.ts'
 import { type AuthService, createAuthService } from '../../src/auth/service.ts'
 import { newToken, tokenHash } from '../../src/auth/token.ts'
 import { faults } from '../../src/http/fault-handler.ts'
@@ -19,9 +20,10 @@ export async function startApi({ accounts }: Pick<Store, 'accounts'>, routes: (a
   return {
     url: server.url,
     /** A user of an account, which is made if there is none of this name. @returns a token. */
-    async logIn(account: string): Promise<string> {
-      const email = `${account}@example.com`
-      const user = await accounts.userCreate({ account, type: 1, name: account, email, passwordHash: '', atUs: 1 })
+    async logIn(account: string, type: UserType = 'USER'): Promise<string> {
+      const email = `${type === 'USER' ? '' : 'admin.'}${account}@example.com`
+      const number = USER_TYPES[type]
+      const user = await accounts.userCreate({ account, type: number, name: account, email, passwordHash: '', atUs: 1 })
       if (user === undefined) throw new Error(`${email} is a user already`)
       const token = newToken()
       const hashes = { passwordHash: '', tokenHash: tokenHash(token) ?? '' }

@@ -159,6 +159,16 @@ for (const engine of ENGINES)
       })
 
       /** A user with a token for each name. */
+      test('changes the type of a user, whose tokens stay', async () => {
+        await using at = await open()
+        const { accounts } = at.store
+        await withTokens(accounts, 'one')
+        expect(await accounts.userSetType({ email: 'a@example.com', type: 2 })).toBe(true)
+        expect(await accounts.userSetType({ email: 'nobody@example.com', type: 2 })).toBe(false)
+        expect((await accounts.userGetByToken('one'))?.user.type).toBe(2)
+        expect((await accounts.userList()).map(({ type }) => type)).toEqual([2])
+      })
+
       async function withTokens(accounts: Store['accounts'], ...tokens: string[]): Promise<number> {
         const userId = (await accounts.userCreate(user('a@example.com')))?.id ?? 0
         for (const tokenHash of tokens)

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
-import type { Command } from 'commander'
-import { DEFAULT_USER_TYPE, normalEmail, USER_TYPES } from '../../auth/model.ts'
+import { Argument, type Command } from 'commander'
+import { normalEmail, USER_TYPES, type UserType, userTypeName } from '../../auth/model.ts'
 import { createPasswords, passwordProblem } from '../../auth/password.ts'
 import { Fault } from '../../lib/fault.ts'
 import { nowUs, rfc3339 } from '../../lib/time.ts'
@@ -15,8 +15,10 @@ import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { readPassword } from '../password-prompt.ts'
 import { print, printError, printJson } from '../print.ts'
 
-type Flags = StoreFlags & { json?: boolean; email: string; name: string; account: string }
+type Flags = StoreFlags & { json?: boolean; email: string; name: string; account: string; admin?: boolean }
 
+/** The types of users as they are typed. */
+const TYPES: Readonly<Record<string, UserType>> = { user: 'USER', admin: 'ADMIN' }
 /** Printable, and short enough for a metric's label. */
 const ACCOUNT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._ -]{0,63}$/u
 const EMAIL = /^[^\s@]+@[^\s@]+$/
@@ -32,6 +34,7 @@ export function userCommand(program: Command): void {
     .requiredOption(...emailOption())
     .requiredOption('--name <name>', "the user's name")
     .option('--account <account>', 'the account of the user; it is created if it is new', 'default')
+    .option('--admin', 'an administrator: may manage all PBXs in the web page and with the API')
     .addOption(dataOption())
     .addOption(databaseOption())
     .addOption(jsonOption())
@@ -43,6 +46,15 @@ export function userCommand(program: Command): void {
     .addOption(databaseOption())
     .addOption(jsonOption())
     .action(showUsers)
+  user
+    .command('type')
+    .addArgument(new Argument('<type>', 'the new type of the user').choices(Object.keys(TYPES)))
+    .description('make a user an administrator, who may manage all PBXs, or an ordinary user again')
+    .requiredOption(...emailOption())
+    .addOption(dataOption())
+    .addOption(databaseOption())
+    .addOption(jsonOption())
+    .action(changeType)
   for (const [name, description, action] of [
     ['passwd', 'set a new password; it is typed, or is one line of standard input', changePassword],
     ['remove', 'remove a user and all its tokens', dropUser],
@@ -58,7 +70,7 @@ export function userCommand(program: Command): void {
       .action(action)
 }
 
-async function addUser({ data, databaseUrl, json, email, name, account }: Flags): Promise<void> {
+async function addUser({ data, databaseUrl, json, email, name, account, admin }: Flags): Promise<void> {
   if (!EMAIL.test(normalEmail(email)) || email.length > 254)
     throw wrongUsage(`--email is ${JSON.stringify(email)}: give an address like anna@example.com`)
   if (name.trim() === '') throw wrongUsage("--name is empty: give the user's name")
@@ -67,7 +79,7 @@ async function addUser({ data, databaseUrl, json, email, name, account }: Flags)
   const passwordHash = await hashed(await readPassword())
   const fresh = {
     account,
-    type: DEFAULT_USER_TYPE,
+    type: admin === true ? USER_TYPES.ADMIN : USER_TYPES.USER,
     name: name.trim(),
     email: normalEmail(email),
     passwordHash,
@@ -77,7 +89,7 @@ async function addUser({ data, databaseUrl, json, email, name, account }: Flags)
     const created = await store.accounts.userCreate(fresh)
     if (created === undefined)
       throw new Fault('invalid', `${fresh.email} already exists: change the password with hookswitch user passwd`)
-    await noteAct(store, { event: 'user_added', email: fresh.email, account })
+    await noteAct(store, { event: admin ? 'admin_added' : 'user_added', email: fresh.email, account })
     return created
   })
   print(json ? JSON.stringify({ id: made.id }) : String(made.id))
@@ -94,11 +106,21 @@ async function showUsers({ data, databaseUrl, json }: Flags): Promise<void> {
     email: row.email,
     name: row.name,
     account: row.account,
-    type: Object.entries(USER_TYPES).find(([number]) => Number(number) === row.type)?.[1] ?? String(row.type),
+    type: userTypeName(row.type),
     created_at: rfc3339(row.createdUs),
   }))
   if (json) printJson(rows)
   else for (const row of rows) print(Object.values(row).join('\t'))
+}
+
+async function changeType(given: string, { data, databaseUrl, email, json }: Flags): Promise<void> {
+  const type = TYPES[given] ?? 'USER'
+  const event = type === 'ADMIN' ? 'user_made_admin' : 'admin_made_user'
+  await toUser({ data, databaseUrl }, email, event, async ({ accounts }, known) =>
+    (await accounts.userSetType({ email: known, type: USER_TYPES[type] })) ? true : undefined,
+  )
+  if (json) print(JSON.stringify({ type }))
+  else print(type === 'ADMIN' ? 'The user is an administrator now.' : 'The user is no administrator now.')
 }
 
 async function changePassword({ data, databaseUrl, email, json }: Flags): Promise<void> {

@@ -100,6 +100,10 @@ export function createAccountStore({ read, change, transaction }: Database): Acc
           passwordHash,
         ]),
       ),
+    userSetType: ({ email, type }) =>
+      change((query) =>
+        touches(query, 'UPDATE users SET type = $2::int WHERE email = $1 RETURNING 1 AS one', [email, type]),
+      ),
     userChangePasswordIfUnchanged: (asked) => change((query) => changePassword(query, asked)),
     userDelete: (email) =>
       change((query) => touches(query, 'DELETE FROM users WHERE email = $1 RETURNING 1 AS one', [email])),

@@ -69,6 +69,12 @@ export const setPassword = mutation(
   },
 )
 
+/** Changes the type of a user. False if there is no such user. */
+export const setType = mutation('accounts.userSetType', (tx: Tx, set: { email: string; type: number }): boolean => {
+  const changed = tx.update(users).set({ type: set.type }).where(eq(users.email, set.email))
+  return changed.returning({ id: users.id }).get() !== undefined
+})
+
 export const removeUser = mutation('accounts.userDelete', (tx: Tx, email: string): boolean => {
   const found = tx.select({ id: users.id }).from(users).where(eq(users.email, email)).get()
   if (found === undefined) return false
@@ -150,6 +156,7 @@ export function createAccountStore(db: Database): AccountStore {
         .where(eq(users.email, email))
         .get(),
     userSetPassword: (change) => commit(setPassword, change),
+    userSetType: (change) => commit(setType, change),
     userChangePasswordIfUnchanged: (change) => commit(changePassword, change),
     userDelete: (email) => commit(removeUser, email),
     tokenAddIfPasswordUnchanged: (token) => commit(addToken, token),
