@@ -207,6 +207,10 @@ describe('the sources are in plain words', () => {
   })
   test('in comments', () => expect(badWords(({ comments }) => comments)).toEqual([]))
   test('in messages', () => expect(badWords(({ messages }) => messages)).toEqual([]))
+  test.each(['../README.md', 'README.md'])('in the prose of %s', (path) => {
+    const prose = source(path).replace(/^```[\s\S]*?^```|`[^`\n]*`|\]\([^)]*\)/gm, '')
+    expect(wordsToReplace(prose)).toEqual([])
+  })
   test('in the names of files', () => {
     expect(files.filter((path) => wordsToReplace(path).length > 0)).toEqual([])
   })

@@ -18,7 +18,7 @@ const EVERY_MS = 10 * 60_000
 const STEP = 250
 const PAUSE_MS = 20
 
-/** Takes out call records that were kept long enough, in small steps. */
+/** Deletes call records that were kept long enough, in small steps. */
 export function startCallRetention(options: CallRetentionOptions): { stop(): Promise<void> } {
   const { maintenance, log, keepMs, mayPrune = () => true, nowUs = wallUs, everyMs = EVERY_MS } = options
   return startPeriodic(everyMs, async (stopped) => {

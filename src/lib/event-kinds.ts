@@ -46,8 +46,8 @@ export const EVENT_NAMES = Object.keys(EVENT_KINDS) as unknown as readonly [Even
 /** Kinds of event beyond the switches, each with when it occurs: a webhook asks for them in its options. */
 export const FURTHER_EVENTS = {
   call_missed: 'None of your own people answered a call; it comes directly after `call_ended`',
-  call_held: 'Somebody put the other on hold',
-  call_resumed: 'Somebody took the other off hold',
+  call_held: 'One party put the other on hold',
+  call_resumed: 'One party took the other off hold',
   recording_saved: 'A recording of the call is complete',
 } as const
 export type FurtherEvent = keyof typeof FURTHER_EVENTS

@@ -21,7 +21,7 @@ const WHY: Readonly<Record<Reason, string>> = {
   context_shared: 'who else uses the context',
   call_alone: 'dialled without a number',
   numeric_name: 'the name is a number',
-  none: 'nothing tells',
+  none: 'no evidence',
 }
 
 /** A PBX may have thousands of phones. */

@@ -16,7 +16,7 @@ const PLACEHOLDERS: ReadonlySet<string> = new Set([
  * C0 and C1 controls, and the marks that turn the direction of what follows (Unicode Bidi_Control): a caller chooses
  * his own name.
  */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is taken out
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are what is removed
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
 
 /** Long enough for any name; a caller may send kilobytes. */

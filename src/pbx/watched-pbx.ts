@@ -20,7 +20,7 @@ export const TRANSLATORS: Translators = { ami: createAmiTranslator, esl: createE
 export type WatchOptions = {
   readonly store: Store
   readonly pbxs: readonly PbxSource[]
-  /** Counts what waits to be handled. */
+  /** Counts the entries that are read and not processed yet. */
   readonly intake?: Intake
   /** The id of each account by name. */
   readonly accounts: ReadonlyMap<string, number>

@@ -14,7 +14,7 @@ const AT_ONCE = new Set(['call_started', 'dial_started', 'dial_answered', 'dial_
 export async function benchLatency(callsPerSecond = 200, seconds = 10): Promise<Latency> {
   using folder = emptyFolder()
   const pbx = startAsterisk()
-  const watched = await startWatched(folder.path, [`ami://any:any@127.0.0.1:${pbx.port}?name=bench`])
+  const watched = await startWatched(folder.path, [`ami://any:any@127.0.0.1:${pbx.port}?name=bench&trunks=trunk`])
   await pbx.ready
   const sentMs = new Map<string, number>()
   const total = callsPerSecond * seconds
@@ -41,6 +41,10 @@ export async function benchLatency(callsPerSecond = 200, seconds = 10): Promise<
   })
   await watched.stop()
   pbx.stop()
+  if (tookMs.length < (AT_ONCE.size * (total - (callsPerSecond * WARM_UP_MS) / 1_000)) / 2)
+    throw new Error(
+      `only ${tookMs.length} events of ${watched.receiver.received.length} were recognised: is the caller still the number that was sent?`,
+    )
   tookMs.sort((a, b) => a - b)
   const at = (share: number): number =>
     tookMs[Math.min(tookMs.length - 1, Math.floor(tookMs.length * share))] ?? Number.NaN

@@ -26,6 +26,10 @@ export const BETTER_WORDS: Readonly<Record<string, string>> = {
   somebody: 'a person, a process, a client, a party',
   stands: 'is',
   stories: 'scenarios',
+  'take out': 'remove, delete',
+  'taken out': 'removed, deleted',
+  'takes out': 'removes, deletes',
+  'taking out': 'removing, deleting',
   story: 'scenario, sequence of events',
   tell: 'emit, send, report, distinguish',
   telling: 'emitting, sending, reporting',
@@ -41,7 +45,8 @@ export const BETTER_WORDS: Readonly<Record<string, string>> = {
  */
 export function wordsToReplace(text: string): string[] {
   const rest = text.toLowerCase().replace(/\bcall[_ ]held\b/g, '')
-  const words = rest.matchAll(/[a-z']+/g)
+  // A quotation mark before or behind a word is no part of it.
+  const words = rest.matchAll(/\b(?:taken?|takes|taking) out\b|[a-z]+(?:'[a-z]+)*/g)
   return [...words].filter(({ 0: word, index }) => isBad(word, rest.slice(index + word.length))).map(([word]) => word)
 }
 

@@ -137,7 +137,7 @@ describe('options', () => {
       "/headers/X Key must have a name of letters, digits and !#$%&'*+.^_`|~-, 100 at most",
     ],
     [{ headers: { 'a/b': 'v' } }, "/headers/a~1b must have a name of letters, digits and !#$%&'*+.^_`|~-, 100 at most"],
-    [{ headers: { 'X-Key': 'v', 'x-key': 'w' } }, '/headers/x-key stands here twice: names are compared without case'],
+    [{ headers: { 'X-Key': 'v', 'x-key': 'w' } }, '/headers/x-key occurs twice: names are compared without case'],
     [{ order: 'loose' }, '/order must be one of first_attempt, strict'],
     [{ max_per_second: 0.05 }, '/max_per_second must be 0.1 at least'],
     [{ max_per_second: 1_001 }, '/max_per_second may be 1000 at most'],

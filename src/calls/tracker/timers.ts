@@ -7,7 +7,7 @@ export type Timers = {
   delete(key: string): void
   /** The earliest time, `null` if nobody waits. */
   earliest(): number | null
-  /** Takes out all that are due. */
+  /** Removes and returns all that are due. */
   due(nowUs: number): string[]
 }
 

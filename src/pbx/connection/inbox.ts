@@ -24,7 +24,7 @@ export type Inbox<Entry> = {
   next(): Promise<readonly Entry[]>
   /** Ends `next`; entries that wait are left to `drain`. */
   stop(): void
-  /** Takes out all entries that wait, paused or not. */
+  /** Removes and returns all entries, paused or not. */
   drain(): readonly Entry[]
 }
 
@@ -42,7 +42,7 @@ const SLICE = 256
 
 type BoundedQueue<Entry> = Pick<Inbox<Entry>, 'push' | 'unshift' | 'waiting'> & {
   isEmpty(): boolean
-  /** Takes out the first `count` entries. */
+  /** Removes and returns the first `count` entries. */
   take(count: number): readonly Entry[]
 }
 

@@ -57,7 +57,7 @@ function headerProblem(
   if (!TOKEN.test(name)) return "must have a name of letters, digits and !#$%&'*+.^_`|~-, 100 at most"
   if (REFUSED_HEADERS.test(name)) return 'is a header that cannot be set here'
   if (name === 'authorization' && withCredentials) return 'is made of the user and password that are in the URL'
-  if (isRepeated) return 'stands here twice: names are compared without case'
+  if (isRepeated) return 'occurs twice: names are compared without case'
   return typeof value !== 'string' || VALUE.test(value)
     ? undefined
     : 'may have visible ASCII characters and spaces alone'

@@ -52,7 +52,7 @@ export function createCausalOrder<Result>({ orderOf, handle }: Options<Result>):
     }
   }
 
-  /** Takes out the first event that waits for nothing. */
+  /** Removes and returns the first event that waits for nothing. */
   function nextFree(): Waiting | undefined {
     const behind = new Set<string>()
     const at = waiting.findIndex(({ own, prerequisites }) => {

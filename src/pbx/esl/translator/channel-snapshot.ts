@@ -52,7 +52,7 @@ export function snapshotChannels(
 }
 
 /**
- * Two parties whose loopback channels are just being taken out from between them talk to each other, and are in no
+ * Two parties whose loopback channels are just being removed from between them talk to each other, and are in no
  * list of calls at that moment: those of one caller, where there are just two.
  */
 function bridgeMoving(legs: ReadonlyMap<string, Row>, bridged: Map<string, string>): void {

@@ -34,7 +34,7 @@ export type Leg = {
   expectedDestination: string | null
   /** The party that is rung, on behalf of which party, and when, if the PBX originates the leg. */
   originate: { readonly what: string; readonly atUs: number } | null
-  /** The waiting caller that it takes out of a queue. */
+  /** The waiting caller that it removes from a queue. */
   takesCaller: string | null
   /** The destination to which it is sent, while it is unknown whether the other party goes there too. */
   pendingDestination: string | null

@@ -90,7 +90,7 @@ function sentenceOf(what: string, rows: readonly { id: string }[]): string[] {
   return [`${rows.length} ${what}: ${some.join(', ')}${rows.length > SHOWN ? ', …' : ''}`]
 }
 
-/** Calls whose first event has another number than 1, though they began when nothing was taken out any more. */
+/** Calls whose first event has another number than 1, though they began after the last pruning. */
 async function headless(query: Query, keptUs: number): Promise<{ id: string }[]> {
   const rows = await query<{ id: string; body: string }>(
     `SELECT call_id AS id, body FROM events e WHERE sequence > 1 AND NOT EXISTS

@@ -48,7 +48,7 @@ export function TokenList() {
           title={revoking.name === null ? 'Log this session out?' : `Revoke ${revoking.name}?`}
           text={
             revoking.name === null
-              ? 'Whoever uses it has to log in again.'
+              ? 'The person or program that uses it has to log in again.'
               : 'Programs that use this token get the status 401 from now on.'
           }
           action={revoking.name === null ? 'Log out' : 'Revoke'}
