@@ -1,20 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { parseDatabaseUrl } from '../../src/lib/database-url.ts'
 import { createClusterStore } from '../../src/store/postgres/cluster.ts'
 import { type Client, newClient } from '../../src/store/postgres/engine/client.ts'
-import { prepareDatabase } from '../../src/store/postgres/engine/open.ts'
-import { emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
+import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 
 /** What nodes do with the two tables, on a real server. */
 describe.skipIf(POSTGRES_MISSING !== undefined)('the store of the cluster', () => {
   let client: Client
   let end: () => Promise<void>
   beforeAll(async () => {
-    const database = await emptyDatabase()
-    const parsed = parseDatabaseUrl(database.url)
-    if ('wrong' in parsed) throw new Error(parsed.wrong)
-    await prepareDatabase(parsed.database)
-    client = newClient(parsed.database, { role: 'test', connections: 4, statementMs: 30_000 })
+    const database = await migratedDatabase()
+    client = newClient(databaseSource(database.url), { role: 'test', connections: 4, statementMs: 30_000 })
     end = async () => {
       await client.stop()
       await database[Symbol.asyncDispose]()

@@ -4,7 +4,7 @@ import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, run, startServe } from './app.ts'
 import { acts } from './asterisk-load.ts'
 import { ask, logIn, PASSWORD, webhook } from './client.ts'
-import { emptyDatabase, type PostgresServer, startPostgres } from './postgres.ts'
+import { migratedDatabase, type PostgresServer, startPostgres } from './postgres.ts'
 import type { Random } from './random.ts'
 import { startReceiver, until } from './receiver.ts'
 import { startTcpProxy } from './tcp-proxy.ts'
@@ -67,7 +67,7 @@ export async function runFaults(options: FaultRun): Promise<FaultReport> {
   cleaning.defer(() => folder[Symbol.dispose]())
   const server = await startPostgres()
   cleaning.defer(() => server.stop())
-  const database = await emptyDatabase(server)
+  const database = await migratedDatabase(server)
   const sql = lastingSql(database.url)
   cleaning.defer(sql.stop)
   for (const account of ACCOUNTS) await addUser(folder.path, database.url, account)

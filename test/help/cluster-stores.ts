@@ -1,17 +1,12 @@
-import { parseDatabaseUrl } from '../../src/lib/database-url.ts'
 import type { ClusterStore } from '../../src/store/cluster-store.ts'
 import { createClusterStore } from '../../src/store/postgres/cluster.ts'
 import { type Client, newClient } from '../../src/store/postgres/engine/client.ts'
-import { prepareDatabase } from '../../src/store/postgres/engine/open.ts'
-import { emptyDatabase } from './postgres.ts'
+import { databaseSource, migratedDatabase } from './postgres.ts'
 
 /** A database of its own for a test of nodes, with a client. */
 export async function clusterDatabase(): Promise<{ client: Client; [Symbol.asyncDispose](): Promise<void> }> {
-  const database = await emptyDatabase()
-  const parsed = parseDatabaseUrl(database.url)
-  if ('wrong' in parsed) throw new Error(parsed.wrong)
-  await prepareDatabase(parsed.database)
-  const client = newClient(parsed.database, { role: 'test', connections: 8, statementMs: 30_000 })
+  const database = await migratedDatabase()
+  const client = newClient(databaseSource(database.url), { role: 'test', connections: 8, statementMs: 30_000 })
   return {
     client,
     async [Symbol.asyncDispose]() {

@@ -3,7 +3,7 @@ import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { emptyFolder } from '../help/app.ts'
-import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
+import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 
 /** A store of a test: a second process may be opened on it. */
 export type TestStore = { readonly store: Store; another(): Promise<Store>; [Symbol.asyncDispose](): Promise<void> }
@@ -43,7 +43,7 @@ const postgres: Engine = {
   name: 'Postgres',
   missing: POSTGRES_MISSING,
   async open() {
-    const database = await emptyDatabase()
+    const database = await migratedDatabase()
     const source = databaseSource(database.url)
     const stores = [await openPostgresStore(source)]
     const [store] = stores

@@ -12,7 +12,7 @@ import {
   stateNumber,
 } from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
-import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
+import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 import { until } from '../help/receiver.ts'
 import { batch } from '../help/store.ts'
 
@@ -39,7 +39,7 @@ function delivered(ids: readonly number[]): OutcomeBatch {
 
 /** A store with a webhook and a lease, and a connection beside it. */
 async function open(more: { statementMs?: number } = {}) {
-  const database = await emptyDatabase()
+  const database = await migratedDatabase()
   const source = databaseSource(database.url)
   const store = await openPostgresStore(source)
   const beside = newClient(source, { role: 'beside', connections: 2, statementMs: more.statementMs ?? 60_000 })

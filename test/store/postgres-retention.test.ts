@@ -4,7 +4,7 @@ import { SECOND } from '../../src/lib/time.ts'
 import { newClient } from '../../src/store/postgres/engine/client.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import { type OutcomeBatch, stateNumber } from '../../src/store/records.ts'
-import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
+import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 import { storeEvents } from '../help/store.ts'
 
 /** Retention by partitions: a day's events, deliveries and attempts go together, but for what failed or is pending. */
@@ -23,7 +23,7 @@ function outcome(ids: readonly number[], state: 'delivered' | 'failed', atUs: nu
 }
 
 async function open() {
-  const database = await emptyDatabase()
+  const database = await migratedDatabase()
   const store = await openPostgresStore(databaseSource(database.url))
   const beside = newClient(databaseSource(database.url), { role: 'beside', connections: 1, statementMs: 60_000 })
   const list = [{ url: 'https://one.example/', ...forSwitches(() => true) }]
