@@ -1,6 +1,6 @@
 import type { Log } from '../lib/log.ts'
 import { type NowUs, rfc3339, SECOND, steadyUs } from '../lib/time.ts'
-import type { OperatorAct, UserRecord } from '../store/records.ts'
+import type { OperatorAct, UserRecord } from '../store/operations/accounts.ts'
 import type { Store } from '../store/store.ts'
 import { type Client, createClientOf, type Peers } from './client-address.ts'
 

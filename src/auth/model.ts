@@ -1,6 +1,6 @@
 import { type Static, t } from 'elysia'
 import { rfc3339 } from '../lib/time.ts'
-import type { UserRecord } from '../store/records.ts'
+import type { UserRecord } from '../store/operations/accounts.ts'
 
 /** The types of users, with their number in the store and in the API. An `ADMIN` is a person who runs the service. */
 export const USER_TYPES = { USER: 1, ADMIN: 2 } as const

@@ -1,5 +1,5 @@
 import { type NowUs, SECOND } from '../lib/time.ts'
-import type { UserRecord } from '../store/records.ts'
+import type { UserRecord } from '../store/operations/accounts.ts'
 import type { Store } from '../store/store.ts'
 import { tokenHash } from './token.ts'
 

@@ -1,6 +1,6 @@
 import { Fault } from '../lib/fault.ts'
 import { nextTurn } from '../lib/slices.ts'
-import type { EventItem } from '../store/records.ts'
+import type { EventItem } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
 
 /**

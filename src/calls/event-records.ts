@@ -1,4 +1,5 @@
-import type { NewEvent, RecordingRecord, RecordingRef, SavedCall } from '../store/records.ts'
+import type { NewEvent, SavedCall } from '../store/operations/calls.ts'
+import type { RecordingRecord, RecordingRef } from '../store/operations/recordings.ts'
 import type { CallEvent, CallRecord, EventBody } from './event.ts'
 import { factsOf } from './event-facts.ts'
 

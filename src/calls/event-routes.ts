@@ -8,7 +8,7 @@ import { asks } from '../http/query.ts'
 import { EVENT_NAMES } from '../lib/event-kinds.ts'
 import { Fault } from '../lib/fault.ts'
 import { rfc3339 } from '../lib/time.ts'
-import type { EventItem } from '../store/records.ts'
+import type { EventItem } from '../store/operations/log.ts'
 import { BODIES } from './event.ts'
 import type { EventPage, EventReader } from './event-reader.ts'
 

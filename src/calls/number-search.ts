@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises'
-import type { CallStore } from '../store/store.ts'
+import type { CallStore } from '../store/operations/calls.ts'
 import type { Call } from './event.ts'
 
 type Dependencies = {

@@ -1,6 +1,6 @@
 import type { Log } from '../lib/log.ts'
 import { MILLISECOND, type NowUs } from '../lib/time.ts'
-import { type ClusterStore, type ClusterView, type Lease, LeaseLost } from '../store/cluster-store.ts'
+import { type ClusterStore, type ClusterView, type Lease, LeaseLost } from '../store/operations/cluster.ts'
 import { kindOf, type Leases, newLeases, type Plan } from './leases.ts'
 import { accountLease, MAINTENANCE_LEASE, type Ownership, type OwnershipListener, pbxLease } from './ownership.ts'
 

@@ -1,4 +1,4 @@
-import type { Claim, ClusterView, Lease, LiveNode } from '../store/cluster-store.ts'
+import type { Claim, ClusterView, Lease, LiveNode } from '../store/operations/cluster.ts'
 
 /**
  * The leases of one node: which it has, when it may trust them, and what it does about those of others. Pure: times are

@@ -1,4 +1,4 @@
-import type { Fence } from '../store/cluster-store.ts'
+import type { Fence } from '../store/operations/cluster.ts'
 
 /**
  * Which accounts and PBXs this node owns: it alone sends for these accounts, and watches these PBXs. A node that is

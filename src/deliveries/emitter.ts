@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import type { StoredEvent } from '../store/records.ts'
+import type { StoredEvent } from '../store/operations/calls.ts'
 
 /**
  * The notifications inside the process, each after the commit that made it true. One may be lost: a listener has to

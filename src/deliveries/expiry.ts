@@ -1,7 +1,7 @@
 import { accountLease, type Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
 import type { NowUs } from '../lib/time.ts'
-import { type Fence, LeaseLost } from '../store/cluster-store.ts'
+import { type Fence, LeaseLost } from '../store/operations/cluster.ts'
 import type { Store } from '../store/store.ts'
 import type { Backlogs } from './queue/backlog.ts'
 import type { Scheduler } from './queue/scheduler.ts'

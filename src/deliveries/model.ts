@@ -1,6 +1,6 @@
 import { t } from 'elysia'
 import { EVENT_NAMES } from '../lib/event-kinds.ts'
-import { DELIVERY_STATES } from '../store/records.ts'
+import { DELIVERY_STATES } from '../store/operations/queue.ts'
 
 const text = t.Union([t.String(), t.Null()])
 const time = t.Union([t.String({ format: 'date-time' }), t.Null()])

@@ -1,4 +1,4 @@
-import type { DeliveryState } from '../store/records.ts'
+import type { DeliveryState } from '../store/operations/queue.ts'
 import type { LoadedDelivery } from './queue/delivery.ts'
 import type { Attempted } from './sending/attempt.ts'
 

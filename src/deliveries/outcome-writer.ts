@@ -1,7 +1,7 @@
 import { accountLease, type Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
-import { LeaseLost } from '../store/cluster-store.ts'
-import type { OutcomeBatch } from '../store/records.ts'
+import { LeaseLost } from '../store/operations/cluster.ts'
+import type { OutcomeBatch } from '../store/operations/queue.ts'
 import type { Store } from '../store/store.ts'
 import type { LoadedDelivery } from './queue/delivery.ts'
 

@@ -1,7 +1,7 @@
 import type { Log } from '../lib/log.ts'
 import { startPeriodic } from '../lib/periodic.ts'
 import { MILLISECOND, type NowUs, nowUs as wallUs } from '../lib/time.ts'
-import type { RecordingRecord } from '../store/records.ts'
+import type { RecordingRecord } from '../store/operations/recordings.ts'
 import type { Store } from '../store/store.ts'
 import type { Copies } from './copies/copies.ts'
 

@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
-import type { RecordingRef } from '../store/records.ts'
+import type { RecordingRef } from '../store/operations/recordings.ts'
 
 /** Returns the path of a recording in the API. */
 export const recordingPath = ({ callId, recordingId }: RecordingRef): string =>

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { nowUs as wallUs } from '../lib/time.ts'
-import type { RecordingRef } from '../store/records.ts'
+import type { RecordingRef } from '../store/operations/recordings.ts'
 import type { Store } from '../store/store.ts'
 import { isLinkValid, type LinkQuery, signedPath } from './link.ts'
 

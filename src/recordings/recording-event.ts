@@ -3,7 +3,8 @@ import type { CallEvent, Recording } from '../calls/event.ts'
 import { newEvent, type UrlOf } from '../calls/event-records.ts'
 import { newUuid } from '../lib/id.ts'
 import { type NowUs, rfc3339 } from '../lib/time.ts'
-import type { NewEvent, RecordingRecord } from '../store/records.ts'
+import type { NewEvent } from '../store/operations/calls.ts'
+import type { RecordingRecord } from '../store/operations/recordings.ts'
 import type { Store } from '../store/store.ts'
 
 export type RecordingEventOptions = {

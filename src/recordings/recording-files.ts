@@ -1,6 +1,6 @@
 import { Fault } from '../lib/fault.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'
-import type { RecordingRecord } from '../store/records.ts'
+import type { RecordingRecord } from '../store/operations/recordings.ts'
 import { audioTypeOf, HEAD_BYTES } from './audio-type.ts'
 import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
 import { type Opened, type OpenFile, readHead, type Source } from './sources/source.ts'

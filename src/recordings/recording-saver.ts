@@ -1,6 +1,6 @@
 import { startPeriodic } from '../lib/periodic.ts'
 import { nowUs as wallUs } from '../lib/time.ts'
-import { FIRST_RECORDING, type RecordingPosition } from '../store/records.ts'
+import { FIRST_RECORDING, type RecordingPosition } from '../store/operations/recordings.ts'
 import { advanceSaving, type Progress, type SaveOptions } from './save-recording.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { SWITCH_NAMES } from '../lib/event-kinds.ts'
-import type { WebhookEntry } from './records.ts'
+import type { WebhookEntry } from './operations/webhooks.ts'
 
 /**
  * Returns the list's entity tag (RFC 9110, 8.8.3), strong: the same list has the same one, regardless of the order of

@@ -1,4 +1,4 @@
-import type { OptionsReplacement, WebhookOptionsRecord } from './records.ts'
+import type { OptionsReplacement, WebhookOptionsRecord } from './operations/webhooks.ts'
 
 // Options are stored as JSON beside a URL's secret. What both engines share of it; pure.
 

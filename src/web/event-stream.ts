@@ -5,7 +5,7 @@ import type { Call } from '../calls/event.ts'
 import type { Emitter } from '../deliveries/emitter.ts'
 import { deliveryOf } from '../deliveries/service.ts'
 import { Fault } from '../lib/fault.ts'
-import type { DeliveryRow } from '../store/records.ts'
+import type { DeliveryRow } from '../store/operations/log.ts'
 import type { FollowEvents } from './stored-events.ts'
 import { openSink, type Sink } from './stream-sink.ts'
 

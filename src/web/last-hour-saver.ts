@@ -1,7 +1,7 @@
 import type { Log } from '../lib/log.ts'
 import { nextTurn } from '../lib/slices.ts'
 import { type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
-import type { StatisticsStore } from '../store/store.ts'
+import type { StatisticsStore } from '../store/operations/statistics.ts'
 import { type LastHour, MINUTES } from './last-hour.ts'
 
 /** A process that is killed loses the figures of this time at most. */

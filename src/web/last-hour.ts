@@ -1,5 +1,5 @@
 import { rfc3339, SECOND } from '../lib/time.ts'
-import type { MinuteFigures } from '../store/records.ts'
+import type { MinuteFigures } from '../store/operations/statistics.ts'
 import type { Minute, WebhookMinute } from './model.ts'
 
 /**

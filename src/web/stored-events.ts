@@ -1,7 +1,7 @@
 import { startArrivals } from '../deliveries/arrivals.ts'
 import type { Emitter } from '../deliveries/emitter.ts'
 import type { Log } from '../lib/log.ts'
-import type { LogStore } from '../store/store.ts'
+import type { LogStore } from '../store/operations/log.ts'
 
 /** An event that was stored, as far as a stream shows it. */
 type Stored = { readonly accountId: number; readonly body: string }

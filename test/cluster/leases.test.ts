@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { type Leases, newLeases, SILENT_US, TRUST_US } from '../../src/cluster/leases.ts'
-import type { ClusterView, Lease, LiveNode } from '../../src/store/cluster-store.ts'
+import type { ClusterView, Lease, LiveNode } from '../../src/store/operations/cluster.ts'
 import { playLeases } from '../help/fake-cluster.ts'
 import { createRandom } from '../help/random.ts'
 

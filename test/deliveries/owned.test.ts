@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test'
-import type { Fence } from '../../src/store/cluster-store.ts'
-import { LeaseLost } from '../../src/store/cluster-store.ts'
+import { type Fence, LeaseLost } from '../../src/store/operations/cluster.ts'
 import { changingOwnership } from '../help/ownership.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 import { ACCOUNT, newRig } from './rig.ts'

@@ -1,4 +1,4 @@
-import type { ClusterStore } from '../../src/store/cluster-store.ts'
+import type { ClusterStore } from '../../src/store/operations/cluster.ts'
 import { createClusterStore } from '../../src/store/postgres/cluster.ts'
 import { type Client, newClient } from '../../src/store/postgres/engine/client.ts'
 import { databaseSource, migratedDatabase } from './postgres.ts'

@@ -1,5 +1,5 @@
 import { nowUs } from '../../src/lib/time.ts'
-import { type CallBatch, type NewEvent, type StoredEvent, storedEventsOf } from '../../src/store/records.ts'
+import { type CallBatch, type NewEvent, type StoredEvent, storedEventsOf } from '../../src/store/operations/calls.ts'
 import { type Database, type DatabaseOptions, openDatabase } from '../../src/store/sqlite/engine/database.ts'
 import { storeOver } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'

@@ -12,7 +12,7 @@ import {
 } from '../../src/lib/call-enums.ts'
 import { EVENT_NAMES } from '../../src/lib/event-kinds.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
-import { DELIVERY_STATES } from '../../src/store/records.ts'
+import { DELIVERY_STATES } from '../../src/store/operations/queue.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 
 const folder = emptyFolder()

@@ -2,19 +2,15 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { forSwitches } from '../../src/lib/event-kinds.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import { etagOf } from '../../src/store/list-etag.ts'
+import type { NewEvent, StoredEvent } from '../../src/store/operations/calls.ts'
 import {
   DELIVERIES_PER_EVENT,
-  FIRST_RECORDING,
-  type NewEvent,
   type OutcomeBatch,
   type PendingDelivery,
-  type RecordingPosition,
-  type RecordingRecord,
-  type StoredEvent,
   stateNumber,
-  type WebhookEntry,
-  type WebhookOptionsRecord,
-} from '../../src/store/records.ts'
+} from '../../src/store/operations/queue.ts'
+import { FIRST_RECORDING, type RecordingPosition, type RecordingRecord } from '../../src/store/operations/recordings.ts'
+import type { WebhookEntry, WebhookOptionsRecord } from '../../src/store/operations/webhooks.ts'
 import type { Store } from '../../src/store/store.ts'
 import { NO_FACTS } from '../../src/store/subscription.ts'
 import { DEFAULT_OPTIONS } from '../../src/store/webhook-options.ts'

@@ -1,16 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import { forSwitches } from '../../src/lib/event-kinds.ts'
-import { type Fence, LeaseLost } from '../../src/store/cluster-store.ts'
+import type { CallBatch, NewEvent, PlacedEvent } from '../../src/store/operations/calls.ts'
+import { type Fence, LeaseLost } from '../../src/store/operations/cluster.ts'
+import { type OutcomeBatch, stateNumber } from '../../src/store/operations/queue.ts'
 import { newClient } from '../../src/store/postgres/engine/client.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
-import {
-  type CallBatch,
-  type NewEvent,
-  type OutcomeBatch,
-  type PlacedEvent,
-  stateNumber,
-} from '../../src/store/records.ts'
 import type { Store } from '../../src/store/store.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 import { until } from '../help/receiver.ts'

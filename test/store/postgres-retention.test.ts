@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import { forSwitches } from '../../src/lib/event-kinds.ts'
 import { SECOND } from '../../src/lib/time.ts'
+import { type OutcomeBatch, stateNumber } from '../../src/store/operations/queue.ts'
 import { newClient } from '../../src/store/postgres/engine/client.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
-import { type OutcomeBatch, stateNumber } from '../../src/store/records.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 import { storeEvents } from '../help/store.ts'
 

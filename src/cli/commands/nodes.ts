@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { rfc3339, SECOND } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
-import type { NodeRecord } from '../../store/cluster-store.ts'
+import type { NodeRecord } from '../../store/operations/cluster.ts'
 import { openClusterStore } from '../../store/postgres/cluster.ts'
 import { prepareDatabase } from '../../store/postgres/engine/open.ts'
 import { placeOf } from '../open-store.ts'

@@ -1,6 +1,6 @@
 import type { Ownership } from '../../cluster/ownership.ts'
 import type { NowUs } from '../../lib/time.ts'
-import type { PendingDelivery } from '../../store/records.ts'
+import type { PendingDelivery } from '../../store/operations/queue.ts'
 import type { Store } from '../../store/store.ts'
 import {
   type Backlog,

@@ -1,4 +1,5 @@
-import type { PendingDelivery, StoredEvent } from '../../store/records.ts'
+import type { StoredEvent } from '../../store/operations/calls.ts'
+import type { PendingDelivery } from '../../store/operations/queue.ts'
 import type { NextStep } from '../retry-policy.ts'
 
 /**

@@ -1,5 +1,5 @@
 import type { NowUs } from '../../lib/time.ts'
-import type { WebhookRecord } from '../../store/records.ts'
+import type { WebhookRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
 import { type Signer, signerOf } from '../../webhooks/signature.ts'
 import { type CustomRequest, customRequestOf } from '../sending/custom-attempt.ts'

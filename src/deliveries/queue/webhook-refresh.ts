@@ -1,5 +1,5 @@
 import type { Log } from '../../lib/log.ts'
-import type { StoredEvent } from '../../store/records.ts'
+import type { StoredEvent } from '../../store/operations/calls.ts'
 import type { Store } from '../../store/store.ts'
 import type { Emitter } from '../emitter.ts'
 import type { Loader } from './loader.ts'

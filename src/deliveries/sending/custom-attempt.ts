@@ -1,5 +1,5 @@
 import type { NowUs } from '../../lib/time.ts'
-import type { WebhookOptionsRecord } from '../../store/records.ts'
+import type { WebhookOptionsRecord } from '../../store/operations/webhooks.ts'
 import { createRenderer, type Renderer } from '../../webhooks/options/body-renderer.ts'
 import { TemplateError } from '../../webhooks/options/body-template.ts'
 import type { Signer } from '../../webhooks/signature.ts'

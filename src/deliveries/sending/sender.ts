@@ -1,6 +1,6 @@
 import type { Log } from '../../lib/log.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
-import { stateNumber } from '../../store/records.ts'
+import { stateNumber } from '../../store/operations/queue.ts'
 import type { Observer } from '../observer.ts'
 import type { OutcomeRecord, OutcomeWriter } from '../outcome-writer.ts'
 import { endAttempt, endFailedProbe, type LoadedDelivery } from '../queue/delivery.ts'

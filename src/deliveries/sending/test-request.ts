@@ -1,7 +1,7 @@
 import { Fault } from '../../lib/fault.ts'
 import { newUuid } from '../../lib/id.ts'
 import { type NowUs, rfc3339, SECOND, steadyUs, nowUs as wallUs } from '../../lib/time.ts'
-import type { WebhookRecord } from '../../store/records.ts'
+import type { WebhookRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
 import type { Dispatcher } from '../dispatcher.ts'
 import type { Tested } from '../model.ts'

@@ -1,5 +1,12 @@
-import type { NewToken, NewUser, OperatorAct, PasswordChange, TokenRecord, UserRecord } from '../records.ts'
-import type { AccountStore } from '../store.ts'
+import type {
+  AccountStore,
+  NewToken,
+  NewUser,
+  OperatorAct,
+  PasswordChange,
+  TokenRecord,
+  UserRecord,
+} from '../operations/accounts.ts'
 import type { Query } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
 

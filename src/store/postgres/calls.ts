@@ -1,6 +1,13 @@
 import { DIRECTIONS } from '../../lib/call-enums.ts'
-import type { CallFilter, CallPosition, CallRow, LiveCallAccount, OrphanedPbx, PlacedEvent } from '../records.ts'
-import type { CallStore } from '../store.ts'
+import type {
+  CallFilter,
+  CallPosition,
+  CallRow,
+  CallStore,
+  LiveCallAccount,
+  OrphanedPbx,
+  PlacedEvent,
+} from '../operations/calls.ts'
 import { type Query, texts } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
 import type { GroupCommit } from './engine/group-commit.ts'

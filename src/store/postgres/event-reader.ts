@@ -1,4 +1,4 @@
-import type { EventBounds, EventItem, EventPart, EventQuery } from '../records.ts'
+import type { EventBounds, EventItem, EventPart, EventQuery } from '../operations/log.ts'
 import { bigints, type Query, texts, type Value } from './engine/client.ts'
 import { IS_ERASED } from './events.ts'
 

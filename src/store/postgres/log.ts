@@ -1,17 +1,15 @@
 import { SECOND } from '../../lib/time.ts'
-import {
-  type AttemptRow,
-  DELIVERIES_PER_EVENT,
-  DELIVERY_STATES,
-  type DeliveryDetail,
-  type DeliveryFilter,
-  type DeliveryPart,
-  type DeliveryRow,
-  type EventRow,
-  type LogOrder,
-  stateNumber,
-} from '../records.ts'
-import type { LogStore } from '../store.ts'
+import type {
+  AttemptRow,
+  DeliveryDetail,
+  DeliveryFilter,
+  DeliveryPart,
+  DeliveryRow,
+  EventRow,
+  LogOrder,
+  LogStore,
+} from '../operations/log.ts'
+import { DELIVERIES_PER_EVENT, DELIVERY_STATES, stateNumber } from '../operations/queue.ts'
 import { bigints, type Query, texts, type Value } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
 import { readEventBounds, readEvents, readNewestEvents } from './event-reader.ts'

@@ -1,5 +1,4 @@
-import type { MinuteFigures } from '../records.ts'
-import type { StatisticsStore } from '../store.ts'
+import type { MinuteFigures, StatisticsStore } from '../operations/statistics.ts'
 import { bigints, texts } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
 

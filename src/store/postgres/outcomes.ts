@@ -1,5 +1,5 @@
-import { type Fence, LeaseLost } from '../cluster-store.ts'
-import type { OutcomeBatch } from '../records.ts'
+import { type Fence, LeaseLost } from '../operations/cluster.ts'
+import type { OutcomeBatch } from '../operations/queue.ts'
 import { again, bigints, booleans, type Client, ints, type Query, texts, type Value } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
 import { fenceValues, LOST } from './engine/fence.ts'

@@ -1,5 +1,4 @@
-import type { RecordingRecord, RecordingState } from '../records.ts'
-import type { RecordingStore } from '../store.ts'
+import type { RecordingRecord, RecordingState, RecordingStore } from '../operations/recordings.ts'
 import { texts } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
 

@@ -1,4 +1,5 @@
-import { DELIVERIES_PER_EVENT, type DeliveryFilter, type RetryResult, type RetryStep } from '../records.ts'
+import type { DeliveryFilter } from '../operations/log.ts'
+import { DELIVERIES_PER_EVENT, type RetryResult, type RetryStep } from '../operations/queue.ts'
 import { bigints, type Query } from './engine/client.ts'
 import { IS_ERASED } from './events.ts'
 import { readLog } from './log.ts'

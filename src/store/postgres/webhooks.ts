@@ -1,17 +1,17 @@
 import { SWITCH_NAMES, switchesOf } from '../../lib/event-kinds.ts'
 import { etagMatches, etagOf } from '../list-etag.ts'
-import {
-  DELIVERIES_PER_EVENT,
-  type ListedWebhook,
-  type ListReplacement,
-  type OptionsReplaced,
-  type OptionsReplacement,
-  type SecretRecord,
-  type SecretRotation,
-  type WebhookEntry,
-  type WebhookRecord,
-} from '../records.ts'
-import type { WebhookStore } from '../store.ts'
+import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
+import type {
+  ListedWebhook,
+  ListReplacement,
+  OptionsReplaced,
+  OptionsReplacement,
+  SecretRecord,
+  SecretRotation,
+  WebhookEntry,
+  WebhookRecord,
+  WebhookStore,
+} from '../operations/webhooks.ts'
 import { mergeOptions, readOptions, storedOptions } from '../webhook-options.ts'
 import { bigints, booleans, ints, type Query, texts } from './engine/client.ts'
 import type { Database } from './engine/database.ts'

@@ -1,6 +1,12 @@
 import { and, asc, count, desc, eq, ne, sql } from 'drizzle-orm'
-import type { NewNamedToken, NewToken, NewUser, OperatorAct, PasswordChange } from '../records.ts'
-import type { AccountStore } from '../store.ts'
+import type {
+  AccountStore,
+  NewNamedToken,
+  NewToken,
+  NewUser,
+  OperatorAct,
+  PasswordChange,
+} from '../operations/accounts.ts'
 import type { Database } from './engine/database.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { accounts, operatorActs, tokens, users } from './engine/schema.ts'

@@ -5,11 +5,11 @@ import type {
   CallFilter,
   CallPosition,
   CallRow,
+  CallStore,
   LiveCallAccount,
   OrphanedPbx,
   PlacedEvent,
-} from '../records.ts'
-import type { CallStore } from '../store.ts'
+} from '../operations/calls.ts'
 import type { Database } from './engine/database.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'

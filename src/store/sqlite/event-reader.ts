@@ -1,4 +1,4 @@
-import type { EventBounds, EventItem, EventPart, EventQuery } from '../records.ts'
+import type { EventBounds, EventItem, EventPart, EventQuery } from '../operations/log.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { IS_ERASED } from './events.ts'

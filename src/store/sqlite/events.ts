@@ -1,5 +1,6 @@
 import { EVENT_KINDS, type EventKind, isOnlyOnRequest } from '../../lib/event-kinds.ts'
-import { DELIVERIES_PER_EVENT, type NewEvent, NOT_STORED, type PlacedEvent } from '../records.ts'
+import { type NewEvent, NOT_STORED, type PlacedEvent } from '../operations/calls.ts'
+import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
 import { NO_FACTS, type Subscribers, subscribersOf } from '../subscription.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'

@@ -1,20 +1,22 @@
 import { collectInSlices } from '../../lib/slices.ts'
 import { SECOND } from '../../lib/time.ts'
+import type {
+  AttemptRow,
+  DeliveryDetail,
+  DeliveryFilter,
+  DeliveryPart,
+  DeliveryRow,
+  EventRow,
+  LogOrder,
+  LogStore,
+} from '../operations/log.ts'
 import {
-  type AttemptRow,
   DELIVERIES_PER_EVENT,
   DELIVERY_STATES,
-  type DeliveryDetail,
-  type DeliveryFilter,
-  type DeliveryPart,
-  type DeliveryRow,
   type DeliveryState,
-  type EventRow,
   eventIdOf,
-  type LogOrder,
   stateNumber,
-} from '../records.ts'
-import type { LogStore } from '../store.ts'
+} from '../operations/queue.ts'
 import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'

@@ -1,5 +1,4 @@
-import type { MinuteFigures } from '../records.ts'
-import type { StatisticsStore } from '../store.ts'
+import type { MinuteFigures, StatisticsStore } from '../operations/statistics.ts'
 import type { Database } from './engine/database.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'

@@ -1,4 +1,4 @@
-import type { OutcomeBatch } from '../records.ts'
+import type { OutcomeBatch } from '../operations/queue.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 

@@ -1,5 +1,4 @@
-import { DELIVERIES_PER_EVENT, type PendingDelivery } from '../records.ts'
-import type { QueueStore } from '../store.ts'
+import { DELIVERIES_PER_EVENT, type PendingDelivery, type QueueStore } from '../operations/queue.ts'
 import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'

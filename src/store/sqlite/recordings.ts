@@ -1,5 +1,4 @@
-import type { RecordingRecord, RecordingRef, RecordingState } from '../records.ts'
-import type { RecordingStore } from '../store.ts'
+import type { RecordingRecord, RecordingRef, RecordingState, RecordingStore } from '../operations/recordings.ts'
 import type { Database } from './engine/database.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'

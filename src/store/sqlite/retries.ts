@@ -1,4 +1,5 @@
-import { DELIVERIES_PER_EVENT, type DeliveryFilter, eventIdOf, type RetryResult, type RetryStep } from '../records.ts'
+import type { DeliveryFilter } from '../operations/log.ts'
+import { DELIVERIES_PER_EVENT, eventIdOf, type RetryResult, type RetryStep } from '../operations/queue.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { IS_ERASED } from './events.ts'

@@ -11,8 +11,8 @@ import type {
   SecretRotation,
   WebhookEntry,
   WebhookRecord,
-} from '../records.ts'
-import type { WebhookStore } from '../store.ts'
+  WebhookStore,
+} from '../operations/webhooks.ts'
 import { mergeOptions, readOptions, storedOptions } from '../webhook-options.ts'
 import type { Database } from './engine/database.ts'
 import { mutation, type Tx } from './engine/mutation.ts'

@@ -1,6 +1,6 @@
 import type { NowUs } from '../../lib/time.ts'
 import { SECOND } from '../../lib/time.ts'
-import type { BodyOption } from '../../store/records.ts'
+import type { BodyOption } from '../../store/operations/webhooks.ts'
 import { type PresetName, presetOf } from './body-presets.ts'
 import { type BodyTemplate, parseTemplate, TemplateError } from './body-template.ts'
 import { viewOf } from './event-view.ts'

@@ -1,7 +1,7 @@
 import { INVALID } from '../../http/validation.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { MILLISECOND, steadyUs as monotonicUs, type NowUs, nowUs as wallUs } from '../../lib/time.ts'
-import type { BodyOption, WebhookOptionsRecord } from '../../store/records.ts'
+import type { BodyOption, WebhookOptionsRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
 import { DEFAULT_OPTIONS } from '../../store/webhook-options.ts'
 import { createRenderer, type Rendered } from './body-renderer.ts'

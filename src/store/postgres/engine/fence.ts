@@ -1,4 +1,4 @@
-import { type Fence, LeaseLost } from '../../cluster-store.ts'
+import { type Fence, LeaseLost } from '../../operations/cluster.ts'
 import { ints, type Query, texts, type Value } from './client.ts'
 
 /**

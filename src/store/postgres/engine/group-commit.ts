@@ -1,5 +1,5 @@
 import { Fault } from '../../../lib/fault.ts'
-import type { CommitCounts } from '../../records.ts'
+import type { CommitCounts } from '../../store.ts'
 
 /** A group larger than this would make the first write in it wait for the last. */
 const MAX_ROWS = 4_096

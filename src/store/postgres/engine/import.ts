@@ -1,6 +1,6 @@
 import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
 import { Fault } from '../../../lib/fault.ts'
-import { DELIVERIES_PER_EVENT } from '../../records.ts'
+import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
 import { newClient, type Query, texts } from './client.ts'
 import { prepareDatabase } from './open.ts'
 import { createPartitions, partitionOf } from './partitions.ts'

@@ -1,5 +1,5 @@
 import { SECOND } from '../../../lib/time.ts'
-import { DELIVERIES_PER_EVENT } from '../../records.ts'
+import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
 import type { Client, Query } from './client.ts'
 import { codeOf } from './store-fault.ts'
 

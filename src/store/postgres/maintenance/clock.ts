@@ -1,5 +1,4 @@
-import type { SteppedClock } from '../../records.ts'
-import type { MaintenanceStore } from '../../store.ts'
+import type { MaintenanceStore, SteppedClock } from '../../operations/maintenance.ts'
 import type { Query } from '../engine/client.ts'
 
 /** For a statement: turns steady time into the wall clock's, and back. */

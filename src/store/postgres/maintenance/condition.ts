@@ -1,4 +1,5 @@
-import { DELIVERIES_PER_EVENT, type StoreCondition } from '../../records.ts'
+import type { StoreCondition } from '../../operations/maintenance.ts'
+import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
 import type { Query } from '../engine/client.ts'
 
 const MAX_COUNTED = 10_000

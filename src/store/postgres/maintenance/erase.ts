@@ -1,4 +1,5 @@
-import { DELIVERIES_PER_EVENT, type ErasedCounts } from '../../records.ts'
+import type { ErasedCounts } from '../../operations/maintenance.ts'
+import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
 import { withoutNumber } from '../../without-number.ts'
 import { bigints, type Query, texts } from '../engine/client.ts'
 import { IS_ERASED } from '../events.ts'

@@ -1,4 +1,4 @@
-import type { MaintenanceStore } from '../../store.ts'
+import type { MaintenanceStore } from '../../operations/maintenance.ts'
 import type { Query } from '../engine/client.ts'
 import type { Database } from '../engine/database.ts'
 import { readClock, setClock } from './clock.ts'

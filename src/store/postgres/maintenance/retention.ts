@@ -1,5 +1,5 @@
-import { DELIVERIES_PER_EVENT } from '../../records.ts'
-import type { MaintenanceStore } from '../../store.ts'
+import type { MaintenanceStore } from '../../operations/maintenance.ts'
+import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
 import type { Client, Query } from '../engine/client.ts'
 import { continuePartitions, dropPartitions, rangesToDelete } from '../engine/partitions.ts'
 

@@ -1,4 +1,4 @@
-import type { CommitCounts } from '../../records.ts'
+import type { CommitCounts } from '../../store.ts'
 import type { Reply } from './batch.ts'
 import { type Backend, createGroupCommit } from './group-commit.ts'
 import type { Mutation, Tx } from './mutation.ts'

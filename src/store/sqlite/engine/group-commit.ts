@@ -1,5 +1,5 @@
 import { Fault } from '../../../lib/fault.ts'
-import type { CommitCounts } from '../../records.ts'
+import type { CommitCounts } from '../../store.ts'
 import { type Job, type Reply, resultOf } from './batch.ts'
 import type { Durability } from './mutation.ts'
 import type { Batch } from './writer.ts'

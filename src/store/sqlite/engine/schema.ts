@@ -1,6 +1,6 @@
 import { index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core'
 import { forSwitches } from '../../../lib/event-kinds.ts'
-import type { OperatorAct } from '../../records.ts'
+import type { OperatorAct } from '../../operations/accounts.ts'
 
 // The tables as Drizzle sees them; migrations/*.sql make them and hold the reasons.
 

@@ -1,4 +1,4 @@
-import type { SteppedClock } from '../../records.ts'
+import type { SteppedClock } from '../../operations/maintenance.ts'
 import { mutation, type Tx } from '../engine/mutation.ts'
 import { prepared } from '../engine/prepared.ts'
 

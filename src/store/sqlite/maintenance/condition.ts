@@ -1,4 +1,5 @@
-import { eventIdOf, type StoreCondition } from '../../records.ts'
+import type { StoreCondition } from '../../operations/maintenance.ts'
+import { eventIdOf } from '../../operations/queue.ts'
 import type { Tx } from '../engine/mutation.ts'
 import { prepared } from '../engine/prepared.ts'
 

@@ -1,5 +1,6 @@
 import { Database as Sqlite } from 'bun:sqlite'
-import { DELIVERIES_PER_EVENT, type ErasedCounts } from '../../records.ts'
+import type { ErasedCounts } from '../../operations/maintenance.ts'
+import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
 import { withoutNumber } from '../../without-number.ts'
 import { mutation, type Tx } from '../engine/mutation.ts'
 import { prepared } from '../engine/prepared.ts'

@@ -1,4 +1,4 @@
-import type { MaintenanceStore } from '../../store.ts'
+import type { MaintenanceStore } from '../../operations/maintenance.ts'
 import type { Database } from '../engine/database.ts'
 import type { Tx } from '../engine/mutation.ts'
 import { prepared } from '../engine/prepared.ts'

@@ -1,6 +1,6 @@
 import { and, eq, lt } from 'drizzle-orm'
 import { DIRECTIONS } from '../../../lib/call-enums.ts'
-import { DELIVERIES_PER_EVENT } from '../../records.ts'
+import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
 import { mutation, type Tx } from '../engine/mutation.ts'
 import { prepared } from '../engine/prepared.ts'
 import { secrets } from '../engine/schema.ts'

@@ -1,6 +1,6 @@
 import { EVENT_NAMES, isOnlyOnRequest } from '../../../lib/event-kinds.ts'
 import { rfc3339, SECOND } from '../../../lib/time.ts'
-import { DELIVERIES_PER_EVENT } from '../../records.ts'
+import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
 import type { Tx } from '../engine/mutation.ts'
 import { prepared } from '../engine/prepared.ts'
 

@@ -1,0 +1,113 @@
+// Accounts with their users and tokens, and what operators did to them.
+
+export type UserRecord = {
+  readonly id: number
+  readonly accountId: number
+  readonly type: number
+  readonly name: string
+  readonly email: string
+  readonly createdUs: number
+}
+
+export type NewUser = {
+  readonly account: string
+  readonly type: number
+  readonly name: string
+  readonly email: string
+  readonly passwordHash: string
+  readonly atUs: number
+}
+
+/**
+ * An operator's change to a user on the command line, which the service logs later. `by`: the system user who ran the
+ * command.
+ */
+export type OperatorAct = {
+  readonly event:
+    | 'user_added'
+    | 'admin_added'
+    | 'user_made_admin'
+    | 'admin_made_user'
+    | 'user_removed'
+    | 'user_password_set'
+    | 'user_logged_out'
+  readonly email: string
+  readonly account: string | null
+  readonly by: string
+  readonly atUs: number
+}
+
+/** A token to add for a user whose password was checked against `passwordHash`. */
+export type NewToken = {
+  readonly userId: number
+  readonly passwordHash: string
+  readonly tokenHash: string
+  /** The program that logs in (its User-Agent). */
+  readonly client?: string | null
+  readonly atUs: number
+}
+
+/** A token with a name. `madeWith`: the hash of the token that asks for it. */
+export type NewNamedToken = {
+  readonly userId: number
+  readonly name: string
+  readonly tokenHash: string
+  readonly madeWith: string
+  readonly atUs: number
+}
+
+export type TokenRecord = {
+  readonly hash: string
+  readonly name: string | null
+  readonly client: string | null
+  readonly createdUs: number
+  readonly lastUsedUs: number | null
+}
+
+export type PasswordChange = NewToken & { readonly newPasswordHash: string; readonly revokeOthers: boolean }
+
+export type AccountStore = {
+  /** Creates a user, and its account if that is new. Returns its id, or `undefined` if the e-mail address is taken. */
+  userCreate(user: NewUser): Promise<{ id: number } | undefined>
+  /** Returns all users with their accounts' names, in id order. */
+  userList(): Promise<(UserRecord & { account: string })[]>
+  /** Returns how many users there are. */
+  userCount(): Promise<number>
+  /** Returns whose token has this hash, and when it was last used, or `undefined`. */
+  userGetByToken(tokenHash: string): Promise<{ user: UserRecord; lastUsedUs: number | null } | undefined>
+  /** Returns a user with its password hash, or `undefined`. */
+  userGetPassword(email: string): Promise<(UserRecord & { passwordHash: string }) | undefined>
+  /** Sets the password of a user; its tokens stay. Returns false if there is no such user. */
+  userSetPassword(change: { email: string; passwordHash: string }): Promise<boolean>
+  /** Sets the type of a user; its tokens stay. Returns false if there is no such user. */
+  userSetType(change: { email: string; type: number }): Promise<boolean>
+  /** Sets the password and adds a token if the password is still the one that was checked; else returns false. */
+  userChangePasswordIfUnchanged(change: PasswordChange): Promise<boolean>
+  /** Deletes a user and its tokens. Returns false if there is no such user. */
+  userDelete(email: string): Promise<boolean>
+  /** Adds a token if the user's password is still the one that was checked; else returns false. */
+  tokenAddIfPasswordUnchanged(token: NewToken): Promise<boolean>
+  /** Adds a named token; returns false if the token that asks for it was revoked meanwhile. */
+  tokenAddNamed(token: NewNamedToken): Promise<boolean>
+  /** Returns the tokens of a user, those that were used last first, at most `limit`. */
+  tokenList(userId: number, limit: number): Promise<TokenRecord[]>
+  /** Notes when a token was used. */
+  tokenSetUsed(used: { tokenHash: string; atUs: number }): Promise<void>
+  /** Deletes the token of a user whose hash begins with `id`. Returns false if there is none. */
+  tokenDeleteOwn(own: { userId: number; id: string }): Promise<boolean>
+  /** Deletes a token, if there is one with this hash. */
+  tokenDelete(tokenHash: string): Promise<void>
+  /** Deletes all tokens of a user. Returns how many, or `undefined` if there is no such user. */
+  tokenDeleteOfUser(email: string): Promise<number | undefined>
+  /** Notes what an operator did to a user, whom it may have deleted. */
+  operatorActAdd(act: OperatorAct): Promise<void>
+  /**
+   * Returns what operators did since this was last asked, the oldest first, and deletes it: so one service logs each
+   * once.
+   */
+  operatorActTake(): Promise<OperatorAct[]>
+  /** Returns the id of an account, or `undefined`. */
+  accountGetId(name: string): Promise<number | undefined>
+  /** Returns the name of an account, or `undefined`. */
+  accountGetName(id: number): Promise<string | undefined>
+}

@@ -1,0 +1,132 @@
+import type { Direction } from '../../lib/call-enums.ts'
+import type { EventFacts } from '../../lib/event-filter.ts'
+import type { EventKind } from '../../lib/event-kinds.ts'
+import type { Fence } from './cluster.ts'
+import { DELIVERIES_PER_EVENT } from './queue.ts'
+import type { RecordingRecord } from './recordings.ts'
+
+// Calls as they happen, stored with the deliveries of their events in one commit, and the records of saved ones.
+
+/** An event to store. `body` is the request's body as it will be sent. */
+export type NewEvent = {
+  readonly uuid: string
+  readonly callId: string
+  readonly name: EventKind
+  readonly sequence: number
+  readonly atUs: number
+  readonly body: string
+  /** The fields that filters compare. Without them only webhooks without a filter get the event. */
+  readonly facts?: EventFacts
+}
+
+/** A call whose record is complete. `record` is JSON: `{ call, stages, recordings }`. */
+export type SavedCall = {
+  readonly id: string
+  readonly savedUs: number
+  readonly direction: Direction
+  readonly fromNumber: string | null
+  readonly toNumber: string | null
+  readonly record: string
+}
+
+/** The part of a batch for one account: emitted events, and calls whose record is complete. */
+export type AccountBatch = {
+  readonly accountId: number
+  readonly events: readonly NewEvent[]
+  readonly saved: readonly SavedCall[]
+}
+
+/** All that happened at one PBX since the last commit. */
+export type CallBatch = {
+  readonly pbx: string
+  readonly parts: readonly AccountBatch[]
+  /** Live calls as they are now (JSON of a StoredCall), and the ids of those that are over. */
+  readonly live: readonly { readonly id: string; readonly state: string }[]
+  readonly removed: readonly string[]
+  /** Recordings as they are now. Of those in the store only pending ones change. */
+  readonly recordings?: readonly RecordingRecord[]
+  readonly nowSteadyUs: number
+}
+
+/**
+ * The id of a stored event, and its webhooks in the order of its deliveries. `null`: it was not stored, since no
+ * webhook of its account asks for its kind.
+ */
+export type PlacedEvent = { readonly id: number | null; readonly webhookIds: readonly number[] }
+
+export const NOT_STORED: PlacedEvent = { id: null, webhookIds: [] }
+
+/** An event that is stored with its deliveries: all that sending it takes. */
+export type StoredEvent = NewEvent & {
+  readonly id: number
+  readonly accountId: number
+  /** When the schedule of its deliveries began. */
+  readonly sinceSteadyUs: number
+  readonly deliveries: readonly { readonly id: number; readonly webhookId: number }[]
+}
+
+/** Puts together a batch and the places of its events. */
+export function storedEventsOf({ parts, nowSteadyUs }: CallBatch, placed: readonly PlacedEvent[]): StoredEvent[] {
+  const events = parts.flatMap(({ accountId, events }) => events.map((event) => ({ ...event, accountId })))
+  return events.flatMap((event, index) => {
+    const place = placed[index]
+    if (place === undefined || place.id === null) return []
+    const { id, webhookIds } = place
+    const deliveries = webhookIds.map((webhookId, at) => ({ id: id * DELIVERIES_PER_EVENT + at, webhookId }))
+    return [{ ...event, id, sinceSteadyUs: nowSteadyUs, deliveries }]
+  })
+}
+
+export type CallFilter = {
+  readonly direction?: Direction | undefined
+  /** A number that the call was from or to. */
+  readonly number?: string | undefined
+  readonly sinceUs?: number | undefined
+  readonly untilUs?: number | undefined
+}
+
+/** The position at which the page before ended. */
+export type CallPosition = { readonly savedUs: number; readonly id: string }
+
+export type CallRow = CallPosition & { readonly record: string }
+
+/** The account that got a live call's start. */
+export type LiveCallAccount = { readonly callId: string; readonly accountId: number; readonly account: string }
+
+/** A PBX that left calls open, with an account that got the start of one. */
+export type OrphanedPbx = { readonly pbx: string; readonly accountId: number; readonly account: string }
+
+export type CallStore = {
+  /**
+   * Stores events with one delivery for each webhook whose switch is on and whose filter matches, live calls, call
+   * records and recordings, in one commit. Returns where the events are, in their order, part by part. If it rejects
+   * because an answer was lost, the same batch can be given again: it is stored once.
+   */
+  batchStore(batch: CallBatch, fence?: Fence): Promise<PlacedEvent[]>
+  /** Returns the live calls of a PBX as they were stored last, each the JSON of a StoredCall. */
+  liveCallList(pbx: string): Promise<string[]>
+  /** Returns whose each live call of a PBX is: the account that got its start. */
+  liveCallListAccounts(pbx: string): Promise<LiveCallAccount[]>
+  /** Returns the PBXs that left calls open and are none of these. */
+  orphanedPbxList(watched: readonly string[]): Promise<OrphanedPbx[]>
+  /** Returns saved calls of an account that match, newest first, below a position, at most `limit`. */
+  callList(query: {
+    accountId: number
+    filter: CallFilter
+    after: CallPosition | undefined
+    limit: number
+  }): Promise<CallRow[]>
+  /** Returns the ids of saved calls of an account that are from or to a number, newest first, at most `limit`. */
+  callListIdsOfNumber(query: { accountId: number; number: string; limit: number }): Promise<string[]>
+  /**
+   * Returns those ids of calls with events that end in a text (in any case), of a part of all, below an id and the
+   * newest first, and below which id the rest is; `null`: that was all. A part takes a few milliseconds.
+   */
+  callIdListEndingIn(query: { ending: string; beforeId: string }): Promise<{ ids: string[]; nextId: string | null }>
+  /** Returns the record of a saved call (JSON), or `undefined`. */
+  callGet(accountId: number, id: string): Promise<string | undefined>
+  /** Returns what is known of a PBX beside its calls (JSON), as it was set last; `undefined` if nothing is. */
+  pbxMemoryGet(pbx: string): Promise<string | undefined>
+  /** Replaces what is known of a PBX. */
+  pbxMemorySet(pbx: string, memory: string, fence?: Fence): Promise<void>
+}

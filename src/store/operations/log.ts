@@ -1,0 +1,121 @@
+import type { EventKind } from '../../lib/event-kinds.ts'
+import type { DeliveryState } from './queue.ts'
+
+// The log of deliveries and events, as it is read.
+
+export type DeliveryFilter = {
+  /** `null`: of every account, for the operator. */
+  readonly accountId: number | null
+  readonly state?: DeliveryState | undefined
+  readonly event?: string | undefined
+  readonly url?: string | undefined
+  /** Of one of these calls; an empty list matches nothing. */
+  readonly callIds?: readonly string[] | undefined
+  readonly sinceUs?: number | undefined
+  readonly untilUs?: number | undefined
+}
+
+/** A delivery as the log shows it. */
+export type DeliveryRow = {
+  readonly id: number
+  readonly accountId: number
+  readonly uuid: string
+  readonly event: EventKind
+  readonly callId: string
+  readonly url: string
+  readonly state: DeliveryState
+  readonly attemptsMade: number
+  /** Wall time, of a retry. */
+  readonly dueUs: number | null
+  readonly createdUs: number
+  readonly endedUs: number | null
+}
+
+export type AttemptRow = {
+  readonly atUs: number
+  /** Sent while the webhook was down: it counts against nothing. */
+  readonly probe: boolean
+  readonly status: number | null
+  readonly durationMs: number
+  readonly error: string | null
+  readonly address: string | null
+  readonly response: string | null
+}
+
+export type DeliveryDetail = DeliveryRow & { readonly body: string; readonly attempts: readonly AttemptRow[] }
+
+/** The matches in a part of the log, and the id from which the next part is read; `null` if this was the last part. */
+export type DeliveryPart = { readonly rows: readonly DeliveryRow[]; readonly nextId: number | null }
+
+/** Which end of the log is read first: `newest` goes on below an id, `oldest` from an id on. */
+export type LogOrder = 'newest' | 'oldest'
+
+/** Which events of an account are read back. */
+export type EventQuery = {
+  readonly accountId: number
+  /** Behind this event. */
+  readonly afterId: number
+  readonly limit: number
+  /** Of one of these kinds, or of one call; `undefined`: of all. */
+  readonly names?: readonly string[] | undefined
+  readonly callId?: string | undefined
+}
+
+/** An event as it is read back. `body` is the default body, JSON. */
+export type EventItem = {
+  readonly id: number
+  readonly uuid: string
+  readonly name: string
+  readonly callId: string
+  readonly sequence: number
+  readonly atUs: number
+  readonly body: string
+}
+
+export type EventPart = {
+  readonly items: readonly EventItem[]
+  /** The last event that was read: the next part begins after it. */
+  readonly lastId: number
+  /** Whether there are no events after `lastId`. */
+  readonly isEnd: boolean
+}
+
+/** The first event behind which none was deleted, and the newest; 0: there is none. */
+export type EventBounds = { readonly oldestId: number; readonly newestId: number }
+
+/** An event of a call with what became of it at each webhook. */
+export type EventRow = {
+  readonly uuid: string
+  readonly name: string
+  readonly sequence: number
+  readonly atUs: number
+  readonly body: string
+  readonly deliveries: readonly DeliveryRow[]
+}
+
+export type LogStore = {
+  /**
+   * Returns deliveries that match of a part of the log, at most `limit`. Reading a part takes a few milliseconds,
+   * regardless of the filter.
+   */
+  deliveryList(query: { filter: DeliveryFilter; fromId: number; limit: number; order: LogOrder }): Promise<DeliveryPart>
+  /**
+   * Returns a delivery with its body and its attempts, the oldest first, or `undefined`. `accountId` `null`: whosever
+   * it is.
+   */
+  deliveryGet(accountId: number | null, id: number): Promise<DeliveryDetail | undefined>
+  /** Returns deliveries as they are now; ids that are unknown are left out. */
+  deliveryGetMany(ids: readonly number[]): Promise<DeliveryRow[]>
+  /** Returns the events of a call in order of `sequence`, each with its deliveries, at most 500. */
+  eventListOfCall(accountId: number, callId: string): Promise<EventRow[]>
+  /**
+   * Returns events of an account that match of a part of all behind one, in the order in which they were stored, at
+   * most `limit`; those of erased calls are left out. Reading a part takes a few milliseconds, regardless of the
+   * filter.
+   */
+  eventRead(query: EventQuery): Promise<EventPart>
+  /** Returns behind which event none of an account was deleted, and which is its newest. */
+  eventGetBounds(accountId: number): Promise<EventBounds>
+  /** Returns the newest event of each of these accounts that has one. */
+  eventGetNewest(accountIds: readonly number[]): Promise<ReadonlyMap<number, number>>
+}

@@ -1,0 +1,67 @@
+// Keeping the store in order: the stepped clock, pruning, erasing, checks.
+
+/** `steppedUs`: wall time less this is steady time. `pruneFromUs` (steady): nothing is pruned for its age before. */
+export type SteppedClock = { readonly steppedUs: number; readonly pruneFromUs: number }
+
+export type ErasedCounts = {
+  /** Records deleted, and events whose bodies were emptied. */
+  readonly calls: number
+  readonly events: number
+  /** Events that are still pending for a receiver: their bodies stay until they have ended. */
+  readonly pending: number
+}
+
+/** How the deliveries of a store are, for `doctor`. */
+export type StoreCondition = {
+  /** Every URL in a list, once an account. */
+  readonly webhooks: readonly { readonly account: string; readonly url: string }[]
+  readonly failed: number
+  /** Counted up to 10,000. */
+  readonly pending: number
+  readonly oldestPendingUs: number | undefined
+  readonly newestEventUs: number | undefined
+}
+
+export type MaintenanceStore = {
+  /** Writes one row: rejects when the store cannot be written. */
+  writeProbe(): Promise<void>
+  /**
+   * Returns how far the wall clock was set since the store was made, from when pruning may go on, the latest steady
+   * time that is known (0: none), and when the newest event was stored.
+   */
+  clockGet(): Promise<SteppedClock & { readonly lastSteadyUs: number; readonly newestEventUs: number | undefined }>
+  /** Stores how far the wall clock was set. */
+  clockSet(clock: SteppedClock): Promise<void>
+  /**
+   * Deletes deliveries that ended before the given times with their attempts, and events without deliveries, of the
+   * next `limit` events above an id. Returns how many, and the last event that was checked (`null`: the others are too
+   * young).
+   */
+  deliveryPrune(step: {
+    afterId: number
+    deliveredBeforeUs: number
+    failedBeforeUs: number
+    nowUs: number
+    limit: number
+  }): Promise<{ lastId: number | null; pruned: number }>
+  /**
+   * Deletes webhooks that left their list and to which no delivery refers any more, at most `limit`. Returns how many.
+   */
+  webhookPrune(limit: number): Promise<number>
+  /** Deletes secrets whose URL left its list before a time, at most `limit`. Returns how many. */
+  secretPrune(step: { beforeUs: number; limit: number }): Promise<number>
+  /** Deletes call records saved before a time, at most `limit`. Returns how many. */
+  callPrune(step: { beforeUs: number; limit: number }): Promise<number>
+  /** Returns the calls of which a record or an event's body holds a number as a whole string. */
+  callListWithNumber(number: string): Promise<string[]>
+  /** Deletes the records of calls and empties the bodies of their events that have ended. Returns the counts. */
+  callErase(ids: readonly string[]): Promise<ErasedCounts>
+  /** Removes a number from the stored live calls. Returns the number of calls that contained it. */
+  liveCallErase(number: string): Promise<number>
+  /** Returns all that is wrong with what is kept, a sentence each with some ids; empty when it is whole. */
+  verify(): Promise<string[]>
+  /** Returns what is damaged in the store's files; empty when they are readable throughout. */
+  fileFaults(): Promise<string[]>
+  /** Returns how the deliveries are, with those that failed since a time. */
+  conditionGet(sinceUs: number): Promise<StoreCondition>
+}

@@ -1,0 +1,140 @@
+import type { EventKind } from '../../lib/event-kinds.ts'
+import type { Fence } from './cluster.ts'
+import type { DeliveryFilter } from './log.ts'
+
+// Pending deliveries: which to send next, what became of them, and retries by hand.
+
+/** The states of a delivery, by the number that is stored. */
+export const DELIVERY_STATES = ['pending', 'delivered', 'failed', 'cancelled'] as const
+
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
+
+/** Returns the number under which a state is stored. */
+export const stateNumber = (state: DeliveryState): number => DELIVERY_STATES.indexOf(state)
+
+/**
+ * A delivery's id is its event's id × 128 + its place among that event's deliveries: the highest place is 99, since a
+ * list holds 100 webhooks at most.
+ */
+export const DELIVERIES_PER_EVENT = 128
+
+/** Returns the id of a delivery's event. */
+export const eventIdOf = (deliveryId: number): number => Math.floor(deliveryId / DELIVERIES_PER_EVENT)
+
+/** A pending delivery with all that sending it takes. */
+export type PendingDelivery = {
+  readonly id: number
+  readonly accountId: number
+  readonly webhookId: number
+  readonly callId: string
+  readonly event: EventKind
+  readonly uuid: string
+  readonly body: string
+  /** When the event happened. */
+  readonly atUs: number
+  /** The number of its present schedule: each retry by hand begins another. */
+  readonly generation: number
+  /** When the present schedule began. */
+  readonly sinceSteadyUs: number
+  /** Attempts that count against the present schedule, and over all schedules. */
+  readonly tries: number
+  readonly attemptsMade: number
+  /** Of a retry; `undefined`: never tried. */
+  readonly dueSteadyUs: number | undefined
+}
+
+/** Untried deliveries that wait for no other one, and the last id that was read; `null`: there are none after these. */
+export type StrictPart = { readonly deliveries: readonly PendingDelivery[]; readonly lastId: number | null }
+
+/**
+ * The outcomes of attempts, and the resulting states of their deliveries: arrays of the same length, one attempt at
+ * each position.
+ */
+export type OutcomeBatch = {
+  readonly deliveryIds: readonly number[]
+  readonly generations: readonly number[]
+  /** Numbers of DELIVERY_STATES. */
+  readonly states: readonly number[]
+  readonly tries: readonly number[]
+  readonly attemptsMade: readonly number[]
+  readonly dueSteadyUs: readonly (number | null)[]
+  readonly endedUs: readonly (number | null)[]
+  readonly attemptUs: readonly number[]
+  readonly probes: readonly boolean[]
+  readonly statuses: readonly (number | null)[]
+  readonly durationsMs: readonly number[]
+  readonly errors: readonly (string | null)[]
+  readonly addresses: readonly (string | null)[]
+  readonly responses: readonly (string | null)[]
+}
+
+/**
+ * The result of a retry by hand. `unlisted`: its URL is no longer in the list. `erased`: its body was erased. A number:
+ * its URL came back, but what was pending for that webhook when it left is not all cancelled yet; that has to be done
+ * first, since it would be cancelled with it.
+ */
+export type RetryResult = 'unknown' | 'unlisted' | 'erased' | 'queued' | number
+
+/** How many were made due, and from which id the next step reads (`null`: there is none). */
+export type RetryStep = { readonly queued: number; readonly nextId: number | null }
+
+export type QueueStore = {
+  /**
+   * Returns deliveries of a webhook that were never tried, above an id, in id order, at most `limit`, however many are
+   * pending.
+   */
+  deliveryGetUntried(query: { webhookId: number; afterId: number; limit: number }): Promise<PendingDelivery[]>
+  /**
+   * Like `deliveryGetUntried`, without the deliveries that have to wait in a strict order: those with an earlier
+   * delivery of their call that is pending on its first schedule. Reads the next `limit`. Returns the last id that it
+   * read, or `null` if there were fewer.
+   */
+  deliveryGetUntriedStrict(query: { webhookId: number; afterId: number; limit: number }): Promise<StrictPart>
+  /**
+   * Returns for each of these calls its first delivery that is pending for a webhook on its first schedule. Calls
+   * without one are omitted.
+   */
+  deliveryGetFirstOfCalls(query: { webhookId: number; callIds: readonly string[] }): Promise<PendingDelivery[]>
+  /**
+   * Returns retries of a webhook that are due, the longest due first, those due together in id order, at most `limit`.
+   */
+  deliveryGetDue(query: { webhookId: number; dueSteadyUs: number; limit: number }): Promise<PendingDelivery[]>
+  /** Returns a delivery that is pending, or `undefined`. */
+  deliveryGetPending(id: number): Promise<PendingDelivery | undefined>
+  /** Returns when the next retry of a webhook is due, from a time on, or `undefined` if none is scheduled. */
+  deliveryGetNextDue(query: { webhookId: number; fromSteadyUs: number }): Promise<number | undefined>
+  /**
+   * Records the outcome of attempts. A failure counts only against the schedule (`generation`) in which it was tried:
+   * of a delivery that was cancelled or retried by hand meanwhile only the attempt is logged. Returns the ids of those.
+   */
+  deliveryRecordOutcomes(batch: OutcomeBatch, fence?: Fence): Promise<number[]>
+  /**
+   * Cancels pending deliveries of a webhook that were stored before its URL left, at most `limit`. Returns their ids;
+   * none: complete.
+   */
+  deliveryCancelUnlisted(step: { webhookId: number; nowUs: number; limit: number }, fence?: Fence): Promise<number[]>
+  /** Fails pending deliveries of a webhook whose schedule began before a time, at most `limit`. Returns their ids. */
+  deliveryFailExpired(
+    step: { webhookId: number; beforeSteadyUs: number; nowUs: number; limit: number },
+    fence?: Fence,
+  ): Promise<number[]>
+  /**
+   * Makes a delivery due at once: a pending one on its schedule, any other on a new one. `accountId` `null`: whosever
+   * it is.
+   */
+  deliveryRetry(retry: { accountId: number | null; id: number; nowSteadyUs: number }): Promise<RetryResult>
+  /**
+   * Retries what matches of a part of the log, from an id on, the oldest first; or nothing, and returns a webhook's id
+   * as `deliveryRetry`.
+   */
+  deliveryRetryMatching(step: {
+    filter: DeliveryFilter
+    fromId: number
+    nowSteadyUs: number
+    limit: number
+  }): Promise<RetryStep | number>
+  /** Returns how many deliveries are pending, counted up to 1,000,000 of each kind. */
+  pendingCount(): Promise<number>
+  /** Returns since when the oldest pending delivery of a webhook is pending, or `undefined` if none is. */
+  pendingGetOldest(webhookId: number): Promise<number | undefined>
+}

@@ -1,0 +1,65 @@
+// Recordings of saved calls, and the key that signs links to them.
+
+/** A recording, by the ids of its call and its own. */
+export type RecordingRef = { readonly callId: string; readonly recordingId: string }
+
+/**
+ * `pending`: its file is awaited, or not copied yet. `saved`: it is complete. `failed`: it was given up. `erased`: its
+ * call was erased, and its copy has to be deleted.
+ */
+export type RecordingState = 'pending' | 'saved' | 'failed' | 'erased'
+
+/** A recording of a saved call, of a PBX whose files can be read. */
+export type RecordingRecord = {
+  readonly callId: string
+  readonly id: string
+  readonly accountId: number
+  readonly pbx: string
+  /** As the PBX reported it. */
+  readonly path: string
+  readonly state: RecordingState
+  /** When its call was saved. */
+  readonly sinceUs: number
+  /** The sequence of the event that saved its call. */
+  readonly sequence: number
+  /** Why the last try failed. */
+  readonly error: string | null
+  readonly sizeBytes: number | null
+  /** Of the PBX's file when it was saved: another one shows that it was written since. */
+  readonly stamp: string | null
+  /** Of the copy (hexadecimal); `null` if there is none. */
+  readonly sha256: string | null
+  readonly mediaType: string | null
+  /** The name of the copy, below the place of the copies. */
+  readonly copy: string | null
+}
+
+/** The place of a recording among those of its PBX. */
+export type RecordingPosition = Pick<RecordingRecord, 'sinceUs' | 'callId' | 'id'>
+
+export const FIRST_RECORDING: RecordingPosition = { sinceUs: 0, callId: '', id: '' }
+
+export type RecordingStore = {
+  /** Returns a recording of a saved call, or `undefined`. New ones and changes come with `calls.batchStore`. */
+  recordingGet(ref: RecordingRef): Promise<RecordingRecord | undefined>
+  /** Returns the recordings of calls, in the order of their calls' ids and their own. */
+  recordingListOfCalls(callIds: readonly string[]): Promise<RecordingRecord[]>
+  /** Returns the pending recordings of a PBX behind a position, the oldest first, at most `limit`. */
+  recordingListPending(query: { pbx: string; after: RecordingPosition; limit: number }): Promise<RecordingRecord[]>
+  /** Returns recordings that are pending or failed and of which a try failed, the newest first, at most `limit`. */
+  recordingListTroubled(limit: number): Promise<RecordingRecord[]>
+  /** Returns recordings whose call was erased, or saved before a time, at most `limit`. */
+  recordingListExpired(query: { beforeUs: number; limit: number }): Promise<RecordingRecord[]>
+  /** Returns how many recordings are in each state. */
+  recordingCount(): Promise<Record<RecordingState, number>>
+  /** Marks all recordings of calls as erased. */
+  recordingErase(callIds: readonly string[]): Promise<void>
+  /** Forgets recordings: arrays of one length, one at each position. */
+  recordingDelete(keys: { callIds: readonly string[]; ids: readonly string[] }): Promise<void>
+  /** Returns the key that signs links to recordings, or `undefined` if there is none yet. */
+  linkKeyGet(): Promise<string | undefined>
+  /** Stores a key if there is none. Returns the one that there is then. */
+  linkKeyAdd(key: string): Promise<string>
+  /** Replaces the key: all links that it signed end. */
+  linkKeyReplace(key: string): Promise<void>
+}

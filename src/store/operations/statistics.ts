@@ -1,0 +1,24 @@
+// Figures of each minute, from which the page shows the last hour.
+
+/** The figures of one minute of a webhook; `webhookId` is 0 for what belongs to the account as a whole. */
+export type MinuteFigures = {
+  readonly accountId: number
+  readonly webhookId: number
+  /** Minutes since 1970. */
+  readonly minute: number
+  readonly events: number
+  readonly delivered: number
+  readonly failedAttempts: number
+  readonly failedProbes: number
+  /** Pairs of a latency's bucket and how many were in it. */
+  readonly latencies: readonly number[]
+}
+
+export type StatisticsStore = {
+  /**
+   * Saves figures of some minutes in place of those that were saved of the same, and deletes all of minutes before one.
+   */
+  minuteSave(step: { figures: readonly MinuteFigures[]; beforeMinute: number }): Promise<void>
+  /** Returns the figures of one minute (counted since 1970) of all accounts. */
+  minuteGet(minute: number): Promise<MinuteFigures[]>
+}

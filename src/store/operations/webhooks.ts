@@ -1,0 +1,130 @@
+import type { EventFilter } from '../../lib/event-filter.ts'
+import type { EventSwitch } from '../../lib/event-kinds.ts'
+
+// The list of an account's webhooks, with the secrets and options of its URLs.
+
+/** A URL of an account's list with its switches. */
+export type WebhookEntry = { url: string } & { [name in EventSwitch]: boolean }
+
+export type ListReplacement = {
+  readonly accountId: number
+  readonly list: readonly WebhookEntry[]
+  /** The list is replaced only if its entity tag is one of these; `null`: unconditionally. */
+  readonly ifMatch: string | null
+  /** One new secret for each entry of the list, used where its URL has none yet. */
+  readonly secrets: readonly string[]
+  readonly nowUs: number
+}
+
+export type SecretRecord = { readonly url: string; readonly secret: string; readonly previousUntilUs: number | null }
+
+/** The options of a URL; `null`: all have their defaults. */
+export type ListedOptions = { readonly url: string; readonly options: WebhookOptionsRecord | null }
+
+export type SecretRotation = {
+  readonly accountId: number
+  readonly url: string
+  readonly secret: string
+  readonly nowUs: number
+  readonly previousUntilUs: number
+  /** Ends a secret that still signs beside the present one. */
+  readonly force: boolean
+}
+
+/** The body of a webhook's requests instead of the default one. */
+export type BodyOption =
+  | { readonly preset: string; readonly parameters: Readonly<Record<string, string>> }
+  | { readonly template: string; readonly contentType: string }
+
+/** The options of one URL of an account; an absent one has its default. */
+export type WebhookOptionsRecord = {
+  readonly name: string | null
+  readonly paused: boolean
+  readonly filter: EventFilter | null
+  /** Further request headers: secrets. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly order: 'first_attempt' | 'strict'
+  readonly maxPerSecond: number | null
+  readonly body: BodyOption | null
+  /** Kinds of event beyond the switches. */
+  readonly events: readonly string[]
+  /** When it was last no longer paused, in steady time: no delivery is older than this. `null`: it was never paused. */
+  readonly resumedSteadyUs: number | null
+}
+
+/** Options to store. The value of a header that is `null` stays as it is stored. */
+export type OptionsReplacement = {
+  readonly accountId: number
+  readonly url: string
+  readonly options: Omit<WebhookOptionsRecord, 'headers' | 'resumedSteadyUs'> & {
+    readonly headers: Readonly<Record<string, string | null>>
+  }
+  /** Wall time. */
+  readonly nowUs: number
+}
+
+/**
+ * `unlisted`: the URL is not in the list. `unknownHeaders`: there is no stored value of these, and nothing was changed.
+ */
+export type OptionsReplaced = WebhookOptionsRecord | 'unlisted' | { readonly unknownHeaders: readonly string[] }
+
+/** A webhook as sending to it needs it. */
+export type WebhookRecord = {
+  readonly id: number
+  readonly accountId: number
+  readonly url: string
+  readonly listed: boolean
+  /** Of a URL that left the list: pending deliveries up to this id are still to be cancelled; 0: none. */
+  readonly cancelledTo: number
+  readonly secret: string | null
+  /** The secret before, which signs too until `previousUntilUs` (wall time). */
+  readonly previous: string | null
+  readonly previousUntilUs: number | null
+  /** `null`: all have their defaults. */
+  readonly options: WebhookOptionsRecord | null
+}
+
+/** A webhook of a list with how many deliveries are pending for it, counted up to 10,000 of each kind. */
+export type ListedWebhook = {
+  readonly id: number
+  readonly url: string
+  readonly occurrence: number
+  readonly pending: number
+}
+
+export type WebhookStore = {
+  /** Returns an account's list in its order. */
+  listGet(accountId: number): Promise<WebhookEntry[]>
+  /**
+   * Replaces an account's list, or nothing of it and returns false if the list is not one that `ifMatch` names. A
+   * webhook that stays keeps its id; what is pending for one that leaves is to be cancelled
+   * (`queue.deliveryCancelUnlisted`).
+   */
+  listReplace(replacement: ListReplacement): Promise<boolean>
+  /** Returns the secret of each URL of the list, in the list's order, each URL once. */
+  secretList(accountId: number): Promise<SecretRecord[]>
+  /**
+   * Gives a URL of the list a new secret; the one before signs too until `previousUntilUs`. Returns `unlisted` if the
+   * URL is not in the list, or until when (microseconds) an earlier secret still signs, in which case nothing is
+   * changed unless it is forced.
+   */
+  secretRotate(rotation: SecretRotation): Promise<'rotated' | 'unlisted' | number>
+  /** Returns the options of each URL of the list, in the list's order, each URL once. */
+  optionsList(accountId: number): Promise<ListedOptions[]>
+  /**
+   * Replaces the options of a URL of the list. Returns them as they are stored; or `unlisted`, or the headers whose
+   * value should stay and that have none: then nothing is changed. Options are kept as long as the URL's secret.
+   */
+  optionsReplace(replacement: OptionsReplacement): Promise<OptionsReplaced>
+  /** Returns webhooks by id; ids that are unknown are left out. */
+  webhookGetMany(ids: readonly number[]): Promise<WebhookRecord[]>
+  /** Returns the first webhook of the list with this URL, or `undefined`. */
+  webhookGetByUrl(accountId: number, url: string): Promise<WebhookRecord | undefined>
+  /** Returns the webhooks of an account's list in order, with how many deliveries are pending for each. */
+  webhookListWithPending(accountId: number): Promise<ListedWebhook[]>
+  /**
+   * Returns the ids of the webhooks for which something may be pending: those of a list, and those whose leaving is not
+   * complete.
+   */
+  webhookListActive(): Promise<number[]>
+}
