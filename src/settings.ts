@@ -115,7 +115,8 @@ export const SETTINGS = {
   publicUrl: {
     flag: '--public-url <url>',
     description: 'the URL at which others reach this service; events then have links to recordings',
-    read: optional((given) => httpUrl('--public-url', given)),
+    // Links with it have to fit into bodies.
+    read: optional((given) => httpUrl('--public-url', given, 300)),
   },
   recordingLinkMs: {
     flag: '--recording-link <duration>',
@@ -256,14 +257,11 @@ function trustedNet(given: string): string {
   throw wrong('--trust-proxy', `has ${JSON.stringify(given)}: give a network like 10.0.0.0/8, or an address`)
 }
 
-/**
- * Returns a text that is an http: or https: URL.
- * @throws CommanderError (exit code 2) that names the flag if it is not.
- */
-export function httpUrl(flag: string, given: string): string {
-  const protocol = URL.canParse(given) ? new URL(given).protocol : ''
-  if (protocol !== 'http:' && protocol !== 'https:')
+/** Returns a text that is an http: or https: URL. @throws CommanderError (exit code 2) that names the flag. */
+export function httpUrl(flag: string, given: string, maxLength = 2_048): string {
+  if (!/^https?:$/.test(URL.canParse(given) ? new URL(given).protocol : ''))
     throw wrong(flag, 'must be a URL that begins with http:// or https://')
+  if (given.length > maxLength) throw wrong(flag, `must have at most ${maxLength} characters`)
   return given
 }
 

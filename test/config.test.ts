@@ -131,6 +131,7 @@ describe('a wrong setting is named, with what to do', () => {
     ['an empty schedule', { retrySchedule: ' , ' }, /--retry-schedule.*durations like/],
     ['no network', { allowNet: ['10.0.0.0/33'] }, /--allow-net \(HOOKSWITCH_ALLOW_NET\).*private/],
     ['no network to trust', { trustProxy: ['proxy.example'] }, /--trust-proxy/],
+    ['a public URL too long for links', { publicUrl: `https://${'x'.repeat(300)}/` }, /--public-url.*300/],
     ['a public URL without http', { publicUrl: 'calls.example.com' }, /--public-url/],
     ['links that are never valid', { recordingLink: '0s' }, /--recording-link/],
     ['copies at an unknown place', { recordingsCopy: 'ftp://host/' }, /--recordings-copy.*s3:/],

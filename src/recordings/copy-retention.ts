@@ -3,7 +3,7 @@ import { startPeriodic } from '../lib/periodic.ts'
 import { MILLISECOND, type NowUs, nowUs as wallUs } from '../lib/time.ts'
 import type { RecordingRecord } from '../store/operations/recordings.ts'
 import type { Store } from '../store/store.ts'
-import type { Copies } from './copies/copies.ts'
+import { type Copies, copyStemOf } from './copies/copies.ts'
 
 export type CopyRetentionOptions = {
   readonly recordings: Store['recordings']
@@ -25,11 +25,13 @@ const STEP = 100
 export function startCopyRetention(options: CopyRetentionOptions): { stop(): Promise<void> } {
   const { recordings, copies, log, keepMs, isOwner, mayPrune, nowUs = wallUs, everyMs = EVERY_MS } = options
 
-  /** Returns whether a recording may be forgotten: it has no copy any more. */
-  async function remove({ copy }: RecordingRecord): Promise<boolean> {
-    if (copy === null) return true
-    await copies?.remove(copy)
-    return copies !== undefined
+  /**
+   * Returns whether a recording may be forgotten: it has no copy any more. A process that was killed may have left a
+   * part of a copy, or one that the store does not know of.
+   */
+  async function remove(recording: RecordingRecord): Promise<boolean> {
+    await copies?.remove(copyStemOf(recording))
+    return copies !== undefined || recording.copy === null
   }
 
   async function step(): Promise<number> {

@@ -5,7 +5,7 @@ import { type NewEvent, type StoredEvent, storedEventsOf } from '../store/operat
 import type { RecordingRecord } from '../store/operations/recordings.ts'
 import type { Store } from '../store/store.ts'
 import { audioTypeOf, HEAD_BYTES } from './audio-type.ts'
-import type { Copies } from './copies/copies.ts'
+import { type Copies, copyStemOf } from './copies/copies.ts'
 import { QUIET_MS, type RecordingFiles } from './recording-files.ts'
 import { type OpenFile, readHead } from './sources/source.ts'
 
@@ -74,8 +74,7 @@ type Quiet = { readonly file: OpenFile; readonly progress: Progress }
 async function save(options: SaveOptions, recording: RecordingRecord, { file, progress }: Quiet) {
   const { store, files, copies, log } = options
   const { mediaType, extension } = audioTypeOf(await readHead(file, HEAD_BYTES))
-  const copy = copies === undefined ? null : copyNameOf(recording, extension)
-  const sha256 = copy === null || copies === undefined ? null : await copies.write(copy, file)
+  const { name: copy, sha256 } = (await copies?.write({ stem: copyStemOf(recording), extension }, file)) ?? NO_COPY
   const again = await files.filesOf(recording.pbx)?.open(recording.path)
   if (again?.kind === 'file') await again.file.close()
   if (again?.kind !== 'file' || again.file.stamp !== file.stamp) {
@@ -94,9 +93,11 @@ async function save(options: SaveOptions, recording: RecordingRecord, { file, pr
   return undefined
 }
 
-async function forget({ copies, store }: SaveOptions, { callId, id, copy }: RecordingRecord): Promise<undefined> {
-  if (copy !== null) await copies?.remove(copy)
-  await store.recordings.recordingDelete({ callIds: [callId], ids: [id] })
+const NO_COPY = { name: null, sha256: null }
+
+async function forget({ copies, store }: SaveOptions, recording: RecordingRecord): Promise<undefined> {
+  await copies?.remove(copyStemOf(recording))
+  await store.recordings.recordingDelete({ callIds: [recording.callId], ids: [recording.id] })
 }
 
 type Failure = { readonly progress: Progress; readonly problem: string }
@@ -108,8 +109,11 @@ async function fail(options: SaveOptions, recording: RecordingRecord, { progress
   const isOver = nowUs() - recording.sinceUs > GIVE_UP_AFTER_US
   if (!isOver && recording.error === problem) return
   const facts = { ...factsOf(recording), reason: problem }
-  if (isOver) log.warn(facts, 'a recording is given up: it could not be saved for a day')
-  else log.warn(facts, 'a recording cannot be saved yet: will retry')
+  if (isOver) {
+    // If that fails now, it is done when the call is deleted.
+    await options.copies?.remove(copyStemOf(recording)).catch(() => undefined)
+    log.warn(facts, 'a recording is given up: it could not be saved for a day')
+  } else log.warn(facts, 'a recording cannot be saved yet: will retry')
   await put(options, { ...recording, state: isOver ? 'failed' : 'pending', error: problem })
 }
 
@@ -126,10 +130,3 @@ async function put(options: SaveOptions, recording: RecordingRecord, events: rea
 const factsOf = ({ pbx, callId, id, path }: RecordingRecord) => ({ pbx, call: callId, recording: id, path })
 
 const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
-
-/** One name for each recording, by the day on which its call was saved: so another try replaces the copy. */
-function copyNameOf({ accountId, callId, id, sinceUs }: RecordingRecord, extension: string): string {
-  const day = new Date(sinceUs / 1_000).toISOString().slice(0, 10)
-  const plain = (text: string) => text.replace(/[^\w-]/g, '_')
-  return `account-${accountId}/${day}/${plain(callId)}-${plain(id)}.${extension}`
-}

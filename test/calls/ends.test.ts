@@ -1,9 +1,11 @@
 import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
+import { newEvent } from '../../src/calls/event-records.ts'
 import type { ChannelSignal, ConnectionSignal, Signal, SnapshotChannel } from '../../src/calls/signal.ts'
 import { isAnyMissing } from '../../src/calls/tracker/resync/missing-channels.ts'
 import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
 import { takeChanges } from '../../src/calls/tracker/tracker.ts'
+import { signedPath } from '../../src/recordings/link.ts'
 import { createLedger, leftover } from '../help/ledger.ts'
 import { player } from '../help/play.ts'
 
@@ -229,6 +231,36 @@ test('a dialplan that tries numbers without end: the oldest that did not answer 
     expect(data.stages[0]?.result).toBe('answered')
     expect(data.stages.at(-1)?.target).toBe(String(1_000 + tries - 1))
   }
+})
+
+test('a body with a hundred recordings and more stages than fit has at most 256 KB with its links', () => {
+  const { play, rest, events } = player()
+  play(at(0, comes('a', outside('15551230001'), '15550100104')))
+  for (let index = 0; index < 100; index++) {
+    const path = `/var/spool/asterisk/monitor/2026/11/20/external-101-15551230001-${index}.wav`
+    play(at(index, { kind: 'recording_started', id: 'a', path }))
+    play(at(index + 0.5, { kind: 'recording_stopped', id: 'a', path, durationMs: 500, kept: true }))
+  }
+  for (let index = 0; index < 800; index++) {
+    const over: Any = { kind: 'dial_end', source: 'a', dest: `leg ${index}`, result: 'no_answer', forwardedTo: null }
+    play(at(100 + index, ...rings('a', `leg ${index}`, String(1_000 + index))))
+    play(at(100 + index + 0.5, over, ...hangsUp(`leg ${index}`)))
+  }
+  play(at(1_700, ...hangsUp('a')))
+  rest(5 * SECOND)
+  const saved = events.find(({ name }) => name === 'call_saved')
+  if (saved?.body.data.name !== 'call_saved') throw new Error('no call_saved')
+  // The longest that there can be: the setting has at most 300 characters.
+  const link = signedPath(
+    'key',
+    { callId: saved.callId, recordingId: saved.body.data.recordings[0]?.id ?? '' },
+    9_999_999_999,
+  )
+  const { body } = newEvent(saved, () => 'x'.repeat(300) + link)
+  expect(saved.body.data.recordings).toHaveLength(100)
+  expect(saved.body.data.stages.length).toBeGreaterThan(400)
+  expect(Buffer.byteLength(body)).toBeGreaterThan(Buffer.byteLength(JSON.stringify(saved.body)) + 100 * 300)
+  expect(Buffer.byteLength(body)).toBeLessThan(256 * 1024)
 })
 
 test('a live call that was stored by an earlier version is read back', () => {

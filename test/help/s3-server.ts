@@ -43,6 +43,11 @@ export function startS3Server() {
       headers,
     })
   }
+  function list(bucket: string, prefix: string): Response {
+    const keys = [...objects.keys()].filter((key) => key.startsWith(`${bucket}/${prefix}`))
+    const contents = keys.map((key) => `<Contents><Key>${key.slice(bucket.length + 1)}</Key></Contents>`)
+    return xml(`<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`)
+  }
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -55,6 +60,7 @@ export function startS3Server() {
       if (request.headers.get('authorization')?.startsWith('AWS4-HMAC-SHA256 ') !== true) return xml('<Error/>', 403)
       if (request.method === 'PUT') return put(key, request, searchParams)
       if (request.method === 'POST') return post(key, searchParams)
+      if (searchParams.has('list-type')) return list(key.replace(/\/$/, ''), searchParams.get('prefix') ?? '')
       if (request.method !== 'DELETE') return get(key, request)
       if (searchParams.has('uploadId')) uploads.delete(searchParams.get('uploadId') ?? '')
       else objects.delete(key)

@@ -6,16 +6,23 @@ import { nowUs, steadyUs } from '../../src/lib/time.ts'
 import { createFolderCopies } from '../../src/recordings/copies/folder-copies.ts'
 import { createRecordingFiles } from '../../src/recordings/recording-files.ts'
 import { startRecordingSaver } from '../../src/recordings/recording-saver.ts'
+import { openPostgresStore } from '../../src/store/postgres/store.ts'
+import { databaseSource } from './postgres.ts'
 import { openStore } from './store.ts'
 
 // A process that saves recordings in a folder of a test until it is killed. Its steady clock is a thousand times as fast.
+// Arguments: the folder; whether copies are made; the URL of a Postgres database, else a SQLite file in the folder.
 
-const [folder = ''] = process.argv.slice(2)
+const [folder = '', isCopying, databaseUrl] = process.argv.slice(2)
 const parsed = parsePbxUrl(`ami://u:s@h?name=office&recordings=${join(folder, 'monitor')}`)
 if ('wrong' in parsed) throw new Error(parsed.wrong)
-const copies = createFolderCopies(join(folder, 'copies'))
+const copies = isCopying === 'copies' ? createFolderCopies(join(folder, 'copies'), 100_000) : undefined
+const store =
+  databaseUrl === undefined
+    ? openStore(join(folder, 'hookswitch.db'))
+    : await openPostgresStore(databaseSource(databaseUrl))
 startRecordingSaver({
-  ...{ store: openStore(join(folder, 'hookswitch.db')), copies, pbxs: ['office'], maxBytes: 1e9, nowUs },
+  ...{ store, copies, pbxs: ['office'], maxBytes: 1e9, nowUs },
   ...{ ownership: OWNS_EVERYTHING, log: createLog('silent'), onStored() {}, everyMs: 1 },
   files: createRecordingFiles({ pbxs: [parsed.pbx], maxBytes: 1e9, copies }),
   steadyUs: () => steadyUs() * 1_000,

@@ -74,6 +74,18 @@ test('while the clock cannot be trusted only those of erased calls are', async (
   expect([existsSync(pathOf('erased')), existsSync(pathOf('old')), await saved()]).toEqual([false, true, 1])
 })
 
+test('what a killed process left of an erased recording is deleted, though the store knows of no copy', async () => {
+  const stem = 'account-1/2026-11-20/call_a-a'
+  mkdirSync(join(folder.path, 'copies/account-1/2026-11-20'), { recursive: true })
+  const left = ['1x.part', 'wav'].map((ending) => join(folder.path, 'copies', `${stem}.${ending}`))
+  for (const path of left) writeFileSync(path, 'sound')
+  await store.calls.batchStore(batch({}, { recordings: [recording('a', { state: 'pending', copy: null })] }))
+  await store.recordings.recordingErase(['call a'])
+  start()
+  await until('the erased one is forgotten', async () => (await store.recordings.recordingCount()).erased === 0)
+  expect(left.filter((path) => existsSync(path))).toEqual([])
+})
+
 test('a copy at a place that is not configured any more is not forgotten', async () => {
   await add(recording('old', { sinceUs: NOW - 2 * SECOND }), recording('none', { sinceUs: 1, copy: null }))
   start({ copies: undefined })

@@ -51,7 +51,8 @@ test.each([
   ['long.wav', LONG],
 ])('%s is copied, verified, read in ranges and removed', async (name, content) => {
   const file = await fileOf(name)
-  expect(await copies.write(`x/${name}`, file)).toBe(hash(content))
+  const stem = `x/${name.replace('.wav', '')}`
+  expect(await copies.write({ stem, extension: 'wav' }, file)).toEqual({ name: `x/${name}`, sha256: hash(content) })
   await file.close()
   expect(server.objects.get(`calls/hookswitch/a/x/${name}`)?.equals(content)).toBe(true)
   const opened = await copies.open(['x', name])
@@ -59,16 +60,16 @@ test.each([
   expect(opened.file.size).toBe(content.length)
   expect((await bytesOf(opened.file.read(0, content.length))).equals(content)).toBe(true)
   expect((await bytesOf(opened.file.read(10, 5_000))).equals(content.subarray(10, 5_000))).toBe(true)
-  await copies.remove(`x/${name}`)
+  await copies.remove(stem)
   expect((await copies.open(['x', name])).kind).toBe('missing')
-  await copies.remove(`x/${name}`)
+  await copies.remove(stem)
 })
 
 test('a bucket that does not answer is unavailable, and a copy to it fails', async () => {
   server.setBroken(true)
   const file = await fileOf('short.wav')
   expect((await copies.open(['x', 'short.wav'])).kind).toBe('unavailable')
-  expect(copies.write('x/short.wav', file)).rejects.toThrow()
+  expect(copies.write({ stem: 'x/short', extension: 'wav' }, file)).rejects.toThrow()
   await file.close()
   server.setBroken(false)
 })
@@ -77,7 +78,7 @@ test('a copy that is not what was written is none', async () => {
   const file = await fileOf('short.wav')
   const size = file.size
   const changed = { ...file, size, read: (start: number, end: number) => file.read(start, end) }
-  const writing = copies.write('x/other.wav', changed)
+  const writing = copies.write({ stem: 'x/other', extension: 'wav' }, changed)
   // As soon as it is there, it is another.
   const set = server.objects.set.bind(server.objects)
   server.objects.set = (key, content) => set(key, Buffer.concat([content.subarray(0, -1), Buffer.from('x')]))

@@ -1,27 +1,50 @@
+import type { RecordingRecord } from '../../store/operations/recordings.ts'
 import type { OpenFile, Source } from '../sources/source.ts'
 
-/** The place of the copies of recordings. Names are of folders and a file, separated by slashes. */
+/** The name of a copy: folders and a file, separated by slashes. All files of one recording have the same stem. */
+export type CopyName = { readonly stem: string; readonly extension: string }
+
+/** The place of the copies of recordings. */
 export type Copies = Source & {
   /**
-   * Copies a file under a name, in place of what is there, and returns its SHA-256 (hexadecimal). What is read back
-   * from the copy has that
-   * hash. @throws Error with the reason; then there may be a part under another name, which the next try replaces.
+   * Copies a file, in place of what is there, and returns its name and its SHA-256 (hexadecimal). What is read back
+   * from the copy has that hash. @throws Error with the reason; then there may be a part of it, which has another name.
    */
-  write(name: string, file: OpenFile): Promise<string>
-  /** Deletes a copy, if there is one. @throws Error with the reason when it cannot be deleted. */
-  remove(name: string): Promise<void>
+  write(name: CopyName, file: OpenFile): Promise<{ readonly name: string; readonly sha256: string }>
+  /**
+   * Deletes the copy of a recording and all parts of one, if there are any. @throws Error with the reason when that
+   * cannot be done.
+   */
+  remove(stem: string): Promise<void>
 }
 
-/** Reads a stream to its end, and returns the hash of its bytes. `onChunk` is awaited for each of its chunks. */
-export async function hashOf(
+/** Returns the stem of the names of a recording's files. It never changes: so another try replaces the copy. */
+export function copyStemOf({ accountId, callId, id, sinceUs, copy }: RecordingRecord): string {
+  if (copy !== null) return copy.replace(/\.[^./]*$/, '')
+  const day = new Date(sinceUs / 1_000).toISOString().slice(0, 10)
+  const plain = (text: string) => text.replace(/[^\w-]/g, '_')
+  return `account-${accountId}/${day}/${plain(callId)}-${plain(id)}`
+}
+
+/** Reads a stream to its end into a hash. `onChunk` is awaited for each of its chunks. */
+export async function hashInto(
+  hasher: Bun.CryptoHasher,
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
   onChunk: (chunk: Uint8Array<ArrayBuffer>) => Promise<unknown> = async () => undefined,
-): Promise<string> {
-  const hasher = new Bun.CryptoHasher('sha256')
+): Promise<void> {
   for await (const chunk of stream) {
     hasher.update(chunk)
     await onChunk(chunk)
   }
+}
+
+/** Makes the hasher of copies. */
+export const newHasher = () => new Bun.CryptoHasher('sha256')
+
+/** Reads a stream to its end, and returns the hash of its bytes (hexadecimal). */
+export async function hashOf(stream: ReadableStream<Uint8Array<ArrayBuffer>>): Promise<string> {
+  const hasher = newHasher()
+  await hashInto(hasher, stream)
   return hasher.digest('hex')
 }
 

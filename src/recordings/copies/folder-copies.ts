@@ -1,54 +1,99 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { constants } from 'node:fs'
+import { type FileHandle, mkdir, open, readdir, rename, rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
 import { createFolderSource } from '../sources/folder-source.ts'
 import type { OpenFile } from '../sources/source.ts'
-import { type Copies, hashOf, notAsWritten } from './copies.ts'
+import { type Copies, hashInto, hashOf, newHasher, notAsWritten } from './copies.ts'
 
 const PRIVATE_FOLDER = 0o700
 const PRIVATE_FILE = 0o600
+/** So much is on disk before much more is written: a copy that was interrupted goes on from there. */
+const STEP_BYTES = 16 * 1024 * 1024
 
-/** Creates the place of copies in a folder of this machine. */
-export function createFolderCopies(folder: string): Copies {
+/**
+ * Creates the place of copies in a folder of this machine. A copy that was interrupted goes on from a multiple of
+ * `stepBytes`.
+ */
+export function createFolderCopies(folder: string, stepBytes = STEP_BYTES): Copies {
   const source = createFolderSource(folder)
   const pathOf = (name: string) => join(folder, ...name.split('/'))
 
-  /** Writes a part, which has the name of the copy only once it is complete and on disk. */
-  async function writePart(part: string, file: OpenFile): Promise<string> {
-    const handle = await open(part, 'w', PRIVATE_FILE)
-    try {
-      const sha256 = await hashOf(file.read(0, file.size), (chunk) => handle.writeFile(chunk))
-      await handle.sync()
-      return sha256
-    } finally {
-      await handle.close()
-    }
-  }
-
-  async function hashOfFile(name: string): Promise<string | undefined> {
+  /** Reads a file of this folder, and returns what `use` makes of it; `undefined` if there is none. */
+  async function withFile<Result>(name: string, use: (file: OpenFile) => Promise<Result>): Promise<Result | undefined> {
     const opened = await source.open(name.split('/'))
     if (opened.kind !== 'file') return undefined
     try {
-      return await hashOf(opened.file.read(0, opened.file.size))
+      return await use(opened.file)
     } finally {
       await opened.file.close()
     }
   }
 
+  /** Writes a part, or the rest of it, and returns the hash of the whole. It is on disk then. */
+  async function writePart(part: string, file: OpenFile): Promise<string> {
+    const handle = await open(pathOf(part), constants.O_WRONLY | constants.O_CREAT, PRIVATE_FILE)
+    try {
+      const start = file.modifiedMs === null ? 0 : syncedBytes((await handle.stat()).size, stepBytes)
+      const hasher = newHasher()
+      if (start > 0) await withFile(part, (written) => hashInto(hasher, written.read(0, start)))
+      await hashInto(hasher, file.read(start, file.size), writingFrom(handle, { start, stepBytes }))
+      await handle.sync()
+      return hasher.digest('hex')
+    } finally {
+      await handle.close()
+    }
+  }
+
+  /** Deletes the files whose names begin with that of a copy, but for those that are to be kept. */
+  async function clear(stem: string, kept?: string): Promise<void> {
+    const path = pathOf(stem)
+    for (const name of await namesIn(dirname(path)))
+      if (name.startsWith(`${basename(path)}.`) && name !== kept) await rm(join(dirname(path), name), { force: true })
+  }
+
   return {
     open: source.open,
-    async write(name, file) {
-      const path = pathOf(name)
-      const part = `${name}.part`
-      await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER })
-      const sha256 = await writePart(pathOf(part), file)
-      if ((await hashOfFile(part)) !== sha256) throw notAsWritten()
-      await rename(pathOf(part), path)
-      await syncFolder(dirname(path))
-      return sha256
+    async write({ stem, extension }, file) {
+      const name = `${stem}.${extension}`
+      // Only what was read of this very file is gone on with.
+      const part = `${stem}.${Bun.hash(file.stamp).toString(36)}.part`
+      await mkdir(dirname(pathOf(name)), { recursive: true, mode: PRIVATE_FOLDER })
+      const sha256 = await writePart(part, file)
+      if ((await withFile(part, ({ read, size }) => hashOf(read(0, size)))) !== sha256) {
+        await rm(pathOf(part), { force: true })
+        throw notAsWritten()
+      }
+      await rename(pathOf(part), pathOf(name))
+      await syncFolder(dirname(pathOf(name)))
+      await clear(stem, basename(name))
+      return { name, sha256 }
     },
-    async remove(name) {
-      for (const one of [name, `${name}.part`]) await rm(pathOf(one), { force: true })
-    },
+    remove: clear,
+  }
+}
+
+/** Returns how much of a part is certainly on disk: each step was synced before the end of the next one was written. */
+const syncedBytes = (size: number, stepBytes: number): number =>
+  Math.max(0, Math.floor(size / stepBytes) - 1) * stepBytes
+
+/** Returns a function that writes chunks one after the other. Nothing is cut off: another node may write the same. */
+function writingFrom(handle: FileHandle, { start, stepBytes }: { start: number; stepBytes: number }) {
+  let at = start
+  return async (chunk: Uint8Array): Promise<void> => {
+    for (let done = 0; done < chunk.length; )
+      done += (await handle.write(chunk, done, chunk.length - done, at + done)).bytesWritten
+    const isStepFull = Math.floor((at + chunk.length) / stepBytes) > Math.floor(at / stepBytes)
+    at += chunk.length
+    if (isStepFull) await handle.datasync()
+  }
+}
+
+async function namesIn(folder: string): Promise<readonly string[]> {
+  try {
+    return await readdir(folder)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return []
+    throw error
   }
 }
 

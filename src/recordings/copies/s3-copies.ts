@@ -1,6 +1,6 @@
 import { S3Client } from 'bun'
 import type { Opened, OpenFile } from '../sources/source.ts'
-import { type Copies, hashOf, notAsWritten } from './copies.ts'
+import { type Copies, hashInto, hashOf, newHasher, notAsWritten } from './copies.ts'
 
 export type S3Place = { readonly bucket: string; readonly prefix: string }
 
@@ -17,7 +17,8 @@ const PART_BYTES = 8 * 1024 * 1024
 
 /** Creates the place of copies in a bucket of S3. Endpoint, region and keys are those of the environment. */
 export function createS3Copies({ bucket, prefix }: S3Place, client = new S3Client({ bucket })): Copies {
-  const fileOf = (name: string) => client.file(prefix === '' ? name : `${prefix}/${name}`)
+  const keyOf = (name: string) => (prefix === '' ? name : `${prefix}/${name}`)
+  const fileOf = (name: string) => client.file(keyOf(name))
 
   async function openObject(name: string): Promise<Opened> {
     const object = fileOf(name)
@@ -43,11 +44,12 @@ export function createS3Copies({ bucket, prefix }: S3Place, client = new S3Clien
 
   return {
     open: (segments) => openObject(segments.join('/')),
-    async write(name, file) {
+    async write({ stem, extension }, file) {
+      const name = `${stem}.${extension}`
       const writer = fileOf(name).writer({ partSize: PART_BYTES, queueSize: 1, retry: 2 })
-      let sha256: string
+      const hasher = newHasher()
       try {
-        sha256 = await hashOf(file.read(0, file.size), async (chunk) => {
+        await hashInto(hasher, file.read(0, file.size), async (chunk) => {
           writer.write(chunk)
           await writer.flush()
         })
@@ -59,12 +61,16 @@ export function createS3Copies({ bucket, prefix }: S3Place, client = new S3Clien
         )
         throw error
       }
+      const sha256 = hasher.digest('hex')
       const written = await openObject(name)
       if (written.kind !== 'file') throw new Error(written.reason)
       if ((await hashOf(written.file.read(0, written.file.size))) !== sha256) throw notAsWritten()
-      return sha256
+      return { name, sha256 }
     },
-    remove: (name) => fileOf(name).delete(),
+    async remove(stem) {
+      const { contents = [] } = await client.list({ prefix: keyOf(`${stem}.`) })
+      for (const { key } of contents) await client.delete(key)
+    },
   }
 }
 

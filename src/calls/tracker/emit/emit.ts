@@ -30,6 +30,8 @@ const SAVE_LATEST_US = 3_000_000
 const RECHECK_US = 50_000
 /** The rest of a body beside the call, its stages and recordings: names, ids and a time. */
 const ENVELOPE_BYTES = 2_048
+/** A link that a recording gets when its event is stored: a public URL of 300 characters, two ids, a signature. */
+const LINK_BYTES = 512
 
 /**
  * Returns the events that are due. A call whose events cannot be made holds up no other: its error is added to
@@ -226,7 +228,9 @@ function emitEnd(state: TrackerState, call: Call, events: CallEvent[]): void {
 function stagesOf(state: TrackerState, call: Call): Pick<CallRecord, 'call' | 'stages'> {
   const all = stagesPayload(call)
   const view = callPayload(state, call)
-  const restBytes = Buffer.byteLength(JSON.stringify([view, keptRecordings(call)])) + ENVELOPE_BYTES
+  const recordings = keptRecordings(call)
+  const ownBytes = Buffer.byteLength(JSON.stringify([view, recordings]))
+  const restBytes = ownBytes + recordings.length * LINK_BYTES + ENVELOPE_BYTES
   const stages = stagesWithin(all, MAX_BODY_BYTES - restBytes)
   return { call: { ...view, stages_omitted: call.stagesOmitted + all.length - stages.length }, stages }
 }
