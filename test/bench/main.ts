@@ -1,4 +1,6 @@
 import { benchClaims, benchDrain, benchStart } from './backlog.ts'
+import { benchHandOver, benchTakeover } from './cluster.ts'
+import { benchNodes, benchPbxToReceiver } from './cluster-load.ts'
 import { benchIsolation } from './isolation.ts'
 import { benchKills } from './kills.ts'
 import { benchMe } from './me.ts'
@@ -27,6 +29,12 @@ async function me(): Promise<Row[]> {
 const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   throughput: benchThroughput,
   postgres: benchPostgres,
+  cluster: async () => [
+    ...(await benchPbxToReceiver()),
+    ...(await benchNodes()),
+    ...(await benchHandOver()),
+    ...(await benchTakeover()),
+  ],
   isolation: benchIsolation,
   claims: benchClaims,
   drain: benchDrain,
@@ -38,9 +46,17 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   me,
 }
 
+/** Parts of those, which run alone only when they are named. */
+const PARTS: typeof BENCHES = {
+  'cluster-takeover': benchTakeover,
+  'cluster-hand-over': benchHandOver,
+  'cluster-latency': benchPbxToReceiver,
+  'cluster-nodes': benchNodes,
+}
+
 const wanted = process.argv.slice(2)
 const rows: Row[] = []
-for (const [name, bench] of Object.entries(BENCHES)) {
+for (const [name, bench] of Object.entries(wanted.length > 0 ? { ...BENCHES, ...PARTS } : BENCHES)) {
   if (wanted.length > 0 && !wanted.includes(name)) continue
   console.error(`${name} …`)
   rows.push(...(await bench()))

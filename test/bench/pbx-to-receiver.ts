@@ -1,9 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { emptyFolder } from '../help/app.ts'
 import { acts, startAsterisk } from '../help/asterisk-load.ts'
 import { startWatched } from '../help/watched.ts'
 
 /** From an Asterisk's bytes to the receiver's handler, through the compiled file, at a steady rate of calls. */
-export type Latency = { events: number; p50Ms: number; p99Ms: number; maxMs: number }
+export type Latency = { events: number; p50Ms: number; p99Ms: number; maxMs: number; memoryMb: number }
 
 const TICK_MS = 5
 /** The rate is steady; what the process compiles in its first seconds is not. */
@@ -11,10 +12,14 @@ const WARM_UP_MS = 2_000
 /** Events that have nothing to wait for. */
 const AT_ONCE = new Set(['call_started', 'dial_started', 'dial_answered', 'dial_ended'])
 
-export async function benchLatency(callsPerSecond = 200, seconds = 10): Promise<Latency> {
+export async function benchLatency(
+  callsPerSecond = 200,
+  seconds = 10,
+  store: readonly string[] = [],
+): Promise<Latency> {
   using folder = emptyFolder()
   const pbx = startAsterisk()
-  const watched = await startWatched(folder.path, [`ami://any:any@127.0.0.1:${pbx.port}?name=bench&trunks=trunk`])
+  const watched = await startWatched(folder.path, [`ami://any:any@127.0.0.1:${pbx.port}?name=bench&trunks=trunk`], store)
   await pbx.ready
   const sentMs = new Map<string, number>()
   const total = callsPerSecond * seconds
@@ -39,6 +44,7 @@ export async function benchLatency(callsPerSecond = 200, seconds = 10): Promise<
       : undefined
     return sent === undefined || sent < beginMs + WARM_UP_MS ? [] : atMs - sent
   })
+  const memoryMb = residentMb(watched.pid())
   await watched.stop()
   pbx.stop()
   if (tookMs.length < (AT_ONCE.size * (total - (callsPerSecond * WARM_UP_MS) / 1_000)) / 2)
@@ -48,7 +54,11 @@ export async function benchLatency(callsPerSecond = 200, seconds = 10): Promise<
   tookMs.sort((a, b) => a - b)
   const at = (share: number): number =>
     tookMs[Math.min(tookMs.length - 1, Math.floor(tookMs.length * share))] ?? Number.NaN
-  return { events: tookMs.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1) }
+  return { events: tookMs.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1), memoryMb }
 }
+
+/** Returns how much memory a process has, in megabytes. */
+export const residentMb = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1_024
 
 if (import.meta.main) console.log(JSON.stringify(await benchLatency()))

@@ -9,7 +9,7 @@ const DELIVERIES = 40_000
 const TICK_US = 10_000
 
 /** The processor time of a process and its children so far, in microseconds. */
-function processorUs(pid: number): number {
+export function processorUs(pid: number): number {
   let ticks = 0
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue

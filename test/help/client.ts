@@ -29,16 +29,19 @@ export async function ask(app: { url: string }, method: string, path: string, op
 }
 const NO_BODY = { status: '', code: 0, result: null, message: '' }
 
-/** Adds a user with the command line, beside the running service. */
-export async function addUser(cwd: string, email: string, account = 'default'): Promise<void> {
-  const args = ['user', 'add', '--email', email, '--name', 'A. Tester', '--account', account]
+type NewUser = { readonly account?: string; readonly store?: readonly string[] }
+
+/** Adds a user with the command line, beside the running service. `store`: the flags that name its store. */
+export async function addUser(cwd: string, email: string, given: string | NewUser = {}): Promise<void> {
+  const { account = 'default', store = [] } = typeof given === 'string' ? { account: given } : given
+  const args = ['user', 'add', ...store, '--email', email, '--name', 'A. Tester', '--account', account]
   const { code, stderr } = await run(args, { cwd, stdin: `${PASSWORD}\n` })
   if (code !== 0) throw new Error(`user add failed: ${stderr}`)
 }
 
 /** Adds a user and logs in. @returns the token. */
-export async function newToken(app: RunningApp, email: string, account = 'default'): Promise<string> {
-  await addUser(app.cwd, email, account)
+export async function newToken(app: RunningApp, email: string, given: string | NewUser = {}): Promise<string> {
+  await addUser(app.cwd, email, given)
   return logIn(app, email)
 }
 

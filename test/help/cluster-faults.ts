@@ -1,9 +1,6 @@
-import { SQL } from 'bun'
-import { recordingOf } from '../../src/pbx/tools/replay/recording.ts'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, run, startServe } from './app.ts'
-import { acts } from './asterisk-load.ts'
-import { ask, logIn, PASSWORD, webhook } from './client.ts'
+import { addUser, callsOf, lastingSql, putList, type Sql } from './cluster-parts.ts'
 import { migratedDatabase, type PostgresServer, startPostgres } from './postgres.ts'
 import type { Random } from './random.ts'
 import { startReceiver, until } from './receiver.ts'
@@ -41,24 +38,6 @@ export type FaultReport = {
 }
 
 type Node = { app: RunningApp; readonly proxy: ReturnType<typeof startTcpProxy>; readonly cwd: string; isUp: boolean }
-
-/** The bytes of a PBX with so many calls a second, for so long. */
-function callsOf(callsPerSecond: number, seconds: number, firstCall: number) {
-  const pieces = Array.from({ length: Math.floor(callsPerSecond * seconds) }, (_, index) =>
-    acts(firstCall + index).map(({ afterMs, bytes }) => ({
-      atMs: 500 + (index * 1_000) / callsPerSecond + afterMs,
-      bytes,
-    })),
-  ).flat()
-  pieces.sort((a, b) => a.atMs - b.atMs)
-  let offset = 0
-  const timing = pieces.map(({ atMs, bytes }) => {
-    const line = `${offset} ${Math.round(atMs)}`
-    offset += Buffer.byteLength(bytes)
-    return line
-  })
-  return recordingOf('ami', Buffer.from(pieces.map(({ bytes }) => bytes).join('')), timing.join('\n'))
-}
 
 /** Plays calls to three nodes on one database, and does to them what machines, networks and people do. */
 export async function runFaults(options: FaultRun): Promise<FaultReport> {
@@ -103,7 +82,15 @@ export async function runFaults(options: FaultRun): Promise<FaultReport> {
     const node = { app: await startNode(proxy.port), proxy, cwd: folder.path, isUp: true }
     cleaning.defer(async () => void (await node.app.stop('SIGKILL')))
     nodes.push(node)
-    if (index === 0) await putLists(node.app, receivers)
+    if (index > 0) continue
+    for (const [at, account] of ACCOUNTS.entries()) {
+      const own = receivers.slice(at * RECEIVERS_EACH, (at + 1) * RECEIVERS_EACH)
+      await putList(
+        node.app,
+        account,
+        own.map(({ url }, place) => `${url}/${account}/${place}`),
+      )
+    }
   }
   /** As what runs a service does: one that cannot start is started again. */
   const restart = async (node: Node) => {
@@ -132,88 +119,9 @@ export async function runFaults(options: FaultRun): Promise<FaultReport> {
   return { ...(await sql.counts()), repeated, ...report, wrong }
 }
 
-async function addUser(cwd: string, url: string, account: string): Promise<void> {
-  const user = ['--email', `${account}@example.com`, '--name', account, '--account', account]
-  const added = await run(['user', 'add', '--database-url', url, ...user], { cwd, stdin: `${PASSWORD}\n` })
-  if (added.code !== 0) throw new Error(added.stderr)
-}
-
-async function putLists(app: RunningApp, receivers: readonly { url: string }[]): Promise<void> {
-  for (const [index, account] of ACCOUNTS.entries()) {
-    const token = await logIn(app, `${account}@example.com`)
-    const own = receivers.slice(index * RECEIVERS_EACH, (index + 1) * RECEIVERS_EACH)
-    const { status, body } = await ask(app, 'PUT', '/integration/webhook', {
-      token,
-      body: own.map(({ url }, at) => webhook(`${url}/${account}/${at}`)),
-    })
-    if (status !== 200) throw new Error(body.message)
-  }
-}
-
 async function verified(cwd: string, url: string): Promise<string[]> {
   const { code, stdout, stderr } = await run(['verify', '--database-url', url], { cwd })
   return code === 0 ? [] : [`verify: ${stdout}${stderr}`]
-}
-
-type Sql = ReturnType<typeof lastingSql>
-
-/** What the test asks the database itself, also after that was restarted. */
-function lastingSql(url: string) {
-  let client = new SQL({ url, max: 2 })
-  async function ask<Row>(statement: string): Promise<Row[]> {
-    for (let tries = 0; ; tries += 1) {
-      try {
-        return [...(await client.unsafe<Row[]>(statement))]
-      } catch (error) {
-        if (tries === 200) throw error
-        await client.close({ timeout: 0 }).catch(() => undefined)
-        await Bun.sleep(50)
-        client = new SQL({ url, max: 2 })
-      }
-    }
-  }
-  const count = async (statement: string) => (await ask<{ count: number }>(statement))[0]?.count ?? 0
-  const list = async (statement: string) => (await ask<{ what: string }>(statement)).map(({ what }) => what)
-  return {
-    ask,
-    freeLeases: () =>
-      count(`SELECT count(*)::int AS count FROM leases l WHERE NOT EXISTS
-        (SELECT FROM nodes n WHERE n.id = l.node AND n.dead_us IS NULL)`),
-    leasesOf: (address: string) =>
-      list(
-        `SELECT l.name || ' ' || l.term AS what FROM leases l JOIN nodes n ON n.id = l.node WHERE n.address = '${address}'`,
-      ),
-    terms: () =>
-      list(
-        `SELECT l.name || ' ' || l.term AS what FROM leases l JOIN nodes n ON n.id = l.node WHERE n.dead_us IS NULL`,
-      ),
-    unfinished: () =>
-      count(`SELECT ((SELECT count(*) FROM pending_deliveries) + (SELECT count(*) FROM live_calls))::int AS count`),
-    async counts() {
-      const events = await count('SELECT count(*)::int AS count FROM events')
-      return { events, calls: await count('SELECT count(DISTINCT call_id)::int AS count FROM events') }
-    },
-    async faults(webhooks: number): Promise<string[]> {
-      const undelivered =
-        await list(`WITH d AS MATERIALIZED (SELECT id / 128 AS event_id, count(*) AS n FROM ended_deliveries WHERE state = 1 GROUP BY 1)
-        SELECT e.uuid || ' ' || e.name || ' was delivered to ' || coalesce(d.n, 0) AS what FROM events e
-        LEFT JOIN d ON d.event_id = e.id WHERE coalesce(d.n, 0) <> ${webhooks} LIMIT 5`)
-      const ends =
-        await list(`SELECT call_id || ': ' || string_agg(name, ',' ORDER BY sequence) AS what FROM events GROUP BY call_id
-        HAVING count(*) FILTER (WHERE name = 'call_started') <> 1 OR count(*) FILTER (WHERE name = 'call_ended') <> 1
-          OR count(*) FILTER (WHERE name = 'call_saved') <> 1 OR max(sequence) <> count(*) LIMIT 5`)
-      return [...undelivered, ...ends]
-    },
-    events: () =>
-      ask<{
-        uuid: string
-        account: string
-        call: string
-        sequence: number
-      }>(`SELECT e.uuid, a.name AS account, e.call_id AS call,
-        e.sequence FROM events e JOIN accounts a ON a.id = e.account_id ORDER BY e.id`),
-    stop: () => client.close({ timeout: 0 }).catch(() => undefined),
-  }
 }
 
 /** Every receiver has every event of its account; those that answer at once got those of each call in order. */

@@ -3,12 +3,15 @@ import { startServe } from './app.ts'
 import { ask, newToken, webhook } from './client.ts'
 import { startReceiver } from './receiver.ts'
 
-/** `serve` of the compiled file that is told of PBXs after its one webhook is set, so that the receiver misses nothing. */
-export async function startWatched(cwd: string, pbxUrls: readonly string[]) {
+/**
+ * `serve` of the compiled file that is told of PBXs after its one webhook is set, so that the receiver misses nothing.
+ * `store`: the flags that name another store than a file in `cwd`.
+ */
+export async function startWatched(cwd: string, pbxUrls: readonly string[], store: readonly string[] = []) {
   const receiver = startReceiver()
-  const allow = ['--allow-net', 'loopback', '--log-level', 'warn']
+  const allow = ['--allow-net', 'loopback', '--log-level', 'warn', ...store]
   const first = await startServe({ cwd, args: allow })
-  const token = await newToken(first, 'proof@example.com')
+  const token = await newToken(first, 'proof@example.com', { store })
   const put = await ask(first, 'PUT', '/integration/webhook', { token, body: [webhook(`${receiver.url}/calls`)] })
   if (put.status !== 200) throw new Error(put.body.message)
   const { body } = await ask(first, 'GET', '/integration/webhook/secret', { token })
@@ -21,6 +24,7 @@ export async function startWatched(cwd: string, pbxUrls: readonly string[]) {
     receiver,
     token,
     url: () => app.url,
+    pid: () => app.pid,
     output: () => app.output(),
     /** What the receiver got, each event once, in the order in which they came. */
     bodies: (): CallEvent['body'][] => {
