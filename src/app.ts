@@ -87,6 +87,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
   const started: Stoppable[] = []
   const stop = async () => {
     draining = true
+    await persistence.leave()
     for (const one of started) await one.stop()
     await persistence.stop()
   }
@@ -169,11 +170,7 @@ async function startSending({ config, log, store, emitter, ownership, persistenc
     observer: observers(tally.observer, metrics.observer, ...attemptLog),
     onOutage: (name, state) => alerts.send({ what: 'webhook', state, name }),
   })
-  started.push(
-    dispatcher,
-    { stop: persistence.leave },
-    startLastHourSaver({ statistics: store.statistics, lastHour, log }),
-  )
+  started.push(dispatcher, startLastHourSaver({ statistics: store.statistics, lastHour, log }))
   return { clock, allow, attempt, lastHour, tally, metrics, alerts, intake, dispatcher }
 }
 
@@ -200,7 +197,7 @@ async function startWatching(
     log,
   })
   // First: no new events are produced while the other parts stop.
-  started.unshift(watch, { stop: persistence.letGoOfPbxs })
+  started.unshift(watch)
   const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs, retentionCallsMs: keepMs } = config
   const mayPrune = () => ownership.ownsMaintenance() && clock.mayPrune()
   const { disk } = persistence

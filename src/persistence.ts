@@ -26,9 +26,7 @@ export type Persistence = {
   readonly drainMs: number | undefined
   /** Begins to own: this node is ready, and answers at this URL. */
   join(url: string): void
-  /** Leaves PBXs, which are watched no more, to other nodes. */
-  letGoOfPbxs(): Promise<void>
-  /** Leaves all else to other nodes. */
+  /** Leaves all that this node owns to others, each as soon as the work for it has ended. */
   leave(): Promise<void>
   stop(): Promise<void>
 }
@@ -76,7 +74,6 @@ async function openAlone({ dataPath }: Config, { store, close, log }: Opened & {
     cluster: undefined,
     drainMs: undefined,
     join() {},
-    async letGoOfPbxs() {},
     async leave() {},
     async stop() {
       await disk.stop()
@@ -112,8 +109,7 @@ async function openAmongOthers(
     cluster: { store: clusterStore, keeper },
     drainMs: DRAIN_MS,
     join: (url) => keeper.join(addressOf(url)),
-    letGoOfPbxs: keeper.letGoOfPbxs,
-    leave: keeper.stop,
+    leave: keeper.leave,
     async stop() {
       await keeper.stop()
       await clusterStore.stop()

@@ -1,16 +1,16 @@
-import type { Claim, ClusterView, Lease, LiveNode } from '../store/operations/cluster.ts'
+import type { Claim, ClusterView, Lease } from '../store/cluster-store.ts'
+import { newHeldLeases } from './held-leases.ts'
+import { newShares, type SharesOptions } from './shares.ts'
+import { newSilence } from './silence.ts'
 
 /**
  * The leases of one node: which it has, when it may trust them, and what it does about those of others. Pure: times are
  * microseconds of the node's own monotonic clock, and the database's clock plays no part, so that no clock that is set
  * or wrong can give a lease two owners.
  *
- * States of a lease, seen from one node:
- *
- *     others' ──(its node is dead, or released it)──→ free ──(claimed: a new term)──→ owned
- *     others' ──(another node hands it over: a new term)──→ owned
- *     owned ──(handed over)──→ giving ──→ others'
- *     owned or giving ──(lost)──→ others'
+ *     view of a heartbeat ──→ held leases (which are its own) ──┐
+ *                        ├──→ silence (which nodes are dead) ───┼──→ plan: what to take, to give, whom to declare dead
+ *                        └──→ shares (what is free) ────────────┘
  *
  * Invariants:
  * - A node trusts its leases until TRUST_US after it *sent* its last heartbeat that succeeded. It may have been
@@ -20,8 +20,8 @@ import type { Claim, ClusterView, Lease, LiveNode } from '../store/operations/cl
  *   node never comes back: it gets another id.
  * - A lease goes from one node to another only after the first is dead or has released it, and only from the term that
  *   was seen then. So a statement that arrives late changes nothing.
- * - A statement that fails makes all knowledge of other nodes worthless: after an outage of the database every node has
- *   time to continue with its leases, or to find that a standby which took over does not know of them.
+ * - A statement without an answer makes all knowledge of other nodes worthless: after an outage of the database every
+ *   node has time to continue with its leases, or to find that a standby which took over does not know of them.
  */
 export type Leases = {
   /** Whether this node may act as the owner of what it holds. */
@@ -38,19 +38,20 @@ export type Leases = {
    * sent.
    */
   beaten(view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }): Plan
-  /** A statement failed, the heartbeat or another, or nobody knows whether it did: the database may be another now. */
+  /** Notes that a statement had no answer, the heartbeat or another: the database may be another now. */
   statementFailed(): void
   /** Notes that this node was declared dead. Returns the leases that it had. */
   died(): string[]
   /** Notes which claims of a plan succeeded. Returns the new leases. */
   claimed(claims: readonly Claim[], names: readonly string[]): string[]
-  /**
-   * Starts to hand over a lease that this node no longer owns. Returns it, or `undefined` if this node does not have
-   * it.
-   */
-  give(name: string): Lease | undefined
-  /** A lease was handed over. */
-  gave(lease: Lease): void
+  /** Starts to hand over a lease, which this node no longer owns. Returns whether it owned it. */
+  give(name: string): boolean
+  /** Starts to hand over all, and takes nothing any more. */
+  leave(): void
+  /** Returns the leases that this node is handing over. */
+  giving(): readonly Lease[]
+  /** Notes that leases were handed over. */
+  gave(leases: readonly Lease[]): void
 }
 
 export type Plan = {
@@ -63,6 +64,8 @@ export type Plan = {
   readonly handOver: { readonly name: string; readonly to: string } | undefined
   /** Leases whose handing over did not come to an end. */
   readonly giving: readonly Lease[]
+  /** In how long there will be more to do, if that is known: the next heartbeat need not be later. */
+  readonly moreInUs: number | undefined
 }
 
 const SECOND = 1_000_000
@@ -75,182 +78,99 @@ export const TRUST_US = 3 * SECOND
 export const SILENT_US = 4 * SECOND
 /** A node that is silent for so long is given nothing, and no share of what is free. */
 const DOUBTED_US = 2 * SECOND
-/** A lease that is free for this long is taken by any node that can: the nodes whose share it is cannot use it. */
-const LEFT_OVER_US = SECOND
 /** Heartbeats after which a node is given leases: by then it may judge others. */
 const MEMBER_BEATS = 9
-/** A step must be short: the heartbeat waits for it. */
-const MAX_CLAIMS = 256
 
-export type LeasesOptions = {
-  readonly nodeId: string
-  /** Whether this node is set up for a lease. */
-  readonly canOwn?: (name: string) => boolean
-  readonly newTerm: () => string
-  /** From 0 to 1, for what is taken first: so that nodes seldom want the same. */
-  readonly random: () => number
-  /** How much a lease has to do: those with the least are handed over first. */
-  readonly loadOf?: (name: string) => number
-}
-
-/** Returns what a lease is for: `account`, `pbx` or `maintenance`. */
-export const kindOf = (name: string): string => name.split(':', 1)[0] ?? name
+export type LeasesOptions = SharesOptions
 
 /** Makes the leases of a node that has none yet. */
 export function newLeases(options: LeasesOptions): Leases {
-  const { nodeId, newTerm, canOwn = () => true } = options
-  /** Terms by name. */
-  const owned = new Map<string, string>()
-  const giving = new Map<string, string>()
-  /** The heartbeats of other nodes, and since when each is seen to be the same. */
-  const seen = new Map<string, { readonly beat: number; readonly sinceUs: number }>()
-  /** Since when each free lease is seen. */
-  const freeSince = new Map<string, number>()
+  const { nodeId } = options
+  const held = newHeldLeases()
+  const silence = newSilence()
+  const shares = newShares(options)
   let lastSentUs = Number.NEGATIVE_INFINITY
-  /** When the first of the heartbeats in a row was sent. */
-  let unbrokenSinceUs: number | undefined
-  let dead = false
+  let isDead = false
+  let isLeaving = false
 
-  const isTrusted = (nowUs: number) => !dead && nowUs < lastSentUs + TRUST_US
+  const trustedUntilUs = () => (isDead ? Number.NEGATIVE_INFINITY : lastSentUs + TRUST_US)
+  const isTrusted = (nowUs: number) => nowUs < trustedUntilUs()
 
   function statementFailed(): void {
-    unbrokenSinceUs = undefined
-    seen.clear()
-    freeSince.clear()
+    silence.restart()
+    shares.restart()
   }
 
-  function takeInOwn(own: readonly Lease[]): { gained: string[]; lost: string[] } {
-    const terms = new Map(own.map(({ name, term }) => [name, term]))
-    const lost = [...owned].filter(([name, term]) => terms.get(name) !== term).map(([name]) => name)
-    for (const name of lost) owned.delete(name)
-    for (const [name, term] of giving) if (terms.get(name) !== term) giving.delete(name)
-    // A lease that was lost and came back under another term is gained with the next heartbeat: work under the old term
-    // has to end first.
-    const gained = own.filter(({ name }) => !owned.has(name) && !giving.has(name) && !lost.includes(name))
-    for (const { name, term } of gained) owned.set(name, term)
-    return { gained: gained.map(({ name }) => name), lost }
-  }
-
-  /** Returns how long a node has been silent, as far as this one saw. */
-  function silenceOf({ id, beat }: LiveNode, nowUs: number): number {
-    const before = seen.get(id)
-    if (before?.beat === beat) return nowUs - before.sinceUs
-    seen.set(id, { beat, sinceUs: nowUs })
-    return 0
-  }
-
-  function takeInOthers(nodes: readonly LiveNode[], nowUs: number) {
-    const others = nodes.filter(({ id }) => id !== nodeId)
-    const alive = new Set(others.map(({ id }) => id))
-    for (const id of seen.keys()) if (!alive.has(id)) seen.delete(id)
-    return others.map((node) => ({ ...node, silentUs: silenceOf(node, nowUs) }))
-  }
-
-  function takeInFree(free: readonly Lease[], nowUs: number): void {
-    const now = new Set(free.map(({ name }) => name))
-    for (const name of freeSince.keys()) if (!now.has(name)) freeSince.delete(name)
-    for (const name of now) if (!freeSince.has(name)) freeSince.set(name, nowUs)
-  }
-
-  function claimsOf(view: ClusterView, sharers: number, nowUs: number): Claim[] {
-    const totals = new Map<string, number>()
-    for (const { kind, count } of view.counts) totals.set(kind, (totals.get(kind) ?? 0) + count)
-    const mine = new Map<string, number>()
-    for (const name of owned.keys()) mine.set(kindOf(name), (mine.get(kindOf(name)) ?? 0) + 1)
-    const claims: Claim[] = []
-    for (const { name, term: seenTerm } of shuffled(view.free, options.random)) {
-      if (claims.length >= MAX_CLAIMS) break
-      if (!canOwn(name)) continue
-      const kind = kindOf(name)
-      const own = mine.get(kind) ?? 0
-      const isLeftOver = nowUs - (freeSince.get(name) ?? nowUs) >= LEFT_OVER_US
-      if (own >= Math.ceil((totals.get(kind) ?? 0) / sharers) && !isLeftOver) continue
-      mine.set(kind, own + 1)
-      claims.push({ name, seenTerm, newTerm: newTerm() })
-    }
-    return claims
-  }
-
-  /** Returns one lease for a node that has fewer by two at least: so that a lease does not go to and fro. */
-  function handOverOf(view: ClusterView, members: readonly LiveNode[]): Plan['handOver'] {
-    if (giving.size > 0) return undefined
-    const countOf = (node: string, kind: string) =>
-      view.counts.find((one) => one.node === node && one.kind === kind)?.count ?? 0
-    const loadOf = options.loadOf ?? (() => 0)
-    const byLoad = [...owned.keys()].map((name) => ({ name, load: loadOf(name) })).sort((a, b) => a.load - b.load)
-    for (const { name } of byLoad) {
-      const kind = kindOf(name)
-      const able = members.filter(({ pbxs }) => kind !== 'pbx' || pbxs.includes(name.slice('pbx:'.length)))
-      const own = countOf(nodeId, kind)
-      const to = able.find(({ id }) => countOf(id, kind) + 2 <= own)
-      if (to !== undefined) return { name, to: to.id }
-    }
-    return undefined
+  /** What is given to a node that leaves goes on to others. */
+  function takeInOwn(own: readonly Lease[]) {
+    const { gained, lost } = held.takeIn(own)
+    if (isLeaving) for (const name of gained) held.give(name)
+    return { gained: isLeaving ? [] : gained, lost, giving: held.giving() }
   }
 
   return {
     isTrusted,
-    trustedUntilUs: () => (dead ? Number.NEGATIVE_INFINITY : lastSentUs + TRUST_US),
-    holds: (name) => !dead && owned.has(name),
-    termOf: (name) => owned.get(name) ?? giving.get(name),
-    names: () => [...owned.keys()],
+    trustedUntilUs,
+    holds: (name) => !isDead && held.owns(name),
+    termOf: held.termOf,
+    names: held.names,
 
     beaten(view, { sentUs, nowUs }) {
-      if (dead) throw new Error('a node that is dead has no heartbeat')
+      if (isDead) throw new Error('a node that is dead has no heartbeat')
       // A pause as long as the trust is a break: what was seen before it may have changed to and fro.
       if (sentUs >= lastSentUs + TRUST_US) statementFailed()
-      unbrokenSinceUs ??= sentUs
       lastSentUs = Math.max(lastSentUs, sentUs)
-      const { gained, lost } = takeInOwn(view.own)
-      const others = takeInOthers(view.nodes, nowUs)
-      takeInFree(view.free, nowUs)
-      const known = { gained, lost, giving: [...giving].map(([name, term]) => ({ name, term })) }
-      if (!isTrusted(nowUs) || nowUs - unbrokenSinceUs < SILENT_US)
-        return { ...known, silent: [], claims: [], handOver: undefined }
-      const heard = others.filter(({ silentUs }) => silentUs < DOUBTED_US)
-      const silent = others.filter(({ silentUs }) => silentUs >= SILENT_US).map(({ id, beat }) => ({ id, beat }))
-      const claims = claimsOf(view, heard.length + 1, nowUs)
+      const known = takeInOwn(view.own)
+      const others = silence.takeIn(
+        view.nodes.filter(({ id }) => id !== nodeId),
+        nowUs,
+      )
+      shares.takeIn(view.free, nowUs)
+      const nothing = { ...known, silent: [], claims: [], handOver: undefined, moreInUs: undefined }
+      if (!isTrusted(nowUs) || isLeaving) return nothing
+      if (silence.watchedUs() < SILENT_US) return { ...nothing, moreInUs: SILENT_US - silence.watchedUs() }
+
+      const heard = others.filter(({ silentUs, isLeaving }) => silentUs < DOUBTED_US && !isLeaving)
+      const silent = others.filter(({ silentUs }) => silentUs >= SILENT_US)
+      const claims = shares.claimsOf(view, held.names(), heard.length + 1, nowUs)
       const members = heard.filter(({ beat }) => beat >= MEMBER_BEATS)
-      return { ...known, silent, claims, handOver: claims.length > 0 ? undefined : handOverOf(view, members) }
+      const mayGive = claims.length === 0 && known.giving.length === 0
+      const alive = others.filter(({ silentUs }) => silentUs < SILENT_US)
+      return {
+        ...known,
+        silent: silent.map(({ id, beat }) => ({ id, beat })),
+        claims,
+        handOver: mayGive ? shares.handOverOf(view, held.names(), members) : undefined,
+        moreInUs: least([
+          ...alive.map(({ silentUs }) => SILENT_US - silentUs),
+          shares.leftOverInUs(view, claims, nowUs) ?? Number.POSITIVE_INFINITY,
+        ]),
+      }
     },
 
     statementFailed,
 
     died() {
-      const names = [...owned.keys()]
-      dead = true
-      owned.clear()
-      giving.clear()
-      return names
+      isDead = true
+      return held.clear()
     },
-
     claimed(claims, names) {
-      if (dead) return []
-      const taken = claims.filter(({ name }) => names.includes(name) && !owned.has(name))
-      for (const { name, newTerm } of taken) {
-        owned.set(name, newTerm)
-        freeSince.delete(name)
-      }
-      return taken.map(({ name }) => name)
+      if (isDead) return []
+      const taken = held.claimed(claims, names)
+      if (isLeaving) for (const name of taken) held.give(name)
+      return isLeaving ? [] : taken
     },
-
-    give(name) {
-      const term = owned.get(name)
-      if (term === undefined) return undefined
-      owned.delete(name)
-      giving.set(name, term)
-      return { name, term }
+    give: held.give,
+    leave() {
+      isLeaving = true
+      for (const name of held.names()) held.give(name)
     },
-
-    gave({ name, term }) {
-      if (giving.get(name) === term) giving.delete(name)
-    },
+    giving: held.giving,
+    gave: held.gave,
   }
 }
 
-function shuffled<T>(list: readonly T[], random: () => number): T[] {
-  return list
-    .map((one) => ({ one, at: random() }))
-    .sort((a, b) => a.at - b.at)
-    .map(({ one }) => one)
+const least = (values: readonly number[]): number | undefined => {
+  const value = Math.min(...values)
+  return Number.isFinite(value) ? value : undefined
 }

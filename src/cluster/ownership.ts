@@ -34,8 +34,11 @@ export type Ownership = {
  */
 export type PbxOwnership = 'owned' | 'doubtful' | 'not owned'
 
-/** Its promise resolves when all work for lost leases has ended: then another node may begin. */
-export type OwnershipListener = () => undefined | Promise<void>
+/**
+ * Returns for each lease that was lost when the work for it will have ended: then another node may begin. `undefined`:
+ * there is none.
+ */
+export type OwnershipListener = () => ReadonlyMap<string, Promise<unknown>> | undefined
 
 /** The ownership of a node that is alone with its store. */
 export const OWNS_EVERYTHING: Ownership = {
@@ -54,3 +57,5 @@ export const MAINTENANCE_LEASE = 'maintenance'
 export const accountLease = (accountId: number): string => `account:${accountId}`
 /** Returns the name of the lease of a PBX. */
 export const pbxLease = (name: string): string => `pbx:${name}`
+/** Returns what a lease is for: `account`, `pbx` or `maintenance`. */
+export const kindOf = (name: string): string => name.split(':', 1)[0] ?? name

@@ -1,5 +1,6 @@
 import { type Ingest, startIngest } from '../calls/ingest.ts'
 import type { LiveCall } from '../calls/tracker/tracker.ts'
+import { pbxLease } from '../cluster/ownership.ts'
 import type { Clock } from '../deliveries/clock.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'
 import { nowUs } from '../lib/time.ts'
@@ -56,14 +57,14 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
     }
     return Promise.all(slots.map(({ work }) => work))
   }
-  async function adjustOrRetry(): Promise<void> {
-    try {
-      await adjustAll()
-    } catch (error) {
+  /** Returns of each PBX when what it takes now is done. */
+  function adjustOrRetry(): ReadonlyMap<string, Promise<void>> {
+    adjustAll().catch((error) => {
       log.warn({ err: error }, 'a PBX cannot be watched yet, since the store is unavailable: it is tried again')
       clearTimeout(retry)
       if (!stopped) retry = setTimeout(adjustOrRetry, RETRY_MS)
-    }
+    })
+    return new Map(slots.map(({ source, work }) => [pbxLease(source.name), work.catch(() => undefined)]))
   }
 
   const unlisten = ownership.onChange(adjustOrRetry)

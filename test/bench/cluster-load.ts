@@ -1,5 +1,5 @@
 import { acts, startAsterisk } from '../help/asterisk-load.ts'
-import { emptyDatabase, POSTGRES_MISSING, startPostgres } from '../help/postgres.ts'
+import { migratedDatabase, POSTGRES_MISSING, startPostgres } from '../help/postgres.ts'
 import { startClusterBench } from './cluster-rig.ts'
 import { benchLatency, residentMb } from './pbx-to-receiver.ts'
 import { processorUs } from './postgres.ts'
@@ -97,7 +97,7 @@ const SECONDS = 12
 export async function benchPbxToReceiver(): Promise<Row[]> {
   if (POSTGRES_MISSING !== undefined) return []
   const server = await startPostgres({ fsync: 'on', full_page_writes: 'on' })
-  const database = await emptyDatabase(server)
+  const database = await migratedDatabase(server)
   const onSqlite = await benchLatency(CALLS_PER_SECOND, SECONDS)
   const onPostgres = await benchLatency(CALLS_PER_SECOND, SECONDS, ['--database-url', database.url])
   await server.stop()

@@ -8,7 +8,7 @@ import { startReceiver, until } from '../help/receiver.ts'
 const DURABLE = { fsync: 'on', full_page_writes: 'on' }
 const ARGS = ['--allow-net', 'loopback', '--log-level', process.env.BENCH_LOG_LEVEL ?? 'error']
 /** How long leases must have stayed where they are: then every node is a full member, and has its share. */
-const SETTLED_MS = 4_000
+const SETTLED_MS = 6_000
 
 export type BenchNode = { app: RunningApp }
 export type ClusterBench = Awaited<ReturnType<typeof startClusterBench>>

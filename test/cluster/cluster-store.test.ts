@@ -21,7 +21,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the store of the cluster', () =
   const add = (id: string, pbxs: readonly string[] = []) =>
     store().nodeAdd({ id, address: `http://${id}:8080`, version: '1', pbxs })
   const seen = async (id: string) => {
-    const view = await store().nodeBeat(id)
+    const view = await store().nodeBeat(id, { isLeaving: false })
     if (view === undefined) throw new Error(`${id} is dead`)
     return view
   }
@@ -36,7 +36,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the store of the cluster', () =
     await add('a', ['office & branch'])
     await seen('a')
     const { nodes, free, counts, own, databaseUs } = await seen('a')
-    expect(nodes).toEqual([{ id: 'a', beat: 2, pbxs: ['office & branch'] }])
+    expect(nodes).toEqual([{ id: 'a', beat: 2, pbxs: ['office & branch'], isLeaving: false }])
     expect(free.map(({ name }) => name).sort()).toEqual(['account:1', 'maintenance', 'pbx:office & branch'])
     expect(own).toEqual([])
     expect(counts.map(({ node, kind, count }) => `${node} ${kind} ${count}`).sort()).toEqual([
@@ -61,9 +61,9 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the store of the cluster', () =
 
   test('a lease is given under a new term to another node, only by its owner', async () => {
     await take('a', 'account:1', 'of a')
-    await store().leaseGive({ name: 'account:1', term: 'not this one', to: 'b', newTerm: 'x' })
+    await store().leaseGive([{ name: 'account:1', term: 'not this one', to: 'b', newTerm: 'x' }])
     expect((await seen('a')).own).toEqual([{ name: 'account:1', term: 'of a' }])
-    await store().leaseGive({ name: 'account:1', term: 'of a', to: 'b', newTerm: 'of b' })
+    await store().leaseGive([{ name: 'account:1', term: 'of a', to: 'b', newTerm: 'of b' }])
     expect([(await seen('a')).own, (await seen('b')).own]).toEqual([[], [{ name: 'account:1', term: 'of b' }]])
   })
 
@@ -74,7 +74,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the store of the cluster', () =
     expect(await store().nodeEndIfSilent({ id: 'b', beat })).toBe(false)
     expect(await store().nodeEndIfSilent({ id: 'b', beat: beat + 1 })).toBe(true)
     expect(await store().nodeEndIfSilent({ id: 'b', beat: beat + 1 })).toBe(false)
-    expect(await store().nodeBeat('b')).toBeUndefined()
+    expect(await store().nodeBeat('b', { isLeaving: false })).toBeUndefined()
     const view = await seen('a')
     expect(view.nodes.map(({ id }) => id)).toEqual(['a'])
     expect(view.free).toContainEqual({ name: 'account:1', term: 'of b' })
@@ -91,7 +91,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the store of the cluster', () =
       await isDead
     })
     await isLocked
-    const beating = store().nodeBeat('c')
+    const beating = store().nodeBeat('c', { isLeaving: false })
     // It waits for the row: only then may the other go on.
     for (;;) {
       const [waiting] = await client.query<{ count: number }>(

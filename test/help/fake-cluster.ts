@@ -1,5 +1,6 @@
-import { kindOf, type Leases, newLeases, type Plan } from '../../src/cluster/leases.ts'
-import type { Claim, ClusterView } from '../../src/store/operations/cluster.ts'
+import { type Leases, newLeases, type Plan } from '../../src/cluster/leases.ts'
+import { kindOf } from '../../src/cluster/ownership.ts'
+import type { Claim, ClusterView } from '../../src/store/cluster-store.ts'
 import type { Random } from './random.ts'
 
 const SECOND = 1_000_000
@@ -7,7 +8,7 @@ const STEP_US = SECOND / 2
 const DEADLINE_US = 1.5 * SECOND
 
 type Row = { node: string | null; term: string }
-type Tables = { nodes: Map<string, { beat: number; dead: boolean }>; leases: Map<string, Row> }
+type Tables = { nodes: Map<string, { beat: number; dead: boolean; isLeaving: boolean }>; leases: Map<string, Row> }
 
 /** The two tables, each statement of which takes effect at one moment. */
 type FakeDatabase = { readonly tables: Tables; isUp: boolean; connections: number }
@@ -20,6 +21,7 @@ type FakeNode = {
   leases: Leases
   frozenToUs: number
   isRunning: boolean
+  isLeaving: boolean
   connection: number
 }
 
@@ -59,7 +61,16 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
   const newNode = (number: number): FakeNode => {
     const id = `node ${ids++}`
     const clock = { offsetUs: Math.floor(between(-1e12, 1e12)), rate: between(0.95, 1.05) }
-    return { number, ...clock, id, leases: freshLeases(id), frozenToUs: 0, isRunning: true, connection: 0 }
+    return {
+      number,
+      ...clock,
+      id,
+      leases: freshLeases(id),
+      frozenToUs: 0,
+      isRunning: true,
+      isLeaving: false,
+      connection: 0,
+    }
   }
   const nodes = Array.from({ length: options.nodes }, (_, number) => newNode(number))
 
@@ -126,16 +137,18 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
     }
     return {
       databaseUs: queue.nowUs(),
-      nodes: [...known].filter(([, { dead }]) => !dead).map(([id, { beat }]) => ({ id, beat, pbxs: [] })),
+      nodes: [...known]
+        .filter(([, { dead }]) => !dead)
+        .map(([id, { beat, isLeaving }]) => ({ id, beat, pbxs: [], isLeaving })),
       own: [],
       free: rows.filter(isFree),
       counts,
     }
   }
-  function beat(id: string): ClusterView | undefined {
+  function beat({ id, isLeaving }: FakeNode): ClusterView | undefined {
     const row = database.tables.nodes.get(id)
     if (row?.dead === true) return undefined
-    database.tables.nodes.set(id, { beat: (row?.beat ?? 0) + 1, dead: false })
+    database.tables.nodes.set(id, { beat: (row?.beat ?? 0) + 1, dead: false, isLeaving })
     const own = [...database.tables.leases].filter(([, { node }]) => node === id)
     return { ...view(), own: own.map(([name, { term }]) => ({ name, term })) }
   }
@@ -153,16 +166,18 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
   function step(node: FakeNode): void {
     const { id } = node
     const sentUs = localUs(node)
-    const again = () => queue.in(between(0.8, 1.2) * STEP_US, () => act(node, id, () => step(node)))
+    const again = (soonerUs = Number.POSITIVE_INFINITY) =>
+      queue.in(Math.min(between(0.8, 1.2) * STEP_US, soonerUs / node.rate + 1), () => act(node, id, () => step(node)))
     send(
       node,
-      () => ({ view: beat(id) }),
+      () => ({ view: beat(node) }),
       (answer) => {
         if (answer === undefined) return again()
         if (answer.value.view === undefined) {
           node.leases.died()
           node.id = `node ${ids++}`
           node.leases = freshLeases(node.id)
+          if (node.isLeaving) node.leases.leave()
           return step(node)
         }
         const plan = node.leases.beaten(answer.value.view, { sentUs, nowUs: localUs(node) })
@@ -171,7 +186,7 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
     )
   }
 
-  function carryOut(node: FakeNode, plan: Plan, done: () => void): void {
+  function carryOut(node: FakeNode, plan: Plan, done: (soonerUs?: number) => void): void {
     const { id, leases } = node
     const todo: ((next: () => void) => void)[] = []
     for (const silent of plan.silent)
@@ -196,34 +211,51 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
           },
         ),
       )
-    const begun = plan.handOver === undefined ? undefined : leases.give(plan.handOver.name)
-    const gifts = [
-      ...plan.giving.map((lease) => ({ ...lease, to: null })),
-      ...(begun === undefined ? [] : [{ ...begun, to: plan.handOver?.to ?? null }]),
-    ]
+    const { name = '', to = null } = plan.handOver ?? {}
+    const term = leases.termOf(name)
+    const begun = term !== undefined && leases.give(name) ? [{ name, term, to }] : []
+    const gifts = [...plan.giving.map((lease) => ({ ...lease, to: null })), ...begun]
     for (const gift of gifts)
       todo.push((next) =>
         send(
           node,
           () => give(gift),
           (answer) => {
-            if (answer !== undefined) leases.gave(gift)
+            if (answer !== undefined) leases.gave([gift])
             next()
           },
         ),
       )
     const run = () => {
       const one = todo.shift()
-      if (one === undefined) done()
+      if (one === undefined) done(plan.moreInUs)
       else one(run)
     }
     run()
   }
 
+  /** A node that stops hands over all that it has; another starts in its place. */
+  function leave(node: FakeNode): void {
+    if (node.isLeaving) return
+    node.isLeaving = true
+    node.leases.leave()
+    queue.in(between(0, 3 * SECOND), () => {
+      if (!node.isRunning) return
+      node.isRunning = false
+      if (random.chance(0.5) && database.isUp) {
+        const row = database.tables.nodes.get(node.id)
+        if (row !== undefined) row.dead = true
+      }
+      const fresh = newNode(node.number)
+      nodes[nodes.indexOf(node)] = fresh
+      step(fresh)
+    })
+  }
+
   function disturb(): void {
     if (isQuiet()) return
     const node = random.pick(nodes)
-    const which = random.int(10)
+    const which = random.int(11)
     if (!node.isRunning) return void queue.in(between(0, SECOND), disturb)
     if (which < 5) node.frozenToUs = Math.max(node.frozenToUs, queue.nowUs() + between(0, 9 * SECOND))
     else if (which < 7) {
@@ -234,7 +266,8 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
         nodes[at] = fresh
         step(fresh)
       })
-    } else {
+    } else if (which < 8) leave(node)
+    else {
       database.isUp = false
       database.connections += 1
       queue.in(between(0, 5 * SECOND), () => {

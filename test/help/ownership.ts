@@ -17,7 +17,8 @@ export function changingOwnership() {
       return () => void listeners.delete(listener)
     },
   }
-  const changed = async () => void (await Promise.all([...listeners].map((listener) => listener())))
+  const changed = async () =>
+    void (await Promise.all([...listeners].flatMap((listener) => [...(listener()?.values() ?? [])])))
   return {
     ownership,
     /** Resolves when all who listen have ended what they had to end. */

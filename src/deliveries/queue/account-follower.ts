@@ -1,4 +1,4 @@
-import type { Ownership } from '../../cluster/ownership.ts'
+import { accountLease, type Ownership } from '../../cluster/ownership.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Store } from '../../store/store.ts'
 import { startArrivals } from '../arrivals.ts'
@@ -35,21 +35,21 @@ export function followAccounts(options: AccountFollowerOptions) {
   const { ownership, events, backlogs, webhooks, loader, sender, log, drainMs, onGained, run } = options
   let stopped = false
 
-  function onChange(): Promise<void> | undefined {
+  function onChange(): ReadonlyMap<string, Promise<void>> {
     const lost = loader.releaseLost()
     if (!stopped) onGained()
     run()
-    return lost.length === 0 ? undefined : ended(lost)
+    return new Map(lost.map((accountId) => [accountLease(accountId), ended(accountId)]))
   }
 
-  /** Resolves when no delivery of these accounts is in memory. Without the database no attempt is waited for. */
-  async function ended(accountIds: readonly number[]): Promise<void> {
+  /** Resolves when no delivery of an account is in memory. Without the database no attempt is waited for. */
+  async function ended(accountId: number): Promise<void> {
     const untilMs = performance.now() + (ownership.isTrusted() ? (drainMs ?? 0) : 0)
     let aborted = false
-    while (loader.countOf(accountIds) > 0 && !accountIds.some(ownership.ownsAccount)) {
+    while (loader.countOf([accountId]) > 0 && !ownership.ownsAccount(accountId)) {
       if (!aborted && performance.now() >= untilMs) {
         aborted = true
-        for (const accountId of accountIds) sender.abort(accountId)
+        sender.abort(accountId)
         continue
       }
       await Bun.sleep(CHECK_MS)

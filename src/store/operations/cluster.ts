@@ -13,7 +13,13 @@ export type NewNode = {
   readonly pbxs: readonly string[]
 }
 
-export type LiveNode = { readonly id: string; readonly beat: number; readonly pbxs: readonly string[] }
+export type LiveNode = {
+  readonly id: string
+  readonly beat: number
+  readonly pbxs: readonly string[]
+  /** It takes nothing any more. */
+  readonly isLeaving: boolean
+}
 
 /** The cluster at one moment, as one node sees it. */
 export type ClusterView = {
@@ -42,6 +48,8 @@ export type NodeRecord = {
 /** A take-over: the lease as it was seen free, and the term of its next owner. */
 export type Claim = { readonly name: string; readonly seenTerm: string; readonly newTerm: string }
 
+export type Gift = Lease & { readonly to: string | null; readonly newTerm: string }
+
 export type ClusterStore = {
   /** Returns the database's clock, in microseconds. */
   clockGet(): Promise<number>
@@ -54,7 +62,7 @@ export type ClusterStore = {
    * none. Returns `undefined`, and changes nothing, if the node is dead: it was too late, and its leases may be others'
    * now.
    */
-  nodeBeat(id: string): Promise<ClusterView | undefined>
+  nodeBeat(id: string, state: { readonly isLeaving: boolean }): Promise<ClusterView | undefined>
   /**
    * Makes a node dead for ever if its heartbeat is still this one. Its leases are free then. Returns whether it is
    * dead.
@@ -67,8 +75,13 @@ export type ClusterStore = {
    * it has.
    */
   leaseClaim(claims: { readonly node: string; readonly claims: readonly Claim[] }): Promise<string[]>
-  /** Gives a lease to a node (`null`: to the next node that asks) under a new term, if its term has not changed. */
-  leaseGive(gift: Lease & { readonly to: string | null; readonly newTerm: string }): Promise<void>
+  /** Gives leases to nodes (`null`: to the next node that asks) under new terms, each if its term has not changed. */
+  leaseGive(gifts: readonly Gift[]): Promise<void>
+  /**
+   * Calls back soon after leases became free or were given to another node, by any node. It is a hint that may be lost:
+   * a heartbeat shows the same. Returns what ends it.
+   */
+  listen(onChange: () => void): () => Promise<void>
   /** Returns the nodes with their leases, dead ones for an hour, in the order in which they started. */
   nodeList(): Promise<NodeRecord[]>
 }

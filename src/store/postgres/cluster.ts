@@ -1,24 +1,33 @@
 import type { DatabaseSource } from '../../lib/database-url.ts'
-import type { Claim, ClusterStore, ClusterView, LiveNode, NodeRecord } from '../operations/cluster.ts'
+import type { Claim, ClusterStore, ClusterView, Gift, LiveNode, NodeRecord } from '../cluster-store.ts'
 import { type Client, newClient, texts } from './engine/client.ts'
+import { listenTo } from './engine/hints.ts'
 
 /** A heartbeat that takes longer is late anyway. */
 const STATEMENT_MS = 1_000
 /** Of many free leases a node sees so many at a time. */
 const MAX_FREE = 512
 const HOUR_US = 3_600_000_000
+/** On which nodes are told that leases changed hands. */
+const CHANNEL = 'hookswitch_leases'
 
 const NOW_US = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
 
 /** Opens a connection of its own: a commit that takes long must not delay a heartbeat. */
 export function openClusterStore(source: DatabaseSource): ClusterStore & { stop(): Promise<void> } {
   const client = newClient(source, { role: 'cluster', connections: 1, statementMs: STATEMENT_MS })
-  return { ...createClusterStore(client), stop: client.stop }
+  const listen = (onChange: () => void) => listenTo(source, CHANNEL, onChange)
+  return { ...createClusterStore(client, listen), stop: client.stop }
 }
 
-/** Creates the cluster operations of the engine: nodes and leases. */
-export function createClusterStore(client: Pick<Client, 'query'>): ClusterStore {
+/** Creates the cluster operations of the engine: nodes and leases. Without `listen` heartbeats alone show what changed. */
+export function createClusterStore(
+  client: Pick<Client, 'query'>,
+  listen: ClusterStore['listen'] = () => () => Promise.resolve(),
+): ClusterStore {
   const { query } = client
+  /** In a statement of its own: there are databases without it. */
+  const hint = () => query(`SELECT pg_notify($1, '')`, [CHANNEL]).catch(() => undefined)
   return {
     async clockGet() {
       const [row] = await query<{ now: number }>(`SELECT ${NOW_US}::float8 AS now`)
@@ -30,8 +39,8 @@ export function createClusterStore(client: Pick<Client, 'query'>): ClusterStore 
       const values = [id, address, version, pbxs.map(encodeURIComponent).join(' '), texts(leases), texts(terms)]
       await query(ADD, values)
     },
-    async nodeBeat(id) {
-      const rows = await query<BeatRow>(BEAT, [id])
+    async nodeBeat(id, { isLeaving }) {
+      const rows = await query<BeatRow>(BEAT, [id, isLeaving])
       return rows.some(({ what }) => what === 'beat') ? viewOf(rows) : undefined
     },
     async nodeEndIfSilent({ id, beat }) {
@@ -39,19 +48,24 @@ export function createClusterStore(client: Pick<Client, 'query'>): ClusterStore 
         `UPDATE nodes SET dead_us = ${NOW_US} WHERE id = $1 AND beat = $2 AND dead_us IS NULL RETURNING id`,
         [id, beat],
       )
+      if (rows.length > 0) void hint()
       return rows.length > 0
     },
     async nodeEnd(id) {
       await query(`UPDATE nodes SET dead_us = ${NOW_US} WHERE id = $1 AND dead_us IS NULL`, [id])
+      await hint()
     },
     async leaseClaim({ node, claims }) {
       const of = (field: keyof Claim) => texts(claims.map((claim) => claim[field]))
       const rows = await query<{ name: string }>(CLAIM, [node, of('name'), of('seenTerm'), of('newTerm')])
       return rows.map(({ name }) => name)
     },
-    async leaseGive({ name, term, to, newTerm }) {
-      await query('UPDATE leases SET node = $1, term = $2 WHERE name = $3 AND term = $4', [to, newTerm, name, term])
+    async leaseGive(gifts) {
+      const of = (field: keyof Gift) => texts(gifts.map((gift) => gift[field]))
+      await query(GIVE, [of('name'), of('term'), of('to'), of('newTerm')])
+      void hint()
     },
+    listen,
     async nodeList() {
       const rows = await query<NodeRow>(LIST)
       return rows.map(
@@ -78,6 +92,7 @@ type BeatRow = {
   name: string | null
   text: string | null
   number: number
+  leaving: boolean
 }
 
 /**
@@ -86,26 +101,36 @@ type BeatRow = {
  */
 const BEAT = `
   WITH beat AS (
-    UPDATE nodes SET beat = beat + 1, beat_us = ${NOW_US} WHERE id = $1 AND dead_us IS NULL RETURNING id
+    UPDATE nodes SET beat = beat + 1, beat_us = ${NOW_US}, leaving = $2 WHERE id = $1 AND dead_us IS NULL RETURNING id
   ), added AS (
     INSERT INTO leases (name, node, term)
       SELECT 'account:' || a.id, NULL, gen_random_uuid()::text FROM accounts a
         WHERE NOT EXISTS (SELECT FROM leases l WHERE l.name = 'account:' || a.id)
       ON CONFLICT (name) DO NOTHING
   ), alive AS (
-    SELECT id, beat, pbxs FROM nodes WHERE dead_us IS NULL
+    SELECT id, beat, pbxs, leaving FROM nodes WHERE dead_us IS NULL
   ), free AS (
     SELECT l.name, l.term FROM leases l WHERE NOT EXISTS (SELECT FROM alive WHERE alive.id = l.node) LIMIT ${MAX_FREE}
   ), counts AS (
     SELECT alive.id AS node, split_part(l.name, ':', 1) AS kind, count(*) AS count
       FROM leases l LEFT JOIN alive ON alive.id = l.node GROUP BY 1, 2
   )
-  SELECT 'beat' AS what, id AS name, NULL AS text, 0::float8 AS number FROM beat
-  UNION ALL SELECT 'clock', NULL, NULL, ${NOW_US}::float8
-  UNION ALL SELECT 'node', id, pbxs, beat::float8 FROM alive
-  UNION ALL SELECT 'own', name, term, 0 FROM leases WHERE node = $1
-  UNION ALL SELECT 'free', name, term, 0 FROM free
-  UNION ALL SELECT 'count', node, kind, count::float8 FROM counts`
+  SELECT 'beat' AS what, id AS name, NULL AS text, 0::float8 AS number, false AS leaving FROM beat
+  UNION ALL SELECT 'clock', NULL, NULL, ${NOW_US}::float8, false
+  UNION ALL SELECT 'node', id, pbxs, beat::float8, leaving FROM alive
+  UNION ALL SELECT 'own', name, term, 0, false FROM leases WHERE node = $1
+  UNION ALL SELECT 'free', name, term, 0, false FROM free
+  UNION ALL SELECT 'count', node, kind, count::float8, false FROM counts`
+
+/** As in CLAIM, rows are locked in the order of their names. */
+const GIVE = `
+  WITH given AS (
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS given (name, term, receiver, new_term)
+  ), locked AS (
+    SELECT l.name, given.receiver, given.new_term FROM leases l
+      JOIN given ON given.name = l.name AND given.term = l.term ORDER BY l.name FOR UPDATE OF l
+  )
+  UPDATE leases SET node = locked.receiver, term = locked.new_term FROM locked WHERE leases.name = locked.name`
 
 /**
  * Rows are locked in the order of their names, as those who write as owners lock them: neither waits for the other in
@@ -130,9 +155,10 @@ const LIST = `
 function viewOf(rows: readonly BeatRow[]): ClusterView {
   const of = (what: BeatRow['what']) => rows.filter((row) => row.what === what)
   const lease = ({ name, text }: BeatRow) => ({ name: name ?? '', term: text ?? '' })
-  const node = ({ name, text, number }: BeatRow): LiveNode => ({
+  const node = ({ name, text, number, leaving }: BeatRow): LiveNode => ({
     id: name ?? '',
     beat: number,
+    isLeaving: leaving,
     pbxs: (text ?? '').split(' ').filter(Boolean).map(decodeURIComponent),
   })
   return {

@@ -89,7 +89,8 @@ export function newClient(source: DatabaseSource, options: ClientOptions): Clien
   }
 }
 
-function connect(source: DatabaseSource, { role, connections, statementMs, session }: ClientOptions): SQL {
+/** Opens connections with the settings of a role. */
+export function connect(source: DatabaseSource, { role, connections, statementMs, session }: ClientOptions): SQL {
   const { host, port, user, password, database, tls, caFile } = source
   return new SQL({
     adapter: 'postgres',

@@ -2,6 +2,7 @@ import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
 import { Fault } from '../../../lib/fault.ts'
 import initial from '../migrations/001.sql' with { type: 'text' }
 import recordings from '../migrations/002.sql' with { type: 'text' }
+import leaving from '../migrations/003.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { createPartitions } from './partitions.ts'
 import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
@@ -13,6 +14,7 @@ import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
 const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number }[] = [
   { text: initial, usableFrom: 1 },
   { text: recordings, usableFrom: 1 },
+  { text: leaving, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000

@@ -1,0 +1,98 @@
+import type { Claim, ClusterView, Lease, LiveNode } from '../store/cluster-store.ts'
+import { kindOf } from './ownership.ts'
+
+/**
+ * What of the cluster's leases a node takes and gives, so that all nodes have about as many of each kind. Pure. A node
+ * takes its share of what is free at once, and what is left of it after a moment: a share that is not fair is better
+ * than a lease without an owner, and is put right later.
+ */
+export type Shares = ReturnType<typeof newShares>
+
+export type SharesOptions = {
+  readonly nodeId: string
+  /** Whether this node is set up for a lease. */
+  readonly canOwn?: (name: string) => boolean
+  readonly newTerm: () => string
+  /** From 0 to 1, for what is taken first: so that nodes seldom want the same. */
+  readonly random: () => number
+  /** How much a lease has to do: those with the least are handed over first. */
+  readonly loadOf?: (name: string) => number
+}
+
+/** A lease that is free for this long is taken by any node that can: the nodes whose share it is do not take it. */
+const LEFT_OVER_US = 300_000
+/** A step must be short: the heartbeat waits for it. */
+const MAX_CLAIMS = 256
+
+/** Begins to watch what is free. */
+export function newShares(options: SharesOptions) {
+  const { nodeId, newTerm, random, canOwn = () => true, loadOf = () => 0 } = options
+  /** Since when each free lease is seen. */
+  const freeSince = new Map<string, number>()
+  const freeUs = (name: string, nowUs: number) => nowUs - (freeSince.get(name) ?? nowUs)
+
+  return {
+    /** Takes in which leases are free. */
+    takeIn(free: readonly Lease[], nowUs: number): void {
+      const now = new Set(free.map(({ name }) => name))
+      for (const name of freeSince.keys()) if (!now.has(name)) freeSince.delete(name)
+      for (const name of now) if (!freeSince.has(name)) freeSince.set(name, nowUs)
+    },
+
+    /** Returns what this node takes of the free leases, if so many nodes share them. */
+    claimsOf(view: ClusterView, own: readonly string[], sharers: number, nowUs: number): Claim[] {
+      const totals = countsOf(view.counts)
+      const mine = countsOf(own.map((name) => ({ kind: kindOf(name), count: 1 })))
+      const claims: Claim[] = []
+      for (const { name, term: seenTerm } of shuffled(view.free, random)) {
+        if (claims.length >= MAX_CLAIMS) break
+        if (!canOwn(name)) continue
+        const kind = kindOf(name)
+        const has = mine.get(kind) ?? 0
+        const isMore = has >= Math.ceil((totals.get(kind) ?? 0) / sharers)
+        if (isMore && freeUs(name, nowUs) < LEFT_OVER_US) continue
+        mine.set(kind, has + 1)
+        claims.push({ name, seenTerm, newTerm: newTerm() })
+      }
+      return claims
+    },
+
+    /** Returns in how long a lease that is free, and is not claimed now, will be left over; `undefined`: there is none. */
+    leftOverInUs(view: ClusterView, claims: readonly Claim[], nowUs: number): number | undefined {
+      const claimed = new Set(claims.map(({ name }) => name))
+      const waiting = view.free.filter(({ name }) => canOwn(name) && !claimed.has(name))
+      if (waiting.length === 0) return undefined
+      return Math.max(0, Math.min(...waiting.map(({ name }) => LEFT_OVER_US - freeUs(name, nowUs))))
+    },
+
+    /** Returns one lease for a node that has fewer by two at least: so that a lease does not go to and fro. */
+    handOverOf(view: ClusterView, own: readonly string[], members: readonly LiveNode[]) {
+      const countOf = (node: string, kind: string) =>
+        view.counts.find((one) => one.node === node && one.kind === kind)?.count ?? 0
+      const byLoad = own.map((name) => ({ name, load: loadOf(name) })).sort((a, b) => a.load - b.load)
+      for (const { name } of byLoad) {
+        const kind = kindOf(name)
+        const able = members.filter(({ pbxs }) => kind !== 'pbx' || pbxs.includes(name.slice('pbx:'.length)))
+        const to = able.find(({ id }) => countOf(id, kind) + 2 <= countOf(nodeId, kind))
+        if (to !== undefined) return { name, to: to.id }
+      }
+      return undefined
+    },
+
+    /** Begins again, since what was seen may be worth nothing. */
+    restart: () => freeSince.clear(),
+  }
+}
+
+function countsOf(counts: readonly { readonly kind: string; readonly count: number }[]): Map<string, number> {
+  const sums = new Map<string, number>()
+  for (const { kind, count } of counts) sums.set(kind, (sums.get(kind) ?? 0) + count)
+  return sums
+}
+
+function shuffled<T>(list: readonly T[], random: () => number): T[] {
+  return list
+    .map((one) => ({ one, at: random() }))
+    .sort((a, b) => a.at - b.at)
+    .map(({ one }) => one)
+}
