@@ -159,7 +159,7 @@ describe('only', () => {
 const PURE: readonly RegExp[] = [
   /^lib\/(fault|address-guard|time|pbx-url|event-kinds|call-enums)\.ts$/,
   /^store\/list-etag\.ts$/,
-  /^cluster\/(leases|held-leases|silence|shares)\.ts$/,
+  /^cluster\/(leases|own-leases|silence|shares)\.ts$/,
   /^webhooks\/signature\.ts$/,
   /^deliveries\/(retry-policy|circuit-breaker)\.ts$/,
   /^deliveries\/queue\/(backlog|capacity|delivery|lane|loaded-deliveries|scheduler|webhook-queue)\.ts$/,

@@ -1,14 +1,14 @@
 import type { Claim, ClusterView, Lease } from '../store/cluster-store.ts'
-import { newHeldLeases } from './held-leases.ts'
-import { newShares, type SharesOptions } from './shares.ts'
-import { newSilence } from './silence.ts'
+import { newOwnLeases } from './own-leases.ts'
+import { newShares, type Shares, type SharesOptions } from './shares.ts'
+import { newSilence, type Silence } from './silence.ts'
 
 /**
  * The leases of one node: which it has, when it may trust them, and what it does about those of others. Pure: times are
  * microseconds of the node's own monotonic clock, and the database's clock plays no part, so that no clock that is set
  * or wrong can give a lease two owners.
  *
- *     view of a heartbeat ──→ held leases (which are its own) ──┐
+ *     view of a heartbeat ──→ own leases (which it has)      ──┐
  *                        ├──→ silence (which nodes are dead) ───┼──→ plan: what to take, to give, whom to declare dead
  *                        └──→ shares (what is free) ────────────┘
  *
@@ -85,92 +85,98 @@ export type LeasesOptions = SharesOptions
 
 /** Makes the leases of a node that has none yet. */
 export function newLeases(options: LeasesOptions): Leases {
-  const { nodeId } = options
-  const held = newHeldLeases()
+  const own = newOwnLeases()
   const silence = newSilence()
   const shares = newShares(options)
   let lastSentUs = Number.NEGATIVE_INFINITY
-  let isDead = false
-  let isLeaving = false
+  let state: 'member' | 'leaving' | 'dead' = 'member'
 
-  const trustedUntilUs = () => (isDead ? Number.NEGATIVE_INFINITY : lastSentUs + TRUST_US)
+  const trustedUntilUs = () => (state === 'dead' ? Number.NEGATIVE_INFINITY : lastSentUs + TRUST_US)
   const isTrusted = (nowUs: number) => nowUs < trustedUntilUs()
+  const othersOf = ({ nodes }: ClusterView) => nodes.filter(({ id }) => id !== options.nodeId)
 
   function statementFailed(): void {
     silence.restart()
     shares.restart()
   }
 
-  /** What is given to a node that leaves goes on to others. */
-  function takeInOwn(own: readonly Lease[]) {
-    const { gained, lost } = held.takeIn(own)
-    if (isLeaving) for (const name of gained) held.give(name)
-    return { gained: isLeaving ? [] : gained, lost, giving: held.giving() }
+  /** A node that leaves passes on what it gets. */
+  function keep(gained: string[]): string[] {
+    if (state === 'member') return gained
+    for (const name of gained) own.give(name)
+    return []
+  }
+  function takeInOwn(leases: readonly Lease[]) {
+    const { gained, lost } = own.takeIn(leases)
+    return { gained: keep(gained), lost, giving: own.giving() }
   }
 
   return {
     isTrusted,
     trustedUntilUs,
-    holds: (name) => !isDead && held.owns(name),
-    termOf: held.termOf,
-    names: held.names,
+    holds: own.owns,
+    termOf: own.termOf,
+    names: own.names,
 
     beaten(view, { sentUs, nowUs }) {
-      if (isDead) throw new Error('a node that is dead has no heartbeat')
+      if (state === 'dead') throw new Error('a node that is dead has no heartbeat')
       // A pause as long as the trust is a break: what was seen before it may have changed to and fro.
       if (sentUs >= lastSentUs + TRUST_US) statementFailed()
       lastSentUs = Math.max(lastSentUs, sentUs)
       const known = takeInOwn(view.own)
-      const others = silence.takeIn(
-        view.nodes.filter(({ id }) => id !== nodeId),
-        nowUs,
-      )
+      const others = silence.takeIn(othersOf(view), nowUs)
       shares.takeIn(view.free, nowUs)
       const nothing = { ...known, silent: [], claims: [], handOver: undefined, moreInUs: undefined }
-      if (!isTrusted(nowUs) || isLeaving) return nothing
+      if (!isTrusted(nowUs) || state === 'leaving') return nothing
       if (silence.watchedUs() < SILENT_US) return { ...nothing, moreInUs: SILENT_US - silence.watchedUs() }
-
-      const heard = others.filter(({ silentUs, isLeaving }) => silentUs < DOUBTED_US && !isLeaving)
-      const silent = others.filter(({ silentUs }) => silentUs >= SILENT_US)
-      const claims = shares.claimsOf(view, held.names(), heard.length + 1, nowUs)
-      const members = heard.filter(({ beat }) => beat >= MEMBER_BEATS)
-      const mayGive = claims.length === 0 && known.giving.length === 0
-      const alive = others.filter(({ silentUs }) => silentUs < SILENT_US)
       return {
         ...known,
-        silent: silent.map(({ id, beat }) => ({ id, beat })),
-        claims,
-        handOver: mayGive ? shares.handOverOf(view, held.names(), members) : undefined,
-        moreInUs: least([
-          ...alive.map(({ silentUs }) => SILENT_US - silentUs),
-          shares.leftOverInUs(view, claims, nowUs) ?? Number.POSITIVE_INFINITY,
-        ]),
+        ...judge(view, { others, names: own.names(), isGiving: known.giving.length > 0, shares, nowUs }),
       }
     },
 
     statementFailed,
 
     died() {
-      isDead = true
-      return held.clear()
+      state = 'dead'
+      return own.clear()
     },
     claimed(claims, names) {
-      if (isDead) return []
-      const taken = held.claimed(claims, names)
-      if (isLeaving) for (const name of taken) held.give(name)
-      return isLeaving ? [] : taken
+      if (state === 'dead') return []
+      const taken = own.claimed(claims, names)
+      return keep(taken)
     },
-    give: held.give,
+    give: own.give,
     leave() {
-      isLeaving = true
-      for (const name of held.names()) held.give(name)
+      state = 'leaving'
+      keep([...own.names()])
     },
-    giving: held.giving,
-    gave: held.gave,
+    giving: own.giving,
+    gave: own.gave,
   }
 }
 
-const least = (values: readonly number[]): number | undefined => {
-  const value = Math.min(...values)
-  return Number.isFinite(value) ? value : undefined
+type Judged = Pick<Plan, 'silent' | 'claims' | 'handOver' | 'moreInUs'>
+type Known = {
+  readonly others: ReturnType<Silence['takeIn']>
+  readonly names: readonly string[]
+  readonly isGiving: boolean
+  readonly shares: Shares
+  readonly nowUs: number
+}
+
+/** Returns what a node does that has seen enough of the others to judge them. */
+function judge(view: ClusterView, { others, names, isGiving, shares, nowUs }: Known): Judged {
+  const silent = others.filter(({ silentUs }) => silentUs >= SILENT_US)
+  const heard = others.filter(({ silentUs, isLeaving }) => silentUs < DOUBTED_US && !isLeaving)
+  const claims = shares.claimsOf(view, names, { sharers: heard.length + 1, nowUs })
+  const members = heard.filter(({ beat }) => beat >= MEMBER_BEATS)
+  const deadInUs = others.filter((one) => !silent.includes(one)).map(({ silentUs }) => SILENT_US - silentUs)
+  const moreInUs = Math.min(...deadInUs, shares.leftOverInUs(view, claims, nowUs))
+  return {
+    silent: silent.map(({ id, beat }) => ({ id, beat })),
+    claims,
+    handOver: claims.length > 0 || isGiving ? undefined : shares.handOverOf(view, names, members),
+    moreInUs: Number.isFinite(moreInUs) ? moreInUs : undefined,
+  }
 }

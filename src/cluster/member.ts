@@ -23,126 +23,142 @@ export type MemberOptions = {
 }
 
 /**
- * This node as a member of the cluster: which node it is, and its leases. The only code that sends statements about
- * nodes and leases.
+ * This node as a member of the cluster; only this file changes it.
  *
  *     outside ──(step: added)──→ member ──(step: found dead)──→ outside, under another id
  *     member ──(leave)──→ leaving: takes nothing, hands over all ──(end)──→ ended
  */
-export function createMember(options: MemberOptions) {
-  const { cluster, log, elapsedUs, notify, version, pbxs, random = Math.random } = options
-  const handOvers = newHandOvers({ cluster, onReady: options.onReady })
-  const wanted = new Set(pbxs.map(pbxLease))
-  let nodeId = crypto.randomUUID()
-  let leases = freshLeases()
-  let address = ''
-  let isAdded = false
-  let isLeaving = false
+type Self = {
+  id: string
+  address: string
+  leases: Leases
+  /** The database has this node. */
+  isAdded: boolean
+  isLeaving: boolean
   /** The database does not answer, which was logged. */
-  let isAway = false
+  isAway: boolean
+}
 
-  function freshLeases(): Leases {
-    const canOwn = (name: string) => kindOf(name) !== 'pbx' || wanted.has(name)
-    return newLeases({ nodeId, canOwn, newTerm: () => crypto.randomUUID(), random })
-  }
+type Context = MemberOptions & { readonly self: Self; readonly handOvers: ReturnType<typeof newHandOvers> }
 
-  function died(): void {
-    log.warn({ node: nodeId }, 'this node was not heard of for 4 s, and others took over what it had: it joins again')
-    leases.died()
-    handOvers.forget()
-    nodeId = crypto.randomUUID()
-    leases = freshLeases()
-    if (isLeaving) leases.leave()
-    isAdded = false
-    notify()
-  }
-
-  async function beat(): Promise<Plan | undefined> {
-    if (!isAdded) await cluster.nodeAdd({ id: nodeId, address, version, pbxs })
-    isAdded = true
-    const sentUs = elapsedUs()
-    const wasTrusted = leases.isTrusted(sentUs)
-    const view = await cluster.nodeBeat(nodeId, { isLeaving })
-    if (view === undefined) return undefined
-    const at = { sentUs, nowUs: elapsedUs() }
-    options.onView?.(view, at)
-    const plan = leases.beaten(view, at)
-    options.onBeat()
-    if (isAway) log.info('the database answers again')
-    isAway = false
-    if (plan.gained.length > 0 || plan.lost.length > 0 || !wasTrusted) notify()
-    logLeases(log, plan.gained, 'this node owns these now')
-    logLeases(log, plan.lost, 'this node owns these no more')
-    return plan
-  }
-
-  /** Returns in how long there is more to do. */
-  async function carryOut(plan: Plan): Promise<number | undefined> {
-    await handOvers.give(plan.giving, leases)
-    let isAnyFreed = false
-    for (const silent of plan.silent) {
-      if (!(await cluster.nodeEndIfSilent(silent))) continue
-      log.warn({ node: silent.id }, 'a node was not heard of for 4 s: what it owned is taken over')
-      isAnyFreed = true
-    }
-    if (plan.claims.length > 0) {
-      const gained = leases.claimed(plan.claims, await cluster.leaseClaim({ node: nodeId, claims: plan.claims }))
-      if (gained.length > 0) notify()
-      logLeases(log, gained, 'this node owns these now')
-    }
-    const { handOver } = plan
-    if (handOver !== undefined && !isLeaving) handOne(handOver)
-    return isAnyFreed ? 0 : plan.moreInUs
-  }
-
-  function handOne({ name, to }: { readonly name: string; readonly to: string }): void {
-    const term = leases.termOf(name)
-    if (term === undefined || !leases.give(name)) return
-    log.info({ lease: name, to }, 'this is handed over to a node that has less')
-    handOvers.begin({ name, term }, to, notify())
-  }
-
+/** Makes the member that this node is, outside at first. Only it sends statements that change nodes and leases. */
+export function createMember(options: MemberOptions) {
+  const id = crypto.randomUUID()
+  const leases = leasesOf(options, id)
+  const self: Self = { id, leases, address: '', isAdded: false, isLeaving: false, isAway: false }
+  const handOvers = newHandOvers({ cluster: options.cluster, onReady: options.onReady })
+  const context: Context = { ...options, self, handOvers }
   return {
-    id: () => nodeId,
-    leases: () => leases,
-    setAddress(url: string): void {
-      address = url
+    id: () => self.id,
+    leases: () => self.leases,
+    setAddress(address: string): void {
+      self.address = address
     },
 
-    /** Sends a heartbeat, and does what follows from its answer. Returns in how many microseconds there is more to do. */
+    /** Sends a heartbeat, and does what follows from it. Returns in how many microseconds there is more to do. */
     async step(): Promise<number | undefined> {
       try {
-        const plan = await beat()
-        if (plan !== undefined) return await carryOut(plan)
-        died()
+        const plan = await beat(context)
+        if (plan !== undefined) return await carryOut(context, plan)
+        beginAgain(context)
         return 0
       } catch (error) {
-        leases.statementFailed()
-        if (!isAway) log.error({ err: error }, 'the database does not answer: it is tried again')
-        isAway = true
+        self.leases.statementFailed()
+        if (!self.isAway) options.log.error({ err: error }, 'the database does not answer: it is tried again')
+        self.isAway = true
         return undefined
       }
     },
 
     /** Takes nothing any more, and begins to hand over all. */
     leave(): void {
-      isLeaving = true
-      leases.leave()
-      const ended = notify()
-      for (const lease of leases.giving()) handOvers.begin(lease, null, ended)
+      self.isLeaving = true
+      self.leases.leave()
+      const ended = options.notify()
+      for (const lease of self.leases.giving()) handOvers.begin(lease, null, ended)
     },
 
     /** Is a member no more. */
     async end(): Promise<void> {
-      if (!isAdded) return
-      isAdded = false
+      if (!self.isAdded) return
+      self.isAdded = false
       try {
-        await cluster.nodeEnd(nodeId)
+        await options.cluster.nodeEnd(self.id)
       } catch (error) {
-        log.warn({ err: error }, 'the cluster could not be left: others take over what this node had in 4 s')
+        const message = 'the cluster could not be left: others take over what this node had in 4 s'
+        options.log.warn({ err: error }, message)
       }
     },
   }
+}
+
+function leasesOf({ pbxs, random = Math.random }: MemberOptions, nodeId: string): Leases {
+  const wanted = new Set(pbxs.map(pbxLease))
+  const canOwn = (name: string) => kindOf(name) !== 'pbx' || wanted.has(name)
+  return newLeases({ nodeId, canOwn, newTerm: () => crypto.randomUUID(), random })
+}
+
+/** Was found dead: a dead node never comes back, but as another. */
+function beginAgain(context: Context): void {
+  const { self, handOvers, notify, log } = context
+  const message = 'this node was not heard of for 4 s, and others took over what it had: it joins again'
+  log.warn({ node: self.id }, message)
+  self.leases.died()
+  handOvers.forget()
+  self.id = crypto.randomUUID()
+  self.leases = leasesOf(context, self.id)
+  if (self.isLeaving) self.leases.leave()
+  self.isAdded = false
+  notify()
+}
+
+/** Returns what follows from the answer, or `undefined` if this node was found dead. */
+async function beat(context: Context): Promise<Plan | undefined> {
+  const { self, cluster, version, pbxs, elapsedUs, notify, log } = context
+  const { id, leases } = self
+  if (!self.isAdded) await cluster.nodeAdd({ id, address: self.address, version, pbxs })
+  self.isAdded = true
+  const sentUs = elapsedUs()
+  const wasTrusted = leases.isTrusted(sentUs)
+  const view = await cluster.nodeBeat(id, { isLeaving: self.isLeaving })
+  if (view === undefined) return undefined
+  const at = { sentUs, nowUs: elapsedUs() }
+  context.onView?.(view, at)
+  const plan = leases.beaten(view, at)
+  context.onBeat()
+  if (self.isAway) log.info('the database answers again')
+  self.isAway = false
+  if (plan.gained.length > 0 || plan.lost.length > 0 || !wasTrusted) notify()
+  logLeases(log, plan.gained, 'this node owns these now')
+  logLeases(log, plan.lost, 'this node owns these no more')
+  return plan
+}
+
+/** Returns in how many microseconds there is more to do. */
+async function carryOut(context: Context, plan: Plan): Promise<number | undefined> {
+  const { self, cluster, handOvers, notify, log } = context
+  const { id, leases } = self
+  await handOvers.give(plan.giving, leases)
+  let isAnyFreed = false
+  for (const silent of plan.silent) {
+    if (!(await cluster.nodeEndIfSilent(silent))) continue
+    log.warn({ node: silent.id }, 'a node was not heard of for 4 s: what it owned is taken over')
+    isAnyFreed = true
+  }
+  if (plan.claims.length > 0) {
+    const gained = leases.claimed(plan.claims, await cluster.leaseClaim({ node: id, claims: plan.claims }))
+    if (gained.length > 0) notify()
+    logLeases(log, gained, 'this node owns these now')
+  }
+  if (plan.handOver !== undefined && !self.isLeaving) handOver(context, plan.handOver)
+  return isAnyFreed ? 0 : plan.moreInUs
+}
+
+function handOver({ self, handOvers, notify, log }: Context, { name, to }: NonNullable<Plan['handOver']>): void {
+  const term = self.leases.termOf(name)
+  if (term === undefined || !self.leases.give(name)) return
+  log.info({ lease: name, to }, 'this is handed over to a node that has less')
+  handOvers.begin({ name, term }, to, notify())
 }
 
 function logLeases(log: Log, names: readonly string[], message: string): void {

@@ -2,7 +2,7 @@ import type { Claim, ClusterView, Lease, LiveNode } from '../store/cluster-store
 import { kindOf } from './ownership.ts'
 
 /**
- * What of the cluster's leases a node takes and gives, so that all nodes have about as many of each kind. Pure. A node
+ * Decides which leases a node takes and gives, so that all nodes have about as many of each kind. Pure. A node
  * takes its share of what is free at once, and what is left of it after a moment: a share that is not fair is better
  * than a lease without an owner, and is put right later.
  */
@@ -18,6 +18,8 @@ export type SharesOptions = {
   /** How much a lease has to do: those with the least are handed over first. */
   readonly loadOf?: (name: string) => number
 }
+
+type Sharing = { readonly sharers: number; readonly nowUs: number }
 
 /** A lease that is free for this long is taken by any node that can: the nodes whose share it is do not take it. */
 const LEFT_OVER_US = 300_000
@@ -40,7 +42,7 @@ export function newShares(options: SharesOptions) {
     },
 
     /** Returns what this node takes of the free leases, if so many nodes share them. */
-    claimsOf(view: ClusterView, own: readonly string[], sharers: number, nowUs: number): Claim[] {
+    claimsOf(view: ClusterView, own: readonly string[], { sharers, nowUs }: Sharing): Claim[] {
       const totals = countsOf(view.counts)
       const mine = countsOf(own.map((name) => ({ kind: kindOf(name), count: 1 })))
       const claims: Claim[] = []
@@ -57,11 +59,10 @@ export function newShares(options: SharesOptions) {
       return claims
     },
 
-    /** Returns in how long a lease that is free, and is not claimed now, will be left over; `undefined`: there is none. */
-    leftOverInUs(view: ClusterView, claims: readonly Claim[], nowUs: number): number | undefined {
+    /** Returns in how long a lease that is free, and is not claimed now, will be left over; infinity: there is none. */
+    leftOverInUs(view: ClusterView, claims: readonly Claim[], nowUs: number): number {
       const claimed = new Set(claims.map(({ name }) => name))
       const waiting = view.free.filter(({ name }) => canOwn(name) && !claimed.has(name))
-      if (waiting.length === 0) return undefined
       return Math.max(0, Math.min(...waiting.map(({ name }) => LEFT_OVER_US - freeUs(name, nowUs))))
     },
 

@@ -3,7 +3,7 @@ import type { LiveNode } from '../store/cluster-store.ts'
 /**
  * How long other nodes have been silent, and how long this node has been able to judge that. Pure. Only time in which
  * the database answered this node counts, by its own clock: of two answers that are far apart, a second. So an outage
- * makes nobody look dead, nor does a database that is slow for all nodes.
+ * makes no node seem dead, nor does a database that is slow for all nodes.
  */
 export type Silence = ReturnType<typeof newSilence>
 

@@ -8,7 +8,7 @@ const STATEMENT_MS = 1_000
 /** Of many free leases a node sees so many at a time. */
 const MAX_FREE = 512
 const HOUR_US = 3_600_000_000
-/** On which nodes are told that leases changed hands. */
+/** Of the hints that leases changed hands. */
 const CHANNEL = 'hookswitch_leases'
 
 const NOW_US = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
@@ -20,7 +20,7 @@ export function openClusterStore(source: DatabaseSource): ClusterStore & { stop(
   return { ...createClusterStore(client, listen), stop: client.stop }
 }
 
-/** Creates the cluster operations of the engine: nodes and leases. Without `listen` heartbeats alone show what changed. */
+/** Creates the cluster operations of the engine: nodes and leases. Without `listen` there are no hints. */
 export function createClusterStore(
   client: Pick<Client, 'query'>,
   listen: ClusterStore['listen'] = () => () => Promise.resolve(),

@@ -6,7 +6,7 @@ const AGAIN_MS = 2_000
 
 /**
  * Calls back when any process has sent a hint on a channel (`pg_notify`). Hints may be lost, and there are databases
- * and poolers without them: whatever they are about is found by polling too. Returns what ends it.
+ * and poolers without them: polling finds the same, later. Returns what ends it.
  */
 export function listenTo(source: DatabaseSource, channel: string, onHint: (text: string) => void): () => Promise<void> {
   const connection = connect(source, { role: 'hints', connections: 1, statementMs: 0 })

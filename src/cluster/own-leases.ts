@@ -10,10 +10,8 @@ import type { Claim, Lease } from '../store/cluster-store.ts'
  *
  * Under a lease that it is giving a node begins nothing, but stores what it had begun.
  */
-export type HeldLeases = ReturnType<typeof newHeldLeases>
-
 /** Makes the leases of a node that has none. */
-export function newHeldLeases() {
+export function newOwnLeases() {
   const owned = new Map<string, string>()
   const giving = new Map<string, string>()
   return {
