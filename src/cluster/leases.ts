@@ -141,11 +141,7 @@ export function newLeases(options: LeasesOptions): Leases {
       state = 'dead'
       return own.clear()
     },
-    claimed(claims, names) {
-      if (state === 'dead') return []
-      const taken = own.claimed(claims, names)
-      return keep(taken)
-    },
+    claimed: (claims, names) => (state === 'dead' ? [] : keep(own.claimed(claims, names))),
     give: own.give,
     leave() {
       state = 'leaving'
