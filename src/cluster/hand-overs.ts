@@ -1,4 +1,4 @@
-import type { ClusterStore, Lease } from '../store/cluster-store.ts'
+import type { ClusterStore, Lease } from '../store/operations/cluster.ts'
 import type { Leases } from './leases.ts'
 import type { EndOfWork } from './ownership-listeners.ts'
 

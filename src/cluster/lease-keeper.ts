@@ -1,6 +1,6 @@
 import type { Log } from '../lib/log.ts'
 import { MILLISECOND, type NowUs } from '../lib/time.ts'
-import { type ClusterStore, type ClusterView, LeaseLost } from '../store/cluster-store.ts'
+import { type ClusterStore, type ClusterView, LeaseLost } from '../store/operations/cluster.ts'
 import { createMember } from './member.ts'
 import { accountLease, kindOf, MAINTENANCE_LEASE, type Ownership, pbxLease } from './ownership.ts'
 import { newOwnershipListeners } from './ownership-listeners.ts'

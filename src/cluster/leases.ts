@@ -1,4 +1,4 @@
-import type { Claim, ClusterView, Lease } from '../store/cluster-store.ts'
+import type { Claim, ClusterView, Lease } from '../store/operations/cluster.ts'
 import { newOwnLeases } from './own-leases.ts'
 import { newShares, type Shares, type SharesOptions } from './shares.ts'
 import { newSilence, type Silence } from './silence.ts'

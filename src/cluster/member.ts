@@ -1,6 +1,6 @@
 import type { Log } from '../lib/log.ts'
 import type { NowUs } from '../lib/time.ts'
-import type { ClusterStore, ClusterView } from '../store/cluster-store.ts'
+import type { ClusterStore, ClusterView } from '../store/operations/cluster.ts'
 import { newHandOvers } from './hand-overs.ts'
 import { type Leases, newLeases, type Plan } from './leases.ts'
 import { kindOf, pbxLease } from './ownership.ts'

@@ -1,4 +1,4 @@
-import type { Claim, Lease } from '../store/cluster-store.ts'
+import type { Claim, Lease } from '../store/operations/cluster.ts'
 
 /**
  * The leases that one node has, each with its term. Pure, and the only code that changes them.

@@ -1,4 +1,4 @@
-import type { Claim, ClusterView, Lease, LiveNode } from '../store/cluster-store.ts'
+import type { Claim, ClusterView, Lease, LiveNode } from '../store/operations/cluster.ts'
 import { kindOf } from './ownership.ts'
 
 /**

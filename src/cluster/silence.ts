@@ -1,4 +1,4 @@
-import type { LiveNode } from '../store/cluster-store.ts'
+import type { LiveNode } from '../store/operations/cluster.ts'
 
 /**
  * How long other nodes have been silent, and how long this node has been able to judge that. Pure. Only time in which

@@ -30,7 +30,10 @@ export async function startClusterBench(given: {
   cleaning.defer(sql.stop)
   const accounts = given.receiverUrls.map((_, at) => `account${at}`)
   for (const account of accounts) await addUser(folder.path, database.url, account)
-  const pbxs = given.pbxUrls.flatMap((url, at) => ['--pbx', `${url}?name=pbx${at}&account=${accounts[at]}&trunks=trunk`])
+  const pbxs = given.pbxUrls.flatMap((url, at) => [
+    '--pbx',
+    `${url}?name=pbx${at}&account=${accounts[at]}&trunks=trunk`,
+  ])
   const start = () => startServe({ cwd: folder.path, args: [...ARGS, '--database-url', database.url, ...pbxs] })
   const nodes: BenchNode[] = []
   for (let at = 0; at < given.nodes; at += 1) {
@@ -88,6 +91,16 @@ export async function startBusyCluster(options: {
     pbxUrls: replays.map(({ port }) => `ami://any:any@127.0.0.1:${port}`),
     receiverUrls: receivers.map(({ url }, at) => `${url}/${at}`),
   })
+  async function explain(lost: readonly string[]): Promise<void> {
+    const some = [...lost.slice(0, 3), ...lost.slice(-3)]
+    console.error(
+      some,
+      await bench.sql.ask(
+        `SELECT e.id, e.uuid, e.call_id, e.sequence, to_timestamp(e.at / 1e6)::text AS at, d.* FROM events e
+         LEFT JOIN ended_deliveries d ON d.id / 128 = e.id WHERE e.uuid IN (${some.map((uuid) => `'${uuid}'`).join()})`,
+      ),
+    )
+  }
   return {
     ...bench,
     receivers,
@@ -99,6 +112,7 @@ export async function startBusyCluster(options: {
       const events = await bench.sql.events()
       const got = receivers.map(({ received }) => new Set(received.map(({ id }) => id)))
       const lost = events.filter(({ account, uuid }) => got[Number(account.replace('account', ''))]?.has(uuid) !== true)
+      if (lost.length > 0) await explain(lost.map(({ uuid }) => uuid))
       const requests = receivers.reduce((sum, { received }) => sum + received.length, 0)
       const distinct = got.reduce((sum, ids) => sum + ids.size, 0)
       return { events: events.length, lost: lost.length, repeated: requests - distinct }

@@ -19,7 +19,11 @@ export async function benchLatency(
 ): Promise<Latency> {
   using folder = emptyFolder()
   const pbx = startAsterisk()
-  const watched = await startWatched(folder.path, [`ami://any:any@127.0.0.1:${pbx.port}?name=bench&trunks=trunk`], store)
+  const watched = await startWatched(
+    folder.path,
+    [`ami://any:any@127.0.0.1:${pbx.port}?name=bench&trunks=trunk`],
+    store,
+  )
   await pbx.ready
   const sentMs = new Map<string, number>()
   const total = callsPerSecond * seconds

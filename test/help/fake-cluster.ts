@@ -1,6 +1,6 @@
 import { type Leases, newLeases, type Plan } from '../../src/cluster/leases.ts'
 import { kindOf } from '../../src/cluster/ownership.ts'
-import type { Claim, ClusterView } from '../../src/store/cluster-store.ts'
+import type { Claim, ClusterView } from '../../src/store/operations/cluster.ts'
 import type { Random } from './random.ts'
 
 const SECOND = 1_000_000

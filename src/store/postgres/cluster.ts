@@ -1,5 +1,5 @@
 import type { DatabaseSource } from '../../lib/database-url.ts'
-import type { Claim, ClusterStore, ClusterView, Gift, LiveNode, NodeRecord } from '../cluster-store.ts'
+import type { Claim, ClusterStore, ClusterView, Gift, LiveNode, NodeRecord } from '../operations/cluster.ts'
 import { type Client, newClient, texts } from './engine/client.ts'
 import { listenTo } from './engine/hints.ts'
 
