@@ -85,7 +85,7 @@ export function createAudit({ accounts, log, trustProxies, now = steadyUs }: Aud
       if (event === 'login_refused' && isRepeated(address)) return
       void accountOf(user).then((account) => write(event, { user: user?.email ?? null, account, address, ...facts }))
     },
-    noteOperator: ({ event, email, account, by, atUs }) =>
-      write(event, { user: email, account, address: null, by, at: rfc3339(atUs) }),
+    noteOperator: ({ event, email, account, facts, by, atUs }) =>
+      write(event, { user: email, account, address: null, by, at: rfc3339(atUs), ...facts }),
   }
 }

@@ -9,8 +9,8 @@ export type OperatorLogOptions = {
 }
 
 /**
- * Creates the log of what operators did to users. The command line stores it, because it is another process without a
- * log of its own.
+ * Creates the log of what operators changed: users and webhooks. The command line stores it, because it is another
+ * process without a log of its own.
  */
 export function createOperatorLog({ accounts, audit, log }: OperatorLogOptions): { update(): void } {
   return {
@@ -20,7 +20,7 @@ export function createOperatorLog({ accounts, audit, log }: OperatorLogOptions):
         .then((acts) => acts.forEach(audit.noteOperator))
         // They stay in the store and are logged after the next change.
         .catch((error) =>
-          log.warn({ err: error }, 'cannot read the changes that operators made to users: they will be logged later'),
+          log.warn({ err: error }, 'cannot read the changes that operators made: they will be logged later'),
         )
     },
   }

@@ -49,6 +49,9 @@ export type PbxStatus = typeof PbxStatus.static
 export const WebhookHealth = t.Object({
   url: t.String(),
   occurrence: whole,
+  /** Both from the options of the URL. */
+  name: text,
+  paused: t.Boolean(),
   down_since: timeOrNull,
   pending: whole,
   last: t.Union([

@@ -149,11 +149,16 @@ function recentHealth({ store, tally, health, nowUs = wallUs }: OverviewSources)
   const known = new Map<number, { atUs: number; list: Promise<ListedHealth[]> }>()
 
   async function read(accountId: number, atUs: number): Promise<ListedHealth[]> {
-    const listed = await store.webhooks.webhookListWithPending(accountId)
+    const [listed, options] = await Promise.all([
+      store.webhooks.webhookListWithPending(accountId),
+      store.webhooks.optionsList(accountId),
+    ])
+    const byUrl = new Map(options.map((one) => [one.url, one.options]))
     return listed.map(({ id, url, occurrence, pending }) => {
+      const { name = null, paused = false } = byUrl.get(url) ?? {}
       const { downForMs } = health(id)
       const downSince = downForMs === undefined ? null : rfc3339(Math.round(atUs - downForMs * MILLISECOND))
-      return { id, health: { url, occurrence, down_since: downSince, pending, last: tally.last(id) } }
+      return { id, health: { url, occurrence, name, paused, down_since: downSince, pending, last: tally.last(id) } }
     })
   }
 

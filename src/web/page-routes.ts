@@ -32,14 +32,14 @@ const ALWAYS = {
 } as const
 
 /**
- * Returns the routes of the page and of its files. A file's name contains a hash of its content, so only the page
- * itself may change.
+ * Returns the routes of the pages and of their files. A file's name contains a hash of its content, so only the pages
+ * themselves may change.
  */
 export function pageRoutes(assets: readonly Asset[]) {
   const routes = new Elysia({ name: 'page', normalize: false })
   for (const asset of assets) {
     const handle = createHandler(asset)
-    routes.get(asset.isHtml ? '/' : `/${asset.name}`, ({ request, set }) => handle(request, set.headers), {
+    routes.get(asset.path, ({ request, set }) => handle(request, set.headers), {
       detail: { hide: true },
     })
   }

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { createAudit } from '../../src/auth/audit.ts'
 import type { Log } from '../../src/lib/log.ts'
 import { SECOND } from '../../src/lib/time.ts'
@@ -33,6 +35,11 @@ describe('the log of the compiled file', () => {
     await until(`${security} is logged`, () => of().length > before)
     const { user, account, address, ...rest } = of().at(-1) ?? {}
     return { user, account, address, rest }
+  }
+  const headersFile = () => {
+    const path = join(folder.path, 'headers.txt')
+    writeFileSync(path, 'X-Api-Key: topsecret\n')
+    return path
   }
   const headers = { 'x-forwarded-for': '2001:db8:1:2:3:4:5:6' }
   const address = '2001:db8:1:2:3:4:5:6'
@@ -92,6 +99,27 @@ describe('the log of the compiled file', () => {
       ['user_made_admin', 'ben@example.com'],
       ['user_removed', 'ben@example.com'],
     ])
+  })
+
+  test('tells what the operator does to webhooks, without secrets', async () => {
+    const env = { SUDO_USER: 'jane' }
+    const url = 'https://u:p4ss@ops.example.com/calls?key=s3cret'
+    const webhookRun = (...args: string[]) =>
+      run(['webhook', ...args, '--account', 'acme'], { cwd: folder.path, env }).then(({ code, stderr }) => {
+        if (code !== 0) throw new Error(stderr)
+      })
+    const operator = { user: null, account: 'acme', address: null }
+    const added = await noted('webhooks_replaced', () => webhookRun('add', url))
+    expect(added).toMatchObject({ ...operator, rest: { by: 'jane', webhooks: 2 } })
+    const set = await noted('webhook_options_replaced', () =>
+      webhookRun('set', url, '--paused', '--headers', headersFile()),
+    )
+    expect(set).toMatchObject({ ...operator, rest: { by: 'jane', host: 'ops.example.com', paused: 'true' } })
+    const rotated = await noted('secret_rotated', () => webhookRun('secret', url, '--rotate'))
+    expect(rotated).toMatchObject({ ...operator, rest: { by: 'jane', host: 'ops.example.com' } })
+    const removed = await noted('webhooks_replaced', () => webhookRun('remove', url))
+    expect(removed).toMatchObject({ ...operator, rest: { by: 'jane', webhooks: 1 } })
+    expect(app.output()).not.toMatch(/p4ss|s3cret|topsecret|whsec_/)
   })
 
   test('tells what the operator did while no service ran, once', async () => {

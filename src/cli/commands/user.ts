@@ -1,4 +1,3 @@
-import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { Argument, type Command } from 'commander'
 import { normalEmail, USER_TYPES, type UserType, userTypeName } from '../../auth/model.ts'
@@ -10,6 +9,7 @@ import { dataFlag, type StorePlace } from '../../ops/suggested-commands.ts'
 import type { OperatorAct } from '../../store/operations/accounts.ts'
 import { holderOf } from '../../store/sqlite/engine/folder-lock.ts'
 import type { Store } from '../../store/store.ts'
+import { noteAct } from '../note-act.ts'
 import { placeOf, type StoreFlags, withExistingStore, withStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { readPassword } from '../password-prompt.ts'
@@ -89,7 +89,7 @@ async function addUser({ data, databaseUrl, json, email, name, account, admin }:
     const created = await store.accounts.userCreate(fresh)
     if (created === undefined)
       throw new Fault('invalid', `${fresh.email} already exists: change the password with hookswitch user passwd`)
-    await noteAct(store, { event: admin ? 'admin_added' : 'user_added', email: fresh.email, account })
+    await noteAct(store, { event: admin ? 'admin_added' : 'user_added', email: fresh.email, account, facts: null })
     return created
   })
   print(json ? JSON.stringify({ id: made.id }) : String(made.id))
@@ -161,7 +161,7 @@ function toUser<Result>(
     const done = user === undefined ? undefined : await act(store, known)
     if (user === undefined || done === undefined)
       throw new Fault('not_found', `there is no user ${known}: list the users with hookswitch user list`)
-    await noteAct(store, { event, email: known, account: user.account })
+    await noteAct(store, { event, email: known, account: user.account, facts: null })
     return done
   })
 }
@@ -194,24 +194,4 @@ export function afterUser({ email, account, place, isServed }: AddedUser): strin
       ? [`A PBX belongs to this account if its URL contains account=${encodeURIComponent(account)}.`]
       : []),
   ]
-}
-
-/** Stores what an operator did to a user, for the log of the service: a command has no log of its own. */
-export async function noteAct(
-  { accounts }: Pick<Store, 'accounts'>,
-  act: Pick<OperatorAct, 'event' | 'email' | 'account'>,
-): Promise<void> {
-  // The change itself is done: it does not fail because the act cannot be stored.
-  await accounts.operatorActAdd({ ...act, by: operatorName(process.env), atUs: nowUs() }).catch(() => {})
-}
-
-/** Returns the system user who runs this command, also behind sudo. */
-function operatorName(env: Record<string, string | undefined>): string {
-  if (env.SUDO_USER !== undefined) return env.SUDO_USER
-  try {
-    return userInfo().username
-  } catch {
-    // The user has no entry in the system's list, as in many containers.
-    return `user ${process.getuid?.() ?? 'unknown'}`
-  }
 }

@@ -6,12 +6,14 @@ import { Fault } from '../../lib/fault.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
 import { EXAMPLES } from '../../openapi/examples.ts'
 import { allowListOf, httpUrl } from '../../settings.ts'
+import type { OperatorAct } from '../../store/operations/accounts.ts'
 import type { Store } from '../../store/store.ts'
-import { urlProblem } from '../../webhooks/model.ts'
+import { urlProblem, type WebhookList } from '../../webhooks/model.ts'
 import { PRESET_NAMES } from '../../webhooks/options/body-presets.ts'
 import { optionsFrom } from '../../webhooks/options/rules.ts'
 import { createOptionsService } from '../../webhooks/options/service.ts'
 import { createWebhookService } from '../../webhooks/service.ts'
+import { noteAct } from '../note-act.ts'
 import { type StoreFlags, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption, list } from '../options.ts'
 import { print, printJson } from '../print.ts'
@@ -85,7 +87,8 @@ async function onAccount<Result>(
     const samples = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
     const options = createOptionsService({ webhooks: store.webhooks, samples })
     const webhooks = createWebhookService({ webhooks: store.webhooks })
-    return await work({ webhooks, options }, accountId, store).catch((error) => {
+    const note: Services['note'] = (event, facts) => noteAct(store, { event, email: null, account, facts })
+    return await work({ webhooks, options, note }, accountId, store).catch((error) => {
       throw inWords(error)
     })
   })
@@ -94,6 +97,8 @@ async function onAccount<Result>(
 type Services = {
   readonly webhooks: ReturnType<typeof createWebhookService>
   readonly options: ReturnType<typeof createOptionsService>
+  /** Stores what was changed, for the log of the service. */
+  readonly note: (event: OperatorAct['event'], facts: NonNullable<OperatorAct['facts']>) => Promise<void>
 }
 
 /** On a command line there is no list of errors beside the message. */
@@ -121,10 +126,11 @@ async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags)
   const problem = urlProblem(url, allowListOf(allowNet))
   if (problem !== undefined) throw new Fault('invalid', `${url}: ${problem}`)
   const wanted = eventsOf(events.length === 0 ? ['all'] : events)
-  const secret = await onAccount(flags, async ({ webhooks, options }, accountId) => {
+  const secret = await onAccount(flags, async (services, accountId) => {
+    const { webhooks } = services
     const { list: before, etag } = await webhooks.list(accountId)
-    await webhooks.replace(accountId, [...before, { url, ...wanted.switches }], etag)
-    if (wanted.events.length > 0) await changeOptions(options, accountId, url, { events: wanted.events })
+    await replaceList(services, accountId, [...before, { url, ...wanted.switches }], etag)
+    if (wanted.events.length > 0) await changeOptions(services, accountId, url, { events: wanted.events })
     return (await webhooks.secrets(accountId)).find((one) => one.url === url)?.secret
   })
   if (flags.json) printJson({ url, secret })
@@ -132,11 +138,11 @@ async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags)
 }
 
 async function removeWebhook(url: string, flags: Flags): Promise<void> {
-  await onAccount(flags, async ({ webhooks }, accountId) => {
-    const { list: before, etag } = await webhooks.list(accountId)
+  await onAccount(flags, async (services, accountId) => {
+    const { list: before, etag } = await services.webhooks.list(accountId)
     const after = before.filter((one) => one.url !== url)
     if (after.length === before.length) throw notInList(url, flags.account)
-    await webhooks.replace(accountId, after, etag)
+    await replaceList(services, accountId, after, etag)
   })
   if (flags.json) printJson({ url })
   else print(`removed ${url}: what is pending for it is cancelled`)
@@ -145,14 +151,14 @@ async function removeWebhook(url: string, flags: Flags): Promise<void> {
 async function setWebhook(url: string, flags: Flags & OptionFlags & { events: string[] }): Promise<void> {
   const changes = changesOf(flags)
   const wanted = flags.events.length === 0 ? undefined : eventsOf(flags.events)
-  const shown = await onAccount(flags, async ({ webhooks, options }, accountId) => {
-    const { list: before, etag } = await webhooks.list(accountId)
+  const shown = await onAccount(flags, async (services, accountId) => {
+    const { list: before, etag } = await services.webhooks.list(accountId)
     if (!before.some((one) => one.url === url)) throw notInList(url, flags.account)
     const events = wanted === undefined ? {} : { events: wanted.events }
-    const changed = await changeOptions(options, accountId, url, { ...changes, ...events })
+    const changed = await changeOptions(services, accountId, url, { ...changes, ...events })
     if (wanted !== undefined) {
       const after = before.map((one) => (one.url === url ? { url, ...wanted.switches } : one))
-      await webhooks.replace(accountId, after, etag)
+      await replaceList(services, accountId, after, etag)
     }
     return changed
   })
@@ -160,22 +166,35 @@ async function setWebhook(url: string, flags: Flags & OptionFlags & { events: st
   else print(`changed ${url}`)
 }
 
+async function replaceList(
+  { webhooks, note }: Services,
+  accountId: number,
+  ...[list, etag]: [list: WebhookList, etag: string]
+): Promise<void> {
+  await webhooks.replace(accountId, list, etag)
+  await note('webhooks_replaced', { webhooks: list.length })
+}
+
 /** Changes some of the options of a URL; the values of its headers stay. */
 async function changeOptions(
-  options: Services['options'],
+  { options, note }: Services,
   accountId: number,
-  url: string,
-  changes: Readonly<Record<string, unknown>>,
+  ...[url, changes]: [url: string, changes: Readonly<Record<string, unknown>>]
 ) {
   const before = (await options.list(accountId)).find((one) => one.url === url)
-  return await options.replace(accountId, optionsFrom({ ...before, url, ...changes }))
+  const replaced = await options.replace(accountId, optionsFrom({ ...before, url, ...changes }))
+  await note('webhook_options_replaced', { host: new URL(url).host, paused: String(replaced.paused) })
+  return replaced
 }
 
 async function showSecret(url: string, flags: Flags & { rotate?: boolean; force?: boolean }): Promise<void> {
-  const shown = await onAccount(flags, async ({ webhooks }, accountId) => {
+  const shown = await onAccount(flags, async ({ webhooks, note }, accountId) => {
     const known = (await webhooks.secrets(accountId)).find((one) => one.url === url)
     if (known === undefined) throw notInList(url, flags.account)
-    return flags.rotate ? await webhooks.rotate(accountId, url, flags.force) : known
+    if (!flags.rotate) return known
+    const rotated = await webhooks.rotate(accountId, url, flags.force)
+    await note('secret_rotated', { host: new URL(url).host })
+    return rotated
   })
   if (flags.json) printJson(shown)
   else print(shown.secret)

@@ -19,8 +19,8 @@ export type NewUser = {
 }
 
 /**
- * An operator's change to a user on the command line, which the service logs later. `by`: the system user who ran the
- * command.
+ * A change by an operator on the command line, to a user or to webhooks, which the service logs later. `by`: the system
+ * user who ran the command.
  */
 export type OperatorAct = {
   readonly event:
@@ -31,8 +31,14 @@ export type OperatorAct = {
     | 'user_removed'
     | 'user_password_set'
     | 'user_logged_out'
-  readonly email: string
+    | 'webhooks_replaced'
+    | 'webhook_options_replaced'
+    | 'secret_rotated'
+  /** The user who was changed; `null`: it was the account. */
+  readonly email: string | null
   readonly account: string | null
+  /** More fields of the log line, never a secret; `null`: none. */
+  readonly facts: Readonly<Record<string, string | number>> | null
   readonly by: string
   readonly atUs: number
 }
@@ -99,7 +105,7 @@ export type AccountStore = {
   tokenDelete(tokenHash: string): Promise<void>
   /** Deletes all tokens of a user. Returns how many, or `undefined` if there is no such user. */
   tokenDeleteOfUser(email: string): Promise<number | undefined>
-  /** Notes what an operator did to a user, whom it may have deleted. */
+  /** Notes what an operator changed: a user, whom it may have deleted, or webhooks. */
   operatorActAdd(act: OperatorAct): Promise<void>
   /**
    * Returns what operators did since this was last asked, the oldest first, and deletes it: so one service logs each

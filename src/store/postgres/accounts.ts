@@ -62,12 +62,12 @@ async function removeTokens(query: Query, email: string): Promise<number | undef
 }
 
 async function takeOperatorActs(query: Query): Promise<OperatorAct[]> {
-  const acts = await query<OperatorAct & { id: number }>(
-    'DELETE FROM operator_acts RETURNING id::float8 AS id, event, email, account, by, at::float8 AS "atUs"',
+  const acts = await query<Omit<OperatorAct, 'facts'> & { id: number; facts: string | null }>(
+    'DELETE FROM operator_acts RETURNING id::float8 AS id, event, email, account, facts, by, at::float8 AS "atUs"',
   )
   return acts
     .toSorted((one, other) => one.id - other.id)
-    .map(({ event, email, account, by, atUs }) => ({ event, email, account, by, atUs }))
+    .map(({ id: _, facts, ...act }) => ({ ...act, facts: facts === null ? null : JSON.parse(facts) }))
 }
 
 /** Runs one statement that returns a row for each that it touched. Returns whether there was one. */
@@ -115,11 +115,12 @@ export function createAccountStore({ read, change, transaction }: Database): Acc
     userDelete: (email) =>
       change((query) => touches(query, 'DELETE FROM users WHERE email = $1 RETURNING 1 AS one', [email])),
     ...tokenOperations({ read, change, transaction }),
-    operatorActAdd: ({ event, email, account, by, atUs }) =>
+    operatorActAdd: ({ event, email, account, facts, by, atUs }) =>
       change(async (query) => {
-        await query('INSERT INTO operator_acts (at, event, email, account, by) VALUES ($1::bigint, $2, $3, $4, $5)', [
-          ...[atUs, event, email, account, by],
-        ])
+        await query(
+          'INSERT INTO operator_acts (at, event, email, account, by, facts) VALUES ($1::bigint, $2, $3, $4, $5, $6)',
+          [atUs, event, email, account, by, facts === null ? null : JSON.stringify(facts)],
+        )
       }),
     async operatorActTake() {
       // It is asked after every change by another process: only when there is something is anything written.

@@ -135,7 +135,7 @@ export const takeOperatorActs = mutation('accounts.operatorActTake', (tx: Tx, _a
   const acts = tx.delete(operatorActs).returning().all()
   return acts
     .toSorted((one, other) => one.id - other.id)
-    .map(({ event, email, account, by, at: atUs }) => ({ event, email, account, by, atUs }))
+    .map(({ event, email, account, facts, by, at: atUs }) => ({ event, email, account, facts, by, atUs }))
 })
 
 /** Creates the account operations of the engine: accounts, users, tokens. */

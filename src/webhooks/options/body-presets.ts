@@ -6,6 +6,8 @@ import { flatOf, formOf } from './flat-body.ts'
 export type Preset = {
   /** Its purpose, as the page and the API document show it. */
   readonly summary: string
+  /** The address at which the receiver, or the format, documents such bodies. */
+  readonly documentation?: string
   readonly contentType: string
   /** Parameters that have to be given, each with what it is. */
   readonly parameters: Readonly<Record<string, string>>
@@ -30,36 +32,42 @@ export const PRESETS = {
   },
   cloudevents: {
     summary: 'A CloudEvents 1.0 event in structured mode',
+    documentation: 'https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/formats/json-format.md',
     contentType: 'application/cloudevents+json',
     parameters: {},
     render: cloudEvent,
   },
   slack: {
     summary: 'A message for an incoming webhook of Slack',
+    documentation: 'https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks',
     contentType: JSON_TYPE,
     parameters: {},
     render: slack,
   },
   teams: {
     summary: 'An Adaptive Card for a Workflow of Microsoft Teams',
+    documentation: 'https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using',
     contentType: JSON_TYPE,
     parameters: {},
     render: teams,
   },
   mattermost: {
     summary: 'A message for an incoming webhook of Mattermost',
+    documentation: 'https://developers.mattermost.com/integrate/webhooks/incoming/',
     contentType: JSON_TYPE,
     parameters: {},
     render: mattermost,
   },
   discord: {
     summary: 'A message for a webhook of Discord',
+    documentation: 'https://discord.com/developers/docs/resources/webhook#execute-webhook',
     contentType: JSON_TYPE,
     parameters: {},
     render: discord,
   },
   telegram: {
     summary: 'sendMessage of a Telegram bot: the URL is https://api.telegram.org/bot<token>/sendMessage',
+    documentation: 'https://core.telegram.org/bots/api#sendmessage',
     contentType: JSON_TYPE,
     parameters: { chat_id: 'The chat to write to: a number, or @ and the name of a channel' },
     render: (view, { chat_id = '' }) =>

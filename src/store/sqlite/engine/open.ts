@@ -16,6 +16,7 @@ import minutes from '../migrations/011.sql' with { type: 'text' }
 import eventsPrunedTo from '../migrations/012.sql' with { type: 'text' }
 import webhookOptions from '../migrations/013.sql' with { type: 'text' }
 import recordings from '../migrations/014.sql' with { type: 'text' }
+import operatorFacts from '../migrations/015.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
@@ -37,6 +38,7 @@ const MIGRATIONS = [
   eventsPrunedTo,
   webhookOptions,
   recordings,
+  operatorFacts,
 ]
 const MAGIC = 'SQLite format 3\0'
 

@@ -12,14 +12,15 @@ export const accounts = sqliteTable('accounts', {
   eventsPrunedTo: integer('events_pruned_to').notNull().default(0),
 })
 
-/** Changes that operators made to users, until a service has logged them. */
+/** Changes that operators made to users and webhooks, until a service has logged them. */
 export const operatorActs = sqliteTable('operator_acts', {
   id: integer('id').primaryKey(),
   at: integer('at').notNull(),
   event: text('event').$type<OperatorAct['event']>().notNull(),
-  email: text('email').notNull(),
+  email: text('email'),
   account: text('account'),
   by: text('by').notNull(),
+  facts: text('facts', { mode: 'json' }).$type<OperatorAct['facts']>(),
 })
 
 export const users = sqliteTable('users', {

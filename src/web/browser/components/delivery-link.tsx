@@ -1,8 +1,9 @@
-import { formatMilliseconds, shortenUrl } from '../lib/format.ts'
+import { formatMilliseconds } from '../lib/format.ts'
 import type { Delivery } from '../lib/resources.ts'
 import { routeHref } from '../lib/router.ts'
 import { DELIVERY_ICON, DELIVERY_TONE } from './badge.tsx'
 import { Icon } from './icon.tsx'
+import { WebhookLabel } from './webhook-label.tsx'
 
 /**
  * Shows one delivery in a few words, as a link to all of it: its state, its webhook, and how long it took or how often
@@ -17,7 +18,9 @@ export function DeliveryLink({ delivery }: { delivery: Delivery }) {
     <a class={`delivery-link ${tone}`} href={routeHref('deliveries', delivery.id)} title={delivery.url}>
       <Icon name={retrying ? 'retry' : DELIVERY_ICON[delivery.state]} />
       <span class="visually-hidden">{retrying ? 'retrying' : delivery.state}</span>
-      <span class="delivery-link-url">{shortenUrl(delivery.url)}</span>
+      <span class="delivery-link-url">
+        <WebhookLabel url={delivery.url} />
+      </span>
       {latencyMs === null ? null : <span class="delivery-link-detail">{formatMilliseconds(latencyMs)}</span>}
       {retrying ? <span class="delivery-link-detail">attempt {delivery.attempts_made}</span> : null}
     </a>

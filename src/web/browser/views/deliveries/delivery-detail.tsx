@@ -6,6 +6,7 @@ import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Time, TimeUntil } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
+import { WebhookLabel } from '../../components/webhook-label.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { curlCommand, requestHeaders } from '../../lib/curl.ts'
 import { humanize } from '../../lib/format.ts'
@@ -102,7 +103,9 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
   return (
     <dl class="facts card">
       <dt>Webhook</dt>
-      <dd class="break">{delivery.url}</dd>
+      <dd class="break">
+        <WebhookLabel url={delivery.url} whole />
+      </dd>
       <dt>Call</dt>
       <dd class="break">
         <a href={routeHref('calls', delivery.call_id)}>{delivery.call_id}</a>

@@ -8,6 +8,7 @@ import { Icon } from '../../components/icon.tsx'
 import { PagedSection } from '../../components/paged-section.tsx'
 import { Time, TimeUntil } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
+import { WebhookLabel } from '../../components/webhook-label.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { localToUtc, pickFilters } from '../../lib/filters.ts'
 import { humanize, pluralize, shortenUrl } from '../../lib/format.ts'
@@ -141,9 +142,11 @@ function FilterBar({ filters, filtered, onChange }: FilterBarProps) {
 
 function WebhookFilter({ value, onChange }: { value: string; onChange: (value: string) => void }) {
   const now = useObservable(overview)
-  const urls = new Set((now?.webhooks ?? []).map((webhook) => webhook.url))
-  if (value !== '') urls.add(value)
-  const options = [['', 'Any'] as const, ...[...urls].map((url) => [url, shortenUrl(url)] as const)]
+  const names = new Map((now?.webhooks ?? []).map(({ url, name }) => [url, name]))
+  if (value !== '' && !names.has(value)) names.set(value, null)
+  const labelOf = (url: string, name: string | null) =>
+    name === null ? shortenUrl(url) : `${name} (${shortenUrl(url)})`
+  const options = [['', 'Any'] as const, ...[...names].map(([url, name]) => [url, labelOf(url, name)] as const)]
   return <SelectFilter label="Webhook" value={value} options={options} onChange={onChange} />
 }
 
@@ -204,7 +207,7 @@ function DeliveryRow({ item }: { item: Delivery }) {
         </a>
       </td>
       <td class="url-cell cell-second" title={item.url}>
-        {shortenUrl(item.url)}
+        <WebhookLabel url={item.url} />
       </td>
       <td class="id-cell cell-extra">
         <a href={routeHref('calls', item.call_id)} title={item.call_id} aria-label={`${shortCallId}, the call`}>

@@ -1,13 +1,17 @@
 import { useEffect, useState } from 'preact/hooks'
 import { FILTER_KEYS, FILTER_NAMES } from '../../../../lib/event-filter.ts'
+import { FURTHER_EVENTS, FURTHER_NAMES } from '../../../../lib/event-kinds.ts'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { FormField } from '../../components/form-field.tsx'
 import { Icon } from '../../components/icon.tsx'
+import { InlineText } from '../../components/inline-text.tsx'
 import { showToast } from '../../components/toast.tsx'
+import { WebhookLabel } from '../../components/webhook-label.tsx'
 import { request } from '../../lib/api.ts'
+import { humanize } from '../../lib/format.ts'
 import { refreshOverview } from '../../lib/live/connection.ts'
 import type { WebhookOptions } from '../../lib/resources.ts'
 import { formOf, type OptionsForm, optionsOf } from '../../lib/webhooks/options-form.ts'
@@ -38,7 +42,9 @@ export function OptionsDialog({ url, onClose }: { url: string; onClose: () => vo
   }
   return (
     <Dialog title="Options" onClose={onClose} wide>
-      <p class="dialog-url">{url}</p>
+      <p class="dialog-url">
+        <WebhookLabel url={url} whole />
+      </p>
       {error === null ? null : <ErrorMessage text={error} />}
       {form === null ? (
         error === null ? (
@@ -53,6 +59,7 @@ export function OptionsDialog({ url, onClose }: { url: string; onClose: () => vo
           }}
         >
           <DeliveryOptions form={form} errors={errors} onChange={setForm} />
+          <EventOptions form={form} errors={errors} onChange={setForm} />
           <FilterOptions form={form} errors={errors} onChange={setForm} />
           <HeaderOptions form={form} errors={errors} onChange={setForm} />
           <BodyOptions form={form} errors={errors} onChange={setForm} />
@@ -112,6 +119,37 @@ function DeliveryOptions({ form, errors, onChange }: PartProps) {
         hint="From 0.1 to 1,000. Empty: as fast as the receiver answers."
       />
     </>
+  )
+}
+
+/** Shows the kinds of event that have no switch in the list. */
+function EventOptions({ form, errors, onChange }: PartProps) {
+  const toggle = (name: string, wanted: boolean) =>
+    onChange({ ...form, events: FURTHER_NAMES.filter((one) => (one === name ? wanted : form.events.includes(one))) })
+  return (
+    <fieldset class="further-events">
+      <legend>Further events</legend>
+      <p class="hint">They are sent beside those that are switched on in the list.</p>
+      {FURTHER_NAMES.map((name) => (
+        <label class="check-line" key={name}>
+          <input
+            type="checkbox"
+            checked={form.events.includes(name)}
+            onChange={(event) => toggle(name, event.currentTarget.checked)}
+          />
+          <span>
+            <b>{humanize(name)}</b>: <InlineText text={FURTHER_EVENTS[name]} />
+          </span>
+        </label>
+      ))}
+      {errors
+        .filter(({ path }) => path.startsWith('/events'))
+        .map(({ path, message }) => (
+          <p class="field-error" role="alert" key={path}>
+            {message}
+          </p>
+        ))}
+    </fieldset>
   )
 }
 

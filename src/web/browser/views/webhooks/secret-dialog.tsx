@@ -6,6 +6,7 @@ import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Time } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
+import { WebhookLabel } from '../../components/webhook-label.tsx'
 import { request } from '../../lib/api.ts'
 import type { WebhookSecret } from '../../lib/resources.ts'
 import { ExampleReceiver } from './example-receiver.tsx'
@@ -42,7 +43,9 @@ export function SecretDialog({ url, onClose }: { url: string; onClose: () => voi
 
   return (
     <Dialog title="Signing secret" onClose={onClose} wide>
-      <p class="dialog-url">{url}</p>
+      <p class="dialog-url">
+        <WebhookLabel url={url} whole />
+      </p>
       {error === null ? null : <ErrorMessage text={error} />}
       {secret !== null ? (
         <>

@@ -3,6 +3,7 @@ import { CodeBlock } from '../../components/code-block.tsx'
 import { Dialog } from '../../components/dialog.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
+import { WebhookLabel } from '../../components/webhook-label.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { formatMilliseconds } from '../../lib/format.ts'
 import { refreshOverview } from '../../lib/live/connection.ts'
@@ -25,7 +26,9 @@ export function TestDialog({ url, onClose }: { url: string; onClose: () => void 
   useEffect(() => void send(), [])
   return (
     <Dialog title="Test request" onClose={onClose} wide>
-      <p class="dialog-url">{url}</p>
+      <p class="dialog-url">
+        <WebhookLabel url={url} whole />
+      </p>
       <div aria-live="polite">
         {busy ? <p class="loading">Sending a signed request. This takes at most 10 seconds…</p> : null}
         {error === null || busy ? null : <ErrorMessage text={error} />}

@@ -11,21 +11,27 @@ import type { Delivery, Page, WebhookHealth } from '../../lib/resources.ts'
  */
 export function WebhookHealthLine({ health }: { health: WebhookHealth | null }) {
   if (health === null) return <p class="health muted">No attempts since the start.</p>
-  const { url, last, pending, down_since: downSince } = health
+  const { url, last, paused, pending, down_since: downSince } = health
   return (
     <div class="health">
-      <span class={downSince === null ? 'health-state good' : 'health-state bad'}>
+      <span class={`health-state ${toneOf(health)}`}>
         <i class="dot" aria-hidden="true" />
         {describeState(health)}
       </span>
       {pending > 0 ? <span class="health-pending">{formatPendingCount(pending)} pending</span> : null}
       {last === null ? null : <span class="muted">{describeLast(last)}</span>}
-      {downSince !== null && pending > 0 ? <RetryButton url={url} /> : null}
+      {downSince !== null && pending > 0 && !paused ? <RetryButton url={url} /> : null}
     </div>
   )
 }
 
-function describeState({ last, down_since: downSince }: WebhookHealth): string {
+function toneOf({ paused, down_since: downSince }: WebhookHealth): string {
+  if (paused) return 'paused'
+  return downSince === null ? 'good' : 'bad'
+}
+
+function describeState({ last, paused, down_since: downSince }: WebhookHealth): string {
+  if (paused) return 'paused: nothing is sent'
   if (downSince !== null) return `down for ${formatDuration(serverNowMs() - Date.parse(downSince))}`
   return last === null ? 'ready' : 'up'
 }

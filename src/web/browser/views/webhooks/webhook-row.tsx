@@ -46,6 +46,7 @@ export function WebhookRow({ row, health, error, copies, onEdit, onRemove, onOpe
   return (
     <li class={`webhook-row${removed ? ' removed' : ''}${error === null ? '' : ' invalid'}`}>
       <div class="webhook-url">
+        {isSaved && health !== null && health.name !== null ? <p class="webhook-name">{health.name}</p> : null}
         <UrlField row={row} name={name} error={error} onEdit={onEdit} />
         {copies > 1 && !removed ? (
           <p class="webhook-warning">

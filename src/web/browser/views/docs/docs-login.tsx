@@ -1,0 +1,60 @@
+import { useState } from 'preact/hooks'
+import { ErrorMessage } from '../../components/error-message.tsx'
+import { FormField } from '../../components/form-field.tsx'
+import { errorText, request } from '../../lib/api.ts'
+import { useObservable } from '../../lib/observable.ts'
+import { accessToken, clearToken, logInWith } from '../../lib/session.ts'
+
+/** Shows the login that requests of this page use; it is the same as that of the page of calls. */
+export function DocsLogin() {
+  const loggedIn = useObservable(accessToken) !== null
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [error, setError] = useState<string | null>(null)
+  const logIn = async (event: Event) => {
+    event.preventDefault()
+    const response = await request<{ access_token: string }>('POST', '/auth/login', { email, password })
+    if (response.ok) logInWith(response.result.access_token, false)
+    setError(response.ok ? null : errorText(response))
+    setPassword('')
+  }
+  const logOut = async () => {
+    await request('POST', '/auth/logout')
+    clearToken(null)
+  }
+  if (loggedIn)
+    return (
+      <div class="doc-login">
+        <p>You are logged in: requests of this page carry your token.</p>
+        <button type="button" onClick={logOut}>
+          Log out
+        </button>
+      </div>
+    )
+  return (
+    <form class="doc-login" onSubmit={logIn}>
+      <FormField
+        label="E-mail"
+        name="email"
+        type="email"
+        value={email}
+        onInput={setEmail}
+        autoComplete="username"
+        required
+      />
+      <FormField
+        label="Password"
+        name="password"
+        type="password"
+        value={password}
+        onInput={setPassword}
+        autoComplete="current-password"
+        required
+      />
+      <button type="submit" class="primary">
+        Log in
+      </button>
+      {error === null ? null : <ErrorMessage text={error} />}
+    </form>
+  )
+}

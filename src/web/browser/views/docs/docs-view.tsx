@@ -1,0 +1,144 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Logo } from '../../components/icon.tsx'
+import { InlineText } from '../../components/inline-text.tsx'
+import { type ApiDocument, type Endpoint, endpointsByTag } from '../../lib/docs/api-document.ts'
+import { ThemeSwitch } from '../theme-switch.tsx'
+import { DocsLogin } from './docs-login.tsx'
+import { EndpointSection } from './endpoint-section.tsx'
+import { EventSection } from './event-section.tsx'
+import { SchemaFields } from './schema-fields.tsx'
+
+/** Shows the whole API document: operations with forms to try them, events, and schemas. */
+export function DocsView({ document: api }: { document: ApiDocument }) {
+  const [search, setSearch] = useState('')
+  const groups = [...endpointsByTag(api)]
+  useEffect(() => {
+    // The part of the page that the address names exists only now.
+    document.getElementById(location.hash.slice(1))?.scrollIntoView()
+  }, [])
+  return (
+    <div class="docs">
+      <a class="skip" href="#content">
+        Skip to the content
+      </a>
+      <header class="docs-nav">
+        <a class="brand" href="/" aria-label="Hookswitch, the page">
+          <Logo />
+          <span>Hookswitch API</span>
+        </a>
+        <label class="visually-hidden" for="docs-search">
+          Search
+        </label>
+        <input
+          id="docs-search"
+          type="search"
+          placeholder="Search"
+          value={search}
+          onInput={(event) => setSearch(event.currentTarget.value)}
+        />
+        <nav aria-label="Contents">
+          <Contents api={api} groups={groups} search={search} />
+        </nav>
+        <ThemeSwitch />
+      </header>
+      <main id="content" tabIndex={-1}>
+        <About api={api} />
+        {groups.map(([tag, endpoints]) => (
+          <section class="docs-group" key={tag} aria-label={tag}>
+            <h2>{tag}</h2>
+            {endpoints.map((endpoint) => (
+              <EndpointSection key={endpoint.operationId} endpoint={endpoint} document={api} />
+            ))}
+          </section>
+        ))}
+        <section class="docs-group" aria-label="Call events">
+          <h2>Call events</h2>
+          <p class="docs-lead">
+            POST requests that your receivers get. <a href="/docs/events">The event catalog</a> has a whole body of each
+            kind on one page; <a href="/docs/bodies">the catalog of request bodies</a> has an example of each preset.
+          </p>
+          {Object.entries(api.webhooks).map(([name, { post }]) => (
+            <EventSection key={name} name={name} operation={post} />
+          ))}
+        </section>
+        <section class="docs-group" aria-label="Schemas">
+          <h2>Schemas</h2>
+          {Object.entries(api.components.schemas).map(([name, schema]) => (
+            <section class="card doc-endpoint" key={name} id={`schema-${name}`} aria-labelledby={`schema-${name}-title`}>
+              <h3 id={`schema-${name}-title`}>
+                <code>{name}</code>
+              </h3>
+              <SchemaFields schema={schema} />
+            </section>
+          ))}
+        </section>
+      </main>
+    </div>
+  )
+}
+
+function About({ api: { info } }: { api: ApiDocument }) {
+  return (
+    <>
+      <h1>
+        {info.title} API <small class="muted">{info.version}</small>
+      </h1>
+      {info.description.split('\n\n').map((paragraph) => (
+        <p class="docs-lead" key={paragraph}>
+          <InlineText text={paragraph} />
+        </p>
+      ))}
+      <p class="docs-lead">
+        The document itself is at <a href="/openapi.json">/openapi.json</a> (OpenAPI 3.1), for client generators.
+      </p>
+      <DocsLogin />
+    </>
+  )
+}
+
+type ContentsProps = {
+  api: ApiDocument
+  groups: readonly (readonly [tag: string, endpoints: readonly Endpoint[]])[]
+  search: string
+}
+type Entry = { readonly id: string; readonly text: string; readonly method?: string; readonly words: string }
+
+function Contents({ api, groups, search }: ContentsProps) {
+  const wanted = search.trim().toLowerCase()
+  const named = (prefix: string) => (name: string) => ({ id: `${prefix}-${name}`, text: name, words: name })
+  const all: [string, Entry[]][] = [
+    ...groups.map(([tag, endpoints]): [string, Entry[]] => [tag, endpoints.map(entryOf)]),
+    ['Call events', Object.keys(api.webhooks).map(named('event'))],
+    ['Schemas', Object.keys(api.components.schemas).map(named('schema'))],
+  ]
+  const shown = all
+    .map(([title, entries]) => [title, entries.filter(({ words }) => words.toLowerCase().includes(wanted))] as const)
+    .filter(([, entries]) => entries.length > 0)
+  if (shown.length === 0) return <p class="muted">Nothing has “{search}” in its name.</p>
+  return (
+    <>
+      {shown.map(([title, entries]) => (
+        <details key={title} open={title !== 'Schemas' || wanted !== ''}>
+          <summary>{title}</summary>
+          <ul>
+            {entries.map(({ id, text, method }) => (
+              <li key={id}>
+                <a href={`#${id}`}>
+                  {method === undefined ? null : <b class={`doc-method ${method.toLowerCase()}`}>{method}</b>}
+                  <span>{text}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
+        </details>
+      ))}
+    </>
+  )
+}
+
+const entryOf = ({ operationId, method, path, summary = '' }: Endpoint): Entry => ({
+  id: operationId,
+  text: path,
+  method,
+  words: `${method} ${path} ${summary}`,
+})

@@ -1,0 +1,44 @@
+import { CodeBlock } from '../../components/code-block.tsx'
+import { InlineText } from '../../components/inline-text.tsx'
+import type { Operation } from '../../lib/docs/api-document.ts'
+import { SchemaFields } from './schema-fields.tsx'
+
+/** Shows one kind of event: its headers and fields, and a whole body. */
+export function EventSection({ name, operation }: { name: string; operation: Operation }) {
+  const { schema, example } = operation.requestBody?.content['application/json'] ?? {}
+  return (
+    <section class="card doc-endpoint" id={`event-${name}`} aria-labelledby={`event-${name}-title`}>
+      <h3 id={`event-${name}-title`}>
+        <code>{name}</code>
+      </h3>
+      <p>
+        {operation.summary}. {operation.description === undefined ? null : <InlineText text={operation.description} />}
+      </p>
+      <details>
+        <summary>Headers of the request</summary>
+        <dl class="doc-fields">
+          {(operation.parameters ?? []).map(({ name: header, description = '' }) => (
+            <div class="doc-field" key={header}>
+              <dt>
+                <code class="doc-name">{header}</code>
+              </dt>
+              <dd>
+                <InlineText text={description} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      </details>
+      {schema === undefined ? null : (
+        <details>
+          <summary>Fields of the body</summary>
+          <SchemaFields schema={schema} />
+        </details>
+      )}
+      <details>
+        <summary>A whole body</summary>
+        <CodeBlock text={JSON.stringify(example, null, 2)} label={`a body of ${name}`} />
+      </details>
+    </section>
+  )
+}
