@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { basename, dirname, join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { version as bunVersion } from 'bun'
 
 // Runs when the executable is built (as a macro), or when the sources are loaded.
@@ -23,8 +23,6 @@ type Manifest = {
 }
 
 const ROOT = resolve(import.meta.dir, '../..')
-/** Licences of software that is bundled in a package, in files with other names. */
-const BUNDLED: Readonly<Record<string, string>> = { 'swagger-ui-dist': 'swagger-ui-bundle.js.LICENSE.txt' }
 const USUAL_NAME = /^(licen[cs]e|copying|notice)([.-].*)?$/i
 
 /** Returns the licence of Hookswitch itself. */
@@ -65,8 +63,7 @@ function folderOf(name: string, from: string): string {
 
 function noticeOf(folder: string): Notice {
   const { name, version, license = 'unknown', author } = manifestOf(folder)
-  const bundled = BUNDLED[name]
-  const files = readdirSync(folder).filter((file) => USUAL_NAME.test(file) || basename(file) === bundled)
+  const files = readdirSync(folder).filter((file) => USUAL_NAME.test(file))
   const texts = files.toSorted().map((file) => readFileSync(join(folder, file), 'utf8').trim())
   const holder = typeof author === 'object' ? author.name : (author ?? `the authors of ${name}`)
   return { name, version, license, text: texts.length > 0 ? texts.join('\n\n') : withoutText(license, holder) }
@@ -76,7 +73,7 @@ function noticeOf(folder: string): Notice {
 function withoutText(license: string, holder: string): string {
   if (license === 'MIT') return ownLicense().replace(/^Copyright .*$/m, `Copyright (c) ${holder}`)
   if (license === 'Apache-2.0')
-    return `Copyright ${holder}\n\nLicensed under the Apache License, Version 2.0, whose text is that of swagger-ui-dist, below.`
+    return `Copyright ${holder}\n\nLicensed under the Apache License, Version 2.0, whose text is that of prom-client, below.`
   throw new Error(`a package by ${holder} contains no text of its licence, ${license}`)
 }
 

@@ -23,6 +23,8 @@ export function startOutageNotices({ scheduler, webhooks, steadyUs, log, onOutag
       reported.delete(webhookId)
       return
     }
+    // One that is paused is neither down nor up.
+    if (change === 'paused') return
     const facts = { webhook: webhookId, url: webhooks.urlOf(webhookId) }
     if (change === 'opened') log.warn(facts, 'webhook is down: its deliveries are kept, only probes are sent')
     else {

@@ -1,8 +1,7 @@
 import { Elysia } from 'elysia'
-import { bodyCatalogPage } from './body-catalog.ts'
 import { CATALOG_STYLE } from './catalog-page.ts'
+import { bodyCatalogPage, eventCatalogPage } from './catalogs.ts'
 import { type DocumentedRoute, openApiDocument } from './document.ts'
-import { catalogPage } from './event-catalog.ts'
 
 /** The catalogs run no script, and load nothing but their style and icon. */
 const HEADERS = {
@@ -29,7 +28,7 @@ export function openApiRoutes(routes: () => readonly DocumentedRoute[], version:
       },
       hidden,
     )
-    .get('/docs/events', () => text(catalogPage(), HTML), hidden)
+    .get('/docs/events', () => text(eventCatalogPage(), HTML), hidden)
     .get('/docs/bodies', () => text(bodyCatalogPage(), HTML), hidden)
     .get('/docs/catalog.css', () => text(CATALOG_STYLE, 'text/css; charset=utf-8'), hidden)
 }

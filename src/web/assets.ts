@@ -14,8 +14,8 @@ type Page = (typeof PAGES)[number]
 
 /**
  * Loads the files of all pages. The compiled executable contains them, named by the manifest of the HTML import; from
- * the sources they are built now, in some ten milliseconds. Bun's own HTML route is not used because it takes no headers
- * of ours.
+ * the sources they are built now, in some ten milliseconds. Bun's own HTML route is not used because it takes no
+ * headers of ours.
  */
 export async function loadAssets(): Promise<Asset[]> {
   const assets = (await Promise.all(PAGES.map(filesOf))).flat()

@@ -1,4 +1,6 @@
 import { expect, test } from 'bun:test'
+import { startOutageNotices } from '../../src/deliveries/outage-notices.ts'
+import { createScheduler } from '../../src/deliveries/queue/scheduler.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 import { newRig } from './rig.ts'
 
@@ -27,4 +29,22 @@ test('an outage of five minutes is reported once, and its end; a shorter one is 
   await outage(5, ['f', 'g', 'h', 'i', 'j'])
   expect(reported).toEqual([`down ${url}`, `up ${url}`])
   await receiver.stop()
+})
+
+test('a pause is no end of an outage', () => {
+  const noted: unknown[] = []
+  const note = (...line: unknown[]) => void noted.push(line)
+  const scheduler = createScheduler()
+  const notices = startOutageNotices({
+    scheduler,
+    webhooks: { urlOf: () => 'https://crm.example.com/' },
+    steadyUs: () => 0,
+    log: { debug: note, info: note, warn: note, error: note },
+    onOutage: note,
+  })
+  scheduler.setTiming(1, { paused: true, maxPerSecond: null })
+  expect(scheduler.find(1)?.isPaused).toBe(true)
+  scheduler.setTiming(1, { paused: false, maxPerSecond: null })
+  notices.stop()
+  expect(noted).toEqual([])
 })

@@ -265,7 +265,7 @@ describe('what an answer says', () => {
       ['/docs', '/openapi.json'].map((path) => fetch(app.url + path, { headers: { accept: 'image/png' } })),
     )
     expect(answers.map((answer) => [answer.status, answer.headers.get('content-type')])).toEqual([
-      [200, 'text/html; charset=utf-8'],
+      [200, 'text/html;charset=utf-8'],
       [200, 'application/json'],
     ])
   })

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Page } from 'playwright-core'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
-import { CHROMIUM, openBrowser, visit } from '../help/browser.ts'
+import { accessibilityFaults, CHROMIUM, openBrowser, visit } from '../help/browser.ts'
 import { addUser, PASSWORD } from '../help/client.ts'
 
 const folder = emptyFolder()
@@ -15,28 +16,65 @@ afterAll(async () => {
   folder[Symbol.dispose]()
 })
 
-test.skipIf(CHROMIUM === undefined)(
-  'in a browser, /docs logs in and tries a request, and asks no other host for anything (needs chromium)',
-  async () => {
+/** Opens "Try it" of an operation, fills in what is given, sends, and returns the text of the response. */
+async function tried(page: Page, operation: string, fields: Readonly<Record<string, string>> = {}): Promise<string> {
+  const section = page.locator(`section[id="${operation}"]`)
+  const form = section.locator('form.doc-try')
+  if (!(await form.isVisible())) await section.getByText('Try it', { exact: true }).click()
+  for (const [label, value] of Object.entries(fields)) await form.getByLabel(label, { exact: true }).fill(value)
+  const answered = page.waitForResponse(() => true)
+  await form.getByRole('button', { name: /^Send/ }).click()
+  await answered
+  return (await form.locator('[role="status"]').locator('section').textContent()) ?? ''
+}
+
+describe.skipIf(CHROMIUM === undefined)('in a browser, /docs', () => {
+  test('logs in and tries requests, and asks no other host for anything (needs chromium)', async () => {
     const browser = await openBrowser()
     const { page, asked, faults } = await visit(browser)
-    const tried = async (operation: string, body?: object) => {
-      const block = page.locator(`[id$="${operation}"]`).first()
-      await block.locator('.opblock-summary-control').first().click()
-      if (body !== undefined) await block.locator('textarea').first().fill(JSON.stringify(body))
-      await block.locator('.execute').click()
-      return (await block.locator('.live-responses-table').first().textContent()) ?? ''
-    }
     await page.goto(`${app.url}/docs`)
-    const answer = await tried('postAuthLogin', { email: 'docs@example.com', password: PASSWORD })
-    const token = /hks_[\w-]{43}/.exec(answer)?.[0] ?? ''
-    await page.locator('.btn.authorize').first().click()
-    await page.locator('.auth-container input').first().fill(token)
-    await page.locator('.auth-btn-wrapper .authorize').first().click()
-    await page.locator('.btn-done').first().click()
-    expect(await tried('getAuthMe')).toContain('docs@example.com')
+    expect(await tried(page, 'getAuthMe')).toContain('"code": 401')
+    await page.getByLabel('E-mail', { exact: true }).fill('docs@example.com')
+    await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('You are logged in').waitFor()
+    expect(await tried(page, 'getAuthMe')).toContain('docs@example.com')
+    const list = await tried(page, 'putIntegrationWebhook')
+    expect(list).toContain('https://crm.example.com/calls')
+    expect(await tried(page, 'getEvent', { 'limit (optional)': '5' })).toContain('next_cursor')
     expect(asked.filter((address) => !address.startsWith(`${app.url}/`))).toEqual([])
     expect(faults).toEqual([])
     await browser.close()
-  },
-)
+  })
+
+  test('searches, opens the part that the address names, and is accessible in light and dark (needs chromium)', async () => {
+    const browser = await openBrowser()
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const width of [1_280, 390]) {
+        const { page, faults } = await visit(browser, { colorScheme, viewport: { width, height: 800 } })
+        await page.goto(`${app.url}/docs#schema-WebhookOptions`)
+        await page.locator('section[id="schema-WebhookOptions"]').waitFor()
+        expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+        await page.getByLabel('Search').fill('retry')
+        const entries = page.locator('nav[aria-label="Contents"] li')
+        expect(await entries.allTextContents()).toEqual([
+          'POST/integration/delivery/{id}/retry',
+          'POST/integration/delivery/retry',
+        ])
+        await page.locator('section[id="putIntegrationWebhookOptions"]').getByText('Try it', { exact: true }).click()
+        expect([colorScheme, width, await accessibilityFaults(page)]).toEqual([colorScheme, width, []])
+        expect(faults).toEqual([])
+        await page.context().close()
+      }
+    await browser.close()
+  })
+
+  test.each(['events', 'bodies'])('/docs/%s is accessible without scripts (needs chromium)', async (name) => {
+    const browser = await openBrowser()
+    const { page, faults } = await visit(browser)
+    await page.goto(`${app.url}/docs/${name}`)
+    expect(await accessibilityFaults(page)).toEqual([])
+    expect(faults).toEqual([])
+    await browser.close()
+  })
+})

@@ -46,7 +46,8 @@ export const PRESETS = {
   },
   teams: {
     summary: 'An Adaptive Card for a Workflow of Microsoft Teams',
-    documentation: 'https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using',
+    documentation:
+      'https://learn.microsoft.com/microsoftteams/platform/webhooks-and-connectors/how-to/connectors-using',
     contentType: JSON_TYPE,
     parameters: {},
     render: teams,

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Logo } from '../../components/icon.tsx'
-import { InlineText } from '../../components/inline-text.tsx'
+import { InlineText } from '../../components/text/inline-text.tsx'
 import { type ApiDocument, type Endpoint, endpointsByTag } from '../../lib/docs/api-document.ts'
 import { ThemeSwitch } from '../theme-switch.tsx'
 import { DocsLogin } from './docs-login.tsx'
@@ -11,6 +11,7 @@ import { SchemaFields } from './schema-fields.tsx'
 /** Shows the whole API document: operations with forms to try them, events, and schemas. */
 export function DocsView({ document: api }: { document: ApiDocument }) {
   const [search, setSearch] = useState('')
+  const [isWide] = useState(() => matchMedia('(min-width: 821px)').matches)
   const groups = [...endpointsByTag(api)]
   useEffect(() => {
     // The part of the page that the address names exists only now.
@@ -22,7 +23,7 @@ export function DocsView({ document: api }: { document: ApiDocument }) {
         Skip to the content
       </a>
       <header class="docs-nav">
-        <a class="brand" href="/" aria-label="Hookswitch, the page">
+        <a class="brand" href="/" aria-label="Hookswitch API, back to the page">
           <Logo />
           <span>Hookswitch API</span>
         </a>
@@ -37,7 +38,7 @@ export function DocsView({ document: api }: { document: ApiDocument }) {
           onInput={(event) => setSearch(event.currentTarget.value)}
         />
         <nav aria-label="Contents">
-          <Contents api={api} groups={groups} search={search} />
+          <Contents api={api} groups={groups} search={search} isOpen={isWide} />
         </nav>
         <ThemeSwitch />
       </header>
@@ -64,7 +65,12 @@ export function DocsView({ document: api }: { document: ApiDocument }) {
         <section class="docs-group" aria-label="Schemas">
           <h2>Schemas</h2>
           {Object.entries(api.components.schemas).map(([name, schema]) => (
-            <section class="card doc-endpoint" key={name} id={`schema-${name}`} aria-labelledby={`schema-${name}-title`}>
+            <section
+              class="card doc-endpoint"
+              key={name}
+              id={`schema-${name}`}
+              aria-labelledby={`schema-${name}-title`}
+            >
               <h3 id={`schema-${name}-title`}>
                 <code>{name}</code>
               </h3>
@@ -100,10 +106,12 @@ type ContentsProps = {
   api: ApiDocument
   groups: readonly (readonly [tag: string, endpoints: readonly Endpoint[]])[]
   search: string
+  /** Whether the groups are unfolded at first. */
+  isOpen: boolean
 }
 type Entry = { readonly id: string; readonly text: string; readonly method?: string; readonly words: string }
 
-function Contents({ api, groups, search }: ContentsProps) {
+function Contents({ api, groups, search, isOpen }: ContentsProps) {
   const wanted = search.trim().toLowerCase()
   const named = (prefix: string) => (name: string) => ({ id: `${prefix}-${name}`, text: name, words: name })
   const all: [string, Entry[]][] = [
@@ -118,7 +126,7 @@ function Contents({ api, groups, search }: ContentsProps) {
   return (
     <>
       {shown.map(([title, entries]) => (
-        <details key={title} open={title !== 'Schemas' || wanted !== ''}>
+        <details key={title} open={(isOpen && title !== 'Schemas') || wanted !== ''}>
           <summary>{title}</summary>
           <ul>
             {entries.map(({ id, text, method }) => (

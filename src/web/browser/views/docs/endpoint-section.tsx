@@ -1,4 +1,4 @@
-import { InlineText } from '../../components/inline-text.tsx'
+import { InlineText } from '../../components/text/inline-text.tsx'
 import type { ApiDocument, Endpoint, Parameter } from '../../lib/docs/api-document.ts'
 import { bodySchemaOf } from '../../lib/docs/try-request.ts'
 import { Limits, SchemaFields, TypeText } from './schema-fields.tsx'

@@ -1,5 +1,5 @@
 import { CodeBlock } from '../../components/code-block.tsx'
-import { InlineText } from '../../components/inline-text.tsx'
+import { InlineText } from '../../components/text/inline-text.tsx'
 import type { Operation } from '../../lib/docs/api-document.ts'
 import { SchemaFields } from './schema-fields.tsx'
 

@@ -1,4 +1,4 @@
-import { InlineText } from '../../components/inline-text.tsx'
+import { InlineText } from '../../components/text/inline-text.tsx'
 import type { Schema } from '../../lib/docs/api-document.ts'
 import { limitsOf, objectsIn, typeParts } from '../../lib/docs/schema-text.ts'
 
@@ -39,7 +39,8 @@ export function SchemaFields({ schema }: { schema: Schema }) {
     return (
       <>
         <p>
-          <TypeText schema={schema} /> {schema.description === undefined ? null : <InlineText text={schema.description} />}
+          <TypeText schema={schema} />{' '}
+          {schema.description === undefined ? null : <InlineText text={schema.description} />}
         </p>
         <Limits schema={schema} />
       </>

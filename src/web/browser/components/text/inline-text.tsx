@@ -6,7 +6,7 @@ const PART = /`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\((https?:\/\/[^)\s]+)\)/g
 export function InlineText({ text }: { text: string }) {
   const parts: ComponentChildren[] = []
   let end = 0
-  for (const { 0: whole, 1: code, 2: bold, 3: link, 4: address, index } of text.matchAll(PART)) {
+  for (const { 0: whole, 1: code, 2: bold, 3: link, 4: address = '', index } of text.matchAll(PART)) {
     parts.push(text.slice(end, index))
     if (code !== undefined) parts.push(<code>{code}</code>)
     else if (bold !== undefined) parts.push(<b>{bold}</b>)

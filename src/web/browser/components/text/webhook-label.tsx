@@ -1,6 +1,6 @@
-import { shortenUrl } from '../lib/format.ts'
-import { overview } from '../lib/live/connection.ts'
-import { useObservable } from '../lib/observable.ts'
+import { shortenUrl } from '../../lib/format.ts'
+import { overview } from '../../lib/live/connection.ts'
+import { useObservable } from '../../lib/observable.ts'
 
 /** Returns the name that the options give to a URL, `null` if it has none. */
 export function useWebhookName(url: string): string | null {

@@ -1,8 +1,27 @@
+import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
 import { PRESET_NAMES, type PresetName, presetOf } from '../webhooks/options/body-presets.ts'
 import { type CatalogPart, catalogHtml, escaped } from './catalog-page.ts'
 import { EXAMPLES } from './examples.ts'
 
-const LEAD = `The option <code>body</code> of a webhook replaces the <a href="/docs/events">default body</a> by one of these
+const EVENTS_LEAD = `Every webhook request has one of these bodies: <code>time</code> and <code>data</code>. Keys never disappear: an
+unknown value is <code>null</code>. All fields are described in the <a href="/docs">API reference</a>. With options a
+webhook gets <a href="/docs/bodies">another body</a>.`
+
+/** Returns the page that shows every kind of event with one whole body. */
+export const eventCatalogPage = (): string => catalogHtml('Call events', EVENTS_LEAD, EVENT_NAMES.map(eventPart))
+
+function eventPart(name: EventKind): CatalogPart {
+  const { obeys, summary } = EVENT_KINDS[name]
+  const how =
+    obeys === null
+      ? 'A webhook asks for it in the <code>events</code> of its options.'
+      : `The switch <code>${obeys}</code> of a webhook turns it on.`
+  const body = EXAMPLES.find(({ data }) => data.name === name)
+  const text = JSON.stringify(body, null, 2)
+  return { name, explanation: `${escaped(summary)}. ${how}`, shown: [{ label: `A body of ${name}`, text }] }
+}
+
+const BODIES_LEAD = `The option <code>body</code> of a webhook replaces the <a href="/docs/events">default body</a> by one of these
 presets, or by a template of your own in Liquid. Each example is what the preset makes of the event
 <code>dial_answered</code> of <a href="/docs/events#dial_answered">the event catalog</a>; the page shows the other events as a
 preview, and so does <code>hookswitch webhook preview URL --event KIND</code>.`
@@ -12,7 +31,7 @@ const EVENT = 'dial_answered'
 const EXAMPLE_PARAMETERS: Readonly<Record<string, string>> = { chat_id: '-1001234567890' }
 
 /** Returns the page that shows what each preset makes of an event. */
-export const bodyCatalogPage = (): string => catalogHtml('Request bodies', LEAD, PRESET_NAMES.map(partOf))
+export const bodyCatalogPage = (): string => catalogHtml('Request bodies', BODIES_LEAD, PRESET_NAMES.map(presetPart))
 
 /** Returns the options that choose a preset, and the body that it makes of one event. */
 export function presetExample(name: PresetName): { body: object; contentType: string; text: string } {
@@ -24,7 +43,7 @@ export function presetExample(name: PresetName): { body: object; contentType: st
   return { body, contentType, text }
 }
 
-function partOf(name: PresetName): CatalogPart {
+function presetPart(name: PresetName): CatalogPart {
   const { summary, documentation } = presetOf(name)
   const { body, contentType, text } = presetExample(name)
   const source = documentation === undefined ? '' : ` As documented at <a href="${documentation}">${documentation}</a>.`
