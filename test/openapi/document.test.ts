@@ -13,12 +13,8 @@ import {
 import { EVENT_NAMES } from '../../src/lib/event-kinds.ts'
 import { presetExample } from '../../src/openapi/catalogs.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
-<<<<<<< HEAD
 import { DELIVERY_STATES } from '../../src/store/operations/queue.ts'
-=======
-import { DELIVERY_STATES } from '../../src/store/records.ts'
 import { PRESET_NAMES, PRESETS, type PresetName } from '../../src/webhooks/options/body-presets.ts'
->>>>>>> f627d48 (feat(openapi): a documentation page of our own in place of Swagger UI, a catalog of bodies; fix(deliveries): a pause is no end of an outage)
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 
 const folder = emptyFolder()
