@@ -33,6 +33,7 @@ export class AmiDecoder {
   /** Up to here no end of a frame was found. */
   #searched = 0
   #greeted = false
+  #greeting = ''
   #crlf: boolean | undefined
   #skipped = 0
   /** An event was cut short: what follows was written by a caller, up to its rest. */
@@ -46,6 +47,11 @@ export class AmiDecoder {
   /** Why the stream can be read no further, once it cannot: the connection must go. */
   get fault(): string | undefined {
     return this.#scan.fault
+  }
+
+  /** The first line, which names the version of the protocol; empty before it came. */
+  get greeting(): string {
+    return this.#greeting
   }
 
   /** How many events were passed over. */
@@ -95,6 +101,7 @@ export class AmiDecoder {
         return true
       }
       this.#greeted = true
+      this.#greeting = this.#buffer.bytes.toString('latin1', 0, Math.min(end, MAX_GREETING_BYTES)).trim()
       this.#buffer.drop(end + 1)
     }
   }
@@ -143,6 +150,7 @@ export class AmiDecoder {
 }
 
 export const MAX_FRAME_BYTES = 1024 * 1024
+const MAX_GREETING_BYTES = 100
 
 const CRLF_END = Buffer.from('\r\n\r\n')
 const LF_END = Buffer.from('\n\n')

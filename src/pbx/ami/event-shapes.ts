@@ -13,10 +13,13 @@ export type Shape = {
   /** Other headers that are always there. */
   readonly holds?: readonly string[]
   /**
-   * The header that follows one which a caller can end, beside those of a snapshot; `null`: none, the event is over.
+   * The header that follows one which a caller can end, beside those of a snapshot, or those that do in different
+   * versions; `null`: none, the event is over.
    */
-  readonly next?: Readonly<Record<string, string | null>>
+  readonly next?: Readonly<Record<string, Follower>>
 }
+
+type Follower = string | null | readonly string[]
 
 /**
  * A snapshot of a channel, as Asterisk 13 to 23 print it (`Language` is newer, and other headers may yet come in
@@ -65,7 +68,7 @@ type Ready = {
   readonly groupOf: ReadonlyMap<number, number>
   readonly sizes: readonly number[]
   readonly needed: readonly boolean[]
-  readonly next: ReadonlyMap<number, { readonly key: string; readonly after: string | null }>
+  readonly next: ReadonlyMap<number, { readonly key: string; readonly after: Follower }>
 }
 
 function readyOf({ channels, maybe = [], holds = [], next = {} }: Shape): Ready {
@@ -113,8 +116,11 @@ export function misshape(frame: Headers): 'cut' | 'written' | undefined {
   return isWhole ? (written ? 'written' : undefined) : 'cut'
 }
 
-const isFollowed = (frame: Headers, place: number, after: string | null): boolean =>
-  after === null ? place === frame.count : place < frame.count && frame.isKeyAt(place, after)
+function isFollowed(frame: Headers, place: number, after: Follower): boolean {
+  if (after === null) return place === frame.count
+  if (place >= frame.count) return false
+  return typeof after === 'string' ? frame.isKeyAt(place, after) : after.some((key) => frame.isKeyAt(place, key))
+}
 
 /** A variable that is of no channel. */
 const isGlobal = (frame: Headers): boolean =>

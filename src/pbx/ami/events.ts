@@ -114,7 +114,8 @@ const ROWS: Readonly<Record<string, Shape>> = {
   Status: {
     channels: [''],
     holds: ['Seconds', 'ActionID'],
-    next: { DNID: 'EffectiveConnectedLineNum', Data: 'Nativeformats' },
+    // Asterisk 13.18 and older print the Linkedid further down.
+    next: { Uniqueid: ['Linkedid', 'Type'], DNID: 'EffectiveConnectedLineNum', Data: 'Nativeformats' },
   },
   CoreShowChannel: { channels: [''], holds: ['ActionID', 'Duration'], next: { ApplicationData: 'Duration' } },
 }

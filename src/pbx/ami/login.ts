@@ -6,11 +6,12 @@ import { EVENT_CLASSES } from './events.ts'
 
 /**
  * Logs in by MD5 challenge, so that the secret is not sent; in plain text only over TLS. Subscribes to the classes of
- * the wanted events.
+ * the wanted events. `greeting` returns the first line of the connection. An Asterisk that is too old is refused.
  */
-export async function logIn(source: PbxSource, actions: Actions): Promise<Login> {
+export async function logIn(source: PbxSource, actions: Actions, greeting: () => string): Promise<Login> {
   const challenge = await actions.send({ Action: 'Challenge', AuthType: 'MD5' })
   if (challenge.kind === 'unanswered') return { kind: 'lost', reason: challenge.message }
+  if (isTooOld(greeting())) return { kind: 'refused', reason: `${TOO_OLD} (${greeting()})` }
   const proof = proofOf(source, challenge)
   if (proof === undefined)
     return {
@@ -27,6 +28,16 @@ export async function logIn(source: PbxSource, actions: Actions): Promise<Login>
   if (reply.kind === 'reply' || reply.kind === 'rows') return { kind: 'in' }
   if (reply.kind === 'unanswered') return { kind: 'lost', reason: reply.message }
   return { kind: 'refused', reason: `it refuses the user ${source.user}: ${reply.message}` }
+}
+
+const TOO_OLD =
+  'its Asterisk is older than 13.5, and its events do not state which channels belong to one call: upgrade it'
+
+/** Events have a `Linkedid` since version 2.8 of the protocol: that of Asterisk 13.5. */
+function isTooOld(greeting: string): boolean {
+  const [, major = '', minor = ''] = /^Asterisk Call Manager\/(\d{1,3})\.(\d{1,3})/.exec(greeting) ?? []
+  if (major === '') return false
+  return Number(major) < 2 || (Number(major) === 2 && Number(minor) < 8)
 }
 
 function proofOf(source: PbxSource, challenge: AmiReply): Record<string, string> | undefined {

@@ -34,8 +34,9 @@ function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Prot
   let startedUs: number | null = null
   let isFirstEvent = true
 
+  const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, source.variables) })
   return {
-    decoder: new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, source.variables) }),
+    decoder,
     receive(frame, arrivedUs) {
       if (actions.receive(frame)) return REPLY
       if (frame.tainted) return { kind: 'tainted', event: frame.name }
@@ -45,7 +46,7 @@ function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Prot
       isFirstEvent = false
       return NOTICES.get(frame.name) ?? EVENT
     },
-    logIn: () => logIn(source, actions),
+    logIn: () => logIn(source, actions, () => decoder.greeting),
     async identifyRun(last) {
       const start = await requestStart(actions, timeouts.identifyMs)
       return runOf(last, { start, startedUs })

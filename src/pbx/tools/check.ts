@@ -73,7 +73,7 @@ async function checkAmi(source: PbxSource, listenMs: number, find: Find): Promis
         'advice',
         'the events cross the network unencrypted: use amis:// (tlsenable = yes in manager.conf), or a VPN',
       )
-    const login = await logInToAmi(source, actions)
+    const login = await logInToAmi(source, actions, () => decoder.greeting)
     if (login.kind !== 'in') return login.reason
     find('ok', `the user ${source.user} may log in`)
     await checkAmiRights(actions, find)

@@ -109,7 +109,7 @@ function talkAmi(source: PbxSource, { write }: Wire): Talk {
       for (const frame of decoder.push(chunk)) actions.receive(frame)
     },
     async begin() {
-      const login = await logIn(source, actions)
+      const login = await logIn(source, actions, () => decoder.greeting)
       if (login.kind !== 'in') return login.reason
       // The channels belong to a recording: without them the rest of their calls could not be understood.
       await actions.list({ Action: 'Status' })

@@ -49,6 +49,20 @@ describe('AmiDecoder', () => {
     }
   })
 
+  /** As the sources of those versions print it: without the language, and the Linkedid behind the bridge. */
+  test.each([
+    ['13.5 to 13.18', 'Uniqueid: 1.1\nType: SIP\nDNID: 101\nEffectiveConnectedLineNum: <unknown>', '\nLinkedid: 1.1'],
+    ['13.20 to 13.38', 'Uniqueid: 1.1\nLinkedid: 1.1\nType: SIP\nDNID: 101\nEffectiveConnectedLineNum: <unknown>', ''],
+  ])('a row of the list of channels of Asterisk %s is whole', (_, id, linkedId) => {
+    const row = `Event: Status\nPrivilege: Call\nChannel: SIP/101-00000001\nChannelState: 6\nChannelStateDesc: Up
+CallerIDNum: 101\nCallerIDName: <unknown>\nConnectedLineNum: <unknown>\nConnectedLineName: <unknown>\nAccountcode: 
+Context: from-internal\nExten: 102\nPriority: 1\n${id}\nEffectiveConnectedLineName: <unknown>\nTimeToHangup: 0\nBridgeID: b${linkedId}
+Application: Dial\nData: SIP/102\nNativeformats: (ulaw)\nReadformat: ulaw\nReadtrans: \nWriteformat: ulaw\nWritetrans: 
+Callgroup: 0\nPickupgroup: 0\nSeconds: 4\nActionID: 7\n\n`
+    const [frame] = decode(GREETING + crlf(row))
+    expect([frame?.name, frame?.tainted, frame?.get('Linkedid')]).toEqual(['Status', false, '1.1'])
+  })
+
   test('lines may end with LF alone', () => {
     const input = recording('t2-reconnect-resync').toString('latin1')
     const withoutOffset = (frames: AmiFrame[]) => plain(frames).map((row) => row.slice(1))

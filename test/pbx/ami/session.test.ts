@@ -169,6 +169,29 @@ describe('an Asterisk is watched', () => {
     expect(pbx.status().lastError).toContain('amis://')
   })
 
+  test.each([
+    ['Asterisk 11', '1.3'],
+    ['Asterisk 13.4', '2.7.0'],
+  ])('%s is refused with the version that is needed: its events name no call', async (_, version) => {
+    const names: string[] = []
+    const old = kept(
+      startScripted({
+        greeting: `Asterisk Call Manager/${version}\r\n`,
+        answer(block, say) {
+          names.push(actionName(block))
+          say(ami(`Response: Success\nActionID: ${actionId(block)}\nChallenge: 42`))
+        },
+      }),
+    )
+    const pbx = kept(watchPbx(url(old.port)))
+    await until('refused', () => pbx.status().state === 'refused')
+    expect(pbx.status().lastError).toBe(
+      'its Asterisk is older than 13.5, and its events do not state which channels belong to one call: upgrade it ' +
+        `(Asterisk Call Manager/${version})`,
+    )
+    expect(names).toEqual(['Challenge'])
+  })
+
   test('a PBX that accepts and says nothing is tried again', async () => {
     const silent = kept(startScripted({}))
     const pbx = kept(watchPbx(url(silent.port), { replyMs: 30 }))
