@@ -5,6 +5,7 @@ import type { DatabaseSource } from '../../src/lib/database-url.ts'
 import { newClient, texts } from '../../src/store/postgres/engine/client.ts'
 import { prepareDatabase } from '../../src/store/postgres/engine/open.ts'
 import { databaseSource, emptyDatabase, freePort, POSTGRES_MISSING, postgresOfRun } from '../help/postgres.ts'
+import { until } from '../help/receiver.ts'
 
 /** Opening a database, and the traps of the client that are known. */
 
@@ -131,6 +132,37 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the client of Postgres', () => 
       })
     await Promise.all(Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? raise(1, 2) : raise(2, 1))))
     expect(await client.query('SELECT n FROM t ORDER BY id')).toEqual([{ n: 8 }, { n: 8 }])
+    await client.stop()
+  })
+
+  test('waits for what it meets, whatever isolation is the default of the database', async () => {
+    await using database = await emptyDatabase()
+    const source = databaseSource(database.url)
+    const sql = new SQL({ url: database.url, max: 1 })
+    await sql.unsafe(`ALTER DATABASE ${source.database} SET default_transaction_isolation = 'serializable'`)
+    await sql.close()
+    const client = newClient(source, { role: 'isolation', connections: 2, statementMs: 600_000 })
+    await client.query('CREATE TABLE t (id int PRIMARY KEY, n int NOT NULL)')
+    await client.query('INSERT INTO t VALUES (1, 0)')
+    // The setting takes effect: a connection that does not choose has it.
+    const other = new SQL({ url: database.url, max: 1 })
+    expect([...(await other`SELECT current_setting('transaction_isolation') AS level`)]).toEqual([
+      { level: 'serializable' },
+    ])
+    let waiting: Promise<unknown> | undefined
+    const levels = await client.transaction(async (query) => {
+      await query('UPDATE t SET n = n + 1')
+      waiting = client.query<{ n: number }>('UPDATE t SET n = n + 1 RETURNING n').catch(String)
+      await until('the second one waits for the first', async () => {
+        const [row] = await other`SELECT count(*)::int AS n FROM pg_stat_activity
+          WHERE application_name = 'hookswitch isolation' AND wait_event_type = 'Lock'`
+        return row?.n === 1
+      })
+      return query("SELECT current_setting('transaction_isolation') AS level")
+    })
+    expect(levels).toEqual([{ level: 'read committed' }])
+    expect(await waiting).toEqual([{ n: 2 }])
+    await other.close()
     await client.stop()
   })
 })

@@ -105,6 +105,8 @@ export function connect(source: DatabaseSource, { role, connections, statementMs
     connectionTimeout: CONNECT_WITHIN_S,
     connection: {
       ...{ application_name: `hookswitch ${role}`, statement_timeout: statementMs, search_path: 'public' },
+      // Statements that meet others wait for them: where the database's default is stricter they would fail instead.
+      default_transaction_isolation: 'read committed',
       // A transaction that a session leaves open by mistake would block all others.
       ...{ idle_in_transaction_session_timeout: 30_000, ...session },
     },
