@@ -1,0 +1,17 @@
+import { expect, test } from 'bun:test'
+import { createInbox } from '../../../src/pbx/connection/inbox.ts'
+import { CALL_EVENTS, isSheddable, SUBCLASSES } from '../../../src/pbx/esl/events.ts'
+
+/** The list of the events that are wanted of a FreeSWITCH. */
+
+test('only changes of variables are dropped first: all others become call events', () => {
+  const all = [...Object.keys(CALL_EVENTS), ...Object.keys(SUBCLASSES), 'HEARTBEAT', 'SHUTDOWN', 'CUSTOM', 'unknown']
+  expect(all.filter(isSheddable)).toEqual(['CALL_UPDATE'])
+})
+
+test('an overrun keeps holds, from which call_held and call_resumed are made', () => {
+  const inbox = createInbox<string>({ isSheddable, maxBytes: 4, defer: () => {} })
+  const arrived = ['CHANNEL_HOLD', 'CALL_UPDATE', 'CHANNEL_UNHOLD', 'CALL_UPDATE', 'CHANNEL_HANGUP']
+  expect(arrived.map((name) => inbox.push(name))).toEqual([undefined, undefined, undefined, undefined, 2])
+  expect(inbox.waiting()).toEqual(['CHANNEL_HOLD', 'CHANNEL_UNHOLD', 'CHANNEL_HANGUP'])
+})
