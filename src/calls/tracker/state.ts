@@ -284,5 +284,7 @@ export const sameParty = (a: Party | undefined, b: Party): boolean =>
 
 /** Returns whether a channel is half of a Local or loopback channel. */
 export const isVirtual = (channel: Channel): boolean => channel.endpoint.kind === 'virtual'
+/** Returns whether a stage is that of a party, not of a group or queue. */
+export const isPartyStage = ({ kind }: Stage): boolean => kind === 'user' || kind === 'external'
 /** Returns whether a channel has not ended. */
 export const isUp = (channel: Channel): boolean => channel.goneUs === null

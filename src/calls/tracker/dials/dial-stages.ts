@@ -1,7 +1,8 @@
+import type { StageResult } from '../../../lib/call-enums.ts'
 import { decideDirectionByDial, destination } from '../direction.ts'
 import { channelOf, markChanged, stageOf } from '../registry.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state.ts'
-import { isUp, isVirtual } from '../state.ts'
+import { isPartyStage, isUp, isVirtual } from '../state.ts'
 
 /** The stages of dials, and the groups and queues that they belong to. */
 
@@ -88,6 +89,14 @@ export function addStage(
   return stage
 }
 
+/** Ends a stage with its result. */
+export function closeStage(stage: Stage, atUs: number | null, result: StageResult): void {
+  stage.ended = true
+  stage.endedUs = atUs
+  // A party that did not answer was not answered, regardless of the PBX's report.
+  stage.result = result === 'answered' && isPartyStage(stage) && !stage.answered ? 'other' : result
+}
+
 /** The queue that rings this party, or the group: others that the same caller rings at the same time. */
 function findParent(state: TrackerState, call: Call, stage: Stage, party: Channel): void {
   const queue = openQueue(call, party)
@@ -98,7 +107,7 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
   const siblings = call.stages.filter(
     (other) =>
       other.id !== stage.id &&
-      (other.kind === 'user' || other.kind === 'external') &&
+      isPartyStage(other) &&
       other.source === party.id &&
       !other.answered &&
       legsRinging(state, other) &&

@@ -7,7 +7,7 @@ import { EXPLANATION_US } from '../dials/stage-results.ts'
 import { closeStages, updateStages } from '../dials/stages.ts'
 import { channelsOf, forgetCall } from '../registry.ts'
 import type { Call, Stage, TrackerState } from '../state.ts'
-import { isUp, isVirtual, partyOf } from '../state.ts'
+import { isPartyStage, isUp, isVirtual, partyOf } from '../state.ts'
 import { takeDueHolds } from './holds.ts'
 import { callPayload, keptRecordings, partyPayload, stagePayload, stagesPayload, transferPayload } from './payload.ts'
 import { isSettling } from './settling.ts'
@@ -96,7 +96,7 @@ function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
     emit(state, call, events, 'call_started', call.startedUs ?? state.atUs, {})
     call.emitted = true
   }
-  const parties = call.stages.filter((stage) => stage.kind === 'user' || stage.kind === 'external')
+  const parties = call.stages.filter(isPartyStage)
   const ringing = parties.filter(
     (stage) => stage.rang && !stage.emitted.started && !isBehindAnEnd(state, stage, parties),
   )
@@ -169,8 +169,7 @@ function emitDueStageEnds(
     (!stage.rang || stage.emitted.started) &&
     (!stage.answered || isAnswerEmitted(stage))
   const due = call.stages.filter(isDue)
-  const isParty = ({ kind }: Stage): boolean => kind === 'user' || kind === 'external'
-  emitStageEnds(state, call, events, due.filter(isParty))
+  emitStageEnds(state, call, events, due.filter(isPartyStage))
   for (const kind of ['group', 'queue'] as const)
     emitStageEnds(
       state,
@@ -181,7 +180,7 @@ function emitDueStageEnds(
 }
 
 /** Groups and queues have no answer of their own. */
-const isAnswerEmitted = ({ kind, emitted }: Stage): boolean => emitted.answered || kind === 'group' || kind === 'queue'
+const isAnswerEmitted = (stage: Stage): boolean => stage.emitted.answered || !isPartyStage(stage)
 
 const areMembersOver = (call: Call, parent: Stage): boolean =>
   call.stages.every((stage) => stage.parentId !== parent.id || stage.emitted.ended)

@@ -1,6 +1,6 @@
 import { channelOf, talkersWith } from '../registry.ts'
 import type { Call, Channel, Party, Stage, TrackerState } from '../state.ts'
-import { isUp, isVirtual, partyOf, sameParty } from '../state.ts'
+import { isPartyStage, isUp, isVirtual, partyOf, sameParty } from '../state.ts'
 
 /** The parties that handled a call; the last one owns it. */
 
@@ -14,7 +14,7 @@ const MAX_HANDLERS = 100
 export function handledBy(state: TrackerState, call: Call): Party[] {
   if (call.answeredUs === null && call.answeredBy === null) return []
   const talked = call.stages
-    .filter((stage) => stage.answered && !stage.own && (stage.kind === 'user' || stage.kind === 'external'))
+    .filter((stage) => stage.answered && !stage.own && isPartyStage(stage))
     .map((stage) => handlerOf(state, stage))
     .toSorted((a, b) => a.enteredUs - b.enteredUs)
   const own = talked.filter(({ party }) => party.extension !== null)

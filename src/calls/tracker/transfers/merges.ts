@@ -1,6 +1,6 @@
 import { rfc3339 } from '../../../lib/time.ts'
 import type { CallRecord } from '../../event.ts'
-import { closeGroup } from '../dials/stages.ts'
+import { closeGroup } from '../dials/parent-stages.ts'
 import { callPayload, keptRecordings, stagesPayload } from '../emit/payload.ts'
 import {
   channelOf,
