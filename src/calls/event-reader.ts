@@ -49,57 +49,10 @@ const MAX_PARTS = 100
 /** Of an account. */
 const MAX_WAITING = 1_000
 
-type Waiter = () => void
-
 /** Creates the reader of stored events, for `GET /event`. */
 export function createEventReader({ log }: Pick<Store, 'log'>): EventReader {
-  const waiters = new Map<number, Set<Waiter>>()
-  /** Counts what was stored, so that nothing is missed between reading and waiting. */
-  let stored = 0
+  const waiters = createWaiters()
   let stopped = false
-
-  function wake(accountIds: Iterable<number> = [...waiters.keys()]): void {
-    stored += 1
-    for (const accountId of accountIds) for (const waiter of [...(waiters.get(accountId) ?? [])]) waiter()
-  }
-
-  /** Resolves when something was stored, the time is over, or the client has gone. */
-  async function nextStored(accountId: number, ms: number, signal: AbortSignal | undefined): Promise<void> {
-    const mine = waiters.get(accountId) ?? new Set<Waiter>()
-    if (mine.size >= MAX_WAITING)
-      throw new Fault('too_many_requests', `${MAX_WAITING} readers of this account wait already. Try again later.`, {
-        headers: { 'retry-after': '5' },
-      })
-    waiters.set(accountId, mine)
-    const { promise, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, ms)
-    signal?.addEventListener('abort', () => resolve())
-    mine.add(resolve)
-    await promise
-    clearTimeout(timer)
-    mine.delete(resolve)
-    if (mine.size === 0 && waiters.get(accountId) === mine) waiters.delete(accountId)
-    // Of many that are woken together each has a turn of its own.
-    await nextTurn()
-  }
-
-  async function pageBehind(accountId: number, afterId: number, request: EventRequest): Promise<Page> {
-    const { limit, names, callId } = request
-    const items: EventItem[] = []
-    let chars = 0
-    let lastId = afterId
-    let isEnd = false
-    for (let parts = 0; parts < MAX_PARTS && items.length < limit && chars < MAX_PAGE_CHARS && !isEnd; parts += 1) {
-      if (parts > 0) await nextTurn()
-      const atMost = Math.min(limit - items.length, READ_AT_ONCE)
-      const part = await log.eventRead({ accountId, afterId: lastId, limit: atMost, names, callId })
-      items.push(...part.items)
-      chars += part.items.reduce((sum, { body }) => sum + body.length, 0)
-      lastId = part.lastId
-      isEnd = part.isEnd
-    }
-    return { items, lastId, isEnd }
-  }
 
   return {
     async read(accountId, request) {
@@ -108,8 +61,8 @@ export function createEventReader({ log }: Pick<Store, 'log'>): EventReader {
       const start = await log.eventGetBounds(accountId)
       let afterId = after === 'oldest' ? start.oldestId : after === 'now' ? start.newestId : after
       for (;;) {
-        const before = stored
-        const { items, lastId, isEnd } = await pageBehind(accountId, afterId, request)
+        const wakes = waiters.wakes()
+        const { items, lastId, isEnd } = await readPage(log, { ...request, accountId, afterId })
         // After reading: what was deleted meanwhile may be missing.
         const { oldestId, newestId } = await log.eventGetBounds(accountId)
         if (afterId < oldestId) return { keptFrom: oldestId }
@@ -118,20 +71,78 @@ export function createEventReader({ log }: Pick<Store, 'log'>): EventReader {
         const leftMs = untilMs - performance.now()
         if (items.length > 0 || !isEnd || leftMs <= 0 || stopped || signal?.aborted === true) return { items, lastId }
         afterId = lastId
-        if (stored === before) await nextStored(accountId, leftMs, signal)
+        // Else something was stored meanwhile: it is read first.
+        if (wakes === waiters.wakes()) await waiters.wait(accountId, leftMs, signal)
       }
     },
-    wake,
-    accounts: () => [...waiters.keys()],
-    waiting: () => waiters.values().reduce((sum, { size }) => sum + size, 0),
+    wake: waiters.wake,
+    accounts: waiters.accounts,
+    waiting: waiters.count,
     async stop() {
       stopped = true
-      wake()
+      waiters.wake()
     },
   }
 }
 
+/** Creates the list of those who wait for events, by their account. */
+function createWaiters() {
+  const waiters = new Map<number, Set<() => void>>()
+  let wakes = 0
+
+  return {
+    /** Counts the calls of `wake`: shows whether something was stored since it was read last. */
+    wakes: () => wakes,
+    wake(accountIds: Iterable<number> = [...waiters.keys()]): void {
+      wakes += 1
+      for (const accountId of accountIds) for (const waiter of [...(waiters.get(accountId) ?? [])]) waiter()
+    },
+    /** Resolves when it is woken, the time is over, or the client has gone. */
+    async wait(accountId: number, ms: number, signal: AbortSignal | undefined): Promise<void> {
+      const mine = waiters.get(accountId) ?? new Set<() => void>()
+      if (mine.size >= MAX_WAITING)
+        throw new Fault('too_many_requests', `${MAX_WAITING} readers of this account wait already. Try again later.`, {
+          headers: { 'retry-after': '5' },
+        })
+      waiters.set(accountId, mine)
+      const { promise, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, ms)
+      signal?.addEventListener('abort', () => resolve())
+      mine.add(resolve)
+      await promise
+      clearTimeout(timer)
+      mine.delete(resolve)
+      if (mine.size === 0 && waiters.get(accountId) === mine) waiters.delete(accountId)
+      // Of many that are woken together each has a turn of its own.
+      await nextTurn()
+    },
+    accounts: () => [...waiters.keys()],
+    count: () => waiters.values().reduce((sum, { size }) => sum + size, 0),
+  }
+}
+
 type Page = EventPage & { readonly isEnd: boolean }
+
+/** Reads the events behind one until the page is full, or there are no more. */
+async function readPage(
+  log: Store['log'],
+  { accountId, afterId, limit, names, callId }: EventRequest & { accountId: number; afterId: number },
+): Promise<Page> {
+  const items: EventItem[] = []
+  let chars = 0
+  let lastId = afterId
+  let isEnd = false
+  for (let parts = 0; parts < MAX_PARTS && items.length < limit && chars < MAX_PAGE_CHARS && !isEnd; parts += 1) {
+    if (parts > 0) await nextTurn()
+    const atMost = Math.min(limit - items.length, READ_AT_ONCE)
+    const part = await log.eventRead({ accountId, afterId: lastId, limit: atMost, names, callId })
+    items.push(...part.items)
+    chars += part.items.reduce((sum, { body }) => sum + body.length, 0)
+    lastId = part.lastId
+    isEnd = part.isEnd
+  }
+  return { items, lastId, isEnd }
+}
 
 const notOurs = (message: string) =>
   new Fault('invalid', 'The cursor is not one of this list.', { errors: [{ path: '/after', message }] })

@@ -1,10 +1,42 @@
-import type { NewEvent, SavedCall } from '../store/operations/calls.ts'
+import type { AccountBatch, CallBatch, NewEvent, SavedCall } from '../store/operations/calls.ts'
 import type { RecordingRecord, RecordingRef } from '../store/operations/recordings.ts'
 import type { CallEvent, CallRecord, EventBody } from './event.ts'
 import { factsOf } from './event-facts.ts'
+import type { Changes } from './tracker/tracker.ts'
+
+// Events, calls and recordings as they are stored.
 
 /** Makes the link to a recording that goes out; `null` where there can be none. */
 export type UrlOf = (ref: RecordingRef) => string | null
+
+type BatchSource = {
+  readonly pbx: string
+  /** The id of each account that may have calls of the PBX. */
+  readonly owners: ReadonlyMap<string, number>
+  readonly urlOf: UrlOf | undefined
+  readonly nowUs: number
+  readonly nowSteadyUs: number
+}
+
+/** Returns events and changes of live calls as one batch; each account's part has the events of its calls. */
+export function callBatch(events: readonly CallEvent[], changes: Changes, source: BatchSource): CallBatch {
+  const { pbx, owners, urlOf, nowUs, nowSteadyUs } = source
+  const parts: AccountBatch[] = []
+  const recordings: RecordingRecord[] = []
+  for (const [account, accountId] of owners) {
+    const own = events.filter(({ body }) => body.data.account === account)
+    const merged = changes.merged.filter((one) => one.account === account)
+    parts.push({
+      accountId,
+      events: own.map((event) => newEvent(event, urlOf)),
+      saved: [...merged.map(({ record }) => savedRecord(record, nowUs)), ...own.flatMap(savedCall)],
+    })
+    // Without links the files of the PBX cannot be read: nothing is awaited of them.
+    if (urlOf !== undefined) recordings.push(...own.flatMap((event) => newRecordings(event, accountId)))
+  }
+  const live = changes.changed.map((call) => ({ id: call.call.id, state: JSON.stringify(call) }))
+  return { pbx, parts, live, removed: changes.removed, recordings, nowSteadyUs }
+}
 
 /** Returns an event as it is stored. With `urlOf` its recordings have links. */
 export function newEvent(event: CallEvent, urlOf?: UrlOf): NewEvent {
@@ -38,7 +70,7 @@ export function savedCall(event: CallEvent): SavedCall[] {
 }
 
 /** Returns the record of a call as it is stored. */
-export function savedRecord(record: CallRecord, savedUs: number): SavedCall {
+function savedRecord(record: CallRecord, savedUs: number): SavedCall {
   const { id, direction, from, to } = record.call
   return { id, savedUs, direction, fromNumber: from.number, toNumber: to.number, record: JSON.stringify(record) }
 }

@@ -89,6 +89,9 @@ export function track(state: TrackerState, signal: Signal): Tracked {
   return { events, tickAtUs: wakeAtUs, faults }
 }
 
+/** Returns whether there is something to take with `takeChanges`. */
+export const hasChanges = ({ changed, removed }: TrackerState): boolean => changed.size > 0 || removed.size > 0
+
 /** Takes the live calls whose stored state is out of date, and the ids of those that are gone. */
 export function takeChanges(state: TrackerState): Changes {
   const changed = [...state.changed].flatMap((id) => {

@@ -5,14 +5,14 @@ import { isUp } from '../state.ts'
 import { closeStage } from './dial-stages.ts'
 
 /**
- * Groups and queues, the parents of the stages of their members: a group ends with the last of its members, a queue when
- * the caller is out of it and its members have ended.
+ * Groups and queues, the parents of the stages of their members: a group ends with the last of its members, a queue
+ * when the caller is out of it and its members have ended.
  */
 
 /** A queue that the caller left waits that long for the reason. */
 const QUEUE_SETTLING_US = 1_000_000
 
-/** Brings the groups and queues of a call up to date with their members. */
+/** Updates the groups and queues of a call from their members. */
 export function updateParents(state: TrackerState, call: Call): void {
   for (const stage of call.stages) if (!stage.ended && stage.kind === 'group') updateGroup(state, call, stage)
   for (const queue of call.queues) updateQueue(state, call, queue)

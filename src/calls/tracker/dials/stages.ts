@@ -24,6 +24,7 @@ import { explanationDelayUs, HANGUP_US, resultOfStage, resultUnexplained } from 
 
 /** A call that began with its outside party waits that long for the agent, once that party answered. */
 const AGENT_SETTLING_US = 10_000_000
+
 /** Updates all stages of a call: places dials, notes rings, answers and ends, and closes groups and queues. */
 export function updateStages(state: TrackerState, call: Call): void {
   transferByParking(state, call)

@@ -1,7 +1,15 @@
 import { rfc3339, wholeSeconds } from '../../../lib/time.ts'
 import type { Call as CallView, Party as PartyBody, Recording, Stage as StageView, Transfer } from '../../event.ts'
 import { liveParties, stageOf } from '../registry.ts'
-import type { Call, Party, RecordingState, Stage, TrackerState, TransferState } from '../state.ts'
+import {
+  type Call,
+  isPartyStage,
+  type Party,
+  type RecordingState,
+  type Stage,
+  type TrackerState,
+  type TransferState,
+} from '../state.ts'
 import { hangupOf, resultOf } from './call-result.ts'
 import { handledBy } from './handled-by.ts'
 import { isMissed, missedBy } from './missed.ts'
@@ -94,9 +102,8 @@ export function stagePayload(stage: Stage): StageView {
 
 /** Returns all stages of a call in order of their start; parents come before their members. */
 export function stagesPayload(call: Call): StageView[] {
-  const isParent = (stage: Stage) => (stage.kind === 'group' || stage.kind === 'queue' ? 0 : 1)
   return call.stages
-    .toSorted((a, b) => (a.startedUs ?? 0) - (b.startedUs ?? 0) || isParent(a) - isParent(b))
+    .toSorted((a, b) => (a.startedUs ?? 0) - (b.startedUs ?? 0) || Number(isPartyStage(a)) - Number(isPartyStage(b)))
     .map(stagePayload)
 }
 
