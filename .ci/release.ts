@@ -2,44 +2,70 @@ import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import manifest from '../package.json' with { type: 'json' }
+import { buildDebianPackage } from './deb/package.ts'
+import { run } from './run-command.ts'
+import { billOfMaterials } from './sbom.ts'
 
-// What `bun run release` makes, in dist/release: the executables, the licences of all that is inside them, the SHA256SUMS of these, and
-// this version's section of CHANGELOG.md.
+// Makes a release in dist/release: the executables, the Debian packages, the licences and the list (SBOM) of all that is
+// inside them, the SHA256SUMS of these, and this version's section of CHANGELOG.md.
 
 const ROOT = resolve(import.meta.dir, '..')
 const FOLDER = join(ROOT, 'dist/release')
 const LICENSES = 'LICENSES.txt'
 const { version } = manifest
 
-/** `baseline` is for processors before Haswell (2013). The number is ELF's name of the machine. */
+/**
+ * `baseline` is for processors before Haswell (2013), as Debian's amd64 is. The number is ELF's name of the machine.
+ */
 const TARGETS = [
-  { name: 'linux-x64', target: 'bun-linux-x64', machine: 0x3e },
-  { name: 'linux-x64-baseline', target: 'bun-linux-x64-baseline', machine: 0x3e },
-  { name: 'linux-arm64', target: 'bun-linux-arm64', machine: 0xb7 },
+  { name: 'linux-x64', target: 'bun-linux-x64', machine: 0x3e, debian: undefined },
+  { name: 'linux-x64-baseline', target: 'bun-linux-x64-baseline', machine: 0x3e, debian: 'amd64' },
+  { name: 'linux-arm64', target: 'bun-linux-arm64', machine: 0xb7, debian: 'arm64' },
 ] as const
 const OURS = process.arch === 'arm64' ? 0xb7 : 0x3e
 
 const notes = sectionOf(readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'))
+const releasedMs = await commitTimeMs()
 rmSync(FOLDER, { recursive: true, force: true })
 mkdirSync(FOLDER, { recursive: true })
 writeFileSync(join(FOLDER, 'NOTES.md'), notes)
-
-const sums: string[] = []
-for (const { name, target, machine } of TARGETS) {
-  const file = `hookswitch-${version}-${name}`
-  await build(target, join(FOLDER, file))
-  const bytes = readFileSync(join(FOLDER, file))
-  if (bytes.readUInt16LE(18) !== machine) throw new Error(`${file} is for another machine`)
-  const tried = machine === OURS && process.platform === 'linux'
-  if (tried) await tryOut(join(FOLDER, file))
-  sums.push(`${new Bun.CryptoHasher('sha256').update(bytes).digest('hex')}  ${file}`)
-  console.log(`${file}  ${Math.round(bytes.length / 1024 / 1024)} MiB  ${tried ? 'runs' : 'built'}`)
-}
 const licenses = await run(['bun', 'src/main.ts', 'licenses'], ROOT)
 writeFileSync(join(FOLDER, LICENSES), licenses)
-sums.push(`${new Bun.CryptoHasher('sha256').update(licenses).digest('hex')}  ${LICENSES}`)
-writeFileSync(join(FOLDER, 'SHA256SUMS'), `${sums.join('\n')}\n`)
+const sbom = `hookswitch-${version}.cdx.json`
+writeFileSync(join(FOLDER, sbom), billOfMaterials(releasedMs))
+
+const made: string[] = [LICENSES, sbom]
+for (const { name, target, machine, debian } of TARGETS) {
+  const file = `hookswitch-${version}-${name}`
+  const executable = join(FOLDER, file)
+  await build(target, executable)
+  const bytes = readFileSync(executable)
+  if (bytes.readUInt16LE(18) !== machine) throw new Error(`${file} is for another machine`)
+  const tried = machine === OURS && process.platform === 'linux'
+  if (tried) await tryOut(executable)
+  made.push(file)
+  report(file, tried ? 'runs' : 'built')
+  if (debian === undefined) continue
+  const packed = await buildDebianPackage({ architecture: debian, executable, licenses, notes, releasedMs }, FOLDER)
+  made.push(packed)
+  report(packed, 'built')
+}
+writeFileSync(join(FOLDER, 'SHA256SUMS'), made.toSorted().map(sumOf).join(''))
 console.log(`hookswitch ${version} is in dist/release`)
+
+function report(file: string, what: string): void {
+  console.log(`${file}  ${Math.round(readFileSync(join(FOLDER, file)).length / 1024 / 1024)} MiB  ${what}`)
+}
+
+function sumOf(file: string): string {
+  return `${new Bun.CryptoHasher('sha256').update(readFileSync(join(FOLDER, file))).digest('hex')}  ${file}\n`
+}
+
+/** The time of the commit, so that the same commit makes the same files; without git the present. */
+async function commitTimeMs(): Promise<number> {
+  const seconds = await run(['git', 'log', '-1', '--format=%ct'], ROOT).catch(() => '')
+  return seconds === '' ? Date.now() : Number(seconds) * 1_000
+}
 
 /** A version without a section is not ready to be released. */
 function sectionOf(changelog: string): string {
@@ -66,11 +92,4 @@ async function tryOut(file: string): Promise<void> {
   } finally {
     rmSync(cwd, { recursive: true, force: true })
   }
-}
-
-async function run(command: string[], cwd: string, env?: Record<string, string>): Promise<string> {
-  const child = Bun.spawn(command, { cwd, stdout: 'pipe', stderr: 'pipe', ...(env === undefined ? {} : { env }) })
-  const [stdout, stderr] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
-  if ((await child.exited) !== 0) throw new Error(`${command.join(' ')} failed:\n${stdout}${stderr}`)
-  return stdout
 }

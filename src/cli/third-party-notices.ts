@@ -30,6 +30,13 @@ export const ownLicense = (): string => readFileSync(join(ROOT, 'LICENSE'), 'utf
 
 /** Returns the notices of Bun and of every package that the program is built from, in the order of their names. */
 export function thirdPartyNotices(): Notice[] {
+  // A further version of a package that has the same text is not named again.
+  const packages = new Map(packagesInside().map((notice) => [`${notice.name} ${notice.text}`, notice]))
+  return [...packages.values()]
+}
+
+/** Returns Bun and every version of every package that the program is built from, in the order of their names. */
+export function packagesInside(): Notice[] {
   const folders = new Map<string, string>()
   const pending = neededBy(ROOT)
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
@@ -37,10 +44,12 @@ export function thirdPartyNotices(): Notice[] {
     folders.set(folder, folder)
     pending.push(...neededBy(folder))
   }
-  // Ours come first: a further version of a package that has the same text is not named again.
-  const notices = [...folders.keys()].toSorted((one, other) => one.length - other.length).map(noticeOf)
-  const packages = new Map(notices.toReversed().map((notice) => [`${notice.name} ${notice.text}`, notice]))
-  return [noticeOfBun(), ...[...packages.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1))]
+  // Of several versions, ours is the last.
+  const notices = [...folders.keys()].toSorted((one, other) => other.length - one.length).map(noticeOf)
+  return [
+    noticeOfBun(),
+    ...notices.toSorted((one, other) => (one.name < other.name ? -1 : Number(one.name > other.name))),
+  ]
 }
 
 const manifestOf = (folder: string): Manifest => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
