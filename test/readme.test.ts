@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
@@ -8,7 +8,14 @@ import { commandLine } from '../src/cli/program.ts'
 import { EXAMPLES } from '../src/openapi/examples.ts'
 import { SETTINGS } from '../src/settings.ts'
 
-const README = readFileSync(join(import.meta.dir, '../README.md'), 'utf8')
+const ROOT = join(import.meta.dir, '..')
+const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
+/** The anchor that GitHub gives a title. */
+const anchorOf = (title: string) =>
+  title
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-')
 const blocks = (language: string) =>
   [...README.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)]
     .filter((block) => block[1] === language)
@@ -50,6 +57,32 @@ describe('README.md', () => {
     'names a script that there is: %s',
     (script) => expect(Object.keys(manifest.scripts)).toContain(script),
   )
+
+  test('lists its sections in its contents, in their order', () => {
+    const text = README.replaceAll(/^```[\s\S]*?^```/gm, '')
+    const sections = [...text.matchAll(/^###? (.+)$/gm)].map(([, title = '']) => [title, anchorOf(title)])
+    const [, contents = ''] = /^(- \[[\s\S]*?)\n\n## /m.exec(text) ?? []
+    const linked = [...contents.matchAll(/\[([^\]]+)\]\(#([^)]+)\)/g)].map(([, title, anchor]) => [title, anchor])
+    expect(linked).toEqual(sections)
+  })
+
+  const links = [...README.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target)
+  test.each(links.filter((target) => !target.includes('://')))('links to what there is: %s', (target) => {
+    if (!target.startsWith('#')) return expect(existsSync(join(ROOT, target))).toBe(true)
+    const titles = [...README.matchAll(/^###? (.+)$/gm)].map(([, title = '']) => anchorOf(title))
+    expect(titles).toContain(target.slice(1))
+  })
+
+  test('has the systemd unit of the Debian package, with the executable where it is installed by hand', () => {
+    const unit = readFileSync(join(ROOT, '.ci/deb/hookswitch.service'), 'utf8')
+    expect(blocks('ini')).toContain(unit.replace('/usr/bin/', '/usr/local/bin/'))
+  })
+
+  test('names the time after which a delivery fails', () => {
+    const schedule = SETTINGS.retryScheduleMs.read(SETTINGS.retryScheduleMs.default)
+    const hours = schedule.reduce((total, ms) => total + ms, 0) / 3_600_000
+    expect(README).toContain(`almost ${Math.ceil(hours)} hours`)
+  })
 
   test('names the events, and no other', () => {
     const named = new Set(

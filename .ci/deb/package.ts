@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
@@ -46,10 +46,11 @@ async function writeTree(source: PackageSource, root: string): Promise<void> {
   const put = (path: string, content: string | Uint8Array, mode = 0o644) => {
     const file = join(root, path)
     mkdirSync(dirname(file), { recursive: true, mode: 0o755 })
-    writeFileSync(file, content, { mode })
-    Bun.spawnSync(['chmod', mode.toString(8), file])
+    writeFileSync(file, content)
+    chmodSync(file, mode)
   }
   const ours = (name: string) => readFileSync(join(import.meta.dir, name))
+  chmodSync(root, 0o755)
   mkdirSync(join(root, 'usr/bin'), { recursive: true })
   copyFileSync(source.executable, join(root, 'usr/bin/hookswitch'))
   put('etc/hookswitch.env', settingsFile(), 0o640)
@@ -74,7 +75,7 @@ function control({ architecture }: PackageSource, root: string): string {
     `Architecture: ${architecture}`,
     `Maintainer: ${MAINTAINER}`,
     `Installed-Size: ${kib}`,
-    `Depends: ${LIBC}, adduser, init-system-helpers`,
+    `Depends: ${LIBC}, adduser`,
     'Section: comm',
     'Priority: optional',
     ...(HOMEPAGE === undefined ? [] : [`Homepage: ${HOMEPAGE}`]),
@@ -89,20 +90,31 @@ function control({ architecture }: PackageSource, root: string): string {
 
 /** Writes a version's section of CHANGELOG.md in the form of Debian. */
 function debianChangelog({ notes, releasedMs }: PackageSource): string {
-  const lines = notes
-    .split('\n')
-    .slice(1)
-    .filter((line) => line.trim() !== '')
-  const items = lines.map((line) => (line.startsWith('- ') ? `  * ${line.slice(2)}` : `    ${line.trim()}`))
-  const first = items[0]?.startsWith('  * ') === true ? [] : ['  * Release']
+  const [, ...lines] = notes.split('\n')
+  const items = lines
+    .join('\n')
+    .split(/^- /m)
+    .map((item) => item.replaceAll(/\s+/g, ' ').trim())
   const date = new Date(releasedMs).toUTCString().replace('GMT', '+0000')
   return [
     `hookswitch (${debianVersion()}) stable; urgency=medium`,
     '',
-    ...first,
-    ...items,
+    ...items.filter((item) => item !== '').flatMap(itemLines),
     '',
     ` -- ${MAINTAINER}  ${date}`,
     '',
   ].join('\n')
+}
+
+const MAX_COLUMNS = 78
+
+/** Breaks an item of the changelog into lines. */
+function itemLines(item: string): string[] {
+  const lines = ['  *']
+  for (const word of item.split(' ')) {
+    const line = `${lines.at(-1)} ${word}`
+    if (line.length <= MAX_COLUMNS) lines.splice(-1, 1, line)
+    else lines.push(`    ${word}`)
+  }
+  return lines
 }
