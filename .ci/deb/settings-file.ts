@@ -14,7 +14,7 @@ export function settingsFile(): string {
   ].join('\n')
 }
 
-/** What stands in the example of a list: its default is empty. */
+/** Examples for settings without a default. */
 const EXAMPLES: Readonly<Record<string, string>> = {
   '--pbx': 'ami://hookswitch:choose-a-long-one@127.0.0.1?name=office',
   '--allow-net': 'private',

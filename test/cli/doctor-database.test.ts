@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { diagnoseServer } from '../../src/ops/doctor/database.ts'
 import type { ServerFacts } from '../../src/store/postgres/engine/server-facts.ts'
-import { emptyFolder, run } from '../help/app.ts'
+import { emptyFolder, run, startServe } from '../help/app.ts'
 import { PASSWORD } from '../help/client.ts'
 import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 
@@ -32,7 +32,8 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('hookswitch doctor', () => {
   test('checks a database: its server, the store in it, and what keeps it from being used', async () => {
     using folder = emptyFolder()
     await using database = await emptyDatabase()
-    const doctor = (url = database.url) => run(['doctor', '--database-url', url], { cwd: folder.path })
+    const doctor = (url = database.url) =>
+      run(['doctor', '--database-url', url, '--listen', '127.0.0.1:0'], { cwd: folder.path })
     const empty = await doctor()
     expect(empty.stdout).toMatch(/^wrong +database: it has no store yet/m)
     await run(['user', 'add', '--email', 'a@example.com', '--name', 'A', '--database-url', database.url], {
@@ -44,6 +45,13 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('hookswitch doctor', () => {
     // The server of the tests need not outlive a power cut.
     expect(stdout).toMatch(/^wrong +database: fsync is off/m)
     expect(stdout).toMatch(/^ok +users: 1 can log in/m)
+    expect(stdout).toMatch(/^advice +service: no service is running here, where --listen/m)
+    expect(stdout).toMatch(/^ok +port: 127\.0\.0\.1:0 is free/m)
+    const app = await startServe({ cwd: folder.path, args: ['--database-url', database.url] })
+    const listen = app.url.replace('http://', '')
+    const served = await run(['doctor', '--database-url', database.url, '--listen', listen], { cwd: folder.path })
+    await app.stop()
+    expect(served.stdout).toMatch(/^ok +service: it is running and healthy/m)
     const wrong = new URL(database.url)
     wrong.password = 'wrong-secret'
     const refused = await doctor(wrong.href)

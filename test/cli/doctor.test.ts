@@ -66,6 +66,7 @@ describe('hookswitch doctor', () => {
       /PBX: far: cannot connect.*\n +→ hookswitch pbx check/,
     ],
     ['a setting', [], { HOOKSWITCH_RETENTION: 'long' }, [], /settings: --retention \(HOOKSWITCH_RETENTION\)/],
+    ['the folder of copies', ['--recordings-copy', 'none'], {}, [], /disk: none does not exist.*\n +→ mkdir/],
     ['a folder', ['--data', 'none'], {}, [], /disk: none does not exist.*\n +→ mkdir/],
   ])('says what is wrong, and how to fix it: %s', async (_, args, env, urls, line) => {
     await put(urls)

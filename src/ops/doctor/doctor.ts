@@ -25,9 +25,9 @@ export async function diagnose(
     return [wrong('settings', why, 'hookswitch serve --help')]
   }
   const { database, dataPath } = config
-  const disk = database === undefined ? await diagnoseDisk(dataPath) : []
+  const disk = (await Promise.all(foldersOf(config).map(diagnoseDisk))).flat()
   const store = database === undefined ? await diagnoseStore(dataPath) : await diagnoseDatabase(database)
-  const service = database === undefined ? await diagnoseService(config) : []
+  const service = await diagnoseService(config)
   const [receivers, pbxs] = await Promise.all([diagnoseReceivers(config, store.webhooks), diagnosePbxs(config)])
   const clock = diagnoseClock(Date.now(), receivers.clocksMs, store.newestEventMs)
   return [
@@ -40,6 +40,12 @@ export async function diagnose(
     ...receivers.diagnoses,
   ]
 }
+
+/** Returns the folders that the service writes to. */
+const foldersOf = ({ database, dataPath, recordingsCopy }: Config): string[] => [
+  ...(database === undefined ? [dataPath] : []),
+  ...(recordingsCopy === undefined || /^s3:/i.test(recordingsCopy) ? [] : [recordingsCopy]),
+]
 
 async function diagnosePbxs({ pbxs }: Config): Promise<Diagnosis[]> {
   if (pbxs.length === 0)

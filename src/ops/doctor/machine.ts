@@ -38,26 +38,48 @@ export async function diagnoseDisk(folder: string): Promise<Diagnosis[]> {
 
 const ANSWER_WITHIN_MS = 3_000
 
-/** Checks that a service uses the folder and answers at the configured address; if none runs, that its port is free. */
+/**
+ * Checks that a service answers at the configured address. If none does, checks whether one uses the folder all the
+ * same, or whether its port is free.
+ */
 export async function diagnoseService(config: Config): Promise<Diagnosis[]> {
-  const { listen, dataPath } = config
-  if (holderOf(`${dataPath}/lock`) === undefined)
+  const { listen, dataPath, database } = config
+  const url = `http://${reachableHost(listen.host)}:${listen.port}/health`
+  // Nodes that share a database leave no trace on this machine.
+  const isServed = database === undefined && holderOf(`${dataPath}/lock`) !== undefined
+  const status = await healthStatus(url)
+  if (status === undefined && isServed)
+    return [advice('service', `it is running, but does not answer at ${url}`, 'give doctor the same --listen as serve')]
+  if (status === undefined || (database === undefined && !isServed))
     return [
-      advice('service', 'no service is running on this folder', `hookswitch serve${dataFlag(config)}`),
+      advice('service', `no service is running ${placeName(config)}`, `hookswitch serve${dataFlag(config)}`),
       ...diagnosePort(listen),
     ]
-  const host = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }[listen.host] ?? listen.host
-  const url = `http://${host.includes(':') && !host.startsWith('[') ? `[${host}]` : host}:${listen.port}/health`
-  const status = await fetch(url, { proxy: false, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) }).then(
-    (response) => response.status,
-    () => undefined,
-  )
   if (status === 200) return [ok('service', `it is running and healthy (${url})`)]
-  if (status === undefined)
-    return [advice('service', `it is running, but does not answer at ${url}`, 'give doctor the same --listen as serve')]
   return [
     wrong('service', `it is running but unhealthy (${url}: ${status})`, 'see its log: it cannot write to the store'),
   ]
+}
+
+const placeName = ({ database }: Config): string =>
+  database === undefined ? 'on this folder' : 'here, where --listen has its address'
+
+/** Returns the address at which this machine reaches a service that listens on all addresses. */
+function reachableHost(host: string): string {
+  const one = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
+  return one.includes(':') ? `[${one}]` : one
+}
+
+/** Returns the status of a service's health, `undefined` if what answers is none, or nothing answers. */
+async function healthStatus(url: string): Promise<number | undefined> {
+  try {
+    const response = await fetch(url, { proxy: false, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) })
+    const envelope: unknown = await response.json()
+    const isOurs = typeof envelope === 'object' && envelope !== null && 'code' in envelope
+    return isOurs && envelope.code === response.status ? response.status : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Checks that the port is free for a service that is not running yet. */

@@ -1,4 +1,4 @@
-import type { Party, Stage, Transfer } from '../../../calls/event.ts'
+import type { Call, Party, Stage, Transfer } from '../../../calls/event.ts'
 
 /** Names and numbers as people read them: times in the reader's own language and zone, everything else in English. */
 
@@ -99,6 +99,14 @@ export function formatStage(stage: Stage): string {
 /** Writes who transferred the call to whom. */
 export function formatTransfer({ by, to }: Transfer): string {
   return `${formatParty(by)} → ${formatParty(to)}`
+}
+
+const HANGUP_BY = { caller: 'the caller', callee: 'the called party', system: 'the PBX', unknown: null } as const
+
+/** Writes who ended a call and, unless that is the usual one, the cause: `ended by the PBX: no answer`. */
+export function formatHangup({ cause, by }: NonNullable<Call['hangup']>): string {
+  const ended = HANGUP_BY[by] === null ? 'ended' : `ended by ${HANGUP_BY[by]}`
+  return cause === 'normal' ? ended : `${ended}: ${humanize(cause)}`
 }
 
 /** Shortens a URL to the part that distinguishes webhooks: host, path and query. */

@@ -9,7 +9,7 @@ import { PartyName } from '../../components/party-name.tsx'
 import { Time } from '../../components/time.tsx'
 import { request } from '../../lib/api.ts'
 import { buildTimeline } from '../../lib/call-timeline.ts'
-import { formatParty, formatStopwatch, humanize, pluralize } from '../../lib/format.ts'
+import { formatHangup, formatParty, formatStopwatch, humanize, pluralize } from '../../lib/format.ts'
 import { liveState, useReconnected } from '../../lib/live/connection.ts'
 import { serverNowMs } from '../../lib/live/server-clock.ts'
 import { useObservable } from '../../lib/observable.ts'
@@ -182,7 +182,7 @@ function CallFacts({ call }: { call: Call }) {
 
 function describeHangup({ hangup }: Call): string {
   if (hangup === null) return '–'
-  return `${humanize(hangup.cause)}, by ${hangup.by}${hangup.code === null ? '' : ` (Q.850 ${hangup.code})`}`
+  return `${formatHangup(hangup)}${hangup.code === null ? '' : ` (Q.850 ${hangup.code})`}`
 }
 
 function CallLink({ id }: { id: string }) {

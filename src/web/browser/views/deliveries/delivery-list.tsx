@@ -151,6 +151,8 @@ function WebhookFilter({ value, onChange }: { value: string; onChange: (value: s
 }
 
 function DeliveryTable({ items, filtered }: { items: readonly Delivery[] | null; filtered: boolean }) {
+  const webhooks = useObservable(overview)?.webhooks ?? []
+  const down = new Set(webhooks.filter((one) => one.down_since !== null).map((one) => one.url))
   if (items === null) return <Loading what="deliveries" />
   if (items.length === 0) return <NoDeliveries filtered={filtered} />
   return (
@@ -165,12 +167,12 @@ function DeliveryTable({ items, filtered }: { items: readonly Delivery[] | null;
           <th scope="col" class="number">
             Attempts
           </th>
-          <th scope="col">Delivered, or next attempt</th>
+          <th scope="col">Delivered, or due</th>
         </tr>
       </thead>
       <tbody>
         {items.map((item) => (
-          <DeliveryRow key={item.id} item={item} />
+          <DeliveryRow key={item.id} item={item} isDown={down.has(item.url)} />
         ))}
       </tbody>
     </table>
@@ -193,7 +195,7 @@ function NoDeliveries({ filtered }: { filtered: boolean }) {
   )
 }
 
-function DeliveryRow({ item }: { item: Delivery }) {
+function DeliveryRow({ item, isDown }: { item: Delivery; isDown: boolean }) {
   const href = routeHref('deliveries', item.id)
   const shortCallId = item.call_id.slice(-8)
   return (
@@ -221,6 +223,8 @@ function DeliveryRow({ item }: { item: Delivery }) {
       <td class="cell-extra">
         {item.next_attempt_at === null ? (
           <Time at={item.delivered_at} day />
+        ) : isDown ? (
+          <span class="muted">when it is up</span>
         ) : (
           <TimeUntil at={item.next_attempt_at} nowMs={serverNowMs()} />
         )}

@@ -33,8 +33,8 @@ export function VolumeChart({ minutes }: { minutes: readonly Minute[] }) {
 export function LatencyChart({ minutes, framed }: { minutes: readonly WebhookMinute[]; framed: boolean }) {
   const series = useMemo(
     (): ChartSeries[] => [
-      { name: 'p50', tone: 'accent', kind: 'line', values: minutes.map((minute) => minute.p50_ms) },
-      { name: 'p99', tone: 'ring', kind: 'line', values: minutes.map((minute) => minute.p99_ms) },
+      { name: 'median', tone: 'accent', kind: 'line', values: minutes.map((minute) => minute.p50_ms) },
+      { name: '99th percentile', tone: 'ring', kind: 'line', values: minutes.map((minute) => minute.p99_ms) },
     ],
     [minutes],
   )

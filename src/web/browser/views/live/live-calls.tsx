@@ -1,7 +1,7 @@
 import { CallBadge } from '../../components/badge.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { PartyName } from '../../components/party-name.tsx'
-import { formatParty, formatStageTarget, formatStopwatch, humanize, pluralize } from '../../lib/format.ts'
+import { formatHangup, formatParty, formatStageTarget, formatStopwatch, pluralize } from '../../lib/format.ts'
 import type { LiveCallEntry } from '../../lib/live/live-state.ts'
 import { useServerNow } from '../../lib/live/server-clock.ts'
 import type { Call, Stage } from '../../lib/resources.ts'
@@ -89,11 +89,7 @@ function StageTags({ call, stages }: { call: Call; stages: readonly Stage[] }) {
       {call.transfers > 0 ? <span class="stage-tag">{pluralize(call.transfers, 'transfer')}</span> : null}
       {call.recorded ? <span class="stage-tag bad">recorded</span> : null}
       {call.partial ? <span class="stage-tag">partly seen</span> : null}
-      {call.state === 'ended' && call.hangup !== null ? (
-        <span class="muted">
-          {humanize(call.hangup.cause)}, by {call.hangup.by}
-        </span>
-      ) : null}
+      {call.state === 'ended' && call.hangup !== null ? <span class="muted">{formatHangup(call.hangup)}</span> : null}
     </span>
   )
 }

@@ -121,7 +121,7 @@ function KeyFigures({ now, calls }: { now: Overview; calls: number }) {
       <Figure
         label="Median latency"
         value={formatMilliseconds(last?.p50_ms ?? null)}
-        detail={last === undefined ? '' : `p99 ${formatMilliseconds(last.p99_ms)}`}
+        detail={last === undefined ? '' : `99 % in ${formatMilliseconds(last.p99_ms)}`}
       />
     </dl>
   )

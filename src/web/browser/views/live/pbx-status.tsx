@@ -3,6 +3,8 @@ import { formatDuration, pluralize } from '../../lib/format.ts'
 import { serverNowMs } from '../../lib/live/server-clock.ts'
 import type { PbxStatus } from '../../lib/resources.ts'
 
+const KIND_NAMES = { asterisk: 'Asterisk', freeswitch: 'FreeSWITCH' } as const
+
 /** More would push the calls off the screen. */
 const MAX_LISTED = 8
 const MAX_ERRORS = 3
@@ -17,7 +19,7 @@ export function PbxStatusList({ pbxs }: { pbxs: readonly PbxStatus[] }) {
         <li key={name} class={`pbx ${state}`}>
           <i class="dot" aria-hidden="true" />
           <b>{name}</b>
-          <span class="muted">{kind}</span>
+          <span class="muted">{KIND_NAMES[kind]}</span>
           <span class={state === 'up' ? 'visually-hidden' : 'pbx-state'}>{state}</span>
         </li>
       ))}
