@@ -61,6 +61,8 @@ export type ChannelSignal =
       /** The number shown to the party that is rung. */
       readonly shown: string | null
     }
+  /** A channel that seemed to be originated called in by itself. */
+  | { readonly kind: 'called_in'; readonly id: string }
   /** The PBX now counts the channel to another call. */
   | { readonly kind: 'linked'; readonly id: string; readonly linkedId: string }
   /** The channel is in another extension of the dialplan. */

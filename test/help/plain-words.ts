@@ -68,7 +68,7 @@ export const identifierWords = (identifier: string): string =>
 export const VERBS: ReadonlySet<string> = new Set(
   `Accepts Adds Answers Appends Applies Asks Assigns Authenticates Awaits Begins Binds Blanks Bounds Builds Calls Cancels Changes
    Charts Checks Chooses Classifies Cleans Closes Collects Combines Commits Compares Completes Compresses Computes Configures Connects
-   Converts Copies Counts Creates Cuts Decides Declares Decodes Deletes Delivers Derives Describes Detects Distinguishes Divides Draws
+   Converts Copies Corrects Counts Creates Cuts Decides Declares Decodes Deletes Delivers Derives Describes Detects Distinguishes Divides Draws
    Drops Emits Empties Encodes Ends Enters Erases Escapes Evaluates Expires Explains Extracts Fails Feeds Fetches Fills Filters Finds
    Finishes Follows Forgets Formats Gets Gives Groups Guards Handles Hashes Hides Holds Ignores Inserts Installs Invites Joins Judges Keeps
    Labels Leaves Lets Limits Lists Loads Locks Logs Makes Maps Marks Masks Matches Measures Merges Migrates Moves Names Normalizes Notes

@@ -65,6 +65,7 @@ const MAKERS: readonly ((random: Random, id: string) => Unstamped)[] = [
   dialed,
   dialed,
   dialed,
+  (_random, id) => ({ kind: 'called_in', id }),
   (random, id) => ({ kind: 'linked', id, linkedId: linkedIdOf(random) }),
   (random, id) => ({ kind: 'extension_changed', id, extension: random.pick(['s', '101', '600', '*8', '701', '']) }),
   (random, id) => ({ kind: 'pair', one: id, two: channelId(random) }),

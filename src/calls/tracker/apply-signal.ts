@@ -1,5 +1,5 @@
 import type { At, ChannelSignal, Endpoint, Signal } from '../signal.ts'
-import { addChannel, applyDialBegin, hangup, pairHalves, purgeEarlyEnds } from './channels.ts'
+import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './channels.ts'
 import { noteConversation } from './conversations.ts'
 import { endDial, failDial } from './dials/dials.ts'
 import { decideDirectionByCaller, destination } from './direction.ts'
@@ -123,6 +123,9 @@ type Known = At & Exclude<ChannelSignal, { kind: 'channel' | 'dial_begin' | Know
 function applyToKnown(state: TrackerState, channel: Channel, signal: Known): void {
   const call = callOf(state, channel)
   switch (signal.kind) {
+    case 'called_in':
+      callIn(state, signal, channel)
+      break
     case 'linked':
       linkCalls(state, channel, signal.linkedId)
       break
@@ -130,7 +133,7 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       moveTo(state, channel, signal.extension)
       break
     case 'ringing':
-      if (channel.dial !== null && channel.dial.answeredUs === null) channel.dial.rangUs ??= signal.atUs
+      noteRinging(channel, signal.atUs)
       break
     case 'up':
       channel.upUs ??= signal.atUs
@@ -186,6 +189,11 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       signal satisfies never
   }
   markChanged(state, callOf(state, channel))
+}
+
+function noteRinging(channel: Channel, atUs: number): void {
+  if (channel.dial === null) channel.rangUs ??= atUs
+  else if (channel.dial.answeredUs === null) channel.dial.rangUs ??= atUs
 }
 
 function applyDialEnd(state: TrackerState, signal: At & Extract<ChannelSignal, { kind: 'dial_end' }>): void {

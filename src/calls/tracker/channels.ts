@@ -59,11 +59,24 @@ function beginCall(state: TrackerState, at: At, channel: Channel, linkedId: stri
   placeInCall(state, channel, call)
   if (isVirtual(channel)) return
   call.root = channel.id
-  decideDirectionByCaller(call, channel)
-  findParentCall(state, call, channel)
-  const waitUs = startWaitUs(state, channel)
+  startWith(state, at, call, channel)
+}
+
+/** The call starts with that channel, at once or when it is clear where it goes. */
+function startWith(state: TrackerState, at: At, call: Call, root: Channel): void {
+  decideDirectionByCaller(call, root)
+  findParentCall(state, call, root)
+  const waitUs = startWaitUs(state, root)
   call.startDueUs = waitUs === null ? null : at.arrivedUs + waitUs
   if (waitUs !== null) call.directionKnown = false
+}
+
+/** Corrects a channel that was taken for originated, and the call that it began. */
+export function callIn(state: TrackerState, at: At, channel: Channel): void {
+  if (!channel.originated || channel.upUs !== null) return
+  channel.originated = false
+  const call = callOf(state, channel)
+  if (call !== undefined && call.root === channel.id && !call.emitted) startWith(state, at, call, channel)
 }
 
 /** Returns for how long the start of a call waits until it is clear; `null`: it is clear. */

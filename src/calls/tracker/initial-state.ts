@@ -64,6 +64,7 @@ export function newChannel(id: string, endpoint: Endpoint): Channel {
     shown: null,
     originated: false,
     upUs: null,
+    rangUs: null,
     bridge: null,
     inConference: false,
     inHoldingBridge: false,

@@ -45,6 +45,8 @@ export type Channel = {
   originated: boolean
   /** It is up on its own account: a caller whom the PBX answered, or a callee who answered. */
   upUs: number | null
+  /** When it rang, if that was reported before its dial. */
+  rangUs: number | null
   bridge: string | null
   /** The bridge is a conference or a place to wait. */
   inConference: boolean

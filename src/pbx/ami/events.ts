@@ -9,11 +9,13 @@ type WantedEvent = {
   readonly class: EventClass
   /** How Asterisk prints it, for events that hold text of callers. */
   readonly shape?: Shape
-  /** Of very frequent events only those that have such a value in this header. */
-  readonly only?: { readonly header: string; readonly isWanted: (value: string) => boolean }
+  /** Of very frequent events only some. `peek` returns the value of a header. */
+  readonly only?: (peek: Peek, variables: readonly string[]) => boolean
   /** Frequent, and calls can be followed without it: dropped first when events arrive faster than they are handled. */
   readonly isSheddable?: true
 }
+
+type Peek = (key: string) => string
 
 export type EventClass = 'system' | 'call' | 'agent' | 'cdr' | 'dialplan'
 
@@ -26,6 +28,9 @@ const DEST: Shape = { channels: ['Dest'], maybe: [''] }
 const SYSTEM_VARIABLES: ReadonlySet<string> = new Set(['DIALSTATUS', 'QUEUESTATUS', 'MIXMONITOR_FILENAME'])
 /** Applications whose start shows what no event does. */
 const APPLICATIONS: ReadonlySet<string> = new Set(['dial', 'page', 'voicemail'])
+
+/** The first step of an extension with a number: a Dial in a macro or subroutine may be reached through it. */
+const entersExtension = (peek: Peek): boolean => peek('Priority') === '1' && /^\d{1,20}$/.test(peek('Exten'))
 
 /** Events that become signals. */
 export const CALL_EVENTS = {
@@ -44,13 +49,16 @@ export const CALL_EVENTS = {
   Newexten: {
     class: 'dialplan',
     shape: { channels: [''], holds: ['Application'], next: { Extension: 'Application', AppData: null } },
-    only: { header: 'Application', isWanted: (value) => APPLICATIONS.has(value.toLowerCase()) },
+    only: (peek) => APPLICATIONS.has(peek('Application').toLowerCase()) || entersExtension(peek),
     isSheddable: true,
   },
   VarSet: {
     class: 'dialplan',
     shape: { channels: [''], holds: ['Variable'] },
-    only: { header: 'Variable', isWanted: (value) => SYSTEM_VARIABLES.has(value) },
+    only(peek, variables) {
+      const name = peek('Variable')
+      return SYSTEM_VARIABLES.has(name) || variables.includes(name)
+    },
     isSheddable: true,
   },
   // Conversations.
@@ -137,20 +145,18 @@ export const SHAPES: ReadonlyMap<string, Shape> = new Map([
  * Returns whether an event has to be read. `peek` returns the value of a header, `variables` are the operator's. Rows
  * of lists, and events that a caller may have cut short, are read regardless of their names.
  */
-export function isWanted(name: string, peek: (key: string) => string, variables: readonly string[]): boolean {
+export function isWanted(name: string, peek: Peek, variables: readonly string[]): boolean {
   const event = EVENTS.get(name)
   if (event === undefined) return SHAPES.has(name) || isRow(peek) || isCutShort(peek)
-  if (event.only === undefined) return true
-  const value = peek(event.only.header)
-  return event.only.isWanted(value) || (name === 'VarSet' && variables.includes(value))
+  return event.only === undefined || event.only(peek, variables)
 }
 
 /** Returns whether an event may be dropped first when events arrive faster than they are handled. */
 export const isSheddable = (name: string): boolean => EVENTS.get(name)?.isSheddable === true
 
 /** Live events have no ActionID. */
-const isRow = (peek: (key: string) => string): boolean => peek('ActionID') !== ''
+const isRow = (peek: Peek): boolean => peek('ActionID') !== ''
 
 /** Every live event has a Privilege, and one of a channel goes on to its Linkedid. */
-const isCutShort = (peek: (key: string) => string): boolean =>
+const isCutShort = (peek: Peek): boolean =>
   peek('Privilege') === '' || (peek('Linkedid') === '' && peek('ChannelStateDesc') !== '')

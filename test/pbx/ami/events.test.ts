@@ -12,8 +12,12 @@ function read(text: string, variables: readonly string[] = []): 'read' | 'tainte
   if (frame === undefined) return 'skipped'
   return frame.tainted ? 'tainted' : 'read'
 }
-const newexten = (application: string) =>
-  amiEvent('Newexten', snapshotOf('1.1'), { Extension: '101', Application: application, AppData: '' })
+const newexten = (application: string, at = {}) =>
+  amiEvent('Newexten', snapshotOf('1.1', { Priority: 2, ...at }), {
+    Extension: '101',
+    Application: application,
+    AppData: '',
+  })
 const varSet = (variable: string) => amiEvent('VarSet', snapshotOf('1.1'), { Variable: variable, Value: '1' })
 
 describe('of the events of an Asterisk', () => {
@@ -21,6 +25,8 @@ describe('of the events of an Asterisk', () => {
     ['a new channel', 'read', amiEvent('Newchannel', snapshotOf('1.1'))],
     ['a Dial, whatever its case', 'read', newexten('dIaL')],
     ['another step of the dialplan', 'skipped', newexten('NoOp')],
+    ['the first step of an extension with a number', 'read', newexten('Set', { Exten: '600', Priority: 1 })],
+    ['the first step of a macro', 'skipped', newexten('Set', { Exten: 's', Priority: 1 })],
     ['a variable of Dial', 'read', varSet('DIALSTATUS')],
     ['a variable of the operator', 'read', varSet('CRM_ID')],
     ['another variable', 'skipped', varSet('OTHER')],

@@ -35,6 +35,8 @@ export function beginDial(
   if (endpoint.kind !== 'virtual') dest.endpoint = { ...endpoint, name: endpoint.name ?? dest.endpoint.name }
   dest.shown = shown
   dest.dial = newDial(source, at.atUs, at.arrivedUs)
+  // A phone may ring before Asterisk reports that it was dialled.
+  if (dest.rangUs !== null) dest.dial.rangUs = at.atUs
   dest.dial.place = destination(signal.place ?? null)
   dest.dial.byQueue = signal.byQueue ?? null
   dest.dial.forConference = signal.forConference === true

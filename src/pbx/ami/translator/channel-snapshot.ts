@@ -1,7 +1,7 @@
 import type { SnapshotChannel } from '../../../calls/signal.ts'
 import { bareName, isShortNumber } from '../../endpoint-classifier.ts'
 import type { AmiFrame } from '../frame.ts'
-import type { AmiContext } from './channels.ts'
+import { type AmiContext, displayName } from './channels.ts'
 import { endpointOf, readDialString, readDialTargets } from './dial-string.ts'
 
 const CALLEE_APPLICATIONS: ReadonlySet<string> = new Set(['AppDial', 'AppDial2', 'AppQueue'])
@@ -81,7 +81,7 @@ function snapshotChannel(
   const callee = CALLEE_APPLICATIONS.has(get('Application'))
   const state = get('ChannelState')
   const number = get('CallerIDNum')
-  const display = get('CallerIDName')
+  const display = displayName(get('CallerIDName'))
   const { endpoint } = endpointOf(name)
   const linkedId = get('Linkedid')
   const exten = get('DNID', 'Exten')
@@ -91,6 +91,7 @@ function snapshotChannel(
       local,
       linkedId,
       exten,
+      entered: null,
       number,
       display,
       nextTargets: [],

@@ -8,6 +8,8 @@ export type KnownChannel = {
   readonly local: boolean
   linkedId: string
   exten: string
+  /** The last extension with a number that it entered: the caller of the macro or subroutine that runs. */
+  entered: string | null
   /** The endpoint's own caller id, as the PBX is set up: later events show the caller's. */
   readonly number: string
   readonly display: string
@@ -17,6 +19,7 @@ export type KnownChannel = {
   rung: Set<string>
   /** The channels of the Dial that runs which ended unanswered. */
   unanswered: string[]
+  /** The file of a recording whose start was not reported yet. */
   path: string | null
   /** It rang: a refusal means another thing then than at once. */
   rang: boolean
@@ -35,6 +38,9 @@ export type AmiContext = {
   /** The last values of variables that became signals, by channel and name. */
   readonly reportedVariables: Map<string, string>
 }
+
+/** Returns the name of an endpoint. FreePBX and Issabel call every phone `device`. */
+export const displayName = (name: string): string => (name === 'device' ? '' : name)
 
 /** Returns the signal of a variable that is wanted and has changed. */
 export function variable(context: AmiContext, id: string, name: string, value: string): ChannelSignal[] {

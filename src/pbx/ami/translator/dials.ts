@@ -13,6 +13,7 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
   const name = frame.get('DestChannel')
   const { technology, endpoint } = endpointOf(name)
   const known = context.channels.get(dest)
+  if (source !== '' && isPickup(known, frame, dest)) return []
   const { sent, uri } = readDialString(frame.get('DialString'), technology)
   const caller = context.channels.get(source)
   if (!name.startsWith('Local/')) caller?.rung.add(endpoint)
@@ -30,6 +31,10 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
     },
   ]
 }
+
+/** Asterisk 13 reports the one who picks a call up as dialled, just before it reports the pick-up. */
+const isPickup = (dest: KnownChannel | undefined, frame: AmiFrame, id: string): boolean =>
+  dest?.local === false && dest.linkedId === id && frame.get('DestChannelState') === '6'
 
 /** Reads DialState: a dialled channel rings. */
 export function dialState(context: AmiContext, frame: AmiFrame): ChannelSignal[] {

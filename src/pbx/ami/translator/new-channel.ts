@@ -1,6 +1,6 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
 import type { AmiFrame } from '../frame.ts'
-import type { AmiContext, KnownChannel } from './channels.ts'
+import { type AmiContext, displayName, type KnownChannel } from './channels.ts'
 import { endpointOf } from './dial-string.ts'
 
 /** Asterisk's own helpers: announcers and recorders of bridges. Newer versions hide them. */
@@ -16,8 +16,9 @@ export function newChannel(context: AmiContext, frame: AmiFrame, id: string): Ch
     local,
     linkedId: frame.get('Linkedid'),
     exten: frame.get('Exten'),
+    entered: null,
     number: frame.get('CallerIDNum'),
-    display: frame.get('CallerIDName'),
+    display: displayName(frame.get('CallerIDName')),
     nextTargets: [],
     targets: [],
     rung: new Set(),

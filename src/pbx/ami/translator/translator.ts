@@ -5,7 +5,7 @@ import { cleanText } from '../../sanitize.ts'
 import type { CallEvent } from '../events.ts'
 import type { AmiFrame } from '../frame.ts'
 import { snapshotChannels } from './channel-snapshot.ts'
-import { type AmiContext, extensionChanged, variable } from './channels.ts'
+import { type AmiContext, extensionChanged, type KnownChannel, variable } from './channels.ts'
 import { readDialTargets } from './dial-string.ts'
 import { dialBegin, dialEnd, dialState, dialStatus, ringing } from './dials.ts'
 import { endOf } from './hangup-causes.ts'
@@ -63,7 +63,7 @@ function timestampUs(frame: AmiFrame): number | null {
 function changesOf(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
   if (known === undefined) return []
-  const signals: ChannelSignal[] = []
+  const signals = unreportedRecording(known, frame, id)
   const linkedId = frame.get('Linkedid')
   if (linkedId !== '' && linkedId !== known.linkedId && frame.name !== 'AttendedTransfer') {
     known.linkedId = linkedId
@@ -78,21 +78,34 @@ function changesOf(context: AmiContext, frame: AmiFrame, id: string): ChannelSig
   return signals
 }
 
+/** Asterisk 16.15, 18.2 and older do not report that a recording starts: its file is known, and the call goes on. */
+function unreportedRecording(known: KnownChannel, frame: AmiFrame, id: string): ChannelSignal[] {
+  const { path } = known
+  if (path === null || path === '' || frame.name === 'VarSet' || frame.name === 'MixMonitorStart') return []
+  known.path = null
+  return [{ kind: 'recording_started', id, path }]
+}
+
 function newstate(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const state = frame.get('ChannelState')
   if (state === '5') return ringing(context, id)
+  // Ring: it calls us. chan_sip and others report such a channel as Down at first, as one that is originated.
+  if (state === '4') return [{ kind: 'called_in', id }]
   return state === '6' ? [{ kind: 'up', id }] : []
 }
 
 function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
+  const exten = frame.get('Exten')
+  if (known !== undefined && /^\d+$/.test(exten)) known.entered = exten
   switch (frame.get('Application').toLowerCase()) {
     case 'dial':
       if (known === undefined) return []
       known.nextTargets = readDialTargets(frame.get('AppData'))
-      return extensionChanged(known, id, frame.get('Exten'))
+      // Macros and subroutines run in `s`.
+      return extensionChanged(known, id, exten === 's' ? (known.entered ?? exten) : exten)
     case 'page':
-      return extensionChanged(known, id, frame.get('Exten'))
+      return extensionChanged(known, id, exten)
     case 'voicemail':
       return [{ kind: 'voicemail', id }]
     default:

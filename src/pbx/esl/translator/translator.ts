@@ -96,7 +96,7 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
   }
   signals.push(...unreached(context, event, leg))
   const application = variableOf(event, 'current_application') || variableOf(event, 'last_app')
-  if (application === 'voicemail' && !isMailboxCheck(event)) signals.push({ kind: 'voicemail', id })
+  if (isVoicemail(application, event)) signals.push({ kind: 'voicemail', id })
   if (application === 'conference') signals.push(...conference(context, leg))
   for (const name of context.variables) {
     const value = variableOf(event, name)
@@ -107,9 +107,12 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
   return signals
 }
 
-/** A mailbox is listened to: no message is left. */
-const isMailboxCheck = (event: EslEvent): boolean =>
-  /^\s*(check|auth)/.test(variableOf(event, 'current_application_data') || variableOf(event, 'last_arg'))
+/** Returns whether a message is left, with mod_voicemail or with FusionPBX's script; a mailbox is not listened to. */
+function isVoicemail(application: string, event: EslEvent): boolean {
+  const data = variableOf(event, 'current_application_data') || variableOf(event, 'last_arg')
+  if (application === 'lua') return /\bvoicemail\b/.test(data) && variableOf(event, 'voicemail_action') !== 'check'
+  return application === 'voicemail' && !/^\s*(check|auth)/.test(data)
+}
 
 /** A bridge that could reach nobody makes no leg: only the caller's variables name the party that it was to ring. */
 function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
@@ -212,7 +215,9 @@ const destroyed: Handler = (context, event, leg) => {
 
 /** A message for voicemail is no recording of the call, and neither is what runs on plumbing. */
 const isMessage = (event: EslEvent): boolean =>
-  variableOf(event, 'current_application') === 'voicemail' || event.get('Channel-Name').startsWith('loopback/voicemail')
+  isVoicemail(variableOf(event, 'current_application'), event) ||
+  variableOf(event, 'current_application') === 'voicemail' ||
+  event.get('Channel-Name').startsWith('loopback/voicemail')
 
 const recordStart: Handler = (_context, event) =>
   isMessage(event)
