@@ -51,6 +51,8 @@ export type Dispatcher = {
   health(webhookId: number): WebhookHealth
   /** How many requests are in flight. */
   readonly inFlight: number
+  /** Returns how many attempts an error of this program has interrupted: their deliveries are sent again. */
+  interrupted(): number
   /** Returns how many webhooks are down, and how many of them for five minutes or more. */
   down(): { now: number; long: number }
   /** Begins no more attempts; resolves when those in flight have ended and are recorded. */
@@ -104,6 +106,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   return {
     reserve: reservations.reserve,
     health: (webhookId) => healthOf(scheduler.find(webhookId)?.breaker, steadyUs()),
+    interrupted: sender.interrupted,
     down: () => countOpen(scheduler.queues(), steadyUs()),
     get inFlight() {
       return scheduler.inFlight

@@ -79,8 +79,8 @@ export async function cancelPending(
  */
 export async function failExpired(expiry: Omit<Expiry, 'backlogs'>): Promise<void> {
   const { queue, scheduler, webhooks, ownership, nowUs, steadyUs, maxAgeUs, onEnded } = expiry
-  for (const { webhookId, breaker, isPaused } of scheduler.queues()) {
-    if (breaker.open === undefined || isPaused) continue
+  for (const { webhookId, breaker, pace } of scheduler.queues()) {
+    if (breaker.open === undefined || pace.isPaused) continue
     const webhook = webhooks.get(webhookId)
     if (webhook === undefined || !ownership.ownsAccount(webhook.accountId)) continue
     const fence = ownership.fenceOf(accountLease(webhook.accountId))

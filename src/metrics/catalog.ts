@@ -19,6 +19,11 @@ export const METRICS = {
     help: 'Delivery attempts, by outcome; probe="true": sent to a webhook that was down, to find out whether it is up again',
     labels: ['outcome', 'probe'],
   },
+  interrupted: {
+    name: 'hookswitch_attempts_interrupted_total',
+    type: 'counter',
+    help: 'Delivery attempts that an internal error interrupted; their deliveries are sent again',
+  },
   finished: {
     name: 'hookswitch_deliveries_total',
     type: 'counter',

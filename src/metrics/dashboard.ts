@@ -56,7 +56,12 @@ const ROWS: readonly Row[] = [
   {
     title: 'Deliveries',
     panels: [
-      { title: 'Attempts per second, by outcome', unit: 'short', targets: [rate(METRICS.attempts, 'outcome')] },
+      {
+        title: 'Attempts per second, by outcome',
+        description: 'Interrupted: by an internal error of hookswitch; the delivery is sent again.',
+        unit: 'short',
+        targets: [rate(METRICS.attempts, 'outcome'), perSecond(METRICS.interrupted, 'interrupted')],
+      },
       { title: 'Finished deliveries per second, by state', unit: 'short', targets: [rate(METRICS.finished, 'state')] },
       {
         title: 'Pending',

@@ -86,6 +86,7 @@ function addGauges(registry: Registry, { store, dispatcher, disk, node, pbxs, un
       },
     })
   const backlog = backlogOf(store, steadyUs)
+  counter(METRICS.interrupted, dispatcher.interrupted)
   gauge(METRICS.pending, async () => (await backlog()).pending)
   gauge(METRICS.oldestPending, async () => (await backlog()).oldestS)
   gauge(METRICS.inFlight, () => dispatcher.inFlight)

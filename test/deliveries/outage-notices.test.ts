@@ -43,7 +43,7 @@ test('a pause is no end of an outage', () => {
     onOutage: note,
   })
   scheduler.setTiming(1, { paused: true, maxPerSecond: null })
-  expect(scheduler.find(1)?.isPaused).toBe(true)
+  expect(scheduler.find(1)?.pace.isPaused).toBe(true)
   scheduler.setTiming(1, { paused: false, maxPerSecond: null })
   notices.stop()
   expect(noted).toEqual([])

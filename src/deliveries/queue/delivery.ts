@@ -8,7 +8,8 @@ import type { NextStep } from '../retry-policy.ts'
  *   stored ── loadDelivery, newDelivery ──→ queued      in the lane of its call
  *   queued ── beginAttempt ───────────────→ in flight   one attempt is made
  *   in flight ── endAttempt ──────────────→ recording   its outcome is being written to the store
- *            └── cancelAttempt ───────────→ queued      nothing was sent
+ *            ├── cancelAttempt ───────────→ queued      nothing was sent
+ *            └── interruptAttempt ────────→ evicted     an error of this program ended it
  *   recording ── finishRecording ─────────→ scheduled   it is retried when it is due
  *            ├────────────────────────────→ queued      it was never tried, or its webhook is down: it may be a probe
  *            └────────────────────────────→ done        it is delivered or failed
@@ -103,6 +104,16 @@ export function beginAttempt(delivery: LoadedDelivery): void {
 export function cancelAttempt(delivery: LoadedDelivery): Phase {
   assertPhase(delivery, 'in flight', 'cancel the attempt on')
   move(delivery, delivery.plan === 'evict' ? 'evicted' : 'queued')
+  return delivery.phase
+}
+
+/**
+ * Ends an attempt after an error of this program: in flight → evicted. In any other phase it is as `evict`. Returns the
+ * phase. @throws Error when it is done or evicted.
+ */
+export function interruptAttempt(delivery: LoadedDelivery): Phase {
+  if (delivery.phase !== 'in flight') return evict(delivery)
+  move(delivery, 'evicted')
   return delivery.phase
 }
 

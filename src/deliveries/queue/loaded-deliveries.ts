@@ -1,6 +1,14 @@
 import type { NowUs } from '../../lib/time.ts'
 import { type Backlogs, noteEvicted, noteReleased, noteSuperseded } from './backlog.ts'
-import { cancelAttempt, evict, finishRecording, type LoadedDelivery, planAfterRecording, requeue } from './delivery.ts'
+import {
+  cancelAttempt,
+  evict,
+  finishRecording,
+  interruptAttempt,
+  type LoadedDelivery,
+  planAfterRecording,
+  requeue,
+} from './delivery.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** Queued for one webhook: a burst of a second, so that deliveries are hardly ever read again before they are sent. */
@@ -33,7 +41,7 @@ export function createLoadedDeliveries(options: LoadedDeliveriesOptions) {
   const { isDown, queue, requeueAll, remove, leaveToStore, evictAll } = createMoves(options, index)
 
   const limitOf = (webhookId: number): number => {
-    const few = isDown(webhookId) || scheduler.queueOf(webhookId).isPaused
+    const few = isDown(webhookId) || scheduler.queueOf(webhookId).pace.isPaused
     if (index.bytes > (few ? MAX_BYTES / 2 : MAX_BYTES)) return QUEUED_BEYOND_MAX_BYTES
     return few ? MAX_QUEUED_WHEN_DOWN : MAX_QUEUED
   }
@@ -63,6 +71,16 @@ export function createLoadedDeliveries(options: LoadedDeliveriesOptions) {
     attemptCancelled(delivery: LoadedDelivery): void {
       if (cancelAttempt(delivery) === 'queued') queue(delivery)
       else leaveToStore(delivery)
+      scheduler.release(delivery, steadyUs())
+    },
+    /**
+     * Leaves a delivery to the store after an error of this program, in any phase. One whose outcome is being recorded
+     * leaves memory after that.
+     */
+    attemptInterrupted(delivery: LoadedDelivery): void {
+      scheduler.queueOf(delivery.webhookId).remove((one) => one === delivery)
+      index.unschedule(delivery)
+      if (index.get(delivery.id) === delivery && interruptAttempt(delivery) === 'evicted') leaveToStore(delivery)
       scheduler.release(delivery, steadyUs())
     },
     /** Moves a delivery on when its outcome is in the store; `superseded`: its row had been changed meanwhile. */
@@ -206,6 +224,10 @@ function createIndex() {
     },
     /** Takes all that are scheduled of a webhook. */
     takeScheduled: (webhookId: number): LoadedDelivery[] => of(webhookId).scheduled.splice(0),
+    unschedule(delivery: LoadedDelivery): void {
+      const ofWebhook = of(delivery.webhookId)
+      ofWebhook.scheduled = ofWebhook.scheduled.filter((one) => one !== delivery)
+    },
     /** Takes those of all webhooks that are due. */
     takeDue(nowUs: number): LoadedDelivery[] {
       const due: LoadedDelivery[] = []

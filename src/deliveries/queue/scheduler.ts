@@ -3,7 +3,7 @@ import { type BreakerChange, MAX_WINDOW, recordOutcome } from '../circuit-breake
 import type { Outcome } from '../retry-policy.ts'
 import { type Capacity, CLASSES, type Class, createCapacity, type Slot } from './capacity.ts'
 import type { LoadedDelivery } from './delivery.ts'
-import { mayBegin as mayBeginAt, noteBegun, setRate } from './pace.ts'
+import { mayBegin as mayBeginAt, noteBegun, setTiming, suspend, type WebhookTiming } from './pace.ts'
 import { newWebhookQueue, type WebhookQueue } from './webhook-queue.ts'
 
 /** One attempt on a delivery that is in flight. */
@@ -11,9 +11,6 @@ export type AttemptSlot = Slot & { readonly delivery: LoadedDelivery; readonly p
 
 /** Called after the circuit breaker of a webhook opened or closed, its owner paused it, or its queue was removed. */
 export type WebhookListener = (webhookId: number, change: BreakerChange | 'paused' | 'removed') => void
-
-/** Whether a webhook is sent to, and how often at most, as its owner has set it. */
-export type WebhookTiming = { readonly paused: boolean; readonly maxPerSecond: number | null }
 
 /**
  * Decides whose delivery is sent next. Pure: times are parameters, of the steady clock.
@@ -41,6 +38,8 @@ export type Scheduler = {
   take(nowUs: number): AttemptSlot | undefined
   /** Ends an attempt. Its lane stays closed until `release`, so that the delivery can be queued again before. */
   end(slot: AttemptSlot, outcome: Outcome, nowUs: number): void
+  /** Ends an attempt that an error of this program interrupted, if it has not ended. Suspends its webhook for 1 s. */
+  interrupt(slot: AttemptSlot, nowUs: number): void
   /** Opens the lane of a delivery whose attempt has ended. */
   release(delivery: LoadedDelivery, nowUs: number): void
   /**
@@ -90,13 +89,8 @@ export function createScheduler(): Scheduler {
         const delivery = queue.take()
         if (delivery === undefined) continue
         noteBegun(queue.pace, nowUs)
-        const slot = capacity.begin({
-          queue,
-          delivery,
-          from,
-          startedUs: nowUs,
-          probe: queue.breaker.open !== undefined,
-        })
+        const probe = queue.breaker.open !== undefined
+        const slot = capacity.begin({ queue, delivery, from, startedUs: nowUs, probe })
         turns.add(queue, nowUs)
         return slot
       }
@@ -105,6 +99,10 @@ export function createScheduler(): Scheduler {
     end(slot, outcome, nowUs) {
       capacity.end(slot)
       judge(slot.queue, outcome, { probe: slot.probe, nowUs })
+    },
+    interrupt(slot, nowUs) {
+      if (slot.phase !== 'ended') capacity.end(slot)
+      suspend(slot.queue.pace, nowUs)
     },
     release(delivery, nowUs) {
       const queue = queueOf(delivery.webhookId)
@@ -148,14 +146,10 @@ function newQueues() {
     all: () => queues.values(),
     find: (webhookId: number) => queues.get(webhookId),
     queueOf,
-    setTiming(webhookId: number, { paused, maxPerSecond }: WebhookTiming): void {
+    setTiming(webhookId: number, timing: WebhookTiming): void {
       // The default needs no queue to be set.
-      const queue = paused || maxPerSecond !== null ? queueOf(webhookId) : queues.get(webhookId)
-      if (queue === undefined) return
-      const wasPaused = queue.isPaused
-      queue.isPaused = paused
-      setRate(queue.pace, maxPerSecond)
-      if (paused && !wasPaused) publish(webhookId, 'paused')
+      const queue = timing.paused || timing.maxPerSecond !== null ? queueOf(webhookId) : queues.get(webhookId)
+      if (queue !== undefined && setTiming(queue.pace, timing)) publish(webhookId, 'paused')
     },
     remove(webhookId: number): void {
       queues.delete(webhookId)
@@ -175,7 +169,7 @@ function newTurns(capacity: Capacity) {
   /** The one place that decides whether a webhook may begin an attempt now. */
   const mayBegin = (queue: WebhookQueue, nowUs: number): boolean => {
     const { window, open } = queue.breaker
-    if (queue.size === 0 || queue.isPaused || !mayBeginAt(queue.pace, nowUs)) return false
+    if (queue.size === 0 || !mayBeginAt(queue.pace, nowUs)) return false
     return open === undefined ? capacity.inFlightOf(queue) < window : mayProbe(queue, open.probeAtUs, nowUs)
   }
   const shift = (): { queue: WebhookQueue; from: Class } | undefined => {

@@ -4,7 +4,7 @@ import type { Store } from '../../store/store.ts'
 import { type Signer, signerOf } from '../../webhooks/signature.ts'
 import { type CustomRequest, customRequestOf } from '../sending/custom-attempt.ts'
 import { type Target, targetOf } from '../sending/target.ts'
-import type { WebhookTiming } from './scheduler.ts'
+import type { WebhookTiming } from './pace.ts'
 
 /** A webhook as attempts need it: its URL taken apart, and its signer. */
 export type CachedWebhook = {

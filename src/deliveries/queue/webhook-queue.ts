@@ -25,10 +25,8 @@ import { newPace, type Pace } from './pace.ts'
 export type WebhookQueue = {
   readonly webhookId: number
   readonly breaker: CircuitBreaker
-  /** How fast its owner wants it to be sent to. */
+  /** Whether and how fast it may be sent to. */
   readonly pace: Pace
-  /** Its owner wants nothing to be sent for now. */
-  isPaused: boolean
   /** How many deliveries are queued; those in flight are not counted. */
   readonly size: number
   /** Whether an urgent delivery is queued, and its lane is open. */
@@ -74,7 +72,6 @@ export function newWebhookQueue(webhookId: number): WebhookQueue {
     webhookId,
     breaker,
     pace: newPace(),
-    isPaused: false,
     get size() {
       return size
     },

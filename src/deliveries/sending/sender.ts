@@ -32,10 +32,16 @@ export type SenderOptions = {
 }
 
 export type Sender = {
+  /** Makes an attempt. Never throws: an error costs this attempt alone, and its delivery is sent again. */
   send(slot: AttemptSlot): void
+  /** Returns how many attempts an error of this program has interrupted. */
+  interrupted(): number
   /** Aborts the attempts in flight for an account: they do not count. */
   abort(accountId: number): void
 }
+
+/** At least this between two errors that are logged: they may come with each attempt. */
+const ERROR_LOG_US = 5 * SECOND
 
 /** Creates the sender: it signs a delivery, makes the attempt, and hands the outcome on. */
 export function createSender(options: SenderOptions): Sender {
@@ -43,25 +49,36 @@ export function createSender(options: SenderOptions): Sender {
   const { nowUs, steadyUs, onUnsent, onEnded } = options
   const maxAgeUs = maxAgeUsOf(scheduleMs)
   const groups = newAbortGroups()
+  const interruptions = createInterruptions(options)
 
   function send(slot: AttemptSlot): void {
+    const atUs = nowUs()
+    interruptions.guard(slot, () => {
+      begin(slot, atUs).then(
+        (attempted) => {
+          interruptions.guard(slot, () => end(slot, atUs, attempted))
+          onEnded()
+        },
+        (error) => {
+          interruptions.note(slot, error)
+          onEnded()
+        },
+      )
+    })
+  }
+
+  function begin(slot: AttemptSlot, atUs: number): Promise<Attempted> {
     const { id, accountId, webhookId, uuid, callId, body, sinceUs } = slot.delivery
     const webhook = webhooks.get(webhookId)
     if (webhook === undefined) throw new Error(`delivery ${id} is queued, but its webhook ${webhookId} is not cached`)
-    const atUs = nowUs()
     const timestampS = Math.floor(atUs / SECOND)
     observer.started(slot.delivery, slot.startedUs - sinceUs)
     const { target, sign, custom } = webhook
     const traceparent = traceparentOf(callId)
     const request = { target, id: uuid, timestampS, traceparent, group: groups.of(accountId) }
-    const attempted =
-      custom === undefined
-        ? attempt({ ...request, signature: sign(uuid, timestampS, body), body })
-        : attemptCustom(attempt, request, { body, sign, custom })
-    attempted.then((one) => {
-      end(slot, atUs, one)
-      onEnded()
-    })
+    return custom === undefined
+      ? attempt({ ...request, signature: sign(uuid, timestampS, body), body })
+      : attemptCustom(attempt, request, { body, sign, custom })
   }
 
   function end(slot: AttemptSlot, atUs: number, attempted: Attempted): void {
@@ -89,17 +106,49 @@ export function createSender(options: SenderOptions): Sender {
     const url = webhooks.urlOf(delivery.webhookId)
     observer.ended({ delivery, url, attempted, state: delivery.state, probe: failedProbe, atUs: endedUs, waitedUs })
     loaded.attemptEnded(delivery)
-    if (delivery.state === 'failed') logFailed(delivery, url, attempted)
+    if (delivery.state !== 'failed') return
+    const facts = { ...factsOf(delivery), url, answer: failureOf(outcome) ?? statusOf(outcome) }
+    log.warn(facts, 'delivery has failed for good: send it again with `hookswitch delivery retry`')
   }
 
-  function logFailed(delivery: LoadedDelivery, url: string, { outcome }: Attempted): void {
-    const { id, webhookId, uuid, callId } = delivery
-    const facts = { webhook: webhookId, url, delivery: id, event: uuid, call: callId }
-    const answer = failureOf(outcome) ?? statusOf(outcome)
-    log.warn({ ...facts, answer }, 'delivery has failed for good: send it again with `hookswitch delivery retry`')
-  }
+  return { send, abort: groups.abort, interrupted: interruptions.count }
+}
 
-  return { send, abort: groups.abort }
+const factsOf = ({ id, webhookId, uuid, callId }: LoadedDelivery) => ({
+  webhook: webhookId,
+  delivery: id,
+  event: uuid,
+  call: callId,
+})
+
+/** Creates the end of attempts that an error of this program interrupted: their deliveries are left to the store. */
+function createInterruptions({ scheduler, loaded, log, steadyUs }: SenderOptions) {
+  let count = 0
+  let loggedUs = Number.NEGATIVE_INFINITY
+
+  function note(slot: AttemptSlot, error: unknown): void {
+    const atUs = steadyUs()
+    count += 1
+    scheduler.interrupt(slot, atUs)
+    loaded.attemptInterrupted(slot.delivery)
+    if (atUs - loggedUs < ERROR_LOG_US) return
+    loggedUs = atUs
+    log.error(
+      { ...factsOf(slot.delivery), err: error },
+      'an internal error interrupted an attempt: the delivery is read from the store and sent again; please report it',
+    )
+  }
+  return {
+    count: () => count,
+    note,
+    guard(slot: AttemptSlot, work: () => void): void {
+      try {
+        work()
+      } catch (error) {
+        note(slot, error)
+      }
+    },
+  }
 }
 
 /** The attempts of each account, which are aborted together. */

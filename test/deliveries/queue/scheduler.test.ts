@@ -283,3 +283,17 @@ test('a webhook that is new is sent, however much waits for those that answer', 
   expect(slots.length).toBeGreaterThanOrEqual(64)
   expect(game.scheduler.queueOf(7).size).toBe(0)
 })
+
+test('after an error of this program nothing begins for its webhook for a second, others go on', () => {
+  const game = play(delivery(1, 'a', 1), delivery(2, 'b', 1), delivery(3, 'c', 2))
+  const slot = game.take()
+  if (slot === undefined) throw new Error('nothing was taken')
+  game.scheduler.interrupt(slot, 0)
+  game.scheduler.interrupt(slot, 0)
+  expect([slot.phase, game.scheduler.inFlight]).toEqual(['ended', 0])
+  expect(ids(game.takeAll())).toEqual([3])
+  game.pass(SECOND - 1)
+  expect(game.takeAll()).toEqual([])
+  game.pass(1)
+  expect(ids(game.takeAll())).toEqual([2])
+})
