@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import { accepts } from '../http/accepts.ts'
-import { takes, takesNothing } from '../http/body.ts'
+import { BODY_FAULTS, READ_FAULTS, takes, takesNothing } from '../http/body.ts'
 import { Nothing, responses, success } from '../http/envelope.ts'
 import type { Audit } from './audit.ts'
 import { guard } from './guard.ts'
@@ -8,7 +8,6 @@ import { AuthUser, authUser, ChangePassword, Login, TokenResult } from './model.
 import { loginRule, passwordRule } from './password.ts'
 import type { AuthService } from './service.ts'
 
-const BODY_FAULTS = ['malformed', 'too_large', 'unsupported_media_type', 'invalid', 'too_many_requests'] as const
 const tags = ['Authentication']
 
 /** Creates the routes for login, logout, password change and the present user. */
@@ -53,7 +52,7 @@ export function authRoutes(auth: AuthService, clientOf: Audit['clientOf']) {
       },
       {
         ...takesNothing,
-        response: responses(Nothing, 'unauthenticated', 'malformed', 'too_large', 'unsupported_media_type'),
+        response: responses(Nothing, 'unauthenticated', ...READ_FAULTS),
         detail: { summary: 'Log out: revoke the token of this request', tags, security: [{ bearer: [] }] },
       },
     )

@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia'
 import { accepts } from '../http/accepts.ts'
-import { takes, takesNothing } from '../http/body.ts'
+import { BODY_FAULTS, READ_FAULTS, takes, takesNothing } from '../http/body.ts'
 import { Nothing, responses, success } from '../http/envelope.ts'
 import { createQuota } from '../http/rate-limit.ts'
 import { SECOND, steadyUs } from '../lib/time.ts'
@@ -11,7 +11,6 @@ import type { AuthService } from './service.ts'
 import { type TokenService, tokenNameRule } from './token-service.ts'
 
 const about = { tags: ['Authentication'], security: [{ bearer: [] }] }
-const BODY_FAULTS = ['malformed', 'too_large', 'unsupported_media_type', 'too_many_requests'] as const
 /** API tokens that a user may create in a minute: they are stored until they are revoked. */
 const MADE_A_MINUTE = 20
 
@@ -39,7 +38,7 @@ export function tokenRoutes(auth: AuthService, tokens: TokenService, audit: Audi
       },
       {
         ...takes(NewToken, tokenNameRule),
-        response: responses(NamedToken, 'unauthenticated', ...BODY_FAULTS, 'invalid'),
+        response: responses(NamedToken, 'unauthenticated', ...BODY_FAULTS),
         detail: {
           summary: 'Create an API token',
           description: 'For a program. It has the same rights as you, and is valid until it is revoked.',
@@ -57,7 +56,7 @@ export function tokenRoutes(auth: AuthService, tokens: TokenService, audit: Audi
       },
       {
         ...takesNothing,
-        response: responses(Nothing, 'unauthenticated', 'not_found', ...BODY_FAULTS),
+        response: responses(Nothing, 'unauthenticated', 'not_found', ...READ_FAULTS),
         detail: { summary: 'Revoke one of your sessions or API tokens', ...about },
       },
     )

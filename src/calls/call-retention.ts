@@ -1,5 +1,5 @@
 import type { Log } from '../lib/log.ts'
-import { startPeriodic } from '../lib/periodic.ts'
+import { inSmallSteps, STEP, startPeriodic } from '../lib/periodic.ts'
 import { MILLISECOND, type NowUs, nowUs as wallUs } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
@@ -14,20 +14,16 @@ export type CallRetentionOptions = {
 }
 
 const EVERY_MS = 10 * 60_000
-/** A step takes a few milliseconds of the writer; between two of them others have their turn. */
-const STEP = 250
-const PAUSE_MS = 20
 
 /** Deletes call records that were kept long enough, in small steps. */
 export function startCallRetention(options: CallRetentionOptions): { stop(): Promise<void> } {
   const { maintenance, log, keepMs, mayPrune = () => true, nowUs = wallUs, everyMs = EVERY_MS } = options
   return startPeriodic(everyMs, async (stopped) => {
     try {
-      let pruned = 0
-      for (let step = STEP; step === STEP && !stopped() && mayPrune(); await Bun.sleep(PAUSE_MS)) {
-        step = await maintenance.callPrune({ beforeUs: nowUs() - keepMs * MILLISECOND, limit: STEP })
-        pruned += step
-      }
+      const pruned = await inSmallSteps(
+        () => maintenance.callPrune({ beforeUs: nowUs() - keepMs * MILLISECOND, limit: STEP }),
+        () => !stopped() && mayPrune(),
+      )
       if (pruned > 0) log.info({ pruned }, 'old call records were deleted')
     } catch (error) {
       log.warn({ err: error }, 'cannot delete old call records: will retry')

@@ -1,6 +1,7 @@
 import { accountLease, type Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
 import { LeaseLost } from '../store/operations/cluster.ts'
+import type { AttemptRow } from '../store/operations/log.ts'
 import type { OutcomeBatch } from '../store/operations/queue.ts'
 import type { Store } from '../store/store.ts'
 import type { LoadedDelivery } from './queue/delivery.ts'
@@ -32,17 +33,10 @@ export type OutcomeWriter = {
 }
 
 /** One attempt, and the state of its delivery after it. */
-export type OutcomeRecord = {
+export type OutcomeRecord = AttemptRow & {
   readonly state: number
   readonly dueSteadyUs: number | null
   readonly endedUs: number | null
-  readonly attemptUs: number
-  readonly probe: boolean
-  readonly status: number | null
-  readonly durationMs: number
-  readonly error: string | null
-  readonly address: string | null
-  readonly response: string | null
 }
 
 type Batch = { [name in keyof OutcomeBatch]: OutcomeBatch[name][number][] }
@@ -72,7 +66,7 @@ function append(batch: Batch, { id, generation, tries, attemptsMade }: LoadedDel
   batch.attemptsMade.push(attemptsMade)
   batch.dueSteadyUs.push(outcome.dueSteadyUs)
   batch.endedUs.push(outcome.endedUs)
-  batch.attemptUs.push(outcome.attemptUs)
+  batch.attemptUs.push(outcome.atUs)
   batch.probes.push(outcome.probe)
   batch.statuses.push(outcome.status)
   batch.durationsMs.push(outcome.durationMs)

@@ -1,5 +1,5 @@
 import type { Log } from '../lib/log.ts'
-import { startPeriodic } from '../lib/periodic.ts'
+import { inSmallSteps, PAUSE_MS, STEP, startPeriodic } from '../lib/periodic.ts'
 import { MILLISECOND, type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
@@ -15,9 +15,6 @@ export type PrunerOptions = {
 }
 
 const EVERY_MS = 10 * 60_000
-/** A step takes a few milliseconds of the writer; other writes go between two of them. */
-const STEP = 250
-const PAUSE_MS = 20
 /** A URL that left the list may come back, to a receiver that still has its secret. */
 const SECRETS_KEPT_US = 365 * 86_400 * SECOND
 
@@ -45,15 +42,15 @@ export function startPruner(options: PrunerOptions): { stop(): Promise<void> } {
       afterId = step.lastId
       await Bun.sleep(PAUSE_MS)
     }
-    for (let step = STEP; step > 0 && !stopped(); await Bun.sleep(PAUSE_MS)) {
-      step = await maintenance.webhookPrune(STEP)
-      pruned += step
-    }
+    pruned += await inSmallSteps(
+      () => maintenance.webhookPrune(STEP),
+      () => !stopped(),
+    )
     const beforeUs = nowUs() - SECRETS_KEPT_US
-    for (let step = STEP; step > 0 && !stopped() && mayPrune(); await Bun.sleep(PAUSE_MS)) {
-      step = await maintenance.secretPrune({ beforeUs, limit: STEP })
-      pruned += step
-    }
+    pruned += await inSmallSteps(
+      () => maintenance.secretPrune({ beforeUs, limit: STEP }),
+      () => !stopped() && mayPrune(),
+    )
     if (pruned > 0) log.info({ pruned }, 'old records were deleted')
   }
   return startPeriodic(everyMs, (stopped) =>

@@ -2,7 +2,7 @@ import { Elysia, t } from 'elysia'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
 import { accepts } from '../http/accepts.ts'
-import { takes, takesNothing, takesOptional } from '../http/body.ts'
+import { BODY_FAULTS, takes, takesNothing, takesOptional } from '../http/body.ts'
 import { responses, success } from '../http/envelope.ts'
 import { MAX_PAGE_SIZE, PAGE_SIZE } from '../http/paging.ts'
 import { asks } from '../http/query.ts'
@@ -10,14 +10,6 @@ import { UrlOnly } from '../webhooks/model.ts'
 import { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, Queued, Tested } from './model.ts'
 import type { DeliveryService } from './service.ts'
 
-const BODY_FAULTS = [
-  'unauthenticated',
-  'malformed',
-  'too_large',
-  'unsupported_media_type',
-  'invalid',
-  'too_many_requests',
-] as const
 const about = { tags: ['Deliveries'], security: [{ bearer: [] }] }
 
 const Query = t.Composite([
@@ -77,7 +69,7 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
         success(await deliveries.retry(accountId, params.id), 'The delivery is being sent again.'),
       {
         ...takesNothing,
-        response: responses(Delivery, ...BODY_FAULTS, 'not_found'),
+        response: responses(Delivery, 'unauthenticated', ...BODY_FAULTS, 'not_found'),
         detail: { summary: 'Send a delivery again, at once and on a new schedule', ...about },
       },
     )
@@ -90,7 +82,7 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
         ),
       {
         ...takesOptional(DeliveryFilter),
-        response: responses(Queued, ...BODY_FAULTS),
+        response: responses(Queued, 'unauthenticated', ...BODY_FAULTS),
         detail: {
           summary: 'Send matching deliveries again, failed ones by default',
           requestBody: { required: false, content: {} },
@@ -107,7 +99,7 @@ export function deliveryRoutes(auth: AuthService, deliveries: DeliveryService, s
       },
       {
         ...takes(UrlOnly),
-        response: responses(Tested, ...BODY_FAULTS),
+        response: responses(Tested, 'unauthenticated', ...BODY_FAULTS),
         detail: { summary: 'Send one signed test request to a URL of the list', ...about },
       },
     )

@@ -14,6 +14,11 @@ const LARGE_BYTES = 16 * 1024
 const accountBytes = createAllowance({ atOnce: 32 * MAX_BODY_BYTES, perSecond: MAX_BODY_BYTES, now: steadyUs })
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/
 
+/** The codes of the faults of a route with `takesNothing`. */
+export const READ_FAULTS = ['malformed', 'too_large', 'unsupported_media_type', 'too_many_requests'] as const
+/** The codes of the faults of a route with `takes` or `takesOptional`. */
+export const BODY_FAULTS = [...READ_FAULTS, 'invalid'] as const
+
 /**
  * A check that a schema cannot express. It gets the body before the schema has accepted it, so that all errors are
  * reported together.

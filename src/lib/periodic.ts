@@ -23,3 +23,18 @@ export function startPeriodic(
     },
   }
 }
+
+/** Rows of one step: it takes the store's writer a few milliseconds. */
+export const STEP = 250
+/** Between two steps others have their turn. */
+export const PAUSE_MS = 20
+
+/** Repeats a step, which changes at most `STEP` rows, until one changes fewer. Returns how many all have changed. */
+export async function inSmallSteps(step: () => Promise<number>, mayGoOn: () => boolean): Promise<number> {
+  let total = 0
+  for (let changed = STEP; changed === STEP && mayGoOn(); await Bun.sleep(PAUSE_MS)) {
+    changed = await step()
+    total += changed
+  }
+  return total
+}

@@ -3,7 +3,7 @@ import type { Audit } from '../auth/audit.ts'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
 import { accepts } from '../http/accepts.ts'
-import { takes } from '../http/body.ts'
+import { BODY_FAULTS, takes } from '../http/body.ts'
 import { responses, success } from '../http/envelope.ts'
 import { createQuota } from '../http/rate-limit.ts'
 import type { AllowList } from '../lib/address-guard.ts'
@@ -11,14 +11,6 @@ import { type NowUs, SECOND, steadyUs } from '../lib/time.ts'
 import { Rotation, urlRule, WebhookList, WebhookSecret } from './model.ts'
 import type { WebhookService } from './service.ts'
 
-const BODY_FAULTS = [
-  'unauthenticated',
-  'malformed',
-  'too_large',
-  'unsupported_media_type',
-  'invalid',
-  'too_many_requests',
-] as const
 const about = { tags: ['Webhooks'], security: [{ bearer: [] }] }
 
 export type WebhookRoutesOptions = {
@@ -61,7 +53,7 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
       },
       {
         ...takes(WebhookList, urlRule(allow)),
-        response: responses(WebhookList, ...BODY_FAULTS, 'precondition_failed'),
+        response: responses(WebhookList, 'unauthenticated', ...BODY_FAULTS, 'precondition_failed'),
         detail: {
           summary: 'Replace the whole list; [] deletes all',
           ...about,
@@ -94,7 +86,7 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
       },
       {
         ...takes(Rotation),
-        response: responses(WebhookSecret, ...BODY_FAULTS, 'conflict'),
+        response: responses(WebhookSecret, 'unauthenticated', ...BODY_FAULTS, 'conflict'),
         detail: { summary: 'A new secret for a URL; the one before signs too for 24 hours', ...about },
       },
     )

@@ -179,7 +179,7 @@ function recordOf(
     state: stateNumber(state),
     dueSteadyUs: state === 'pending' ? (dueUs ?? null) : null,
     endedUs: state === 'pending' ? null : endedUs,
-    attemptUs: atUs,
+    atUs,
     probe,
     status: statusOf(outcome),
     durationMs,

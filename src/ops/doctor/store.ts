@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { type Target, targetOf } from '../../deliveries/sending/target.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { nowUs, SECOND } from '../../lib/time.ts'
+import { MAX_COUNTED_BRIEFLY } from '../../store/operations/queue.ts'
 import { asStoreFault, fixCommand, storeFaultKind } from '../../store/sqlite/engine/store-fault.ts'
 import { tryToWrite } from '../../store/sqlite/engine/write-probe.ts'
 import { openSqliteStore } from '../../store/sqlite/store.ts'
@@ -57,8 +58,6 @@ async function checkStore(folder: string, path: string): Promise<StoreFound> {
   }
 }
 
-const MAX_COUNTED = 10_000
-
 /** Checks the contents of a store of any engine: users, webhooks and deliveries. */
 export async function diagnoseContents(store: Store, place: StorePlace): Promise<StoreFound> {
   const now = nowUs()
@@ -82,7 +81,7 @@ export async function diagnoseContents(store: Store, place: StorePlace): Promise
     pending > 0
       ? advice(
           'deliveries',
-          `${pending}${pending === MAX_COUNTED ? ' or more' : ''} pending, the oldest for ${Math.round((now - (oldestPendingUs ?? now)) / SECOND)} s`,
+          `${pending}${pending === MAX_COUNTED_BRIEFLY ? ' or more' : ''} pending, the oldest for ${Math.round((now - (oldestPendingUs ?? now)) / SECOND)} s`,
           list('pending'),
         )
       : ok('deliveries', 'none is pending'),

@@ -21,11 +21,8 @@ export type Shape = {
 
 type Follower = string | null | readonly string[]
 
-/**
- * A snapshot of a channel, as Asterisk 13 to 23 print it (`Language` is newer, and other headers may yet come in
- * between).
- */
-const SNAPSHOT = [
+/** The headers of a snapshot of a channel, in the order in which Asterisk prints them. */
+export const SNAPSHOT = [
   'Channel',
   'ChannelState',
   'ChannelStateDesc',
@@ -33,6 +30,7 @@ const SNAPSHOT = [
   'CallerIDName',
   'ConnectedLineNum',
   'ConnectedLineName',
+  'Language',
   'AccountCode',
   'Context',
   'Exten',
@@ -40,6 +38,9 @@ const SNAPSHOT = [
   'Uniqueid',
   'Linkedid',
 ] as const
+
+/** Asterisk 13 does not print it yet; others may yet come in between. */
+const ALWAYS_PRINTED = SNAPSHOT.filter((key) => key !== 'Language')
 
 /** Within a snapshot: numbers and extensions are printed as they came from the wire, names are not. */
 const SNAPSHOT_NEXT: Readonly<Record<string, string>> = {
@@ -72,7 +73,7 @@ type Ready = {
 }
 
 function readyOf({ channels, maybe = [], holds = [], next = {} }: Shape): Ready {
-  const snapshots = [...channels, ...maybe].map((prefix) => SNAPSHOT.map((key) => prefix + key))
+  const snapshots = [...channels, ...maybe].map((prefix) => ALWAYS_PRINTED.map((key) => prefix + key))
   const groups = [...snapshots, ...(holds.length > 0 ? [holds] : [])]
   const within = [...channels, ...maybe].flatMap((prefix) =>
     Object.entries(SNAPSHOT_NEXT).map(([key, after]) => [prefix + key, prefix + after] as const),

@@ -75,8 +75,24 @@ export type OutcomeBatch = {
  */
 export type RetryResult = 'unknown' | 'unlisted' | 'erased' | 'queued' | number
 
+/** `accountId` `null`: whosever it is. */
+export type RetryRequest = { readonly accountId: number | null; readonly id: number; readonly nowSteadyUs: number }
+
+/** A part of the log, from an id on, of which the matching deliveries are retried. */
+export type MatchingRetry = {
+  readonly filter: DeliveryFilter
+  readonly fromId: number
+  readonly nowSteadyUs: number
+  readonly limit: number
+}
+
 /** How many were made due, and from which id the next step reads (`null`: there is none). */
 export type RetryStep = { readonly queued: number; readonly nextId: number | null }
+
+/** Pending deliveries are not counted beyond this: counting more would hold up everything else. */
+export const MAX_COUNTED = 1_000_000
+/** The same, where they are counted webhook by webhook, or for `doctor`. */
+export const MAX_COUNTED_BRIEFLY = 10_000
 
 export type QueueStore = {
   /**
@@ -118,22 +134,14 @@ export type QueueStore = {
     step: { webhookId: number; beforeSteadyUs: number; nowUs: number; limit: number },
     fence?: Fence,
   ): Promise<number[]>
-  /**
-   * Makes a delivery due at once: a pending one on its schedule, any other on a new one. `accountId` `null`: whosever
-   * it is.
-   */
-  deliveryRetry(retry: { accountId: number | null; id: number; nowSteadyUs: number }): Promise<RetryResult>
+  /** Makes a delivery due at once: a pending one on its schedule, any other on a new one. */
+  deliveryRetry(retry: RetryRequest): Promise<RetryResult>
   /**
    * Retries what matches of a part of the log, from an id on, the oldest first; or nothing, and returns a webhook's id
    * as `deliveryRetry`.
    */
-  deliveryRetryMatching(step: {
-    filter: DeliveryFilter
-    fromId: number
-    nowSteadyUs: number
-    limit: number
-  }): Promise<RetryStep | number>
-  /** Returns how many deliveries are pending, counted up to 1,000,000 of each kind. */
+  deliveryRetryMatching(step: MatchingRetry): Promise<RetryStep | number>
+  /** Returns how many deliveries are pending, counted up to MAX_COUNTED of each kind. */
   pendingCount(): Promise<number>
   /** Returns since when the oldest pending delivery of a webhook is pending, or `undefined` if none is. */
   pendingGetOldest(webhookId: number): Promise<number | undefined>

@@ -92,6 +92,9 @@ export type ListedWebhook = {
   readonly pending: number
 }
 
+/** Of an account, the secrets that are kept of URLs that left its list. */
+export const LEFT_SECRETS_KEPT = 1_000
+
 export type WebhookStore = {
   /** Returns an account's list in its order. */
   listGet(accountId: number): Promise<WebhookEntry[]>

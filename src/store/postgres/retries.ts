@@ -1,5 +1,11 @@
-import type { DeliveryFilter } from '../operations/log.ts'
-import { DELIVERIES_PER_EVENT, type RetryResult, type RetryStep } from '../operations/queue.ts'
+import {
+  DELIVERIES_PER_EVENT,
+  type MatchingRetry,
+  type RetryRequest,
+  type RetryResult,
+  type RetryStep,
+} from '../operations/queue.ts'
+import { type RetryFacts, retryObstacle } from '../retry-obstacle.ts'
 import { bigints, type Query } from './engine/client.ts'
 import { IS_ERASED } from './events.ts'
 import { readLog } from './log.ts'
@@ -18,7 +24,7 @@ async function makeDue(query: Query, ids: readonly number[], nowSteadyUs: number
   )
 }
 
-type Row = { id: number; accountId: number; webhookId: number; listed: boolean; leaving: boolean; erased: boolean }
+type Row = RetryFacts & { readonly id: number; readonly accountId: number }
 
 /**
  * Returns what keeps deliveries from being sent again, with their accounts. Their lists do not change until the
@@ -35,42 +41,26 @@ async function readObstacles(query: Query, ids: readonly number[]): Promise<Map<
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-function obstacleOf(row: Row | undefined): Exclude<RetryResult, 'queued'> | undefined {
-  if (row === undefined) return 'unknown'
-  if (!row.listed) return 'unlisted'
-  if (row.erased) return 'erased'
-  return row.leaving ? row.webhookId : undefined
-}
-
-type Retry = { readonly accountId: number | null; readonly id: number; readonly nowSteadyUs: number }
-
 /** Schedules one delivery again. */
-export async function retryDelivery(query: Query, { accountId, id, nowSteadyUs }: Retry): Promise<RetryResult> {
+export async function retryDelivery(query: Query, { accountId, id, nowSteadyUs }: RetryRequest): Promise<RetryResult> {
   const row = (await readObstacles(query, [id])).get(id)
   if (row === undefined || (accountId !== null && row.accountId !== accountId)) return 'unknown'
-  const obstacle = obstacleOf(row)
+  const obstacle = retryObstacle(row)
   if (obstacle !== undefined) return obstacle
   await makeDue(query, [id], nowSteadyUs)
   return 'queued'
-}
-
-type Step = {
-  readonly filter: DeliveryFilter
-  readonly fromId: number
-  readonly nowSteadyUs: number
-  readonly limit: number
 }
 
 /**
  * Schedules a step of matching deliveries again, the oldest first, so that a call whose events are in several parts is
  * sent in order.
  */
-export async function retryMatching(query: Query, step: Step): Promise<RetryStep | number> {
+export async function retryMatching(query: Query, step: MatchingRetry): Promise<RetryStep | number> {
   const { filter, fromId, nowSteadyUs, limit } = step
   const { rows, nextId } = await readLog(query, { filter, fromId, limit, order: 'oldest' })
   const ids = rows.map(({ id }) => id)
   const found = await readObstacles(query, ids)
-  const obstacles = ids.map((id) => ({ id, obstacle: obstacleOf(found.get(id)) }))
+  const obstacles = ids.map((id) => ({ id, obstacle: retryObstacle(found.get(id)) }))
   const leaving = obstacles.map(({ obstacle }) => obstacle).find((obstacle) => typeof obstacle === 'number')
   if (leaving !== undefined) return leaving
   const able = obstacles.filter(({ obstacle }) => obstacle === undefined).map(({ id }) => id)

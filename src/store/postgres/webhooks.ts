@@ -1,26 +1,21 @@
 import { SWITCH_NAMES, switchesOf } from '../../lib/event-kinds.ts'
 import { etagMatches, etagOf } from '../list-etag.ts'
-import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
-import type {
-  ListedWebhook,
-  ListReplacement,
-  OptionsReplaced,
-  OptionsReplacement,
-  SecretRecord,
-  SecretRotation,
-  WebhookEntry,
-  WebhookRecord,
-  WebhookStore,
+import { DELIVERIES_PER_EVENT, MAX_COUNTED_BRIEFLY } from '../operations/queue.ts'
+import {
+  LEFT_SECRETS_KEPT,
+  type ListedWebhook,
+  type ListReplacement,
+  type OptionsReplaced,
+  type OptionsReplacement,
+  type SecretRecord,
+  type SecretRotation,
+  type WebhookEntry,
+  type WebhookRecord,
+  type WebhookStore,
 } from '../operations/webhooks.ts'
 import { mergeOptions, readOptions, storedOptions } from '../webhook-options.ts'
 import { bigints, booleans, ints, type Query, texts } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
-
-/** Beyond this a webhook's pending deliveries are not counted. */
-const MAX_COUNTED = 10_000
-
-/** Of an account, the secrets that are kept of URLs that left its list. */
-const LEFT_SECRETS_KEPT = 1_000
 
 type Row = WebhookEntry
 
@@ -146,7 +141,7 @@ type StoredWebhook = Omit<WebhookRecord, 'options'> & { readonly options: string
 const webhookOf = (row: StoredWebhook): WebhookRecord => ({ ...row, options: readOptions(row.options) })
 
 const pendingOf = (condition: string) => `(SELECT count(*) FROM
-  (SELECT 1 FROM pending_deliveries d WHERE d.webhook_id = w.id AND d.due_at ${condition} LIMIT ${MAX_COUNTED}) AS counted)`
+  (SELECT 1 FROM pending_deliveries d WHERE d.webhook_id = w.id AND d.due_at ${condition} LIMIT ${MAX_COUNTED_BRIEFLY}) AS counted)`
 
 /** Creates the webhook operations of the engine: webhooks, lists and secrets. */
 export function createWebhookStore({ read, change }: Database): WebhookStore {

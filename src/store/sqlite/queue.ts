@@ -1,12 +1,9 @@
-import { DELIVERIES_PER_EVENT, type PendingDelivery, type QueueStore } from '../operations/queue.ts'
+import { DELIVERIES_PER_EVENT, MAX_COUNTED, type PendingDelivery, type QueueStore } from '../operations/queue.ts'
 import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { cancelUnlisted, failExpired, recordOutcomes } from './outcomes.ts'
 import { retryDelivery, retryMatching } from './retries.ts'
-
-/** The largest count of pending deliveries: counting more would block the event loop. */
-const MAX_COUNTED = 1_000_000
 
 type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number | null }
 

@@ -1,5 +1,12 @@
-import type { DeliveryFilter } from '../operations/log.ts'
-import { DELIVERIES_PER_EVENT, eventIdOf, type RetryResult, type RetryStep } from '../operations/queue.ts'
+import {
+  DELIVERIES_PER_EVENT,
+  eventIdOf,
+  type MatchingRetry,
+  type RetryRequest,
+  type RetryResult,
+  type RetryStep,
+} from '../operations/queue.ts'
+import { retryObstacle } from '../retry-obstacle.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { IS_ERASED } from './events.ts'
@@ -21,52 +28,42 @@ function makeDue(tx: Tx, id: number, nowSteadyUs: number): void {
 type Row = { webhookId: number; listed: number; leaving: number; erased: number }
 
 /** Returns why a delivery cannot be sent again now, if it cannot. */
-function obstacle(tx: Tx, id: number): Exclude<RetryResult, 'queued'> | undefined {
+function obstacleOf(tx: Tx, id: number): ReturnType<typeof retryObstacle> {
   const row = prepared<Row, [number]>(
     tx,
     `SELECT w.id AS webhookId, w.position IS NOT NULL AS listed, d.id <= w.cancelled_to AS leaving, ${IS_ERASED} AS erased
      FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
      WHERE d.id = ?`,
   ).get(id)
-  if (row === null) return 'unknown'
-  if (row.listed === 0) return 'unlisted'
-  if (row.erased === 1) return 'erased'
-  return row.leaving === 1 ? row.webhookId : undefined
+  if (row === null) return retryObstacle(undefined)
+  const { webhookId, listed, leaving, erased } = row
+  return retryObstacle({ webhookId, listed: listed === 1, leaving: leaving === 1, erased: erased === 1 })
 }
-
-type Retry = { readonly accountId: number | null; readonly id: number; readonly nowSteadyUs: number }
 
 export const retryDelivery = mutation(
   'queue.deliveryRetry',
-  (tx: Tx, { accountId, id, nowSteadyUs }: Retry): RetryResult => {
+  (tx: Tx, { accountId, id, nowSteadyUs }: RetryRequest): RetryResult => {
     const owner = prepared<{ accountId: number }, [number]>(
       tx,
       'SELECT account_id AS accountId FROM events WHERE id = ?',
     ).get(eventIdOf(id))
     if (owner === null || (accountId !== null && owner.accountId !== accountId)) return 'unknown'
-    const problem = obstacle(tx, id)
-    if (problem !== undefined) return problem
+    const obstacle = obstacleOf(tx, id)
+    if (obstacle !== undefined) return obstacle
     makeDue(tx, id, nowSteadyUs)
     return 'queued'
   },
 )
 
-type Step = {
-  readonly filter: DeliveryFilter
-  readonly fromId: number
-  readonly nowSteadyUs: number
-  readonly limit: number
-}
-
 /** The oldest first, so that a call whose events lie in several parts is sent in their order. */
 export const retryMatching = mutation(
   'queue.deliveryRetryMatching',
-  (tx: Tx, { filter, fromId, nowSteadyUs, limit }: Step): RetryStep | number => {
+  (tx: Tx, { filter, fromId, nowSteadyUs, limit }: MatchingRetry): RetryStep | number => {
     const { rows: found, nextId } = readLog(tx, { filter, fromId, limit, order: 'oldest' })
-    const rows = found.map(({ id }) => ({ id, problem: obstacle(tx, id) }))
-    const leaving = rows.map(({ problem }) => problem).find((problem) => typeof problem === 'number')
+    const rows = found.map(({ id }) => ({ id, obstacle: obstacleOf(tx, id) }))
+    const leaving = rows.map(({ obstacle }) => obstacle).find((obstacle) => typeof obstacle === 'number')
     if (leaving !== undefined) return leaving
-    const able = rows.filter(({ problem }) => problem === undefined)
+    const able = rows.filter(({ obstacle }) => obstacle === undefined)
     for (const { id } of able) makeDue(tx, id, nowSteadyUs)
     return { queued: able.length, nextId }
   },

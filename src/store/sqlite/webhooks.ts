@@ -2,16 +2,18 @@ import { and, asc, desc, eq, inArray, isNotNull, isNull, max, notInArray } from 
 import { switchesOf } from '../../lib/event-kinds.ts'
 import { collectInSlices } from '../../lib/slices.ts'
 import { etagMatches, etagOf } from '../list-etag.ts'
-import type {
-  ListedOptions,
-  ListedWebhook,
-  ListReplacement,
-  OptionsReplaced,
-  OptionsReplacement,
-  SecretRotation,
-  WebhookEntry,
-  WebhookRecord,
-  WebhookStore,
+import { MAX_COUNTED_BRIEFLY } from '../operations/queue.ts'
+import {
+  LEFT_SECRETS_KEPT,
+  type ListedOptions,
+  type ListedWebhook,
+  type ListReplacement,
+  type OptionsReplaced,
+  type OptionsReplacement,
+  type SecretRotation,
+  type WebhookEntry,
+  type WebhookRecord,
+  type WebhookStore,
 } from '../operations/webhooks.ts'
 import { mergeOptions, readOptions, storedOptions } from '../webhook-options.ts'
 import type { Database } from './engine/database.ts'
@@ -19,12 +21,6 @@ import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { deliveries, secrets, webhooks } from './engine/schema.ts'
 import { readClock } from './maintenance/clock.ts'
-
-/** Beyond this a webhook's pending deliveries are not counted: counting millions would hold everything else up. */
-const MAX_COUNTED = 10_000
-
-/** Of an account, the secrets that are kept of URLs that left its list. */
-const LEFT_SECRETS_KEPT = 1_000
 
 type Row = typeof webhooks.$inferSelect
 /** A webhook's identity within its account. */
@@ -190,8 +186,8 @@ function* listWithPending(read: Tx, accountId: number): Generator<ListedWebhook>
   const count = prepared<{ pending: number }, [number, number]>(
     read,
     `SELECT
-       (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE webhook_id = ? AND state = 0 AND due_at IS NULL LIMIT ${MAX_COUNTED}))
-       + (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE webhook_id = ? AND state = 0 AND due_at IS NOT NULL LIMIT ${MAX_COUNTED})) AS pending`,
+       (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE webhook_id = ? AND state = 0 AND due_at IS NULL LIMIT ${MAX_COUNTED_BRIEFLY}))
+       + (SELECT count(*) FROM (SELECT 1 FROM deliveries WHERE webhook_id = ? AND state = 0 AND due_at IS NOT NULL LIMIT ${MAX_COUNTED_BRIEFLY})) AS pending`,
   )
   for (const webhook of rows) yield { ...webhook, pending: count.get(webhook.id, webhook.id)?.pending ?? 0 }
 }

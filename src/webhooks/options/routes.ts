@@ -3,7 +3,7 @@ import type { Audit } from '../../auth/audit.ts'
 import { guard } from '../../auth/guard.ts'
 import type { AuthService } from '../../auth/service.ts'
 import { accepts } from '../../http/accepts.ts'
-import { takes } from '../../http/body.ts'
+import { BODY_FAULTS, takes } from '../../http/body.ts'
 import { responses, success } from '../../http/envelope.ts'
 import { createQuota } from '../../http/rate-limit.ts'
 import { type NowUs, SECOND, steadyUs } from '../../lib/time.ts'
@@ -11,14 +11,6 @@ import { NewWebhookOptions, Preview, PreviewRequest, WebhookOptions } from './mo
 import { bodyErrors, optionsRule } from './rules.ts'
 import type { OptionsService } from './service.ts'
 
-const BODY_FAULTS = [
-  'unauthenticated',
-  'malformed',
-  'too_large',
-  'unsupported_media_type',
-  'invalid',
-  'too_many_requests',
-] as const
 const about = { tags: ['Webhooks'], security: [{ bearer: [] }] }
 
 /** So often in a minute the options of an account may be replaced, and a body be previewed. */
@@ -58,7 +50,7 @@ export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options)
       },
       {
         ...takes(NewWebhookOptions, optionsRule),
-        response: responses(WebhookOptions, ...BODY_FAULTS),
+        response: responses(WebhookOptions, 'unauthenticated', ...BODY_FAULTS),
         detail: {
           summary: 'Replace the options of one URL of the list; a field that is left out gets its default',
           ...about,
@@ -75,7 +67,7 @@ export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options)
         ...takes(PreviewRequest, (body) =>
           bodyErrors(typeof body === 'object' && body !== null && 'body' in body ? body.body : undefined),
         ),
-        response: responses(Preview, ...BODY_FAULTS),
+        response: responses(Preview, 'unauthenticated', ...BODY_FAULTS),
         detail: {
           summary: 'What a receiver would get of an event with such a body; nothing is stored or sent',
           ...about,

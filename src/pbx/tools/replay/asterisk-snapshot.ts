@@ -1,4 +1,5 @@
 import { AmiDecoder, type AmiFrame } from '../../ami/decoder.ts'
+import { SNAPSHOT } from '../../ami/event-shapes.ts'
 import { type AmiConfigured, configuredOf } from './asterisk-inventory.ts'
 import type { Recording, Step } from './recording.ts'
 
@@ -43,23 +44,6 @@ function upBefore(frames: readonly AmiFrame[]): AmiFrame[] {
   }
   return [...met.values()]
 }
-
-const SNAPSHOT = [
-  'Channel',
-  'ChannelState',
-  'ChannelStateDesc',
-  'CallerIDNum',
-  'CallerIDName',
-  'ConnectedLineNum',
-  'ConnectedLineName',
-  'Language',
-  'AccountCode',
-  'Context',
-  'Exten',
-  'Priority',
-  'Uniqueid',
-  'Linkedid',
-] as const
 
 type Row = {
   fields: Map<string, string>

@@ -1,16 +1,8 @@
-import { EVENT_NAMES, isOnlyOnRequest } from '../../../lib/event-kinds.ts'
-import { rfc3339, SECOND } from '../../../lib/time.ts'
+import { rfc3339 } from '../../../lib/time.ts'
 import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
+import { KINDS_ON_REQUEST, keptFromUs, sentenceOf } from '../../verify-findings.ts'
 import { type Query, texts } from '../engine/client.ts'
 import { otherCallIdOf } from './erase.ts'
-
-/** Kinds of event that repeat the sequence of the event before them. */
-const ON_REQUEST = EVENT_NAMES.filter(isOnlyOnRequest)
-  .map((name) => `'${name}'`)
-  .join(', ')
-
-/** A wall clock that was set meanwhile may have put what is newer below what is older, by less than this. */
-const MARGIN_US = 86_400 * SECOND
 
 /**
  * Errors that must not exist: a sentence, and a query that finds their ids. Pruning deletes events and deliveries one
@@ -56,12 +48,10 @@ const WRONGS: readonly { readonly what: string; readonly sql: string }[] = [
     what: 'calls with a gap in their sequence',
     sql: `SELECT DISTINCT call_id AS id FROM
             (SELECT call_id, sequence, lag(sequence) OVER each AS before, lag(at) OVER each AS before_at
-             FROM events WHERE name NOT IN (${ON_REQUEST}) WINDOW each AS (PARTITION BY call_id ORDER BY sequence)) AS e
+             FROM events WHERE name NOT IN (${KINDS_ON_REQUEST}) WINDOW each AS (PARTITION BY call_id ORDER BY sequence)) AS e
           WHERE sequence = before OR (sequence > before + 1 AND before_at >= $1::bigint)`,
   },
 ]
-
-const SHOWN = 5
 
 /**
  * Returns what is wrong with a store, a sentence each with some of the ids; nothing when it is whole as far as it is
@@ -82,12 +72,6 @@ export async function findWrong(query: Query): Promise<string[]> {
   wrong.push(...sentenceOf('calls without their beginning', await headless(query, keptUs)))
   wrong.push(...sentenceOf('calls that neither are up nor have their end', await endless(query, keptUs)))
   return wrong
-}
-
-function sentenceOf(what: string, rows: readonly { id: string }[]): string[] {
-  if (rows.length === 0) return []
-  const some = rows.slice(0, SHOWN).map(({ id }) => id)
-  return [`${rows.length} ${what}: ${some.join(', ')}${rows.length > SHOWN ? ', …' : ''}`]
 }
 
 /** Calls whose first event has another number than 1, though they began after the last pruning. */
@@ -122,6 +106,5 @@ async function endless(query: Query, keptUs: number): Promise<{ id: string }[]> 
 
 async function keptFrom(query: Query): Promise<number> {
   const [row] = await query<{ prunedToUs: number }>('SELECT pruned_to::float8 AS "prunedToUs" FROM clock')
-  const prunedToUs = row?.prunedToUs ?? 0
-  return prunedToUs === 0 ? 0 : prunedToUs + MARGIN_US
+  return keptFromUs(row?.prunedToUs ?? 0)
 }

@@ -1,9 +1,7 @@
 import type { StoreCondition } from '../../operations/maintenance.ts'
-import { eventIdOf } from '../../operations/queue.ts'
+import { eventIdOf, MAX_COUNTED_BRIEFLY } from '../../operations/queue.ts'
 import type { Tx } from '../engine/mutation.ts'
 import { prepared } from '../engine/prepared.ts'
-
-const MAX_COUNTED = 10_000
 
 /** Returns how the deliveries are, with those that failed since a time. */
 export function readCondition(tx: Tx, sinceUs: number): StoreCondition {
@@ -24,7 +22,7 @@ export function readCondition(tx: Tx, sinceUs: number): StoreCondition {
        UNION ALL
        SELECT d.id FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id AND d.state = 0 AND d.due_at IS NOT NULL
        LIMIT ?)`,
-  ).get(MAX_COUNTED)
+  ).get(MAX_COUNTED_BRIEFLY)
   const eventTime = prepared<{ at: number }, [number]>(tx, 'SELECT at FROM events WHERE id = ?')
   const newest = prepared<{ at: number }, []>(tx, 'SELECT at FROM events ORDER BY id DESC LIMIT 1').get()
   const oldest = pending?.oldest ?? null

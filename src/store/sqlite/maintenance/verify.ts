@@ -1,16 +1,8 @@
-import { EVENT_NAMES, isOnlyOnRequest } from '../../../lib/event-kinds.ts'
-import { rfc3339, SECOND } from '../../../lib/time.ts'
+import { rfc3339 } from '../../../lib/time.ts'
 import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
+import { KINDS_ON_REQUEST, keptFromUs, sentenceOf } from '../../verify-findings.ts'
 import type { Tx } from '../engine/mutation.ts'
 import { prepared } from '../engine/prepared.ts'
-
-/** Kinds of event that repeat the sequence of the event before them. */
-const ON_REQUEST = EVENT_NAMES.filter(isOnlyOnRequest)
-  .map((name) => `'${name}'`)
-  .join(', ')
-
-/** A wall clock that was set meanwhile may have put what is newer below what is older, by less than this. */
-const MARGIN_US = 86_400 * SECOND
 
 /**
  * Errors that must not exist: a sentence, and a query that finds their ids. Pruning deletes events and deliveries one
@@ -56,7 +48,7 @@ const WRONGS: readonly { readonly what: string; readonly sql: string }[] = [
     what: 'calls with a gap in their sequence',
     sql: `SELECT DISTINCT call_id AS id FROM
             (SELECT id, call_id, sequence, lag(sequence) OVER each AS before, lag(at) OVER each AS beforeAt
-             FROM events WHERE name NOT IN (${ON_REQUEST}) WINDOW each AS (PARTITION BY call_id ORDER BY sequence)) e
+             FROM events WHERE name NOT IN (${KINDS_ON_REQUEST}) WINDOW each AS (PARTITION BY call_id ORDER BY sequence)) e
           WHERE sequence = before OR (sequence > before + 1 AND beforeAt >= :kept)
             OR (before IS NULL AND sequence > 1 AND
                 (SELECT json_extract(body, '$.data.call.started_at') FROM events WHERE id = e.id) >= :keptText)`,
@@ -71,8 +63,6 @@ const WRONGS: readonly { readonly what: string; readonly sql: string }[] = [
   },
 ]
 
-const SHOWN = 5
-
 /**
  * Returns what is wrong with a store, a sentence each with some of the ids; nothing when it is whole as far as it is
  * kept.
@@ -84,13 +74,11 @@ export function findWrong(tx: Tx): string[] {
       .all()
       .map(({ integrity_check }) => integrity_check)
     const broken = file[0] === 'ok' ? [] : file.map((text) => `the file is damaged: ${text}`)
-    const keptFromUs = keptFrom(tx)
-    const kept = { kept: keptFromUs, keptText: rfc3339(keptFromUs) }
+    const keptUs = keptFrom(tx)
+    const kept = { kept: keptUs, keptText: rfc3339(keptUs) }
     const wrong = WRONGS.flatMap(({ what, sql }) => {
       const found = prepared<{ id: string | number }, [Record<string, string | number>]>(tx, sql).all(kept)
-      if (found.length === 0) return []
-      const some = found.slice(0, SHOWN).map(({ id }) => id)
-      return [`${found.length} ${what}: ${some.join(', ')}${found.length > SHOWN ? ', …' : ''}`]
+      return sentenceOf(what, found)
     })
     return [...broken, ...wrong]
   })
@@ -98,6 +86,5 @@ export function findWrong(tx: Tx): string[] {
 
 function keptFrom(tx: Tx): number {
   const row = prepared<{ prunedToUs: number }, []>(tx, 'SELECT pruned_to AS prunedToUs FROM clock').get()
-  const prunedToUs = row?.prunedToUs ?? 0
-  return prunedToUs === 0 ? 0 : prunedToUs + MARGIN_US
+  return keptFromUs(row?.prunedToUs ?? 0)
 }

@@ -14,6 +14,15 @@ export function EmptyState({ icon, title, children }: { icon: IconName; title: s
   )
 }
 
+/** Fills the place of a filtered list in which nothing matches. */
+export function NoMatches() {
+  return (
+    <EmptyState icon="filter" title="No matches">
+      <p>Remove a filter, or choose a longer time.</p>
+    </EmptyState>
+  )
+}
+
 /** Fills the place of something that is still being read. */
 export function Loading({ what }: { what: string }) {
   return (

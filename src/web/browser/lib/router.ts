@@ -40,6 +40,11 @@ export function navigate(href: string): void {
   location.hash = href.slice(1)
 }
 
+/** Opens the view of a row that was clicked, unless a link within it was. */
+export function openUnlessLink({ target }: Event, href: string): void {
+  if (!(target instanceof Element && target.closest('a'))) navigate(href)
+}
+
 /** Changes the address without a new step of the history: for filters that are being typed. */
 export function replaceRoute(href: string): void {
   history.replaceState(null, '', href)

@@ -1,5 +1,5 @@
 import { CallBadge } from '../../components/badge.tsx'
-import { EmptyState, Loading } from '../../components/empty-state.tsx'
+import { EmptyState, Loading, NoMatches } from '../../components/empty-state.tsx'
 import { MoreFilters, SegmentedFilter, TextFilter, TimeFilters } from '../../components/filters.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { PagedSection } from '../../components/paged-section.tsx'
@@ -10,7 +10,7 @@ import { formatStopwatch, pluralize } from '../../lib/format.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { usePagedList } from '../../lib/paged-list.ts'
 import type { Call } from '../../lib/resources.ts'
-import { currentRoute, navigate, replaceRoute, routeHref } from '../../lib/router.ts'
+import { currentRoute, openUnlessLink, replaceRoute, routeHref } from '../../lib/router.ts'
 
 const FILTERS = ['direction', 'number', 'since', 'until'] as const
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>
@@ -93,12 +93,7 @@ function CallTable({ items, filtered }: { items: readonly Call[] | null; filtere
 }
 
 function NoCalls({ filtered }: { filtered: boolean }) {
-  if (filtered)
-    return (
-      <EmptyState icon="filter" title="No matches">
-        <p>Remove a filter, or choose a longer time.</p>
-      </EmptyState>
-    )
+  if (filtered) return <NoMatches />
   return (
     <EmptyState icon="calls" title="No calls yet">
       <p>
@@ -113,7 +108,7 @@ function CallRow({ call }: { call: Call }) {
   const href = routeHref('calls', call.id)
   const owner = call.handled_by.at(-1)
   return (
-    <tr onClick={(event) => (event.target instanceof Element && event.target.closest('a')) || navigate(href)}>
+    <tr onClick={(event) => openUnlessLink(event, href)}>
       <td class="direction-cell">
         <span class={`direction ${call.direction}`} title={call.direction}>
           <Icon name={call.direction} />

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { EVENT_NAMES } from '../../../../lib/event-kinds.ts'
 import { DeliveryBadge, EventLabel } from '../../components/badge.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
-import { EmptyState, Loading } from '../../components/empty-state.tsx'
+import { EmptyState, Loading, NoMatches } from '../../components/empty-state.tsx'
 import { MoreFilters, SegmentedFilter, SelectFilter, TextFilter, TimeFilters } from '../../components/filters.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { PagedSection } from '../../components/paged-section.tsx'
@@ -23,7 +23,7 @@ import { serverNowMs } from '../../lib/live/server-clock.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { type PagedList, usePagedList } from '../../lib/paged-list.ts'
 import type { Delivery } from '../../lib/resources.ts'
-import { currentRoute, navigate, replaceRoute, routeHref } from '../../lib/router.ts'
+import { currentRoute, openUnlessLink, replaceRoute, routeHref } from '../../lib/router.ts'
 
 const FILTERS = ['state', 'event', 'url', 'number', 'call_id', 'since', 'until'] as const
 type Filters = Partial<Record<(typeof FILTERS)[number], string>>
@@ -180,12 +180,7 @@ function DeliveryTable({ items, filtered }: { items: readonly Delivery[] | null;
 }
 
 function NoDeliveries({ filtered }: { filtered: boolean }) {
-  if (filtered)
-    return (
-      <EmptyState icon="filter" title="No matches">
-        <p>Remove a filter, or choose a longer time.</p>
-      </EmptyState>
-    )
+  if (filtered) return <NoMatches />
   return (
     <EmptyState icon="deliveries" title="No deliveries yet">
       <p>
@@ -199,7 +194,7 @@ function DeliveryRow({ item, isDown }: { item: Delivery; isDown: boolean }) {
   const href = routeHref('deliveries', item.id)
   const shortCallId = item.call_id.slice(-8)
   return (
-    <tr onClick={(event) => (event.target instanceof Element && event.target.closest('a')) || navigate(href)}>
+    <tr onClick={(event) => openUnlessLink(event, href)}>
       <td class="cell-state">
         <DeliveryBadge state={item.state} retrying={item.state === 'pending' && item.attempts_made > 0} />
       </td>
