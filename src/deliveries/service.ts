@@ -1,7 +1,12 @@
 import { PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
 import { Fault } from '../lib/fault.ts'
 import { steadyUs as monotonicUs, type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
-import type { AttemptRow, DeliveryRow, DeliveryFilter as LogFilter } from '../store/operations/log.ts'
+import {
+  type AttemptRow,
+  type DeliveryRow,
+  ERASED_START,
+  type DeliveryFilter as LogFilter,
+} from '../store/operations/log.ts'
 import type { BodyOption } from '../store/operations/webhooks.ts'
 import type { Store } from '../store/store.ts'
 import { createRenderer } from '../webhooks/options/body-renderer.ts'
@@ -166,7 +171,7 @@ const attemptOf = ({ atUs, status, durationMs, error, address, response }: Attem
 /** Returns the body that the options of the webhook make of the default one now, if they change it. */
 async function renderedOf({ webhooks }: Store, { accountId, url, body }: DeliveryRow & { body: string }) {
   const option = (await webhooks.webhookGetByUrl(accountId, url))?.options?.body ?? null
-  if (option === null || body.startsWith('{"erased"')) return {}
+  if (option === null || body.startsWith(ERASED_START)) return {}
   return { rendered: renderedOrNull(option, body) }
 }
 

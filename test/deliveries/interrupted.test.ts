@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { silent } from '../../src/deliveries/observer.ts'
 import { newAttempt } from '../../src/deliveries/sending/attempt.ts'
+import { createTestSender } from '../../src/deliveries/sending/test-request.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 import { ACCOUNT, allowing, newRig } from './rig.ts'
@@ -73,4 +74,13 @@ test('a webhook with an error in each attempt is tried once a second, and delays
   await rig[Symbol.asyncDispose]()
   await broken.stop()
   await fine.stop()
+})
+
+test('a test request that fails so gives its place in flight back', async () => {
+  await using rig = await newRig()
+  await rig.setUrls('http://127.0.0.1:9/')
+  const failing = () => Promise.reject(new Error('an invariant does not hold'))
+  const sendTest = createTestSender({ store: rig.store, attempt: failing, reserve: rig.dispatcher.reserve })
+  expect(await sendTest(ACCOUNT, 'http://127.0.0.1:9/').catch(String)).toContain('an invariant does not hold')
+  expect(rig.dispatcher.inFlight).toBe(0)
 })

@@ -10,7 +10,7 @@ import type { WebhookCache } from '../queue/webhook-cache.ts'
 import { failureOf, maxAgeUsOf, nextStep, statusOf } from '../retry-policy.ts'
 import { type AbortGroup, newAbortGroup } from './abort-group.ts'
 import type { Attempt, Attempted } from './attempt.ts'
-import { attemptCustom } from './custom-attempt.ts'
+import { attemptFor } from './custom-attempt.ts'
 import { traceparentOf } from './trace-context.ts'
 
 export type SenderOptions = {
@@ -76,9 +76,7 @@ export function createSender(options: SenderOptions): Sender {
     const { target, sign, custom } = webhook
     const traceparent = traceparentOf(callId)
     const request = { target, id: uuid, timestampS, traceparent, group: groups.of(accountId) }
-    return custom === undefined
-      ? attempt({ ...request, signature: sign(uuid, timestampS, body), body })
-      : attemptCustom(attempt, request, { body, sign, custom })
+    return attemptFor(attempt, request, { body, sign, custom })
   }
 
   function end(slot: AttemptSlot, atUs: number, attempted: Attempted): void {

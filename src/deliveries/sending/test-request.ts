@@ -6,9 +6,9 @@ import type { Store } from '../../store/store.ts'
 import type { Dispatcher } from '../dispatcher.ts'
 import type { Tested } from '../model.ts'
 import { cachedWebhookOf } from '../queue/webhook-cache.ts'
-import { failureOf, statusOf } from '../retry-policy.ts'
+import { failureOf, type Outcome, statusOf } from '../retry-policy.ts'
 import { type Attempt, TIMEOUT_MS } from './attempt.ts'
-import { attemptCustom, customRequestOf } from './custom-attempt.ts'
+import { attemptFor, customRequestOf } from './custom-attempt.ts'
 import { traceparentOf } from './trace-context.ts'
 
 type Dependencies = {
@@ -39,15 +39,15 @@ export async function sendTestRequest(deps: Dependencies, accountId: number, url
   const timestampS = Math.floor(atUs / SECOND)
   const request = { target, id, timestampS, traceparent: traceparentOf(id) }
   const end = await reserve?.(webhook.id)
-  const { outcome, durationMs, response } = await (custom === undefined
-    ? attempt({ ...request, signature: sign(id, timestampS, body), body })
-    : attemptCustom(attempt, request, { body, sign, custom }))
-  end?.(outcome)
-  return {
-    status: statusOf(outcome),
-    duration_ms: durationMs,
-    error: failureOf(outcome),
-    response,
+  let outcome: Outcome = { kind: 'aborted' }
+  try {
+    const attempted = await attemptFor(attempt, request, { body, sign, custom })
+    outcome = attempted.outcome
+    const { durationMs, response } = attempted
+    return { status: statusOf(outcome), duration_ms: durationMs, error: failureOf(outcome), response }
+  } finally {
+    // After an error too: its place in flight is free again.
+    end?.(outcome)
   }
 }
 

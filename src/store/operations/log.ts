@@ -93,6 +93,9 @@ export type EventRow = {
   readonly deliveries: readonly DeliveryRow[]
 }
 
+/** The start of the body of an event that was erased. Nothing that is sent begins so. */
+export const ERASED_START = '{"erased":'
+
 export type LogStore = {
   /**
    * Returns deliveries that match of a part of the log, at most `limit`. Reading a part takes a few milliseconds,

@@ -1,13 +1,14 @@
 import { EVENT_KINDS, type EventKind, isOnlyOnRequest } from '../../lib/event-kinds.ts'
 import { type NewEvent, NOT_STORED, type PlacedEvent } from '../operations/calls.ts'
+import { ERASED_START } from '../operations/log.ts'
 import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
 import { NO_FACTS, type Subscribers, subscribersOf } from '../subscription.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { readClock } from './maintenance/clock.ts'
 
-/** Of an event: its body was erased. Nothing that is sent begins so. */
-export const IS_ERASED = `(body LIKE '{"erased":%')`
+/** The condition that the body of an event was erased. */
+export const IS_ERASED = `(body LIKE '${ERASED_START}%')`
 
 /** Returns which webhooks of an account's list want an event of a kind, in the order of the list. */
 function subscribers(tx: Tx, accountId: number, kind: EventKind): Subscribers {
