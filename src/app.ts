@@ -14,7 +14,7 @@ import { eventRoutes } from './calls/event-routes.ts'
 import { findCallsOfNumber } from './calls/number-search.ts'
 import { callRoutes } from './calls/routes.ts'
 import type { Ownership } from './cluster/ownership.ts'
-import type { Config } from './config.ts'
+import { type Config, isReadable } from './config.ts'
 import { startArrivals } from './deliveries/arrivals.ts'
 import { newAttemptLog } from './deliveries/attempt-log.ts'
 import { startDispatcher } from './deliveries/dispatcher.ts'
@@ -28,12 +28,16 @@ import { faults } from './http/fault-handler.ts'
 import { healthRoutes } from './http/health.ts'
 import { startServer } from './http/server.ts'
 import type { Log } from './lib/log.ts'
-import { wrongUsage } from './lib/usage.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { metricsRoutes } from './metrics/routes.ts'
 import { EXAMPLES } from './openapi/examples.ts'
 import { openApiRoutes } from './openapi/routes.ts'
 import { pbxStatusOf } from './pbx/account-status.ts'
+import { createPbxService } from './pbx/pbx-service.ts'
+import { pbxRoutes } from './pbx/routes.ts'
+import { openPbxList, type PbxList } from './pbx/stored/pbx-list.ts'
+import { storePbxSettings } from './pbx/stored/pbx-settings.ts'
+import { startPbxStates } from './pbx/stored/pbx-states.ts'
 import { startWatch } from './pbx/watch.ts'
 import { openPersistence, type Persistence } from './persistence.ts'
 import { openRecordings, type Recordings } from './recordings/recordings.ts'
@@ -55,6 +59,8 @@ import { createWebhookService } from './webhooks/service.ts'
 
 export type App = {
   url: string
+  /** The PBXs at the start: `office (ami://192.0.2.1:5038)`. */
+  pbxs: string[]
   /** True when the store has no user yet. */
   hasNoUser: boolean
   stop(): Promise<void>
@@ -92,23 +98,24 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     await persistence.stop()
   }
   try {
-    const accountIds = await accountsOf(store, config)
+    await storePbxSettings({ store, pbxs: config.pbxs, log })
     if (config.firstUser !== undefined) await ensureFirstUser(store.accounts, config.firstUser)
     const context: Context = { config, log, store, emitter: newEmitter(), ownership, persistence, started }
     const access = createAccess(context)
     const sending = await startSending(context)
-    const recordings = await openRecordings({ store, config })
-    const watching = await startWatching(context, { sending, accountIds, recordings })
-    const root = await createRoot(
-      context,
-      { access, sending, watching, recordings, accountIds },
-      { version, draining: () => draining },
-    )
+    const pbxs = await openPbxList({ store, log, canRead: isReadable })
+    context.emitter.on('foreign', pbxs.update)
+    started.push(pbxs)
+    const recordings = await openRecordings({ store, config, pbxs: pbxs.sources })
+    const watching = await startWatching(context, { sending, pbxs, recordings })
+    const parts = { access, sending, watching, recordings, pbxs }
+    const root = await createRoot(context, parts, { version, draining: () => draining })
     // The port stays open until the end: while the other parts stop, requests are answered with 503.
     const server = startServer(root, config.listen)
     started.push(server)
-    persistence.join(server.url)
-    return { url: server.url, hasNoUser: (await store.accounts.userCount()) === 0, stop }
+    persistence.join(server.url, (name) => pbxs.entries().some(({ record }) => record.name === name))
+    const described = pbxs.sources().map(({ name, protocol, host, port }) => `${name} (${protocol}://${host}:${port})`)
+    return { url: server.url, pbxs: described, hasNoUser: (await store.accounts.userCount()) === 0, stop }
   } catch (error) {
     await stop()
     throw error
@@ -177,10 +184,7 @@ async function startSending({ config, log, store, emitter, ownership, persistenc
 type Sending = Awaited<ReturnType<typeof startSending>>
 
 /** Starts the connections to the PBXs and the periodic work: pruning, alerts, the disk. */
-async function startWatching(
-  context: Context,
-  { sending, accountIds, recordings }: Omit<Parts, 'access' | 'watching'>,
-) {
+async function startWatching(context: Context, { sending, pbxs, recordings }: Omit<Parts, 'access' | 'watching'>) {
   const { config, log, store, emitter, ownership, persistence, started } = context
   const { clock, intake, alerts } = sending
   const { maintenance } = store
@@ -189,15 +193,15 @@ async function startWatching(
     store,
     ownership,
     intake,
-    pbxs: config.pbxs,
-    accounts: accountIds,
+    pbxs,
     onStored,
     recordingUrl: recordings.urlOf,
     clock,
     log,
   })
+  const states = startPbxStates({ watch, store, ownership, steadyUs: clock.steadyUs, log })
   // First: no new events are produced while the other parts stop.
-  started.unshift(watch)
+  started.unshift(states, watch)
   const { retentionMs: keepDeliveredMs, retentionFailedMs: keepFailedMs, retentionCallsMs: keepMs } = config
   const mayPrune = () => ownership.ownsMaintenance() && clock.mayPrune()
   const { disk } = persistence
@@ -208,7 +212,7 @@ async function startWatching(
     startPbxAlerts({ status: watch.status, alerts, log }),
     alerts,
   )
-  return { watch, disk }
+  return { watch, states, disk }
 }
 
 type Parts = {
@@ -216,18 +220,18 @@ type Parts = {
   readonly sending: Sending
   readonly watching: Awaited<ReturnType<typeof startWatching>>
   readonly recordings: Recordings
-  readonly accountIds: ReadonlyMap<string, number>
+  readonly pbxs: PbxList
 }
 
 /** Creates the HTTP application with all its routes. */
 async function createRoot(
   { config, log, store, emitter, ownership, persistence, started }: Context,
-  { access, sending, watching, recordings, accountIds }: Parts,
+  { access, sending, watching, recordings, pbxs: list }: Parts,
   { version, draining }: { version: string; draining: () => boolean },
 ) {
   const { auth, audit, webhooks, options, eventReader } = access
   const { metrics, dispatcher, clock, allow, attempt, tally, lastHour } = sending
-  const { watch, disk } = watching
+  const { watch, states, disk } = watching
   const { liveCalls, refreshCalls } = watch
   const follow = ownership.isShared ? followAllEvents(store.log, log) : followOwnEvents(emitter)
   metrics.watch({
@@ -258,7 +262,7 @@ async function createRoot(
     },
     steadyUs: clock.steadyUs,
   })
-  const pbxs = pbxStatusOf(watch, accountIds)
+  const pbxs = createPbxService({ store, list, states, canRead: isReadable })
   const root = new Elysia({ name: 'root', normalize: false, encodeSchema: false, handler: { standardHostname: false } })
   return root
     .use(faults({ log, routes: () => root.routes, draining }))
@@ -268,29 +272,23 @@ async function createRoot(
     .use(tokenRoutes(auth, createTokenService({ accounts: store.accounts, onRevoked: auth.forget }), audit))
     .use(webhookRoutes({ auth, webhooks, allow, audit }))
     .use(optionsRoutes({ auth, options, audit }))
+    .use(pbxRoutes({ auth, pbxs, audit }))
     .use(callRoutes(auth, store.calls, recordings.addUrls))
     .use(recordings.routes(auth))
     .use(eventRoutes(auth, eventReader))
-    .use(overviewRoutes(auth, { store, tally, lastHour, health: dispatcher.health, liveCalls, refreshCalls, pbxs }))
+    .use(
+      overviewRoutes(auth, {
+        store,
+        tally,
+        lastHour,
+        health: dispatcher.health,
+        liveCalls,
+        refreshCalls,
+        pbxs: pbxStatusOf(watch, pbxs),
+      }),
+    )
     .use(streamRoutes(auth, streams))
     .use(pageRoutes(await loadAssets()))
     .use(deliveryRoutes(auth, deliveries, createTestSender({ store, attempt, reserve: dispatcher.reserve })))
     .use(openApiRoutes(() => root.routes, version))
-}
-
-/**
- * Returns the ids of the accounts of the PBXs, by name.
- * @throws CommanderError (exit code 2) when an account does not exist.
- */
-async function accountsOf({ accounts }: Store, config: Config): Promise<Map<string, number>> {
-  const ids = new Map<string, number>()
-  for (const { name, account } of config.pbxs) {
-    const id = await accounts.accountGetId(account)
-    if (id === undefined)
-      throw wrongUsage(
-        `--pbx (HOOKSWITCH_PBX) ${name}: there is no account ${account}: create it with hookswitch user add --account ${account} --email … --name …`,
-      )
-    ids.set(account, id)
-  }
-  return ids
 }

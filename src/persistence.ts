@@ -24,8 +24,8 @@ export type Persistence = {
   readonly cluster: { readonly store: ClusterStore; readonly keeper: LeaseKeeper } | undefined
   /** How long attempts may take to end when this node stops: then they are aborted, and another node sends them. */
   readonly drainMs: number | undefined
-  /** Begins to own: this node is ready, and answers at this URL. */
-  join(url: string): void
+  /** Begins to own: this node is ready, answers at this URL, and can watch these PBXs. */
+  join(url: string, canWatch: (pbx: string) => boolean): void
   /** Leaves all that this node owns to others, each as soon as the work for it has ended. */
   leave(): Promise<void>
   stop(): Promise<void>
@@ -93,10 +93,12 @@ async function openAmongOthers(
     return { sentUs, databaseUs: await clusterStore.clockGet(), nowUs: steadyUs() }
   })
   const clock = newDatabaseClock(steadyUs, first)
+  let canWatch = (_pbx: string): boolean => false
   const keeper = createLeaseKeeper({
     cluster: clusterStore,
     version,
     pbxs: config.pbxs.map(({ name }) => name),
+    canWatch: (pbx) => canWatch(pbx),
     log,
     elapsedUs: steadyUs,
     onView: (view, at) => clock.measured(view.databaseUs, at),
@@ -108,7 +110,10 @@ async function openAmongOthers(
     disk: NO_DISK,
     cluster: { store: clusterStore, keeper },
     drainMs: DRAIN_MS,
-    join: (url) => keeper.join(addressOf(url)),
+    join(url, canWatchPbx) {
+      canWatch = canWatchPbx
+      keeper.join(addressOf(url))
+    },
     leave: keeper.leave,
     async stop() {
       await keeper.stop()

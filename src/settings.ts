@@ -12,6 +12,9 @@ type Given = string | readonly string[] | boolean | undefined
 /** Checks that depend on the machine. */
 export type Surroundings = { readonly canRead: (path: string) => boolean }
 
+/** A PBX of the settings, with its URL as it was given. */
+export type GivenPbx = PbxSource & { readonly url: string }
+
 type Setting = {
   /** The declaration for the command line: `--pbx <url>`; without an argument it is a switch. */
   readonly flag: string
@@ -274,8 +277,8 @@ function database(url: string, canRead: Surroundings['canRead']): DatabaseSource
   return parsed.database
 }
 
-function pbxSources(urls: readonly string[], canRead: Surroundings['canRead']): PbxSource[] {
-  const named = new Map<string, PbxSource>()
+function pbxSources(urls: readonly string[], canRead: Surroundings['canRead']): GivenPbx[] {
+  const named = new Map<string, GivenPbx>()
   urls.forEach((url, index) => {
     const parsed = parsePbxUrl(url)
     if ('wrong' in parsed) throw wrong('--pbx', `number ${index + 1} ${parsed.wrong}`)
@@ -290,7 +293,7 @@ function pbxSources(urls: readonly string[], canRead: Surroundings['canRead']): 
         '--pbx',
         `number ${index + 1} has the same name as another one (${name}): add ?name= to give it its own`,
       )
-    named.set(name, parsed.pbx)
+    named.set(name, { ...parsed.pbx, url })
   })
   return [...named.values()]
 }

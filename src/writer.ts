@@ -8,6 +8,7 @@ import * as retention from './store/sqlite/maintenance/retention.ts'
 import * as minutes from './store/sqlite/minutes.ts'
 import * as outcomes from './store/sqlite/outcomes.ts'
 import * as pbxMemory from './store/sqlite/pbx-memory.ts'
+import * as pbxs from './store/sqlite/pbxs.ts'
 import * as recordings from './store/sqlite/recordings.ts'
 import * as retries from './store/sqlite/retries.ts'
 import * as webhooks from './store/sqlite/webhooks.ts'
@@ -25,6 +26,7 @@ serveWriter(
     minutes,
     outcomes,
     pbxMemory,
+    pbxs,
     probe,
     recordings,
     retention,

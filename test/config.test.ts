@@ -21,7 +21,7 @@ const flags: GivenSettings = {
 const pbx = { account: 'default', trunks: [], extensions: [], variables: [] }
 const asterisk = { ...pbx, protocol: 'ami' as const, name: 'h:5038', host: 'h', port: 5038, user: 'u', secret: 's' }
 
-test.each<[string, Partial<GivenSettings>, Partial<Config>]>([
+test.each<[string, Partial<GivenSettings>, { [Name in keyof Config]?: unknown }]>([
   ['an address', { listen: '0.0.0.0:0' }, { listen: { host: '0.0.0.0', port: 0 } }],
   ['an IPv6 address', { listen: '[::1]:80' }, { listen: { host: '::1', port: 80 } }],
   ['durations', { retention: '1h' }, { retentionMs: 3_600_000 }],

@@ -7,12 +7,12 @@ import { newToken, tokenHash } from '../src/auth/token.ts'
 import { OWNS_EVERYTHING } from '../src/cluster/ownership.ts'
 import { faults } from '../src/http/fault-handler.ts'
 import { startServer } from '../src/http/server.ts'
-import { parsePbxUrl } from '../src/lib/pbx-url.ts'
 import { startWatch } from '../src/pbx/watch.ts'
 import { ACCOUNT, LOG, newRig } from './deliveries/rig.ts'
 import { acts, startAsterisk } from './help/asterisk-load.ts'
 import { holdableDisk } from './help/held-disk.ts'
 import { startReceiver, until } from './help/receiver.ts'
+import { storedPbxs } from './help/stored-pbxs.ts'
 
 /**
  * A disk on which a commit takes for ever, until it is emitted to end: nobody waits for it but the first attempt of an event. Had anything
@@ -119,8 +119,6 @@ test("a PBX's socket is read, and its calls are tracked, while a commit goes on"
   await using rig = await newRig({ thread: disk.thread })
   await rig.setUrls(receiver.url)
   const pbx = startAsterisk()
-  const source = parsePbxUrl(`ami://any:any@127.0.0.1:${pbx.port}?name=load`)
-  if ('wrong' in source) throw new Error(source.wrong)
   let emitted = 0
   const debug = (_: unknown, what?: unknown) => {
     if (what === 'event emitted') emitted += 1
@@ -129,8 +127,7 @@ test("a PBX's socket is read, and its calls are tracked, while a commit goes on"
     ownership: OWNS_EVERYTHING,
     store: rig.store,
     clock: rig.clock,
-    pbxs: [source.pbx],
-    accounts: new Map([['default', 1]]),
+    pbxs: await storedPbxs(rig.store, `ami://any:any@127.0.0.1:${pbx.port}?name=load`),
     onStored: (events) => rig.emitter.emit('stored', events),
     log: { ...LOG, debug },
   })

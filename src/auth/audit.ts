@@ -17,6 +17,8 @@ const SECURITY_EVENTS = {
   webhooks_replaced: 'the list of webhooks was replaced',
   webhook_options_replaced: 'the options of a URL were replaced',
   secret_rotated: 'the signing secret of a URL was rotated',
+  pbx_set: 'an administrator added or changed a PBX',
+  pbx_removed: 'an administrator removed a PBX',
   user_added: 'an operator added a user',
   user_removed: 'an operator removed a user',
   admin_added: 'an operator added an administrator',

@@ -25,6 +25,8 @@ export type Ingest = {
   readonly pendingEvents: () => number
   /** The calls of an account that are up, each made as it is asked for. */
   readonly liveCalls: (accountId: number) => Iterable<LiveCall>
+  /** Returns how many calls are up, for each account that has some. */
+  readonly liveCallCounts: () => ReadonlyMap<number, number>
   /** Returns whether a channel that was up lacked in the last snapshot: the next one decides. */
   readonly isAnyMissing: () => boolean
   /** Calls that are not saved yet. */
@@ -69,7 +71,7 @@ const IDLE_FLUSH_MS = 1_000
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const { pbx, log, newId = newUuid, nowUs = wallUs, maxPending = MAX_PENDING } = options
   const { steadyUs } = options.clock
-  const { state, earlier, takenOver, liveCallsOf } = await openTracker({ ...options, newId })
+  const { state, earlier, takenOver, liveCallsOf, countLiveCalls } = await openTracker({ ...options, newId })
   const source = { pbx, owners: new Map([[options.account, options.accountId], ...earlier]), urlOf: options.urlOf }
   const writer = createBatchWriter(options)
   const outbox = createOutbox({
@@ -119,6 +121,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     },
     pendingEvents: outbox.size,
     liveCalls: liveCallsOf,
+    liveCallCounts: countLiveCalls,
     isAnyMissing: () => isAnyMissing(state),
     open: () => state.calls.size,
     async stop() {

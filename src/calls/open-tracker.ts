@@ -38,6 +38,16 @@ export async function openTracker({ calls, pbx, account, accountId, country, log
     /** Returns the live calls of an account, each made as it is asked for. */
     liveCallsOf: (id: number): Iterable<LiveCall> =>
       liveCalls(state, (name) => (earlier.get(name) ?? accountId) === id),
+    /** Returns how many calls are up, for each account that has some. */
+    countLiveCalls(): ReadonlyMap<number, number> {
+      const counts = new Map<number, number>()
+      for (const call of state.calls.values()) {
+        if (!call.emitted || call.ended) continue
+        const id = earlier.get(call.account) ?? accountId
+        counts.set(id, (counts.get(id) ?? 0) + 1)
+      }
+      return counts
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 import { Option } from 'commander'
-import { type PbxSource, parsePbxUrl } from '../lib/pbx-url.ts'
+import { parsePbxUrl } from '../lib/pbx-url.ts'
 import { wrongUsage } from '../lib/usage.ts'
+import type { GivenPbx } from '../settings.ts'
 
 // The list of processes shows a secret on a command line to everybody: so there are other ways to give a PBX's URL.
 
@@ -21,7 +22,7 @@ export type PbxGiven = {
 }
 
 /** Returns the PBX of a command. @throws CommanderError (exit code 2) when there is none, or more than one. */
-export async function pbxSource({ url, name, env, readInput }: PbxGiven): Promise<PbxSource> {
+export async function pbxSource({ url, name, env, readInput }: PbxGiven): Promise<GivenPbx> {
   const text = url === FROM_INPUT ? await readInput() : (url ?? env[VARIABLE] ?? '')
   const sources = text.split(/\s+/).filter(Boolean).map(parsed)
   const found = name === undefined ? sources : sources.filter((one) => one.name === name)
@@ -37,10 +38,10 @@ export async function pbxSource({ url, name, env, readInput }: PbxGiven): Promis
   return source
 }
 
-function parsed(url: string): PbxSource {
+function parsed(url: string): GivenPbx {
   const result = parsePbxUrl(url)
   if ('wrong' in result) throw wrongUsage(`the PBX URL ${result.wrong}`)
-  return result.pbx
+  return { ...result.pbx, url }
 }
 
 /** Reads one line of standard input, so that a script may give more to what it runs. */

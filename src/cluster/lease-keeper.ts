@@ -36,7 +36,10 @@ export type LeaseKeeper = Ownership & {
 export type LeaseKeeperOptions = {
   readonly cluster: ClusterStore
   readonly version: string
+  /** The PBXs of the settings. */
   readonly pbxs: readonly string[]
+  /** Returns whether this node knows a PBX, and so can watch it. */
+  readonly canWatch: (pbx: string) => boolean
   readonly log: Log
   /** A clock that never steps. */
   readonly elapsedUs: NowUs

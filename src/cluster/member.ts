@@ -3,13 +3,16 @@ import type { NowUs } from '../lib/time.ts'
 import type { ClusterStore, ClusterView } from '../store/operations/cluster.ts'
 import { newHandOvers } from './hand-overs.ts'
 import { type Leases, newLeases, type Plan } from './leases.ts'
-import { kindOf, pbxLease } from './ownership.ts'
+import { kindOf } from './ownership.ts'
 import type { EndOfWork } from './ownership-listeners.ts'
 
 export type MemberOptions = {
   readonly cluster: ClusterStore
   readonly version: string
+  /** The PBXs of the settings. */
   readonly pbxs: readonly string[]
+  /** Returns whether this node knows a PBX, and so can watch it. */
+  readonly canWatch: (pbx: string) => boolean
   readonly log: Log
   readonly elapsedUs: NowUs
   readonly random?: () => number
@@ -92,9 +95,8 @@ export function createMember(options: MemberOptions) {
   }
 }
 
-function leasesOf({ pbxs, random = Math.random }: MemberOptions, nodeId: string): Leases {
-  const wanted = new Set(pbxs.map(pbxLease))
-  const canOwn = (name: string) => kindOf(name) !== 'pbx' || wanted.has(name)
+function leasesOf({ canWatch, random = Math.random }: MemberOptions, nodeId: string): Leases {
+  const canOwn = (name: string) => kindOf(name) !== 'pbx' || canWatch(name.slice('pbx:'.length))
   return newLeases({ nodeId, canOwn, newTerm: () => crypto.randomUUID(), random })
 }
 

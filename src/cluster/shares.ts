@@ -1,4 +1,4 @@
-import type { Claim, ClusterView, Lease, LiveNode } from '../store/operations/cluster.ts'
+import { type Claim, type ClusterView, EVERY_PBX, type Lease, type LiveNode } from '../store/operations/cluster.ts'
 import { kindOf } from './ownership.ts'
 
 /**
@@ -73,7 +73,7 @@ export function newShares(options: SharesOptions) {
       const byLoad = own.map((name) => ({ name, load: loadOf(name) })).sort((a, b) => a.load - b.load)
       for (const { name } of byLoad) {
         const kind = kindOf(name)
-        const able = members.filter(({ pbxs }) => kind !== 'pbx' || pbxs.includes(name.slice('pbx:'.length)))
+        const able = members.filter((node) => canWatch(node, name))
         const to = able.find(({ id }) => countOf(id, kind) + 2 <= countOf(nodeId, kind))
         if (to !== undefined) return { name, to: to.id }
       }
@@ -84,6 +84,10 @@ export function newShares(options: SharesOptions) {
     restart: () => freeSince.clear(),
   }
 }
+
+/** Returns whether a node can own a lease, as far as it is known: each can own all but PBXs. */
+const canWatch = ({ pbxs }: LiveNode, lease: string): boolean =>
+  kindOf(lease) !== 'pbx' || pbxs.includes(EVERY_PBX) || pbxs.includes(lease.slice('pbx:'.length))
 
 function countsOf(counts: readonly { readonly kind: string; readonly count: number }[]): Map<string, number> {
   const sums = new Map<string, number>()

@@ -67,16 +67,18 @@ export function parsePbxUrl(text: string): Parsed {
     return { wrong: `starts with ${url.protocol}//: use ami://, amis:// or esl://` }
   const host = url.hostname.replace(/^\[|\]$/g, '')
   if (host === '') return { wrong: 'has no host' }
-  if (url.pathname !== '' && url.pathname !== '/') return { wrong: `has a path (${url.pathname}): remove it` }
+  if (url.pathname !== '' && url.pathname !== '/')
+    return { wrong: 'has a path: remove it, or write / as %2F if it is part of the secret' }
   if (url.port === '0') return { wrong: 'has port 0' }
   const user = decoded(url.username)
   const secret = decoded(url.password)
   const query = queryOf(url.search)
   if (user === undefined || secret === undefined || query === undefined)
     return { wrong: 'has a % that is not percent-encoding: write it as %25' }
+  if (url.hash !== '') return { wrong: 'has a #: write it as %23' }
+  if (protocol !== 'esl' && user === '') return { wrong: 'has no user: give it as ami://user:secret@host' }
   const unknown = [...query.keys()].find((key) => !PARAMETERS.includes(key))
   if (unknown !== undefined) return { wrong: `has the unknown parameter ${unknown}: use ${PARAMETERS.join(', ')}` }
-  if (protocol !== 'esl' && user === '') return { wrong: 'has no user: give it as ami://user:secret@host' }
   if (secret === '') return { wrong: 'has no secret: percent-encode characters that a URL cannot contain' }
   const port = url.port === '' ? DEFAULT_PORT[protocol] : Number(url.port)
   const caFile = query.get('ca')

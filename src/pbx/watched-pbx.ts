@@ -13,17 +13,16 @@ import { type PbxStatus, type Supervisor, startSupervisor, type Translators } fr
 import { startEndpointMemory } from './endpoint-memory.ts'
 import type { KnownEndpoint } from './endpoints.ts'
 import { createEslTranslator } from './esl/translator/translator.ts'
+import type { PbxList } from './stored/pbx-list.ts'
 
 /** The translators of both kinds of PBX. */
 export const TRANSLATORS: Translators = { ami: createAmiTranslator, esl: createEslTranslator }
 
 export type WatchOptions = {
   readonly store: Store
-  readonly pbxs: readonly PbxSource[]
+  readonly pbxs: PbxList
   /** Counts the entries that are read and not processed yet. */
   readonly intake?: Intake
-  /** The id of each account by name. */
-  readonly accounts: ReadonlyMap<string, number>
   readonly onStored: (stored: readonly StoredEvent[]) => void
   /** The clock on which calls and deliveries wait. */
   readonly clock: Clock
@@ -38,6 +37,8 @@ export type WatchedPbx = {
   readonly source: PbxSource
   status(): PbxStatus
   liveCalls(accountId: number): Iterable<LiveCall>
+  /** Returns how many calls are up, for each account that has some. */
+  callCounts(): ReadonlyMap<number, number>
   endpoints(): readonly KnownEndpoint[]
   waiting(): number
   /** Connects, if it is not connected. */
@@ -50,8 +51,8 @@ export type WatchedPbx = {
 
 /** Reads what the store has of a PBX. To watch it takes `connect`. */
 export async function startWatchedPbx(source: PbxSource, options: WatchOptions): Promise<WatchedPbx> {
-  const { store, accounts, ownership, onStored, log, clock, intake = { waiting: 0 } } = options
-  const accountId = accounts.get(source.account)
+  const { store, pbxs, ownership, onStored, log, clock, intake = { waiting: 0 } } = options
+  const accountId = pbxs.accountIds.get(source.account)
   if (accountId === undefined) throw new Error(`the account ${source.account} was not looked up`)
   let supervisor: Supervisor | undefined
   let last: PbxStatus | undefined
@@ -91,6 +92,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     source,
     status: statusOf,
     liveCalls: ingest.liveCalls,
+    callCounts: ingest.liveCallCounts,
     endpoints: () => memory.endpoints.list(),
     waiting: ingest.pendingEvents,
     connect() {

@@ -1,5 +1,5 @@
 import { Fault } from '../lib/fault.ts'
-import type { PbxSource } from '../lib/pbx-url.ts'
+import type { PbxSource, RecordingsSource } from '../lib/pbx-url.ts'
 import type { RecordingRecord } from '../store/operations/recordings.ts'
 import { audioTypeOf, HEAD_BYTES } from './audio-type.ts'
 import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
@@ -29,7 +29,8 @@ export type RecordingFiles = {
 }
 
 export type RecordingFilesOptions = {
-  readonly pbxs: readonly PbxSource[]
+  /** Returns the PBXs as they are now. */
+  readonly pbxs: () => readonly PbxSource[]
   readonly maxBytes: number
   /** The place of the copies. */
   readonly copies?: Source | undefined
@@ -37,15 +38,21 @@ export type RecordingFilesOptions = {
 
 /** Creates the access to the files of recordings. */
 export function createRecordingFiles({ pbxs, maxBytes, copies }: RecordingFilesOptions): RecordingFiles {
-  const byPbx = new Map(
-    pbxs.flatMap(({ name, recordings }) => (recordings === undefined ? [] : [[name, createPbxFiles(recordings)]])),
-  )
+  const byPlace = new WeakMap<RecordingsSource, PbxFiles>()
+
+  function filesOf(pbx: string): PbxFiles | undefined {
+    const place = pbxs().find(({ name }) => name === pbx)?.recordings
+    if (place === undefined) return undefined
+    const files = byPlace.get(place) ?? createPbxFiles(place)
+    byPlace.set(place, files)
+    return files
+  }
 
   async function openAny(recording: RecordingRecord): Promise<{ opened: Opened; isCopy: boolean }> {
     const { copy, path, pbx } = recording
     const copied = copy === null ? undefined : await copies?.open(copy.split('/'))
     if (copied?.kind === 'file') return { opened: copied, isCopy: true }
-    const original = await byPbx.get(pbx)?.open(path)
+    const original = await filesOf(pbx)?.open(path)
     // A copy that cannot be read now is not missing for good.
     const opened = copied?.kind === 'unavailable' && original?.kind !== 'file' ? copied : (original ?? copied)
     return { opened: opened ?? NOWHERE, isCopy: false }
@@ -65,7 +72,7 @@ export function createRecordingFiles({ pbxs, maxBytes, copies }: RecordingFilesO
   }
 
   return {
-    filesOf: (pbx) => byPbx.get(pbx),
+    filesOf,
     async open(recording) {
       if (recording.state === 'erased') throw notFound()
       const { opened, isCopy } = await openAny(recording)

@@ -15,8 +15,8 @@ import { advanceSaving, type Progress, type SaveOptions } from './save-recording
  * So each recording is saved once.
  */
 export type RecordingSaverOptions = Omit<SaveOptions, 'nowUs'> & {
-  /** The PBXs whose files can be read. */
-  readonly pbxs: readonly string[]
+  /** Returns the PBXs whose files can be read. */
+  readonly pbxs: () => readonly string[]
   readonly nowUs?: SaveOptions['nowUs']
   readonly everyMs?: number
 }
@@ -40,7 +40,7 @@ export function startRecordingSaver(given: RecordingSaverOptions): { stop(): Pro
   const laps = new Map<string, Lap>()
 
   async function round(stopped: () => boolean): Promise<void> {
-    const owned = pbxs.filter((pbx) => ownership.pbxOwnership(pbx) === 'owned')
+    const owned = pbxs().filter((pbx) => ownership.pbxOwnership(pbx) === 'owned')
     const pages = await Promise.all(owned.map(nextPage))
     const due = pages.flat().filter(({ progress }) => progress.dueUs <= steadyUs())
     const next = due[Symbol.iterator]()

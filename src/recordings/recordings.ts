@@ -5,6 +5,7 @@ import type { CallRecord } from '../calls/event.ts'
 import type { UrlOf } from '../calls/event-records.ts'
 import type { Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
+import type { PbxSource } from '../lib/pbx-url.ts'
 import { type NowUs, nowUs as wallUs } from '../lib/time.ts'
 import type { Settings } from '../settings.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'
@@ -20,7 +21,6 @@ import { startRecordingSaver } from './recording-saver.ts'
 import { recordingLinkRoutes, recordingRoutes } from './routes.ts'
 
 type RecordingSettings =
-  | 'pbxs'
   | 'publicUrl'
   | 'recordingLinkMs'
   | 'recordingMaxBytes'
@@ -31,6 +31,8 @@ type RecordingSettings =
 export type RecordingsOptions = {
   readonly store: Store
   readonly config: Pick<Settings, RecordingSettings>
+  /** Returns the PBXs as they are now. */
+  readonly pbxs: () => readonly PbxSource[]
 }
 
 export type SavingOptions = {
@@ -67,8 +69,8 @@ const copiesAt = (place: string): Copies => {
 }
 
 /** Opens the access to the recordings of the PBXs. */
-export async function openRecordings({ store, config }: RecordingsOptions): Promise<Recordings> {
-  const { pbxs, publicUrl, recordingLinkMs: validMs, recordingMaxBytes: maxBytes } = config
+export async function openRecordings({ store, config, pbxs }: RecordingsOptions): Promise<Recordings> {
+  const { publicUrl, recordingLinkMs: validMs, recordingMaxBytes: maxBytes } = config
   const { recordings } = store
   const links = await openLinks({ recordings, publicUrl, validMs })
   // The key may have been replaced. If it cannot be read now, the next change is as good.
@@ -91,7 +93,7 @@ export async function openRecordings({ store, config }: RecordingsOptions): Prom
         .use(recordingRoutes(auth, { recordings, links, files }))
         .use(recordingLinkRoutes(auth, { recordings, links, files })),
     start({ ownership, steadyUs, log, onStored, mayPrune }) {
-      const names = pbxs.flatMap(({ name, recordings }) => (recordings === undefined ? [] : [name]))
+      const names = () => pbxs().flatMap(({ name, recordings }) => (recordings === undefined ? [] : [name]))
       const parts = [
         startRecordingSaver({
           ...{ store, files, copies, pbxs: names, maxBytes, ownership, steadyUs, log, onStored },

@@ -2,6 +2,7 @@ import type { AccountStore } from './operations/accounts.ts'
 import type { CallStore } from './operations/calls.ts'
 import type { LogStore } from './operations/log.ts'
 import type { MaintenanceStore } from './operations/maintenance.ts'
+import type { PbxStore } from './operations/pbxs.ts'
 import type { QueueStore } from './operations/queue.ts'
 import type { RecordingStore } from './operations/recordings.ts'
 import type { StatisticsStore } from './operations/statistics.ts'
@@ -27,6 +28,7 @@ export type Store = {
   readonly queue: QueueStore
   readonly calls: CallStore
   readonly recordings: RecordingStore
+  readonly pbxs: PbxStore
   readonly log: LogStore
   readonly statistics: StatisticsStore
   readonly maintenance: MaintenanceStore

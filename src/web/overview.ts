@@ -31,7 +31,7 @@ export type OverviewSources = {
   liveCalls: (accountId: number) => Iterable<LiveCall>
   /** Reads what other nodes have of the calls. */
   refreshCalls: () => Promise<void>
-  pbxs: (accountId: number) => PbxStatus[]
+  pbxs: (accountId: number) => Promise<PbxStatus[]>
   nowUs?: NowUs
 }
 
@@ -76,7 +76,7 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
         const rest = {
           now: rfc3339(nowUs()),
           account: (await store.accounts.accountGetName(accountId)) ?? '',
-          pbxs: pbxs(accountId),
+          pbxs: await pbxs(accountId),
           webhooks: webhooks.map(({ health }) => health),
           minutes: lastHour.ofAccount(accountId, nowUs()),
         }

@@ -11,7 +11,9 @@ const log = createLog('silent')
 const ACCOUNTS = [1, 2, 3, 4]
 
 function join(cluster: ClusterStore): LeaseKeeper {
-  const keeper = createLeaseKeeper({ cluster, version: '1', pbxs: ['office', 'shop'], log, elapsedUs: steadyUs })
+  const pbxs = ['office', 'shop']
+  const canWatch = (pbx: string) => pbxs.includes(pbx)
+  const keeper = createLeaseKeeper({ cluster, version: '1', pbxs, canWatch, log, elapsedUs: steadyUs })
   keeper.join('http://here')
   return keeper
 }

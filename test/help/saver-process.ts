@@ -22,9 +22,9 @@ const store =
     ? openStore(join(folder, 'hookswitch.db'))
     : await openPostgresStore(databaseSource(databaseUrl))
 startRecordingSaver({
-  ...{ store, copies, pbxs: ['office'], maxBytes: 1e9, nowUs },
+  ...{ store, copies, pbxs: () => ['office'], maxBytes: 1e9, nowUs },
   ...{ ownership: OWNS_EVERYTHING, log: createLog('silent'), onStored() {}, everyMs: 1 },
-  files: createRecordingFiles({ pbxs: [parsed.pbx], maxBytes: 1e9, copies }),
+  files: createRecordingFiles({ pbxs: () => [parsed.pbx], maxBytes: 1e9, copies }),
   steadyUs: () => steadyUs() * 1_000,
   eventOf: async ({ id, callId, sequence }) => ({
     ...{ uuid: id, callId, name: 'call_saved', sequence, atUs: nowUs(), body: '{}' },

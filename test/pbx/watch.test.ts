@@ -4,7 +4,7 @@ import { startIngest } from '../../src/calls/ingest.ts'
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { openClock } from '../../src/deliveries/clock.ts'
 import { createLog } from '../../src/lib/log.ts'
-import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
+import { storePbxSettings } from '../../src/pbx/stored/pbx-settings.ts'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { startWatch } from '../../src/pbx/watch.ts'
 import type { StoredEvent } from '../../src/store/operations/calls.ts'
@@ -15,6 +15,7 @@ import { changingOwnership } from '../help/ownership.ts'
 import { fixture } from '../help/pbx.ts'
 import { until } from '../help/receiver.ts'
 import { openStore } from '../help/store.ts'
+import { storedPbxs } from '../help/stored-pbxs.ts'
 
 const log = createLog('silent')
 
@@ -32,15 +33,10 @@ test('calls that a PBX left open which is watched no more are ended', async () =
   before.feed([{ kind: 'channel', id: 'a', ...channel, atUs: Date.now() * 1_000, arrivedUs: 0 }])
   await until('the call is told', () => stored.length === 1)
   await before.stop()
-  const watch = await startWatch({
-    store,
-    clock,
-    ownership: OWNS_EVERYTHING,
-    pbxs: [],
-    accounts: new Map([['default', 1]]),
-    onStored,
-    log,
-  })
+  // Of a version that stored no PBXs.
+  await storePbxSettings({ store, pbxs: [], log })
+  const pbxs = await storedPbxs(store)
+  const watch = await startWatch({ store, clock, ownership: OWNS_EVERYTHING, pbxs, onStored, log })
   await until('it is over', () => stored.length === 3)
   await watch.stop()
   const bodies = stored.map(({ body }) => JSON.parse(body).data)
@@ -61,18 +57,8 @@ test('what is known of the endpoints of an account is kept for the next process'
   const kinds = async (port: number, isDone: (kinds: Map<string, string | null>) => boolean) => {
     const store = openStore(path)
     const clock = await openClock({ maintenance: store.maintenance, log })
-    const parsed = parsePbxUrl(`ami://any:any@127.0.0.1:${port}?name=office`)
-    if ('wrong' in parsed) throw new Error(parsed.wrong)
-    const accounts = new Map([['default', 1]])
-    const watch = await startWatch({
-      store,
-      clock,
-      ownership: OWNS_EVERYTHING,
-      pbxs: [parsed.pbx],
-      accounts,
-      onStored() {},
-      log,
-    })
+    const pbxs = await storedPbxs(store, `ami://any:any@127.0.0.1:${port}?name=office`)
+    const watch = await startWatch({ store, clock, ownership: OWNS_EVERYTHING, pbxs, onStored() {}, log })
     const known = () =>
       new Map(
         watch
@@ -99,12 +85,10 @@ test('a PBX is watched while it is owned, and begun anew when it was lost in bet
   const store = openStore(join(folder.path, 'hookswitch.db'))
   const replay = startReplay({ files: [fixture('f-outbound-answered.ami')] })
   const clock = await openClock({ maintenance: store.maintenance, log })
-  const parsed = parsePbxUrl(`ami://any:any@127.0.0.1:${replay.port}?name=office`)
-  if ('wrong' in parsed) throw new Error(parsed.wrong)
+  const pbxs = await storedPbxs(store, `ami://any:any@127.0.0.1:${replay.port}?name=office`)
   const { ownership, setPbxs } = changingOwnership()
   await setPbxs('not owned')
-  const options = { store, clock, ownership, pbxs: [parsed.pbx], accounts: new Map([['default', 1]]), log }
-  const watch = await startWatch({ ...options, onStored() {} })
+  const watch = await startWatch({ store, clock, ownership, pbxs, log, onStored() {} })
   expect(watch.status()).toEqual([])
   await setPbxs('owned')
   await until('it is connected', () => watch.status()[0]?.state === 'up')

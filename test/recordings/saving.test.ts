@@ -77,8 +77,8 @@ function start({ copies, ...more }: Partial<RecordingSaverOptions> & { copies?: 
     },
   }
   const saver = startRecordingSaver({
-    ...{ store: counted, copies, pbxs: ['office'], maxBytes: MAX_BYTES, ownership: OWNS_EVERYTHING },
-    files: createRecordingFiles({ pbxs: [parsed.pbx], maxBytes: MAX_BYTES, copies }),
+    ...{ store: counted, copies, pbxs: () => ['office'], maxBytes: MAX_BYTES, ownership: OWNS_EVERYTHING },
+    files: createRecordingFiles({ pbxs: () => [parsed.pbx], maxBytes: MAX_BYTES, copies }),
     steadyUs: () => clockUs,
     nowUs: () => SINCE + clockUs,
     log: createLog('silent'),
@@ -194,7 +194,9 @@ describe('with copies in a folder a recording', () => {
     expect(saved).toMatchObject({ state: 'saved', sha256, copy: 'account-1/2026-11-20/call-a.wav' })
     rmSync(join(monitor, 'a.wav'))
     expect(readFileSync(join(copyFolder(), saved?.copy ?? '')).equals(SOUND)).toBe(true)
-    const ready = await createRecordingFiles({ pbxs: [], maxBytes: MAX_BYTES, copies }).open(saved ?? recording('a'))
+    const ready = await createRecordingFiles({ pbxs: () => [], maxBytes: MAX_BYTES, copies }).open(
+      saved ?? recording('a'),
+    )
     expect([ready.etag, ready.mediaType, ready.file.size]).toEqual([`"${sha256}"`, 'audio/wav', SOUND.length])
     await ready.file.close()
   })

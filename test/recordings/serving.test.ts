@@ -80,13 +80,12 @@ beforeAll(async () => {
   })
   expect(pbxs).toHaveLength(3)
   const config = {
-    pbxs,
     publicUrl: `${PUBLIC}/`,
     recordingLinkMs: 60_000,
     recordingMaxBytes: MAX_BYTES,
     ...{ recordingsCopy: undefined, retentionRecordingsMs: undefined, retentionCallsMs: 1 },
   }
-  const recordings = await openRecordings({ store, config })
+  const recordings = await openRecordings({ store, config, pbxs: () => pbxs })
   api = await startApi(store, (auth) =>
     new Elysia().use(callRoutes(auth, store.calls, recordings.addUrls)).use(recordings.routes(auth)),
   )

@@ -902,6 +902,75 @@ for (const engine of ENGINES)
       })
     })
 
+    describe('PBXs', () => {
+      const office = { name: 'office', url: 'ami://u:s@h', origin: 'store', version: '1', endsCalls: false } as const
+
+      test('are added and replaced as long as they are as they were seen', async () => {
+        await using at = await open()
+        const { pbxs } = at.store
+        expect(await pbxs.pbxSet({ ...office, seenVersion: '0' })).toBe(false)
+        expect(await pbxs.pbxSet({ ...office, seenVersion: null })).toBe(true)
+        expect(await pbxs.pbxSet({ ...office, version: '2', seenVersion: null })).toBe(false)
+        expect(await pbxs.pbxList()).toEqual([office])
+        const moved = { ...office, url: 'esl://:s@h', origin: 'settings', version: '2', endsCalls: true } as const
+        expect(await pbxs.pbxSet({ ...moved, seenVersion: '2' })).toBe(false)
+        expect(await pbxs.pbxSet({ ...moved, seenVersion: '1' })).toBe(true)
+        const branch = { ...office, name: 'branch', url: null }
+        await pbxs.pbxSet({ ...branch, seenVersion: null })
+        expect(await pbxs.pbxList()).toEqual([branch, moved])
+      })
+
+      test('are forgotten with what was known of them when the calls of an earlier one are ended', async () => {
+        await using at = await open()
+        const { pbxs, calls } = at.store
+        const known = async () => [await calls.pbxMemoryGet('office'), (await pbxs.pbxStateList()).length]
+        const note = async () => {
+          await calls.pbxMemorySet('office', '{}')
+          await pbxs.pbxStateSet({ pbx: 'office', state: '{}', atSteadyUs: NOW })
+        }
+        await note()
+        await pbxs.pbxSet({ ...office, endsCalls: true, seenVersion: null })
+        expect(await pbxs.pbxSetCallsEnded({ name: 'office', version: '0' })).toBe(false)
+        expect(await known()).toEqual(['{}', 1])
+        expect(await pbxs.pbxSetCallsEnded({ name: 'office', version: '1' })).toBe(true)
+        expect([await pbxs.pbxList(), await known()]).toEqual([[office], [undefined, 0]])
+        await note()
+        await pbxs.pbxSet({ ...office, url: null, version: '2', endsCalls: true, seenVersion: '1' })
+        expect(await pbxs.pbxSetCallsEnded({ name: 'office', version: '2' })).toBe(true)
+        expect([await pbxs.pbxList(), await known()]).toEqual([[], [undefined, 0]])
+      })
+
+      test('have a state that their owner replaces', async () => {
+        await using at = await open()
+        const { pbxs } = at.store
+        await pbxs.pbxStateSet({ pbx: 'office', state: '{"state":"down"}', atSteadyUs: NOW })
+        await pbxs.pbxStateSet({ pbx: 'branch', state: '{}', atSteadyUs: NOW })
+        await pbxs.pbxStateSet({ pbx: 'office', state: '{"state":"up"}', atSteadyUs: NOW + 1 })
+        expect((await pbxs.pbxStateList()).toSorted((one, other) => one.pbx.localeCompare(other.pbx))).toEqual([
+          { pbx: 'branch', state: '{}', atSteadyUs: NOW },
+          { pbx: 'office', state: '{"state":"up"}', atSteadyUs: NOW + 1 },
+        ])
+      })
+
+      test('of other nodes are known where there are other nodes', async () => {
+        await using at = await open()
+        expect(await at.store.pbxs.pbxListInSettings()).toEqual(engine.name === 'SQLite' ? null : [])
+      })
+
+      test('that another process changes are noticed', async () => {
+        await using at = await open()
+        const other = await at.another()
+        let seen = 0
+        at.store.onForeignChange(() => {
+          seen += 1
+        })
+        await until('it is noticed', async () => {
+          await other.pbxs.pbxSet({ ...office, name: crypto.randomUUID(), seenVersion: null })
+          return seen > 0
+        })
+      })
+    })
+
     describe('the log', () => {
       test('deliveries are found by state, event, URL, call and time, in parts, of one account or of all', async () => {
         await using at = await open(ONE, TWO)

@@ -66,7 +66,17 @@ const postgres: Engine = {
 /** The engines that the conformance suite runs on. */
 export const ENGINES: readonly Engine[] = [sqlite, postgres]
 
-const GROUPS = ['accounts', 'webhooks', 'queue', 'calls', 'recordings', 'log', 'statistics', 'maintenance'] as const
+const GROUPS = [
+  'accounts',
+  'webhooks',
+  'queue',
+  'calls',
+  'recordings',
+  'pbxs',
+  'log',
+  'statistics',
+  'maintenance',
+] as const
 
 /** Returns the names of all operations of a store, `group.operation`. */
 export const operationsOf = (store: Store): string[] =>
@@ -88,6 +98,7 @@ export function watchOperations(store: Store, called: Set<string>): Store {
     queue: watched('queue', store.queue),
     calls: watched('calls', store.calls),
     recordings: watched('recordings', store.recordings),
+    pbxs: watched('pbxs', store.pbxs),
     log: watched('log', store.log),
     statistics: watched('statistics', store.statistics),
     maintenance: watched('maintenance', store.maintenance),

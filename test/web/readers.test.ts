@@ -56,7 +56,7 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
       health,
       liveCalls: () => calls(count),
       refreshCalls: async () => undefined,
-      pbxs: () => [],
+      pbxs: async () => [],
     }
     return new Elysia().use(streamRoutes(auth, streams)).use(overviewRoutes(auth, sources))
   })

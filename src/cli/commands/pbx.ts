@@ -12,10 +12,12 @@ import { jsonOption } from '../options.ts'
 import { inputLine, nameOption, PBX_URL, pbxSource } from '../pbx-source.ts'
 import { print, printJson } from '../print.ts'
 import { explainCommand } from './explain.ts'
+import { storedPbxCommands } from './stored-pbxs.ts'
 
 /** Adds `hookswitch pbx …`. @returns the command, so that others can add to it. */
 export function pbxCommand(program: Command, stopped: () => Promise<void>): Command {
-  const pbx = program.command('pbx').description('check, record, replay or explain a PBX')
+  const pbx = program.command('pbx').description('add, list, remove, check, record, replay or explain PBXs')
+  storedPbxCommands(pbx, inputLine)
   checkCommand(pbx)
   recordCommand(pbx, stopped)
   replayCommand(pbx, stopped)

@@ -20,9 +20,8 @@ export function serveCommand(program: Command, stopped: () => Promise<void>): vo
     const log = createLog(logLevel, { maskNumbers, priorities: isJournal(STANDARD_ERROR) })
     const app = await startApp(config, { log, version: VERSION })
     const startedMs = performance.now()
-    const pbxs = config.pbxs.map(({ name, protocol, host, port }) => `${name} (${protocol}://${host}:${port})`)
     const where = database === undefined ? { data: resolve(dataPath) } : { database: databaseName(database) }
-    log.info({ version: VERSION, url: app.url, ...where, pbxs }, 'hookswitch has started')
+    log.info({ version: VERSION, url: app.url, ...where, pbxs: app.pbxs }, 'hookswitch has started')
     if (app.hasNoUser) log.warn(`no user exists, so nobody can log in yet: ${addUserLine(config)}`)
     // Before the ready line: a program that reads it may stop us at once.
     const stop = stopped()

@@ -9,9 +9,15 @@ export type NewNode = {
   /** The URL at which it answers. */
   readonly address: string
   readonly version: string
-  /** The PBXs that it is set up to watch. */
+  /** The PBXs of its settings. */
   readonly pbxs: readonly string[]
 }
+
+/**
+ * Among the PBXs of a node: it can watch all that are stored. A node of an earlier version, which lacks it, watches
+ * those of its settings alone.
+ */
+export const EVERY_PBX = '*'
 
 export type LiveNode = {
   readonly id: string
@@ -58,9 +64,9 @@ export type ClusterStore = {
    */
   nodeAdd(node: NewNode): Promise<void>
   /**
-   * Raises the heartbeat of a node, and returns the cluster as it is then; a lease is added for each account that has
-   * none. Returns `undefined`, and changes nothing, if the node is dead: it was too late, and its leases may be others'
-   * now.
+   * Raises the heartbeat of a node, and returns the cluster as it is then; a lease is added for each account and PBX
+   * that has none. Returns `undefined`, and changes nothing, if the node is dead: it was too late, and its leases may be
+   * others' now.
    */
   nodeBeat(id: string, state: { readonly isLeaving: boolean }): Promise<ClusterView | undefined>
   /**

@@ -1,5 +1,13 @@
 import type { DatabaseSource } from '../../lib/database-url.ts'
-import type { Claim, ClusterStore, ClusterView, Gift, LiveNode, NodeRecord } from '../operations/cluster.ts'
+import {
+  type Claim,
+  type ClusterStore,
+  type ClusterView,
+  EVERY_PBX,
+  type Gift,
+  type LiveNode,
+  type NodeRecord,
+} from '../operations/cluster.ts'
 import { type Client, newClient, texts } from './engine/client.ts'
 import { listenTo } from './engine/hints.ts'
 
@@ -36,7 +44,14 @@ export function createClusterStore(
     async nodeAdd({ id, address, version, pbxs }) {
       const leases = ['maintenance', ...pbxs.map((name) => `pbx:${name}`)]
       const terms = leases.map(() => crypto.randomUUID())
-      const values = [id, address, version, pbxs.map(encodeURIComponent).join(' '), texts(leases), texts(terms)]
+      const values = [
+        id,
+        address,
+        version,
+        [EVERY_PBX, ...pbxs.map(encodeURIComponent)].join(' '),
+        texts(leases),
+        texts(terms),
+      ]
       await query(ADD, values)
     },
     async nodeBeat(id, { isLeaving }) {
@@ -106,6 +121,8 @@ const BEAT = `
     INSERT INTO leases (name, node, term)
       SELECT 'account:' || a.id, NULL, gen_random_uuid()::text FROM accounts a
         WHERE NOT EXISTS (SELECT FROM leases l WHERE l.name = 'account:' || a.id)
+      UNION ALL SELECT 'pbx:' || p.name, NULL, gen_random_uuid()::text FROM pbxs p
+        WHERE NOT EXISTS (SELECT FROM leases l WHERE l.name = 'pbx:' || p.name)
       ON CONFLICT (name) DO NOTHING
   ), alive AS (
     SELECT id, beat, pbxs, leaving FROM nodes WHERE dead_us IS NULL

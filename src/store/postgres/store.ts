@@ -9,6 +9,7 @@ import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance/maintenance.ts'
 import { createStatisticsStore } from './minutes.ts'
 import { openOutcomeCommits } from './outcomes.ts'
+import { createPbxStore } from './pbxs.ts'
 import { createQueueStore } from './queue.ts'
 import { createRecordingStore } from './recordings.ts'
 import { createWebhookStore } from './webhooks.ts'
@@ -30,6 +31,7 @@ export function storeOver(db: Database): Store {
     queue: createQueueStore(db, outcomes),
     calls: createCallStore(db, events),
     recordings: createRecordingStore(db),
+    pbxs: createPbxStore(db),
     log: createLogStore(db),
     statistics: createStatisticsStore(db),
     maintenance: createMaintenanceStore(db),

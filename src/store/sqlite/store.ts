@@ -5,6 +5,7 @@ import { type Database, type DatabaseOptions, openDatabase } from './engine/data
 import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance/maintenance.ts'
 import { createStatisticsStore } from './minutes.ts'
+import { createPbxStore } from './pbxs.ts'
 import { createQueueStore } from './queue.ts'
 import { createRecordingStore } from './recordings.ts'
 import { createWebhookStore } from './webhooks.ts'
@@ -17,6 +18,7 @@ export function storeOver(db: Database): Store {
     queue: createQueueStore(db),
     calls: createCallStore(db),
     recordings: createRecordingStore(db),
+    pbxs: createPbxStore(db),
     log: createLogStore(db),
     statistics: createStatisticsStore(db),
     maintenance: createMaintenanceStore(db),

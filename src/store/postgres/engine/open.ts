@@ -4,6 +4,7 @@ import initial from '../migrations/001.sql' with { type: 'text' }
 import recordings from '../migrations/002.sql' with { type: 'text' }
 import leaving from '../migrations/003.sql' with { type: 'text' }
 import operatorFacts from '../migrations/004.sql' with { type: 'text' }
+import pbxs from '../migrations/005.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { createPartitions } from './partitions.ts'
 import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
@@ -17,6 +18,7 @@ const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number 
   { text: recordings, usableFrom: 1 },
   { text: leaving, usableFrom: 1 },
   { text: operatorFacts, usableFrom: 1 },
+  { text: pbxs, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000

@@ -17,6 +17,7 @@ import eventsPrunedTo from '../migrations/012.sql' with { type: 'text' }
 import webhookOptions from '../migrations/013.sql' with { type: 'text' }
 import recordings from '../migrations/014.sql' with { type: 'text' }
 import operatorFacts from '../migrations/015.sql' with { type: 'text' }
+import pbxs from '../migrations/016.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
@@ -39,6 +40,7 @@ const MIGRATIONS = [
   webhookOptions,
   recordings,
   operatorFacts,
+  pbxs,
 ]
 const MAGIC = 'SQLite format 3\0'
 

@@ -1,6 +1,7 @@
 import { index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core'
 import { forSwitches } from '../../../lib/event-kinds.ts'
 import type { OperatorAct } from '../../operations/accounts.ts'
+import type { PbxOrigin } from '../../operations/pbxs.ts'
 
 // The tables as Drizzle sees them; migrations/*.sql make them and hold the reasons.
 
@@ -127,6 +128,21 @@ export const liveCalls = sqliteTable(
 export const pbxMemory = sqliteTable('pbx_memory', {
   pbx: text('pbx').primaryKey(),
   memory: text('memory').notNull(),
+})
+
+/** The PBXs to watch. */
+export const pbxs = sqliteTable('pbxs', {
+  name: text('name').primaryKey(),
+  url: text('url'),
+  origin: text('origin').$type<PbxOrigin>().notNull(),
+  version: text('version').notNull(),
+  endsCalls: flag('ends_calls'),
+})
+
+export const pbxStates = sqliteTable('pbx_states', {
+  pbx: text('pbx').primaryKey(),
+  state: text('state').notNull(),
+  atSteadyUs: integer('at_us').notNull(),
 })
 
 export const calls = sqliteTable(

@@ -1,0 +1,73 @@
+import type { Command } from 'commander'
+import { isReadable } from '../../config.ts'
+import { parsePbxUrl } from '../../lib/pbx-url.ts'
+import { addressOf } from '../../pbx/pbx-service.ts'
+import { createPbxChanges } from '../../pbx/stored/pbx-changes.ts'
+import { maskPbxUrl } from '../../pbx/stored/pbx-secrets.ts'
+import type { PbxRecord } from '../../store/operations/pbxs.ts'
+import { type StoreFlags, withExistingStore, withStore } from '../open-store.ts'
+import { databaseOption, dataOption, jsonOption } from '../options.ts'
+import { nameOption, PBX_URL, type PbxGiven, pbxSource } from '../pbx-source.ts'
+import { print, printJson } from '../print.ts'
+
+type Flags = StoreFlags & { json?: boolean }
+type AddFlags = Flags & { name?: string; replace?: boolean }
+
+/** Adds `hookswitch pbx add`, `list` and `remove`, for the PBXs in the store. */
+export function storedPbxCommands(pbx: Command, readInput: PbxGiven['readInput']): void {
+  pbx
+    .command('add')
+    .argument('[url]', `${PBX_URL}; - for a line of standard input; default: HOOKSWITCH_PBX`)
+    .description('add a PBX to the store; a running service connects to it within 2 s')
+    .option('--replace', 'replace the PBX of this name; *** in the URL keeps its secret')
+    .addOption(nameOption())
+    .addOption(dataOption())
+    .addOption(databaseOption())
+    .addOption(jsonOption())
+    .action(async (given: string | undefined, { data, databaseUrl, json, name, replace = false }: AddFlags) => {
+      const { url } = await pbxSource({ url: given, name, env: process.env, readInput })
+      const added = await withStore({ data, databaseUrl }, (store) =>
+        createPbxChanges({ store, canRead: isReadable }).set({ url, origin: 'store', mayReplace: replace }),
+      )
+      if (json) printJson({ name: added.name })
+      else
+        print(
+          `The PBX ${added.name} was ${added.isNew ? 'added' : 'replaced'}. A running service connects to it within 2 s.`,
+        )
+    })
+  pbx
+    .command('list')
+    .description('list the PBXs of the store; secrets are shown as ***')
+    .addOption(dataOption())
+    .addOption(databaseOption())
+    .addOption(jsonOption())
+    .action(async ({ data, databaseUrl, json }: Flags) => {
+      const records = await withExistingStore({ data, databaseUrl }, ({ pbxs }) => pbxs.pbxList())
+      const rows = records.flatMap(rowOf)
+      if (json) printJson(rows)
+      else for (const row of rows) print(Object.values(row).join('\t'))
+    })
+  pbx
+    .command('remove')
+    .argument('<name>', 'the name of the PBX, see pbx list')
+    .description('remove a PBX from the store; a running service disconnects, and ends its open calls as unknown')
+    .addOption(dataOption())
+    .addOption(databaseOption())
+    .addOption(jsonOption())
+    .action(async (name: string, { data, databaseUrl, json }: Flags) => {
+      await withExistingStore({ data, databaseUrl }, (store) =>
+        createPbxChanges({ store, canRead: isReadable }).remove(name),
+      )
+      if (json) printJson({})
+      else print(`The PBX ${name} was removed. A running service disconnects from it within 2 s.`)
+    })
+}
+
+/** Returns a PBX as it is listed; nothing for one that was removed. */
+function rowOf({ name, url, origin }: PbxRecord) {
+  if (url === null) return []
+  const parsed = parsePbxUrl(url)
+  const { account = '', ...address } = 'wrong' in parsed ? { host: '', port: 0 } : parsed.pbx
+  const kind = url.startsWith('esl:') ? 'freeswitch' : 'asterisk'
+  return { name, kind, address: addressOf(address), account, source: origin, url: maskPbxUrl(url) }
+}

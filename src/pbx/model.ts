@@ -1,0 +1,54 @@
+import { t } from 'elysia'
+
+/** `refused`: it answers, and does not let us in (password, access list). */
+export const PBX_STATES = ['connecting', 'up', 'down', 'refused'] as const
+
+const closed = { additionalProperties: false } as const
+const MAX_URL_CHARACTERS = 8_192
+
+/** A PBX as users see it; the last three fields are for administrators. */
+export const PbxInfo = t.Object({
+  name: t.String({ description: 'its name in events and metrics' }),
+  kind: t.UnionEnum(['asterisk', 'freeswitch'], { default: undefined, description: 'the software' }),
+  address: t.String({ description: 'host and port' }),
+  state: t.UnionEnum(PBX_STATES, {
+    default: undefined,
+    description: '`refused`: it answers, and does not let us in; it is tried again in a minute or two',
+  }),
+  since: t.Union([t.String({ format: 'date-time' }), t.Null()], { description: 'when it came into this state' }),
+  error: t.Union([t.String(), t.Null()], { description: 'why it is not connected' }),
+  events_per_second: t.Number({ description: 'over the last 5 seconds' }),
+  calls: t.Integer({ minimum: 0, description: 'how many calls are up: your own; for administrators all' }),
+  source: t.Optional(
+    t.UnionEnum(['settings', 'store'], {
+      default: undefined,
+      description: '`settings`: it is one of `--pbx`, and can only be changed there. Only for administrators',
+    }),
+  ),
+  account: t.Optional(t.String({ description: 'the account that owns its calls. Only for administrators' })),
+  url: t.Optional(t.String({ description: 'its URL, each secret as `***`. Only for administrators' })),
+})
+export type PbxInfo = typeof PbxInfo.static
+
+/** The request that sets or checks a PBX. */
+export const PbxRequest = t.Object(
+  {
+    url: t.String({
+      minLength: 1,
+      maxLength: MAX_URL_CHARACTERS,
+      description:
+        '`ami://user:secret@host:5038`, `amis://…` or `esl://:password@host:8021`, with the parameters of README; `***` in place of a ' +
+        'secret keeps the stored one, for the same host',
+    }),
+  },
+  closed,
+)
+
+/** One line of the report about a PBX. */
+export const PbxFinding = t.Object({
+  level: t.UnionEnum(['ok', 'missing', 'advice'], {
+    default: undefined,
+    description: '`missing`: without it events are wrong or absent. `advice`: it could be better, or safer',
+  }),
+  text: t.String({ description: 'what was found, with what to do' }),
+})

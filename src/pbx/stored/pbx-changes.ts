@@ -1,0 +1,150 @@
+import { Fault } from '../../lib/fault.ts'
+import { type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
+import type { PbxOrigin, PbxRecord } from '../../store/operations/pbxs.ts'
+import type { Store } from '../../store/store.ts'
+import { restoreSecrets } from './pbx-secrets.ts'
+
+type Dependencies = {
+  readonly store: Pick<Store, 'pbxs' | 'accounts'>
+  readonly canRead: (path: string) => boolean
+}
+
+/** A PBX to store. Without a name it is that of the URL. */
+export type PbxToSet = {
+  readonly name?: string | undefined
+  readonly url: string
+  readonly origin: PbxOrigin
+  /** Whether one with this name may exist already. */
+  readonly mayReplace: boolean
+}
+
+export type PbxChanges = {
+  /**
+   * Adds a PBX, or replaces the one of its name: a `***` in the URL keeps the secret. The calls of another PBX (its
+   * protocol, host or port differ) are ended.
+   * @throws Fault `invalid` with the errors of `/url`; `conflict` if it is one of the settings, or may not be replaced.
+   */
+  set(pbx: PbxToSet): Promise<{ readonly name: string; readonly isNew: boolean }>
+  /** Removes a PBX; its calls are ended. @throws Fault `not_found`; `conflict` if it is one of the settings. */
+  remove(name: string): Promise<void>
+  /** Returns the PBX of a URL to check: a `***` in it is the secret of the stored PBX of its name. @throws as `set`. */
+  parse(url: string): Promise<PbxSource>
+}
+
+const MAX_NAME_CHARACTERS = 100
+/** `/pbx/check` is a route. */
+const RESERVED = 'check'
+
+/** Creates the changes to the PBXs of a store, for the API and the command line. */
+export function createPbxChanges({ store, canRead }: Dependencies): PbxChanges {
+  const { pbxs, accounts } = store
+  const find = async (name: string): Promise<PbxRecord | undefined> =>
+    (await pbxs.pbxList()).find((one) => one.name === name)
+
+  /** Returns the complete URL with what it means. @throws Fault `invalid`. */
+  async function complete(
+    url: string,
+    name: string | undefined,
+  ): Promise<{ url: string; source: PbxSource; before: PbxRecord | undefined }> {
+    const parsed = parsedOrRefused(url, name)
+    const before = await find(parsed.name)
+    const restored = restoreSecrets(url, before?.url ?? undefined)
+    if ('wrong' in restored) throw refused(restored.wrong)
+    const source = parsedOrRefused(restored.url, name)
+    if (source.caFile !== undefined && !canRead(source.caFile))
+      throw refused(`has ca=${source.caFile}, which cannot be read: give a readable file of certificates`)
+    if ((await accounts.accountGetId(source.account)) === undefined)
+      throw refused(
+        `names the unknown account ${source.account}: create it with hookswitch user add --account ${source.account} --email … --name …`,
+      )
+    return { url: restored.url, source, before }
+  }
+
+  return {
+    async set({ name, url, origin, mayReplace }) {
+      for (;;) {
+        const { url: whole, source, before } = await complete(url, name)
+        const exists = before !== undefined && before.url !== null
+        if (exists && origin === 'store') await requireChangeable(pbxs, before)
+        if (exists && !mayReplace)
+          throw new Fault(
+            'conflict',
+            `There is a PBX ${source.name} already: remove it first, or give another name with ?name=…`,
+          )
+        const change = {
+          name: source.name,
+          url: whole,
+          origin,
+          version: crypto.randomUUID(),
+          endsCalls: before !== undefined && (before.endsCalls || !isSameAddress(before, source)),
+          seenVersion: before?.version ?? null,
+        }
+        if (exists && before.url === whole && before.origin === origin) return { name: source.name, isNew: false }
+        if (await pbxs.pbxSet(change)) return { name: source.name, isNew: !exists }
+      }
+    },
+    async remove(name) {
+      for (;;) {
+        const before = await find(name)
+        if (before === undefined || before.url === null) throw new Fault('not_found', `There is no PBX ${name}.`)
+        await requireChangeable(pbxs, before)
+        if (await pbxs.pbxSet(removalOf(before))) return
+      }
+    },
+    parse: async (url) => (await complete(url, undefined)).source,
+  }
+}
+
+/** Returns the change that removes a PBX. */
+export const removalOf = ({ name, origin, version }: Pick<PbxRecord, 'name' | 'origin' | 'version'>) => ({
+  name,
+  url: null,
+  origin,
+  version: crypto.randomUUID(),
+  endsCalls: true,
+  seenVersion: version,
+})
+
+/**
+ * Throws Fault `conflict` for a PBX of the settings. In a cluster one may be left over from settings that no node has
+ * any more: that one may be changed.
+ */
+async function requireChangeable(pbxs: Store['pbxs'], { name, origin }: PbxRecord): Promise<void> {
+  if (origin !== 'settings') return
+  const named = await pbxs.pbxListInSettings()
+  if (named !== null && !named.includes(name)) return
+  throw new Fault(
+    'conflict',
+    `The PBX ${name} comes from the settings (--pbx, HOOKSWITCH_PBX): change it there, and restart the service.`,
+  )
+}
+
+function parsedOrRefused(url: string, name: string | undefined): PbxSource {
+  const parsed = parsePbxUrl(url)
+  if (/[\s\p{Cc}]/u.test(url)) throw refused('has white space: percent-encode it (a space is %20)')
+  if ('wrong' in parsed) throw refused(parsed.wrong)
+  const { pbx } = parsed
+  const own = isNamed(url) ? pbx.name : (name ?? pbx.name)
+  if (name !== undefined && own !== name) throw refused(`has name=${pbx.name}: remove it, or make it ${name}`)
+  if (own === RESERVED) throw refused(`cannot have the name ${RESERVED}: give another one with ?name=…`)
+  if ([...own].length > MAX_NAME_CHARACTERS || /\p{Cc}/u.test(own))
+    throw refused(`has a name that is too long: give one of at most ${MAX_NAME_CHARACTERS} characters, with ?name=…`)
+  return { ...pbx, name: own }
+}
+
+const isNamed = (url: string): boolean => /[?&]name=[^&]/.test(url)
+
+/** Makes a Fault about the URL, whose message is for people, too. */
+const refused = (wrong: string): Fault =>
+  new Fault('invalid', `The PBX URL ${wrong}.`, { errors: [{ path: '/url', message: wrong }] })
+
+/**
+ * Returns whether a stored PBX has the same address, and so the same calls. With and without TLS it is the same PBX.
+ */
+export function isSameAddress({ url }: Pick<PbxRecord, 'url'>, { protocol, host, port }: PbxSource): boolean {
+  const parsed = url === null ? undefined : parsePbxUrl(url)
+  if (parsed === undefined || 'wrong' in parsed) return false
+  const { pbx } = parsed
+  const isSameKind = (pbx.protocol === 'esl') === (protocol === 'esl')
+  return isSameKind && pbx.host === host && (pbx.port === port || pbx.protocol !== protocol)
+}

@@ -1,0 +1,109 @@
+import type { Log } from '../../lib/log.ts'
+import { type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
+import type { PbxRecord } from '../../store/operations/pbxs.ts'
+import type { Store } from '../../store/store.ts'
+
+/** A PBX of the store, as this process knows it. The object is another one when anything of it has changed. */
+export type PbxEntry = {
+  readonly record: PbxRecord
+  /** `undefined`: it was removed, or cannot be used on this machine. */
+  readonly source: PbxSource | undefined
+  /** Why it cannot be used on this machine. */
+  readonly problem: string | null
+}
+
+/** The PBXs of the store. */
+export type PbxList = {
+  entries(): readonly PbxEntry[]
+  /** Returns those that can be watched. */
+  sources(): readonly PbxSource[]
+  /** The id of each account that a PBX names. */
+  readonly accountIds: ReadonlyMap<string, number>
+  /** Reads the store. Listeners are called before it resolves, if anything has changed. @throws Fault `unavailable`. */
+  reload(): Promise<void>
+  /** Does the same in the background, as often as it takes. */
+  update(): void
+  onChange(listener: () => void): void
+  stop(): Promise<void>
+}
+
+/** A store that could not be read is read again after this time. */
+const RETRY_MS = 1_000
+
+type Dependencies = {
+  readonly store: Pick<Store, 'pbxs' | 'accounts'>
+  readonly log: Log
+  readonly canRead: (path: string) => boolean
+}
+
+/** Reads the PBXs of the store, and keeps them until the next `reload`. @throws Fault `unavailable`. */
+export async function openPbxList({ store, log, canRead }: Dependencies): Promise<PbxList> {
+  const listeners: (() => void)[] = []
+  const accountIds = new Map<string, number>()
+  let entries: readonly PbxEntry[] = []
+  let reading: Promise<void> = Promise.resolve()
+  let retry: Timer | undefined
+  let stopped = false
+
+  async function read(): Promise<void> {
+    const known = new Map(entries.map((entry) => [entry.record.name, entry]))
+    const records = await store.pbxs.pbxList()
+    const next = await Promise.all(records.map((record) => entryOf(record, known.get(record.name))))
+    const isSame = next.length === entries.length && next.every((entry, at) => entry === entries[at])
+    entries = next
+    if (!isSame) for (const listener of listeners) listener()
+  }
+
+  async function entryOf(record: PbxRecord, before: PbxEntry | undefined): Promise<PbxEntry> {
+    const isUnchanged = before !== undefined && Bun.deepEquals(before.record, record)
+    if (isUnchanged && before.problem === null) return before
+    const { source, problem } = record.url === null ? REMOVED : await sourceOf(record.name, record.url)
+    if (isUnchanged && before.problem === problem) return before
+    if (problem !== null) log.error({ pbx: record.name }, `this PBX cannot be watched here: its URL ${problem}`)
+    return { record, source, problem }
+  }
+
+  async function sourceOf(name: string, url: string): Promise<Pick<PbxEntry, 'source' | 'problem'>> {
+    const parsed = parsePbxUrl(url)
+    if ('wrong' in parsed) return { source: undefined, problem: parsed.wrong }
+    const source = { ...parsed.pbx, name }
+    const { caFile, account } = source
+    if (caFile !== undefined && !canRead(caFile))
+      return { source: undefined, problem: `has ca=${caFile}, which cannot be read on this machine` }
+    const accountId = await store.accounts.accountGetId(account)
+    if (accountId === undefined) return { source: undefined, problem: `names the unknown account ${account}` }
+    accountIds.set(account, accountId)
+    return { source, problem: null }
+  }
+
+  function reload(): Promise<void> {
+    // One after the other, so that an earlier answer never replaces a later one.
+    reading = reading.catch(() => undefined).then(read)
+    return reading
+  }
+
+  function update(): void {
+    clearTimeout(retry)
+    reload().catch((error) => {
+      log.warn({ err: error }, 'cannot read which PBXs there are: will retry')
+      if (!stopped) retry = setTimeout(update, RETRY_MS)
+    })
+  }
+
+  await read()
+  return {
+    entries: () => entries,
+    sources: () => entries.flatMap(({ source }) => source ?? []),
+    accountIds,
+    reload,
+    update,
+    async stop() {
+      stopped = true
+      clearTimeout(retry)
+      await reading.catch(() => undefined)
+    },
+    onChange: (listener) => void listeners.push(listener),
+  }
+}
+
+const REMOVED = { source: undefined, problem: null }

@@ -1,0 +1,129 @@
+/** Replaces a secret in the URL of a PBX that is shown. */
+export const HIDDEN = '***'
+
+/** The parts of a PBX URL, as they are written. */
+type Parts = {
+  readonly scheme: string
+  readonly user: string
+  /** Percent-encoded; `undefined` if the URL has none. */
+  readonly password: string | undefined
+  readonly host: string
+  readonly path: string
+  /** The parameters as they are written: `name=office`. */
+  readonly pairs: readonly string[]
+}
+
+/** Returns the URL of a PBX with every secret in it replaced by `***`. */
+export function maskPbxUrl(url: string): string {
+  const parts = partsOf(url)
+  if (parts === undefined) return HIDDEN
+  return textOf({
+    ...parts,
+    password: parts.password === undefined ? undefined : HIDDEN,
+    pairs: parts.pairs.map((pair) => replaceSecret(pair, () => HIDDEN)),
+  })
+}
+
+/**
+ * Puts the secrets of the stored URL in place of each `***`. Returns the complete URL, or what is wrong. A secret is
+ * only kept for the host that it was given for: so it cannot be sent to another one.
+ */
+export function restoreSecrets(url: string, stored: string | undefined): { url: string } | { wrong: string } {
+  const parts = partsOf(url)
+  // It is refused by those who parse it.
+  if (parts === undefined) return { url }
+  const before = stored === undefined ? undefined : partsOf(stored)
+  let wrong: string | undefined
+  const kept = (secret: string, host: string, earlier: Secret | undefined): string => {
+    if (decoded(secret) !== HIDDEN) return secret
+    if (earlier === undefined) wrong ??= `has ${HIDDEN} in place of a secret, and none is stored: write the secret`
+    else if (earlier.host !== host)
+      wrong ??= `has ${HIDDEN} in place of a secret that was given for another host: write the secret again`
+    return earlier?.secret ?? secret
+  }
+  const hostOf = ({ host }: Parts): string => host.toLowerCase().replace(/:\d*$/, '')
+  const earlier = before?.password === undefined ? undefined : { secret: before.password, host: hostOf(before) }
+  const password = parts.password === undefined ? undefined : kept(parts.password, hostOf(parts), earlier)
+  const places = { now: placeOf(parts.pairs), before: placeOf(before?.pairs ?? []) }
+  const pairs = parts.pairs.map((pair) =>
+    replaceSecret(pair, (secret, key) => {
+      const found = before?.pairs.flatMap((one) => secretOf(one, key) ?? [])[0]
+      return kept(secret, places.now, found === undefined ? undefined : { secret: found, host: places.before })
+    }),
+  )
+  return wrong === undefined ? { url: textOf({ ...parts, password, pairs }) } : { wrong }
+}
+
+/** A secret as it is written, and the host that it was given for. */
+type Secret = { readonly secret: string; readonly host: string }
+
+function partsOf(url: string): Parts | undefined {
+  const [, scheme, authority = '', path = '', query = ''] =
+    /^([a-z][a-z0-9+.-]*:\/\/)([^/?#]*)([^?#]*)(?:\?([^#]*))?/i.exec(url) ?? []
+  if (scheme === undefined) return undefined
+  const at = authority.lastIndexOf('@')
+  const userinfo = at < 0 ? '' : authority.slice(0, at)
+  const colon = userinfo.indexOf(':')
+  return {
+    scheme,
+    user: colon < 0 ? userinfo : userinfo.slice(0, colon),
+    password: colon < 0 ? undefined : userinfo.slice(colon + 1),
+    host: authority.slice(at + 1),
+    path,
+    pairs: query.split('&').filter(Boolean),
+  }
+}
+
+function textOf({ scheme, user, password, host, path, pairs }: Parts): string {
+  const userinfo =
+    user === '' && password === undefined ? '' : `${user}${password === undefined ? '' : `:${password}`}@`
+  return `${scheme}${userinfo}${host}${path}${pairs.length === 0 ? '' : `?${pairs.join('&')}`}`
+}
+
+/** Replaces the secret of a parameter that has one; every other one stays as it is written. */
+function replaceSecret(pair: string, replace: (secret: string, key: string) => string): string {
+  const cut = pair.indexOf('=')
+  const key = decoded(pair.slice(0, Math.max(cut, 0)))
+  const written = pair.slice(cut + 1)
+  if (key === 'recordings_token') return `${pair.slice(0, cut + 1)}${replace(written, key)}`
+  if (key !== 'recordings') return pair
+  const value = decoded(written)
+  const secret = userinfoSecret(value)
+  if (secret === undefined) return pair
+  const changed =
+    value.slice(0, secret.from) + replace(value.slice(secret.from, secret.to), key) + value.slice(secret.to)
+  return `${pair.slice(0, cut + 1)}${written === value ? changed : encodeURIComponent(changed)}`
+}
+
+function secretOf(pair: string, key: string): string | undefined {
+  let found: string | undefined
+  replaceSecret(pair, (secret, of) => {
+    if (of === key) found = secret
+    return secret
+  })
+  return found
+}
+
+/** Returns where the secret of a recordings URL is: its password, or the user if that is all there is. */
+function userinfoSecret(value: string): { from: number; to: number } | undefined {
+  const [, scheme = '', authority = ''] = /^(https?:\/\/)([^/?#]*)/i.exec(value) ?? []
+  const to = scheme.length + authority.lastIndexOf('@')
+  if (to < scheme.length) return undefined
+  const colon = value.slice(scheme.length, to).indexOf(':')
+  return { from: scheme.length + colon + 1, to }
+}
+
+/** Returns the host of the recordings, for which their secret was given. */
+function placeOf(pairs: readonly string[]): string {
+  const found = pairs.find((pair) => decoded(pair.split('=', 1)[0] ?? '') === 'recordings')
+  const value = decoded(found?.slice(found.indexOf('=') + 1) ?? '')
+  return URL.canParse(value) ? new URL(value).host : ''
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

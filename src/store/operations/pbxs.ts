@@ -1,0 +1,45 @@
+import type { Fence } from './cluster.ts'
+
+// The PBXs that the service watches, and their state as the nodes that watch them report it.
+
+/** A PBX comes from the settings (`--pbx`), or from a command or the API. */
+export type PbxOrigin = 'settings' | 'store'
+
+/** A PBX as it is stored. Its URL has its secret. */
+export type PbxRecord = {
+  readonly name: string
+  /** `null`: it was removed, and its row goes as soon as its calls are ended. */
+  readonly url: string | null
+  readonly origin: PbxOrigin
+  /** Random, and new with each change. */
+  readonly version: string
+  /** Whether the calls that are up are those of an earlier PBX of this name, and have to be ended. */
+  readonly endsCalls: boolean
+}
+
+/** A change of a PBX that is made only if it is still as it was seen: `seenVersion` is `null` if there was none. */
+export type PbxChange = PbxRecord & { readonly seenVersion: string | null }
+
+/** The state of a PBX (JSON) as its owner stored it. */
+export type PbxStateRecord = { readonly pbx: string; readonly state: string; readonly atSteadyUs: number }
+
+export type PbxStore = {
+  /** Returns all PBXs in the order of their names, also removed ones whose calls are not ended yet. */
+  pbxList(): Promise<PbxRecord[]>
+  /** Adds or replaces a PBX. Returns false, and changes nothing, if it is not as it was seen. */
+  pbxSet(change: PbxChange): Promise<boolean>
+  /**
+   * Notes that the calls of an earlier PBX of this name are ended, and forgets what was known of that one. Deletes the
+   * PBX if it was removed. Returns false, and changes nothing, if the PBX was changed since that version.
+   */
+  pbxSetCallsEnded(ended: { name: string; version: string }, fence?: Fence): Promise<boolean>
+  /**
+   * Returns the names that are in the settings of nodes which are alive; `null` if the engine is for one node, and so
+   * knows of none.
+   */
+  pbxListInSettings(): Promise<string[] | null>
+  /** Stores the state of a PBX, for the other nodes. */
+  pbxStateSet(state: PbxStateRecord, fence?: Fence): Promise<void>
+  /** Returns the states of all PBXs, as they were stored last. */
+  pbxStateList(): Promise<PbxStateRecord[]>
+}
