@@ -84,8 +84,7 @@ export function createSlots(options: WatchOptions): Slots {
       clearTimeout(retry)
       if (!stopped) retry = setTimeout(adjustOrRetry, RETRY_MS)
     })
-    const all = [...slots.values()]
-    return new Map(all.map(({ name, work, ending }) => [pbxLease(name), Promise.allSettled([work, ending])]))
+    return new Map([...slots.values()].map((one) => [pbxLease(one.name), Promise.allSettled([one.work, one.ending])]))
   }
 
   let unlisten = () => {}

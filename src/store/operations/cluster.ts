@@ -65,8 +65,8 @@ export type ClusterStore = {
   nodeAdd(node: NewNode): Promise<void>
   /**
    * Raises the heartbeat of a node, and returns the cluster as it is then; a lease is added for each account and PBX
-   * that has none. Returns `undefined`, and changes nothing, if the node is dead: it was too late, and its leases may be
-   * others' now.
+   * that has none. Returns `undefined`, and changes nothing, if the node is dead: it was too late, and its leases may
+   * be others' now.
    */
   nodeBeat(id: string, state: { readonly isLeaving: boolean }): Promise<ClusterView | undefined>
   /**
