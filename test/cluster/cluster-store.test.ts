@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { EVERY_PBX } from '../../src/store/operations/cluster.ts'
 import { createClusterStore } from '../../src/store/postgres/cluster.ts'
 import { type Client, newClient } from '../../src/store/postgres/engine/client.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
