@@ -51,4 +51,6 @@ export const PbxFinding = t.Object({
     description: '`missing`: without it events are wrong or absent. `advice`: it could be better, or safer',
   }),
   text: t.String({ description: 'what was found, with what to do' }),
+  line: t.Optional(t.String({ description: 'the line to write into the configuration of the PBX' })),
 })
+export type PbxFinding = typeof PbxFinding.static

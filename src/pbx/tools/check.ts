@@ -20,7 +20,16 @@ import { logIn as logInToEsl } from '../esl/login.ts'
  * `ok`: fine. `missing`: events of calls would be wrong, or absent. `advice`: they could be better, or the set-up
  * safer.
  */
-export type Finding = { readonly level: 'ok' | 'missing' | 'advice'; readonly text: string }
+export type Finding = {
+  readonly level: 'ok' | 'missing' | 'advice'
+  readonly text: string
+  /** The line to write into the configuration of the PBX, if one is enough. */
+  readonly line?: string
+}
+
+/** The rights of the user of an Asterisk, in manager.conf. */
+const READ_LINE = 'read = system,call,agent,dialplan,cdr,user'
+const WRITE_LINE = 'write = reporting'
 
 /**
  * Connects, logs in, watches events for `listenMs` (0: not at all), and returns what works and what is missing. If the
@@ -28,7 +37,7 @@ export type Finding = { readonly level: 'ok' | 'missing' | 'advice'; readonly te
  */
 export async function checkPbx(source: PbxSource, listenMs: number, recordingPath?: string): Promise<Finding[]> {
   const findings: Finding[] = []
-  const find = (level: Finding['level'], text: string): void => void findings.push({ level, text })
+  const find: Find = (level, text, line) => void findings.push({ level, text, ...(line === undefined ? {} : { line }) })
   const problem = await (source.protocol === 'esl' ? checkEsl(source, find) : checkAmi(source, listenMs, find))
   if (problem !== undefined) find('missing', `${problem}${fixOf(problem, source.protocol)}`)
   if (source.recordings !== undefined) findings.push(await checkRecordings(source.recordings, recordingPath))
@@ -50,7 +59,7 @@ function fixOf(problem: string, protocol: PbxSource['protocol']): string {
   return /^cannot connect|closed|does not answer|no greeting/.test(problem) ? `: ${WHERE[protocol]}` : ''
 }
 
-type Find = (level: Finding['level'], text: string) => void
+type Find = (level: Finding['level'], text: string, line?: string) => void
 
 async function checkAmi(source: PbxSource, listenMs: number, find: Find): Promise<string | undefined> {
   const socket = openSocket(addressOf(source), TIMEOUTS.connectMs)
@@ -100,16 +109,22 @@ async function checkAmiRights(actions: Actions, find: Find): Promise<void> {
     find(
       'missing',
       'it does not list its channels, so that calls cannot be followed across a lost connection: add write = reporting',
+      WRITE_LINE,
     )
   if ((await actions.send({ Action: 'CoreStatus' })).kind !== 'reply')
     find(
       'advice',
       'it does not show when it was started, so that a restart is noticed only by its calls: add write = reporting',
+      WRITE_LINE,
     )
   const commands = await actions.send({ Action: 'ListCommands' })
   const excess = commands.kind === 'reply' ? TOO_POWERFUL.filter((name) => commands.frame.has(name)) : []
   if (excess.length > 0)
-    find('advice', `its user may do more than watch (${excess.join(', ')}): write = reporting is all that is needed`)
+    find(
+      'advice',
+      `its user may do more than watch (${excess.join(', ')}): write = reporting is all that is needed`,
+      WRITE_LINE,
+    )
 }
 
 type Questions = readonly (readonly [question: string, meaning: string])[]
@@ -127,7 +142,12 @@ function checkEndpoints(
   const missing = questions.flatMap(([question, meaning]) =>
     denied.includes(question) ? `${meaning} (${question})` : [],
   )
-  if (missing.length > 0) find('advice', `it does not list ${missing.join(', ')}: ${right}`)
+  if (missing.length > 0)
+    find(
+      'advice',
+      `it does not list ${missing.join(', ')}: ${right}`,
+      source.protocol === 'esl' ? undefined : WRITE_LINE,
+    )
   const endpoints = createEndpoints(source)
   endpoints.configure(inventory)
   const known = endpoints.list()
@@ -151,11 +171,14 @@ function judgeEvents(events: readonly AmiFrame[], listenMs: number, find: Find):
   const seconds = Math.round(listenMs / 1_000)
   for (const [name, use] of Object.entries(CLASSES))
     if (seen.has(name)) find('ok', `events of class ${name} arrive`)
-    else find('advice', `no event of class ${name} arrived within ${seconds} s: is it in read = …? ${use}`)
+    else {
+      const text = `no event of class ${name} arrived within ${seconds} s: is it in read = …? ${use}`
+      find('advice', text, name === 'call' ? READ_LINE : undefined)
+    }
   // The event that greets after the login never has one.
   const live = events.filter((event) => event.name !== 'FullyBooted')
   if (live.length > 0 && !live.some((event) => event.has('Timestamp')))
-    find('advice', 'events have no timestamps: set timestampevents = yes in manager.conf')
+    find('advice', 'events have no timestamps: set timestampevents = yes in manager.conf', 'timestampevents = yes')
   if (!seen.has('cdr'))
     find(
       'advice',

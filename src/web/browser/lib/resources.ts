@@ -9,6 +9,7 @@ export type {
   LoggedAttempt as Attempt,
   Tested as TestResult,
 } from '../../../deliveries/model.ts'
+export type { PbxFinding, PbxInfo as Pbx } from '../../../pbx/model.ts'
 export type { Webhook, WebhookSecret } from '../../../webhooks/model.ts'
 export type { Preview as WebhookPreview, WebhookOptions } from '../../../webhooks/options/model.ts'
 export type {

@@ -6,12 +6,16 @@ import { connectionState, overview } from '../lib/live/connection.ts'
 import { useObservable } from '../lib/observable.ts'
 import { currentRoute, routeHref } from '../lib/router.ts'
 import { clearToken } from '../lib/session.ts'
+import { useIsAdmin } from '../lib/user.ts'
 import { AccountView } from './account/account-view.tsx'
 import { CallDetail } from './calls/call-detail.tsx'
 import { CallList } from './calls/call-list.tsx'
 import { DeliveryDetailView } from './deliveries/delivery-detail.tsx'
 import { DeliveryList } from './deliveries/delivery-list.tsx'
 import { LiveView } from './live/live-view.tsx'
+import { ConnectView } from './pbxs/connect-view.tsx'
+import { PbxEdit } from './pbxs/pbx-edit.tsx'
+import { PbxList } from './pbxs/pbx-list.tsx'
 import { ThemeSwitch } from './theme-switch.tsx'
 import { WebhooksView } from './webhooks/webhooks-view.tsx'
 
@@ -35,13 +39,22 @@ const VIEWS: readonly [View, ...View[]] = [
     detail: (id) => <CallDetail key={id} id={id} />,
   },
 ]
+const PBXS: View = {
+  name: 'pbxs',
+  title: 'PBXs',
+  icon: 'pbx',
+  list: () => <PbxList />,
+  detail: (name) => <PbxEdit key={name} name={name} />,
+}
+const CONNECT: View = { name: 'connect', title: 'Connect a PBX', icon: 'pbx', list: () => <ConnectView /> }
 const ACCOUNT: View = { name: 'account', title: 'Account', icon: 'user', list: () => <AccountView /> }
 
 /** Shows the frame of the page, with the navigation and the view that is open. */
 export function AppShell() {
   const route = useObservable(currentRoute)
   const main = useRef<HTMLElement>(null)
-  const view = [...VIEWS, ACCOUNT].find(({ name }) => name === route.view) ?? VIEWS[0]
+  const isAdmin = useIsAdmin()
+  const view = [...VIEWS, PBXS, CONNECT, ACCOUNT].find(({ name }) => name === route.view) ?? VIEWS[0]
   const isFirst = useRef(true)
   useEffect(() => {
     document.title = `${view.title} · Hookswitch`
@@ -61,7 +74,7 @@ export function AppShell() {
           <span>Hookswitch</span>
         </a>
         <nav aria-label="Views">
-          {VIEWS.map(({ name, title, icon }) => (
+          {[...VIEWS, ...(isAdmin ? [PBXS] : [])].map(({ name, title, icon }) => (
             <a key={name} href={routeHref(name)} {...current(name, view)}>
               <Icon name={icon} />
               <span>{title}</span>

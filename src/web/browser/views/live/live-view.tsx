@@ -5,6 +5,7 @@ import { liveState, overview } from '../../lib/live/connection.ts'
 import { useObservable } from '../../lib/observable.ts'
 import type { Overview } from '../../lib/resources.ts'
 import { routeHref } from '../../lib/router.ts'
+import { NoPbx } from '../pbxs/no-pbx.tsx'
 import { EventFeed } from './event-feed.tsx'
 import { LatencyChart, VolumeChart } from './last-hour-charts.tsx'
 import { LiveCalls } from './live-calls.tsx'
@@ -42,8 +43,10 @@ export function LiveView() {
           </header>
           {calls.size > 0 ? (
             <LiveCalls calls={[...calls.values()]} />
+          ) : now === null || now.pbxs.length > 0 ? (
+            <NoCalls />
           ) : (
-            <NoCalls hasPbx={now === null || now.pbxs.length > 0} />
+            <NoPbx />
           )}
         </section>
         <section class="card feed-card" aria-labelledby="events-now">
@@ -71,17 +74,10 @@ export function LiveView() {
   )
 }
 
-function NoCalls({ hasPbx }: { hasPbx: boolean }) {
+function NoCalls() {
   return (
     <EmptyState icon="calls" title="No active calls">
-      {hasPbx ? (
-        <p>The next call appears here when it starts, and follows its ringing, answers and transfers.</p>
-      ) : (
-        <p>
-          No PBX is connected. Start the service with one, for example
-          <code class="line">hookswitch serve --pbx ami://user:secret@pbx:5038</code>
-        </p>
-      )}
+      <p>The next call appears here when it starts, and follows its ringing, answers and transfers.</p>
     </EmptyState>
   )
 }

@@ -1,0 +1,30 @@
+import { useEffect } from 'preact/hooks'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { request } from '../../lib/api.ts'
+import type { Pbx } from '../../lib/resources.ts'
+import { replaceRoute, routeHref } from '../../lib/router.ts'
+import { useIsAdmin } from '../../lib/user.ts'
+import { AskAdmin } from './ask-admin.tsx'
+
+/** The first screen of an administrator leads to the first PBX once, and then to any view that is chosen. */
+let isLedThere = false
+
+/** Explains how to get a PBX; opens the view for it if there is none at all, and the user may add one. */
+export function NoPbx() {
+  const isAdmin = useIsAdmin()
+  useEffect(() => {
+    if (isAdmin !== true || isLedThere) return
+    isLedThere = true
+    void request<Pbx[]>('GET', '/pbx').then((response) => {
+      if (response.ok && response.result.length === 0) replaceRoute(routeHref('connect'))
+    })
+  }, [isAdmin])
+  if (isAdmin === false) return <AskAdmin />
+  return (
+    <EmptyState icon="pbx" title="No PBX is connected to this account">
+      <p>
+        <a href={routeHref('connect')}>Connect a PBX</a>: its calls appear here as they happen.
+      </p>
+    </EmptyState>
+  )
+}

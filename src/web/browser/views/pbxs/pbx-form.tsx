@@ -1,0 +1,121 @@
+import { useState } from 'preact/hooks'
+import { ErrorMessage } from '../../components/error-message.tsx'
+import { FormField } from '../../components/form-field.tsx'
+import { errorText, request } from '../../lib/api.ts'
+import { refreshOverview } from '../../lib/live/connection.ts'
+import { PBX_KINDS, type PbxFields, type PbxKind, pbxUrlOf } from '../../lib/pbxs/pbx-fields.ts'
+import type { Pbx, PbxFinding } from '../../lib/resources.ts'
+import { PbxReport } from './pbx-report.tsx'
+
+type PbxFormProps = {
+  fields: PbxFields
+  onChange: (fields: PbxFields) => void
+  /** Whether the PBX exists: its name stays then. */
+  isKnown?: boolean
+  onSaved: (pbx: Pbx) => void
+}
+
+/** Asks for the address and the login of a PBX, checks them, and connects to it. */
+export function PbxForm({ fields, onChange, isKnown = false, onSaved }: PbxFormProps) {
+  const [busy, setBusy] = useState<'checking' | 'saving' | null>(null)
+  const [findings, setFindings] = useState<readonly PbxFinding[] | null>(null)
+  const [error, setError] = useState<string | null>(null)
+  const url = pbxUrlOf(fields)
+
+  const save = async () => {
+    setBusy('saving')
+    const response = await request<Pbx>('PUT', `/pbx/${encodeURIComponent(fields.name.trim())}`, { url })
+    setBusy(null)
+    setError(response.ok ? null : errorText(response))
+    if (!response.ok) return
+    await refreshOverview()
+    onSaved(response.result)
+  }
+  const check = async (event: Event) => {
+    event.preventDefault()
+    setBusy('checking')
+    setError(null)
+    setFindings(null)
+    const response = await request<PbxFinding[]>('POST', '/pbx/check', { url })
+    setBusy(null)
+    if (!response.ok) return setError(errorText(response))
+    setFindings(response.result)
+    if (!response.result.some(({ level }) => level === 'missing')) await save()
+  }
+  return (
+    <form class="pbx-form" onSubmit={check}>
+      <Fields fields={fields} onChange={onChange} isKnown={isKnown} />
+      <div aria-live="polite">
+        {busy === 'checking' ? (
+          <p class="loading">Connecting to the PBX and listening to its events for 5 seconds…</p>
+        ) : null}
+        {error === null ? null : <ErrorMessage text={`This PBX ${error}`} />}
+        {findings === null || busy !== null ? null : <PbxReport findings={findings} />}
+      </div>
+      <div class="actions end">
+        {findings === null || busy !== null ? null : (
+          <button type="button" onClick={() => void save()}>
+            Connect anyway
+          </button>
+        )}
+        <button type="submit" class="primary" disabled={busy !== null}>
+          {findings === null ? 'Check and connect' : 'Check again'}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+type FieldsProps = Pick<PbxFormProps, 'fields' | 'onChange'> & { isKnown: boolean }
+
+function Fields({ fields, onChange, isKnown }: FieldsProps) {
+  const field = (name: 'name' | 'host' | 'port' | 'user' | 'account' | 'more', label: string, hint?: string) => (
+    <FormField
+      label={label}
+      name={name}
+      value={fields[name]}
+      onInput={(value) => onChange({ ...fields, [name]: value })}
+      required={name === 'name' || name === 'host' || name === 'user'}
+      {...(hint === undefined ? {} : { hint })}
+    />
+  )
+  return (
+    <>
+      <KindChoice kind={fields.kind} onChange={(kind) => onChange({ ...fields, kind })} />
+      <div class="pbx-fields">
+        {isKnown ? null : field('name', 'Name', 'It is shown in events and in this page.')}
+        {field('host', 'Host', 'The name or the address of the PBX, as seen from this service.')}
+        {field('port', 'Port', `Empty: ${PBX_KINDS[fields.kind].port}.`)}
+        {fields.kind === 'freeswitch' ? null : field('user', 'User', 'The name of its section in manager.conf.')}
+        <FormField
+          label={fields.kind === 'freeswitch' ? 'Password' : 'Secret'}
+          name="secret"
+          value={fields.secret}
+          onInput={(secret) => onChange({ ...fields, secret })}
+          hint={isKnown ? '*** keeps the stored one.' : 'Made for you, and already in the lines to write into the PBX.'}
+          required
+        />
+      </div>
+      <details class="pbx-more">
+        <summary>More</summary>
+        <div class="pbx-fields">
+          {field('account', 'Account', 'The customer who owns its calls. Empty: default.')}
+          {field('more', 'Parameters', 'As in README: trunks=carrier*&country=UZ')}
+        </div>
+      </details>
+    </>
+  )
+}
+
+function KindChoice({ kind, onChange }: { kind: PbxKind; onChange: (kind: PbxKind) => void }) {
+  return (
+    <fieldset class="segmented" aria-label="Kind of PBX">
+      {(Object.keys(PBX_KINDS) as PbxKind[]).map((one) => (
+        <label key={one}>
+          <input type="radio" name="kind" value={one} checked={kind === one} onChange={() => onChange(one)} />
+          {PBX_KINDS[one].title}
+        </label>
+      ))}
+    </fieldset>
+  )
+}

@@ -1,0 +1,27 @@
+import { CodeBlock } from '../../components/code-block.tsx'
+import { Icon, type IconName } from '../../components/icon.tsx'
+import type { PbxFinding } from '../../lib/resources.ts'
+
+const ICON = { ok: 'check', missing: 'cross', advice: 'alert' } as const satisfies Record<string, IconName>
+const TITLE = { ok: 'Works', missing: 'Missing', advice: 'Advice' } as const
+
+/** Shows what the check of a PBX has found, what is missing first, each with the line to add. */
+export function PbxReport({ findings }: { findings: readonly PbxFinding[] }) {
+  const order = ['missing', 'advice', 'ok']
+  const sorted = findings.toSorted((one, other) => order.indexOf(one.level) - order.indexOf(other.level))
+  return (
+    <ul class="pbx-report" aria-label="Report of the check">
+      {sorted.map(({ level, text, line }) => (
+        <li key={text} class={level}>
+          <Icon name={ICON[level]} />
+          <div>
+            <p>
+              <b>{TITLE[level]}:</b> {text}
+            </p>
+            {line === undefined ? null : <CodeBlock text={line} label={`the line ${line}`} />}
+          </div>
+        </li>
+      ))}
+    </ul>
+  )
+}
