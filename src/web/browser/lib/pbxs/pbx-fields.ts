@@ -1,7 +1,7 @@
 /** The kinds of PBX that the form offers, with the scheme and the usual port of each. */
 export const PBX_KINDS = {
   asterisk: { title: 'Asterisk', scheme: 'ami', port: '5038' },
-  tls: { title: 'Asterisk with TLS', scheme: 'amis', port: '5039' },
+  tls: { title: 'Asterisk, TLS', scheme: 'amis', port: '5039' },
   freeswitch: { title: 'FreeSWITCH', scheme: 'esl', port: '8021' },
 } as const
 

@@ -79,7 +79,7 @@ function FirstCall({ name }: { name: string }) {
           </EmptyState>
         )}
       </div>
-      <div class="actions end pad">
+      <div class="actions end pad first-call-actions">
         <a class="button" href={routeHref('pbxs')}>
           All PBXs
         </a>
