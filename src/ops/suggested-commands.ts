@@ -19,4 +19,4 @@ export function dataFlag({ dataPath, database }: StorePlace): string {
 
 /** Returns the command that adds a first user. */
 export const addUserLine = (place: StorePlace): string =>
-  `hookswitch user add --email you@example.com --name You${dataFlag(place)}`
+  `hookswitch user add --admin --email you@example.com --name You${dataFlag(place)}`

@@ -3,25 +3,23 @@ import { afterUser } from '../../src/cli/commands/user.ts'
 import { emptyFolder, run } from '../help/app.ts'
 import { PASSWORD } from '../help/client.ts'
 
-const user = { email: 'anna@example.com', account: 'default', place: { dataPath: './data' }, isServed: false }
+const place = { dataPath: './data' }
+const user = { email: 'anna@example.com', account: 'default', isAdmin: false, place, isServed: false }
+const LOG_IN = /^Then log in as anna@example\.com at http:\/\/127\.0\.0\.1:8080, and add a webhook\.$/
 
 test.each([
-  [
-    'where nothing runs yet',
-    user,
-    [/^Next: hookswitch serve {2}.*HOOKSWITCH_PBX.*\?name=office'$/, /log in as anna@.*8080/],
-  ],
+  ['where nothing runs yet', user, [/^Next: hookswitch serve$/, LOG_IN, /pbx add 'ami:\/\/user:secret@host'$/]],
   [
     'in a folder of its own',
     { ...user, place: { dataPath: '/srv/calls' } },
-    [/hookswitch serve --data \/srv\/calls /, /log in/],
+    [/^Next: hookswitch serve --data \/srv\/calls$/, LOG_IN, /pbx add --data \/srv\/calls 'ami/],
   ],
-  ['of another account', { ...user, account: 'acme & co' }, [/account=acme%20%26%20co'$/, /log in/]],
-  ['beside a service', { ...user, isServed: true }, [/^Next: log in as anna@example\.com to the running service/]],
+  ['of another account', { ...user, account: 'acme & co' }, [/serve$/, LOG_IN, /\?account=acme%20%26%20co'$/]],
+  ['beside a service', { ...user, isServed: true }, [/^Next: log in as anna@example\.com to the running/, /pbx add/]],
   [
-    'of another account beside a service',
-    { ...user, isServed: true, account: 'acme' },
-    [/^Next: log in/, /if its URL contains account=acme\./],
+    'who is an administrator',
+    { ...user, isAdmin: true },
+    [/serve$/, /^Then log in as .*: the page shows how to connect a PBX\.$/],
   ],
 ])('after a user was added %s it is said what to do', (_, added, lines) => {
   const said = afterUser(added)

@@ -97,7 +97,8 @@ async function addUser({ data, databaseUrl, json, email, name, account, admin }:
   if (json || process.stderr.isTTY !== true) return
   const place = placeOf({ data, databaseUrl })
   const isServed = place.database === undefined && holderOf(join(data, 'lock')) !== undefined
-  for (const line of afterUser({ email: fresh.email, account, place, isServed })) printError(line)
+  for (const line of afterUser({ email: fresh.email, account, isAdmin: admin === true, place, isServed }))
+    printError(line)
 }
 
 async function showUsers({ data, databaseUrl, json }: Flags): Promise<void> {
@@ -175,23 +176,24 @@ async function hashed(password: string): Promise<string> {
 export type AddedUser = {
   readonly email: string
   readonly account: string
+  readonly isAdmin: boolean
   readonly place: StorePlace
   /** Whether a service is running on the store. */
   readonly isServed: boolean
 }
 
 /** Returns the instructions that follow after a user was added at a terminal. */
-export function afterUser({ email, account, place, isServed }: AddedUser): string[] {
-  const query = account === 'default' ? '?name=office' : `?name=office&account=${encodeURIComponent(account)}`
+export function afterUser({ email, account, isAdmin, place, isServed }: AddedUser): string[] {
+  const query = account === 'default' ? '' : `?account=${encodeURIComponent(account)}`
+  const address = isServed ? 'to the running service' : 'at http://127.0.0.1:8080'
+  const logIn = `${isServed ? 'Next:' : 'Then'} log in as ${email} ${address}`
   return [
-    ...(isServed
-      ? [`Next: log in as ${email} to the running service, and add a webhook.`]
+    ...(isServed ? [] : [`Next: hookswitch serve${dataFlag(place)}`]),
+    ...(isAdmin
+      ? [`${logIn}: the page shows how to connect a PBX.`]
       : [
-          `Next: hookswitch serve${dataFlag(place)}   with the PBX in HOOKSWITCH_PBX: 'ami://user:secret@host${query}'`,
-          `Then log in as ${email} at http://127.0.0.1:8080, and add a webhook.`,
+          `${logIn}, and add a webhook.`,
+          `An administrator connects the PBX in the page, or: hookswitch pbx add${dataFlag(place)} 'ami://user:secret@host${query}'`,
         ]),
-    ...(isServed && account !== 'default'
-      ? [`A PBX belongs to this account if its URL contains account=${encodeURIComponent(account)}.`]
-      : []),
   ]
 }

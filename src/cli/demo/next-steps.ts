@@ -24,7 +24,7 @@ export const nextSteps = (name: string): string[] => [
   "    (umask 077; echo 'ami://hookswitch:choose-a-long-one@127.0.0.1?name=office' > pbx.url)",
   '    export HOOKSWITCH_PBX_FILE=pbx.url',
   `    ${name} pbx check`,
-  `    ${name} user add --email you@example.com --name You`,
+  `    ${name} user add --admin --email you@example.com --name You`,
   `    ${name} serve`,
   '  Log in at http://127.0.0.1:8080 and add your webhooks. README.md has the details.',
 ]

@@ -64,7 +64,7 @@ export function LoginView() {
         </form>
         <p class="hint">
           No account yet? The operator of this service can add one:
-          <code class="line">hookswitch user add --email you@example.com --name You</code>
+          <code class="line">hookswitch user add --admin --email you@example.com --name You</code>
         </p>
       </main>
       <footer class="login-foot">
