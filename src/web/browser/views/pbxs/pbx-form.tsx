@@ -1,11 +1,12 @@
 import { useState } from 'preact/hooks'
+import { CodeBlock } from '../../components/code-block.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { FormField } from '../../components/form-field.tsx'
+import { Icon, type IconName } from '../../components/icon.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { refreshOverview } from '../../lib/live/connection.ts'
 import { PBX_KINDS, type PbxFields, type PbxKind, pbxUrlOf } from '../../lib/pbxs/pbx-fields.ts'
 import type { Pbx, PbxFinding } from '../../lib/resources.ts'
-import { PbxReport } from './pbx-report.tsx'
 
 type PbxFormProps = {
   fields: PbxFields
@@ -117,5 +118,29 @@ function KindChoice({ kind, onChange }: { kind: PbxKind; onChange: (kind: PbxKin
         </label>
       ))}
     </fieldset>
+  )
+}
+
+const ICON = { ok: 'check', missing: 'cross', advice: 'alert' } as const satisfies Record<string, IconName>
+const TITLE = { ok: 'Works', missing: 'Missing', advice: 'Advice' } as const
+
+/** Shows what the check of a PBX has found, what is missing first, each with the line to add. */
+function PbxReport({ findings }: { findings: readonly PbxFinding[] }) {
+  const order = ['missing', 'advice', 'ok']
+  const sorted = findings.toSorted((one, other) => order.indexOf(one.level) - order.indexOf(other.level))
+  return (
+    <ul class="pbx-report" aria-label="Report of the check">
+      {sorted.map(({ level, text, line }) => (
+        <li key={text} class={level}>
+          <Icon name={ICON[level]} />
+          <div>
+            <p>
+              <b>{TITLE[level]}:</b> {text}
+            </p>
+            {line === undefined ? null : <CodeBlock text={line} label={`the line ${line}`} />}
+          </div>
+        </li>
+      ))}
+    </ul>
   )
 }
