@@ -33,7 +33,10 @@ export function restoreSecrets(url: string, stored: string | undefined): { url: 
   // It is refused by those who parse it.
   if (parts === undefined) return { url }
   const before = stored === undefined ? undefined : partsOf(stored)
-  let wrong: string | undefined
+  // Of a parameter that is given twice one could be checked and the other used.
+  const keys = parts.pairs.map((pair) => decoded(pair.split('=', 1)[0] ?? ''))
+  const twice = keys.find((key, at) => keys.indexOf(key) < at)
+  let wrong = twice === undefined ? undefined : `has the parameter ${twice} twice: give it once`
   const kept = (secret: string, host: string, earlier: Secret | undefined): string => {
     if (decoded(secret) !== HIDDEN) return secret
     if (earlier === undefined) wrong ??= `has ${HIDDEN} in place of a secret, and none is stored: write the secret`
