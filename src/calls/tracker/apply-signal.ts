@@ -208,6 +208,8 @@ function applyDialEnd(state: TrackerState, signal: At & Extract<ChannelSignal, {
     if (dest.dial?.result === 'no_answer') dest.dial.result = signal.result
     return
   }
+  // Asterisk 13 ends the transferer's dial, while the same phone rings on for the transferee.
+  if (signal.result !== 'answered' && signal.source !== null && dest.dial?.handedOverBy === signal.source) return
   if (dest.dial !== null) endDial(state, signal, dest, signal.result, signal.forwardedTo)
   else if (signal.result === 'answered' && !isVirtual(dest)) {
     // Answered without having been dialled: it took the call over.

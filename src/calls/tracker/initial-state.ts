@@ -91,6 +91,7 @@ export function newChannel(id: string, endpoint: Endpoint): Channel {
 export function newDial(source: string | null, beganUs: number | null, beganArrivedUs: number): Dial {
   return {
     source,
+    handedOverBy: null,
     place: null,
     byQueue: null,
     forConference: false,

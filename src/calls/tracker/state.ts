@@ -16,6 +16,8 @@ export type Party = Omit<PartyBody, 'e164'>
 /** An attempt of the PBX to reach the channel that holds it. */
 export type Dial = {
   source: string | null
+  /** The transferer that began it, once it goes on for the transferee. */
+  handedOverBy: string | null
   /** The dialplan extension that it is made from; `null` if the PBX does not report it with each dial. */
   place: string | null
   /** A queue rings the party, or not; `null` if the PBX does not report it with each dial. */

@@ -105,7 +105,7 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
     })
   }
   if (signal.stays !== true) for (const one of [...transferers, parties.by]) markLeft(one, at)
-  for (const call of [first, ...rest]) handOver(call, parties, { transferers, at })
+  for (const call of [first, ...rest]) handOver(state, call, parties, { transferers, at })
   for (const call of rest) {
     if (isTransfer && call === other && endsInside(call, first))
       mergeTransferred(state, call, first, signal.through === true)
@@ -150,7 +150,12 @@ function whoAnswered(state: TrackerState, asking: readonly Channel[]): Channel |
  * The party that the transferer was calling is called for the transferee from now on; if nobody answers, the PBX may
  * call back.
  */
-function handOver(call: Call, { by, transferee, to }: Parties, of: { transferers: readonly Channel[]; at: At }): void {
+function handOver(
+  state: TrackerState,
+  call: Call,
+  { by, transferee, to }: Parties,
+  of: { transferers: readonly Channel[]; at: At },
+): void {
   if (transferee === undefined) return
   const { transferers, at } = of
   const ids = new Set(transferers.map(({ id }) => id))
@@ -160,6 +165,8 @@ function handOver(call: Call, { by, transferee, to }: Parties, of: { transferers
     stage.sinceUs = at.atUs
     // Its place in the dialplan is not where the transferee is.
     stage.dialler = null
+    for (const { dial } of stage.legs.flatMap((id) => channelOf(state, id) ?? []))
+      if (dial !== null && dial.source !== null && ids.has(dial.source)) dial.handedOverBy = dial.source
   }
   call.recall = { by: by?.endpoint.number ?? null, to: to?.endpoint.number ?? null, transferee: transferee.id }
 }
