@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
-import type { Signal } from '../../src/calls/signal.ts'
-import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
-import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
 import { type Tape, tapeOf } from '../help/dropped.ts'
 import { compare } from '../help/expected.ts'
 import { createLedger, leftover } from '../help/ledger.ts'
+import { type LiveCalls, player, saveChanges } from '../help/play.ts'
 import { readExpectedFile } from '../help/recording.ts'
 
 // The connection is lost behind every event of a recording; what comes until it is back is missed, and the PBX is asked what is up.
@@ -17,27 +15,8 @@ type Loss = { after: number; missing: number; restart: boolean }
 
 function play(tape: Tape, loss: Loss): CallEvent[] {
   const ledger = createLedger()
-  const events: CallEvent[] = []
-  let ids = 0
-  const newId = (): string => `id-${++ids}`
-  let state = newTracker('pbx', 'default', newId)
-  let wakeAtUs: number | null = null
-  const feed = (signal: Signal): void => {
-    const tracked = track(state, signal)
-    if (tracked.faults.length > 0) throw tracked.faults[0]
-    ledger.take(tracked.events)
-    events.push(...tracked.events)
-    wakeAtUs = tracked.tickAtUs
-  }
-  const wait = (untilUs: number): void => {
-    while (wakeAtUs !== null && wakeAtUs <= untilUs) feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs })
-  }
-  const play = (signals: readonly Signal[]): void => {
-    for (const signal of signals) {
-      wait(signal.arrivedUs)
-      feed(signal)
-    }
-  }
+  const played = player({ onTracked: ({ events }) => ledger.take(events) })
+  const { play, tickUntil: wait } = played
   const connected = (first: boolean, atUs: number): void =>
     play([{ kind: 'connected', first, boot: 'one', atUs, arrivedUs: atUs }])
 
@@ -57,31 +36,31 @@ function play(tape: Tape, loss: Loss): CallEvent[] {
   connected(true, START_US)
   play(connection.snapshot(0, START_US))
   playTo(Math.min(loss.after, tape.steps))
-  const lostUs = Math.max(state.nowUs, START_US + tape.atUs(Math.max(0, step - 1)))
+  const lostUs = Math.max(played.state.nowUs, START_US + tape.atUs(Math.max(0, step - 1)))
   play([{ kind: 'disconnected', atUs: lostUs, arrivedUs: lostUs }])
   step = Math.min(tape.steps, step + loss.missing)
   const backUs = Math.max(lostUs, START_US + tape.atUs(Math.max(0, step - 1)))
   wait(backUs)
   if (loss.restart) {
-    const stored = takeChanges(state).changed.map((one): StoredCall => JSON.parse(JSON.stringify(one)))
-    state = newTracker('pbx', 'default', newId)
-    takeOverLiveCalls(state, stored)
+    const stored: LiveCalls = new Map()
+    saveChanges(played.state, stored)
+    played.restart(stored)
   }
   connection = tape.connect()
   connected(loss.restart, backUs)
   play(connection.snapshot(step, backUs))
   relistUs = backUs + RELIST_US
   playTo(tape.steps)
-  const endUs = Math.max(state.nowUs, START_US + tape.atUs(tape.steps - 1))
+  const endUs = Math.max(played.state.nowUs, START_US + tape.atUs(tape.steps - 1))
   if (relistUs !== Number.POSITIVE_INFINITY) {
     wait(Math.max(relistUs, endUs))
     play(connection.snapshot(step, Math.max(relistUs, endUs)))
   }
-  const overUs = state.nowUs + 10_000_000
+  const overUs = played.state.nowUs + 10_000_000
   play([{ kind: 'tick', atUs: overUs, arrivedUs: overUs }])
   ledger.finish()
-  expect(leftover(state)).toBeUndefined()
-  return events
+  expect(leftover(played.state)).toBeUndefined()
+  return played.events
 }
 
 const NAMES = [

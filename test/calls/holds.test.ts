@@ -39,7 +39,7 @@ const ENDS = at(
 
 function eventsOf(...signals: readonly Signal[]) {
   const state = { ...newTracker('pbx', 'default', countingIds()), toE164: createToE164('UZ') }
-  const { play, rest, events } = player(state)
+  const { play, rest, events } = player({ state })
   play(signals)
   rest(10 * SECOND)
   return events

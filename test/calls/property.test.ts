@@ -1,11 +1,9 @@
 import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { Signal } from '../../src/calls/signal.ts'
-import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
-import type { TrackerState } from '../../src/calls/tracker/state.ts'
-import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
 import { contradiction, createLedger, leftover } from '../help/ledger.ts'
 import { mutatedRecordings } from '../help/mutate.ts'
+import { type LiveCalls, player, saveChanges } from '../help/play.ts'
 import { createRandom, type Random } from '../help/random.ts'
 import { randomSignals } from '../help/signals.ts'
 
@@ -22,36 +20,21 @@ const SECOND = 1_000_000
 /** Feeds a stream to a tracker that is stored and read back from time to time, and holds every event against the promises. */
 function run(signals: readonly Signal[], random: Random): void {
   const ledger = createLedger()
-  const store = new Map<string, string>()
-  let ids = 0
-  const newId = (): string => `id-${++ids}`
-  let state = newTracker('pbx', 'default', newId)
-  let wakeAtUs: number | null = null
-
-  const feed = (signal: Signal): void => {
-    const tracked = track(state, signal)
-    if (tracked.faults.length > 0) throw tracked.faults[0]
-    if (IS_TRACED) trace(signal, tracked.events)
-    ledger.take(tracked.events)
-    const wrong = contradiction(state)
-    if (wrong !== undefined) throw new Error(wrong)
-    wakeAtUs = tracked.tickAtUs
-    // Events and the calls they are of are stored together; what tells nothing is stored later, or never.
-    if (tracked.events.length > 0 || random.chance(0.3)) save(state, store)
-  }
-  const wait = (untilUs: number): void => {
-    for (let ticks = 0; wakeAtUs !== null && wakeAtUs <= untilUs; ticks++) {
-      if (ticks > 2_000) throw new Error('the tracker wants to be woken again and again')
-      feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs })
-    }
-  }
+  const store: LiveCalls = new Map()
+  const played = player({
+    onTracked({ events }, signal, state) {
+      if (IS_TRACED) trace(signal, events)
+      ledger.take(events)
+      const wrong = contradiction(state)
+      if (wrong !== undefined) throw new Error(wrong)
+      // Events and the calls they are of are stored together; what tells nothing is stored later, or never.
+      if (events.length > 0 || random.chance(0.3)) saveChanges(state, store)
+    },
+  })
+  const { feed, tickUntil: wait } = played
   const restart = (atUs: number): void => {
     if (IS_TRACED) console.log('restart with', [...store.keys()])
-    state = newTracker('pbx', 'default', newId)
-    takeOverLiveCalls(
-      state,
-      [...store.values()].map((json): StoredCall => JSON.parse(json)),
-    )
+    played.restart(store)
     feed({ kind: 'connected', first: true, boot: random.pick([null, 'one', 'two']), atUs, arrivedUs: atUs })
   }
 
@@ -60,7 +43,7 @@ function run(signals: readonly Signal[], random: Random): void {
     if (random.chance(0.01)) restart(signal.arrivedUs)
     feed(signal)
   }
-  let atUs = state.nowUs
+  let atUs = played.state.nowUs
   for (let lists = 0; lists < 2; lists++) {
     atUs += 2 * SECOND
     wait(atUs)
@@ -69,7 +52,8 @@ function run(signals: readonly Signal[], random: Random): void {
   atUs += 10 * SECOND
   wait(atUs)
   feed({ kind: 'tick', atUs, arrivedUs: atUs })
-  save(state, store)
+  const { state } = played
+  saveChanges(state, store)
   if (IS_TRACED) console.log([...state.channels.values()], [...state.calls.values()])
   ledger.finish()
   const left = leftover(state) ?? (store.size > 0 ? `${store.size} stored calls` : undefined)
@@ -82,12 +66,6 @@ function trace(signal: Signal, events: readonly CallEvent[]): void {
     console.log((arrivedUs - START_US) / SECOND, (atUs - arrivedUs) / SECOND, JSON.stringify(what))
   for (const { callId, name, body } of events)
     console.log('    ', callId, name, 'stage' in body.data ? body.data.stage?.id : '')
-}
-
-function save(state: TrackerState, store: Map<string, string>): void {
-  const { changed, removed } = takeChanges(state)
-  for (const one of changed) store.set(one.call.id, JSON.stringify(one))
-  for (const id of removed) store.delete(id)
 }
 
 function streams(what: string, count: number, make: (random: Random) => { name: string; signals: Signal[] }): void {

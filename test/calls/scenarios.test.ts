@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test'
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { Signal } from '../../src/calls/signal.ts'
-import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
-import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
 import { isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
 import { lineOf } from '../help/expected.ts'
 import { contradiction, createLedger, leftover } from '../help/ledger.ts'
+import { type LiveCalls, player, saveChanges } from '../help/play.ts'
 import { createRandom, type Random } from '../help/random.ts'
 import { createUp } from '../help/scenario-pbx.ts'
 import { story } from '../help/scenarios.ts'
@@ -25,37 +24,22 @@ type Gap = { readonly fromUs: number; readonly untilUs: number }
 
 function eventsOf(signals: readonly Signal[], random: Random, gap?: Gap): CallEvent[] {
   const ledger = createLedger()
-  const events: CallEvent[] = []
   const up = createUp()
-  const store = new Map<string, string>()
-  let ids = 0
-  const newId = (): string => `id-${++ids}`
-  let state = newTracker('pbx', 'default', newId)
-  let wakeAtUs: number | null = null
-  const feed = (signal: Signal): void => {
-    const tracked = track(state, signal)
-    if (IS_TRACED && signal.kind !== 'tick') trace(signal, tracked.events)
-    ledger.take(tracked.events)
-    events.push(...tracked.events)
-    wakeAtUs = tracked.tickAtUs
-    const wrong = contradiction(state)
-    if (wrong !== undefined) throw new Error(wrong)
-    const { changed, removed } = takeChanges(state)
-    for (const one of changed) store.set(one.call.id, JSON.stringify(one))
-    for (const id of removed) store.delete(id)
-  }
+  const store: LiveCalls = new Map()
+  const played = player({
+    onTracked({ events }, signal, state) {
+      if (IS_TRACED && signal.kind !== 'tick') trace(signal, events)
+      ledger.take(events)
+      const wrong = contradiction(state)
+      if (wrong !== undefined) throw new Error(wrong)
+      saveChanges(state, store)
+    },
+  })
+  const { feed, tickUntil: wait } = played
   /** What is not emitted yet is not stored: only between calls that all were may a process end. */
   const restart = (): void => {
-    if (store.size !== state.calls.size || state.pendingLinks.length > 0) return
-    const stored = [...store.values()].map((json): StoredCall => JSON.parse(json))
-    state = newTracker('pbx', 'default', newId)
-    takeOverLiveCalls(state, stored)
-  }
-  const wait = (untilUs: number): void => {
-    for (let ticks = 0; wakeAtUs !== null && wakeAtUs <= untilUs; ticks++) {
-      if (ticks > 5_000) throw new Error('the tracker wants to be woken again and again')
-      feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs })
-    }
+    const { calls, pendingLinks } = played.state
+    if (store.size === calls.size && pendingLinks.length === 0) played.restart(store)
   }
   feed({ kind: 'connected', first: true, boot: null, atUs: START_US, arrivedUs: START_US })
   const list = (atUs: number): void =>
@@ -83,13 +67,11 @@ function eventsOf(signals: readonly Signal[], random: Random, gap?: Gap): CallEv
     if (gap === undefined && random.chance(0.01)) list(signal.arrivedUs)
   }
   catchUp(Number.POSITIVE_INFINITY)
-  const overUs = state.nowUs + 30 * SECOND
-  wait(overUs)
-  feed({ kind: 'tick', atUs: overUs, arrivedUs: overUs })
+  played.rest(30 * SECOND)
   ledger.finish()
-  const left = leftover(state)
+  const left = leftover(played.state)
   if (left !== undefined) throw new Error(`nothing is up, and there is still: ${left}`)
-  return events
+  return played.events
 }
 
 function trace(signal: Signal, events: readonly CallEvent[]): void {

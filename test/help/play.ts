@@ -1,7 +1,8 @@
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { Signal } from '../../src/calls/signal.ts'
+import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
 import type { TrackerState } from '../../src/calls/tracker/state.ts'
-import { newTracker, track } from '../../src/calls/tracker/tracker.ts'
+import { newTracker, type Tracked, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
 
 /** Ids that count, so that a failing test reads the same each time. */
 export function countingIds(): (atUs: number) => string {
@@ -9,25 +10,53 @@ export function countingIds(): (atUs: number) => string {
   return () => `id-${++count}`
 }
 
+/** Live calls as they are stored, by their id. */
+export type LiveCalls = Map<string, string>
+
+/** Stores what has changed of a tracker since this was done last. */
+export function saveChanges(state: TrackerState, stored: LiveCalls): void {
+  const { changed, removed } = takeChanges(state)
+  for (const one of changed) stored.set(one.call.id, JSON.stringify(one))
+  for (const id of removed) stored.delete(id)
+}
+
+type PlayerOptions = {
+  readonly state?: TrackerState
+  /** Called after each signal, ticks too. */
+  readonly onTracked?: (tracked: Tracked, signal: Signal, state: TrackerState) => void
+}
+
+/** No call takes as many: a tracker that asks for one more does so for ever. */
+const MAX_TICKS = 100_000
+
 /** Feeds signals to a tracker with a clock of its own: between two signals it ticks whenever the tracker asks for it. */
-export function player(state: TrackerState = newTracker('pbx', 'default', countingIds())) {
+export function player({ state: first, onTracked = () => {} }: PlayerOptions = {}) {
+  const newId = countingIds()
   const events: CallEvent[] = []
-  let wakeAtUs: number | null = null
+  let state = first ?? newTracker('pbx', 'default', newId)
+  let tickAtUs: number | null = null
 
   function tickUntil(atUs: number): void {
-    for (let steps = 0; wakeAtUs !== null && wakeAtUs <= atUs && steps < 100_000; steps++) {
-      feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs })
+    for (let ticks = 0; tickAtUs !== null && tickAtUs <= atUs; ticks++) {
+      if (ticks > MAX_TICKS) throw new Error('the tracker wants a tick again and again')
+      feed({ kind: 'tick', atUs: tickAtUs, arrivedUs: tickAtUs })
     }
   }
+  /** Feeds one signal without the ticks before it. */
   function feed(signal: Signal): void {
     const tracked = track(state, signal)
     if (tracked.faults.length > 0) throw tracked.faults[0]
     events.push(...tracked.events)
-    wakeAtUs = tracked.tickAtUs
+    tickAtUs = tracked.tickAtUs
+    onTracked(tracked, signal, state)
   }
   return {
-    state,
+    get state() {
+      return state
+    },
     events,
+    feed,
+    tickUntil,
     play(signals: readonly Signal[]): void {
       for (const signal of signals) {
         tickUntil(signal.arrivedUs)
@@ -39,6 +68,14 @@ export function player(state: TrackerState = newTracker('pbx', 'default', counti
       const untilUs = state.nowUs + durationUs
       tickUntil(untilUs)
       feed({ kind: 'tick', atUs: untilUs, arrivedUs: untilUs })
+    },
+    /** Goes on as another process would, with the live calls that were stored. */
+    restart(stored: LiveCalls): void {
+      state = newTracker('pbx', 'default', newId)
+      takeOverLiveCalls(
+        state,
+        [...stored.values()].map((json): StoredCall => JSON.parse(json)),
+      )
     },
   }
 }
