@@ -49,6 +49,15 @@ describe('hookswitch doctor', () => {
     expect(receiver.received.filter(({ body }) => body !== '')).toEqual([])
   })
 
+  test('checks the PBXs of the store too', async () => {
+    const added = await run(['pbx', 'add', '-'], { cwd, stdin: pbx().replace('office', 'branch') })
+    expect(added.code).toBe(0)
+    const { stdout } = await doctor()
+    expect(stdout).toMatch(/^ok +PBX: branch: the user u may log in/m)
+    expect(stdout).not.toContain('very-secret')
+    expect((await run(['pbx', 'remove', 'branch'], { cwd })).code).toBe(0)
+  })
+
   test.each<[string, string[], Record<string, string>, string[], RegExp]>([
     [
       'a receiver that is not there',

@@ -36,7 +36,7 @@ export async function diagnoseDatabase(source: DatabaseSource): Promise<StoreFou
   }
 }
 
-const NOTHING = { webhooks: [], newestEventMs: undefined }
+const NOTHING = { webhooks: [], newestEventMs: undefined, pbxs: [] }
 
 const missing = ({ isStandby }: ServerFacts): Diagnosis =>
   isStandby

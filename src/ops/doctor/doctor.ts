@@ -1,6 +1,7 @@
 import { type Config, readConfig } from '../../config.ts'
 import type { Target } from '../../deliveries/sending/target.ts'
 import { parseAllowList } from '../../lib/address-guard.ts'
+import type { PbxSource } from '../../lib/pbx-url.ts'
 import { checkPbx } from '../../pbx/tools/check.ts'
 import type { GivenSettings } from '../../settings.ts'
 import { diagnoseDatabase } from './database.ts'
@@ -28,7 +29,10 @@ export async function diagnose(
   const disk = (await Promise.all(foldersOf(config).map(diagnoseDisk))).flat()
   const store = database === undefined ? await diagnoseStore(dataPath) : await diagnoseDatabase(database)
   const service = await diagnoseService(config)
-  const [receivers, pbxs] = await Promise.all([diagnoseReceivers(config, store.webhooks), diagnosePbxs(config)])
+  const [receivers, pbxs] = await Promise.all([
+    diagnoseReceivers(config, store.webhooks),
+    diagnosePbxs([...config.pbxs, ...store.pbxs]),
+  ])
   const clock = diagnoseClock(Date.now(), receivers.clocksMs, store.newestEventMs)
   return [
     ok('settings', 'all settings are valid'),
@@ -47,9 +51,9 @@ const foldersOf = ({ database, dataPath, recordingsCopy }: Config): string[] => 
   ...(recordingsCopy === undefined || /^s3:/i.test(recordingsCopy) ? [] : [recordingsCopy]),
 ]
 
-async function diagnosePbxs({ pbxs }: Config): Promise<Diagnosis[]> {
+async function diagnosePbxs(pbxs: readonly PbxSource[]): Promise<Diagnosis[]> {
   if (pbxs.length === 0)
-    return [advice('PBX', 'no PBX is configured', "hookswitch serve --pbx 'ami://hookswitch:secret@127.0.0.1'")]
+    return [advice('PBX', 'no PBX is connected', "hookswitch pbx add 'ami://hookswitch:secret@127.0.0.1?name=office'")]
   const found = await Promise.all(
     pbxs.map(async (source) => {
       const findings = await checkPbx(source, 0)

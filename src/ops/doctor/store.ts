@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Target, targetOf } from '../../deliveries/sending/target.ts'
+import { type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { nowUs, SECOND } from '../../lib/time.ts'
 import { MAX_COUNTED_BRIEFLY } from '../../store/operations/queue.ts'
@@ -15,10 +16,12 @@ export type StoreFound = {
   readonly diagnoses: Diagnosis[]
   readonly webhooks: readonly { readonly account: string; readonly target: Target }[]
   readonly newestEventMs: number | undefined
+  /** The PBXs that were added by a command or in the page. */
+  readonly pbxs: readonly PbxSource[]
 }
 
 const DAY_US = 86_400 * SECOND
-const NO_STORE = { webhooks: [], newestEventMs: undefined }
+const NO_STORE = { webhooks: [], newestEventMs: undefined, pbxs: [] }
 
 /** Checks the store, whether a service is using it or not. */
 export async function diagnoseStore(folder: string): Promise<StoreFound> {
@@ -96,7 +99,17 @@ export async function diagnoseContents(store: Store, place: StorePlace): Promise
       : []),
   ]
   diagnoses.push(...(await diagnoseRecordings(store)))
-  return { diagnoses, webhooks, newestEventMs: newestEventUs === undefined ? undefined : newestEventUs / 1_000 }
+  const newestEventMs = newestEventUs === undefined ? undefined : newestEventUs / 1_000
+  return { diagnoses, webhooks, newestEventMs, pbxs: await storedPbxs(store) }
+}
+
+/** Returns the PBXs that are not those of the settings. One that was removed is left out. */
+async function storedPbxs({ pbxs }: Pick<Store, 'pbxs'>): Promise<PbxSource[]> {
+  const records = await pbxs.pbxList()
+  return records.flatMap(({ name, url, origin }) => {
+    const parsed = url === null || origin === 'settings' ? undefined : parsePbxUrl(url)
+    return parsed === undefined || 'wrong' in parsed ? [] : { ...parsed.pbx, name }
+  })
 }
 
 const SHOWN = 3
