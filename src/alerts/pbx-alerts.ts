@@ -21,7 +21,11 @@ export function startPbxAlerts(options: PbxAlertOptions): { stop(): Promise<void
   const down = new Map<string, { readonly sinceUs: number; alerted: boolean }>()
 
   function check(): void {
-    for (const { name, state, lastError } of status()) {
+    const present = status()
+    const names = new Set(present.map(({ name }) => name))
+    // One that comes back is given the whole time again; an alert is ended by "up" alone.
+    for (const [name, { alerted }] of down) if (!names.has(name) && !alerted) down.delete(name)
+    for (const { name, state, lastError } of present) {
       const known = down.get(name)
       if (state === 'up') {
         down.delete(name)

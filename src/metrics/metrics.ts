@@ -140,6 +140,8 @@ function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
   new Gauge({
     ...settingsOf(METRICS.pbxState, registry),
     collect() {
+      // A PBX that was removed, or is watched by another node now, has no state here.
+      this.reset()
       for (const { name, state } of pbxs())
         for (const one of PBX_STATES) this.set({ pbx: name, state: one }, Number(one === state))
     },

@@ -44,12 +44,12 @@ describe('alerts', () => {
 describe('a PBX', () => {
   test('sends an alert when it has been down for five minutes, and when it is up again after that, once each', async () => {
     const sent: string[] = []
-    let state: 'up' | 'down' | 'connecting' = 'up'
+    let state: 'up' | 'down' | 'connecting' | 'removed' = 'up'
     let nowUs = 0
     let checks = 0
     const pbx = () => {
       checks += 1
-      return [{ name: 'office', state, lastError: 'no such host' }]
+      return state === 'removed' ? [] : [{ name: 'office', state, lastError: 'no such host' }]
     }
     const alerts = {
       send: ({ state, reason = '-' }: { state: string; reason?: string | undefined }) =>
@@ -71,6 +71,11 @@ describe('a PBX', () => {
       ['down', 60],
       ['up', 1],
       ['up', 10],
+      // Removed, and added again: its five minutes begin again.
+      ['down', 4],
+      ['removed', 1],
+      ['down', 4],
+      ['up', 1],
     ] as const) {
       state = next
       await pass(minutes)

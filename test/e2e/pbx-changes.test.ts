@@ -273,7 +273,10 @@ for (const engine of ENGINES)
 
     test('no secret was ever answered, printed, logged or measured, and the store is whole', async () => {
       const metrics = await fetch(`${app.url}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })
-      shown.push(await metrics.text(), JSON.stringify((await api('GET', '/overview')).body))
+      const text = await metrics.text()
+      expect(text).toContain('hookswitch_pbx_state{pbx="office",state="up"} 1')
+      expect(text).not.toContain('pbx="shop"')
+      shown.push(text, JSON.stringify((await api('GET', '/overview')).body))
       await cli('pbx list')
       await cli('nodes')
       await until('nothing is pending', async () => (await cli('delivery list --state pending')).stdout === '')
