@@ -6,8 +6,7 @@ import { dialledBy } from '../../event-facts.ts'
 import { EXPLANATION_US } from '../dials/stage-results.ts'
 import { closeStages, updateStages } from '../dials/stages.ts'
 import { channelsOf, forgetCall } from '../registry.ts'
-import type { Call, Stage, TrackerState } from '../state.ts'
-import { isPartyStage, isUp, isVirtual, partyOf } from '../state.ts'
+import { type Call, isPartyStage, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state.ts'
 import { takeDueHolds } from './holds.ts'
 import { callPayload, keptRecordings, partyPayload, stagePayload, stagesPayload, transferPayload } from './payload.ts'
 import { isSettling } from './settling.ts'
@@ -105,25 +104,30 @@ function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
   emitTransfers(state, call, events, firstUs)
   emitDueStageEnds(state, call, events, firstUs)
   for (const stage of ringing) {
+    const rangUs = stage.rangUs ?? state.atUs
+    emitAnswers(state, call, events, rangUs)
     stage.emitted.started = true
-    emit(state, call, events, 'dial_started', stage.rangUs ?? state.atUs, { stage: stagePayload(stage) })
+    emit(state, call, events, 'dial_started', rangUs, { stage: stagePayload(stage) })
   }
-  for (const stage of parties) {
-    if (!stage.answered || stage.emitted.answered || (stage.rang && !stage.emitted.started)) continue
-    stage.emitted.started = true
-    stage.emitted.answered = true
-    emit(state, call, events, 'dial_answered', stage.answeredUs ?? state.atUs, { stage: stagePayload(stage) })
-  }
+  emitAnswers(state, call, events)
   emitHolds(state, call, events)
   emitTransfers(state, call, events)
   emitDueStageEnds(state, call, events)
   forgetOldStages(state, call)
 }
 
-/**
- * Returns whether the end of another stage, which was over before this one rang, is settling: this one waits for it, a
- * moment at most.
- */
+/** Emits the answers that happened before a time. */
+function emitAnswers(state: TrackerState, call: Call, events: CallEvent[], beforeUs = Number.POSITIVE_INFINITY): void {
+  for (const stage of call.stages.filter(isPartyStage)) {
+    const answeredUs = stage.answeredUs ?? state.atUs
+    const isNext = stage.emitted.started || !stage.rang
+    if (!stage.answered || stage.emitted.answered || !isNext || answeredUs >= beforeUs) continue
+    Object.assign(stage.emitted, { started: true, answered: true })
+    emit(state, call, events, 'dial_answered', answeredUs, { stage: stagePayload(stage) })
+  }
+}
+
+/** Returns whether the end of another stage, which was over before this one rang, is settling: for a moment at most. */
 function isBehindAnEnd(state: TrackerState, stage: Stage, parties: readonly Stage[]): boolean {
   const rangUs = stage.rangUs ?? state.atUs
   return parties.some(
