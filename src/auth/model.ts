@@ -63,14 +63,16 @@ export type TokenInfo = Static<typeof TokenInfo>
 
 export const TokenResult = t.Object({ access_token: t.String() })
 
+export const UserTypeResource = t.Object({
+  number: t.Integer({ description: `one of ${Object.values(USER_TYPES).join(', ')}` }),
+  name: t.String({ description: '`USER`, or `ADMIN`: a person who runs the service, and may manage its PBXs' }),
+})
+
 export const AuthUser = t.Object({
   id: t.Integer(),
   name: t.String(),
   email: t.String(),
-  type: t.Object({
-    number: t.Integer({ description: `one of ${Object.values(USER_TYPES).join(', ')}` }),
-    name: t.String({ description: '`USER`, or `ADMIN`: a person who runs the service, and may manage its PBXs' }),
-  }),
+  type: UserTypeResource,
   created_at: t.String({ format: 'date-time' }),
 })
 export type AuthUser = Static<typeof AuthUser>

@@ -1,7 +1,7 @@
 import { Fault, type FieldError } from '../lib/fault.ts'
 import { MAX_PASSWORD_BYTES } from './model.ts'
 
-const MIN_CHARACTERS = 6
+export const MIN_PASSWORD_CHARACTERS = 6
 /** Each hash takes 64 MiB and a core for some 85 ms. */
 const MAX_AT_ONCE = 4
 /** A later request would be answered after more than 10 s: it is refused at once instead. */
@@ -18,7 +18,7 @@ const UNKNOWN_USER_HASH =
 
 /** Returns why a new password is not acceptable, to follow the word "password"; `undefined` if it is. */
 export function passwordProblem(password: string): string | undefined {
-  if ([...password].length < MIN_CHARACTERS) return `must have ${MIN_CHARACTERS} characters at least`
+  if ([...password].length < MIN_PASSWORD_CHARACTERS) return `must have ${MIN_PASSWORD_CHARACTERS} characters at least`
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) return TOO_LONG
   return undefined
 }

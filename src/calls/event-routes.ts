@@ -18,17 +18,20 @@ const MAX_WAIT_S = 30
 /** The server's idle timeout must not cut off one that waits. */
 const MARGIN_S = 30
 
+/** A body of any kind of event. */
+export const AnyBody = t.Union(Object.values(BODIES), { description: 'The body of its requests, as an object' })
+
 /** An event as it is read back. */
-const ReadEvent = t.Object({
+export const ReadEvent = t.Object({
   id: t.String({ format: 'uuid', description: 'The webhook-id of its requests' }),
   event: t.UnionEnum(EVENT_NAMES, { default: undefined, description: 'Which kind of event it is' }),
   call_id: t.String({ description: 'The id of the call' }),
   sequence: t.Integer({ minimum: 1, description: 'The place among the events of its call' }),
   created_at: t.String({ format: 'date-time', description: 'When the event happened' }),
-  body: t.Union(Object.values(BODIES), { description: 'The body of its requests, as an object' }),
+  body: AnyBody,
 })
 
-const EventList = t.Object({
+export const EventList = t.Object({
   items: t.Array(ReadEvent),
   next_cursor: t.String({
     description: 'Where to go on, as `after`. It is always there, and moves on also where a filter matched nothing',

@@ -40,6 +40,11 @@ export const Hangup = t.Object(
 )
 export type Hangup = typeof Hangup.static
 
+export const CallQueue = t.Object(
+  { name: t.String(), position: t.Union([t.Integer(), t.Null()]), wait_duration: seconds },
+  closed,
+)
+
 export const Call = t.Object(
   {
     id: t.String(),
@@ -61,10 +66,7 @@ export const Call = t.Object(
     result: wordsOrNull(CALL_RESULTS),
     answered_by: party,
     handled_by: t.Array(Party),
-    queue: t.Union([
-      t.Object({ name: t.String(), position: t.Union([t.Integer(), t.Null()]), wait_duration: seconds }, closed),
-      t.Null(),
-    ]),
+    queue: t.Union([CallQueue, t.Null()]),
     transfers: t.Integer({ minimum: 0 }),
     recorded: t.Boolean(),
     hangup: t.Union([Hangup, t.Null()]),

@@ -15,7 +15,7 @@ import { Call, CallRecord } from './event.ts'
 
 const about = { tags: ['Calls'], security: [{ bearer: [] }] }
 
-const CallPage = t.Object({ items: t.Array(Call), next_cursor: t.Union([t.String(), t.Null()]) })
+export const CallPage = t.Object({ items: t.Array(Call), next_cursor: t.Union([t.String(), t.Null()]) })
 
 const time = (what: string) => t.Optional(t.String({ format: 'date-time', description: what }))
 

@@ -10,9 +10,8 @@ const envelope = <const Status extends string, Code extends TSchema, Result exte
 
 export const Nothing = t.Array(t.Never(), { maxItems: 0 })
 
-const FieldErrors = t.Object({
-  errors: t.Array(t.Object({ path: t.String({ description: 'JSON pointer into the body' }), message: t.String() })),
-})
+export const FieldProblem = t.Object({ path: t.String(), message: t.String() })
+const FieldErrors = t.Object({ errors: t.Array(FieldProblem) })
 
 export const Failure = t.Object({
   status: t.Literal('error'),

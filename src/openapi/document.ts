@@ -1,14 +1,11 @@
 import type { TSchema } from 'elysia'
-import { AuthUser, TokenInfo } from '../auth/model.ts'
-import { BODIES, Call, CallRecord, Hangup, Party, Recording, Stage, Transfer } from '../calls/event.ts'
-import { Delivery, DeliveryDetail, LoggedAttempt } from '../deliveries/model.ts'
-import { Failure } from '../http/envelope.ts'
 import { plainSchema } from '../http/query.ts'
 import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
-import { Webhook, WebhookSecret } from '../webhooks/model.ts'
-import { WebhookBody, WebhookFilter, WebhookOptions } from '../webhooks/options/model.ts'
 import { EXAMPLES } from './examples.ts'
-import { FIELD_DESCRIPTIONS } from './field-descriptions.ts'
+import { FIELD_DESCRIPTIONS, PARAMETER_DESCRIPTIONS } from './field-descriptions.ts'
+import { FIELD_FORMS, PARAMETER_FORMS, withForm } from './field-forms.ts'
+import { BODY_SCHEMAS, bodyName, NAMED_SCHEMAS, STREAM_SCHEMAS } from './named-schemas.ts'
+import { OPERATION_DESCRIPTIONS, TAGS } from './operation-descriptions.ts'
 
 /** The parts of an Elysia route that the document needs. */
 export type DocumentedRoute = {
@@ -18,28 +15,6 @@ export type DocumentedRoute = {
 }
 
 type Json = Record<string, unknown>
-
-/** Schemas with a name of their own, which generated types have too. */
-const NAMED: Readonly<Record<string, TSchema>> = {
-  Failure,
-  Party,
-  Hangup,
-  Call,
-  Stage,
-  Transfer,
-  Recording,
-  CallRecord,
-  User: AuthUser,
-  Token: TokenInfo,
-  Webhook,
-  WebhookOptions,
-  WebhookFilter,
-  WebhookBody,
-  WebhookSecret,
-  Delivery,
-  DeliveryDetail,
-  Attempt: LoggedAttempt,
-}
 
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   200: 'Success',
@@ -101,12 +76,14 @@ export function openApiDocument(routes: readonly DocumentedRoute[], version: str
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
+    tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
     paths,
-    webhooks: Object.fromEntries(EVENT_NAMES.map((name) => [name, webhook(name, BODIES[name])])),
+    webhooks: Object.fromEntries(EVENT_NAMES.map((name) => [name, webhook(name)])),
     components: {
-      schemas: Object.fromEntries(
-        Object.entries(NAMED).map(([name, schema]) => [name, described(name, plain(schema, true))]),
-      ),
+      schemas: {
+        ...Object.fromEntries(Object.entries(NAMED_SCHEMAS).map(([name, schema]) => [name, named(name, schema)])),
+        ...STREAM_SCHEMAS,
+      },
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer', description: 'The token of POST /auth/login' } },
     },
   }
@@ -115,15 +92,19 @@ export function openApiDocument(routes: readonly DocumentedRoute[], version: str
 function operation({ method, hooks }: DocumentedRoute, path: string): Json {
   const { detail = {}, body, response } = hooks
   const own: Json = { ...detail }
+  const ofPath = (where: string, name: string, ...rest: [schema: unknown, required: boolean]) =>
+    parameter({ where, name, form: PARAMETER_FORMS[`${path}.${name}`] ?? {} }, ...rest)
   const parameters = [
     ...(Array.isArray(own.parameters) ? own.parameters : []),
     ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) =>
-      parameter('path', name, property(hooks.params, name), true),
+      ofPath('path', name, property(hooks.params, name), true),
     ),
-    ...fields(hooks.query).map(([name, schema, required]) => parameter('query', name, schema, required)),
+    ...fields(hooks.query).map(([name, ...rest]) => ofPath('query', name, ...rest)),
   ]
+  const operationId = `${method.toLowerCase()}${path.replace(/[^a-z0-9]+(.)?/gi, (_, next = '') => next.toUpperCase())}`
   return {
-    operationId: `${method.toLowerCase()}${path.replace(/[^a-z0-9]+(.)?/gi, (_, next = '') => next.toUpperCase())}`,
+    operationId,
+    description: OPERATION_DESCRIPTIONS[operationId] ?? `${own.summary}.`,
     ...own,
     // An operation that names none needs none.
     security: own.security ?? [],
@@ -143,21 +124,29 @@ function operation({ method, hooks }: DocumentedRoute, path: string): Json {
   }
 }
 
-function webhook(name: EventKind, schema: TSchema): Json {
+function webhook(name: EventKind): Json {
+  const { obeys, summary } = EVENT_KINDS[name]
   return {
     post: {
       operationId: name,
-      summary: EVENT_KINDS[name].summary,
+      summary,
+      description:
+        obeys === null
+          ? 'Sent to webhooks that have it in the `events` of their options.'
+          : `Sent to webhooks whose switch \`${obeys}\` is on.`,
       tags: ['Call events'],
       security: [],
       parameters: Object.keys(SIGNATURE_HEADERS).map((header) => ({
-        ...parameter('header', header, { type: 'string' }, true),
+        ...parameter({ where: 'header', name: header, form: {} }, { type: 'string' }, true),
         description: SIGNATURE_HEADERS[header],
       })),
       requestBody: {
         required: true,
         content: {
-          'application/json': { schema: bodySchema(schema), example: EXAMPLES.find((body) => body.data.name === name) },
+          'application/json': {
+            schema: { $ref: `#/components/schemas/${bodyName(name)}` },
+            example: EXAMPLES.find((body) => body.data.name === name),
+          },
         },
       },
       responses: { '2XX': { description: 'Any 2xx within 10 seconds: delivered. Otherwise the delivery is retried.' } },
@@ -165,12 +154,13 @@ function webhook(name: EventKind, schema: TSchema): Json {
   }
 }
 
-const parameter = (where: string, name: string, schema: unknown, required: boolean): Json => ({
-  name,
-  in: where,
-  required,
-  schema: plain(schema ?? { type: 'string' }),
-})
+type Place = { readonly where: string; readonly name: string; readonly form: Json }
+
+/** Returns a parameter; its description is that of its schema. */
+function parameter({ where, name, form }: Place, schema: unknown, required: boolean): Json {
+  const { description = PARAMETER_DESCRIPTIONS[name], ...rest } = objectOf(plain(schema ?? { type: 'string' }))
+  return { name, in: where, required, description, schema: withForm(rest, form) }
+}
 
 const json = (schema: unknown) => ({ 'application/json': { schema } })
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null
@@ -185,29 +175,34 @@ function fields(schema: unknown): [name: string, schema: unknown, required: bool
 
 const property = (schema: unknown, name: string) => fields(schema).find(([field]) => field === name)?.[1]
 
-/** Adds the descriptions of a named schema's fields, where a field has none of its own. */
-function described(name: string, schema: unknown): Json {
-  const own = objectOf(schema)
-  const texts = { ...(name === 'DeliveryDetail' ? FIELD_DESCRIPTIONS.Delivery : {}), ...FIELD_DESCRIPTIONS[name] }
-  const properties = Object.entries(objectOf(own.properties)).map(([field, value]) => {
-    const text = texts[field]
-    return [field, text === undefined ? value : { description: text, ...objectOf(value) }]
-  })
-  return { ...own, properties: Object.fromEntries(properties) }
+/** Returns a schema of its own, with its fields described. */
+function named(name: string, schema: TSchema): Json {
+  const own = objectOf(plain(schema, true))
+  if (!(name in BODY_SCHEMAS)) return described(name, own)
+  const body = described('EventBody', own)
+  const properties = objectOf(body.properties)
+  return { ...body, properties: { ...properties, data: described('EventData', objectOf(properties.data)) } }
 }
 
-/** Returns the schema of an event's body, with its fields described. */
-function bodySchema(schema: TSchema): Json {
-  const body = described('EventBody', plain(schema))
-  const properties = objectOf(body.properties)
-  return { ...body, properties: { ...properties, data: described('EventData', properties.data) } }
+/** Adds the descriptions of a named schema's fields, if a field has none of its own, and their forms. */
+function described(name: string, own: Json): Json {
+  if (!isObject(own.properties)) return own
+  const shared = name === 'DeliveryDetail' ? 'Delivery' : name === 'Minute' ? 'WebhookMinute' : name
+  const texts = { ...FIELD_DESCRIPTIONS[shared], ...FIELD_DESCRIPTIONS[name] }
+  const forms = { ...FIELD_FORMS[shared], ...FIELD_FORMS[name] }
+  const properties = Object.entries(own.properties).map(([field, value]) => {
+    const text = texts[field]
+    const schema = withForm(objectOf(value), forms[field] ?? {})
+    return [field, text === undefined ? schema : { description: text, ...schema }]
+  })
+  return { ...own, properties: Object.fromEntries(properties) }
 }
 
 /** Returns a schema as plain JSON Schema; a named schema becomes a reference. */
 function plain(schema: unknown, itself = false): unknown {
   if (Array.isArray(schema)) return schema.map((item) => plain(item))
   if (!isObject(schema)) return schema
-  const name = itself ? undefined : Object.keys(NAMED).find((key) => NAMED[key] === schema)
+  const name = itself ? undefined : Object.keys(NAMED_SCHEMAS).find((key) => NAMED_SCHEMAS[key] === schema)
   if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
   return Object.fromEntries(Object.entries(plainSchema(schema as TSchema)).map(([key, value]) => [key, plain(value)]))
 }

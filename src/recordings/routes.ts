@@ -71,7 +71,7 @@ export function recordingRoutes(auth: AuthService, { recordings, links, files }:
 /** A page that is left open plays on for so long. */
 const OWN_LINK_MS = 3_600_000
 
-const Link = t.Object({ path: t.String(), expires_at: t.String({ format: 'date-time' }) })
+export const Link = t.Object({ path: t.String(), expires_at: t.String({ format: 'date-time' }) })
 
 /** Gives users links to recordings for players that cannot send a token, as in the page. */
 export function recordingLinkRoutes(auth: AuthService, { recordings, links }: RecordingRoutesOptions) {

@@ -158,14 +158,9 @@ const tooManyStreams = () =>
   })
 
 const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
-/** OpenAPI has no schema for the messages of a stream: they are listed by their names. */
+/** OpenAPI 3.1 has no stream: it is described as the list of its messages, as version 3.2 reads such a schema. */
 const STREAM_CONTENT = {
-  schema: { type: 'string', description: 'Server-sent events; the data of each is JSON' } as const,
-  'x-messages': {
-    call: { description: 'A call that has changed', schema: reference('Call') },
-    event: { description: 'An event that was stored: the body of its webhook requests', schema: { type: 'object' } },
-    delivery: { description: 'A delivery that has changed', schema: reference('Delivery') },
-  },
+  schema: { type: 'array' as const, items: reference('StreamMessage'), description: 'Server-sent events' },
 }
 
 /** Creates `GET /stream`. */

@@ -26,6 +26,12 @@ export type EventWithDeliveries = typeof EventWithDeliveries.static
 export const LiveCall = t.Object({ pbx: t.String(), call: Call, stages: t.Array(Stage) })
 export type LiveCall = typeof LiveCall.static
 
+export const PbxEndpoints = t.Object({
+  trunks: t.Array(t.String()),
+  phones: t.Array(t.String()),
+  undecided: t.Array(t.String()),
+})
+
 /** The state of one PBX of the account. */
 export const PbxStatus = t.Object({
   name: t.String(),
@@ -37,13 +43,16 @@ export const PbxStatus = t.Object({
    * The endpoints that are taken for trunks and phones, and why; at most 100 of each. `trunks` and `extensions` in the
    * URL of the PBX override it.
    */
-  endpoints: t.Object({
-    trunks: t.Array(t.String()),
-    phones: t.Array(t.String()),
-    undecided: t.Array(t.String()),
-  }),
+  endpoints: PbxEndpoints,
 })
 export type PbxStatus = typeof PbxStatus.static
+
+export const LastAttempt = t.Object({
+  at: time,
+  status: wholeOrNull,
+  error: text,
+  duration_ms: t.Union([t.Number(), t.Null()]),
+})
 
 /** A webhook of the list and the state of its receiver. `down_since` is set while its circuit breaker is open. */
 export const WebhookHealth = t.Object({
@@ -54,10 +63,7 @@ export const WebhookHealth = t.Object({
   paused: t.Boolean(),
   down_since: timeOrNull,
   pending: whole,
-  last: t.Union([
-    t.Object({ at: time, status: wholeOrNull, error: text, duration_ms: t.Union([t.Number(), t.Null()]) }),
-    t.Null(),
-  ]),
+  last: t.Union([LastAttempt, t.Null()]),
 })
 export type WebhookHealth = typeof WebhookHealth.static
 

@@ -5,7 +5,7 @@ import type { FieldError } from '../lib/fault.ts'
 import { literalRefusal } from './target.ts'
 
 export const MAX_WEBHOOKS = 100
-const MAX_URL_CHARACTERS = 2_048
+export const MAX_URL_CHARACTERS = 2_048
 
 const closed = { additionalProperties: false } as const
 const url = t.String({

@@ -62,7 +62,9 @@ export function endpointsByTag(document: ApiDocument): ReadonlyMap<string, reado
   const endpoints = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
   )
-  return Map.groupBy(endpoints, ({ tags }) => tags?.[0] ?? 'Other')
+  const order = (document.tags ?? []).map(({ name }) => name)
+  const groups = Map.groupBy(endpoints, ({ tags }) => tags?.[0] ?? 'Other')
+  return new Map([...groups].sort(([one], [other]) => order.indexOf(one) - order.indexOf(other)))
 }
 
 /** Returns the name of a named schema that is referred to. */

@@ -59,7 +59,7 @@ export function DocsView({ document: api }: { document: ApiDocument }) {
             kind on one page; <a href="/docs/bodies">the catalog of request bodies</a> has an example of each preset.
           </p>
           {Object.entries(api.webhooks).map(([name, { post }]) => (
-            <EventSection key={name} name={name} operation={post} />
+            <EventSection key={name} name={name} operation={post} document={api} />
           ))}
         </section>
         <section class="docs-group" aria-label="Schemas">

@@ -1,5 +1,5 @@
 import { InlineText } from '../../components/text/inline-text.tsx'
-import type { ApiDocument, Endpoint, Parameter } from '../../lib/docs/api-document.ts'
+import { type ApiDocument, type Endpoint, type Parameter, resolved } from '../../lib/docs/api-document.ts'
 import { bodySchemaOf } from '../../lib/docs/try-request.ts'
 import { Limits, SchemaFields, TypeText } from './schema-fields.tsx'
 import { TryRequest } from './try-request.tsx'
@@ -37,7 +37,7 @@ export function EndpointSection({ endpoint, document }: EndpointProps) {
       {body === undefined ? null : (
         <>
           <h4>Request body</h4>
-          <SchemaFields schema={body} />
+          <SchemaFields schema={resolved(body, document)} />
         </>
       )}
       <h4>Responses</h4>

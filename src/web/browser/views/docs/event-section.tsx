@@ -1,10 +1,12 @@
 import { CodeBlock } from '../../components/code-block.tsx'
 import { InlineText } from '../../components/text/inline-text.tsx'
-import type { Operation } from '../../lib/docs/api-document.ts'
+import { type ApiDocument, type Operation, resolved } from '../../lib/docs/api-document.ts'
 import { SchemaFields } from './schema-fields.tsx'
 
+type EventProps = { name: string; operation: Operation; document: ApiDocument }
+
 /** Shows one kind of event: its headers and fields, and a whole body. */
-export function EventSection({ name, operation }: { name: string; operation: Operation }) {
+export function EventSection({ name, operation, document }: EventProps) {
   const { schema, example } = operation.requestBody?.content['application/json'] ?? {}
   return (
     <section class="card doc-endpoint" id={`event-${name}`} aria-labelledby={`event-${name}-title`}>
@@ -32,7 +34,7 @@ export function EventSection({ name, operation }: { name: string; operation: Ope
       {schema === undefined ? null : (
         <details>
           <summary>Fields of the body</summary>
-          <SchemaFields schema={schema} />
+          <SchemaFields schema={resolved(schema, document)} />
         </details>
       )}
       <details>

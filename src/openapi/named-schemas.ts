@@ -1,0 +1,121 @@
+import type { TSchema } from 'elysia'
+import {
+  AuthUser,
+  ChangePassword,
+  Login,
+  NamedToken,
+  NewToken,
+  TokenInfo,
+  TokenResult,
+  UserTypeResource,
+} from '../auth/model.ts'
+import { BODIES, Call, CallQueue, CallRecord, Hangup, Party, Recording, Stage, Transfer } from '../calls/event.ts'
+import { AnyBody, EventList, ReadEvent } from '../calls/event-routes.ts'
+import { CallPage } from '../calls/routes.ts'
+import { Delivery, DeliveryDetail, DeliveryPage, LoggedAttempt, Queued, Tested } from '../deliveries/model.ts'
+import { Failure, FieldProblem } from '../http/envelope.ts'
+import { EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
+import { Link } from '../recordings/routes.ts'
+import {
+  EventWithDeliveries,
+  LastAttempt,
+  LiveCall,
+  Minute,
+  Overview,
+  PbxEndpoints,
+  PbxStatus,
+  WebhookHealth,
+  WebhookMinute,
+} from '../web/model.ts'
+import { Rotation, UrlOnly, Webhook, WebhookSecret } from '../webhooks/model.ts'
+import {
+  NewWebhookOptions,
+  Preview,
+  PreviewRequest,
+  WebhookBody,
+  WebhookFilter,
+  WebhookOptions,
+} from '../webhooks/options/model.ts'
+
+/** Returns the name of the schema of a kind of event: `CallStarted`. */
+export const bodyName = (kind: EventKind): string => kind.replace(/(?:^|_)(\w)/g, (_, letter) => letter.toUpperCase())
+
+/** The bodies of events, by the names of their schemas. */
+export const BODY_SCHEMAS: Readonly<Record<string, TSchema>> = Object.fromEntries(
+  EVENT_NAMES.map((kind) => [bodyName(kind), BODIES[kind]]),
+)
+
+/** Schemas with a name of their own, which generated types have too. */
+export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
+  Failure,
+  FieldError: FieldProblem,
+  Login,
+  AccessToken: TokenResult,
+  User: AuthUser,
+  UserType: UserTypeResource,
+  PasswordChange: ChangePassword,
+  Token: TokenInfo,
+  NewToken,
+  NamedToken,
+  Webhook,
+  WebhookUrl: UrlOnly,
+  WebhookSecret,
+  SecretRotation: Rotation,
+  WebhookOptions,
+  NewWebhookOptions,
+  WebhookFilter,
+  WebhookBody,
+  PreviewRequest,
+  Preview,
+  TestResult: Tested,
+  Party,
+  Hangup,
+  CallQueue,
+  Call,
+  Stage,
+  Transfer,
+  Recording,
+  RecordingLink: Link,
+  CallRecord,
+  CallPage,
+  ...BODY_SCHEMAS,
+  EventBody: AnyBody,
+  Event: ReadEvent,
+  EventPage: EventList,
+  Delivery,
+  DeliveryDetail,
+  DeliveryPage,
+  Attempt: LoggedAttempt,
+  Queued,
+  Overview,
+  LiveCall,
+  PbxStatus,
+  PbxEndpoints,
+  WebhookHealth,
+  LastAttempt,
+  Minute,
+  WebhookMinute,
+  EventWithDeliveries,
+}
+
+const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+const message = (name: string, data: string, description: string) => ({
+  type: 'object',
+  description,
+  required: ['event', 'data'],
+  properties: {
+    event: { const: name, description: 'The name of the message' },
+    data: { ...reference(data), description: 'The data of the message, as JSON' },
+  },
+})
+
+/** The messages of `GET /stream`, which no route checks. */
+export const STREAM_SCHEMAS: Readonly<Record<string, object>> = {
+  StreamMessage: {
+    description: 'A message of the stream',
+    anyOf: ['CallMessage', 'EventMessage', 'DeliveryMessage'].map(reference),
+  },
+  CallMessage: message('call', 'Call', 'A call that has changed. All live calls are sent first'),
+  EventMessage: message('event', 'EventBody', 'An event that was stored: the body of its webhook requests'),
+  DeliveryMessage: message('delivery', 'Delivery', 'A delivery that has changed'),
+}
