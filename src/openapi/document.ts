@@ -73,6 +73,7 @@ export function openApiDocument(routes: readonly DocumentedRoute[], version: str
       version,
       summary: 'Call-event webhooks for Asterisk and FreeSWITCH',
       description: ABOUT,
+      contact: { name: 'The operator of this service' },
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],

@@ -10,7 +10,7 @@ import {
   STAGE_KINDS,
   STAGE_RESULTS,
 } from '../../src/lib/call-enums.ts'
-import { EVENT_NAMES } from '../../src/lib/event-kinds.ts'
+import { EVENT_NAMES, type EventKind } from '../../src/lib/event-kinds.ts'
 import { presetExample } from '../../src/openapi/catalogs.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
 import { DELIVERY_STATES } from '../../src/store/operations/queue.ts'
@@ -21,12 +21,14 @@ const folder = emptyFolder()
 let app: RunningApp
 type Operation = {
   security?: unknown[]
+  tags?: string[]
   responses: Record<string, unknown>
   requestBody?: { content: Record<string, { schema: object; example?: object }> }
 }
 let document: {
   openapi: string
   paths: Record<string, Record<string, Operation>>
+  tags: { name: string }[]
   webhooks: Record<string, { post: Operation }>
   components: { schemas: Record<string, unknown> }
 }
@@ -39,6 +41,30 @@ afterAll(async () => {
   await app.stop()
   folder[Symbol.dispose]()
 })
+
+type Fields = { properties?: Record<string, { description?: string }> }
+
+/** The schema of `data` in the body of a kind of event. */
+function dataOf(kind: EventKind): Fields {
+  const { schema } = document.webhooks[kind]?.post.requestBody?.content['application/json'] ?? {}
+  const name = /^#\/components\/schemas\/(\w+)$/.exec((schema as { $ref: string }).$ref)?.[1] ?? ''
+  return (document.components.schemas[name] as { properties: { data: Fields } }).properties.data
+}
+
+type Part = { type?: string; properties?: Record<string, Part>; anyOf?: Part[]; items?: Part }
+const FORMS = ['enum', 'const', 'format', 'pattern', 'maxLength']
+
+/** The paths of texts in a schema that may be anything. */
+function textsOf(schema: unknown, path: string): string[] {
+  const { type, properties = {}, anyOf = [], items } = schema as Part
+  const isText = type === 'string' && !FORMS.some((form) => form in (schema as object))
+  return [
+    ...(isText ? [path] : []),
+    ...Object.entries(properties).flatMap(([field, one]) => textsOf(one, `${path}.${field}`)),
+    ...anyOf.flatMap((one) => textsOf(one, path)),
+    ...(items === undefined ? [] : textsOf(items, path)),
+  ]
+}
 
 const ENUMERATIONS = [
   ['Call', 'direction', DIRECTIONS],
@@ -81,13 +107,51 @@ describe('the API document', () => {
       Object.entries(properties).flatMap(([field, { description }]) => (description ? [] : [`${name}.${field}`]))
     const named = Object.entries(document.components.schemas as Record<string, Schema>)
     const missing = named.flatMap(([name, schema]) => undescribed(name, schema))
-    const bodies = Object.entries(document.webhooks).flatMap(([name, { post }]) => {
-      const body = post.requestBody?.content['application/json']?.schema as Schema & {
-        properties: { data: Schema & { description?: string } }
-      }
-      return [...undescribed(name, body), ...undescribed(`${name}.data`, body.properties.data)]
-    })
+    const bodies = EVENT_NAMES.flatMap((kind) => undescribed(`${kind}.data`, dataOf(kind)))
     expect([...missing, ...bodies]).toEqual([])
+  })
+
+  test('describes every operation and parameter, and each tag', () => {
+    type Described = { summary?: string; description?: string; parameters?: { name: string; description?: string }[] }
+    const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, one]) => [`${method} ${path}`, one as Operation & Described] as const),
+    )
+    const missing = operations.flatMap(([name, { summary, description, parameters = [] }]) => [
+      ...(summary && description ? [] : [name]),
+      ...parameters.flatMap((one) => (one.description ? [] : [`${name}: ${one.name}`])),
+    ])
+    expect(missing).toEqual([])
+    const used = operations.flatMap(([, { tags = [] }]) => tags)
+    expect([...new Set(used)].filter((tag) => !document.tags.some(({ name }) => name === tag))).toEqual([])
+  })
+
+  test('gives the form of every text that is not free: what a PBX, a person or a receiver has written', () => {
+    const free =
+      /\.(message|name|client|error|response|body|rendered|content_type|number|extension|pbx|pbx_id|did|target|forwarded_to|path|format|address|detail|trunks|phones|undecided)$/
+    const texts = Object.entries(document.components.schemas).flatMap(([name, schema]) => textsOf(schema, name))
+    expect(texts.filter((path) => !free.test(path))).toEqual([])
+    const { properties } = document.components.schemas.PasswordChange as { properties: Record<string, object> }
+    expect(properties.password).toMatchObject({ minLength: 6, maxLength: 1_024 })
+    const { properties: ofWebhook } = document.components.schemas.Webhook as { properties: Record<string, object> }
+    const { maxLength, pattern } = ofWebhook.url as { maxLength: number; pattern: string }
+    expect(maxLength).toBe(2_048)
+    for (const url of ['https://crm.example.com/calls', 'HTTP://u:p@[2001:db8::1]:80/?a=b'])
+      expect(url).toMatch(new RegExp(pattern))
+    for (const url of ['ftp://crm.example.com', 'https://', '/calls', 'https://crm.example.com/a b'])
+      expect(url).not.toMatch(new RegExp(pattern))
+  })
+
+  test('types the messages of the stream', () => {
+    const stream = document.paths['/stream']?.get?.responses['200'] as { content: object }
+    expect(stream.content).toMatchObject({
+      'text/event-stream': { schema: { items: { $ref: '#/components/schemas/StreamMessage' } } },
+    })
+    for (const [name, event] of [
+      ['CallMessage', 'call'],
+      ['EventMessage', 'event'],
+      ['DeliveryMessage', 'delivery'],
+    ] as const)
+      expect(document.components.schemas[name]).toMatchObject({ properties: { event: { const: event } } })
   })
 
   test('says of every operation whether it needs a token', () => {
@@ -114,10 +178,7 @@ describe('the API document', () => {
 
   test('says of a number that it is one, never that it may be text', () => {
     expect(JSON.stringify(document)).not.toMatch(/"format":"(integer|numeric|boolean)"/)
-    expect(document.webhooks.call_started?.post.requestBody?.content['application/json']?.schema).toHaveProperty(
-      'properties.data.properties.sequence',
-      expect.objectContaining({ type: 'integer', minimum: 1 }),
-    )
+    expect(dataOf('call_started').properties?.sequence).toMatchObject({ type: 'integer', minimum: 1 })
   })
 
   test('gives every status that a route may answer', () => {
@@ -160,7 +221,7 @@ describe('the API document', () => {
     expect(references).toContain('Call')
   })
 
-  test('lists the eight bodies as webhooks, each with an example', () => {
+  test('lists the bodies as webhooks, each with an example', () => {
     expect(Object.keys(document.webhooks).sort()).toEqual([...EVENT_NAMES].sort())
     for (const { post } of Object.values(document.webhooks))
       expect(post.requestBody?.content['application/json']?.example).toBeObject()
