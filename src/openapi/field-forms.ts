@@ -17,6 +17,12 @@ const newPassword: Form = { ...password, minLength: MIN_PASSWORD_CHARACTERS }
 const cursor: Form = { pattern: '^[A-Za-z0-9_-]+$' }
 const decimalId: Form = { pattern: '^[0-9]+$', maxLength: 19 }
 const tokenId: Form = { pattern: '^[0-9a-f]+$', maxLength: 64 }
+/** Not only white space, and no control characters. */
+const tokenName: Form = {
+  minLength: 1,
+  maxLength: MAX_TOKEN_NAME_CHARACTERS,
+  pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*[^\\s\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$',
+}
 const accountName: Form = { minLength: 1, maxLength: 64 }
 
 /**
@@ -49,8 +55,8 @@ export const FIELD_FORMS: Readonly<Record<string, Readonly<Record<string, Form>>
   PasswordChange: { old_password: password, password: newPassword, password_confirmation: newPassword },
   AccessToken: { access_token: accessToken },
   Token: { id: tokenId },
-  NewToken: { name: { minLength: 1, maxLength: MAX_TOKEN_NAME_CHARACTERS } },
-  NamedToken: { id: tokenId, name: { minLength: 1, maxLength: MAX_TOKEN_NAME_CHARACTERS }, access_token: accessToken },
+  NewToken: { name: tokenName },
+  NamedToken: { id: tokenId, name: tokenName, access_token: accessToken },
   Webhook: { url: webhookUrl },
   WebhookUrl: { url: webhookUrl },
   SecretRotation: { url: webhookUrl },
