@@ -39,16 +39,36 @@ export function compileFilter(filter: EventFilter): Matches {
     for (const { key, matches } of tests) {
       const fact = facts[key]
       if (fact === null) return false
-      if (typeof fact === 'string' ? !matches(fact) : !fact.some(matches)) return false
+      if (typeof fact === 'string' ? !matches(fact) : !matchesAny(fact, matches)) return false
     }
     return true
   }
 }
 
+function matchesAny(texts: readonly string[], matches: (text: string) => boolean): boolean {
+  for (const text of texts) if (matches(text)) return true
+  return false
+}
+
 /** Prefixes are looked up by their length, so that a hundred of them cost little more than one. */
 function compileValues(values: readonly string[]): (text: string) => boolean {
-  const exact = new Set(values.filter((value) => !value.endsWith('*')))
+  const exact = values.filter((value) => !value.endsWith('*'))
   const prefixes = values.filter((value) => value.endsWith('*')).map((value) => value.slice(0, -1))
+  return values.length <= FEW ? matchesFew(exact, prefixes) : matchesMany(new Set(exact), prefixes)
+}
+
+/** As few values as this are compared one by one, which takes a quarter of the time of look-ups. */
+const FEW = 8
+
+function matchesFew(exact: readonly string[], prefixes: readonly string[]): (text: string) => boolean {
+  return (text) => {
+    for (const value of exact) if (text === value) return true
+    for (const prefix of prefixes) if (text.startsWith(prefix)) return true
+    return false
+  }
+}
+
+function matchesMany(exact: ReadonlySet<string>, prefixes: readonly string[]): (text: string) => boolean {
   const byLength = [...Map.groupBy(prefixes, ({ length }) => length)]
     .map(([length, some]) => ({ length, some: new Set(some) }))
     .toSorted((one, other) => one.length - other.length)

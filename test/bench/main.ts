@@ -1,6 +1,7 @@
 import { benchClaims, benchDrain, benchStart } from './backlog.ts'
 import { benchHandOver, benchTakeover } from './cluster.ts'
 import { benchNodes, benchPbxToReceiver } from './cluster-load.ts'
+import { benchFilters } from './filters.ts'
 import { benchIsolation } from './isolation.ts'
 import { benchKills } from './kills.ts'
 import { benchMe } from './me.ts'
@@ -41,6 +42,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   start: benchStart,
   kills: benchKills,
   reading: benchReading,
+  filters: async () => benchFilters(),
   tracker: benchTracker,
   soak: benchSoak,
   me,

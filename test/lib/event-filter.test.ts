@@ -39,6 +39,11 @@ const CASES: readonly (readonly [string, EventFilter, boolean])[] = [
 
 describe('a filter', () => {
   test.each(CASES)('%s', (_, filter, expected) => expect(compileFilter(filter)(FACTS)).toBe(expected))
+  test.each(CASES)('%s, also among a hundred other values', (_, filter, expected) => {
+    const others = Array.from({ length: 50 }, (_, n) => [`other ${n}`, `other ${n}*`]).flat()
+    const large = Object.entries(filter).map(([key, values]) => [key, [...others, ...values]])
+    expect(compileFilter(Object.fromEntries(large))(FACTS)).toBe(expected)
+  })
   test.each(['direction', 'pbx', 'queue', 'did', 'number', 'extension', 'result'] as const)(
     'an event that lacks the fact does not match: %s',
     (key) => expect(compileFilter({ [key]: ['*'] })(NOTHING)).toBe(false),

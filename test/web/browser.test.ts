@@ -177,6 +177,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     }
     const dialog = await openOptions()
     await dialog.getByLabel('Name', { exact: true }).fill('Our CRM')
+    await dialog.getByRole('checkbox', { name: /^call missed/ }).check()
     await dialog.getByLabel('Format').selectOption('slack')
     await dialog.getByText('"type": "mrkdwn"').first().waitFor()
     await dialog.getByLabel('Format').selectOption('template')
@@ -199,8 +200,21 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     expect(await again.getByLabel('Name', { exact: true }).inputValue()).toBe('Our CRM')
     expect(await again.getByLabel('direction').inputValue()).toBe('inbound, outbound, internal')
     expect(await again.getByLabel('Value of header 1').inputValue()).toBe('')
+    expect(await again.getByRole('checkbox', { name: /^call missed/ }).isChecked()).toBe(true)
+    expect(await again.getByRole('checkbox', { name: /^call held/ }).isChecked()).toBe(false)
     await page.keyboard.press('Escape')
     await again.waitFor({ state: 'detached' })
+    const row = page.locator('.webhook-row').filter({ hasText: 'Our CRM' })
+    for (const [paused, shown] of [
+      [true, 'paused: nothing is sent'],
+      [false, 'up'],
+    ] as const) {
+      const options = await openOptions()
+      await options.getByRole('checkbox', { name: /^Paused/ }).setChecked(paused)
+      await options.getByRole('button', { name: 'Save options' }).click()
+      await options.waitFor({ state: 'detached' })
+      await row.getByText(shown, { exact: true }).waitFor()
+    }
   })
 
   test('a call shows as it moves, its caller as text, its events with their outcomes', async () => {
