@@ -151,6 +151,34 @@ test('a template that fails is a failed attempt with a reason, is tried again, a
   await receiver.stop()
 })
 
+test('a template without an end takes little time from other webhooks', async () => {
+  const receiver = startReceiver()
+  await using rig = await newRig()
+  const [hostile, good] = [`${receiver.url}/hostile`, `${receiver.url}/good`]
+  await rig.setUrls(hostile, good)
+  const template =
+    '{% for i in (1..300) %}{% for j in (1..300) %}{% for k in (1..300) %}{% endfor %}{% endfor %}{% endfor %}'
+  await setOptions(rig, hostile, { body: { template, contentType: 'text/plain' } })
+  rig.wake()
+  await rig.emit(...Array.from({ length: 200 }, (_, n) => `call ${n}`))
+  await until('the other has all', () => receiver.received.length === 200)
+  const errors = async () => {
+    const { items } = await rig.deliveries.list(ACCOUNT, { url: hostile }, 200)
+    const shown = await Promise.all(items.map(({ id }) => rig.deliveries.show(ACCOUNT, id)))
+    return shown.flatMap(({ attempts }) => attempts.map(({ error }) => String(error)))
+  }
+  await until('each was tried', async () => (await errors()).length >= 200)
+  const found = Map.groupBy(await errors(), (error) => error.replace(/line \d+, column \d+: /, ''))
+  // It is rendered three times, then once a minute.
+  expect(found.get('the template: takes longer than 10 ms')?.length ?? 0).toBeWithin(3, 20)
+  expect([...found.keys()].toSorted()).toEqual([
+    'the template: takes longer than 10 ms',
+    'the template: took too long several times: it is tried again after a minute',
+  ])
+  expect(receiver.received.every(({ path }) => path === '/good')).toBe(true)
+  await receiver.stop()
+})
+
 test('a day of pause loses, fails and ages nothing; afterwards all is sent in order', async () => {
   const receiver = startReceiver(() => new Response('', { status: 503 }))
   const world = { leapUs: 0 }
