@@ -57,7 +57,7 @@ function compileValues(values: readonly string[]): (text: string) => boolean {
   return values.length <= FEW ? matchesFew(exact, prefixes) : matchesMany(new Set(exact), prefixes)
 }
 
-/** As few values as this are compared one by one, which takes a quarter of the time of look-ups. */
+/** As few values as this are compared one by one, which takes a quarter of the time of hashing. */
 const FEW = 8
 
 function matchesFew(exact: readonly string[], prefixes: readonly string[]): (text: string) => boolean {
