@@ -21,6 +21,8 @@ const REST_US = 60 * SECOND
  */
 const MAX_SHARE = 0.2
 const BURST_US = 200 * MILLISECOND
+/** More than this is not the template's: the process was stopped meanwhile. */
+const MAX_CHARGE_US = 20 * MILLISECOND
 
 /**
  * Makes what turns default bodies into those that a webhook wants.
@@ -56,7 +58,8 @@ function guarded(template: BodyTemplate, steadyUs: NowUs): BodyTemplate {
       if (slow >= MAX_SLOW) restUntilUs = steadyUs() + REST_US
       throw error
     } finally {
-      paidUntilUs = Math.max(paidUntilUs, startedUs) + (steadyUs() - startedUs) / MAX_SHARE
+      const chargedUs = Math.min(steadyUs() - startedUs, MAX_CHARGE_US)
+      paidUntilUs = Math.max(paidUntilUs, startedUs) + chargedUs / MAX_SHARE
     }
   }
 }
