@@ -44,6 +44,7 @@ import { openRecordings, type Recordings } from './recordings/recordings.ts'
 import { allowListOf } from './settings.ts'
 import type { StoredEvent } from './store/operations/calls.ts'
 import type { Store } from './store/store.ts'
+import { startAccountState } from './web/account-state.ts'
 import { loadAssets } from './web/assets.ts'
 import { createTally, observers } from './web/delivery-counts.ts'
 import { startStreams, streamRoutes } from './web/event-stream.ts'
@@ -51,7 +52,6 @@ import { createLastHour } from './web/last-hour.ts'
 import { startLastHourSaver } from './web/last-hour-saver.ts'
 import { overviewRoutes } from './web/overview.ts'
 import { pageRoutes } from './web/page-routes.ts'
-import { followAllEvents, followOwnEvents } from './web/stored-events.ts'
 import { optionsRoutes } from './webhooks/options/routes.ts'
 import { createOptionsService } from './webhooks/options/service.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
@@ -177,7 +177,8 @@ async function startSending({ config, log, store, emitter, ownership, persistenc
     observer: observers(tally.observer, metrics.observer, ...attemptLog),
     onOutage: (name, state) => alerts.send({ what: 'webhook', state, name }),
   })
-  started.push(dispatcher, startLastHourSaver({ statistics: store.statistics, lastHour, log }))
+  const { isShared } = ownership
+  started.push(dispatcher, startLastHourSaver({ statistics: store.statistics, lastHour, isShared, log }))
   return { clock, allow, attempt, lastHour, tally, metrics, alerts, intake, dispatcher }
 }
 
@@ -233,7 +234,8 @@ async function createRoot(
   const { metrics, dispatcher, clock, allow, attempt, tally, lastHour } = sending
   const { watch, states, disk } = watching
   const { liveCalls, refreshCalls } = watch
-  const follow = ownership.isShared ? followAllEvents(store.log, log) : followOwnEvents(emitter)
+  const watched = { store, emitter, ownership, lastHour, own: { tally, health: dispatcher.health }, log }
+  const state = startAccountState(persistence.cluster?.statuses, watched)
   metrics.watch({
     store,
     dispatcher,
@@ -243,15 +245,9 @@ async function createRoot(
     unstored: watch.waiting,
     steadyUs: clock.steadyUs,
   })
-  const streams = startStreams({
-    emitter,
-    auth,
-    liveCalls,
-    refreshCalls,
-    follow,
-    deliveries: store.log.deliveryGetMany,
-  })
-  started.push(streams)
+  const calls = { liveCalls, refreshCalls }
+  const streams = startStreams({ ...state, ...calls, emitter, auth, deliveries: store.log.deliveryGetMany })
+  started.push(streams, state)
   const deliveries = createDeliveryService({
     store,
     onDue: (ids) => emitter.emit('due', ids),
@@ -277,15 +273,7 @@ async function createRoot(
     .use(recordings.routes(auth))
     .use(eventRoutes(auth, eventReader))
     .use(
-      overviewRoutes(auth, {
-        store,
-        tally,
-        lastHour,
-        health: dispatcher.health,
-        liveCalls,
-        refreshCalls,
-        pbxs: pbxStatusOf(watch, pbxs),
-      }),
+      overviewRoutes(auth, { ...state, ...calls, store, pbxs: pbxStatusOf(watch, pbxs), steadyUs: clock.steadyUs }),
     )
     .use(streamRoutes(auth, streams))
     .use(pageRoutes(await loadAssets()))

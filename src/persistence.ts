@@ -9,7 +9,9 @@ import type { Log } from './lib/log.ts'
 import { steadyUs } from './lib/time.ts'
 import { openServiceStore } from './store/open-store.ts'
 import type { ClusterStore } from './store/operations/cluster.ts'
+import type { StatusStore } from './store/operations/statuses.ts'
 import { openClusterStore } from './store/postgres/cluster.ts'
+import { openStatusStore } from './store/postgres/statuses.ts'
 import { type DiskWatch, NO_DISK, startDiskWatch } from './store/sqlite/engine/disk-space.ts'
 import type { Store } from './store/store.ts'
 
@@ -21,7 +23,9 @@ export type Persistence = {
   readonly clock: Clock
   readonly disk: DiskWatch
   /** The cluster, if there is one. */
-  readonly cluster: { readonly store: ClusterStore; readonly keeper: LeaseKeeper } | undefined
+  readonly cluster:
+    | { readonly store: ClusterStore; readonly keeper: LeaseKeeper; readonly statuses: StatusStore }
+    | undefined
   /** How long attempts may take to end when this node stops: then they are aborted, and another node sends them. */
   readonly drainMs: number | undefined
   /** Begins to own: this node is ready, answers at this URL, and can watch these PBXs. */
@@ -88,6 +92,7 @@ async function openAmongOthers(
   { store, close, log, version }: Opened & Options,
 ): Promise<Persistence> {
   const clusterStore = openClusterStore(source)
+  const statuses = openStatusStore(source)
   const first = await againForAWhile(async () => {
     const sentUs = steadyUs()
     return { sentUs, databaseUs: await clusterStore.clockGet(), nowUs: steadyUs() }
@@ -108,7 +113,7 @@ async function openAmongOthers(
     ownership: keeper,
     clock,
     disk: NO_DISK,
-    cluster: { store: clusterStore, keeper },
+    cluster: { store: clusterStore, keeper, statuses },
     drainMs: DRAIN_MS,
     join(url, canWatchPbx) {
       canWatch = canWatchPbx
@@ -118,6 +123,7 @@ async function openAmongOthers(
     async stop() {
       await keeper.stop()
       await clusterStore.stop()
+      await statuses.stop()
       await close()
     },
   }

@@ -94,14 +94,14 @@ function nextProbe({ sinceUs, waitUs: before }: NonNullable<State['open']>, nowU
 export const isLongOpen = ({ open }: CircuitBreaker, nowUs: number): boolean =>
   open !== undefined && nowUs - open.sinceUs >= LONG_OUTAGE_MS * MILLISECOND
 
-/** How a webhook does, as the page and the metrics show it. */
-export type WebhookHealth = { readonly state: 'unknown' | 'up' | 'down'; readonly downForMs: number | undefined }
+/** How a webhook does, as the page shows it. `downSinceUs` is steady time. */
+export type WebhookHealth = { readonly state: 'unknown' | 'up' | 'down'; readonly downSinceUs: number | null }
 
 /** Returns how the webhook of a breaker does; `unknown` while nothing has shown that it works, or without a breaker. */
-export function healthOf(breaker: CircuitBreaker | undefined, nowUs: number): WebhookHealth {
+export function healthOf(breaker: CircuitBreaker | undefined): WebhookHealth {
   const open = breaker?.open
-  if (open !== undefined) return { state: 'down', downForMs: (nowUs - open.sinceUs) / MILLISECOND }
-  return { state: breaker?.proven ? 'up' : 'unknown', downForMs: undefined }
+  if (open !== undefined) return { state: 'down', downSinceUs: open.sinceUs }
+  return { state: breaker?.proven ? 'up' : 'unknown', downSinceUs: null }
 }
 
 /** Returns how many breakers of these queues are open, and how many of them for five minutes or more. */

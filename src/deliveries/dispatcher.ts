@@ -105,7 +105,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
 
   return {
     reserve: reservations.reserve,
-    health: (webhookId) => healthOf(scheduler.find(webhookId)?.breaker, steadyUs()),
+    health: (webhookId) => healthOf(scheduler.find(webhookId)?.breaker),
     interrupted: sender.interrupted,
     down: () => countOpen(scheduler.queues(), steadyUs()),
     get inFlight() {

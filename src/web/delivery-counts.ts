@@ -3,7 +3,7 @@ import type { Observer } from '../deliveries/observer.ts'
 import { failureOf, statusOf } from '../deliveries/retry-policy.ts'
 import type { Attempted } from '../deliveries/sending/attempt.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
-import type { LastHour } from './last-hour.ts'
+import type { LastHour, WebhookKey } from './last-hour.ts'
 import type { WebhookHealth } from './model.ts'
 
 export type LastResponse = NonNullable<WebhookHealth['last']>
@@ -15,13 +15,20 @@ export type LastResponse = NonNullable<WebhookHealth['last']>
 export type Tally = {
   readonly observer: Observer
   last(webhookId: number): LastResponse | null
+  /** Returns the webhooks that have a last response, and those that got one since this was called last. */
+  known(): readonly WebhookKey[]
+  takeChanged(): readonly WebhookKey[]
 }
 
 export type TallyOptions = { emitter: Emitter; lastHour: LastHour; nowUs?: NowUs }
 
 /** Creates empty counts of the past deliveries that the page shows. They are counted through `observer`. */
 export function createTally({ emitter, lastHour, nowUs = wallUs }: TallyOptions): Tally {
-  const responses = new Map<number, readonly [atUs: number, attempted: Attempted]>()
+  const responses = new Map<
+    number,
+    { readonly key: WebhookKey; readonly atUs: number; readonly attempted: Attempted }
+  >()
+  let changed = new Map<number, WebhookKey>()
 
   emitter.on('stored', (stored) => {
     const atUs = nowUs()
@@ -32,18 +39,28 @@ export function createTally({ emitter, lastHour, nowUs = wallUs }: TallyOptions)
     observer: {
       started() {},
       ended({ delivery: { webhookId, accountId }, attempted, probe, atUs, waitedUs }) {
-        responses.set(webhookId, [atUs, attempted])
         const webhook = { accountId, webhookId }
+        responses.set(webhookId, { key: webhook, atUs, attempted })
+        changed.set(webhookId, webhook)
         if (attempted.outcome.kind === 'delivered') lastHour.addDelivered(webhook, waitedUs, atUs)
         else if (probe) lastHour.addFailedProbe(webhook, atUs)
         else lastHour.addFailedAttempt(webhook, atUs)
       },
       endedUnsent() {},
-      webhookRemoved: (webhookId) => void responses.delete(webhookId),
+      webhookRemoved(webhookId) {
+        responses.delete(webhookId)
+        changed.delete(webhookId)
+      },
     },
     last(webhookId) {
       const response = responses.get(webhookId)
-      return response === undefined ? null : describeResponse(response[0], response[1])
+      return response === undefined ? null : describeResponse(response.atUs, response.attempted)
+    },
+    known: () => Array.from(responses.values(), ({ key }) => key),
+    takeChanged() {
+      const taken = [...changed.values()]
+      changed = new Map()
+      return taken
     },
   }
 }

@@ -6,6 +6,7 @@ import type { Emitter } from '../deliveries/emitter.ts'
 import { deliveryOf } from '../deliveries/service.ts'
 import { Fault } from '../lib/fault.ts'
 import type { DeliveryRow } from '../store/operations/log.ts'
+import type { ChangeNotes } from './change-notes.ts'
 import type { FollowEvents } from './stored-events.ts'
 import { openSink, type Sink } from './stream-sink.ts'
 
@@ -23,8 +24,14 @@ export type StreamOptions = {
   /** Reads what other nodes have of the calls. */
   refreshCalls: () => Promise<void>
   follow: FollowEvents
+  followChanges: FollowChanges
   heartbeatMs?: number
 }
+
+/** Follows the deliveries of accounts that other nodes change. */
+export type FollowChanges = ChangeNotes['follow']
+/** Follows nothing, where there are no other nodes. */
+export const followNoChanges: FollowChanges = () => ({ begin: async () => undefined, stop: () => undefined })
 
 /**
  * A comment is sent at least this often, so that broken connections are noticed. The stream of a revoked token ends
@@ -79,15 +86,10 @@ export function startStreams(options: StreamOptions): Streams {
       for (const row of await deliveries(ids.slice(at, at + READ_AT_ONCE)))
         send(row.accountId, 'delivery', JSON.stringify(deliveryOf(row)))
   }
-  /**
-   * One after the other, so that the last message has the present state. If the store cannot be read, the next change
-   * is sent again.
-   */
-  let sending: Promise<void> = Promise.resolve()
-  const onChanged = (ids: readonly number[]) => {
-    sending = sending.then(() => sendDeliveries(ids)).catch(() => {})
-  }
-  const following = options.follow(() => [...new Set([...clients].map(({ accountId }) => accountId))], stored)
+  const onChanged = createChangeSender(() => following.caughtUp(), sendDeliveries)
+  const accountIds = () => [...new Set([...clients].map(({ accountId }) => accountId))]
+  const following = options.follow(accountIds, stored)
+  const followingChanges = options.followChanges(accountIds, onChanged)
   // Without clients the dispatcher does not even collect the ids.
   const listen = () => {
     if (clients.size > 0 && emitter.listenerCount('deliveries', onChanged) === 0) emitter.on('deliveries', onChanged)
@@ -101,7 +103,7 @@ export function startStreams(options: StreamOptions): Streams {
 
   return {
     async open(accountId, token, closed = () => {}) {
-      await following.begin(accountId)
+      await Promise.all([following.begin(accountId), followingChanges.begin(accountId)])
       await refreshCalls()
       if (!mayOpen(clients, accountId)) throw tooManyStreams()
       const sink = openSink({
@@ -121,8 +123,33 @@ export function startStreams(options: StreamOptions): Streams {
     async stop() {
       clearInterval(heartbeat)
       following.stop()
+      followingChanges.stop()
       for (const client of [...clients]) client.sink.close()
     },
+  }
+}
+
+/**
+ * Returns a function that sends deliveries that changed: one batch after the other, so that the last message has the
+ * present state, and after the events that they belong to. If the store cannot be read, the next change is sent again.
+ */
+function createChangeSender(caughtUp: () => Promise<void>, send: (ids: readonly number[]) => Promise<void>) {
+  let changed = new Set<number>()
+  let isSending = false
+
+  async function sendAll(): Promise<void> {
+    isSending = true
+    while (changed.size > 0) {
+      const ids = [...changed]
+      changed = new Set()
+      await caughtUp()
+      await send(ids).catch(() => undefined)
+    }
+    isSending = false
+  }
+  return (ids: readonly number[]): void => {
+    for (const id of ids) changed.add(id)
+    if (!isSending) void sendAll()
   }
 }
 

@@ -7,14 +7,26 @@ import { type LastHour, MINUTES } from './last-hour.ts'
 /** A process that is killed loses the figures of this time at most. */
 const SAVE_EVERY_MS = 10_000
 
-type SaverOptions = { statistics: StatisticsStore; lastHour: LastHour; log: Log; everyMs?: number; nowUs?: NowUs }
+/** Other nodes show a change within a second. */
+const SAVE_SHARED_EVERY_MS = 500
+
+type SaverOptions = {
+  readonly statistics: StatisticsStore
+  readonly lastHour: LastHour
+  /** Whether other nodes show the figures too. */
+  readonly isShared?: boolean
+  readonly log: Log
+  readonly everyMs?: number
+  readonly nowUs?: NowUs
+}
 
 /**
  * Loads the figures that the process before saved, and then saves them every so often and at the end, so that the
  * page's figures survive a restart. What cannot be saved now is saved the next time.
  */
 export function startLastHourSaver(options: SaverOptions): { readonly loaded: Promise<void>; stop(): Promise<void> } {
-  const { statistics, lastHour, log, everyMs = SAVE_EVERY_MS, nowUs = wallUs } = options
+  const { statistics, lastHour, log, isShared = false, nowUs = wallUs } = options
+  const everyMs = options.everyMs ?? (isShared ? SAVE_SHARED_EVERY_MS : SAVE_EVERY_MS)
   const minuteNow = () => Math.floor(nowUs() / (60 * SECOND))
   let saving: Promise<void> | undefined
 

@@ -19,6 +19,8 @@ export type LastHour = {
   ofWebhook(webhook: WebhookKey, nowUs: number): WebhookMinute[]
   /** Adds the figures of a minute that were saved by the process before. */
   addSaved(figures: MinuteFigures): void
+  /** Replaces all figures of one minute of an account. */
+  replaceMinute(accountId: number, minute: number, figures: readonly MinuteFigures[]): void
   /**
    * Returns the figures that changed since this was called last; `undo` makes them changed again, if they could not be
    * saved.
@@ -87,11 +89,11 @@ export function createLastHour(): LastHour {
     ofAccount: (accountId, nowUs) => accountMinutes(accountId, [...(accounts.get(accountId)?.values() ?? [])], nowUs),
     ofWebhook: (webhook, nowUs) =>
       webhookMinutes(webhook, accounts.get(webhook.accountId)?.get(webhook.webhookId), nowUs),
-    addSaved(figures) {
-      const hour = hourOf(figures)
-      const known = hour[figures.minute % MINUTES]
-      if (known === undefined) hour[figures.minute % MINUTES] = { ...figures, latencies: [...figures.latencies] }
-      else addFigures(known, figures)
+    addSaved: (figures) => addSavedFigures(hourOf(figures), figures),
+    replaceMinute(accountId, minute, figures) {
+      const at = minute % MINUTES
+      for (const hour of accounts.get(accountId)?.values() ?? []) if (hour[at]?.minute === minute) hour[at] = undefined
+      for (const one of figures) addSavedFigures(hourOf(one), one)
     },
     takeChanged() {
       const taken = changed
@@ -112,6 +114,13 @@ export function createLastHour(): LastHour {
       }
     },
   }
+}
+
+function addSavedFigures(hour: Hour, figures: MinuteFigures): void {
+  const known = hour[figures.minute % MINUTES]
+  if (known === undefined || known.minute < figures.minute)
+    hour[figures.minute % MINUTES] = { ...figures, latencies: [...figures.latencies] }
+  else addFigures(known, figures)
 }
 
 /** Returns the minutes of an account: the sums over its webhooks. */

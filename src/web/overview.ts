@@ -1,18 +1,17 @@
 import { Elysia, t } from 'elysia'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
-import type { WebhookHealth as DispatcherHealth } from '../deliveries/circuit-breaker.ts'
 import { deliveryOf } from '../deliveries/service.ts'
 import { accepts } from '../http/accepts.ts'
 import { responses, success } from '../http/envelope.ts'
 import { asks } from '../http/query.ts'
 import { Fault } from '../lib/fault.ts'
 import { bodyInSlices } from '../lib/slices.ts'
-import { MILLISECOND, type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
+import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 import type { EventRow } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
-import type { Tally } from './delivery-counts.ts'
-import type { LastHour } from './last-hour.ts'
+import type { Figures } from './figures.ts'
+import { createFreshReader } from './fresh-reader.ts'
 import {
   EventWithDeliveries,
   type LiveCall,
@@ -21,22 +20,24 @@ import {
   type WebhookHealth,
   WebhookMinute,
 } from './model.ts'
+import type { ReadWebhookStatuses } from './webhook-statuses.ts'
 
 export type OverviewSources = {
   store: Store
-  tally: Tally
-  lastHour: LastHour
-  health: (webhookId: number) => DispatcherHealth
+  figures: Figures
+  statuses: ReadWebhookStatuses
   /** Each made as it is asked for. */
   liveCalls: (accountId: number) => Iterable<LiveCall>
   /** Reads what other nodes have of the calls. */
   refreshCalls: () => Promise<void>
   pbxs: (accountId: number) => Promise<PbxStatus[]>
+  /** The clock on which deliveries wait. */
+  steadyUs: NowUs
   nowUs?: NowUs
 }
 
 /** Many pages of one account ask at the same time: pending deliveries are counted once in this time. */
-const FRESH_US = 1_000 * MILLISECOND
+const FRESH_MS = 1_000
 
 const Query = t.Object({
   calls: t.Optional(
@@ -62,8 +63,8 @@ const about = { tags: ['Page'], security: [{ bearer: [] }] }
  * deliveries.
  */
 export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
-  const { store, lastHour, liveCalls, refreshCalls, pbxs, nowUs = wallUs } = sources
-  const webhooksOf = recentHealth(sources)
+  const { store, figures, liveCalls, refreshCalls, pbxs, nowUs = wallUs } = sources
+  const webhooksOf = healthReader(sources)
   return new Elysia({ name: 'overview', normalize: false })
     .use(accepts)
     .use(guard(auth))
@@ -78,7 +79,7 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
           account: (await store.accounts.accountGetName(accountId)) ?? '',
           pbxs: await pbxs(accountId),
           webhooks: webhooks.map(({ health }) => health),
-          minutes: lastHour.ofAccount(accountId, nowUs()),
+          minutes: await figures.ofAccount(accountId),
         }
         return new Response(bodyInSlices(overviewText(rest, calls)), { headers: JSON_HEADERS })
       },
@@ -97,7 +98,7 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
         const webhooks = await webhooksOf(accountId)
         const found = webhooks.find(({ health }) => health.url === url && health.occurrence === occurrence)
         if (found === undefined) throw new Fault('not_found', 'This webhook is not in the list.')
-        const minutes = lastHour.ofWebhook({ accountId, webhookId: found.id }, nowUs())
+        const minutes = await figures.ofWebhook({ accountId, webhookId: found.id })
         return success(minutes, 'This is the last hour of the webhook.')
       },
       {
@@ -145,31 +146,24 @@ function* overviewText(rest: Omit<Overview, 'calls'>, calls: Iterable<LiveCall>)
 
 type ListedHealth = { readonly id: number; readonly health: WebhookHealth }
 
-function recentHealth({ store, tally, health, nowUs = wallUs }: OverviewSources) {
-  const known = new Map<number, { atUs: number; list: Promise<ListedHealth[]> }>()
-
-  async function read(accountId: number, atUs: number): Promise<ListedHealth[]> {
+function healthReader({ store, statuses, steadyUs, nowUs = wallUs }: OverviewSources) {
+  const listOf = createFreshReader(FRESH_MS, async (accountId: number) => {
     const [listed, options] = await Promise.all([
       store.webhooks.webhookListWithPending(accountId),
       store.webhooks.optionsList(accountId),
     ])
     const byUrl = new Map(options.map((one) => [one.url, one.options]))
-    return listed.map(({ id, url, occurrence, pending }) => {
-      const { name = null, paused = false } = byUrl.get(url) ?? {}
-      const { downForMs } = health(id)
-      const downSince = downForMs === undefined ? null : rfc3339(Math.round(atUs - downForMs * MILLISECOND))
-      return { id, health: { url, occurrence, name, paused, down_since: downSince, pending, last: tally.last(id) } }
+    return listed.map((webhook) => ({ ...webhook, options: byUrl.get(webhook.url) }))
+  })
+  return async (accountId: number): Promise<ListedHealth[]> => {
+    const listed = await listOf(accountId)
+    const ids = listed.map(({ id }) => id)
+    const statusOf = await statuses(accountId, ids)
+    return listed.map(({ id, url, occurrence, options, pending }) => {
+      const { name = null, paused = false } = options ?? {}
+      const { downSinceUs = null, last = null } = statusOf.get(id) ?? {}
+      const downSince = downSinceUs === null ? null : rfc3339(Math.round(nowUs() - steadyUs() + downSinceUs))
+      return { id, health: { url, occurrence, name, paused, down_since: downSince, pending, last } }
     })
-  }
-
-  return (accountId: number): Promise<ListedHealth[]> => {
-    const atUs = nowUs()
-    const cached = known.get(accountId)
-    if (cached !== undefined && Math.abs(atUs - cached.atUs) < FRESH_US) return cached.list
-    const list = read(accountId, atUs)
-    known.set(accountId, { atUs, list })
-    // A store that could not be read now may be readable at the next request.
-    list.catch(() => known.delete(accountId))
-    return list
   }
 }

@@ -13,6 +13,8 @@ export type FollowEvents = (
 ) => {
   /** Begins with what is stored from now on. @throws Fault `unavailable`. */
   begin(accountId: number): Promise<void>
+  /** Resolves when `onStored` has had what is stored by now. */
+  caughtUp(): Promise<void>
   stop(): void
 }
 
@@ -21,7 +23,8 @@ export const followOwnEvents =
   (emitter: Emitter): FollowEvents =>
   (_, onStored) => {
     emitter.on('stored', onStored)
-    return { begin: async () => undefined, stop: () => void emitter.off('stored', onStored) }
+    const nothing = async () => undefined
+    return { begin: nothing, caughtUp: nothing, stop: () => void emitter.off('stored', onStored) }
   }
 
 const READ_AT_ONCE = 200
@@ -48,22 +51,20 @@ export const followAllEvents =
     async function catchUpAll(arrived: ReadonlySet<number>): Promise<void> {
       for (const accountId of arrived) await catchUp(accountId)
     }
-    const arrivals = startArrivals({
-      store: events,
-      accountIds,
-      onArrived(arrived) {
-        working = working
-          .then(() => catchUpAll(arrived))
-          .catch((error) => log.debug({ err: error }, 'cannot read the events that have arrived, will retry'))
-      },
-      log,
-    })
+    function follow(arrived: ReadonlySet<number>): Promise<void> {
+      working = working
+        .then(() => catchUpAll(arrived))
+        .catch((error) => log.debug({ err: error }, 'cannot read the events that have arrived, will retry'))
+      return working
+    }
+    const arrivals = startArrivals({ store: events, accountIds, onArrived: (arrived) => void follow(arrived), log })
     return {
       async begin(accountId) {
         const { newestId } = await events.eventGetBounds(accountId)
         // One that is followed goes on where it is: its readers have nothing twice.
         if (!accountIds().includes(accountId)) positions.set(accountId, newestId)
       },
+      caughtUp: () => follow(new Set(accountIds())),
       stop: arrivals.stop,
     }
   }

@@ -5,13 +5,16 @@ import { Value } from '@sinclair/typebox/value'
 import { Elysia } from 'elysia'
 import type { AuthService } from '../../src/auth/service.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
+import { nowUs, steadyUs } from '../../src/lib/time.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
 import { createTally } from '../../src/web/delivery-counts.ts'
-import { type Streams, startStreams, streamRoutes } from '../../src/web/event-stream.ts'
+import { followNoChanges, type Streams, startStreams, streamRoutes } from '../../src/web/event-stream.ts'
+import { ownFigures } from '../../src/web/figures.ts'
 import { createLastHour } from '../../src/web/last-hour.ts'
 import { type LiveCall, Overview } from '../../src/web/model.ts'
 import { overviewRoutes } from '../../src/web/overview.ts'
 import { followOwnEvents } from '../../src/web/stored-events.ts'
+import { readOwnStatuses } from '../../src/web/webhook-statuses.ts'
 import { startApi } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
 import { ask } from '../help/client.ts'
@@ -39,6 +42,7 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
     const streams = startStreams({
       refreshCalls: async () => undefined,
       follow: followOwnEvents(emitter),
+      followChanges: followNoChanges,
       emitter,
       auth,
       heartbeatMs,
@@ -48,12 +52,12 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
     held.streams = streams
     const lastHour = createLastHour()
     const tally = createTally({ emitter, lastHour })
-    const health = () => ({ state: 'up' as const, downForMs: undefined })
+    const health = () => ({ state: 'up' as const, downSinceUs: null })
     const sources = {
       store,
-      tally,
-      lastHour,
-      health,
+      figures: ownFigures(lastHour, nowUs),
+      statuses: readOwnStatuses({ tally, health }),
+      steadyUs,
       liveCalls: () => calls(count),
       refreshCalls: async () => undefined,
       pbxs: async () => [],

@@ -19,6 +19,8 @@ export type StatisticsStore = {
    * Saves figures of some minutes in place of those that were saved of the same, and deletes all of minutes before one.
    */
   minuteSave(step: { figures: readonly MinuteFigures[]; beforeMinute: number }): Promise<void>
-  /** Returns the figures of one minute (counted since 1970) of all accounts. */
+  /** Returns the figures of one minute (counted since 1970) of all accounts, as this process saved them. */
   minuteGet(minute: number): Promise<MinuteFigures[]>
+  /** Returns the figures of some minutes of an account, of all processes: several of one webhook add up. */
+  minuteGetOfAccount(query: { accountId: number; minutes: readonly number[] }): Promise<MinuteFigures[]>
 }

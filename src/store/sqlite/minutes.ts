@@ -21,6 +21,8 @@ export const saveMinutes = mutation('statistics.minuteSave', (tx: Tx, { figures,
 
 type Row = Omit<MinuteFigures, 'latencies'> & { readonly latencies: string }
 
+const figuresOf = (row: Row): MinuteFigures => ({ ...row, latencies: JSON.parse(row.latencies) })
+
 /** Creates the statistics operations of the engine: the figures of the page. */
 export function createStatisticsStore({ read, commit }: Database): StatisticsStore {
   return {
@@ -32,6 +34,15 @@ export function createStatisticsStore({ read, commit }: Database): StatisticsSto
            failed_attempts AS failedAttempts, failed_probes AS failedProbes, latencies FROM minutes WHERE minute = ?`,
       )
         .all(minute)
-        .map((row) => ({ ...row, latencies: JSON.parse(row.latencies) })),
+        .map(figuresOf),
+    minuteGetOfAccount: async ({ accountId, minutes }) =>
+      prepared<Row, [string, number]>(
+        read,
+        `SELECT minute, account_id AS accountId, webhook_id AS webhookId, events, delivered,
+           failed_attempts AS failedAttempts, failed_probes AS failedProbes, latencies
+         FROM minutes WHERE minute IN (SELECT value FROM json_each(?)) AND account_id = ? ORDER BY minute, webhook_id`,
+      )
+        .all(JSON.stringify(minutes), accountId)
+        .map(figuresOf),
   }
 }

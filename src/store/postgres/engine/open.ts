@@ -5,6 +5,7 @@ import recordings from '../migrations/002.sql' with { type: 'text' }
 import leaving from '../migrations/003.sql' with { type: 'text' }
 import operatorFacts from '../migrations/004.sql' with { type: 'text' }
 import pbxs from '../migrations/005.sql' with { type: 'text' }
+import statuses from '../migrations/006.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { createPartitions } from './partitions.ts'
 import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
@@ -19,6 +20,7 @@ const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number 
   { text: leaving, usableFrom: 1 },
   { text: operatorFacts, usableFrom: 1 },
   { text: pbxs, usableFrom: 1 },
+  { text: statuses, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000

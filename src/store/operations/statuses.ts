@@ -1,0 +1,60 @@
+// How things are that only their owner knows, for all nodes to show. Only an engine that several machines can share
+// has it: a node that is alone knows all of it itself.
+
+/** The status of a PBX, JSON. `endpoints`: its phones and trunks; `null` leaves those that were set before. */
+export type PbxStatusRecord = {
+  readonly pbx: string
+  /** The term of its lease under which this is written. */
+  readonly term: string
+  readonly status: string
+  readonly endpoints: string | null
+}
+
+/** The status of a webhook, JSON. */
+export type WebhookStatusRecord = {
+  readonly webhookId: number
+  /** The term of the lease of its account under which this is written. */
+  readonly term: string
+  readonly status: string
+}
+
+export type PbxStatusRow = { readonly pbx: string; readonly status: string; readonly endpoints: string | null }
+
+/** `isPresent`: its owner is alive; else this is how it was. */
+export type WebhookStatusRow = { readonly webhookId: number; readonly status: string; readonly isPresent: boolean }
+
+/** The place of a note about deliveries of an account: the number grows with each note of a node. */
+export type ChangePosition = { readonly accountId: number; readonly node: string; readonly number: number }
+/** Deliveries that changed, as a node noted them. */
+export type DeliveryChanges = ChangePosition & { readonly ids: readonly number[] }
+
+export type StatusStore = {
+  /** Replaces the statuses of some PBXs and webhooks. One whose lease has another term by now is left out. */
+  statusSet(statuses: {
+    readonly pbxs: readonly PbxStatusRecord[]
+    readonly webhooks: readonly WebhookStatusRecord[]
+  }): Promise<void>
+  /** Returns the statuses of these PBXs that were set by their present owners, if those are alive. */
+  pbxStatusGetMany(pbxs: readonly string[]): Promise<PbxStatusRow[]>
+  /** Returns the statuses of these webhooks as they were set last. */
+  webhookStatusGetMany(webhookIds: readonly number[]): Promise<WebhookStatusRow[]>
+  /** Replaces the accounts whose deliveries a node follows; they are forgotten after 10 s. */
+  followedSet(followed: { readonly node: string; readonly accountIds: readonly number[] }): Promise<void>
+  /** Returns the accounts that nodes other than this one follow. */
+  followedGet(node: string): Promise<number[]>
+  /**
+   * Notes which deliveries changed, for the accounts that other nodes follow; other ids are left out, and so is what
+   * this node noted more than 10 s ago.
+   */
+  deliveryChangesAdd(changes: {
+    readonly node: string
+    readonly number: number
+    readonly ids: readonly number[]
+  }): Promise<void>
+  /** Returns what nodes other than this one noted for these accounts behind these positions, in the order of each. */
+  deliveryChangesGet(query: {
+    readonly node: string
+    readonly accountIds: readonly number[]
+    readonly after: readonly ChangePosition[]
+  }): Promise<DeliveryChanges[]>
+}

@@ -1,0 +1,99 @@
+import type { DatabaseSource } from '../../lib/database-url.ts'
+import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
+import type { PbxStatusRow, StatusStore, WebhookStatusRow } from '../operations/statuses.ts'
+import { bigints, type Client, newClient, texts } from './engine/client.ts'
+
+/** A status that takes longer is too late to be shown. */
+const STATEMENT_MS = 2_000
+/** Long enough for a node that is slow to read or to repeat, short enough to keep the tables small. */
+const KEPT = "interval '10 seconds'"
+
+/** Opens a connection of its own, whose commits do not wait for the disk: a status is soon replaced by the next. */
+export function openStatusStore(source: DatabaseSource): StatusStore & { stop(): Promise<void> } {
+  const session = { synchronous_commit: 'off' }
+  const client = newClient(source, { role: 'status', connections: 1, statementMs: STATEMENT_MS, session })
+  return { ...createStatusStore(client), stop: client.stop }
+}
+
+/** Creates the operations of the engine on the statuses that owners share with other nodes. */
+export function createStatusStore({ query, read }: Pick<Client, 'query' | 'read'>): StatusStore {
+  return {
+    async statusSet({ pbxs, webhooks }) {
+      await query(SET, [
+        ...[texts(pbxs.map(({ pbx }) => pbx)), texts(pbxs.map(({ term }) => term))],
+        ...[texts(pbxs.map(({ status }) => status)), texts(pbxs.map(({ endpoints }) => endpoints))],
+        ...[bigints(webhooks.map(({ webhookId }) => webhookId)), texts(webhooks.map(({ term }) => term))],
+        texts(webhooks.map(({ status }) => status)),
+      ])
+    },
+    pbxStatusGetMany: (pbxs) => read<PbxStatusRow>(PBXS, [texts(pbxs)]),
+    webhookStatusGetMany: (webhookIds) => read<WebhookStatusRow>(WEBHOOKS, [bigints(webhookIds)]),
+    async followedSet({ node, accountIds }) {
+      await query(FOLLOW, [node, bigints(accountIds)])
+    },
+    async followedGet(node) {
+      const rows = await read<{ id: number }>(
+        `SELECT DISTINCT account_id::float8 AS id FROM followed_accounts WHERE node <> $1 AND until > clock_timestamp()`,
+        [node],
+      )
+      return rows.map(({ id }) => id)
+    },
+    async deliveryChangesAdd({ node, number, ids }) {
+      await query(CHANGED, [node, number, bigints(ids)])
+    },
+    async deliveryChangesGet({ node, accountIds, after }) {
+      const rows = await read<{ node: string; number: number; accountId: number; ids: string }>(CHANGES, [
+        ...[node, bigints(accountIds), bigints(after.map(({ accountId }) => accountId))],
+        ...[texts(after.map((position) => position.node)), bigints(after.map(({ number }) => number))],
+      ])
+      return rows.map((row) => ({ ...row, ids: row.ids.split(',').map(Number) }))
+    },
+  }
+}
+
+/** Rows are locked in the order of their keys: two nodes of which one took over from the other do not wait in turn. */
+const SET = `
+  WITH pbxs AS (
+    INSERT INTO pbx_statuses (pbx, term, status, endpoints)
+    SELECT s.pbx, s.term, s.status, s.endpoints FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS s (pbx, term, status, endpoints)
+      JOIN leases l ON l.name = 'pbx:' || s.pbx AND l.term = s.term ORDER BY s.pbx
+    ON CONFLICT (pbx) DO UPDATE SET term = excluded.term, status = excluded.status,
+      endpoints = coalesce(excluded.endpoints, pbx_statuses.endpoints))
+  INSERT INTO webhook_statuses (webhook_id, term, status)
+  SELECT s.id, s.term, s.status FROM unnest($5::bigint[], $6::text[], $7::text[]) AS s (id, term, status)
+    JOIN webhooks w ON w.id = s.id JOIN leases l ON l.name = 'account:' || w.account_id AND l.term = s.term ORDER BY s.id
+  ON CONFLICT (webhook_id) DO UPDATE SET term = excluded.term, status = excluded.status`
+
+const PBXS = `
+  SELECT s.pbx, s.status, s.endpoints FROM pbx_statuses s
+    JOIN leases l ON l.name = 'pbx:' || s.pbx AND l.term = s.term JOIN nodes n ON n.id = l.node AND n.dead_us IS NULL
+  WHERE s.pbx = ANY($1::text[])`
+
+const WEBHOOKS = `
+  SELECT s.webhook_id::float8 AS "webhookId", s.status, n.id IS NOT NULL AS "isPresent" FROM webhook_statuses s
+    JOIN webhooks w ON w.id = s.webhook_id
+    LEFT JOIN leases l ON l.name = 'account:' || w.account_id AND l.term = s.term
+    LEFT JOIN nodes n ON n.id = l.node AND n.dead_us IS NULL
+  WHERE s.webhook_id = ANY($1::bigint[])`
+
+const FOLLOW = `
+  WITH others AS (
+    DELETE FROM followed_accounts WHERE until < clock_timestamp() OR (node = $1 AND NOT account_id = ANY($2::bigint[])))
+  INSERT INTO followed_accounts (node, account_id, until)
+  SELECT $1, id, clock_timestamp() + ${KEPT} FROM unnest($2::bigint[]) AS f (id)
+  ON CONFLICT (node, account_id) DO UPDATE SET until = excluded.until`
+
+const CHANGED = `
+  WITH old AS (DELETE FROM delivery_changes WHERE at < clock_timestamp() - ${KEPT})
+  INSERT INTO delivery_changes (node, number, account_id, ids, at)
+  SELECT $1, $2::bigint, e.account_id, string_agg(d.id::text, ',' ORDER BY d.place), clock_timestamp()
+  FROM unnest($3::bigint[]) WITH ORDINALITY AS d (id, place) JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
+  WHERE e.account_id IN (SELECT account_id FROM followed_accounts WHERE node <> $1 AND until > clock_timestamp())
+  GROUP BY e.account_id`
+
+const CHANGES = `
+  SELECT c.node, c.number::float8 AS number, c.account_id::float8 AS "accountId", c.ids FROM delivery_changes c
+    LEFT JOIN unnest($3::bigint[], $4::text[], $5::bigint[]) AS seen (account_id, node, number)
+      ON seen.account_id = c.account_id AND seen.node = c.node
+  WHERE c.account_id = ANY($2::bigint[]) AND c.node <> $1 AND c.number > coalesce(seen.number, 0)
+  ORDER BY c.node, c.number`
