@@ -4,11 +4,16 @@ import { type Client, newClient } from '../../src/store/postgres/engine/client.t
 import { databaseSource, migratedDatabase } from './postgres.ts'
 
 /** A database of its own for a test of nodes, with a client. */
-export async function clusterDatabase(): Promise<{ client: Client; [Symbol.asyncDispose](): Promise<void> }> {
+export async function clusterDatabase(): Promise<{
+  client: Client
+  url: string
+  [Symbol.asyncDispose](): Promise<void>
+}> {
   const database = await migratedDatabase()
   const client = newClient(databaseSource(database.url), { role: 'test', connections: 8, statementMs: 30_000 })
   return {
     client,
+    url: database.url,
     async [Symbol.asyncDispose]() {
       await client.stop()
       await database[Symbol.asyncDispose]()

@@ -1,32 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
-import { createEventStreamDecoder, type ServerMessage } from '../../src/web/browser/lib/live/event-stream-decoder.ts'
+import { createEventStreamDecoder } from '../../src/web/browser/lib/live/event-stream-decoder.ts'
 import { openSink } from '../../src/web/stream-sink.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
 import { fixture } from '../help/pbx.ts'
 import { startReceiver, until } from '../help/receiver.ts'
-
-/** Follows a stream until it ends or is dropped. */
-async function follow(app: { url: string }, token: string) {
-  const over = new AbortController()
-  const messages: ServerMessage[] = []
-  let text = ''
-  const response = await fetch(`${app.url}/stream`, {
-    headers: { authorization: `Bearer ${token}` },
-    signal: over.signal,
-  })
-  const decode = createEventStreamDecoder((message) => void messages.push(message))
-  const ended = (async () => {
-    if (response.body === null) return
-    for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
-      text += chunk
-      decode(chunk)
-    }
-  })().catch(() => {})
-  const of = (name: string) => messages.filter((message) => message.name === name).map(({ data }) => JSON.parse(data))
-  return { response, messages, of, ended, text: () => text, drop: () => over.abort() }
-}
+import { followStream as follow } from '../help/stream.ts'
 
 describe('GET /stream of the compiled file', () => {
   const folder = emptyFolder()

@@ -66,6 +66,23 @@ describe('the last hour', () => {
     expect(hour.takeChanged().figures.length).toBeLessThanOrEqual(401)
   })
 
+  test('has a minute replaced as a whole, with what several nodes counted in it', () => {
+    const hour = createLastHour()
+    const minute = Math.floor(NOW / MINUTE)
+    const saved = (delivered: number, latency: number, webhookId = 1) => ({
+      ...{ accountId: 1, webhookId, minute, events: 1, delivered, failedAttempts: 0, failedProbes: 0 },
+      latencies: [latency, delivered],
+    })
+    hour.addDelivered({ accountId: 2, webhookId: 9 }, 1_000, NOW)
+    hour.addDelivered({ accountId: 1, webhookId: 1 }, 1_000, NOW - 60 * MINUTE)
+    for (let n = 0; n < 2; n += 1) hour.replaceMinute(1, minute, [saved(3, 0), saved(5, 10), saved(7, 0, 2)])
+    expect(hour.ofAccount(1, NOW).at(-1)).toMatchObject({ delivered: 15, events: 3, p50_ms: 1, p99_ms: 6 })
+    expect(hour.ofWebhook({ accountId: 1, webhookId: 1 }, NOW).at(-1)).toMatchObject({ delivered: 8 })
+    hour.replaceMinute(1, minute, [])
+    expect(hour.ofAccount(1, NOW).at(-1)).toMatchObject({ delivered: 0 })
+    expect(hour.ofAccount(2, NOW).at(-1)).toMatchObject({ delivered: 1 })
+  })
+
   test('forgets accounts and webhooks that had nothing in it', () => {
     const hour = createLastHour()
     for (let webhookId = 1; webhookId <= 400; webhookId += 1) hour.addFailedAttempt({ accountId: 1, webhookId }, NOW)

@@ -1,0 +1,22 @@
+import { createEventStreamDecoder, type ServerMessage } from '../../src/web/browser/lib/live/event-stream-decoder.ts'
+
+/** Follows the stream of an account until it ends or is dropped. */
+export async function followStream(app: { readonly url: string }, token: string) {
+  const over = new AbortController()
+  const messages: ServerMessage[] = []
+  let text = ''
+  const response = await fetch(`${app.url}/stream`, {
+    headers: { authorization: `Bearer ${token}` },
+    signal: over.signal,
+  })
+  const decode = createEventStreamDecoder((message) => void messages.push(message))
+  const ended = (async () => {
+    if (response.body === null) return
+    for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {
+      text += chunk
+      decode(chunk)
+    }
+  })().catch(() => {})
+  const of = (name: string) => messages.filter((message) => message.name === name).map(({ data }) => JSON.parse(data))
+  return { response, messages, of, ended, text: () => text, drop: () => over.abort() }
+}
