@@ -50,6 +50,7 @@ import { createTally, observers } from './web/delivery-counts.ts'
 import { startStreams, streamRoutes } from './web/event-stream.ts'
 import { createLastHour } from './web/last-hour.ts'
 import { startLastHourSaver } from './web/last-hour-saver.ts'
+import { nodeRoutes } from './web/nodes.ts'
 import { overviewRoutes } from './web/overview.ts'
 import { pageRoutes } from './web/page-routes.ts'
 import { optionsRoutes } from './webhooks/options/routes.ts'
@@ -275,6 +276,7 @@ async function createRoot(
     .use(
       overviewRoutes(auth, { ...state, ...calls, store, pbxs: pbxStatusOf(watch, pbxs), steadyUs: clock.steadyUs }),
     )
+    .use(nodeRoutes(auth, persistence.cluster))
     .use(streamRoutes(auth, streams))
     .use(pageRoutes(await loadAssets()))
     .use(deliveryRoutes(auth, deliveries, createTestSender({ store, attempt, reserve: dispatcher.reserve })))

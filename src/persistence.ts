@@ -24,7 +24,7 @@ export type Persistence = {
   readonly disk: DiskWatch
   /** The cluster, if there is one. */
   readonly cluster:
-    | { readonly store: ClusterStore; readonly keeper: LeaseKeeper; readonly statuses: StatusStore }
+    | { readonly store: ClusterStore; readonly keeper: LeaseKeeper; readonly statuses: StatusStore; nodeId(): string }
     | undefined
   /** How long attempts may take to end when this node stops: then they are aborted, and another node sends them. */
   readonly drainMs: number | undefined
@@ -113,7 +113,7 @@ async function openAmongOthers(
     ownership: keeper,
     clock,
     disk: NO_DISK,
-    cluster: { store: clusterStore, keeper, statuses },
+    cluster: { store: clusterStore, keeper, statuses, nodeId: keeper.nodeId },
     drainMs: DRAIN_MS,
     join(url, canWatchPbx) {
       canWatch = canWatchPbx

@@ -1,5 +1,6 @@
 import { t } from 'elysia'
 import { Call, Stage, Transfer } from '../calls/event.ts'
+import { NODE_STATES } from '../cluster/node-state.ts'
 import { Delivery } from '../deliveries/model.ts'
 
 /** The resources of `GET /overview` and `GET /call/{id}/event`, which are for the page. Times as in the contract. */
@@ -81,6 +82,29 @@ export type WebhookMinute = typeof WebhookMinute.static
 /** One minute of an account. */
 export const Minute = t.Composite([WebhookMinute, t.Object({ events: whole })])
 export type Minute = typeof Minute.static
+
+/** A node of several that share a database. Times are by the clock of the database. */
+export const Node = t.Object(
+  {
+    address: t.String({ description: 'The URL at which it answers' }),
+    version: t.String({ description: 'The version of its program' }),
+    state: t.UnionEnum(NODE_STATES, {
+      default: undefined,
+      description:
+        '`silent`: it was not heard of for 4 s, and others are about to take over. `dead`: it has stopped or was found ' +
+        'dead in the last hour, and owns nothing',
+    }),
+    since: t.String({ format: 'date-time', description: 'When it joined' }),
+    last_heard_of: t.String({ format: 'date-time', description: 'When it last showed that it is alive' }),
+    account_count: t.Integer({ minimum: 0, description: 'How many accounts it owns: it sends their deliveries' }),
+    accounts: t.Array(t.String(), { description: 'The names of these accounts, the first 100' }),
+    pbxs: t.Array(t.String(), { description: 'The names of the PBXs that it owns: it watches them' }),
+    maintenance: t.Boolean({ description: 'Whether it is the one that deletes what is too old' }),
+    answers: t.Boolean({ description: 'Whether it is the node that answers this request' }),
+  },
+  { description: 'One of several nodes that share a database' },
+)
+export type Node = typeof Node.static
 
 export const Overview = t.Object({
   now: time,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
-import { rfc3339, SECOND } from '../../lib/time.ts'
+import { ownedBy, stateOfNode } from '../../cluster/node-state.ts'
+import { rfc3339 } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import type { NodeRecord } from '../../store/operations/cluster.ts'
 import { openClusterStore } from '../../store/postgres/cluster.ts'
@@ -7,9 +8,6 @@ import { prepareDatabase } from '../../store/postgres/engine/open.ts'
 import { placeOf } from '../open-store.ts'
 import { databaseOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
-
-/** A node that was not heard of for this time is about to be found dead. */
-const SILENT_US = 4 * SECOND
 
 /** Adds `hookswitch nodes`, which lists the nodes of a database with what each of them owns. */
 export function nodesCommand(program: Command): void {
@@ -42,21 +40,10 @@ export function nodesCommand(program: Command): void {
 type ShownNode = ReturnType<typeof describeNode>
 
 /** Returns a node as it is printed: times by the database's clock. */
-function describeNode({ id, address, version, startedUs, beatUs, deadUs, leases }: NodeRecord, nowUs: number) {
-  const state = deadUs !== null ? 'dead' : nowUs - beatUs >= SILENT_US ? 'silent' : 'up'
-  const named = (kind: string) =>
-    leases.filter((name) => name.startsWith(`${kind}:`)).map((name) => name.slice(kind.length + 1))
-  return {
-    id,
-    address,
-    version,
-    state,
-    since: rfc3339(startedUs),
-    last_heard_of: rfc3339(beatUs),
-    accounts: named('account').map(Number),
-    pbxs: named('pbx'),
-    maintenance: leases.includes('maintenance'),
-  }
+function describeNode(node: NodeRecord, nowUs: number) {
+  const { id, address, version, startedUs, beatUs } = node
+  const state = stateOfNode(node, nowUs)
+  return { id, address, version, state, since: rfc3339(startedUs), last_heard_of: rfc3339(beatUs), ...ownedBy(node) }
 }
 
 function lineOf({

@@ -38,6 +38,8 @@ export type StatusStore = {
   pbxStatusGetMany(pbxs: readonly string[]): Promise<PbxStatusRow[]>
   /** Returns the statuses of these webhooks as they were set last. */
   webhookStatusGetMany(webhookIds: readonly number[]): Promise<WebhookStatusRow[]>
+  /** Returns the names of accounts that each node owns, in their order, at most `limit` of each. */
+  accountListByNode(limit: number): Promise<{ readonly node: string; readonly account: string }[]>
   /** Replaces the accounts whose deliveries a node follows; they are forgotten after 10 s. */
   followedSet(followed: { readonly node: string; readonly accountIds: readonly number[] }): Promise<void>
   /** Returns the accounts that nodes other than this one follow. */

@@ -28,6 +28,7 @@ export function createStatusStore({ query, read }: Pick<Client, 'query' | 'read'
     },
     pbxStatusGetMany: (pbxs) => read<PbxStatusRow>(PBXS, [texts(pbxs)]),
     webhookStatusGetMany: (webhookIds) => read<WebhookStatusRow>(WEBHOOKS, [bigints(webhookIds)]),
+    accountListByNode: (limit) => read(ACCOUNTS, [limit]),
     async followedSet({ node, accountIds }) {
       await query(FOLLOW, [node, bigints(accountIds)])
     },
@@ -75,6 +76,12 @@ const WEBHOOKS = `
     LEFT JOIN leases l ON l.name = 'account:' || w.account_id AND l.term = s.term
     LEFT JOIN nodes n ON n.id = l.node AND n.dead_us IS NULL
   WHERE s.webhook_id = ANY($1::bigint[])`
+
+const ACCOUNTS = `
+  SELECT node, name AS account FROM (
+    SELECT l.node, a.name, row_number() OVER (PARTITION BY l.node ORDER BY a.name) AS place
+    FROM leases l JOIN accounts a ON l.name = 'account:' || a.id WHERE l.node IS NOT NULL) AS owned
+  WHERE place <= $1::int ORDER BY node, place`
 
 const FOLLOW = `
   WITH others AS (

@@ -16,6 +16,7 @@ export type {
   EventWithDeliveries,
   LiveCall,
   Minute,
+  Node,
   Overview,
   PbxStatus,
   WebhookHealth,

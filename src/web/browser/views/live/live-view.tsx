@@ -9,6 +9,7 @@ import { NoPbx } from '../pbxs/no-pbx.tsx'
 import { EventFeed } from './event-feed.tsx'
 import { LatencyChart, VolumeChart } from './last-hour-charts.tsx'
 import { LiveCalls } from './live-calls.tsx'
+import { NodeList } from './node-list.tsx'
 import { PbxEndpoints } from './pbx-endpoints.tsx'
 import { PbxErrors, PbxStatusList } from './pbx-status.tsx'
 
@@ -70,6 +71,7 @@ export function LiveView() {
         )}
       </div>
       {now === null ? null : <PbxEndpoints pbxs={now.pbxs} />}
+      <NodeList />
     </div>
   )
 }

@@ -1,0 +1,105 @@
+import { useEffect, useState } from 'preact/hooks'
+import { Time } from '../../components/time.tsx'
+import { request } from '../../lib/api.ts'
+import { pluralize } from '../../lib/format.ts'
+import type { Node, User } from '../../lib/resources.ts'
+
+const EVERY_MS = 5_000
+/** More names would make a row too high: their number is shown too. */
+const MAX_NAMES = 8
+
+/** Shows an administrator which nodes there are and what each of them owns; nothing to others, and without nodes. */
+export function NodeList() {
+  const nodes = useNodes()
+  if (nodes.length === 0) return null
+  return (
+    <section class="card nodes" aria-labelledby="nodes">
+      <header class="card-head">
+        <h2 id="nodes">Nodes</h2>
+      </header>
+      <table class="rows stack">
+        <thead>
+          <tr>
+            <th scope="col">State</th>
+            <th scope="col">Address</th>
+            <th scope="col">Watches the PBXs</th>
+            <th scope="col">Sends for the accounts</th>
+            <th scope="col">Version</th>
+            <th scope="col">Since</th>
+          </tr>
+        </thead>
+        <tbody>
+          {nodes.map((node) => (
+            <NodeRow key={`${node.address} ${node.since}`} node={node} />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+function useNodes(): readonly Node[] {
+  const [nodes, setNodes] = useState<readonly Node[]>([])
+  useEffect(() => {
+    let isOver = false
+    let timer: ReturnType<typeof setInterval> | undefined
+    const load = async () => {
+      const response = await request<Node[]>('GET', '/node')
+      if (response.ok && !isOver) setNodes(response.result)
+    }
+    const begin = async () => {
+      const me = await request<User>('GET', '/auth/me')
+      if (!me.ok || me.result.type.name !== 'ADMIN' || isOver) return
+      timer = setInterval(() => {
+        if (!document.hidden) void load()
+      }, EVERY_MS)
+      await load()
+    }
+    void begin()
+    return () => {
+      isOver = true
+      clearInterval(timer)
+    }
+  }, [])
+  return nodes
+}
+
+const TONE = { up: 'good', silent: 'ring', dead: 'neutral' } as const
+
+function NodeRow({ node }: { node: Node }) {
+  const { address, version, state, since, last_heard_of: heard, pbxs, accounts, account_count: count } = node
+  return (
+    <tr>
+      <td class="cell-state">
+        <span class={`badge ${TONE[state]}`}>{state}</span>
+      </td>
+      <td class="cell-main break">
+        {address}
+        {node.answers ? <span class="muted"> · this one</span> : null}
+      </td>
+      <td class="cell-second">
+        <Names names={pbxs} count={pbxs.length} none="no PBX" />
+      </td>
+      <td class="cell-extra">
+        <Names names={accounts} count={count} none="no account" />
+        {node.maintenance ? <span class="muted"> · maintenance</span> : null}
+      </td>
+      <td class="cell-extra muted">{version}</td>
+      <td class="cell-when">
+        <Time at={state === 'up' ? since : heard} day />
+      </td>
+    </tr>
+  )
+}
+
+function Names({ names, count, none }: { names: readonly string[]; count: number; none: string }) {
+  if (count === 0) return <span class="muted">{none}</span>
+  const shown = names.slice(0, MAX_NAMES)
+  const more = count - shown.length
+  return (
+    <>
+      {shown.join(', ')}
+      {more > 0 ? <span class="muted"> and {pluralize(more, 'more', 'more')}</span> : null}
+    </>
+  )
+}
