@@ -1,7 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Time } from '../../components/time.tsx'
 import { request } from '../../lib/api.ts'
-import { pluralize } from '../../lib/format.ts'
 import type { Node, User } from '../../lib/resources.ts'
 
 const EVERY_MS = 5_000
@@ -22,8 +21,7 @@ export function NodeList() {
           <tr>
             <th scope="col">State</th>
             <th scope="col">Address</th>
-            <th scope="col">Watches the PBXs</th>
-            <th scope="col">Sends for the accounts</th>
+            <th scope="col">Watches and sends for</th>
             <th scope="col">Version</th>
             <th scope="col">Since</th>
           </tr>
@@ -78,10 +76,9 @@ function NodeRow({ node }: { node: Node }) {
         {node.answers ? <span class="muted"> · this one</span> : null}
       </td>
       <td class="cell-second">
-        <Names names={pbxs} count={pbxs.length} none="no PBX" />
-      </td>
-      <td class="cell-extra">
-        <Names names={accounts} count={count} none="no account" />
+        <Names names={pbxs} count={pbxs.length} one="PBX" many="PBXs" />
+        <span class="muted"> · </span>
+        <Names names={accounts} count={count} one="account" many="accounts" />
         {node.maintenance ? <span class="muted"> · maintenance</span> : null}
       </td>
       <td class="cell-extra muted">{version}</td>
@@ -92,14 +89,15 @@ function NodeRow({ node }: { node: Node }) {
   )
 }
 
-function Names({ names, count, none }: { names: readonly string[]; count: number; none: string }) {
-  if (count === 0) return <span class="muted">{none}</span>
+type NamesProps = { names: readonly string[]; count: number; one: string; many: string }
+
+function Names({ names, count, one, many }: NamesProps) {
+  if (count === 0) return <span class="muted">no {one}</span>
   const shown = names.slice(0, MAX_NAMES)
-  const more = count - shown.length
   return (
     <>
-      {shown.join(', ')}
-      {more > 0 ? <span class="muted"> and {pluralize(more, 'more', 'more')}</span> : null}
+      <span class="muted">{count === 1 ? one : many}</span> {shown.join(', ')}
+      {count > shown.length ? <span class="muted"> and {(count - shown.length).toLocaleString()} more</span> : null}
     </>
   )
 }
