@@ -27,7 +27,11 @@ type Parsed = { readonly database: DatabaseSource } | { readonly wrong: string }
  * the URL, without its password.
  */
 export function parseDatabaseUrl(text: string): Parsed {
-  if (!URL.canParse(text)) return { wrong: 'is not a URL like postgres://user:password@host/database' }
+  if (!URL.canParse(text))
+    return {
+      wrong:
+        'is not a URL like postgres://user:password@host/database: write /, ?, # and @ in a password as %2F, %3F, %23 and %40',
+    }
   const url = new URL(text)
   if (url.protocol !== 'postgres:' && url.protocol !== 'postgresql:')
     return { wrong: `starts with ${url.protocol}//: use postgres://` }

@@ -27,6 +27,8 @@ export type PostgresServer = {
   halt(how: 'fast' | 'immediate'): Promise<void>
   /** Starts it again after `halt`, on the same port. */
   resume(): Promise<void>
+  /** Starts a hot standby that follows this server, which is restarted for that. */
+  standby(): Promise<PostgresServer>
   /** The main process, of which the others are children; undefined of a server that is not ours. */
   readonly pid: () => number | undefined
   stop(): Promise<void>
@@ -107,31 +109,62 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
     ...{ max_connections: '300', log_min_messages: 'fatal', ...settings },
   }
   const options = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const command = [...asUser, join(folder, 'native/bin/postgres'), '-D', data, ...options]
-  const url = `postgres://owner:${password}@127.0.0.1:${port}/postgres`
-  const start = async () => {
-    const child = Bun.spawn(command, { cwd: folder, env: environment, stdio: ['ignore', 'ignore', 'ignore'] })
-    await untilReady(url, child)
-    return child
+  const binary = [...asUser, join(folder, 'native/bin/postgres')]
+  const run = runServer({ command: [...binary, '-D', data, ...options], folder, environment })
+  const url = urlOf(password, port)
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+
+  async function standby(): Promise<PostgresServer> {
+    const [copy, itsPort] = [join(folder, 'standby'), await freePort()]
+    await main.halt('fast')
+    if (Bun.spawnSync(['cp', '-a', data, copy]).exitCode !== 0) throw new Error('the data could not be copied')
+    await main.resume()
+    writeFileSync(join(copy, 'standby.signal'), '')
+    const follow = `primary_conninfo=host=127.0.0.1 port=${port} user=owner password=${password}`
+    const command = [...binary, '-D', copy, ...options, '-c', `port=${itsPort}`, '-c', follow]
+    const itsRun = runServer({ command, folder, environment })
+    return itsRun(urlOf(password, itsPort), { standby: () => Promise.reject(new Error('it is one')), remove() {} })
   }
-  let server = await start()
-  const halt = async (how: keyof typeof SIGNALS) => {
-    server.kill(SIGNALS[how])
-    await server.exited
-  }
-  return {
-    url,
-    halt,
-    pid: () => server.pid,
-    async resume() {
-      server = await start()
-    },
-    async stop() {
-      await halt('immediate')
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
+  const main: PostgresServer = await run(url, { standby, remove })
+  return main
 }
+
+const urlOf = (password: string, port: number) => `postgres://owner:${password}@127.0.0.1:${port}/postgres`
+
+type Server = {
+  readonly command: readonly string[]
+  readonly folder: string
+  readonly environment: Record<string, string>
+}
+
+/** Returns what starts a server, and keeps it. */
+const runServer =
+  ({ command, folder, environment }: Server) =>
+  async (url: string, rest: { standby: PostgresServer['standby']; remove: () => void }): Promise<PostgresServer> => {
+    const start = async () => {
+      const child = Bun.spawn([...command], { cwd: folder, env: environment, stdio: ['ignore', 'ignore', 'ignore'] })
+      await untilReady(url, child)
+      return child
+    }
+    let server = await start()
+    const halt = async (how: keyof typeof SIGNALS) => {
+      server.kill(SIGNALS[how])
+      await server.exited
+    }
+    return {
+      url,
+      halt,
+      standby: rest.standby,
+      pid: () => server.pid,
+      async resume() {
+        server = await start()
+      },
+      async stop() {
+        await halt('immediate')
+        rest.remove()
+      },
+    }
+  }
 
 export async function freePort(): Promise<number> {
   const server = createServer()
@@ -164,6 +197,7 @@ const foreign = (url: string): PostgresServer => ({
   url,
   halt: () => Promise.reject(new Error('this server is not ours to halt')),
   resume: () => Promise.resolve(),
+  standby: () => Promise.reject(new Error('this server is not ours to copy')),
   pid: () => undefined,
   stop: () => Promise.resolve(),
 })

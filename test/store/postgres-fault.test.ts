@@ -22,7 +22,7 @@ test.each([
   ['a server that starts', ofServer('57P03', 'the database system is starting up'), /does not answer/],
   ['no server', ofClient('ERR_POSTGRES_CONNECTION_REFUSED', 'Failed to connect'), /does not answer/],
   ['a statement without an answer', ofServer('57014', 'canceling statement'), /did not answer in time/],
-  ['no TLS', ofClient('ERR_POSTGRES_TLS_NOT_AVAILABLE', 'Server does not support SSL'), /see sslmode/],
+  ['no TLS', ofClient('ERR_POSTGRES_TLS_NOT_AVAILABLE', 'Server does not support SSL'), /check sslmode/],
 ])('%s is told in one line that says what to do', (_, error, expected) => {
   const fault = asDatabaseFault(error, 'calls on db:5432')
   expect(fault).toBeInstanceOf(Fault)

@@ -40,15 +40,15 @@ const WHAT: Readonly<Record<DatabaseFaultKind, string>> = {
 }
 
 const TO_DO: Readonly<Record<DatabaseFaultKind, string>> = {
-  unreachable: 'see that its server runs, and host and port in --database-url',
-  'wrong-password': 'see user and password in --database-url',
-  'no-database': 'make it with createdb, or name another in --database-url',
+  unreachable: 'check that its server runs, and host and port in --database-url',
+  'wrong-password': 'check user and password in --database-url',
+  'no-database': 'create it with createdb, or name another in --database-url',
   'read-only': 'give the URL of the primary',
   full: 'free some space there; nothing is lost, and work resumes by itself',
   'not-allowed': 'make this user the owner of the database',
   crowded: 'raise max_connections of the server; each node uses up to 12',
-  slow: 'see what else its server does; it is tried again',
-  'no-tls': "see sslmode and sslrootcert in --database-url, and the server's certificate",
+  slow: 'check what else its server does; it is tried again',
+  'no-tls': "check sslmode and sslrootcert in --database-url, and the server's certificate",
 }
 
 /** The codes with which a statement is tried again: it met another, and nothing of it was kept. */
@@ -94,6 +94,8 @@ export function asDatabaseFault(error: unknown, name: string): unknown {
 
 /** Makes the Fault for a database that cannot be used, with what to do. */
 export function databaseFault(kind: DatabaseFaultKind, name: string, cause?: unknown): Fault {
-  const reason = cause instanceof Error && !isConflict(cause) ? ` (${cause.message})` : ''
+  // For a missing database the reason of the server says the same again.
+  const hasReason = cause instanceof Error && !isConflict(cause) && kind !== 'no-database'
+  const reason = hasReason ? ` (${cause.message})` : ''
   return new Fault('unavailable', `the database ${name} ${WHAT[kind]}${reason}: ${TO_DO[kind]}`, { cause })
 }
