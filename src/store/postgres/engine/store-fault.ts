@@ -94,7 +94,7 @@ export function asDatabaseFault(error: unknown, name: string): unknown {
 
 /** Makes the Fault for a database that cannot be used, with what to do. */
 export function databaseFault(kind: DatabaseFaultKind, name: string, cause?: unknown): Fault {
-  // For a missing database the reason of the server says the same again.
+  // The reason of the server for a missing database repeats it.
   const hasReason = cause instanceof Error && !isConflict(cause) && kind !== 'no-database'
   const reason = hasReason ? ` (${cause.message})` : ''
   return new Fault('unavailable', `the database ${name} ${WHAT[kind]}${reason}: ${TO_DO[kind]}`, { cause })
