@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Locator } from 'playwright-core'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
 import { accessibilityFaults, CHROMIUM, openBrowser, visit } from '../help/browser.ts'
 import { ask, logIn, PASSWORD } from '../help/client.ts'
@@ -85,9 +86,9 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('two nodes', () => {
     await card.waitFor()
     const rows = card.getByRole('row')
     await until('both are there', async () => (await rows.count()) === 3)
-    expect(await rows.nth(1).innerText()).toContain(`${one().url} · this one`)
-    expect(await rows.nth(2).innerText()).toContain(two().url)
-    const text = await card.innerText()
+    expect(await textOf(rows.nth(1))).toContain(`${one().url} · this one`)
+    expect(await textOf(rows.nth(2))).toContain(two().url)
+    const text = await textOf(card)
     for (const name of ['office', 'acme', 'default', 'maintenance']) expect(text).toContain(name)
     for (const width of [390, 1_360]) {
       await page.setViewportSize({ width, height: 850 })
@@ -101,7 +102,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('two nodes', () => {
 
     await two().stop('SIGKILL')
     await until('it is shown as dead, and the other owns all', async () => {
-      const [mine, other] = [await rows.nth(1).innerText(), await rows.nth(2).innerText()]
+      const [mine, other] = [await textOf(rows.nth(1)), await textOf(rows.nth(2))]
       return ['office', 'acme', 'default', 'maintenance'].every((name) => mine.includes(name)) && other.includes('dead')
     })
     await page.evaluate(() => sessionStorage.clear())
@@ -111,6 +112,8 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('two nodes', () => {
     expect(seen.asked.filter((url) => new URL(url).origin !== one().url)).toEqual([])
   })
 })
+
+const textOf = async (element: Locator) => (await element.textContent()) ?? ''
 
 function nodesMissing(): never {
   throw new Error('the nodes were not started')
