@@ -15,7 +15,7 @@ test.each([
   ['a full disk', ofServer('53100', 'could not extend file'), /cannot be written: the disk of its server is full/],
   ['a standby', ofServer('25006', 'cannot execute INSERT'), /is a standby, or read-only .*give the URL of the primary/],
   ['a wrong password', ofServer('28P01', 'password authentication failed'), /refuses this user or its password/],
-  ['no database', ofServer('3D000', 'database "x" does not exist'), /does not exist .*createdb/],
+  ['no database', ofServer('3D000', 'database "x" does not exist'), /does not exist: .*createdb/],
   ['no connection left', ofServer('53300', 'too many clients already'), /has no connection left .*max_connections/],
   ['no privilege', ofServer('42501', 'permission denied'), /may not be used by this user/],
   ['a server that shuts down', ofServer('57P01', 'terminating connection'), /does not answer/],
