@@ -273,9 +273,7 @@ async function createRoot(
     .use(callRoutes(auth, store.calls, recordings.addUrls))
     .use(recordings.routes(auth))
     .use(eventRoutes(auth, eventReader))
-    .use(
-      overviewRoutes(auth, { ...state, ...calls, store, pbxs: pbxStatusOf(watch, pbxs), steadyUs: clock.steadyUs }),
-    )
+    .use(overviewRoutes(auth, { ...state, ...calls, store, pbxs: pbxStatusOf(watch, pbxs), steadyUs: clock.steadyUs }))
     .use(nodeRoutes(auth, persistence.cluster))
     .use(streamRoutes(auth, streams))
     .use(pageRoutes(await loadAssets()))

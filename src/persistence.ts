@@ -11,7 +11,7 @@ import { openServiceStore } from './store/open-store.ts'
 import type { ClusterStore } from './store/operations/cluster.ts'
 import type { StatusStore } from './store/operations/statuses.ts'
 import { openClusterStore } from './store/postgres/cluster.ts'
-import { openStatusStore } from './store/postgres/statuses.ts'
+import { openStatusStore } from './store/postgres/nodes/statuses.ts'
 import { type DiskWatch, NO_DISK, startDiskWatch } from './store/sqlite/engine/disk-space.ts'
 import type { Store } from './store/store.ts'
 

@@ -52,7 +52,7 @@ export function startAccountState(shared: StatusStore | undefined, parts: Depend
     }
   const notes = startChangeNotes({ store: shared, emitter, log })
   const webhooks = webhookReports(own)
-  const reporter = startStatusReporter({ statuses: shared, ownership, pbxs: () => [], webhooks, log })
+  const reporter = startStatusReporter({ statuses: shared, ownership, webhooks, log })
   return {
     figures: figuresOfNodes(store.statistics, nowUs),
     statuses: readAllStatuses(own, { ownership, store: shared }),

@@ -1,12 +1,12 @@
 import { expect, test } from 'bun:test'
 import type { OwnershipListener } from '../../src/cluster/ownership.ts'
-import { type PbxReport, startStatusReporter, type WebhookReport } from '../../src/cluster/status-reporter.ts'
+import { startStatusReporter, type WebhookReport } from '../../src/cluster/status-reporter.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { LeaseLost } from '../../src/store/operations/cluster.ts'
 import type { StatusStore } from '../../src/store/operations/statuses.ts'
 import { until } from '../help/receiver.ts'
 
-type Sent = Parameters<StatusStore['statusSet']>[0]
+type Sent = Parameters<StatusStore['webhookStatusSet']>[0]
 
 /** A reporter whose node has the terms that a test gives, and what it sends. */
 function start(terms: Record<string, string>) {
@@ -15,13 +15,12 @@ function start(terms: Record<string, string>) {
   const state = {
     fails: false,
     asked: 0,
-    pbxs: [] as PbxReport[],
     all: [] as WebhookReport[],
     changed: [] as WebhookReport[],
   }
   const reporter = startStatusReporter({
     statuses: {
-      async statusSet(one) {
+      async webhookStatusSet(one) {
         if (state.fails) throw new Error('no database')
         sent.push(one)
       },
@@ -37,7 +36,6 @@ function start(terms: Record<string, string>) {
         return () => void listeners.splice(0)
       },
     },
-    pbxs: () => state.pbxs,
     webhooks(which) {
       state.asked += 1
       return which === 'all' ? state.all : state.changed.splice(0)
@@ -56,31 +54,22 @@ function start(terms: Record<string, string>) {
 const webhook = (webhookId: number, status: string, accountId = 1) => ({ webhookId, accountId, status })
 
 test('a status is reported once, again when it or its term changes, and only by its owner', async () => {
-  const terms: Record<string, string> = { 'account:1': 'one', 'pbx:office': 'one' }
+  const terms: Record<string, string> = { 'account:1': 'one' }
   const at = start(terms)
-  at.state.pbxs = [
-    { pbx: 'office', status: 'up', endpoints: 'phones' },
-    { pbx: 'branch', status: 'up', endpoints: '' },
-  ]
   at.state.changed.push(webhook(1, 'up'), webhook(2, 'up', 2))
   await at.compared()
-  expect(at.sent).toEqual([
-    {
-      pbxs: [{ pbx: 'office', term: 'one', status: 'up', endpoints: 'phones' }],
-      webhooks: [{ webhookId: 1, term: 'one', status: 'up' }],
-    },
-  ])
+  expect(at.sent).toEqual([[{ webhookId: 1, term: 'one', status: 'up' }]])
   at.state.changed.push(webhook(1, 'up'))
-  at.state.pbxs = [{ pbx: 'office', status: 'down', endpoints: 'phones' }]
   await at.compared()
-  expect(at.sent.slice(1)).toEqual([
-    { pbxs: [{ pbx: 'office', term: 'one', status: 'down', endpoints: null }], webhooks: [] },
-  ])
-  at.state.all = [webhook(1, 'up')]
+  expect(at.sent.length).toBe(1)
+  at.state.changed.push(webhook(1, 'down'))
+  await at.compared()
+  expect(at.sent.slice(1)).toEqual([[{ webhookId: 1, term: 'one', status: 'down' }]])
+  at.state.all = [webhook(1, 'down')]
   terms['account:1'] = 'two'
   at.changeOwner()
   await at.compared()
-  expect(at.sent[2]).toMatchObject({ webhooks: [{ webhookId: 1, term: 'two', status: 'up' }] })
+  expect(at.sent.slice(2)).toEqual([[{ webhookId: 1, term: 'two', status: 'down' }]])
   await at.reporter.stop()
   expect(at.listeners).toEqual([])
 })
@@ -92,10 +81,10 @@ test('what could not be reported is reported later, and a thousand webhooks at a
   await at.compared()
   expect(at.sent).toEqual([])
   at.state.fails = false
-  await until('all are reported', () => at.sent.flatMap(({ webhooks }) => webhooks).length >= 2_500)
-  expect(Math.max(...at.sent.map(({ webhooks }) => webhooks.length))).toBe(1_000)
+  await until('all are reported', () => at.sent.flat().length >= 2_500)
+  expect(Math.max(...at.sent.map((webhooks) => webhooks.length))).toBe(1_000)
   await at.compared()
-  expect(new Set(at.sent.flatMap(({ webhooks }) => webhooks.map(({ webhookId }) => webhookId))).size).toBe(2_500)
-  expect(at.sent.flatMap(({ webhooks }) => webhooks).length).toBe(2_500)
+  expect(new Set(at.sent.flat().map(({ webhookId }) => webhookId)).size).toBe(2_500)
+  expect(at.sent.flat().length).toBe(2_500)
   await at.reporter.stop()
 })

@@ -84,6 +84,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('any of two nodes', () => {
     followed.resolve()
     await until('the event is there', () => good.received.length > 3)
     for (const app of [owner, other]) {
+      await until('the PBX is up', async () => (await overviewOf(app)).pbxs[0]?.state === 'up')
       await until('a call is up', async () => (await overviewOf(app)).calls.length > 0)
     }
     answered.resolve()

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { forSwitches } from '../../src/lib/event-kinds.ts'
-import { createStatusStore } from '../../src/store/postgres/statuses.ts'
+import { createStatusStore } from '../../src/store/postgres/nodes/statuses.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import { clusterDatabase } from '../help/cluster-stores.ts'
 import { databaseSource, POSTGRES_MISSING } from '../help/postgres.ts'
@@ -27,9 +27,7 @@ async function open() {
       `INSERT INTO nodes (id, address, version, pbxs, started_us, beat, beat_us) VALUES ($1, '', '', '', 0, 1, 0)`,
       [id],
     )
-  await client.query(
-    `INSERT INTO leases (name, node, term) VALUES ('account:1', 'a', 'term 1'), ('pbx:office', 'a', 'term 1')`,
-  )
+  await client.query(`INSERT INTO leases (name, node, term) VALUES ('account:1', 'a', 'term 1')`)
   return {
     client,
     store,
@@ -39,47 +37,33 @@ async function open() {
   }
 }
 
-const office = (term: string, status: string, endpoints: string | null = null) => ({
-  pbx: 'office',
-  term,
-  status,
-  endpoints,
-})
 const one = (term: string, status: string) => ({ webhookId: 1, term, status })
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('the statuses that nodes share', () => {
   test('are those of the present owner: one that is written too late changes nothing', async () => {
     await using at = await open()
     const { client, statuses } = at
-    await statuses.statusSet({ pbxs: [office('term 1', 'up', 'phones')], webhooks: [one('term 1', 'down')] })
-    expect(await statuses.pbxStatusGetMany(['office', 'other'])).toEqual([
-      { pbx: 'office', status: 'up', endpoints: 'phones' },
-    ])
+    await statuses.webhookStatusSet([one('term 1', 'down')])
     expect(await statuses.webhookStatusGetMany([1, 2])).toEqual([{ webhookId: 1, status: 'down', isPresent: true }])
-    await statuses.statusSet({ pbxs: [office('term 1', 'busy')], webhooks: [] })
-    expect(await statuses.pbxStatusGetMany(['office'])).toMatchObject([{ status: 'busy', endpoints: 'phones' }])
     await client.query(`UPDATE leases SET node = 'b', term = 'term 2'`)
-    expect(await statuses.pbxStatusGetMany(['office'])).toEqual([])
     expect(await statuses.webhookStatusGetMany([1])).toEqual([{ webhookId: 1, status: 'down', isPresent: false }])
-    await statuses.statusSet({ pbxs: [office('term 2', 'next')], webhooks: [one('term 2', 'next')] })
-    await statuses.statusSet({ pbxs: [office('term 1', 'late')], webhooks: [one('term 1', 'late')] })
-    expect(await statuses.pbxStatusGetMany(['office'])).toMatchObject([{ status: 'next' }])
+    await statuses.webhookStatusSet([one('term 2', 'next')])
+    await statuses.webhookStatusSet([one('term 1', 'late')])
     expect(await statuses.webhookStatusGetMany([1])).toEqual([{ webhookId: 1, status: 'next', isPresent: true }])
   })
 
   test('of a node that is dead are of the past', async () => {
     await using at = await open()
     const { client, statuses } = at
-    await statuses.statusSet({ pbxs: [office('term 1', 'up')], webhooks: [one('term 1', 'up')] })
+    await statuses.webhookStatusSet([one('term 1', 'up')])
     await client.query(`UPDATE nodes SET dead_us = 1 WHERE id = 'a'`)
-    expect(await statuses.pbxStatusGetMany(['office'])).toEqual([])
     expect(await statuses.webhookStatusGetMany([1])).toEqual([{ webhookId: 1, status: 'up', isPresent: false }])
   })
 
   test('go with their webhook, and those of webhooks that are gone are left out', async () => {
     await using at = await open()
     const { client, store, setList, statuses } = at
-    await statuses.statusSet({ pbxs: [], webhooks: [one('term 1', 'up'), { ...one('term 1', 'x'), webhookId: 999 }] })
+    await statuses.webhookStatusSet([one('term 1', 'up'), { ...one('term 1', 'x'), webhookId: 999 }])
     await setList([])
     await store.queue.deliveryCancelUnlisted({ webhookId: 1, nowUs: NOW, limit: 10 })
     await store.queue.deliveryCancelUnlisted({ webhookId: 2, nowUs: NOW, limit: 10 })

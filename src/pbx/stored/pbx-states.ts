@@ -34,8 +34,9 @@ type Dependencies = {
   readonly log: Log
 }
 
-const CHECK_MS = 1_000
-/** Figures that change all the time are stored that seldom. */
+/** Any node shows a change within a second. */
+const CHECK_MS = 500
+/** A state that stays the same is stored again after this time, to show that it is still so. */
 const STORE_EVERY_US = 5 * SECOND
 /** A state that is older is of a node that is gone. */
 const STALE_US = 15 * SECOND
@@ -60,11 +61,11 @@ export function startPbxStates({ watch, store, ownership, steadyUs, log }: Depen
   }
 
   async function share(name: string, state: PbxState): Promise<void> {
-    const key = `${state.state} ${state.sinceUs} ${state.error}`
+    const key = JSON.stringify(state)
     const before = stored.get(name)
     const atSteadyUs = steadyUs()
     if (before?.key === key && atSteadyUs - before.atSteadyUs < STORE_EVERY_US) return
-    const row = { pbx: name, state: JSON.stringify(state), atSteadyUs }
+    const row = { pbx: name, state: key, atSteadyUs }
     await store.pbxs.pbxStateSet(row, ownership.fenceOf(pbxLease(name)))
     stored.set(name, { key, atSteadyUs })
   }

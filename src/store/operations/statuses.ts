@@ -1,15 +1,6 @@
 // How things are that only their owner knows, for all nodes to show. Only an engine that several machines can share
 // has it: a node that is alone knows all of it itself.
 
-/** The status of a PBX, JSON. `endpoints`: its phones and trunks; `null` leaves those that were set before. */
-export type PbxStatusRecord = {
-  readonly pbx: string
-  /** The term of its lease under which this is written. */
-  readonly term: string
-  readonly status: string
-  readonly endpoints: string | null
-}
-
 /** The status of a webhook, JSON. */
 export type WebhookStatusRecord = {
   readonly webhookId: number
@@ -17,8 +8,6 @@ export type WebhookStatusRecord = {
   readonly term: string
   readonly status: string
 }
-
-export type PbxStatusRow = { readonly pbx: string; readonly status: string; readonly endpoints: string | null }
 
 /** `isPresent`: its owner is alive; else this is how it was. */
 export type WebhookStatusRow = { readonly webhookId: number; readonly status: string; readonly isPresent: boolean }
@@ -29,13 +18,8 @@ export type ChangePosition = { readonly accountId: number; readonly node: string
 export type DeliveryChanges = ChangePosition & { readonly ids: readonly number[] }
 
 export type StatusStore = {
-  /** Replaces the statuses of some PBXs and webhooks. One whose lease has another term by now is left out. */
-  statusSet(statuses: {
-    readonly pbxs: readonly PbxStatusRecord[]
-    readonly webhooks: readonly WebhookStatusRecord[]
-  }): Promise<void>
-  /** Returns the statuses of these PBXs that were set by their present owners, if those are alive. */
-  pbxStatusGetMany(pbxs: readonly string[]): Promise<PbxStatusRow[]>
+  /** Replaces the statuses of some webhooks. One whose lease has another term by now is left out. */
+  webhookStatusSet(statuses: readonly WebhookStatusRecord[]): Promise<void>
   /** Returns the statuses of these webhooks as they were set last. */
   webhookStatusGetMany(webhookIds: readonly number[]): Promise<WebhookStatusRow[]>
   /** Returns the names of accounts that each node owns, in their order, at most `limit` of each. */

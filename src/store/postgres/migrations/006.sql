@@ -1,11 +1,4 @@
--- How PBXs and webhooks are, as their owners know: for all nodes to show. A row is worth something while its term is that of the lease.
-CREATE TABLE pbx_statuses (
-  pbx       text PRIMARY KEY,
-  term      text NOT NULL,
-  status    text NOT NULL, -- JSON
-  endpoints text           -- JSON: its phones and trunks
-) WITH (fillfactor = 50);
-
+-- How webhooks are, as the owners of their accounts know: for all nodes to show. A row counts while its term is that of the lease.
 CREATE TABLE webhook_statuses (
   webhook_id bigint PRIMARY KEY REFERENCES webhooks (id) ON DELETE CASCADE,
   term       text NOT NULL,

@@ -1,7 +1,7 @@
-import type { DatabaseSource } from '../../lib/database-url.ts'
-import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
-import type { PbxStatusRow, StatusStore, WebhookStatusRow } from '../operations/statuses.ts'
-import { bigints, type Client, newClient, texts } from './engine/client.ts'
+import type { DatabaseSource } from '../../../lib/database-url.ts'
+import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
+import type { StatusStore, WebhookStatusRow } from '../../operations/statuses.ts'
+import { bigints, type Client, newClient, texts } from '../engine/client.ts'
 
 /** A status that takes longer is too late to be shown. */
 const STATEMENT_MS = 2_000
@@ -18,15 +18,10 @@ export function openStatusStore(source: DatabaseSource): StatusStore & { stop():
 /** Creates the operations of the engine on the statuses that owners share with other nodes. */
 export function createStatusStore({ query, read }: Pick<Client, 'query' | 'read'>): StatusStore {
   return {
-    async statusSet({ pbxs, webhooks }) {
-      await query(SET, [
-        ...[texts(pbxs.map(({ pbx }) => pbx)), texts(pbxs.map(({ term }) => term))],
-        ...[texts(pbxs.map(({ status }) => status)), texts(pbxs.map(({ endpoints }) => endpoints))],
-        ...[bigints(webhooks.map(({ webhookId }) => webhookId)), texts(webhooks.map(({ term }) => term))],
-        texts(webhooks.map(({ status }) => status)),
-      ])
+    async webhookStatusSet(statuses) {
+      const ids = bigints(statuses.map(({ webhookId }) => webhookId))
+      await query(SET, [ids, texts(statuses.map(({ term }) => term)), texts(statuses.map(({ status }) => status))])
     },
-    pbxStatusGetMany: (pbxs) => read<PbxStatusRow>(PBXS, [texts(pbxs)]),
     webhookStatusGetMany: (webhookIds) => read<WebhookStatusRow>(WEBHOOKS, [bigints(webhookIds)]),
     accountListByNode: (limit) => read(ACCOUNTS, [limit]),
     async followedSet({ node, accountIds }) {
@@ -54,21 +49,10 @@ export function createStatusStore({ query, read }: Pick<Client, 'query' | 'read'
 
 /** Rows are locked in the order of their keys: two nodes of which one took over from the other do not wait in turn. */
 const SET = `
-  WITH pbxs AS (
-    INSERT INTO pbx_statuses (pbx, term, status, endpoints)
-    SELECT s.pbx, s.term, s.status, s.endpoints FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS s (pbx, term, status, endpoints)
-      JOIN leases l ON l.name = 'pbx:' || s.pbx AND l.term = s.term ORDER BY s.pbx
-    ON CONFLICT (pbx) DO UPDATE SET term = excluded.term, status = excluded.status,
-      endpoints = coalesce(excluded.endpoints, pbx_statuses.endpoints))
   INSERT INTO webhook_statuses (webhook_id, term, status)
-  SELECT s.id, s.term, s.status FROM unnest($5::bigint[], $6::text[], $7::text[]) AS s (id, term, status)
+  SELECT s.id, s.term, s.status FROM unnest($1::bigint[], $2::text[], $3::text[]) AS s (id, term, status)
     JOIN webhooks w ON w.id = s.id JOIN leases l ON l.name = 'account:' || w.account_id AND l.term = s.term ORDER BY s.id
   ON CONFLICT (webhook_id) DO UPDATE SET term = excluded.term, status = excluded.status`
-
-const PBXS = `
-  SELECT s.pbx, s.status, s.endpoints FROM pbx_statuses s
-    JOIN leases l ON l.name = 'pbx:' || s.pbx AND l.term = s.term JOIN nodes n ON n.id = l.node AND n.dead_us IS NULL
-  WHERE s.pbx = ANY($1::text[])`
 
 const WEBHOOKS = `
   SELECT s.webhook_id::float8 AS "webhookId", s.status, n.id IS NOT NULL AS "isPresent" FROM webhook_statuses s
