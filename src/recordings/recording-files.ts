@@ -24,6 +24,8 @@ export type RecordingFiles = {
    * `unavailable` when its place does not answer.
    */
   open(recording: RecordingRecord): Promise<ReadyFile>
+  /** Returns whether there is a place where the file of a recording may be. */
+  hasPlace(recording: RecordingRecord): boolean
   /** Returns the files of a PBX; `undefined` if it is not known where they are. */
   filesOf(pbx: string): PbxFiles | undefined
 }
@@ -72,6 +74,8 @@ export function createRecordingFiles({ pbxs, maxBytes, copies }: RecordingFilesO
   }
 
   return {
+    hasPlace: ({ pbx, copy, state }) =>
+      state !== 'erased' && (filesOf(pbx) !== undefined || (copy !== null && copies !== undefined)),
     filesOf,
     async open(recording) {
       if (recording.state === 'erased') throw notFound()

@@ -82,7 +82,7 @@ export async function openRecordings({ store, config, pbxs }: RecordingsOptions)
     async addUrls(record) {
       if (record.recordings.length === 0) return record
       const known = await recordings.recordingListOfCalls([record.call.id])
-      const ids = new Set(known.filter(({ pbx }) => files.filesOf(pbx) !== undefined).map(({ id }) => id))
+      const ids = new Set(known.filter(files.hasPlace).map(({ id }) => id))
       const withUrls = record.recordings.map((one) =>
         ids.has(one.id) ? { ...one, url: links.urlOf({ callId: record.call.id, recordingId: one.id }) } : one,
       )

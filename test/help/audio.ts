@@ -1,4 +1,14 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
 /** Audio files that a test makes: a tone as WAV, and the first frames of other kinds. */
+
+/**
+ * Returns a second of a tone of 440 Hz as encoders write it: `gsm.wav` (sox -e gsm-full-rate), `mpeg.mp3` (lame -b 16), `opus.ogg`
+ * (opusenc --bitrate 12), each of a WAV file with 8,000 samples a second.
+ */
+export const audioFixture = (name: 'gsm.wav' | 'mpeg.mp3' | 'opus.ogg'): Buffer =>
+  readFileSync(join(import.meta.dir, '../fixtures/audio', name))
 
 /** Returns a tone of 440 Hz as WAV: 16 bits, 8,000 samples a second, as Asterisk records. */
 export function tone(seconds = 1): Buffer {

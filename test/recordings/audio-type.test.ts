@@ -1,11 +1,14 @@
 import { expect, test } from 'bun:test'
 import { audioTypeOf } from '../../src/recordings/audio-type.ts'
-import { gsmTone, mp3, ogg, tone } from '../help/audio.ts'
+import { audioFixture, gsmTone, mp3, ogg, tone } from '../help/audio.ts'
 
 const text = (given: string) => Buffer.from(given, 'latin1')
 
 test.each([
   ['a tone', tone(), 'audio/wav', 'wav'],
+  ['GSM of sox', audioFixture('gsm.wav'), 'audio/vnd.wave; codec=31', 'wav'],
+  ['MP3 of lame', audioFixture('mpeg.mp3'), 'audio/mpeg', 'mp3'],
+  ['Opus of opusenc', audioFixture('opus.ogg'), 'audio/ogg; codecs=opus', 'opus'],
   ['GSM in WAV', gsmTone(), 'audio/vnd.wave; codec=31', 'wav'],
   ['WAV without its chunks', text('RIFF\xff\xff\xff\xffWAVE'), 'audio/wav', 'wav'],
   ['WAV with a chunk longer than what was read', text('RIFF....WAVEjunk\xff\xff\xff\x7f.........'), 'audio/wav', 'wav'],

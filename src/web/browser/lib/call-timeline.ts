@@ -33,6 +33,9 @@ export type Timeline = {
   readonly arrows: readonly Arrow[]
   readonly marks: readonly Mark[]
   readonly ticks: readonly { readonly left: number; readonly seconds: number }[]
+  /** The times at its left and its right end. */
+  readonly fromMs: number
+  readonly toMs: number
 }
 
 export type TimelineInput = {
@@ -67,6 +70,7 @@ export function buildTimeline({ call, stages, events, nowMs, minGap, maxTicks }:
     arrows: events.flatMap((event) => arrowsOf(event, stages, share)),
     marks: marksOf(events, share, minGap),
     ticks: ticksOf((toMs - fromMs) / 1_000, maxTicks),
+    ...{ fromMs, toMs },
   }
 }
 

@@ -13,12 +13,14 @@ import { formatHangup, formatParty, formatStopwatch, humanize, pluralize } from 
 import { liveState, useReconnected } from '../../lib/live/connection.ts'
 import { serverNowMs } from '../../lib/live/server-clock.ts'
 import { useObservable } from '../../lib/observable.ts'
+import { stagesAt, tracksOf } from '../../lib/playback.ts'
 import type { Call, CallRecord, EventWithDeliveries } from '../../lib/resources.ts'
 import { routeHref } from '../../lib/router.ts'
 import { CallEvents } from './call-events.tsx'
-import { RecordingList } from './call-recordings.tsx'
+import { RecordingList, TimelinePlayers } from './call-recordings.tsx'
 import { StageTable } from './call-stages.tsx'
 import { TimelineChart } from './timeline-chart.tsx'
+import { usePlayback } from './use-playback.ts'
 
 /**
  * Below this width the timeline is some 220 px wide: its marks need a larger share of it, and fewer times fit on its
@@ -96,6 +98,8 @@ function CallContent({ record, events }: { record: CallRecord; events: readonly 
   const layout = innerWidth < NARROW_PX ? LAYOUT.narrow : LAYOUT.wide
   const timeline = buildTimeline({ call, stages, events, nowMs: serverNowMs(), ...layout })
   const summary = `${call.direction} call from ${formatParty(call.from)} to ${formatParty(call.to)}, ${pluralize(stages.length, 'stage')}, ${pluralize(call.transfers, 'transfer')}, ${humanize(call.result ?? call.state)}`
+  const playback = usePlayback(tracksOf(recordings))
+  const current = new Set(stagesAt(stages, playback.atMs).map((stage) => stage.id))
   return (
     <>
       <CallTitle call={call} />
@@ -104,13 +108,14 @@ function CallContent({ record, events }: { record: CallRecord; events: readonly 
           <h2 id="timeline">Timeline</h2>
           <ChartLegend series={LEGEND} />
         </header>
-        <TimelineChart timeline={timeline} label={summary} />
+        <TimelineChart timeline={timeline} label={summary} playback={playback} current={current} />
+        <TimelinePlayers record={record} playback={playback} />
         <TransferList events={events} />
       </section>
       <CallFacts call={call} />
-      <StageTable stages={stages} />
+      <StageTable stages={stages} current={current} />
       <CallEvents events={events} startedAt={call.started_at} />
-      <RecordingList callId={call.id} recordings={recordings} />
+      <RecordingList callId={call.id} recordings={recordings} playback={playback} />
     </>
   )
 }

@@ -1,13 +1,39 @@
-import { useEffect, useState } from 'preact/hooks'
-import { ErrorMessage } from '../../components/error-message.tsx'
-import { request } from '../../lib/api.ts'
 import { formatStopwatch } from '../../lib/format.ts'
-import type { Recording } from '../../lib/resources.ts'
+import { describeMoment } from '../../lib/playback.ts'
+import type { CallRecord, Recording } from '../../lib/resources.ts'
+import { RecordingPlayer } from './recording-player.tsx'
+import type { Playback } from './use-playback.ts'
 
-/** Shows the recordings of a call, with a player for those whose files can be read. */
-export function RecordingList({ callId, recordings }: { callId: string; recordings: readonly Recording[] }) {
+/** Shows the players of the recordings that have their place in the timeline of the call, below it. */
+export function TimelinePlayers({ record, playback }: { record: CallRecord; playback: Playback }) {
+  if (playback.tracks.length === 0) return null
+  return (
+    <div class="players">
+      {playback.tracks.map(({ id, number, fromMs, toMs }) => (
+        <RecordingPlayer
+          key={id}
+          callId={record.call.id}
+          id={id}
+          number={number}
+          isNumbered={playback.tracks.length > 1}
+          recordedS={(toMs - fromMs) / 1_000}
+          describe={(seconds) => describeMoment(record.stages, fromMs + seconds * 1_000)}
+          onPlayer={(player) => playback.setPlayer(id, player)}
+          onPosition={(seconds) => playback.follow({ trackId: id, seconds })}
+          onPlay={() => playback.pauseOthers(id)}
+        />
+      ))}
+    </div>
+  )
+}
+
+type ListProps = { callId: string; recordings: readonly Recording[]; playback: Playback }
+
+/** Lists the recordings of a call; those that have no place in the timeline are played here. */
+export function RecordingList({ callId, recordings, playback }: ListProps) {
   if (recordings.length === 0) return null
   const isPlayable = recordings.some(({ url }) => url !== undefined)
+  const isInTimeline = (id: string) => playback.tracks.some((track) => track.id === id)
   return (
     <section class="card" aria-labelledby="recordings">
       <header class="card-head">
@@ -15,39 +41,21 @@ export function RecordingList({ callId, recordings }: { callId: string; recordin
         {isPlayable ? null : <p class="muted">These files are on the PBX.</p>}
       </header>
       <ul class="recordings">
-        {recordings.map((recording, at) => (
-          <li key={recording.id}>
-            {recording.url === undefined ? null : <Player callId={callId} id={recording.id} number={at + 1} />}
-            <code>{recording.path ?? 'path unknown'}</code>
+        {recordings.map(({ id, url, path, format, duration }, at) => (
+          <li key={id}>
+            <b>Recording {at + 1}</b>
+            <code>{path ?? 'path unknown'}</code>
             <span class="muted">
-              {[recording.format, recording.duration === null ? null : formatStopwatch(recording.duration)]
+              {[format, duration === null ? null : formatStopwatch(duration)]
                 .filter((part) => part !== null)
                 .join(' · ')}
             </span>
+            {url === undefined || isInTimeline(id) ? null : (
+              <RecordingPlayer callId={callId} id={id} number={at + 1} recordedS={duration} />
+            )}
           </li>
         ))}
       </ul>
     </section>
-  )
-}
-
-/** Plays a recording. A player cannot send a token, so it gets a link of its own. */
-function Player({ callId, id, number }: { callId: string; id: string; number: number }) {
-  const [path, setPath] = useState<string | null>(null)
-  const [error, setError] = useState<string | null>(null)
-  const load = async () => {
-    const link = `/call/${encodeURIComponent(callId)}/recording/${encodeURIComponent(id)}/link`
-    const found = await request<{ path: string }>('GET', link)
-    setError(found.ok ? null : found.message)
-    if (found.ok) setPath(found.result.path)
-  }
-  useEffect(() => void load(), [callId, id])
-  const onFailure = () =>
-    setError('The recording cannot be played: its file is missing, still being written, or of another format.')
-  if (error !== null) return <ErrorMessage text={error} onRetry={load} />
-  if (path === null) return null
-  return (
-    // biome-ignore lint/a11y/useMediaCaption: there is no text of a recorded call
-    <audio controls preload="metadata" src={path} aria-label={`Recording ${number}`} onError={onFailure} />
   )
 }

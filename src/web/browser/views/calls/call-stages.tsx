@@ -2,8 +2,8 @@ import { Time } from '../../components/time.tsx'
 import { formatStopwatch, humanize } from '../../lib/format.ts'
 import type { Stage } from '../../lib/resources.ts'
 
-/** Shows the stages of a call as a table. */
-export function StageTable({ stages }: { stages: readonly Stage[] }) {
+/** Shows the stages of a call as a table; those that are heard now are marked. */
+export function StageTable({ stages, current }: { stages: readonly Stage[]; current: ReadonlySet<string> }) {
   if (stages.length === 0) return null
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone the table scrolls, and has to be reachable with the keyboard
@@ -28,7 +28,7 @@ export function StageTable({ stages }: { stages: readonly Stage[] }) {
         </thead>
         <tbody>
           {stages.map((stage) => (
-            <StageRow key={stage.id} stage={stage} />
+            <StageRow key={stage.id} stage={stage} isCurrent={current.has(stage.id)} />
           ))}
         </tbody>
       </table>
@@ -36,9 +36,9 @@ export function StageTable({ stages }: { stages: readonly Stage[] }) {
   )
 }
 
-function StageRow({ stage }: { stage: Stage }) {
+function StageRow({ stage, isCurrent }: { stage: Stage; isCurrent: boolean }) {
   return (
-    <tr>
+    <tr class={isCurrent ? 'current' : undefined} aria-current={isCurrent ? 'time' : undefined}>
       <td class={stage.parent_id === null ? '' : 'nested'}>
         <b>{stage.target ?? 'unknown'}</b>
         {stage.name === null || stage.name === stage.target ? null : <span class="muted"> {stage.name}</span>}
