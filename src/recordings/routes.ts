@@ -10,7 +10,7 @@ import type { Store } from '../store/store.ts'
 import { parseRange } from './byte-range.ts'
 import type { Links } from './links.ts'
 import type { ReadyFile, RecordingFiles } from './recording-files.ts'
-import type { OpenFile } from './sources/source.ts'
+import { bodyOf, statedLength } from './response-body.ts'
 
 /** A client that takes nothing for so long is cut off. */
 const SILENT_FOR_S = 120
@@ -140,7 +140,7 @@ async function respond(request: Request, recording: RecordingRecord, { ready, re
   if (range !== 'whole') headers.set('content-range', `bytes ${start}-${end - 1}/${file.size}`)
   headers.set('content-length', String(end - start))
   const status = range === 'whole' ? 200 : 206
-  if (request.method !== 'HEAD') return new Response(bodyOf(file, start, end), { status, headers })
+  if (request.method !== 'HEAD') return new Response(await bodyOf(file, start, end), { status, headers })
   await file.close()
   return new Response(statedLength(end - start), { status, headers })
 }
@@ -159,56 +159,6 @@ function isUnchanged(ifRange: string | null, etag: string, modified: string | nu
   if (ifRange === null) return true
   const given = ifRange.trim()
   return given.startsWith('"') ? given === etag : given === modified
-}
-
-/**
- * Returns the body of a response to HEAD. Elysia reads the body that GET has, to count its bytes: so this one has a
- * single chunk that is only a length, which is not sent.
- */
-function statedLength(byteLength: number): BodyInit {
-  const stream = new ReadableStream<{ byteLength: number }>({
-    start(controller) {
-      controller.enqueue({ byteLength })
-      controller.close()
-    },
-  })
-  // Not a stream of bytes, and never read as one.
-  return stream as unknown as BodyInit
-}
-
-/** The server opens the file of a response at once, but reports neither that nor the end of the response. */
-const OPENED_WITHIN_MS = 2_000
-
-/** Of a stream the server sends no length: so a file of this machine is not streamed by us. */
-function bodyOf(file: OpenFile, start: number, end: number): Blob | ReadableStream<Uint8Array<ArrayBuffer>> {
-  if (file.ownPath === undefined) return closing(file.read(start, end), file)
-  setTimeout(() => void file.close(), OPENED_WITHIN_MS)
-  return Bun.file(file.ownPath).slice(start, end)
-}
-
-/** Passes a stream on, and closes its file when it ends, fails or is cancelled. */
-function closing(stream: ReadableStream<Uint8Array<ArrayBuffer>>, { close }: ReadyFile['file']) {
-  const reader = stream.getReader()
-  return new ReadableStream<Uint8Array<ArrayBuffer>>(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await reader.read()
-          if (!done) return controller.enqueue(value)
-          controller.close()
-          await close()
-        } catch (error) {
-          await close()
-          controller.error(error)
-        }
-      },
-      async cancel(reason) {
-        await reader.cancel(reason)
-        await close()
-      },
-    },
-    { highWaterMark: 0 },
-  )
 }
 
 const EXTENSIONS: Readonly<Record<string, string>> = {

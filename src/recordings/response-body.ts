@@ -1,0 +1,74 @@
+import { Fault } from '../lib/fault.ts'
+import type { OpenFile } from './sources/source.ts'
+
+/** The server opens the file of a response at once, but reports neither that nor the end of the response. */
+const OPENED_WITHIN_MS = 2_000
+/**
+ * Of a stream Bun's server sends no length, whatever the headers have. So as much as this is read first and sent with
+ * its length, for a number of responses at a time: a minute of WAV, ten of MP3.
+ */
+const READ_FIRST_BYTES = 1024 * 1024
+const READ_FIRST_AT_ONCE = 64
+
+let readFirst = 0
+
+/**
+ * Returns the body of a response with a part of a file, which it closes.
+ * @throws Fault `unavailable` when a part that is read first cannot be read.
+ */
+export async function bodyOf(file: OpenFile, start: number, end: number): Promise<BodyInit> {
+  if (file.ownPath !== undefined) {
+    setTimeout(() => void file.close(), OPENED_WITHIN_MS)
+    return Bun.file(file.ownPath).slice(start, end)
+  }
+  if (end - start > READ_FIRST_BYTES || readFirst >= READ_FIRST_AT_ONCE) return closing(file.read(start, end), file)
+  readFirst += 1
+  try {
+    return await new Response(file.read(start, end)).bytes()
+  } catch (cause) {
+    throw new Fault('unavailable', 'The place of the recording does not answer now. Try again later.', { cause })
+  } finally {
+    readFirst -= 1
+    await file.close()
+  }
+}
+
+/** Passes a stream on, and closes its file when it ends, fails or is cancelled. */
+function closing(stream: ReadableStream<Uint8Array<ArrayBuffer>>, { close }: OpenFile) {
+  const reader = stream.getReader()
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(controller) {
+        try {
+          const { done, value } = await reader.read()
+          if (!done) return controller.enqueue(value)
+          controller.close()
+          await close()
+        } catch (error) {
+          await close()
+          controller.error(error)
+        }
+      },
+      async cancel(reason) {
+        await reader.cancel(reason)
+        await close()
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/**
+ * Returns the body of a response to HEAD. Elysia reads the body that GET has, to count its bytes: so this one has a
+ * single chunk that is only a length, which is not sent.
+ */
+export function statedLength(byteLength: number): BodyInit {
+  const stream = new ReadableStream<{ byteLength: number }>({
+    start(controller) {
+      controller.enqueue({ byteLength })
+      controller.close()
+    },
+  })
+  // Not a stream of bytes, and never read as one.
+  return stream as unknown as BodyInit
+}
