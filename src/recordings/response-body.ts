@@ -4,7 +4,7 @@ import type { OpenFile } from './sources/source.ts'
 /** The server opens the file of a response at once, but reports neither that nor the end of the response. */
 const OPENED_WITHIN_MS = 2_000
 /**
- * Of a stream Bun's server sends no length, whatever the headers have. So as much as this is read first and sent with
+ * Of a stream Bun's server sends no length, regardless of the headers. So as much as this is read first and sent with
  * its length, for a number of responses at a time: a minute of WAV, ten of MP3.
  */
 const READ_FIRST_BYTES = 1024 * 1024

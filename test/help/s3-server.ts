@@ -1,7 +1,30 @@
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import { parseRange } from '../../src/recordings/byte-range.ts'
 
-/** Keeps objects in memory and speaks as much of S3 as copies need: objects, ranges, uploads in parts. */
+export const S3_KEYS = { accessKeyId: 'key', secretAccessKey: 'secret' }
+export const S3_BUCKET = 'calls'
+
+const hmac = (key: string | Buffer, text: string) => createHmac('sha256', key).update(text).digest()
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
+
+/** Whether a request is signed with the secret (AWS Signature Version 4). */
+function isSigned(request: Request): boolean {
+  const { pathname, searchParams } = new URL(request.url)
+  const header = request.headers.get('authorization') ?? ''
+  const [, scope = '', signed = '', given] =
+    /^AWS4-HMAC-SHA256 Credential=key\/([^,]+), ?SignedHeaders=([^,]+), ?Signature=(\w+)$/.exec(header) ?? []
+  const plain = (text: string) =>
+    encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
+  const query = [...searchParams].map(([name, value]) => `${plain(name)}=${plain(value)}`).toSorted()
+  const headers = signed.split(';').map((name) => `${name}:${request.headers.get(name)?.trim()}\n`)
+  const body = request.headers.get('x-amz-content-sha256') ?? ''
+  const canonical = [request.method, pathname, query.join('&'), headers.join(''), signed, body].join('\n')
+  const text = ['AWS4-HMAC-SHA256', request.headers.get('x-amz-date'), scope, sha256(canonical)].join('\n')
+  const key = scope.split('/').reduce<string | Buffer>(hmac, `AWS4${S3_KEYS.secretAccessKey}`)
+  return hmac(key, text).toString('hex') === given
+}
+
+/** Keeps objects in memory and speaks as much of S3 as copies need: signatures, objects, ranges, lists, uploads in parts. */
 export function startS3Server() {
   const objects = new Map<string, Buffer>()
   const uploads = new Map<string, Map<number, Buffer>>()
@@ -57,7 +80,13 @@ export function startS3Server() {
       const key = decodeURIComponent(pathname.slice(1))
       requests.push(`${request.method} ${pathname}${searchParams.has('partNumber') ? ' (part)' : ''}`)
       if (broken) return xml('<Error><Code>SlowDown</Code><Message>later</Message></Error>', 503)
-      if (request.headers.get('authorization')?.startsWith('AWS4-HMAC-SHA256 ') !== true) return xml('<Error/>', 403)
+      // As S3 itself, it gives no reason to HEAD.
+      const failure = (code: string, message: string, status: number) =>
+        request.method === 'HEAD'
+          ? new Response(null, { status })
+          : xml(`<Error><Code>${code}</Code><Message>${message}</Message></Error>`, status)
+      if (!isSigned(request)) return failure('SignatureDoesNotMatch', 'SignatureDoesNotMatch: check the secret', 403)
+      if (key.split('/')[0] !== S3_BUCKET) return failure('NoSuchBucket', 'The specified bucket does not exist', 404)
       if (request.method === 'PUT') return put(key, request, searchParams)
       if (request.method === 'POST') return post(key, searchParams)
       if (searchParams.has('list-type')) return list(key.replace(/\/$/, ''), searchParams.get('prefix') ?? '')

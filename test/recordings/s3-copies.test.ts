@@ -8,12 +8,13 @@ import { createFolderSource } from '../../src/recordings/sources/folder-source.t
 import type { OpenFile } from '../../src/recordings/sources/source.ts'
 import { emptyFolder } from '../help/app.ts'
 import { tone } from '../help/audio.ts'
-import { startS3Server } from '../help/s3-server.ts'
+import { S3_BUCKET, S3_KEYS, startS3Server } from '../help/s3-server.ts'
 
 // Copies in a bucket, over HTTP, of Bun's own client.
 
 const server = startS3Server()
-const client = new S3Client({ bucket: 'calls', endpoint: server.url, accessKeyId: 'key', secretAccessKey: 'secret' })
+const CREDENTIALS = { bucket: S3_BUCKET, endpoint: server.url, ...S3_KEYS }
+const client = new S3Client(CREDENTIALS)
 const copies = createS3Copies({ bucket: 'calls', prefix: 'hookswitch/a' }, client)
 const folder = emptyFolder()
 const SOUND = tone(1)
@@ -72,6 +73,26 @@ test('a bucket that does not answer is unavailable, and a copy to it fails', asy
   expect(copies.write({ stem: 'x/short', extension: 'wav' }, file)).rejects.toThrow()
   await file.close()
   server.setBroken(false)
+})
+
+test.each([
+  ['a wrong secret', { secretAccessKey: 'wrong' }, 'SignatureDoesNotMatch'],
+  ['a bucket that is not there', { bucket: 'nobody' }, 'The specified bucket does not exist'],
+  ['a server that is not there', { endpoint: 'http://127.0.0.1:1' }, 'check AWS_ENDPOINT'],
+])('%s is reported with its reason: reading, and writing little and much', async (_, change, reason) => {
+  const bucket = 'bucket' in change ? change.bucket : 'calls'
+  const wrong = createS3Copies({ bucket, prefix: '' }, new S3Client({ ...CREDENTIALS, ...change }))
+  for (const name of ['short.wav', 'long.wav']) {
+    const file = await fileOf(name)
+    await expect(wrong.write({ stem: 'x/wrong', extension: 'wav' }, file)).rejects.toThrow(reason)
+    await file.close()
+  }
+  if (!('bucket' in change))
+    expect(await wrong.open(['x', 'wrong.wav'])).toEqual({
+      kind: 'unavailable',
+      reason: expect.stringContaining(reason),
+    })
+  await expect(wrong.remove('x/wrong')).rejects.toThrow()
 })
 
 test('a copy that is not what was written is none', async () => {

@@ -35,11 +35,18 @@ export function createS3Copies({ bucket, prefix }: S3Place, client = new S3Clien
       }
       return { kind: 'file', file }
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      const code = error instanceof Error && 'code' in error ? error.code : ''
-      const isMissing = code === 'NoSuchKey' || code === 'NotFound' || /does not exist|not found/i.test(reason)
-      return { kind: isMissing ? 'missing' : 'unavailable', reason: `S3: ${reason}` }
+      if (codeOf(error) === 'NoSuchKey') return { kind: 'missing', reason: 'there is no such object' }
+      return { kind: 'unavailable', reason: (await explained(error)).message }
     }
+  }
+
+  /** Returns an error of S3 with its reason. Some responses have none, as those to HEAD: one to a list has. */
+  async function explained(error: unknown): Promise<Error> {
+    if (!(error instanceof Error) || error.name !== 'S3Error')
+      return error instanceof Error ? error : new Error(`${error}`)
+    const reason =
+      reasonOf(error) ?? (await client.list({ maxKeys: 1 }).then(() => undefined, reasonOf)) ?? error.message
+    return new Error(`S3, bucket ${bucket}: ${reason}`, { cause: error })
   }
 
   return {
@@ -59,7 +66,7 @@ export function createS3Copies({ bucket, prefix }: S3Place, client = new S3Clien
         await Promise.resolve(writer.end(error instanceof Error ? error : new Error(String(error)))).catch(
           () => undefined,
         )
-        throw error
+        throw await explained(error)
       }
       const sha256 = hasher.digest('hex')
       const written = await openObject(name)
@@ -72,6 +79,16 @@ export function createS3Copies({ bucket, prefix }: S3Place, client = new S3Clien
       for (const { key } of contents) await client.delete(key)
     },
   }
+}
+
+const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '')
+
+/** Returns what an error of S3 means; `undefined` if it has no meaning of its own. */
+function reasonOf(error: unknown): string | undefined {
+  const code = codeOf(error)
+  if (code === 'ConnectionRefused') return 'the connection is refused: check AWS_ENDPOINT'
+  if (code === 'UnknownError') return undefined
+  return error instanceof Error && !/unexpected error/.test(error.message) ? error.message : code
 }
 
 /** Passes a stream on; it fails if it ends before all of its bytes have come. */

@@ -28,11 +28,14 @@ export function RecordingPlayer(props: PlayerProps) {
   const { callId, id } = props
   const [path, setPath] = useState<string | null>(null)
   const [error, setError] = useState<string | null>(null)
+  const tries = useRef(0)
   const load = async () => {
     const link = `/call/${encodeURIComponent(callId)}/recording/${encodeURIComponent(id)}/link`
     const found = await request<{ path: string }>('GET', link)
     setError(found.ok ? null : found.message)
-    if (found.ok) setPath(found.result.path)
+    tries.current += 1
+    // A browser keeps what it has of an address, also of another file: so each try has its own.
+    if (found.ok) setPath(`${found.result.path}&try=${tries.current}`)
   }
   useEffect(() => void load(), [callId, id])
   if (error !== null) return <ErrorMessage text={error} onRetry={load} />
