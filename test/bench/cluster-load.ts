@@ -99,7 +99,7 @@ export async function benchPbxToReceiver(): Promise<Row[]> {
   const server = await startPostgres({ fsync: 'on', full_page_writes: 'on' })
   const database = await migratedDatabase(server)
   const onSqlite = await benchLatency(CALLS_PER_SECOND, SECONDS)
-  const onPostgres = await benchLatency(CALLS_PER_SECOND, SECONDS, ['--database-url', database.url])
+  const onPostgres = await benchLatency(CALLS_PER_SECOND, SECONDS, { store: ['--database-url', database.url] })
   await server.stop()
   const detail = ({ p50Ms, p99Ms, maxMs }: typeof onSqlite) =>
     `p50 ${p50Ms.toFixed(1)}, p99 ${p99Ms.toFixed(1)}, max ${maxMs.toFixed(0)} ms`

@@ -7,6 +7,7 @@ import { benchKills } from './kills.ts'
 import { benchMe } from './me.ts'
 import { benchPostgres } from './postgres.ts'
 import { benchReading } from './reading.ts'
+import { benchRecordings } from './recordings.ts'
 import { benchSoak } from './soak.ts'
 import { atLeast, perSecond, print, type Row } from './table.ts'
 import { benchThroughput } from './throughput.ts'
@@ -43,6 +44,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   kills: benchKills,
   reading: benchReading,
   filters: async () => benchFilters(),
+  recordings: benchRecordings,
   tracker: benchTracker,
   soak: benchSoak,
   me,

@@ -6,6 +6,13 @@ import { startWatched } from '../help/watched.ts'
 /** From an Asterisk's bytes to the receiver's handler, through the compiled file, at a steady rate of calls. */
 export type Latency = { events: number; p50Ms: number; p99Ms: number; maxMs: number; memoryMb: number }
 
+export type LatencyOptions = {
+  /** Arguments for the store. */
+  readonly store?: readonly string[]
+  /** Starts what runs beside the calls, and returns how to stop it. The PBX then has recordings in `monitor` of the folder. */
+  readonly beside?: (folder: string, watched: Awaited<ReturnType<typeof startWatched>>) => Promise<() => Promise<void>>
+}
+
 const TICK_MS = 5
 /** The rate is steady; what the process compiles in its first seconds is not. */
 const WARM_UP_MS = 2_000
@@ -15,16 +22,15 @@ const AT_ONCE = new Set(['call_started', 'dial_started', 'dial_answered', 'dial_
 export async function benchLatency(
   callsPerSecond = 200,
   seconds = 10,
-  store: readonly string[] = [],
+  { store = [], beside }: LatencyOptions = {},
 ): Promise<Latency> {
   using folder = emptyFolder()
   const pbx = startAsterisk()
-  const watched = await startWatched(
-    folder.path,
-    [`ami://any:any@127.0.0.1:${pbx.port}?name=bench&trunks=trunk`],
-    store,
-  )
+  const recordings = beside === undefined ? '' : `&recordings=${folder.path}/monitor`
+  const url = `ami://any:any@127.0.0.1:${pbx.port}?name=bench&trunks=trunk${recordings}`
+  const watched = await startWatched(folder.path, [url], store)
   await pbx.ready
+  const stopBeside = await beside?.(folder.path, watched)
   const sentMs = new Map<string, number>()
   const total = callsPerSecond * seconds
   const beginMs = performance.now() + 500
@@ -48,6 +54,7 @@ export async function benchLatency(
       : undefined
     return sent === undefined || sent < beginMs + WARM_UP_MS ? [] : atMs - sent
   })
+  await stopBeside?.()
   const memoryMb = residentMb(watched.pid())
   await watched.stop()
   pbx.stop()

@@ -1,6 +1,16 @@
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { createLog } from '../../src/lib/log.ts'
@@ -179,6 +189,35 @@ describe('without copies a recording is saved', () => {
   })
 })
 
+describe.each(['without copies', 'with copies'])('%s a file that has become quiet and then', (mode) => {
+  const path = () => join(monitor, 'a.wav')
+  test.each([
+    ['is gone', () => {}, 'there is no such file'],
+    ['has 0 bytes', () => put('a', new Uint8Array()), 'its file is empty'],
+    ['is a link to a file outside', () => symlinkSync('../outside.wav', path()), 'the file is outside the folder'],
+    ['is a link to itself', () => symlinkSync('a.wav', path()), 'it is a link that leads nowhere'],
+    ['is a folder', () => mkdirSync(path()), 'it is not a regular file'],
+    ['is larger than allowed', () => put('a', Buffer.alloc(MAX_BYTES + 1)), 'more than --recording-max'],
+  ])('%s is not saved until it is whole again', async (_, change, reason) => {
+    writeFileSync(join(folder.path, 'outside.wav'), SOUND)
+    put('a')
+    await add(recording('a'))
+    start({ copies: mode === 'with copies' ? createFolderCopies(copyFolder()) : undefined })
+    await turn()
+    rmSync(path())
+    change()
+    await pass(2 * SECOND)
+    await until('it failed', async () => (await get('a'))?.error !== null)
+    expect([(await get('a'))?.error, (await get('a'))?.state]).toEqual([expect.stringContaining(reason), 'pending'])
+    expect([events(), copied()]).toEqual([[], []])
+    rmSync(path(), { recursive: true, force: true })
+    put('a')
+    clockUs += HOUR
+    await passUntil('it is saved', () => events().length === 1)
+    expect((await get('a'))?.sizeBytes).toBe(SOUND.length)
+  })
+})
+
 describe('with copies in a folder a recording', () => {
   const sha256 = createHash('sha256').update(SOUND).digest('hex')
 
@@ -223,6 +262,32 @@ describe('with copies in a folder a recording', () => {
     await passUntil('it is saved', () => events().length === 1)
     const saved = await get('a')
     expect(readFileSync(join(copyFolder(), saved?.copy ?? '')).length).toBe(SOUND.length + 4)
+  })
+
+  test('that is cut off while it is copied is copied once it is whole', async () => {
+    put('a')
+    await add(recording('a'))
+    const plain = createFolderCopies(copyFolder())
+    let writes = 0
+    const copies: Copies = {
+      ...plain,
+      write(name, file) {
+        writes += 1
+        if (writes === 1) truncateSync(join(monitor, 'a.wav'), 1_000)
+        return plain.write(name, file)
+      },
+    }
+    start({ copies })
+    await turn()
+    await pass(2 * SECOND)
+    await until('it failed', async () => (await get('a'))?.error !== null)
+    expect((await get('a'))?.error).toContain('it was cut off while it was read')
+    expect(copied().filter((name) => name.endsWith('.wav'))).toEqual([])
+    put('a')
+    clockUs += HOUR
+    await passUntil('it is saved', () => events().length === 1)
+    const saved = await get('a')
+    expect(readFileSync(join(copyFolder(), saved?.copy ?? '')).equals(SOUND)).toBe(true)
   })
 
   test('of which the copy fails is tried again, and nothing of it has the name of a copy', async () => {

@@ -1,5 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdirSync, readdirSync, readlinkSync, symlinkSync, truncateSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  readdirSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { Elysia } from 'elysia'
 import { callRoutes } from '../../src/calls/routes.ts'
@@ -276,6 +285,39 @@ test('a file that was cut off while it was read breaks the connection: half a fi
   truncateSync(join(monitor, 'cut.wav'), 10)
   expect(new Response(opened.file.read(0, opened.file.size)).arrayBuffer()).rejects.toThrow('cut off')
   await opened.file.close()
+})
+
+describe('a file that was saved', () => {
+  const path = join(monitor, 'changing.wav')
+  const changes: [string, () => void, number][] = [
+    ['is gone', () => {}, 404],
+    ['is empty now', () => put('changing.wav', ''), 404],
+    ['is a link to a file outside now', () => symlinkSync('../secret.wav', path), 404],
+    ['is a link to a folder outside now', () => symlinkSync('..', path), 404],
+    ['is a link to itself now', () => symlinkSync('changing.wav', path), 404],
+    ['is a folder now', () => mkdirSync(path), 404],
+    ['is written again', () => writeFileSync(path, SOUND), 409],
+    ['is shorter, and complete', () => put('changing.wav', SOUND.subarray(0, 5_000)), 200],
+    ['is a link within the folder now', () => symlinkSync('page.wav', path), 200],
+  ]
+  test.each(changes)('and %s', async (_, change, status) => {
+    rmSync(path, { recursive: true, force: true })
+    put('changing.wav', SOUND)
+    const opened = await createFolderSource(monitor).open(['changing.wav'])
+    if (opened.kind !== 'file') throw new Error(opened.reason)
+    await opened.file.close()
+    const id = Bun.randomUUIDv7()
+    const saved = { state: 'saved' as const, stamp: opened.file.stamp, mediaType: 'audio/wav' }
+    const recordings = [{ ...recordingAt('folder', id, 'changing.wav'), ...saved }]
+    await store.calls.batchStore(batch({}, { recordings }))
+    expect((await (await get(pathOf(id))).bytes()).length).toBe(SOUND.length)
+    rmSync(path)
+    change()
+    const response = await get(pathOf(id))
+    expect(response.status).toBe(status)
+    if (status !== 200) expect(await response.json()).toMatchObject({ status: 'error', code: status, result: [] })
+    rmSync(path, { recursive: true, force: true })
+  })
 })
 
 test('files are closed after every answer, also where the client went away', async () => {
