@@ -22,10 +22,19 @@ export async function checkRecordings(source: RecordingsSource, reportedPath?: s
   return /^https?:/i.test(source.location) ? checkServer(files, source) : checkFolder(files, source)
 }
 
-async function checkFile(files: PbxFiles, path: string, { location }: RecordingsSource): Promise<RecordingFinding> {
+async function checkFile(
+  files: PbxFiles,
+  path: string,
+  { location, root }: RecordingsSource,
+): Promise<RecordingFinding> {
   const opened = await files.open(path)
-  if (opened.kind !== 'file')
-    return { level: 'missing', text: `the recording ${path} cannot be read at ${location}: ${opened.reason}` }
+  if (opened.kind !== 'file') {
+    const place = files.placeOf(path)
+    const text = `the recording ${path} cannot be read at ${place ?? location}: ${opened.reason}`
+    const isElsewhere = opened.kind === 'missing' && place !== undefined && root === null
+    const advice = '. If the PBX has its recordings in a folder of another name, add recordings_root=/ITS/FOLDER'
+    return { level: 'missing', text: isElsewhere ? text + advice : text }
+  }
   const { file } = opened
   try {
     if (file.size === 0) return { level: 'missing', text: `the recording ${path} is empty at ${location}` }
@@ -33,7 +42,7 @@ async function checkFile(files: PbxFiles, path: string, { location }: Recordings
     if (mediaType === 'application/octet-stream')
       return {
         level: 'advice',
-        text: `the recording ${path} is read at ${location}, but it is in no known audio format`,
+        text: `the recording ${path} is read at ${location}, but it is in no known audio format: is it a recording?`,
       }
     return { level: 'ok', text: `the recording ${path} is read at ${location}: ${mediaType}, ${file.size} bytes` }
   } catch (error) {
@@ -71,7 +80,7 @@ async function checkFolder(files: PbxFiles, source: RecordingsSource): Promise<R
 function folderProblem(error: unknown, location: string): string {
   const code = error instanceof Error && 'code' in error ? error.code : ''
   if (code === 'ENOENT') return `there is no folder ${location} on this machine: mount it, or give another one`
-  if (code === 'ENOTDIR') return `${location} is no folder`
+  if (code === 'ENOTDIR') return `${location} is a file: give the folder that has the recordings`
   if (code === 'EACCES' || code === 'EPERM') return `this user may not read ${location}`
   return `${location}: ${error instanceof Error ? error.message : String(error)}`
 }

@@ -34,9 +34,16 @@ test.each([
   ['the path that is given', inFolder('monitor', ROOT), `${ROOT}/2026/new.wav`, 'ok', 'audio/wav, 16058 bytes'],
   ['a path outside the root', inFolder('monitor', ROOT), '/tmp/new.wav', 'missing', 'not below'],
   ['a link that leads out', inFolder('monitor', ROOT), `${ROOT}/link.wav`, 'missing', 'outside'],
-  ['a file that is not there', inFolder('monitor', ROOT), `${ROOT}/none.wav`, 'missing', 'no such file'],
+  [
+    'a file that is not there',
+    inFolder('monitor', ROOT),
+    `${ROOT}/in/none.wav`,
+    'missing',
+    'monitor/in/none.wav: there is',
+  ],
+  ['a folder of another name', inFolder('monitor'), '/records/in/none.wav', 'missing', 'add recordings_root='],
   ['no such folder', inFolder('none'), undefined, 'missing', 'there is no folder'],
-  ['a file in place of the folder', inFolder('monitor/old.wav'), undefined, 'missing', 'old.wav'],
+  ['a file in place of the folder', inFolder('monitor/old.wav'), undefined, 'missing', 'old.wav is a file'],
   ['an empty folder', inFolder('empty'), undefined, 'advice', 'is empty: record a call'],
   ['an empty file', inFolder('hollow'), undefined, 'missing', 'a.wav is empty'],
   ['a file that is no sound', inFolder('texts'), undefined, 'advice', 'no known audio format'],
@@ -48,7 +55,7 @@ test.each([
     { location: 'http://127.0.0.1:1/', root: null },
     undefined,
     'missing',
-    '127.0.0.1:1',
+    'the connection is refused',
   ],
 ])('%s', async (_, source, path, level, text) => {
   const finding = await checkRecordings(source, path)

@@ -49,10 +49,17 @@ export function createHttpSource({ url, authorization, answerWithinMs = ANSWER_W
         if (problem !== undefined) return problem
         return { kind: 'file', file: remoteFile(response.headers, file, request) }
       } catch (error) {
-        return { kind: 'unavailable', reason: error instanceof Error ? error.message : String(error) }
+        return { kind: 'unavailable', reason: connectionProblem(error) }
       }
     },
   }
+}
+
+function connectionProblem(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : ''
+  if (code === 'ECONNREFUSED' || code === 'ConnectionRefused')
+    return 'the connection is refused: check its host and port, and that the server runs'
+  return error instanceof Error ? error.message : String(error)
 }
 
 type Request = (

@@ -6,7 +6,11 @@ import { createHttpSource } from './http-source.ts'
 import type { Opened } from './source.ts'
 
 /** The files of a PBX, by the paths that it reports. */
-export type PbxFiles = { open(reportedPath: string): Promise<Opened> }
+export type PbxFiles = {
+  open(reportedPath: string): Promise<Opened>
+  /** Returns where the file of a path has to be; `undefined` if the path is refused. */
+  placeOf(reportedPath: string): string | undefined
+}
 
 /** Creates the source of the files of a PBX, as its URL gives it. */
 export function createPbxFiles({ location, root, authorization }: RecordingsSource): PbxFiles {
@@ -14,6 +18,10 @@ export function createPbxFiles({ location, root, authorization }: RecordingsSour
   const source = isUrl ? createHttpSource({ url: location, authorization }) : createFolderSource(location)
   const folderName = isUrl ? lastNameOf(location) : basename(location)
   return {
+    placeOf(reportedPath) {
+      const mapped = mapRecordingPath(reportedPath, { root, folderName })
+      return 'refused' in mapped ? undefined : [location.replace(/\/+$/, ''), ...mapped.segments].join('/')
+    },
     async open(reportedPath) {
       const mapped = mapRecordingPath(reportedPath, { root, folderName })
       if ('refused' in mapped) return { kind: 'missing', reason: mapped.refused }
