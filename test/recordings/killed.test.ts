@@ -8,11 +8,13 @@ import type { Store } from '../../src/store/store.ts'
 import { emptyFolder } from '../help/app.ts'
 import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 import { createRandom } from '../help/random.ts'
+import { S3_BUCKET, startS3Server } from '../help/s3-server.ts'
 import { batch, openStore } from '../help/store.ts'
 
 const COUNT = 8
 const BYTES = 400_000
 
+const SQLITE_TO_S3 = { engine: 'SQLite', mode: 'copies in S3', isThere: true }
 const cases = ['SQLite', 'Postgres'].flatMap((engine) =>
   ['copies', 'no copies'].map((mode) => ({
     engine,
@@ -47,17 +49,19 @@ function recordingsIn(folder: string): RecordingRecord[] {
   })
 }
 
-describe.each(cases)('on $engine, with $mode', ({ engine, mode, isThere }) => {
+describe.each([...cases, SQLITE_TO_S3])('on $engine, with $mode', ({ engine, mode, isThere }) => {
   test.skipIf(!isThere)('a process that is killed again and again saves each recording once, and whole', async () => {
     using folder = emptyFolder()
+    const s3 = startS3Server()
     const { store, url, stop } = await openDatabase(engine, folder.path)
     const recordings = recordingsIn(folder.path)
     const call = { savedUs: 1, direction: 'inbound' as const, fromNumber: null, toNumber: null, record: '{}' }
     await store.calls.batchStore(batch({ saved: [{ id: 'call', ...call }] }, { recordings }))
     const random = createRandom(9)
+    const place = mode === SQLITE_TO_S3.mode ? s3.url : mode
     const saver = join(import.meta.dir, '../help/saver-process.ts')
     for (let kills = 0; (await store.recordings.recordingCount()).saved < COUNT; kills += 1) {
-      const child = Bun.spawn([process.execPath, saver, folder.path, mode, ...url], {
+      const child = Bun.spawn([process.execPath, saver, folder.path, place, ...url], {
         stdout: 'pipe',
         stderr: 'inherit',
       })
@@ -74,6 +78,11 @@ describe.each(cases)('on $engine, with $mode', ({ engine, mode, isThere }) => {
     if (mode === 'no copies') {
       expect(saved.filter(({ copy, state }) => copy !== null || state !== 'saved')).toEqual([])
       expect(existsSync(copies)).toBe(false)
+    } else if (mode === SQLITE_TO_S3.mode) {
+      const isWhole = ({ copy, path }: RecordingRecord) =>
+        s3.objects.get(`${S3_BUCKET}/${copy}`)?.equals(readFileSync(join(folder.path, 'monitor', path))) === true
+      expect(saved.filter((one) => !isWhole(one))).toEqual([])
+      expect(s3.objects.size).toBe(COUNT)
     } else {
       const isWhole = ({ copy, path }: RecordingRecord) =>
         readFileSync(join(copies, copy ?? '')).equals(readFileSync(join(folder.path, 'monitor', path)))
@@ -84,5 +93,6 @@ describe.each(cases)('on $engine, with $mode', ({ engine, mode, isThere }) => {
       )
     }
     await stop()
+    await s3.stop()
   })
 })

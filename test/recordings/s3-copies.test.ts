@@ -75,6 +75,41 @@ test('a bucket that does not answer is unavailable, and a copy to it fails', asy
   server.setBroken(false)
 })
 
+/**
+ * A real server beside ours, as Versity's gateway, MinIO or Amazon's: http://KEY:SECRET@127.0.0.1:7070/BUCKET?region=us-east-1
+ */
+const REAL = process.env.HOOKSWITCH_TEST_S3
+test.skipIf(REAL === undefined)('the same at the server that HOOKSWITCH_TEST_S3 names', async () => {
+  const { origin, username, password, pathname, searchParams } = new URL(REAL ?? '')
+  const region = searchParams.get('region') ?? 'us-east-1'
+  const bucket = pathname.slice(1)
+  const credentials = { endpoint: origin, region, bucket, accessKeyId: username, secretAccessKey: password }
+  const real = (change: object = {}) =>
+    createS3Copies({ bucket, prefix: `hookswitch-test-${process.pid}` }, new S3Client({ ...credentials, ...change }))
+  for (const [name, content] of Object.entries({ short: SOUND, long: LONG })) {
+    const file = await fileOf(`${name}.wav`)
+    for (const _ of ['first', 'in place of the first'])
+      expect((await real().write({ stem: `x/${name}`, extension: 'wav' }, file)).sha256).toBe(hash(content))
+    const opened = await real().open(['x', `${name}.wav`])
+    if (opened.kind !== 'file') throw new Error(opened.reason)
+    expect((await bytesOf(opened.file.read(10, 5_000))).equals(content.subarray(10, 5_000))).toBe(true)
+    const wrongs = [
+      { secretAccessKey: 'wrong' },
+      { accessKeyId: 'wrong' },
+      { bucket: 'hookswitch-nobody' },
+      { region: 'x' },
+    ]
+    for (const change of wrongs) {
+      await expect(real(change).write({ stem: `x/${name}`, extension: 'wav' }, file)).rejects.toThrow('S3, bucket')
+      expect((await real(change).open(['x', 'none.wav'])).kind).toBe('unavailable')
+    }
+    await file.close()
+    await real().remove(`x/${name}`)
+    expect((await real().open(['x', `${name}.wav`])).kind).toBe('missing')
+    await real().remove(`x/${name}`)
+  }
+})
+
 test.each([
   ['a wrong secret', { secretAccessKey: 'wrong' }, 'SignatureDoesNotMatch'],
   ['a bucket that is not there', { bucket: 'nobody' }, 'The specified bucket does not exist'],
@@ -87,11 +122,10 @@ test.each([
     await expect(wrong.write({ stem: 'x/wrong', extension: 'wav' }, file)).rejects.toThrow(reason)
     await file.close()
   }
-  if (!('bucket' in change))
-    expect(await wrong.open(['x', 'wrong.wav'])).toEqual({
-      kind: 'unavailable',
-      reason: expect.stringContaining(reason),
-    })
+  expect(await wrong.open(['x', 'wrong.wav'])).toEqual({
+    kind: 'unavailable',
+    reason: expect.stringContaining(reason),
+  })
   await expect(wrong.remove('x/wrong')).rejects.toThrow()
 })
 

@@ -12,12 +12,14 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { S3Client } from 'bun'
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import type { Copies } from '../../src/recordings/copies/copies.ts'
 import { createFolderCopies } from '../../src/recordings/copies/folder-copies.ts'
+import { createS3Copies } from '../../src/recordings/copies/s3-copies.ts'
 import { createRecordingFiles } from '../../src/recordings/recording-files.ts'
 import { type RecordingSaverOptions, startRecordingSaver } from '../../src/recordings/recording-saver.ts'
 import type { NewEvent, StoredEvent } from '../../src/store/operations/calls.ts'
@@ -25,6 +27,7 @@ import type { RecordingRecord } from '../../src/store/operations/recordings.ts'
 import { emptyFolder } from '../help/app.ts'
 import { tone } from '../help/audio.ts'
 import { until } from '../help/receiver.ts'
+import { S3_BUCKET, S3_KEYS, startS3Server } from '../help/s3-server.ts'
 import { batch, type OpenStore, openStore } from '../help/store.ts'
 
 // A saver on a real store and real folders. Its clocks move when the test says so.
@@ -216,6 +219,31 @@ describe.each(['without copies', 'with copies'])('%s a file that has become quie
     await passUntil('it is saved', () => events().length === 1)
     expect((await get('a'))?.sizeBytes).toBe(SOUND.length)
   })
+})
+
+test('while S3 is away a recording waits, and is saved once when it is back', async () => {
+  const s3 = startS3Server()
+  const client = new S3Client({ ...S3_KEYS, bucket: S3_BUCKET, endpoint: s3.url })
+  s3.setBroken(true)
+  put('a')
+  await add(recording('a'))
+  start({ copies: createS3Copies({ bucket: S3_BUCKET, prefix: 'x' }, client) })
+  await turn()
+  await pass(2 * SECOND)
+  await until('it failed', async () => (await get('a'))?.error !== null)
+  expect(await get('a')).toMatchObject({
+    state: 'pending',
+    error: expect.stringContaining(`S3, bucket ${S3_BUCKET}: `),
+  })
+  await pass(20 * HOUR)
+  expect([events(), s3.objects.size]).toEqual([[], 0])
+  s3.setBroken(false)
+  await passUntil('it is saved', () => events().length > 0)
+  await pass(HOUR)
+  const saved = await get('a')
+  expect([events(), saved?.state, saved?.error]).toEqual([['event of a'], 'saved', null])
+  expect(s3.objects.get(`${S3_BUCKET}/x/${saved?.copy}`)?.equals(SOUND)).toBe(true)
+  await s3.stop()
 })
 
 describe('with copies in a folder a recording', () => {

@@ -20,6 +20,8 @@ export function createS3Copies({ bucket, prefix }: S3Place, client = new S3Clien
   const keyOf = (name: string) => (prefix === '' ? name : `${prefix}/${name}`)
   const fileOf = (name: string) => client.file(keyOf(name))
 
+  const { problemOfList, explained } = problemsOf(client, bucket)
+
   async function openObject(name: string): Promise<Opened> {
     const object = fileOf(name)
     try {
@@ -35,18 +37,11 @@ export function createS3Copies({ bucket, prefix }: S3Place, client = new S3Clien
       }
       return { kind: 'file', file }
     } catch (error) {
-      if (codeOf(error) === 'NoSuchKey') return { kind: 'missing', reason: 'there is no such object' }
-      return { kind: 'unavailable', reason: (await explained(error)).message }
+      // Without the bucket, or with an unknown key, the answer may be the same: only a list proves that it is missing.
+      const problem = codeOf(error) === 'NoSuchKey' ? await problemOfList() : (await explained(error)).message
+      if (problem === undefined) return { kind: 'missing', reason: 'there is no such object' }
+      return { kind: 'unavailable', reason: problem }
     }
-  }
-
-  /** Returns an error of S3 with its reason. Some responses have none, as those to HEAD: one to a list has. */
-  async function explained(error: unknown): Promise<Error> {
-    if (!(error instanceof Error) || error.name !== 'S3Error')
-      return error instanceof Error ? error : new Error(`${error}`)
-    const reason =
-      reasonOf(error) ?? (await client.list({ maxKeys: 1 }).then(() => undefined, reasonOf)) ?? error.message
-    return new Error(`S3, bucket ${bucket}: ${reason}`, { cause: error })
   }
 
   return {
@@ -81,6 +76,24 @@ export function createS3Copies({ bucket, prefix }: S3Place, client = new S3Clien
   }
 }
 
+/** Returns how to learn why requests of a client fail. */
+function problemsOf(client: S3Client, bucket: string) {
+  const problemOfList = () =>
+    client.list({ maxKeys: 1 }).then(
+      () => undefined,
+      (error) => reasonOf(error) ?? String(error),
+    )
+
+  /** Returns an error of S3 with its reason. Some responses have none, as those to HEAD: one to a list has. */
+  async function explained(error: unknown): Promise<Error> {
+    if (!(error instanceof Error) || error.name !== 'S3Error')
+      return error instanceof Error ? error : new Error(`${error}`)
+    const reason = reasonOf(error) ?? (await problemOfList()) ?? error.message
+    return new Error(`S3, bucket ${bucket}: ${reason}`, { cause: error })
+  }
+  return { problemOfList, explained }
+}
+
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '')
 
 /** Returns what an error of S3 means; `undefined` if it has no meaning of its own. */
@@ -88,6 +101,7 @@ function reasonOf(error: unknown): string | undefined {
   const code = codeOf(error)
   if (code === 'ConnectionRefused') return 'the connection is refused: check AWS_ENDPOINT'
   if (code === 'UnknownError') return undefined
+  if (code === 'AuthorizationHeaderMalformed') return 'the region is another one: set AWS_REGION'
   return error instanceof Error && !/unexpected error/.test(error.message) ? error.message : code
 }
 
