@@ -16,9 +16,10 @@ export async function noteAct(
 function operatorName(env: Record<string, string | undefined>): string {
   if (env.SUDO_USER !== undefined) return env.SUDO_USER
   try {
-    return userInfo().username
+    const { username } = userInfo()
+    if (username !== '' && username !== 'unknown') return username
   } catch {
     // The user has no entry in the system's list, as in many containers.
-    return `user ${process.getuid?.() ?? 'unknown'}`
   }
+  return `user ${process.getuid?.() ?? 'unknown'}`
 }

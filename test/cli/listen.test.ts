@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { newSecret, signerOf } from '../../src/webhooks/signature.ts'
 import { emptyFolder, type RunningApp, run, start } from '../help/app.ts'
-import { until } from '../help/receiver.ts'
+import { fixture } from '../help/pbx.ts'
+import { startReceiver, until } from '../help/receiver.ts'
 
 const folder = emptyFolder()
 const cwd = folder.path
@@ -15,6 +16,21 @@ const signed = (timestampS = nowS(), by = secret) => ({
   'webhook-id': 'msg_1',
   'webhook-timestamp': String(timestampS),
   'webhook-signature': signerOf([by])('msg_1', timestampS, body),
+})
+
+test.each([
+  ['listen', ['listen', '--port']],
+  ['pbx replay', ['pbx', 'replay', fixture('o-ivr-no-dial.ami'), '--listen']],
+])('%s names a port that is in use', async (name, args) => {
+  const other = startReceiver()
+  const address = name === 'listen' ? String(other.port) : `127.0.0.1:${other.port}`
+  const { code, stderr } = await run([...args, address], { cwd })
+  await other.stop()
+  const flag = name === 'listen' ? '--port' : '--listen 127.0.0.1:PORT'
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: `hookswitch: port ${other.port} on 127.0.0.1 is in use: stop the other program, or choose another port with ${flag}\n`,
+  })
 })
 
 describe('hookswitch listen', () => {

@@ -386,6 +386,32 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     await row.getByText(/\d+ pending/).waitFor({ state: 'detached' })
   })
 
+  test('pending deliveries of a webhook that is paused are shown as such, live and in the list', async () => {
+    const { page } = seen
+    const token = await logIn(app, EMAIL)
+    const setPaused = (paused: boolean) =>
+      ask(app, 'PUT', '/integration/webhook/options', {
+        token,
+        body: { url: `${good.url}/crm`, name: 'Our CRM', paused },
+      })
+    await setPaused(true)
+    await open('#/live')
+    const next = startReplay({ files: [hostileRecording(folder.path)], speed: 20 })
+    gate.open(next.port)
+    await replay.stop()
+    replay = next
+    await replay.finished
+    const newest = page.locator('.feed-event').filter({ hasText: 'call saved' }).first()
+    await newest.getByRole('link', { name: /pending.*Our CRM/ }).waitFor()
+    await open('#/deliveries?state=pending')
+    await page.getByText('webhook is paused').first().waitFor()
+    await setPaused(false)
+    await until('all were sent', async () => {
+      const { body } = await ask(app, 'GET', '/integration/delivery?state=pending', { token })
+      return (body.result as { items: unknown[] }).items.length === 0
+    })
+  })
+
   test.each([
     ['desktop', 'light'],
     ['desktop', 'dark'],

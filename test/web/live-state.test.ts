@@ -125,6 +125,18 @@ describe('the feed', () => {
     expect(state.feed[0]?.body).not.toBeNull()
   })
 
+  test('takes pending deliveries from the log, and nothing that is older than what the stream brought', () => {
+    const now = started(call('c'))
+    const [one, other] = [delivery(now.data.id), delivery(now.data.id, { id: 'paused' })]
+    const delivered: Delivery = { ...one, state: 'delivered', attempts_made: 1 }
+    const state = after(
+      event(now),
+      { kind: 'delivery', delivery: delivered },
+      { kind: 'history', deliveries: [one, other] },
+    )
+    expect(state.feed[0]?.deliveries).toEqual([delivered, other])
+  })
+
   test('is bounded', () => {
     const messages = Array.from({ length: 1_000 }, () => event(started(call('c'))))
     expect(after(...messages).feed.length).toBeLessThanOrEqual(200)

@@ -89,7 +89,7 @@ const line = (item: Delivery) =>
     item.created_at,
     item.state,
     item.event,
-    `${item.attempts_made} attempts`,
+    `${item.attempts_made} ${item.attempts_made === 1 ? 'attempt' : 'attempts'}`,
     item.call_id,
     harmless(masked(item.url)),
   ].join('\t')

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { portProblem } from '../../http/server.ts'
 import { Fault } from '../../lib/fault.ts'
 import { harmless, newPaint, type Paint } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
@@ -110,12 +111,7 @@ function listening(place: Parameters<typeof startReceiver>[0], onRequest: Parame
   try {
     return startReceiver(place, onRequest)
   } catch (cause) {
-    throw new Fault(
-      'unavailable',
-      `cannot listen on ${place.host}:${place.port}: choose another address with --port or --host`,
-      {
-        cause,
-      },
-    )
+    const problem = portProblem(place)?.replace(/--listen .*/, '--port')
+    throw new Fault('unavailable', problem ?? `cannot listen on ${place.host}:${place.port}: try again`, { cause })
   }
 }

@@ -1,5 +1,6 @@
 import { accessSync, constants } from 'node:fs'
 import { type Command, Option } from 'commander'
+import { portProblem } from '../../http/server.ts'
 import { Fault } from '../../lib/fault.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { parseDuration } from '../../lib/time.ts'
@@ -94,7 +95,7 @@ function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
       for (const file of files) readable(file)
       const again = flags.loop === true ? { againAfterMs: BETWEEN_ROUNDS_MS } : {}
       const { host, port } = listenAddress(flags.listen, `--listen (${REPLAY_LISTEN})`)
-      const replay = listening(() => startReplay({ files, hostname: host, port, speed, ...again }), flags.listen)
+      const replay = listening(() => startReplay({ files, hostname: host, port, speed, ...again }), { host, port })
       if (replay.events === 0) {
         await replay.stop()
         throw wrongUsage(`${files.join(', ')}: no PBX event found: give a recording (.ami or .esl, see pbx record)`)
@@ -119,12 +120,11 @@ function readable(file: string): void {
   }
 }
 
-function listening<Started>(start: () => Started, address: string): Started {
+function listening<Started>(start: () => Started, address: { host: string; port: number }): Started {
   try {
     return start()
   } catch (cause) {
-    throw new Fault('unavailable', `cannot listen on ${address}: choose another address with --listen 127.0.0.1:PORT`, {
-      cause,
-    })
+    const problem = portProblem(address) ?? `cannot listen on ${address.host}:${address.port}: try again`
+    throw new Fault('unavailable', problem, { cause })
   }
 }

@@ -92,8 +92,9 @@ async function addUser({ data, databaseUrl, json, email, name, account, admin }:
     await noteAct(store, { event: admin ? 'admin_added' : 'user_added', email: fresh.email, account, facts: null })
     return created
   })
-  print(json ? JSON.stringify({ id: made.id }) : String(made.id))
-  // Standard output has only the id, for scripts.
+  // Standard output has only the id, for scripts; at a terminal it is a sentence.
+  const id = process.stdout.isTTY === true ? `${fresh.email} was added, with the id ${made.id}.` : String(made.id)
+  print(json ? JSON.stringify({ id: made.id }) : id)
   if (json || process.stderr.isTTY !== true) return
   const place = placeOf({ data, databaseUrl })
   const isServed = place.database === undefined && holderOf(join(data, 'lock')) !== undefined

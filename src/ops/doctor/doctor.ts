@@ -29,9 +29,10 @@ export async function diagnose(
   const disk = (await Promise.all(foldersOf(config).map(diagnoseDisk))).flat()
   const store = database === undefined ? await diagnoseStore(dataPath) : await diagnoseDatabase(database)
   const service = await diagnoseService(config)
+  const isServed = service.some(({ level }) => level === 'ok')
   const [receivers, pbxs] = await Promise.all([
     diagnoseReceivers(config, store.webhooks),
-    diagnosePbxs([...config.pbxs, ...store.pbxs]),
+    diagnosePbxs([...config.pbxs, ...store.pbxs], isServed),
   ])
   const clock = diagnoseClock(Date.now(), receivers.clocksMs, store.newestEventMs)
   return [
@@ -51,9 +52,14 @@ const foldersOf = ({ database, dataPath, recordingsCopy }: Config): string[] => 
   ...(recordingsCopy === undefined || /^s3:/i.test(recordingsCopy) ? [] : [recordingsCopy]),
 ]
 
-async function diagnosePbxs(pbxs: readonly PbxSource[]): Promise<Diagnosis[]> {
+async function diagnosePbxs(pbxs: readonly PbxSource[], isServed: boolean): Promise<Diagnosis[]> {
+  const add = "hookswitch pbx add 'ami://hookswitch:secret@127.0.0.1?name=office'"
   if (pbxs.length === 0)
-    return [advice('PBX', 'no PBX is connected', "hookswitch pbx add 'ami://hookswitch:secret@127.0.0.1?name=office'")]
+    return [
+      isServed
+        ? advice('PBX', 'none is in the store or in these settings', `give doctor the --pbx of serve, or: ${add}`)
+        : advice('PBX', 'no PBX is connected', add),
+    ]
   const found = await Promise.all(
     pbxs.map(async (source) => {
       const findings = await checkPbx(source, 0)

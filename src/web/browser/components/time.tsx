@@ -10,12 +10,12 @@ export function Time({ at, day = false }: { at: string | null; day?: boolean }) 
   )
 }
 
-/** Shows how long it is until a time, or `due` once that has passed. */
+/** Shows how long it is until a time, or `due` when that is now. */
 export function TimeUntil({ at, nowMs }: { at: string; nowMs: number }) {
   const ms = Date.parse(at) - nowMs
   return (
     <time dateTime={at} title={formatExactTime(at)}>
-      {ms <= 0 ? 'due' : `in ${formatDuration(ms)}`}
+      {ms < 1_000 ? 'due' : `in ${formatDuration(ms)}`}
     </time>
   )
 }

@@ -85,7 +85,7 @@ export function formatParty(party: Party | null): string {
 }
 
 /** Writes who was dialled in a stage: `102 Phone 102`. */
-export function formatStageTarget(stage: Stage): string {
+export function formatStageTarget(stage: Pick<Stage, 'name' | 'target'>): string {
   if (stage.name?.toLowerCase() === stage.target?.toLowerCase()) return stage.name ?? 'unknown'
   if (stage.name !== null) return `${stage.target ?? ''} ${stage.name}`.trim()
   return stage.target ?? 'unknown'

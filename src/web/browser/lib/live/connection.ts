@@ -35,7 +35,7 @@ export function startConnection(): { stop(): void } {
   const stopping = new AbortController()
   const timers = [
     setInterval(() => {
-      if (!document.hidden) void refreshOverview()
+      if (!document.hidden) void refreshOverview().then(readPendingDeliveries)
     }, OVERVIEW_EVERY_MS),
     setInterval(() => liveState.update((state) => applyLiveMessage(state, { kind: 'tick' }, serverNowMs())), 1_000),
   ]
@@ -60,6 +60,18 @@ export async function refreshOverview({ asSnapshot = false } = {}): Promise<void
   overview.set(response.result)
   if (!asSnapshot) return
   liveState.update((state) => applyLiveMessage(state, { kind: 'snapshot', overview: response.result }, serverNowMs()))
+}
+
+/** The stream reports a delivery when it changes. Those of a webhook that is paused or down do not: they are read. */
+async function readPendingDeliveries(): Promise<void> {
+  const hasPending = overview.get()?.webhooks.some(({ pending }) => pending > 0) ?? false
+  const history = hasPending ? await readHistory() : null
+  if (history !== null) liveState.update((state) => applyLiveMessage(state, history, serverNowMs()))
+}
+
+async function readHistory(): Promise<LiveMessage | null> {
+  const response = await request<Page<Delivery>>('GET', `/integration/delivery?limit=${FEED_HISTORY}`)
+  return response.ok ? { kind: 'history', deliveries: response.result.items } : null
 }
 
 /** Calls `reload` each time that a lost connection is back, so that errors and old data do not stay on the screen. */
@@ -97,11 +109,8 @@ async function readStream(signal: AbortSignal): Promise<void> {
   const batch = createMessageBatch()
   // The stream is open before the snapshot is taken: a change in between is in both, and applying it twice does no
   // harm.
-  const [, history] = await Promise.all([
-    refreshOverview({ asSnapshot: true }),
-    request<Page<Delivery>>('GET', `/integration/delivery?limit=${FEED_HISTORY}`),
-  ])
-  if (history.ok) batch.add({ kind: 'history', deliveries: history.result.items })
+  const [, history] = await Promise.all([refreshOverview({ asSnapshot: true }), readHistory()])
+  if (history !== null) batch.add(history)
   connectionState.set('up')
   const decode = createEventStreamDecoder(({ name, data }) => {
     const message = parseMessage(name, data)

@@ -136,6 +136,12 @@ function mergeDelivery(deliveries: readonly Delivery[], delivery: Delivery): rea
   return index < 0 ? [...deliveries, delivery] : deliveries.with(index, delivery)
 }
 
+/** Returns whether a delivery was read before a change of it that the stream brought. */
+function isBefore(read: Delivery, known: Delivery): boolean {
+  if (read.attempts_made !== known.attempts_made) return read.attempts_made < known.attempts_made
+  return read.state === 'pending' && known.state !== 'pending'
+}
+
 /** Puts the deliveries of events from before the page was opened below those that the stream brought. */
 function withHistory(feed: Feed, deliveries: readonly Delivery[]): Feed {
   const byEvent = new Map(feed.map((event) => [event.id, event]))
@@ -148,7 +154,10 @@ function withHistory(feed: Feed, deliveries: readonly Delivery[]): Feed {
       body: null,
       deliveries: [],
     }
-    byEvent.set(delivery.event_id, { ...before, deliveries: mergeDelivery(before.deliveries, delivery) })
+    const known = before.deliveries.find(({ id }) => id === delivery.id)
+    const isOutdated = known !== undefined && isBefore(delivery, known)
+    if (!isOutdated)
+      byEvent.set(delivery.event_id, { ...before, deliveries: mergeDelivery(before.deliveries, delivery) })
   }
   return [...byEvent.values()].sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0)).slice(0, FEED_LENGTH)
 }

@@ -4,8 +4,9 @@ import { CodeBlock } from '../../components/code-block.tsx'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
+import { DeliveryDue } from '../../components/text/delivery-due.tsx'
 import { WebhookLabel } from '../../components/text/webhook-label.tsx'
-import { Time, TimeUntil } from '../../components/time.tsx'
+import { Time } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { curlCommand, requestHeaders } from '../../lib/curl.ts'
@@ -128,7 +129,7 @@ function DeliveryFacts({ delivery }: { delivery: DeliveryDetail }) {
         <>
           <dt>Next attempt</dt>
           <dd>
-            <TimeUntil at={delivery.next_attempt_at} nowMs={serverNowMs()} />
+            <DeliveryDue delivery={delivery} />
           </dd>
         </>
       )}

@@ -6,8 +6,9 @@ import { EmptyState, Loading, NoMatches } from '../../components/empty-state.tsx
 import { MoreFilters, SegmentedFilter, SelectFilter, TextFilter, TimeFilters } from '../../components/filters.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { PagedSection } from '../../components/paged-section.tsx'
+import { DeliveryDue } from '../../components/text/delivery-due.tsx'
 import { WebhookLabel } from '../../components/text/webhook-label.tsx'
-import { Time, TimeUntil } from '../../components/time.tsx'
+import { Time } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { localToUtc, pickFilters } from '../../lib/filters.ts'
@@ -19,7 +20,6 @@ import {
   newDeliveries,
   updateDeliveries,
 } from '../../lib/live/delivery-updates.ts'
-import { serverNowMs } from '../../lib/live/server-clock.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { type PagedList, usePagedList } from '../../lib/paged-list.ts'
 import type { Delivery } from '../../lib/resources.ts'
@@ -151,8 +151,6 @@ function WebhookFilter({ value, onChange }: { value: string; onChange: (value: s
 }
 
 function DeliveryTable({ items, filtered }: { items: readonly Delivery[] | null; filtered: boolean }) {
-  const webhooks = useObservable(overview)?.webhooks ?? []
-  const down = new Set(webhooks.filter((one) => one.down_since !== null).map((one) => one.url))
   if (items === null) return <Loading what="deliveries" />
   if (items.length === 0) return <NoDeliveries filtered={filtered} />
   return (
@@ -172,7 +170,7 @@ function DeliveryTable({ items, filtered }: { items: readonly Delivery[] | null;
       </thead>
       <tbody>
         {items.map((item) => (
-          <DeliveryRow key={item.id} item={item} isDown={down.has(item.url)} />
+          <DeliveryRow key={item.id} item={item} />
         ))}
       </tbody>
     </table>
@@ -190,7 +188,7 @@ function NoDeliveries({ filtered }: { filtered: boolean }) {
   )
 }
 
-function DeliveryRow({ item, isDown }: { item: Delivery; isDown: boolean }) {
+function DeliveryRow({ item }: { item: Delivery }) {
   const href = routeHref('deliveries', item.id)
   const shortCallId = item.call_id.slice(-8)
   return (
@@ -216,13 +214,7 @@ function DeliveryRow({ item, isDown }: { item: Delivery; isDown: boolean }) {
       </td>
       <td class="number cell-extra">{item.attempts_made}</td>
       <td class="cell-extra">
-        {item.next_attempt_at === null ? (
-          <Time at={item.delivered_at} day />
-        ) : isDown ? (
-          <span class="muted">when it is up</span>
-        ) : (
-          <TimeUntil at={item.next_attempt_at} nowMs={serverNowMs()} />
-        )}
+        {item.next_attempt_at === null ? <Time at={item.delivered_at} day /> : <DeliveryDue delivery={item} />}
       </td>
     </tr>
   )

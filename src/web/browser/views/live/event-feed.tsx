@@ -2,12 +2,15 @@ import type { EventBody } from '../../../../calls/event.ts'
 import { EventLabel } from '../../components/badge.tsx'
 import { DeliveryLink } from '../../components/delivery-link.tsx'
 import { formatExactTime, formatParty, formatStage, formatTimeMs, formatTransfer, humanize } from '../../lib/format.ts'
+import { overview } from '../../lib/live/connection.ts'
 import type { FeedEvent } from '../../lib/live/live-state.ts'
-import type { Delivery } from '../../lib/resources.ts'
+import { useObservable } from '../../lib/observable.ts'
+import type { Delivery, WebhookHealth } from '../../lib/resources.ts'
 import { routeHref } from '../../lib/router.ts'
 
 /** Shows events as they occur, the newest first, each with its deliveries. */
 export function EventFeed({ feed }: { feed: readonly FeedEvent[] }) {
+  const noDeliveries = describeNoDeliveries(useObservable(overview)?.webhooks ?? [])
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reachable with the keyboard
     <ol class="feed" tabIndex={0} aria-label="Events, the newest first">
@@ -28,12 +31,19 @@ export function EventFeed({ feed }: { feed: readonly FeedEvent[] }) {
                 <DeliveryLink delivery={delivery} />
               </li>
             ))}
-            {event.deliveries.length === 0 ? <li class="muted">no webhook has this event switched on</li> : null}
+            {event.deliveries.length === 0 ? <li class="muted">{noDeliveries}</li> : null}
           </ul>
         </li>
       ))}
     </ol>
   )
+}
+
+/** Writes why an event of the feed has no deliveries. Pending ones of a webhook that is paused or down come later. */
+function describeNoDeliveries(webhooks: readonly WebhookHealth[]): string {
+  if (webhooks.length === 0) return 'there is no webhook yet'
+  const isWaiting = webhooks.some((one) => one.paused || one.down_since !== null)
+  return isWaiting ? 'not sent yet, or switched off' : 'no webhook has this event switched on'
 }
 
 function hasFailed(delivery: Delivery): boolean {

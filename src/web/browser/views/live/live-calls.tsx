@@ -1,7 +1,7 @@
 import { CallBadge } from '../../components/badge.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { PartyName } from '../../components/party-name.tsx'
-import { formatHangup, formatParty, formatStageTarget, formatStopwatch, pluralize } from '../../lib/format.ts'
+import { formatHangup, formatStageTarget, formatStopwatch, pluralize } from '../../lib/format.ts'
 import type { LiveCallEntry } from '../../lib/live/live-state.ts'
 import { useServerNow } from '../../lib/live/server-clock.ts'
 import type { Call, Stage } from '../../lib/resources.ts'
@@ -60,6 +60,12 @@ function LiveCallRow({ entry, nowMs }: { entry: LiveCallEntry; nowMs: number }) 
   )
 }
 
+/** Writes who handles a call, as the target of a stage. */
+function formatHandler({ handled_by: handledBy }: Call): string {
+  const last = handledBy.at(-1)
+  return formatStageTarget({ target: last?.extension ?? last?.number ?? null, name: last?.name ?? null })
+}
+
 /** Shows who is ringing or talking, which queue the call waits in, and how often it was transferred. */
 function StageTags({ call, stages }: { call: Call; stages: readonly Stage[] }) {
   const open = stages.filter((stage) => stage.ended_at === null && (stage.kind === 'user' || stage.kind === 'external'))
@@ -84,7 +90,7 @@ function StageTags({ call, stages }: { call: Call; stages: readonly Stage[] }) {
       ))}
       {tags.length > MAX_STAGES ? <span class="muted">+{tags.length - MAX_STAGES}</span> : null}
       {tags.length === 0 && call.state === 'answered' && call.handled_by.length > 0 ? (
-        <span class="stage-tag good">talking to {formatParty(call.handled_by.at(-1) ?? null)}</span>
+        <span class="stage-tag good">talking to {formatHandler(call)}</span>
       ) : null}
       {call.transfers > 0 ? <span class="stage-tag">{pluralize(call.transfers, 'transfer')}</span> : null}
       {call.recorded ? <span class="stage-tag bad">recorded</span> : null}

@@ -35,6 +35,7 @@ export function LiveView() {
           <KeyFigures now={now} calls={[...calls.values()].filter((entry) => entry.endedAtMs === null).length} />
           <PbxErrors pbxs={now.pbxs} />
           <DownWebhooks now={now} />
+          {now.webhooks.length === 0 && now.pbxs.length > 0 ? <NoWebhookNotice /> : null}
         </>
       )}
       <div class="live-grid">
@@ -73,6 +74,20 @@ export function LiveView() {
       {now === null ? null : <PbxEndpoints pbxs={now.pbxs} />}
       <NodeList />
     </div>
+  )
+}
+
+function NoWebhookNotice() {
+  return (
+    <p class="notice" role="status">
+      <Icon name="webhooks" />
+      <span>
+        <strong>There is no webhook yet.</strong> Events are stored, but sent to nobody.
+      </span>
+      <a class="button" href={routeHref('webhooks')}>
+        Add a webhook
+      </a>
+    </p>
   )
 }
 
