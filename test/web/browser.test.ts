@@ -492,6 +492,13 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     const token = (await page.getByRole('region', { name: 'the API token' }).textContent()) ?? ''
     expect((await ask(app, 'GET', '/auth/me', { token: token.trim() })).status).toBe(200)
     expect(await accessibilityFaults(page)).toEqual([])
+    const owner = await logIn(app, EMAIL)
+    await until('its use is stored', async () => {
+      const { result } = (await ask(app, 'GET', '/auth/token', { token: owner })).body
+      return (result as { name: string; last_used_at: string | null }[]).some(
+        (one) => one.name === 'CRM sync' && one.last_used_at !== null,
+      )
+    })
     await open('#/live')
     await open('#/account')
     const row = page.locator('.tokens li').filter({ hasText: 'CRM sync' })

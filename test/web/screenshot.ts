@@ -37,10 +37,7 @@ const minutes = Number(argument('--minutes') ?? 10)
 if (CHROMIUM === undefined) throw new Error('Chromium is missing: apt-get install chromium')
 using data = emptyFolder()
 const crm = startReceiver()
-const wallboard = startReceiver(async () => {
-  await Bun.sleep(40)
-  return new Response('ok')
-})
+const wallboard = startReceiver()
 const replays = PBXS.map(({ file, pauseMs }) => startReplay({ files: [fixture(file)], againAfterMs: pauseMs }))
 const app = await startServe({
   cwd: data.path,
@@ -54,18 +51,18 @@ const app = await startServe({
 })
 await addUser(data.path, EMAIL)
 const token = await logIn(app, EMAIL)
-const urls = [
-  `http://localhost:${crm.port}/crm/calls`,
-  `http://localhost:${wallboard.port}/wallboard`,
+const webhooks = [
+  { name: 'CRM', url: `http://localhost:${crm.port}/calls` },
+  { name: 'Wallboard', url: `http://localhost:${wallboard.port}/events` },
   // Nothing listens there: a receiver that is down.
-  'http://localhost:1/archive',
+  ...(folder === undefined ? [] : [{ name: 'Archive', url: 'http://localhost:1/archive' }]),
 ]
-const list = folder === undefined ? urls.slice(0, 2) : urls
-await ask(app, 'PUT', '/integration/webhook', { token, body: list.map((url) => webhook(url)) })
+await ask(app, 'PUT', '/integration/webhook', { token, body: webhooks.map(({ url }) => webhook(url)) })
+for (const body of webhooks) await ask(app, 'PUT', '/integration/webhook/options', { token, body })
 const browser = await openBrowser()
 try {
   await Bun.sleep(minutes * 60_000)
-  const { page } = await visit(browser, { viewport: { width: 1280, height: 800 }, colorScheme: 'light' })
+  const { page } = await visit(browser, { viewport: { width: 1280, height: 1000 }, colorScheme: 'light' })
   await page.goto(app.url)
   await page.getByLabel('E-mail').fill(EMAIL)
   await page.getByLabel('Password').fill(PASSWORD)
@@ -87,7 +84,7 @@ async function takeLive(page: Page, path: string): Promise<void> {
     const texts = await page.locator('.live-call:not(.ended)').allTextContents()
     return texts.length >= 3 && texts.some((text) => text.includes('talking'))
   })
-  await page.screenshot({ path })
+  await page.screenshot({ path, animations: 'disabled' })
   console.log(path)
 }
 
@@ -108,7 +105,11 @@ async function takeAll(page: Page, into: string): Promise<void> {
         await page.goto(`${app.url}/${hash}`)
         await page.locator(landmark).first().waitFor()
         await page.waitForTimeout(400)
-        await page.screenshot({ path: join(into, `${name}-${width}-${colorScheme}.png`), fullPage: true })
+        await page.screenshot({
+          animations: 'disabled',
+          path: join(into, `${name}-${width}-${colorScheme}.png`),
+          fullPage: true,
+        })
       }
     }
 }
