@@ -32,17 +32,21 @@ export type FrameReader = {
   isShuttingDown(): boolean
 }
 
-type Options<Frame> = {
-  readonly name: string
-  readonly counts: PbxCounts
-  readonly log: Log
-  readonly nowUs: NowUs
+/** The parts of one connection to a PBX. */
+export type ConnectionParts<Frame> = {
   readonly socket: PbxSocket
   readonly protocol: Protocol<Frame>
   readonly inbox: Inbox<InboxEntry<Frame>>
   readonly resync: Resync
   readonly inventory: InventoryRefresh
   readonly ending: Ending
+}
+
+type Options<Frame> = ConnectionParts<Frame> & {
+  readonly name: string
+  readonly counts: PbxCounts
+  readonly log: Log
+  readonly nowUs: NowUs
 }
 
 /** Creates the reader of the frames of one PBX connection. */

@@ -2,15 +2,15 @@ import type { Signal, Translator } from '../../calls/signal.ts'
 import type { Log } from '../../lib/log.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { Endpoints } from '../endpoints.ts'
-import { createEnding, type Ending } from './ending.ts'
-import { createFrameReader, type FrameReader, type PbxCounts } from './frame-reader.ts'
-import { createInbox, type Inbox, type Intake } from './inbox.ts'
+import { createEnding } from './ending.ts'
+import { type ConnectionParts, createFrameReader, type FrameReader, type PbxCounts } from './frame-reader.ts'
+import { createInbox, type Intake } from './inbox.ts'
 import { type InboxEntry, translate } from './inbox-entry.ts'
-import { createInventoryRefresh, type InventoryRefresh } from './inventory-refresh.ts'
+import { createInventoryRefresh } from './inventory-refresh.ts'
 import { watchLiveness } from './liveness.ts'
-import type { Dialect, PbxRun, Protocol, SessionEnd } from './protocol.ts'
-import { createResync, type Resync } from './resync.ts'
-import { openSocket, type PbxSocket } from './socket.ts'
+import type { Dialect, PbxRun, SessionEnd } from './protocol.ts'
+import { createResync } from './resync.ts'
+import { openSocket } from './socket.ts'
 import type { Timeouts } from './timeouts.ts'
 
 /** Takes signals. It must not wait: it is called between two reads of the socket. */
@@ -45,14 +45,8 @@ export type Session = {
   stop(): void
 }
 
-type Connection<Frame> = {
+type Connection<Frame> = ConnectionParts<Frame> & {
   readonly options: SessionOptions<Frame>
-  readonly socket: PbxSocket
-  readonly protocol: Protocol<Frame>
-  readonly inbox: Inbox<InboxEntry<Frame>>
-  readonly resync: Resync
-  readonly inventory: InventoryRefresh
-  readonly ending: Ending
   readonly reader: FrameReader
   /** `loggedIn` ends with a `disconnected` signal; `up` began with a `connected` one. */
   stage: 'connecting' | 'loggedIn' | 'up'

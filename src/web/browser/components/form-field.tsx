@@ -51,3 +51,36 @@ export function FormField(props: FormFieldProps) {
     </div>
   )
 }
+
+type CredentialFieldsProps = {
+  email: string
+  password: string
+  onEmail: (email: string) => void
+  onPassword: (password: string) => void
+}
+
+/** Shows the inputs of a login, which password managers recognize. */
+export function CredentialFields({ email, password, onEmail, onPassword }: CredentialFieldsProps) {
+  return (
+    <>
+      <FormField
+        label="E-mail"
+        name="email"
+        type="email"
+        value={email}
+        onInput={onEmail}
+        autoComplete="username"
+        required
+      />
+      <FormField
+        label="Password"
+        name="password"
+        type="password"
+        value={password}
+        onInput={onPassword}
+        autoComplete="current-password"
+        required
+      />
+    </>
+  )
+}

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ErrorMessage } from '../../components/error-message.tsx'
-import { FormField } from '../../components/form-field.tsx'
+import { CredentialFields } from '../../components/form-field.tsx'
 import { Logo } from '../../components/icon.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { useObservable } from '../../lib/observable.ts'
@@ -35,24 +35,7 @@ export function LoginView() {
         <p class="login-lead">Every call event of your PBX, delivered to your systems as it happens.</p>
         {notice === null ? null : <p class="notice">{notice}</p>}
         <form onSubmit={logIn}>
-          <FormField
-            label="E-mail"
-            name="email"
-            type="email"
-            value={email}
-            onInput={setEmail}
-            autoComplete="username"
-            required
-          />
-          <FormField
-            label="Password"
-            name="password"
-            type="password"
-            value={password}
-            onInput={setPassword}
-            autoComplete="current-password"
-            required
-          />
+          <CredentialFields email={email} password={password} onEmail={setEmail} onPassword={setPassword} />
           <label class="check" title="In new tabs too, and after this browser was closed. Not for a shared computer.">
             <input type="checkbox" checked={stay} onChange={(event) => setStay(event.currentTarget.checked)} />
             Stay logged in, in new tabs too

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { ErrorMessage } from '../../components/error-message.tsx'
-import { FormField } from '../../components/form-field.tsx'
+import { CredentialFields } from '../../components/form-field.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { accessToken, clearToken, logInWith } from '../../lib/session.ts'
@@ -33,24 +33,7 @@ export function DocsLogin() {
     )
   return (
     <form class="doc-login" onSubmit={logIn}>
-      <FormField
-        label="E-mail"
-        name="email"
-        type="email"
-        value={email}
-        onInput={setEmail}
-        autoComplete="username"
-        required
-      />
-      <FormField
-        label="Password"
-        name="password"
-        type="password"
-        value={password}
-        onInput={setPassword}
-        autoComplete="current-password"
-        required
-      />
+      <CredentialFields email={email} password={password} onEmail={setEmail} onPassword={setPassword} />
       <button type="submit" class="primary">
         Log in
       </button>
