@@ -10,6 +10,7 @@ const eventKind: Form = { enum: EVENT_NAMES }
 const count: Form = { minimum: 0 }
 const httpStatus: Form = { minimum: 100, maximum: 599 }
 const webhookUrl: Form = { maxLength: MAX_URL_CHARACTERS, pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^/\\\\?#\\s][^\\s]*$' }
+const pbxUrl: Form = { pattern: '^(ami|amis|esl)://' }
 const accessToken: Form = { pattern: '^hks_[A-Za-z0-9_-]{43}$' }
 const email: Form = { maxLength: MAX_EMAIL_CHARACTERS }
 const password: Form = { maxLength: MAX_PASSWORD_BYTES, format: 'password' }
@@ -73,6 +74,7 @@ export const FIELD_FORMS: Readonly<Record<string, Readonly<Record<string, Form>>
   EventWithDeliveries: { id: uuid, name: eventKind },
   EventData: { id: uuid, account: accountName },
   Overview: { account: accountName },
+  Pbx: { account: accountName, url: pbxUrl },
 }
 
 /** Forms of the parameters of paths and queries. */

@@ -15,6 +15,7 @@ import { CallPage } from '../calls/routes.ts'
 import { Delivery, DeliveryDetail, DeliveryPage, LoggedAttempt, Queued, Tested } from '../deliveries/model.ts'
 import { Failure, FieldProblem } from '../http/envelope.ts'
 import { EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
+import { PbxFinding, PbxInfo, PbxRequest } from '../pbx/model.ts'
 import { Link } from '../recordings/routes.ts'
 import {
   EventWithDeliveries,
@@ -87,6 +88,9 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   DeliveryPage,
   Attempt: LoggedAttempt,
   Queued,
+  Pbx: PbxInfo,
+  PbxRequest,
+  PbxFinding,
   Overview,
   LiveCall,
   PbxStatus,
