@@ -77,6 +77,16 @@ test.each<[string, Partial<GivenSettings>, { [Name in keyof Config]?: unknown }]
     { pbxs: [{ ...asterisk, recordings: { location: '/mnt/monitor', root: '/var/spool/asterisk/monitor' } }] },
   ],
   [
+    'a PBX of several accounts, by a channel variable, and the account of the calls that show none',
+    { pbx: ['ami://u:s@h?tenants=variable:TENANT_ID&account=rest'] },
+    { pbxs: [{ ...asterisk, account: 'rest', tenants: { by: 'variable', variable: 'TENANT_ID' } }] },
+  ],
+  [
+    'a PBX of several accounts, whose calls are nobody’s when they show none',
+    { pbx: ['esl://:s@h:5038?tenants=domain'] },
+    { pbxs: [{ ...asterisk, protocol: 'esl', user: '', account: null, tenants: { by: 'domain', variable: null } }] },
+  ],
+  [
     'a PBX with recordings on a web server, with a user',
     { pbx: ['ami://u:s@h?recordings=https://me:a%2540b@pbx.example/monitor'] },
     {
@@ -125,6 +135,13 @@ test.each<[string, Partial<GivenSettings>, { [Name in keyof Config]?: unknown }]
 describe('a wrong setting is named, with what to do', () => {
   test.each<[string, Partial<GivenSettings>, RegExp]>([
     ['no port', { listen: '127.0.0.1' }, /--listen \(HOOKSWITCH_LISTEN\).*127\.0\.0\.1:8080/],
+    ['tenants of no kind', { pbx: ['esl://:s@h?tenants=domains'] }, /tenants=domains: use tenants=domain, /],
+    ['tenants by no variable', { pbx: ['esl://:s@h?tenants=variable'] }, /use .*tenants=variable:NAME/],
+    [
+      'domains of an Asterisk',
+      { pbx: ['ami://u:s@h?tenants=domain'] },
+      /only FreeSWITCH knows: use tenants=accountcode/,
+    ],
     ['a port too high', { listen: '127.0.0.1:65536' }, /--listen/],
     ['no duration', { retention: 'soon' }, /--retention \(HOOKSWITCH_RETENTION\).*"soon".*30d/],
     ['a duration of nothing', { retentionCalls: '0s' }, /--retention-calls/],

@@ -11,8 +11,8 @@ export type UrlOf = (ref: RecordingRef) => string | null
 
 type BatchSource = {
   readonly pbx: string
-  /** The id of each account that may have calls of the PBX. */
-  readonly owners: ReadonlyMap<string, number>
+  /** Returns the id of an account that has calls of the PBX. */
+  readonly accountIdOf: (account: string) => number | undefined
   readonly urlOf: UrlOf | undefined
   readonly nowUs: number
   readonly nowSteadyUs: number
@@ -20,12 +20,16 @@ type BatchSource = {
 
 /** Returns events and changes of live calls as one batch; each account's part has the events of its calls. */
 export function callBatch(events: readonly CallEvent[], changes: Changes, source: BatchSource): CallBatch {
-  const { pbx, owners, urlOf, nowUs, nowSteadyUs } = source
+  const { pbx, accountIdOf, urlOf, nowUs, nowSteadyUs } = source
+  const eventsOf = Map.groupBy(events, ({ body }) => body.data.account)
+  const mergedOf = Map.groupBy(changes.merged, ({ account }) => account)
   const parts: AccountBatch[] = []
   const recordings: RecordingRecord[] = []
-  for (const [account, accountId] of owners) {
-    const own = events.filter(({ body }) => body.data.account === account)
-    const merged = changes.merged.filter((one) => one.account === account)
+  for (const account of new Set([...eventsOf.keys(), ...mergedOf.keys()])) {
+    const own = eventsOf.get(account) ?? []
+    const merged = mergedOf.get(account) ?? []
+    const accountId = accountIdOf(account)
+    if (accountId === undefined) throw new Error(`the account ${account} of a call is not known`)
     parts.push({
       accountId,
       events: own.map((event) => newEvent(event, urlOf)),

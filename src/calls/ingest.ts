@@ -9,7 +9,7 @@ import { createBatchWriter } from './batch-writer.ts'
 import type { CallEvent } from './event.ts'
 import { callBatch, type UrlOf } from './event-records.ts'
 import { createLiveTracker } from './live-tracker.ts'
-import { openTracker } from './open-tracker.ts'
+import { type CallOwners, openTracker } from './open-tracker.ts'
 import type { Signal } from './signal.ts'
 import { isAnyMissing } from './tracker/resync/missing-channels.ts'
 import { hasChanges, type LiveCall, takeChanges } from './tracker/tracker.ts'
@@ -35,12 +35,10 @@ export type Ingest = {
   stop(): Promise<void>
 }
 
-export type IngestOptions = {
+export type IngestOptions = CallOwners & {
   readonly calls: Store['calls']
   readonly ownership: Ownership
   readonly pbx: string
-  readonly account: string
-  readonly accountId: number
   /** The country in which numbers are dialled (`UZ`): they have an E.164 form then. */
   readonly country?: string | undefined
   readonly onStored: (stored: readonly StoredEvent[]) => void
@@ -48,6 +46,8 @@ export type IngestOptions = {
   readonly onMissed: () => void
   /** Called when a signal made the tracker fail and was left out: a snapshot of the PBX is needed. */
   readonly onFault: () => void
+  /** Called with the values of calls that began and are nobody's: they name no account, or are `null`. */
+  readonly onWithoutAccount?: (tenants: readonly (string | null)[]) => void
   /** Makes the link to a recording, or `null`. Without it the files of the PBX cannot be read. */
   readonly urlOf?: UrlOf | undefined
   readonly log: Log
@@ -71,11 +71,15 @@ const IDLE_FLUSH_MS = 1_000
 export async function startIngest(options: IngestOptions): Promise<Ingest> {
   const { pbx, log, newId = newUuid, nowUs = wallUs, maxPending = MAX_PENDING } = options
   const { steadyUs } = options.clock
-  const { state, earlier, takenOver, liveCallsOf, countLiveCalls } = await openTracker({ ...options, newId })
-  const source = { pbx, owners: new Map([[options.account, options.accountId], ...earlier]), urlOf: options.urlOf }
+  const { state, accountIdOf, takenOver, liveCallsOf, countLiveCalls } = await openTracker({ ...options, newId })
+  const source = { pbx, accountIdOf, urlOf: options.urlOf }
   const writer = createBatchWriter(options)
   const outbox = createOutbox({
-    batchOf: (events) => callBatch(events, takeChanges(state), { ...source, nowUs: nowUs(), nowSteadyUs: steadyUs() }),
+    batchOf(events) {
+      const changes = takeChanges(state)
+      if (changes.withoutAccount.length > 0) options.onWithoutAccount?.(changes.withoutAccount)
+      return callBatch(events, changes, { ...source, nowUs: nowUs(), nowSteadyUs: steadyUs() })
+    },
     store: writer.store,
     onStored,
   })

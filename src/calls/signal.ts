@@ -33,6 +33,8 @@ export type SnapshotChannel = {
   readonly bridge: string | null
   /** Creation of the channel; `null` if the snapshot does not have it. */
   readonly startedUs: number | null
+  /** The value by which it shows its customer, where the PBX serves several. */
+  readonly tenant?: string | null
 }
 
 /** The end of a channel. */
@@ -60,9 +62,13 @@ export type ChannelSignal =
       readonly originated: boolean
       /** The number shown to the party that is rung. */
       readonly shown: string | null
+      /** The value by which it shows its customer, where the PBX serves several. */
+      readonly tenant?: string | null
     }
   /** A channel that seemed to be originated called in by itself. */
   | { readonly kind: 'called_in'; readonly id: string }
+  /** That value of a channel is another now. */
+  | { readonly kind: 'tenant'; readonly id: string; readonly value: string }
   /** The PBX now counts the channel to another call. */
   | { readonly kind: 'linked'; readonly id: string; readonly linkedId: string }
   /** The channel is in another extension of the dialplan. */

@@ -12,13 +12,26 @@ export const RecordingsSource = t.Object({
 })
 export type RecordingsSource = Static<typeof RecordingsSource>
 
+/** The fact about a channel that names its customer, where one PBX serves several. */
+export const TenantRule = t.Object({
+  /** `domain`: of FreeSWITCH; `context`: of the dialplan; `variable`: a channel variable. */
+  by: t.Union([t.Literal('domain'), t.Literal('accountcode'), t.Literal('context'), t.Literal('variable')]),
+  /** The name of the channel variable, else `null`. */
+  variable: t.Union([t.String({ minLength: 1 }), t.Null()]),
+})
+export type TenantRule = Static<typeof TenantRule>
+
 /** The address of a PBX, how to log in, and which of its endpoints are trunks and extensions. */
 export const PbxSource = t.Object({
   protocol: t.Union([t.Literal('ami'), t.Literal('amis'), t.Literal('esl')]),
   /** Its name in events, metrics and the log. */
   name: t.String({ minLength: 1 }),
-  /** The account that owns its calls. */
-  account: t.String({ minLength: 1 }),
+  /**
+   * The account that owns its calls; of a PBX with `tenants` those that show no customer, `null`: these are nobody's.
+   */
+  account: t.Union([t.String({ minLength: 1 }), t.Null()]),
+  /** It serves several accounts: each call belongs to the one whose name this value is. */
+  tenants: t.Optional(TenantRule),
   host: t.String({ minLength: 1 }),
   port: t.Integer({ minimum: 1, maximum: 65535 }),
   user: t.String(),
@@ -39,6 +52,7 @@ const DEFAULT_PORT = { ami: 5038, amis: 5039, esl: 8021 } as const
 const PARAMETERS = [
   'name',
   'account',
+  'tenants',
   'trunks',
   'extensions',
   'variables',
@@ -87,11 +101,13 @@ export function parsePbxUrl(text: string): Parsed {
     return { wrong: `has the unknown country ${country}: use the two letters of ISO 3166, as in country=UZ` }
   const recordings = recordingsOf(query)
   if (typeof recordings === 'string') return { wrong: recordings }
+  const tenants = tenantsOf(query.get('tenants'), protocol)
+  if (typeof tenants === 'string') return { wrong: tenants }
   return {
     pbx: {
       protocol,
       name: query.get('name') || `${url.hostname}:${port}`,
-      account: query.get('account') || 'default',
+      account: query.get('account') || (tenants === undefined ? 'default' : null),
       host,
       port,
       user,
@@ -101,9 +117,25 @@ export function parsePbxUrl(text: string): Parsed {
       variables: list(query.get('variables')),
       ...(country === undefined ? {} : { country }),
       ...(caFile ? { caFile } : {}),
+      ...(tenants === undefined ? {} : { tenants }),
       ...(recordings === undefined ? {} : { recordings }),
     },
   }
+}
+
+/**
+ * Parses `domain`, `accountcode`, `context` or `variable:NAME`. Returns the rule, `undefined` if there is none, or what
+ * is wrong with it, as the end of a sentence.
+ */
+export function tenantsOf(text: string | undefined, protocol?: PbxSource['protocol']): TenantRule | string | undefined {
+  if (text === undefined || text === '') return undefined
+  const [, by, variable = null] = /^(domain|accountcode|context|variable(?=:))(?::(\w[\w.-]*))?$/.exec(text) ?? []
+  const isKnown = by === 'variable' ? variable !== null : variable === null
+  if (!isKnown || (by !== 'domain' && by !== 'accountcode' && by !== 'context' && by !== 'variable'))
+    return `has tenants=${text}: use tenants=domain, tenants=accountcode, tenants=context or tenants=variable:NAME`
+  if (by === 'domain' && protocol !== undefined && protocol !== 'esl')
+    return 'has tenants=domain, which only FreeSWITCH knows: use tenants=accountcode, tenants=context or tenants=variable:NAME'
+  return { by, variable }
 }
 
 /** Returns where the recordings are, `undefined` if that is not given, or what is wrong with it. */

@@ -129,4 +129,10 @@ export const METRICS = {
     help: 'PBX events that were skipped because processing them failed',
     labels: ['pbx'],
   },
+  callsWithoutAccount: {
+    name: 'hookswitch_calls_without_account_total',
+    type: 'counter',
+    help: 'Calls on a PBX with tenants whose events nobody got, since no account has the name that they show',
+    labels: ['pbx'],
+  },
 } as const satisfies Record<string, MetricDefinition>

@@ -51,6 +51,12 @@ const ROWS: readonly Row[] = [
         unit: 'short',
         targets: [perSecond(METRICS.pbxUntrusted, 'untrusted'), perSecond(METRICS.pbxFailed, 'failed')],
       },
+      {
+        title: 'Calls without an account per second',
+        description: 'Calls on a PBX with tenants that show a name for which there is no account',
+        unit: 'short',
+        targets: [rate(METRICS.callsWithoutAccount, 'pbx')],
+      },
     ],
   },
   {

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Dispatcher } from '../deliveries/dispatcher.ts'
 import type { Observer } from '../deliveries/observer.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
-import type { PbxStatus } from '../pbx/connection/supervisor.ts'
+import type { WatchedStatus } from '../pbx/watched-pbx.ts'
 import type { DiskWatch } from '../store/sqlite/engine/disk-space.ts'
 import type { Store } from '../store/store.ts'
 import { METRICS, type MetricDefinition } from './catalog.ts'
@@ -14,7 +14,7 @@ export type Watched = {
   readonly disk: DiskWatch
   /** The node, where several share a database. */
   readonly node?: { counts(): { readonly accounts: number; readonly pbxs: number }; isTrusted(): boolean } | undefined
-  readonly pbxs: () => readonly PbxStatus[]
+  readonly pbxs: () => readonly WatchedStatus[]
   /** Returns the number of events that were emitted but are not stored yet. */
   readonly unstored: () => number
   /** The steady clock, by which retries are due. */
@@ -146,7 +146,7 @@ function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
         for (const one of PBX_STATES) this.set({ pbx: name, state: one }, Number(one === state))
     },
   })
-  const counter = (definition: MetricDefinition, read: (status: PbxStatus) => number) =>
+  const counter = (definition: MetricDefinition, read: (status: WatchedStatus) => number) =>
     new Counter({
       ...settingsOf(definition, registry),
       collect() {
@@ -157,6 +157,7 @@ function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
   counter(METRICS.pbxEvents, (status) => status.events)
   counter(METRICS.pbxUntrusted, ({ taints }) => taints)
   counter(METRICS.pbxFailed, ({ faults }) => faults)
+  counter(METRICS.callsWithoutAccount, (status) => status.callsWithoutAccount)
 }
 
 function backlogOf({ queue, webhooks }: Store, steadyUs: NowUs) {

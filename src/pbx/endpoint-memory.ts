@@ -7,16 +7,25 @@ import type { PbxRun } from './connection/protocol.ts'
 import { SETTING } from './endpoint-summary.ts'
 import { createEndpoints, type Endpoints, type SavedEndpoints } from './endpoints.ts'
 
-/** The knowledge about a PBX that outlives a process: its endpoints, and its last run. */
+/** The knowledge about a PBX that outlives a process: its endpoints, its last run, and the accounts that had calls. */
 export type EndpointMemory = {
   readonly endpoints: Endpoints
   lastRun(): PbxRun | null
   setRun(run: PbxRun): void
+  /** Returns the accounts of which calls were noted. */
+  accountsWithCalls(): readonly number[]
+  /** Notes that accounts have calls on the PBX. */
+  noteCalls(accountIds: Iterable<number>): void
   /** Stores what has changed since it was stored last. */
   stop(): Promise<void>
 }
 
-type Saved = { readonly run: PbxRun | null; readonly endpoints: SavedEndpoints }
+type Saved = {
+  readonly run: PbxRun | null
+  readonly endpoints: SavedEndpoints
+  /** The ids of accounts that had calls; absent if an earlier version stored it. */
+  readonly accounts?: readonly number[]
+}
 
 /** Calls show something new for a while, and then hardly ever. */
 const SAVE_EVERY_MS = 5_000
@@ -31,14 +40,15 @@ export async function startEndpointMemory(
   const stored = readSaved(await store.pbxMemoryGet(pbx), source, log)
   const endpoints = createEndpoints(source, stored?.endpoints)
   const reportUndecided = createUndecidedReport(pbx, endpoints, log)
+  const accounts = new Set(Array.isArray(stored?.accounts) ? stored.accounts : [])
   let run = stored?.run ?? null
-  let saved = { run, version: endpoints.version() }
+  let saved = { run, version: endpoints.version(), accounts: accounts.size }
   let saving: Promise<void> | undefined
 
   async function save(): Promise<void> {
-    const now = { run, version: endpoints.version() }
-    if (now.run === saved.run && now.version === saved.version) return
-    const memory: Saved = { run, endpoints: endpoints.saved() }
+    const now = { run, version: endpoints.version(), accounts: accounts.size }
+    if (now.run === saved.run && now.version === saved.version && now.accounts === saved.accounts) return
+    const memory: Saved = { run, endpoints: endpoints.saved(), accounts: [...accounts] }
     try {
       await store.pbxMemorySet(pbx, JSON.stringify(memory), ownership.fenceOf(pbxLease(pbx)))
       saved = now
@@ -60,6 +70,10 @@ export async function startEndpointMemory(
     setRun(now) {
       run = now
     },
+    accountsWithCalls: () => [...accounts],
+    noteCalls(accountIds) {
+      for (const id of accountIds) accounts.add(id)
+    },
     async stop() {
       clearInterval(timer)
       await saving
@@ -77,6 +91,8 @@ export function newEndpointMemory(source: PbxSource): EndpointMemory {
     setRun(now) {
       run = now
     },
+    accountsWithCalls: () => [],
+    noteCalls() {},
     async stop() {},
   }
 }

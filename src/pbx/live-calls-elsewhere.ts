@@ -1,13 +1,15 @@
+import type { AccountDirectory } from '../calls/account-directory.ts'
 import { openTracker } from '../calls/open-tracker.ts'
 import type { LiveCall } from '../calls/tracker/tracker.ts'
 import { newUuid } from '../lib/id.ts'
 import type { Log } from '../lib/log.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'
 import type { Store } from '../store/store.ts'
+import { ownersOf } from './call-owners.ts'
 
 export type ElsewhereOptions = {
   readonly store: Pick<Store, 'calls'>
-  readonly accounts: ReadonlyMap<string, number>
+  readonly accounts: Pick<AccountDirectory, 'get' | 'spellingOf'>
   readonly log: Log
   /** Returns the PBXs that other nodes watch. */
   readonly pbxs: () => readonly PbxSource[]
@@ -24,13 +26,12 @@ export function createCallsElsewhere({ store, accounts, log, pbxs }: ElsewhereOp
 
   async function read(): Promise<void> {
     const sources = pbxs()
-    const trackers = sources.map(({ name, account, country }) =>
+    const trackers = sources.map((source) =>
       openTracker({
+        ...ownersOf(source, accounts),
         calls: store.calls,
-        pbx: name,
-        account,
-        accountId: accounts.get(account) ?? 0,
-        country,
+        pbx: source.name,
+        country: source.country,
         log,
         newId: newUuid,
       }),

@@ -49,9 +49,9 @@ export function createPbxService({ store, list, states, canRead }: Dependencies)
   return {
     async listOf(accountId) {
       const key = String(accountId)
-      const accountOf = ({ source }: PbxEntry) => list.accountIds.get(source?.account ?? '')
-      // A call keeps its account when its PBX is given another one.
-      const shown = await infos((entry, state) => accountOf(entry) === accountId || (state?.calls[key] ?? 0) > 0)
+      const accountOf = ({ source }: PbxEntry) => list.accounts.get(source?.account ?? '')
+      // A call keeps its account when its PBX is given another one; one with several accounts had calls of them.
+      const shown = await infos((entry, state) => accountOf(entry) === accountId || state?.calls[key] !== undefined)
       return shown.map((one) => infoOf(one, one.state?.calls[key] ?? 0))
     },
     listAll: async () => (await infos(() => true)).map(adminInfoOf),

@@ -1,6 +1,5 @@
 /** Placeholders that PBXs print where there is no number or name. */
 const PLACEHOLDERS: ReadonlySet<string> = new Set([
-  '',
   '<unknown>',
   'unknown',
   'anonymous',
@@ -27,7 +26,13 @@ const MAX_CHARS = 256
  * placeholder.
  */
 export function cleanText(text: string): string | null {
+  const cleaned = cleanValue(text)
+  return cleaned === null || PLACEHOLDERS.has(cleaned.toLowerCase()) ? null : cleaned
+}
+
+/** Returns a value as it may be shown: without controls, cut to 256 characters; `null` for an empty one. */
+export function cleanValue(text: string): string | null {
   const cleaned = text.replace(CONTROLS, '').trim()
-  if (PLACEHOLDERS.has(cleaned.toLowerCase())) return null
+  if (cleaned === '') return null
   return cleaned.length <= MAX_CHARS ? cleaned : [...cleaned].slice(0, MAX_CHARS).join('')
 }

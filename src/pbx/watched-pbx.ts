@@ -8,6 +8,7 @@ import type { PbxSource } from '../lib/pbx-url.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'
 import type { Store } from '../store/store.ts'
 import { createAmiTranslator } from './ami/translator/translator.ts'
+import { newCallsWithoutAccount, ownersOf } from './call-owners.ts'
 import type { Intake } from './connection/inbox.ts'
 import { type PbxStatus, type Supervisor, startSupervisor, type Translators } from './connection/supervisor.ts'
 import { startEndpointMemory } from './endpoint-memory.ts'
@@ -32,12 +33,17 @@ export type WatchOptions = {
   readonly recordingUrl?: UrlOf | undefined
 }
 
+export type WatchedStatus = PbxStatus & {
+  /** How many calls began that are nobody's. */
+  readonly callsWithoutAccount: number
+}
+
 /** A PBX with its tracker. */
 export type WatchedPbx = {
   readonly source: PbxSource
-  status(): PbxStatus
+  status(): WatchedStatus
   liveCalls(accountId: number): Iterable<LiveCall>
-  /** Returns how many calls are up, for each account that has some. */
+  /** Returns how many calls are up, for each account that has some; of a PBX with tenants for each that ever had. */
   callCounts(): ReadonlyMap<number, number>
   endpoints(): readonly KnownEndpoint[]
   waiting(): number
@@ -52,19 +58,23 @@ export type WatchedPbx = {
 /** Reads what the store has of a PBX. To watch it takes `connect`. */
 export async function startWatchedPbx(source: PbxSource, options: WatchOptions): Promise<WatchedPbx> {
   const { store, pbxs, ownership, onStored, log, clock, intake = { waiting: 0 } } = options
-  const accountId = pbxs.accountIds.get(source.account)
-  if (accountId === undefined) throw new Error(`the account ${source.account} was not looked up`)
+  const owners = ownersOf(source, pbxs.accounts)
+  const withoutAccount = newCallsWithoutAccount(source.name, log)
   let supervisor: Supervisor | undefined
   let last: PbxStatus | undefined
   let isFirst = true
+  const memory = await startEndpointMemory({ calls: store.calls, ownership }, source, log)
   const ingest = await startIngest({
     calls: store.calls,
     ownership,
+    ...owners,
     pbx: source.name,
-    account: source.account,
-    accountId,
+    onWithoutAccount: withoutAccount.note,
     country: source.country,
-    onStored,
+    onStored(stored) {
+      if (source.tenants !== undefined) memory.noteCalls(stored.map((event) => event.accountId))
+      onStored(stored)
+    },
     urlOf: source.recordings === undefined ? undefined : options.recordingUrl,
     onMissed: () => supervisor?.reconnect(),
     onFault: () => supervisor?.fault(),
@@ -72,7 +82,6 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     log,
   })
   const { feed, isAnyMissing } = ingest
-  const memory = await startEndpointMemory({ calls: store.calls, ownership }, source, log)
   const start = () =>
     startSupervisor({ source, memory, translators: TRANSLATORS, feed, isAnyMissing, isFirst, intake, log })
 
@@ -83,16 +92,16 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     supervisor = undefined
     await before.stop()
   }
-  const statusOf = (): PbxStatus => {
+  const statusOf = (): WatchedStatus => {
     const status = supervisor?.status() ?? last
     if (status === undefined) throw new Error(`the PBX ${source.name} was never connected`)
-    return status
+    return { ...status, callsWithoutAccount: withoutAccount.count() }
   }
   return {
     source,
     status: statusOf,
     liveCalls: ingest.liveCalls,
-    callCounts: ingest.liveCallCounts,
+    callCounts: () => new Map([...memory.accountsWithCalls().map((id) => [id, 0] as const), ...ingest.liveCallCounts()]),
     endpoints: () => memory.endpoints.list(),
     waiting: ingest.pendingEvents,
     connect() {

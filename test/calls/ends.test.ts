@@ -165,8 +165,8 @@ test('a call of another account is never made one with ours', () => {
   checked(events)
   const ends = events.filter(({ name }) => name === 'call_ended').map(({ body }) => body.data)
   expect(ends.map(({ account, call }) => [account, call.merged_into, call.merged_from])).toEqual([
-    ['default', null, []],
     ['before', null, []],
+    ['default', null, []],
   ])
 })
 

@@ -2,7 +2,7 @@ import { afterEach, expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { metricsRoutes } from '../../src/metrics/routes.ts'
-import type { PbxStatus } from '../../src/pbx/connection/supervisor.ts'
+import type { WatchedStatus } from '../../src/pbx/watched-pbx.ts'
 import { newRig } from '../deliveries/rig.ts'
 import { startApi } from '../help/api.ts'
 import { readScrape, type Sample, sumOf } from '../help/prometheus.ts'
@@ -21,7 +21,7 @@ afterEach(() => {
   receiver.received.length = 0
 })
 
-const PBX: PbxStatus = {
+const PBX: WatchedStatus = {
   name: 'of"fice',
   account: 'default',
   kind: 'asterisk',
@@ -33,6 +33,7 @@ const PBX: PbxStatus = {
   taints: 3,
   overruns: 0,
   faults: 2,
+  callsWithoutAccount: 5,
 }
 
 /** A rig that is measured. */

@@ -147,6 +147,10 @@ for (const engine of ENGINES)
         expect(await accounts.accountGetName(accountId)).toBe('acme')
         expect(await accounts.accountGetId('other')).toBeUndefined()
         expect(await accounts.accountGetName(999)).toBeUndefined()
+        expect(await accounts.accountList()).toEqual([
+          { id: 1, name: 'default' },
+          { id: accountId, name: 'acme' },
+        ])
         const record = { accountId, type: 1, name: 'A', account: 'acme', createdUs: NOW }
         expect(await accounts.userList()).toEqual([
           { id: made?.id ?? 0, email: 'a@example.com', ...record },

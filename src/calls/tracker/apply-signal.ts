@@ -20,6 +20,7 @@ import { closeCallsOfEarlierRun, closeMissingChannels, markMissing } from './res
 import { resync } from './resync/resync.ts'
 import type { Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
+import { noteTenant } from './tenants.ts'
 import {
   enterConference,
   expectUnseenTransfer,
@@ -179,6 +180,9 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
     case 'recording_path':
       setRecordingPath(state, channel, signal.path)
       break
+    case 'tenant':
+      noteTenant(state, channel, signal.value)
+      return
     case 'variable':
       if (call !== undefined) call.variables = { ...call.variables, [signal.name]: signal.value }
       break

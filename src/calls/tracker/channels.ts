@@ -1,4 +1,4 @@
-import type { At, ChannelSignal, End, Endpoint } from '../signal.ts'
+import type { At, ChannelSignal, End } from '../signal.ts'
 import { beginDial } from './dials/dials.ts'
 import { decideDirectionByCaller, destination, isFeatureCode } from './direction.ts'
 import { newChannel } from './initial-state.ts'
@@ -17,6 +17,7 @@ import {
 } from './registry.ts'
 import type { Call, Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
+import { mayBeOf, noteExtension } from './tenants.ts'
 import { isParkedAt, unpark } from './transfers/parking.ts'
 
 /** Channels come and go, and with them calls. */
@@ -39,11 +40,12 @@ export function addChannel(state: TrackerState, signal: At & Extract<ChannelSign
   if (known !== undefined) return known
   const channel = newChannel(signal.id, signal.endpoint)
   channel.linkedId = signal.linkedId
+  if (state.tenants !== null) channel.tenant = signal.tenant || null
   channel.dialledNumber = signal.dialledNumber
   channel.shown = signal.shown
   channel.originated = signal.originated
   state.channels.set(channel.id, channel)
-  noteExtension(state, signal.endpoint)
+  noteExtension(state, channel)
   const call = callByLinkedId(state, signal.linkedId)
   if (call !== undefined && !call.ended) placeInCall(state, channel, call)
   else if (signal.linkedId !== null) beginCall(state, signal, channel, signal.linkedId)
@@ -80,10 +82,11 @@ export function callIn(state: TrackerState, at: At, channel: Channel): void {
 }
 
 /** Returns for how long the start of a call waits until it is clear; `null`: it is clear. */
-function startWaitUs(state: TrackerState, { endpoint, dialledNumber: dialled }: Channel): number | null {
+function startWaitUs(state: TrackerState, channel: Channel): number | null {
+  const { endpoint, dialledNumber: dialled } = channel
   const place = destination(dialled)
   if (endpoint.kind === 'external') return place === null ? TRUNK_START_US : null
-  const mayJoin = place !== null && (isFeatureCode(place) || isParkedAt(state, place))
+  const mayJoin = place !== null && (isFeatureCode(place) || isParkedAt(state, place, channel))
   return mayJoin ? JOIN_START_US : EXTENSION_START_US
 }
 
@@ -92,7 +95,7 @@ function findParentCall(state: TrackerState, call: Call, channel: Channel): void
   if (channel.endpoint.kind !== 'extension' || channel.originated) return
   for (const id of state.onHold) {
     const other = channelOf(state, id)
-    if (other === undefined || other.id === channel.id) continue
+    if (other === undefined || other.id === channel.id || !mayBeOf(state, callOf(state, other), channel)) continue
     if (other.endpoint.kind === 'extension' && other.endpoint.number === channel.endpoint.number)
       call.parentId = other.callId
   }
@@ -103,6 +106,7 @@ function applyEarlyEnd(state: TrackerState, channel: Channel): void {
   const tombstone = state.earlyEnds.get(channel.id)
   if (tombstone === undefined) return
   state.earlyEnds.delete(channel.id)
+  if (state.nowUs - tombstone.arrivedUs >= EARLY_END_US) return
   hangup(state, tombstone, channel.id, tombstone.end)
 }
 
@@ -112,13 +116,6 @@ export function purgeEarlyEnds(state: TrackerState): void {
     if (state.nowUs - tombstone.arrivedUs < EARLY_END_US) break
     state.earlyEnds.delete(id)
   }
-}
-
-/** More than any PBX has; a caller cannot make these grow, since they are endpoints. */
-const MAX_EXTENSIONS = 100_000
-
-function noteExtension(state: TrackerState, { kind, number }: Endpoint): void {
-  if (kind === 'extension' && number !== null && state.extensions.size < MAX_EXTENSIONS) state.extensions.add(number)
 }
 
 /**
@@ -136,7 +133,7 @@ export function applyDialBegin(state: TrackerState, signal: At & Extract<Channel
       dialledNumber: null,
       originated: signal.source === null,
     })
-  noteExtension(state, signal.endpoint)
+  noteExtension(state, { endpoint: signal.endpoint, tenant: dest.tenant })
   beginDial(state, signal, signal, dest)
   if (dest.callId === null && !isVirtual(dest)) beginUnseen(state, signal, dest)
   applyEarlyEnd(state, dest)
@@ -176,6 +173,8 @@ export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: numbe
   const channel = channelOf(state, id)
   if (channel === undefined) {
     purgeEarlyEnds(state)
+    // The latest is the last: they are forgotten in this order.
+    state.earlyEnds.delete(id)
     state.earlyEnds.set(id, { atUs: at.atUs, arrivedUs: at.arrivedUs, end })
     return
   }

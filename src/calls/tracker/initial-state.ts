@@ -9,6 +9,8 @@ const NONE: Readonly<Record<string, string>> = {}
 export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'startedUs'>): Call {
   return {
     ...of,
+    tenant: null,
+    accountDueUs: null,
     linkedIds: [],
     root: null,
     channels: [],
@@ -60,6 +62,7 @@ export function newChannel(id: string, endpoint: Endpoint): Channel {
     callId: null,
     linkedId: null,
     endpoint,
+    tenant: null,
     dialledNumber: null,
     shown: null,
     originated: false,

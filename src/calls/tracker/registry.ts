@@ -36,9 +36,15 @@ export function markChanged(state: TrackerState, call: Call | undefined): void {
   state.changed.add(call.id)
 }
 
+/** The start of a call waits that long for what shows whose it is, where the PBX serves several accounts. */
+const ACCOUNT_WAIT_US = 1_000_000
+
 /** Opens a call without channels and returns it. */
 export function openCall(state: TrackerState, pbxId: string, startedUs: number | null, atUs: number): Call {
-  const call = newCall({ id: state.newId(atUs), account: state.account, boot: state.boot, pbxId, startedUs })
+  const isOpen = state.tenants !== null
+  const account = isOpen ? null : state.account
+  const call = newCall({ id: state.newId(atUs), account, boot: state.boot, pbxId, startedUs })
+  if (isOpen) call.accountDueUs = state.nowUs + ACCOUNT_WAIT_US
   state.calls.set(call.id, call)
   markChanged(state, call)
   return call
@@ -62,7 +68,8 @@ export function dropCall(state: TrackerState, call: Call): void {
   state.calls.delete(call.id)
   state.timers.delete(call.id)
   state.changed.delete(call.id)
-  state.removed.add(call.id)
+  // A call that is nobody's was never stored.
+  if (call.account !== null) state.removed.add(call.id)
   endConsultation(state, call)
 }
 

@@ -3,6 +3,7 @@ import type { NewId } from '../../lib/id.ts'
 import type { ToE164 } from '../e164.ts'
 import type { CallRecord, Party as PartyBody } from '../event.ts'
 import type { End, Endpoint } from '../signal.ts'
+import type { Tenants } from './account-decision.ts'
 import type { Timers } from './timers.ts'
 
 /**
@@ -42,6 +43,8 @@ export type Channel = {
   callId: string | null
   linkedId: string | null
   endpoint: Endpoint
+  /** The value by which it shows its customer, where the PBX serves several. */
+  tenant: string | null
   dialledNumber: string | null
   shown: string | null
   originated: boolean
@@ -155,8 +158,12 @@ export type TransferState = {
 
 export type Call = {
   id: string
-  /** The account that gets its events: a call never changes it. */
-  account: string
+  /** The account that gets its events: a call never changes it. `null`: nobody gets them. */
+  account: string | null
+  /** The value that decided that, where the PBX serves several accounts. */
+  tenant: string | null
+  /** Arrival time until which its account may still show; `null`: it is decided. */
+  accountDueUs: number | null
   pbxId: string
   linkedIds: string[]
   boot: string | null
@@ -226,7 +233,9 @@ export type PendingLink = { channel: string; callId: string; dueUs: number; unse
 
 export type TrackerState = {
   readonly pbx: string
-  readonly account: string
+  /** The owner of its calls; on a PBX with `tenants` of those that show no customer (`null`: nobody). */
+  readonly account: string | null
+  readonly tenants: Tenants | null
   readonly calls: Map<string, Call>
   readonly channels: Map<string, Channel>
   readonly byLinkedId: Map<string, string>
@@ -253,6 +262,8 @@ export type TrackerState = {
   readonly removed: Set<string>
   /** Calls that ended inside another by an attended transfer, and stages of theirs whose end is still to be emitted. */
   readonly parting: { call: Call; stages: Stage[] }[]
+  /** The values of calls that began and are nobody's, since the changes were taken last. */
+  readonly withoutAccount: (string | null)[]
   /** Records of calls that ended inside another. */
   readonly merged: { account: string; record: CallRecord }[]
   boot: string | null

@@ -33,13 +33,16 @@ export type Changes = {
   readonly removed: readonly string[]
   /** Calls that ended inside another: they have a record, but no call_saved. */
   readonly merged: readonly { readonly account: string; readonly record: CallRecord }[]
+  /** Of calls that began and are nobody's: the values that name no account, `null` where there is none. */
+  readonly withoutAccount: readonly (string | null)[]
 }
 
 /** Returns the state of a tracker that knows nothing yet. */
-export function newTracker(pbx: string, account: string, newId: NewId): TrackerState {
+export function newTracker(pbx: string, account: string | null, newId: NewId): TrackerState {
   return {
     pbx,
     account,
+    tenants: null,
     calls: new Map(),
     channels: new Map(),
     byLinkedId: new Map(),
@@ -56,6 +59,7 @@ export function newTracker(pbx: string, account: string, newId: NewId): TrackerS
     changed: new Set(),
     removed: new Set(),
     parting: [],
+    withoutAccount: [],
     merged: [],
     boot: null,
     heardUs: null,
@@ -97,14 +101,13 @@ export function takeChanges(state: TrackerState): Changes {
   const changed = [...state.changed].flatMap((id) => {
     const call = state.calls.get(id)
     // A call of which nothing was emitted need not survive a crash, unless one ended inside it.
-    return call === undefined || (!call.emitted && call.mergedFrom.length === 0)
-      ? []
-      : { call, channels: call.channels.flatMap((one) => state.channels.get(one) ?? []) }
+    const isKept = call !== undefined && call.account !== null && (call.emitted || call.mergedFrom.length > 0)
+    return !isKept ? [] : { call, channels: call.channels.flatMap((one) => state.channels.get(one) ?? []) }
   })
   const removed = [...state.removed]
   state.changed.clear()
   state.removed.clear()
-  return { changed, removed, merged: state.merged.splice(0) }
+  return { changed, removed, merged: state.merged.splice(0), withoutAccount: state.withoutAccount.splice(0) }
 }
 
 /** A call that is up, as receivers would see it now. */
@@ -121,6 +124,6 @@ export function* liveCalls(
   isMine: (account: string) => boolean = () => true,
 ): Generator<LiveCall> {
   for (const call of state.calls.values())
-    if (call.emitted && !call.ended && isMine(call.account))
+    if (call.emitted && !call.ended && call.account !== null && isMine(call.account))
       yield { pbx: state.pbx, account: call.account, call: callPayload(state, call), stages: stagesPayload(call) }
 }

@@ -31,10 +31,12 @@ type Wire = { readonly write: (text: string) => void; readonly timeouts: Timeout
 
 function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Protocol<AmiFrame> {
   const actions = createActions(write, timeouts)
+  const tenantVariable = source.tenants?.variable ?? null
+  const variables = tenantVariable === null ? source.variables : [...source.variables, tenantVariable]
   let startedUs: number | null = null
   let isFirstEvent = true
 
-  const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, source.variables) })
+  const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, variables) })
   return {
     decoder,
     receive(frame, arrivedUs) {
@@ -51,7 +53,7 @@ function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Prot
       const start = await requestStart(actions, timeouts.identifyMs)
       return runOf(last, { start, startedUs })
     },
-    requestSnapshot: createSnapshotRequest(actions, nowUs),
+    requestSnapshot: createSnapshotRequest(actions, nowUs, tenantVariable),
     requestInventory: () => requestInventory(source, actions),
     isSheddable: (frame) => isSheddable(frame.name),
     idleMs: timeouts.idleMs,

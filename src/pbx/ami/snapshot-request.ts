@@ -12,9 +12,15 @@ type AmiInbox = Inbox<InboxEntry<AmiFrame>>
 /**
  * Returns a function that requests the list of channels and puts it into the inbox: the first one before all that
  * waits, each later one at its place in the stream, so that a channel that ends while it is listed stays ended. It
- * resolves with whether the list was complete.
+ * resolves with whether the list was complete. `variable` names a channel variable that each row has to have.
  */
-export function createSnapshotRequest(actions: Actions, nowUs: NowUs): (inbox: AmiInbox) => Promise<boolean> {
+export function createSnapshotRequest(
+  actions: Actions,
+  nowUs: NowUs,
+  variable?: string | null,
+): (inbox: AmiInbox) => Promise<boolean> {
+  const actionOf = (name: (typeof LISTS)[number]) =>
+    name === 'Status' && variable ? { Action: name, Variables: variable } : { Action: name }
   let isFirst = true
   return async (inbox) => {
     const request = isFirst ? requestFirst : requestLater
@@ -28,8 +34,8 @@ export function createSnapshotRequest(actions: Actions, nowUs: NowUs): (inbox: A
   }
 
   /** The session has paused the inbox. */
-  async function requestFirst(name: string, inbox: AmiInbox) {
-    const reply = await actions.list({ Action: name })
+  async function requestFirst(name: (typeof LISTS)[number], inbox: AmiInbox) {
+    const reply = await actions.list(actionOf(name))
     if (reply.kind === 'rows')
       inbox.unshift({
         rows: reply.rows,
@@ -39,18 +45,15 @@ export function createSnapshotRequest(actions: Actions, nowUs: NowUs): (inbox: A
       })
     return reply.kind
   }
-  async function requestLater(name: string, inbox: AmiInbox) {
+  async function requestLater(name: (typeof LISTS)[number], inbox: AmiInbox) {
     let entry: SnapshotEntry<AmiFrame> | undefined
-    const reply = await actions.list(
-      { Action: name },
-      {
-        began() {
-          entry = { rows: undefined, arrivedUs: nowUs() }
-          inbox.pause()
-          inbox.push(entry)
-        },
+    const reply = await actions.list(actionOf(name), {
+      began() {
+        entry = { rows: undefined, arrivedUs: nowUs() }
+        inbox.pause()
+        inbox.push(entry)
       },
-    )
+    })
     if (entry !== undefined && reply.kind === 'rows')
       Object.assign(entry, {
         rows: reply.rows,

@@ -16,7 +16,8 @@ import { TIMEOUTS, type Timeouts } from './timeouts.ts'
 
 export type PbxStatus = Readonly<PbxCounts> & {
   readonly name: string
-  readonly account: string
+  /** The owner of its calls; on a PBX with several accounts of those that show no customer. */
+  readonly account: string | null
   readonly kind: 'asterisk' | 'freeswitch'
   /** `refused`: it answers, and does not let us in (password, access list). */
   readonly state: 'connecting' | 'up' | 'down' | 'refused'

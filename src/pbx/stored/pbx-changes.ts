@@ -53,7 +53,7 @@ export function createPbxChanges({ store, canRead }: Dependencies): PbxChanges {
     const source = parsedOrRefused(restored.url, name)
     if (source.caFile !== undefined && !canRead(source.caFile))
       throw refused(`has ca=${source.caFile}, which cannot be read: give a readable file of certificates`)
-    if ((await accounts.accountGetId(source.account)) === undefined)
+    if (source.account !== null && (await accounts.accountGetId(source.account)) === undefined)
       throw refused(
         `names the unknown account ${source.account}: create it with hookswitch user add --account ${source.account} --email … --name …`,
       )

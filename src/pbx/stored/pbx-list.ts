@@ -1,3 +1,4 @@
+import { type AccountDirectory, newAccountDirectory } from '../../calls/account-directory.ts'
 import type { Log } from '../../lib/log.ts'
 import { type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
@@ -17,8 +18,7 @@ export type PbxList = {
   entries(): readonly PbxEntry[]
   /** Returns those that can be watched. */
   sources(): readonly PbxSource[]
-  /** The id of each account that a PBX names. */
-  readonly accountIds: ReadonlyMap<string, number>
+  readonly accounts: AccountDirectory
   /** Reads the store. Listeners are called before it resolves, if anything has changed. @throws Fault `unavailable`. */
   reload(): Promise<void>
   /** Does the same in the background, as often as it takes. */
@@ -39,7 +39,7 @@ type Dependencies = {
 /** Reads the PBXs of the store, and keeps them until the next `reload`. @throws Fault `unavailable`. */
 export async function openPbxList({ store, log, canRead }: Dependencies): Promise<PbxList> {
   const listeners: (() => void)[] = []
-  const accountIds = new Map<string, number>()
+  const accounts = newAccountDirectory()
   let entries: readonly PbxEntry[] = []
   let reading: Promise<void> = Promise.resolve()
   let retry: Timer | undefined
@@ -48,31 +48,31 @@ export async function openPbxList({ store, log, canRead }: Dependencies): Promis
   async function read(): Promise<void> {
     const known = new Map(entries.map((entry) => [entry.record.name, entry]))
     const records = await store.pbxs.pbxList()
-    const next = await Promise.all(records.map((record) => entryOf(record, known.get(record.name))))
+    accounts.set(await store.accounts.accountList())
+    const next = records.map((record) => entryOf(record, known.get(record.name)))
     const isSame = next.length === entries.length && next.every((entry, at) => entry === entries[at])
     entries = next
     if (!isSame) for (const listener of listeners) listener()
   }
 
-  async function entryOf(record: PbxRecord, before: PbxEntry | undefined): Promise<PbxEntry> {
+  function entryOf(record: PbxRecord, before: PbxEntry | undefined): PbxEntry {
     const isUnchanged = before !== undefined && Bun.deepEquals(before.record, record)
     if (isUnchanged && before.problem === null) return before
-    const { source, problem } = record.url === null ? REMOVED : await sourceOf(record.name, record.url)
+    const { source, problem } = record.url === null ? REMOVED : sourceOf(record.name, record.url)
     if (isUnchanged && before.problem === problem) return before
     if (problem !== null) log.error({ pbx: record.name }, `this PBX cannot be watched here: its URL ${problem}`)
     return { record, source, problem }
   }
 
-  async function sourceOf(name: string, url: string): Promise<Pick<PbxEntry, 'source' | 'problem'>> {
+  function sourceOf(name: string, url: string): Pick<PbxEntry, 'source' | 'problem'> {
     const parsed = parsePbxUrl(url)
     if ('wrong' in parsed) return { source: undefined, problem: parsed.wrong }
     const source = { ...parsed.pbx, name }
     const { caFile, account } = source
     if (caFile !== undefined && !canRead(caFile))
       return { source: undefined, problem: `has ca=${caFile}, which cannot be read on this machine` }
-    const accountId = await store.accounts.accountGetId(account)
-    if (accountId === undefined) return { source: undefined, problem: `names the unknown account ${account}` }
-    accountIds.set(account, accountId)
+    if (account !== null && accounts.directory.get(account) === undefined)
+      return { source: undefined, problem: `names the unknown account ${account}` }
     return { source, problem: null }
   }
 
@@ -94,7 +94,7 @@ export async function openPbxList({ store, log, canRead }: Dependencies): Promis
   return {
     entries: () => entries,
     sources: () => entries.flatMap(({ source }) => source ?? []),
-    accountIds,
+    accounts: accounts.directory,
     reload,
     update,
     async stop() {

@@ -28,7 +28,7 @@ export async function storePbxSettings({ store, pbxs, log }: Dependencies): Prom
 }
 
 async function requireAccount({ accounts }: Pick<Store, 'accounts'>, { name, account }: GivenPbx): Promise<void> {
-  if ((await accounts.accountGetId(account)) === undefined)
+  if (account !== null && (await accounts.accountGetId(account)) === undefined)
     throw wrongUsage(
       `--pbx (HOOKSWITCH_PBX) ${name}: there is no account ${account}: create it with hookswitch user add --account ${account} --email … --name …`,
     )

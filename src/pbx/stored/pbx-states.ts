@@ -15,7 +15,7 @@ export const PbxState = t.Object({
   sinceUs: t.Integer(),
   error: t.Union([t.String(), t.Null()]),
   eventsPerSecond: t.Number(),
-  /** The calls that are up, by the id of their account. */
+  /** The calls that are up, by the id of their account: of each that may see the PBX, beside its owner. */
   calls: t.Record(t.String(), t.Integer()),
 })
 export type PbxState = typeof PbxState.static
@@ -89,9 +89,10 @@ export function startPbxStates({ watch, store, ownership, steadyUs, log }: Depen
     return rows.flatMap(({ pbx, state: json, atSteadyUs }) => {
       const state = readState(json)
       if (state === undefined) return []
+      const calls = Object.fromEntries(Object.keys(state.calls).map((accountId) => [accountId, 0]))
       const isStale = steadyUs() - atSteadyUs > STALE_US
       return [
-        [pbx, isStale ? { ...state, state: 'down', error: NOBODY_WATCHES, eventsPerSecond: 0, calls: {} } : state],
+        [pbx, isStale ? { ...state, state: 'down', error: NOBODY_WATCHES, eventsPerSecond: 0, calls } : state],
       ]
     })
   }

@@ -1,5 +1,6 @@
 // Accounts with their users and tokens, and what operators did to them.
 
+export type AccountRecord = { readonly id: number; readonly name: string }
 export type UserRecord = {
   readonly id: number
   readonly accountId: number
@@ -114,6 +115,8 @@ export type AccountStore = {
   operatorActTake(): Promise<OperatorAct[]>
   /** Returns the id of an account, or `undefined`. */
   accountGetId(name: string): Promise<number | undefined>
+  /** Returns all accounts, in id order. */
+  accountList(): Promise<AccountRecord[]>
   /** Returns the name of an account, or `undefined`. */
   accountGetName(id: number): Promise<string | undefined>
 }

@@ -1,4 +1,5 @@
 import type {
+  AccountRecord,
   AccountStore,
   NewToken,
   NewUser,
@@ -129,6 +130,7 @@ export function createAccountStore({ read, change, transaction }: Database): Acc
     },
     accountGetId: async (name) =>
       (await read<{ id: number }>('SELECT id::float8 AS id FROM accounts WHERE name = $1', [name]))[0]?.id,
+    accountList: () => read<AccountRecord>('SELECT id::float8 AS id, name FROM accounts ORDER BY id'),
     accountGetName: async (id) =>
       (await read<{ name: string }>('SELECT name FROM accounts WHERE id = $1::bigint', [id]))[0]?.name,
   }

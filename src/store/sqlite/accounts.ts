@@ -189,6 +189,8 @@ export function createAccountStore(db: Database): AccountStore {
     },
     accountGetId: async (name) =>
       read.select({ id: accounts.id }).from(accounts).where(eq(accounts.name, name)).get()?.id,
+    accountList: async () =>
+      read.select({ id: accounts.id, name: accounts.name }).from(accounts).orderBy(asc(accounts.id)).all(),
     accountGetName: async (id) =>
       read.select({ name: accounts.name }).from(accounts).where(eq(accounts.id, id)).get()?.name,
   }

@@ -1,6 +1,7 @@
 import { addConsultation, channelOf, consultationsOf, openCall, placeInCall } from '../registry.ts'
 import type { Call, Channel, Party, TrackerState } from '../state.ts'
 import { ANONYMOUS, partyOf, partyOfNumber } from '../state.ts'
+import { setAccount } from '../tenants.ts'
 
 /**
  * The other side of a consultation: the half through which it goes, the number that was dialled, and the party that is
@@ -19,6 +20,7 @@ export function consultation(state: TrackerState, party: Channel, first: Call, a
   const call = openCall(state, first.pbxId, asked.startedUs, asked.startedUs ?? state.atUs)
   addConsultation(state, call, party.id)
   call.parentId = first.id
+  if (first.accountDueUs === null) setAccount(state, call, first)
   call.from = partyOf(party.endpoint)
   call.root = null
   const { dialled, party: rung } = asked.to

@@ -7,6 +7,7 @@ import { EXPLANATION_US } from '../dials/stage-results.ts'
 import { closeStages, updateStages } from '../dials/stages.ts'
 import { channelsOf, forgetCall } from '../registry.ts'
 import { type Call, isPartyStage, isUp, isVirtual, partyOf, type Stage, type TrackerState } from '../state.ts'
+import { placeInAccount } from '../tenants.ts'
 import { takeDueHolds } from './holds.ts'
 import { callPayload, keptRecordings, partyPayload, stagePayload, stagesPayload, transferPayload } from './payload.ts'
 import { isSettling } from './settling.ts'
@@ -58,6 +59,7 @@ function emitCall(state: TrackerState, call: Call, events: CallEvent[]): void {
   else if (!call.ended) {
     updateStages(state, call)
     noteEnd(state, call)
+    placeInAccount(state, call)
     if (!call.emitted && !isStartDue(state, call)) {
       if (call.endDueUs !== null && state.nowUs >= call.endDueUs && call.direction === null) {
         forgetCall(state, call)
@@ -78,7 +80,7 @@ function emitCall(state: TrackerState, call: Call, events: CallEvent[]): void {
 }
 
 function isStartDue(state: TrackerState, call: Call): boolean {
-  if (call.direction === null) return false
+  if (call.direction === null || call.accountDueUs !== null) return false
   if (call.directionKnown) return true
   // It may take long until a member of the queue answers.
   if (call.customerFirst) return call.queues.length > 0 || isDue(state, call.startDueUs) || isDue(state, call.endDueUs)
@@ -92,6 +94,7 @@ const isDue = (state: TrackerState, dueUs: number | null): boolean => dueUs !== 
 
 function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
   if (!call.emitted) {
+    if (call.account === null) state.withoutAccount.push(call.tenant)
     emit(state, call, events, 'call_started', call.startedUs ?? state.atUs, {})
     call.emitted = true
   }
@@ -259,6 +262,7 @@ function isSaveDue(state: TrackerState, call: Call): boolean {
 
 function schedule(state: TrackerState, call: Call): void {
   const due = [call.endDueUs, call.ended ? call.saveDueUs : null, call.emitted ? null : call.startDueUs]
+  due.push(call.accountDueUs)
   if (call.ended && call.saveDueUs !== null && state.nowUs >= call.saveDueUs) due.push(call.saveLatestUs)
   if (!call.ended && isSettling(state, call)) due.push(state.nowUs + RECHECK_US)
   const times = due.flatMap((atUs) => (atUs !== null && atUs > state.nowUs ? atUs : []))
@@ -274,6 +278,7 @@ function emit(
   atUs: number,
   extra: object,
 ): void {
+  if (call.account === null) return
   const id = state.newId(atUs)
   // Those that only some ask for repeat the number of the one before: nobody else gets to see a gap.
   const sequence = isOnlyOnRequest(name) ? call.sequence : call.sequence + 1

@@ -3,6 +3,7 @@ import { noteAnswer } from '../dials/stages.ts'
 import { callByLinkedId, callOf, channelOf, heardBy, markChanged } from '../registry.ts'
 import type { Channel, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
+import { noteTenant } from '../tenants.ts'
 import { expectLink } from '../transfers/linked-calls.ts'
 import { isOver } from '../transfers/merges.ts'
 import { addListed, addUnseenStage, callerRow, enterListed } from './unseen-calls.ts'
@@ -16,6 +17,7 @@ export function resync(state: TrackerState, at: At, listed: readonly SnapshotCha
     const channel = channelOf(state, row.id)
     if (channel === undefined) continue
     channel.missingUs = null
+    noteTenant(state, channel, row.tenant ?? null)
     if (row.bridge !== null && row.bridge !== channel.bridge && isUp(channel))
       enterListed(state, at, channel, row.bridge)
     if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)

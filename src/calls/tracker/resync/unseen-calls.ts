@@ -28,6 +28,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   const channel = newChannel(row.id, row.endpoint)
   channel.linkedId = row.linkedId
   channel.dialledNumber = row.dialledNumber
+  if (state.tenants !== null) channel.tenant = row.tenant || null
   state.channels.set(channel.id, channel)
   channel.spoke = row.bridge !== null
   const sourceId = row.source ?? (row.callee ? callerRow(row, listed) : null)

@@ -14,20 +14,31 @@ import {
 } from '../registry.ts'
 import type { Call, Stage, TrackerState } from '../state.ts'
 import { isUp, isVirtual, partyOf } from '../state.ts'
+import { setAccount } from '../tenants.ts'
 
 /** Calls that become one. The older call survives, with its id; what was open in the other goes on in it. */
 
 /** Returns whether a call ends inside another: receivers know of it, and the transfer names it. */
 export const endsInside = (from: Call, into: Call): boolean => from.emitted && from.account === into.account
 
+/** Returns whether receivers know of a call, or of one that became part of it. */
+const isKnown = (call: Call): boolean => call.emitted || call.mergedFrom.length > 0
+
+/**
+ * Returns whether two calls may become one. Those of two accounts never do, since nothing of one may be seen in the
+ * other; a call of which nobody knows goes with the one that it joins.
+ */
+export const mayBecomeOne = (from: Call, into: Call): boolean =>
+  !isKnown(from) || into.accountDueUs !== null || from.account === into.account
+
 /**
  * Merges two calls by an attended transfer, which names both: nothing more is emitted of `from`. Where the target was
  * reached `through` a virtual channel, the group behind it is over.
  */
 export function mergeTransferred(state: TrackerState, from: Call, into: Call, through: boolean): void {
-  if (isOver(from) || isOver(into)) return
+  if (isOver(from) || isOver(into) || !mayBecomeOne(from, into)) return
   const over = through ? closeGroups(state, from) : []
-  state.merged.push({ account: from.account, record: mergedRecord(state, from, into) })
+  if (from.account !== null) state.merged.push({ account: from.account, record: mergedRecord(state, from, into) })
   if (over.length > 0) state.parting.push({ call: from, stages: over })
   moveInto(state, from, into)
   dropCall(state, from)
@@ -51,7 +62,7 @@ function closeGroups(state: TrackerState, from: Call): Stage[] {
 
 /** Merges two calls in any other way: `from`, where it was emitted, ends at once, so that no card stays open. */
 export function merge(state: TrackerState, from: Call, into: Call): void {
-  if (from === into || isOver(from) || isOver(into)) return
+  if (from === into || isOver(from) || isOver(into) || !mayBecomeOne(from, into)) return
   // Stages that are not over go on in the other call: what is emitted of this one shows them as they are now.
   const asOfNow = from.stages.map((stage) => ({ ...stage }))
   const ended = from.recordings.filter((one) => one.endedUs !== null)
@@ -65,7 +76,7 @@ export function merge(state: TrackerState, from: Call, into: Call): void {
   }
   endConsultation(state, from)
   Object.assign(from, { stages: asOfNow, queues: [], recordings: ended, transfers: [], holds: [] })
-  from.mergedInto = { id: from.account === into.account ? into.id : null, result: null }
+  from.mergedInto = { id: into.id, result: null }
   from.endedUs = state.atUs
   from.endDueUs = state.nowUs
   markChanged(state, from)
@@ -75,6 +86,7 @@ export function merge(state: TrackerState, from: Call, into: Call): void {
 export const isOver = (call: Call): boolean => call.ended || call.mergedInto !== null
 
 function moveInto(state: TrackerState, from: Call, into: Call): void {
+  if (into.accountDueUs !== null && isKnown(from)) setAccount(state, into, from)
   const openQueues = from.queues.filter((queue) => stageOf(from, queue.stageId)?.ended === false)
   const over = state.parting.find((one) => one.call === from)?.stages ?? []
   const openStages = from.stages.filter((stage) => (!stage.ended || !stage.emitted.ended) && !over.includes(stage))
@@ -92,7 +104,7 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
   into.recorded ||= from.recorded
   into.partial ||= from.partial
   into.variables = { ...from.variables, ...into.variables }
-  if (from.account === into.account) into.mergedFrom.push(...(from.emitted ? [from.id] : []), ...from.mergedFrom)
+  into.mergedFrom.push(...(from.emitted ? [from.id] : []), ...from.mergedFrom)
   if (into.direction === null) inheritBeginning(from, into)
   inheritAnswer(state, openStages, into)
   for (const linkedId of from.linkedIds) claimLinkedId(state, into, linkedId)

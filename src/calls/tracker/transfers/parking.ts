@@ -3,6 +3,7 @@ import { realPartyOf } from '../conversations.ts'
 import { callOf, channelOf, markChanged } from '../registry.ts'
 import type { Call, Channel, TrackerState } from '../state.ts'
 import { isUp, partyOf, partyOfNumber } from '../state.ts'
+import { isExtensionOf, mayBeOf } from '../tenants.ts'
 
 /** Parking is a blind transfer, which a PBX may report or not: one-touch parking is not reported. */
 
@@ -35,9 +36,12 @@ export function unpark(state: TrackerState, channel: Channel): void {
   state.parked.delete(channel.id)
 }
 
-/** Returns whether a number is a parking slot in which a call is parked. */
-export const isParkedAt = (state: TrackerState, dialled: string): boolean =>
-  [...state.parked].some((id) => channelOf(state, id)?.slot === dialled)
+/** Returns whether a number that a channel dialled is a parking slot in which a call of its customer is parked. */
+export const isParkedAt = (state: TrackerState, dialled: string, dialler: Channel): boolean =>
+  [...state.parked].some((id) => {
+    const parked = channelOf(state, id)
+    return parked?.slot === dialled && mayBeOf(state, callOf(state, parked), dialler)
+  })
 
 /** Turns a parking into a transfer, if the PBX reported none in time. */
 export function transferByParking(state: TrackerState, call: Call): void {
@@ -51,7 +55,7 @@ export function transferByParking(state: TrackerState, call: Call): void {
     kind: 'blind',
     by: partyOf(by.endpoint),
     transferee: partyOf(transferee.endpoint),
-    to: partyOfNumber(parking.to, state.extensions.has(parking.to)),
+    to: partyOfNumber(parking.to, isExtensionOf(state, call, parking.to)),
     otherCallId: null,
     atUs: parking.atUs,
   })

@@ -7,7 +7,8 @@ import { newDial } from '../initial-state.ts'
 import { callOf, channelOf, consultationsOf, heardBy, markChanged, placeInCall, stageOf } from '../registry.ts'
 import type { Call, Channel, Party, Stage, TrackerState } from '../state.ts'
 import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from '../state.ts'
-import { endsInside, isOver, merge, mergeTransferred } from './merges.ts'
+import { isExtensionOf } from '../tenants.ts'
+import { endsInside, isOver, mayBecomeOne, merge, mergeTransferred } from './merges.ts'
 
 /** Transfers, and channels that take over a call. */
 
@@ -27,9 +28,9 @@ export function blindTransfer(state: TrackerState, at: At, signal: Blind): void 
   const real = realPartyOf(state, transferee ?? otherParty(state, transferer), by === undefined ? [] : [by])
   const transfer = {
     kind: 'blind' as const,
-    by: by === undefined ? ANONYMOUS : partyOf(by.endpoint),
-    transferee: real === undefined ? null : partyOf(real.endpoint),
-    to: partyOfNumber(to, state.extensions.has(to)),
+    by: partyIn(state, call, by) ?? ANONYMOUS,
+    transferee: partyIn(state, call, real),
+    to: partyOfNumber(to, isExtensionOf(state, call, to)),
     otherCallId: null,
     atUs: at.atUs,
   }
@@ -82,8 +83,9 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
   const target = channelOf(state, signal.target)
   const calls = [transferee, target, ...transferers].flatMap((one) => callOf(state, one) ?? [])
   for (const one of transferers) calls.push(...consultationsOf(state, one.id))
-  const [first, ...rest] = [...new Set(calls)].filter((call) => !isOver(call)).sort(older)
+  const [first, ...others] = [...new Set(calls)].filter((call) => !isOver(call)).sort(older)
   if (first === undefined) return
+  const rest = others.filter((call) => mayBecomeOne(call, first))
   const other = rest.find((call) => endsInside(call, first)) ?? rest[0]
   // Two parties are joined only once, however much later it is reported again.
   const isPair = transferee !== undefined && target !== undefined
@@ -97,9 +99,9 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
   if (isTransfer) {
     first.transfers.push({
       kind: 'attended',
-      by: parties.by === undefined ? ANONYMOUS : partyOf(parties.by.endpoint),
-      transferee: parties.transferee === undefined ? null : partyOf(parties.transferee.endpoint),
-      to: parties.to === undefined ? targetOf(state, other ?? first, transferers) : partyOf(parties.to.endpoint),
+      by: partyIn(state, first, parties.by) ?? ANONYMOUS,
+      transferee: partyIn(state, first, parties.transferee),
+      to: targetIn(state, first, { parties, transferers, other, isApart: rest.length < others.length }),
       otherCallId: other !== undefined && endsInside(other, first) ? other.id : null,
       atUs: at.atUs,
     })
@@ -121,6 +123,25 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
 }
 
 type Parties = { by: Channel | undefined; transferee: Channel | undefined; to: Channel | undefined }
+
+/** Returns a party as receivers of a call may see it: `null` if it is none, or is in a call of another account. */
+function partyIn(state: TrackerState, call: Call, channel: Channel | undefined): Party | null {
+  const own = callOf(state, channel)
+  if (channel === undefined || (own?.emitted === true && own.account !== call.account)) return null
+  return partyOf(channel.endpoint)
+}
+
+/** Returns the target of an attended transfer as receivers of the first call may see it. */
+function targetIn(
+  state: TrackerState,
+  first: Call,
+  of: { parties: Parties; transferers: readonly Channel[]; other: Call | undefined; isApart: boolean },
+): Party {
+  const { parties, transferers, other, isApart } = of
+  if (parties.to !== undefined) return partyIn(state, first, parties.to) ?? ANONYMOUS
+  // The other call is of another account.
+  return isApart && other === undefined ? ANONYMOUS : targetOf(state, other ?? first, transferers)
+}
 
 /**
  * Returns the three parties of a transfer as real parties. A PBX may name virtual halves, and may have moved them
@@ -208,7 +229,8 @@ export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into:
   const source = callerOf(state, into)
   const call = callOf(state, source)
   const own = callOf(state, joiner)
-  if (call === undefined || call === own || isOver(call) || (own !== undefined && isOver(own))) return
+  if (call === undefined || call === own || isOver(call)) return
+  if (own !== undefined && (isOver(own) || !mayBecomeOne(own, call))) return
   if (own !== undefined) merge(state, own, call)
   else placeInCall(state, joiner, call)
   const stage = addStage(state, call, {

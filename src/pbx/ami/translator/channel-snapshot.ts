@@ -1,7 +1,8 @@
 import type { SnapshotChannel } from '../../../calls/signal.ts'
 import { bareName, isShortNumber } from '../../endpoint-classifier.ts'
+import { cleanValue } from '../../sanitize.ts'
 import type { AmiFrame } from '../frame.ts'
-import { type AmiContext, displayName } from './channels.ts'
+import { type AmiContext, displayName, tenantIn } from './channels.ts'
 import { endpointOf, readDialString, readDialTargets } from './dial-string.ts'
 
 const CALLEE_APPLICATIONS: ReadonlySet<string> = new Set(['AppDial', 'AppDial2', 'AppQueue'])
@@ -85,6 +86,7 @@ function snapshotChannel(
   const { endpoint } = endpointOf(name)
   const linkedId = get('Linkedid')
   const exten = get('DNID', 'Exten')
+  const tenant = listedTenant(context, rows)
   if (!context.channels.has(id)) {
     context.channels.set(id, {
       name,
@@ -99,6 +101,7 @@ function snapshotChannel(
       rung: new Set(),
       unanswered: [],
       path: null,
+      tenant,
       rang: state === '5',
     })
   }
@@ -120,8 +123,18 @@ function snapshotChannel(
     up: state === '6',
     ringing: state === '5',
     bridge: get('BridgeId', 'BridgeID') || null,
+    tenant,
     startedUs: startedUs(get('Seconds'), get('Duration'), arrivedUs),
   }
+}
+
+/** Returns the value by which a listed channel shows its customer; Status has the variable that was asked for. */
+function listedTenant(context: AmiContext, rows: readonly AmiFrame[]): string | null {
+  const { tenants } = context
+  if (tenants?.by !== 'variable') return tenantIn(context, (key) => headerOf(rows, key))
+  const prefix = `${tenants.variable}=`
+  const found = rows.flatMap((row) => row.all('Variable')).find((pair) => pair.startsWith(prefix))
+  return cleanValue(found?.slice(prefix.length) ?? '')
 }
 
 /** `Seconds: 12` (Status) or `Duration: 00:00:12` (CoreShowChannels) before now. */

@@ -1,6 +1,8 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
+import type { TenantRule } from '../../../lib/pbx-url.ts'
 import type { Endpoints } from '../../endpoints.ts'
-import { cleanText } from '../../sanitize.ts'
+import { cleanText, cleanValue } from '../../sanitize.ts'
+import type { AmiFrame } from '../frame.ts'
 
 /** A channel, with the state that is kept of it between events. */
 export type KnownChannel = {
@@ -21,6 +23,8 @@ export type KnownChannel = {
   unanswered: string[]
   /** The file of a recording whose start was not reported yet. */
   path: string | null
+  /** The value by which it shows its customer; `null` if it has none. */
+  tenant: string | null
   /** It rang: a refusal means another thing then than at once. */
   rang: boolean
 }
@@ -35,6 +39,8 @@ export type AmiContext = {
   readonly halves: Map<string, string>
   readonly endpoints: Endpoints
   readonly variables: ReadonlySet<string>
+  /** The fact that names the customer of a channel, if there are several. */
+  readonly tenants: TenantRule | undefined
   /** The last values of variables that became signals, by channel and name. */
   readonly reportedVariables: Map<string, string>
 }
@@ -42,8 +48,8 @@ export type AmiContext = {
 /** Returns the name of an endpoint. FreePBX and Issabel call every phone `device`. */
 export const displayName = (name: string): string => (name === 'device' ? '' : name)
 
-/** Returns the signal of a variable that is wanted and has changed. */
-export function variable(context: AmiContext, id: string, name: string, value: string): ChannelSignal[] {
+/** Returns the signal of a variable that is passed on and has changed. */
+function variable(context: AmiContext, id: string, name: string, value: string): ChannelSignal[] {
   const key = `${id} ${name}`
   if (value === '' || !context.variables.has(name) || context.reportedVariables.get(key) === value) return []
   context.reportedVariables.set(key, value)
@@ -55,4 +61,33 @@ export function extensionChanged(known: KnownChannel | undefined, id: string, ex
   if (known === undefined || exten === '' || exten === known.exten) return []
   known.exten = exten
   return [{ kind: 'extension_changed', id, extension: exten }]
+}
+
+/** Returns the value by which a channel shows its customer in an event or row of it; `null` if it shows none. */
+export function tenantIn({ tenants }: AmiContext, get: (key: string) => string): string | null {
+  if (tenants?.by === 'accountcode') return cleanValue(get('AccountCode'))
+  return tenants?.by === 'context' ? cleanValue(get('Context')) : null
+}
+
+/** Returns the signal of a channel that shows its customer, or another one than before. */
+export function tenantChange(known: KnownChannel | undefined, id: string, tenant: string | null): ChannelSignal[] {
+  if (known === undefined || tenant === null || tenant === known.tenant) return []
+  known.tenant = tenant
+  return [{ kind: 'tenant', id, value: tenant }]
+}
+
+/** Returns the signals of a variable's value: of one that is passed on, and of the one that names the customer. */
+export function variableSet(context: AmiContext, id: string, name: string, value: string): ChannelSignal[] {
+  const isTenant = context.tenants?.variable === name
+  const shown = isTenant ? tenantChange(context.channels.get(id), id, cleanValue(value)) : []
+  return [...shown, ...variable(context, id, name, value)]
+}
+
+/** Returns the signals of the variables that an event has with its channel (`channelvars` of manager.conf). */
+export function variablesIn(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  if (context.variables.size === 0 && context.tenants?.by !== 'variable') return []
+  return frame.all('ChanVariable').flatMap((pair) => {
+    const equals = pair.indexOf('=')
+    return variableSet(context, id, pair.slice(0, equals), pair.slice(equals + 1))
+  })
 }

@@ -1,6 +1,6 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
 import type { AmiFrame } from '../frame.ts'
-import { type AmiContext, displayName, type KnownChannel } from './channels.ts'
+import { type AmiContext, displayName, type KnownChannel, tenantIn, variablesIn } from './channels.ts'
 import { endpointOf } from './dial-string.ts'
 
 /** Asterisk's own helpers: announcers and recorders of bridges. Newer versions hide them. */
@@ -24,6 +24,7 @@ export function newChannel(context: AmiContext, frame: AmiFrame, id: string): Ch
     rung: new Set(),
     unanswered: [],
     path: null,
+    tenant: tenantIn(context, (key) => frame.get(key)),
     rang: false,
   }
   context.channels.set(id, known)
@@ -43,8 +44,10 @@ export function newChannel(context: AmiContext, frame: AmiFrame, id: string): Ch
     // A channel that rings us is in state Ring; one that Asterisk makes for no call is Down and its own Linkedid.
     originated: frame.get('ChannelState') === '0' && known.linkedId === id,
     shown: null,
+    tenant: known.tenant,
   }
-  return local ? [channel, ...pairHalves(context, name, id)] : [channel]
+  const variables = variablesIn(context, frame, id)
+  return [channel, ...variables, ...(local ? pairHalves(context, name, id) : [])]
 }
 
 /** `Local/102@ctx-0000000f;1` and `;2`. */

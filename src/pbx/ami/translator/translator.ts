@@ -1,11 +1,20 @@
 import type { At, ChannelSignal, Signal, Translator } from '../../../calls/signal.ts'
+import type { TenantRule } from '../../../lib/pbx-url.ts'
 import { createClockOffset } from '../../clock-offset.ts'
 import { createEndpoints } from '../../endpoints.ts'
 import { cleanText } from '../../sanitize.ts'
 import type { CallEvent } from '../events.ts'
 import type { AmiFrame } from '../frame.ts'
 import { snapshotChannels } from './channel-snapshot.ts'
-import { type AmiContext, extensionChanged, type KnownChannel, variable } from './channels.ts'
+import {
+  type AmiContext,
+  extensionChanged,
+  type KnownChannel,
+  tenantChange,
+  tenantIn,
+  variableSet,
+  variablesIn,
+} from './channels.ts'
 import { readDialTargets } from './dial-string.ts'
 import { dialBegin, dialEnd, dialState, dialStatus, ringing } from './dials.ts'
 import { endOf } from './hangup-causes.ts'
@@ -17,6 +26,8 @@ export type AmiOptions = {
   readonly extensions: readonly string[]
   /** Channel variables to pass on. */
   readonly variables: readonly string[]
+  /** The fact that names the customer of a channel, if the PBX serves several. */
+  readonly tenants?: TenantRule | undefined
 }
 
 type Handler = (context: AmiContext, frame: AmiFrame, id: string) => ChannelSignal[]
@@ -35,6 +46,7 @@ export function createAmiTranslator(options: AmiOptions, endpoints = createEndpo
     halves: new Map(),
     endpoints,
     variables: new Set(options.variables),
+    tenants: options.tenants,
     reportedVariables: new Map(),
   }
   return {
@@ -59,7 +71,7 @@ function timestampUs(frame: AmiFrame): number | null {
   return timestamp === '' ? null : Math.round(Number(timestamp) * 1e6)
 }
 
-/** Returns changes that any event of a channel may show: another Linkedid, and the operator's variables. */
+/** Returns changes that any event of a channel may show: its Linkedid, its customer, and the operator's variables. */
 function changesOf(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
   if (known === undefined) return []
@@ -69,12 +81,15 @@ function changesOf(context: AmiContext, frame: AmiFrame, id: string): ChannelSig
     known.linkedId = linkedId
     signals.push({ kind: 'linked', id, linkedId })
   }
-  if (context.variables.size > 0 && frame.has('ChanVariable')) {
-    for (const pair of frame.all('ChanVariable')) {
-      const equals = pair.indexOf('=')
-      signals.push(...variable(context, id, pair.slice(0, equals), pair.slice(equals + 1)))
-    }
-  }
+  if (context.tenants !== undefined)
+    signals.push(
+      ...tenantChange(
+        known,
+        id,
+        tenantIn(context, (key) => frame.get(key)),
+      ),
+    )
+  signals.push(...variablesIn(context, frame, id))
   return signals
 }
 
@@ -134,7 +149,7 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
       if (known !== undefined) known.path = value
       return [{ kind: 'recording_path', id, path: value }]
     default:
-      return variable(context, id, frame.get('Variable'), value)
+      return variableSet(context, id, frame.get('Variable'), value)
   }
 }
 
@@ -199,7 +214,7 @@ function cdr(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] 
   const file = cleanText(frame.get('RecordingFile'))
   const signals: ChannelSignal[] = file === null ? [] : [{ kind: 'recording_path', id, path: file }]
   for (const name of context.variables)
-    if (frame.has(name)) signals.push(...variable(context, id, name, frame.get(name)))
+    if (frame.has(name)) signals.push(...variableSet(context, id, name, frame.get(name)))
   return signals
 }
 

@@ -2,7 +2,7 @@ import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
 import { isShortNumber, kindOfContext } from '../../endpoint-classifier.ts'
 import { cleanText } from '../../sanitize.ts'
 import type { EslEvent } from '../event.ts'
-import { addLeg, type EslContext, type Leg, partyBehind, userOf, variableOf } from './legs.ts'
+import { addLeg, type EslContext, type Leg, partyBehind, tenantIn, userOf, variableOf } from './legs.ts'
 import { noteOffer } from './queues.ts'
 import { wentAlone } from './transfers.ts'
 
@@ -18,6 +18,7 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
   const twin = outbound && source === null && !virtual ? twinOf(context, event) : undefined
   const endpoint = endpointOf(context, event, virtual, outbound)
   const dialled = event.get('Caller-Destination-Number')
+  const tenant = tenantIn(context, event)
   const leg = addLeg(context, {
     id,
     virtual,
@@ -26,6 +27,7 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
     pair: other === '' ? null : other,
     originated: outbound && source === null,
     extension: endpoint.kind === 'extension' ? endpoint.number : null,
+    tenant,
     dialled,
   })
   if (leg.originated) leg.originate = originateOf(event)
@@ -37,6 +39,7 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
     dialledNumber: outbound && !virtual ? null : dialled,
     originated: outbound && source === null,
     shown: null,
+    tenant,
   }
   if (isSecond) return [channel, { kind: 'pair', one: other, two: id }]
   if (!outbound) return [channel]
@@ -57,7 +60,8 @@ function dialOf(event: EslEvent, id: string, source: string | null, endpoint: En
 
 /** Returns the party that is rung, on behalf of which party, and when. */
 function originateOf(event: EslEvent): { readonly what: string; readonly atUs: number } {
-  const what = [variableOf(event, 'dialed_user'), event.get('Caller-Caller-ID-Number')].join(' ')
+  const user = ['dialed_user', 'dialed_domain'].map((name) => variableOf(event, name))
+  const what = [...user, event.get('Caller-Caller-ID-Number')].join(' ')
   return { what, atUs: Number(event.get('Caller-Channel-Created-Time')) }
 }
 

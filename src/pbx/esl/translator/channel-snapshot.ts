@@ -1,5 +1,6 @@
 import type { Endpoint, SnapshotChannel } from '../../../calls/signal.ts'
 import { SECOND } from '../../../lib/time.ts'
+import { cleanValue } from '../../sanitize.ts'
 import type { EslFrame } from '../decoder.ts'
 import { isOwn } from './channel-create.ts'
 import { addLeg, type EslContext, noteQueued, partyBehind, userOf } from './legs.ts'
@@ -181,6 +182,7 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
   const state = row.callstate ?? ''
   const up = state === 'ACTIVE' || state === 'HELD' || state === 'UNHELD'
   const dialled = row.initial_dest || row.dest || ''
+  const tenant = listedTenant(context, row)
   noteQueued(context, id)
   if (!context.legs.has(id)) {
     const leg = addLeg(context, {
@@ -191,6 +193,7 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
       pair: pair ?? null,
       originated: outbound && source === null,
       extension: endpoint.kind === 'extension' ? endpoint.number : null,
+      tenant,
       dialled: row.dest ?? '',
     })
     leg.answered = up
@@ -210,7 +213,22 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     source,
     up,
     ringing: state === 'RINGING' || (outbound && state === 'EARLY'),
+    tenant,
     bridge: peer === undefined ? null : id < peer ? `${id} ${peer}` : `${peer} ${id}`,
+  }
+}
+
+/** Returns the value by which a listed leg shows its customer; `null` where the list does not have it. */
+function listedTenant({ tenants }: EslContext, row: Row): string | null {
+  switch (tenants?.by) {
+    case 'domain':
+      return cleanValue(row.presence_id?.split('@')[1] ?? '')
+    case 'accountcode':
+      return cleanValue(row.accountcode ?? '')
+    case 'context':
+      return cleanValue(row.initial_context || row.context || '')
+    default:
+      return null
   }
 }
 

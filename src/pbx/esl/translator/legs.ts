@@ -1,4 +1,6 @@
+import type { TenantRule } from '../../../lib/pbx-url.ts'
 import type { Endpoints } from '../../endpoints.ts'
+import { cleanValue } from '../../sanitize.ts'
 import type { EslEvent } from '../event.ts'
 
 /** A leg, with the state that is kept of it between events. */
@@ -17,6 +19,8 @@ export type Leg = {
   /** The order of creation: of two calls that meet, the later one joins. */
   readonly order: number
   readonly extension: string | null
+  /** The value by which it shows its customer; `null` if it has none (yet). */
+  tenant: string | null
   dialled: string
   rang: boolean
   answered: boolean
@@ -68,6 +72,8 @@ export type EslContext = {
   readonly waiting: Map<string, string[]>
   readonly endpoints: Endpoints
   readonly variables: readonly string[]
+  /** The fact that names the customer of a leg, if there are several. */
+  readonly tenants: TenantRule | undefined
   /** The last values of variables that became signals, by leg and name. */
   readonly reportedVariables: Map<string, string>
   /** How often a queue offered a caller to an agent for whom there is no leg (yet), by session and agent. */
@@ -78,7 +84,7 @@ export type EslContext = {
 /** Adds a leg about which nothing else is known. */
 export function addLeg(
   context: EslContext,
-  leg: Pick<Leg, 'id' | 'virtual' | 'source' | 'first' | 'pair' | 'originated' | 'extension' | 'dialled'>,
+  leg: Pick<Leg, 'id' | 'virtual' | 'source' | 'first' | 'pair' | 'originated' | 'extension' | 'tenant' | 'dialled'>,
 ): Leg {
   const added: Leg = {
     ...leg,
@@ -157,3 +163,24 @@ export const variableOf = (event: EslEvent, name: string): string => event.get(`
 
 /** Returns the user of an address: `1004` of `1004@default`. */
 export const userOf = (address: string): string => address.split('@')[0] ?? address
+
+/** Returns the value by which a leg shows its customer in an event of it; `null` if it shows none. */
+export function tenantIn({ tenants }: EslContext, event: EslEvent): string | null {
+  switch (tenants?.by) {
+    case undefined:
+      return null
+    case 'domain':
+      // A phone that is dialled has the domain in which it was found.
+      return cleanValue(variableOf(event, 'domain_name') || variableOf(event, 'dialed_domain'))
+    case 'accountcode':
+      return cleanValue(variableOf(event, 'accountcode'))
+    case 'context':
+      return cleanValue(event.get('Caller-Context'))
+    case 'variable':
+      return cleanValue(variableOf(event, tenants.variable ?? ''))
+  }
+}
+
+/** Returns whether two legs may be of one customer: numbers are the same for many customers. */
+export const mayBeOfOne = (one: Leg, other: Leg): boolean =>
+  one.tenant === null || other.tenant === null || one.tenant.toLowerCase() === other.tenant.toLowerCase()

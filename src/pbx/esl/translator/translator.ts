@@ -1,5 +1,6 @@
 import type { At, ChannelSignal, End, Signal, Translator } from '../../../calls/signal.ts'
 import type { StageResult } from '../../../lib/call-enums.ts'
+import type { TenantRule } from '../../../lib/pbx-url.ts'
 import { createClockOffset } from '../../clock-offset.ts'
 import { createEndpoints } from '../../endpoints.ts'
 import { cleanText } from '../../sanitize.ts'
@@ -11,7 +12,7 @@ import { createCausalOrder } from './causal-order.ts'
 import { createLeg } from './channel-create.ts'
 import { snapshotChannels } from './channel-snapshot.ts'
 import { codeOfCause, isGivenUp, isUnreached, resultOfCause } from './hangup-causes.ts'
-import { dropLeg, type EslContext, type Leg, userOf, variableOf } from './legs.ts'
+import { dropLeg, type EslContext, type Leg, mayBeOfOne, tenantIn, userOf, variableOf } from './legs.ts'
 import { orderOf } from './prerequisites.ts'
 import { callcenter, fifo } from './queues.ts'
 import { transfersOf } from './transfers.ts'
@@ -21,6 +22,8 @@ export type EslOptions = {
   readonly extensions: readonly string[]
   /** Channel variables to pass on. */
   readonly variables: readonly string[]
+  /** The fact that names the customer of a leg, if the PBX serves several. */
+  readonly tenants?: TenantRule | undefined
 }
 
 /**
@@ -36,6 +39,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     queued: new Map(),
     endpoints,
     variables: options.variables,
+    tenants: options.tenants,
     reportedVariables: new Map(),
     offers: new Map(),
     count: 0,
@@ -84,6 +88,11 @@ function parked(event: EslEvent): ChannelSignal[] {
 function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const id = leg.id
   const signals: ChannelSignal[] = []
+  const tenant = tenantIn(context, event)
+  if (tenant !== null && tenant !== leg.tenant) {
+    leg.tenant = tenant
+    signals.push({ kind: 'tenant', id, value: tenant })
+  }
   leg.replaced ||= variableOf(event, 'transfer_disposition') === 'replaced' && leg.source === null
   const dialled = event.get('Caller-Destination-Number')
   if (leg.source === null && !leg.originated && dialled !== '' && dialled !== leg.dialled) {
@@ -136,10 +145,11 @@ function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
  */
 function conference(context: EslContext, leg: Leg): ChannelSignal[] {
   if (leg.gone) return []
-  const name = leg.dialled
+  const name = leg.tenant === null ? leg.dialled : `${leg.dialled} of ${leg.tenant.toLowerCase()}`
   const others = [...context.legs.values()].filter(
     (one) =>
-      one.dialled === name &&
+      one.dialled === leg.dialled &&
+      mayBeOfOne(one, leg) &&
       one.answered &&
       !one.gone &&
       one.source === null &&

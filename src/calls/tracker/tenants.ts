@@ -1,0 +1,68 @@
+import { type AccountDecision, decideAccount } from './account-decision.ts'
+import { callOf, channelsOf, markChanged } from './registry.ts'
+import type { Call, Channel, TrackerState } from './state.ts'
+
+/**
+ * Customers that share a PBX. Their extensions, parking slots and numbers are the same, so what is found by a number is
+ * only found among channels that may be of one customer.
+ */
+
+/** Notes the value by which a channel shows its customer. */
+export function noteTenant(state: TrackerState, channel: Channel, value: string | null): void {
+  if (state.tenants === null || value === null || value === '' || channel.tenant === value) return
+  channel.tenant = value
+  const call = callOf(state, channel)
+  if (call !== undefined && call.accountDueUs !== null) markChanged(state, call)
+}
+
+/** Decides whose a call is, if that is not known yet and shows now. */
+export function placeInAccount(state: TrackerState, call: Call): void {
+  if (call.accountDueUs === null || state.tenants === null) return
+  const channels = channelsOf(state, call)
+  const isCaller = (channel: Channel): boolean => channel.dial === null || channel.dial.source === null
+  const dialled = channels.filter((channel) => !isCaller(channel))
+  const tenantOf = ({ tenant }: Channel): string[] => (tenant === null ? [] : [tenant])
+  const isOver = call.endDueUs !== null && state.nowUs >= call.endDueUs
+  const facts = {
+    caller: channels.filter(isCaller).flatMap(tenantOf)[0] ?? null,
+    dialled: dialled.flatMap(tenantOf),
+    isDialled: dialled.length > 0,
+    isLate: isOver || state.nowUs >= call.accountDueUs,
+  }
+  const decision = decideAccount(facts, state.tenants, state.account)
+  if (decision !== undefined) setAccount(state, call, decision)
+}
+
+/** Makes a call the one of an account, for ever. What it had of another customer's calls is taken from it. */
+export function setAccount(state: TrackerState, call: Call, { account, tenant }: AccountDecision): void {
+  call.account = account
+  call.tenant = tenant
+  call.accountDueUs = null
+  const parent = state.calls.get(call.parentId ?? '')
+  if (parent?.account !== account || parent.accountDueUs !== null) call.parentId = null
+}
+
+/** Returns whether a channel may be of the customer whose call this is. Always on a PBX of one account. */
+export function mayBeOf(state: TrackerState, call: Call | undefined, { tenant }: Channel): boolean {
+  if (state.tenants === null || tenant === null || call === undefined || call.accountDueUs !== null) return true
+  const account = state.tenants.accountOf(tenant)
+  if (account === undefined && state.tenants.isOnEveryChannel) return true
+  return (account ?? null) === call.account
+}
+
+/** More than any PBX has; a caller cannot make these grow, since they are endpoints. */
+const MAX_EXTENSIONS = 100_000
+
+/** Notes that a number turned out to be an extension of the channel's customer. */
+export function noteExtension(state: TrackerState, { endpoint, tenant }: Pick<Channel, 'endpoint' | 'tenant'>): void {
+  const { kind, number } = endpoint
+  if (kind === 'extension' && number !== null && state.extensions.size < MAX_EXTENSIONS)
+    state.extensions.add(extensionKey(number, tenant))
+}
+
+/** Returns whether a number turned out to be an extension of the customer whose call this is. */
+export const isExtensionOf = (state: TrackerState, call: Call, number: string): boolean =>
+  state.extensions.has(extensionKey(number, call.tenant))
+
+const extensionKey = (number: string, tenant: string | null): string =>
+  tenant === null ? number : `${tenant.toLowerCase()} ${number}`
