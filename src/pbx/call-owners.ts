@@ -1,7 +1,9 @@
 import type { AccountDirectory } from '../calls/account-directory.ts'
 import type { CallOwners } from '../calls/open-tracker.ts'
+import type { Tenants } from '../calls/tracker/account-decision.ts'
 import type { Log } from '../lib/log.ts'
-import type { PbxSource } from '../lib/pbx-url.ts'
+import type { PbxSource, TenantRule } from '../lib/pbx-url.ts'
+import { kindOfContext } from './endpoint-classifier.ts'
 
 /** The accounts that own the calls of a PBX, and calls that none owns. */
 
@@ -14,6 +16,15 @@ export function ownersOf(
   if (accountId === undefined) throw new Error(`the account ${account} was not looked up`)
   if (tenants === undefined) return { account, accountId }
   return { account, accountId, tenants: { accounts, isOnEveryChannel: tenants.by === 'context' } }
+}
+
+/** Returns the tenants of a PBX as they would be if there were an account of every name that a channel shows. */
+export function anyTenants({ by }: TenantRule): Tenants {
+  const isOnEveryChannel = by === 'context'
+  return {
+    accountOf: (value) => (isOnEveryChannel && kindOfContext(value) === 'trunk' ? undefined : value),
+    isOnEveryChannel,
+  }
 }
 
 /** Calls of a PBX that are nobody's. */

@@ -33,6 +33,18 @@ describe('hookswitch pbx explain', () => {
     expect(set.stdout).toMatch(/phones: PJSIP\/101, PJSIP\/trunk \(named in the PBX URL\)/)
   })
 
+  test('shows to which account each call belongs, on a PBX with several customers', async () => {
+    const args = ['pbx', 'explain', fixture('queue.esl'), '--tenants']
+    expect((await run([...args, 'domain'], { cwd })).stdout).toMatch(
+      /^call 1 of pbx\.example\n[^]*\nCalls by account: pbx\.example \(1\)\.\n/,
+    )
+    expect((await run([...args, 'variable:tenant'], { cwd })).stdout).toMatch(
+      /\n1 call shows no customer: the account in/,
+    )
+    const wrong = await run([...args, 'domains'], { cwd })
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringMatching(/use tenants=domain, tenants=accountcode/)])
+  })
+
   test('as JSON, a line an event', async () => {
     const { stdout } = await run(['pbx', 'explain', fixture('queue.esl'), '--json'], { cwd })
     const events = stdout

@@ -1,7 +1,9 @@
 import { basename } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
+import { type TenantRule, tenantsOf } from '../../lib/pbx-url.ts'
 import { harmless, newPaint, type Paint, printableJson } from '../../lib/terminal-text.ts'
+import { wrongUsage } from '../../lib/usage.ts'
 import { lineOf, SETTING } from '../../pbx/endpoint-summary.ts'
 import { type Explained, type Explanation, explain } from '../../pbx/tools/explain.ts'
 import { type Recording, readRecording } from '../../pbx/tools/replay/recording.ts'
@@ -9,7 +11,7 @@ import { sentenceOf } from '../event-sentence.ts'
 import { jsonOption, list } from '../options.ts'
 import { print } from '../print.ts'
 
-type Flags = { trunks: string[]; extensions: string[]; variables: string[]; json?: boolean }
+type Flags = { trunks: string[]; extensions: string[]; variables: string[]; tenants?: string; json?: boolean }
 
 /** Adds `hookswitch pbx explain FILE...`: the first thing that a bug report needs. */
 export function explainCommand(pbx: Command): void {
@@ -20,8 +22,9 @@ export function explainCommand(pbx: Command): void {
     .option('--trunks <pattern>', 'as in the PBX URL (repeatable)', list, [])
     .option('--extensions <pattern>', 'as in the PBX URL (repeatable)', list, [])
     .option('--variables <name>', 'as in the PBX URL (repeatable)', list, [])
+    .option('--tenants <rule>', 'as in the PBX URL: show to which account each call belongs, or would belong')
     .addOption(jsonOption())
-    .action((paths: string[], { json = false, ...options }: Flags) => {
+    .action((paths: string[], { json = false, tenants: rule, ...patterns }: Flags) => {
       const recordings = paths.map(read)
       const kind = recordings[0]?.kind ?? 'ami'
       const other = recordings.findIndex((recording) => recording.kind !== kind)
@@ -31,7 +34,8 @@ export function explainCommand(pbx: Command): void {
           `${paths[other]} is of another kind of PBX than ${paths[0]}: give recordings of one PBX`,
         )
       const names = namesOf(paths)
-      const explanation = explain(recordings, { pbx: names[0] ?? '', ...options })
+      const tenants = tenantsGiven(rule, kind)
+      const explanation = explain(recordings, { pbx: names[0] ?? '', ...patterns, tenants })
       const { explained, files } = explanation
       const empty = files.findIndex(
         ({ frames, passedOver, tainted }) => tainted.length === frames && (frames > 0 || passedOver === 0),
@@ -46,6 +50,12 @@ export function explainCommand(pbx: Command): void {
       const broken = files.findIndex(({ fault }) => fault !== undefined)
       if (broken >= 0) throw new Fault('invalid', `${paths[broken]} cannot be read to its end: ${files[broken]?.fault}`)
     })
+}
+
+function tenantsGiven(text: string | undefined, kind: Recording['kind']): TenantRule | undefined {
+  const tenants = tenantsOf(text, kind)
+  if (typeof tenants === 'string') throw wrongUsage(`--tenants: it ${tenants}`)
+  return tenants
 }
 
 /** Returns the names without folders, if these differ. */
@@ -66,12 +76,17 @@ function report(names: readonly string[], explanation: Explanation, kind: Record
   const calls = Map.groupBy(explanation.explained, ({ event }) => event.callId)
   return [
     ...[...calls.values()].flatMap((events, index) => [
-      paint('bold', `call ${index + 1}`),
+      paint('bold', `call ${index + 1}${accountOf(events, explanation)}`),
       ...events.flatMap((one) => explainedLines(names, one, paint)),
       '',
     ]),
     ...summary(names, explanation, kind, calls.size),
   ]
+}
+
+/** Returns the account of a call for its headline, if calls have different ones. */
+function accountOf([first]: readonly Explained[], { withoutTenant }: Explanation): string {
+  return withoutTenant === null || first === undefined ? '' : ` of ${harmless(first.event.body.data.account)}`
 }
 
 function explainedLines(names: readonly string[], explained: Explained, paint: Paint): string[] {
@@ -99,7 +114,7 @@ function jsonOf({ event, atMs, cause, reason }: Explained, names: readonly strin
 
 function summary(
   names: readonly string[],
-  { explained, files, open, endpoints }: Explanation,
+  { explained, files, withoutTenant, open, endpoints }: Explanation,
   kind: Recording['kind'],
   calls: number,
 ): string[] {
@@ -111,6 +126,7 @@ function summary(
   )
   return [
     `${pbx}: ${explained.length} events of ${calls} ${calls === 1 ? 'call' : 'calls'} from ${frames} raw events; ${passedOver} more are of no use for calls.`,
+    ...(withoutTenant === null ? [] : [tenantsLine(explained, withoutTenant)]),
     ...(open === 0
       ? []
       : [`${open} of the calls ${open === 1 ? 'is' : 'are'} still live at the end of the recording.`]),
@@ -119,6 +135,17 @@ function summary(
       : [`${tainted.length} were ignored: a caller may have written into them (${tainted.slice(0, 5).join(', ')}).`]),
     ...endpointLines(endpoints),
   ]
+}
+
+/** Returns how many calls each customer has, and how many show none. */
+function tenantsLine(explained: readonly Explained[], withoutTenant: number): string {
+  const started = explained.filter(({ event }) => event.name === 'call_started')
+  const calls = Map.groupBy(started, ({ event }) => event.body.data.account)
+  const counts = [...calls].map(([account, own]) => `${harmless(account)} (${own.length})`)
+  const found = counts.length === 0 ? '' : `Calls by account: ${counts.join(', ')}. `
+  if (withoutTenant === 0) return found.trim()
+  const without = `${withoutTenant} ${withoutTenant === 1 ? 'call shows' : 'calls show'} no customer`
+  return `${found}${without}: the account in the PBX URL (account=…) gets such calls, or nobody.`
 }
 
 /** Returns how the endpoints were classified, which decides the direction of calls, and why. */

@@ -1,3 +1,4 @@
+import type { TenantRule } from '../../lib/pbx-url.ts'
 import type { Shape } from './event-shapes.ts'
 
 /**
@@ -150,6 +151,15 @@ export function isWanted(name: string, peek: Peek, variables: readonly string[])
   if (event === undefined) return SHAPES.has(name) || isRow(peek) || isCutShort(peek)
   return event.only === undefined || event.only(peek, variables)
 }
+
+/** Returns the channel variables whose events have to be read: those that are passed on, and that of the customer. */
+export const variablesOf = ({
+  variables,
+  tenants,
+}: {
+  readonly variables: readonly string[]
+  readonly tenants?: TenantRule | undefined
+}): readonly string[] => (tenants?.variable == null ? variables : [...variables, tenants.variable])
 
 /** Returns whether an event may be dropped first when events arrive faster than they are handled. */
 export const isSheddable = (name: string): boolean => EVENTS.get(name)?.isSheddable === true

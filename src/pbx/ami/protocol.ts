@@ -5,7 +5,7 @@ import { addressOf } from '../connection/socket.ts'
 import type { Timeouts } from '../connection/timeouts.ts'
 import { createActions, ping } from './actions.ts'
 import { AmiDecoder } from './decoder.ts'
-import { isSheddable, isWanted } from './events.ts'
+import { isSheddable, isWanted, variablesOf } from './events.ts'
 import type { AmiFrame } from './frame.ts'
 import { requestInventory } from './inventory.ts'
 import { logIn } from './login.ts'
@@ -31,8 +31,7 @@ type Wire = { readonly write: (text: string) => void; readonly timeouts: Timeout
 
 function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Protocol<AmiFrame> {
   const actions = createActions(write, timeouts)
-  const tenantVariable = source.tenants?.variable ?? null
-  const variables = tenantVariable === null ? source.variables : [...source.variables, tenantVariable]
+  const variables = variablesOf(source)
   let startedUs: number | null = null
   let isFirstEvent = true
 
@@ -53,7 +52,7 @@ function openProtocol(source: PbxSource, { write, timeouts, nowUs }: Wire): Prot
       const start = await requestStart(actions, timeouts.identifyMs)
       return runOf(last, { start, startedUs })
     },
-    requestSnapshot: createSnapshotRequest(actions, nowUs, tenantVariable),
+    requestSnapshot: createSnapshotRequest(actions, nowUs, source.tenants?.variable),
     requestInventory: () => requestInventory(source, actions),
     isSheddable: (frame) => isSheddable(frame.name),
     idleMs: timeouts.idleMs,

@@ -2,11 +2,13 @@ import type { CallEvent } from '../../calls/event.ts'
 import type { Signal, Translator } from '../../calls/signal.ts'
 import { reasonFor } from '../../calls/tracker/emit/reasons.ts'
 import { newTracker, track } from '../../calls/tracker/tracker.ts'
+import type { TenantRule } from '../../lib/pbx-url.ts'
 import { MILLISECOND, SECOND } from '../../lib/time.ts'
 import { AmiDecoder, type AmiFrame } from '../ami/decoder.ts'
-import { isWanted } from '../ami/events.ts'
+import { isWanted, variablesOf } from '../ami/events.ts'
 import { createInventoryReader } from '../ami/inventory.ts'
 import { createAmiTranslator } from '../ami/translator/translator.ts'
+import { anyTenants } from '../call-owners.ts'
 import { createEndpoints, type Endpoints, type KnownEndpoint } from '../endpoints.ts'
 import { EslDecoder, type EslFrame } from '../esl/decoder.ts'
 import { createEslTranslator } from '../esl/translator/translator.ts'
@@ -51,6 +53,8 @@ export type FileRead = {
 export type Explanation = {
   readonly explained: readonly Explained[]
   readonly files: readonly FileRead[]
+  /** With tenants: how many calls began that show no customer, whose events are left out; `null` without. */
+  readonly withoutTenant: number | null
   /** Calls that are up where the last recording ends. */
   readonly open: number
   /** How the endpoints were classified in the end, and why. */
@@ -62,6 +66,8 @@ export type ExplainOptions = {
   readonly trunks: readonly string[]
   readonly extensions: readonly string[]
   readonly variables: readonly string[]
+  /** The fact that names the customer of a call: each gets an account of that name. */
+  readonly tenants?: TenantRule | undefined
 }
 
 /** Time for timers to end when the recording is over: a recording's file is complete, then `call_saved`. */
@@ -77,7 +83,7 @@ const MAX_TICKS = 100_000
 export function explain(recordings: readonly Recording[], options: ExplainOptions): Explanation {
   let ids = 0
   const endpoints = createEndpoints(options)
-  const tracker = newTracker(options.pbx, 'default', () => `id-${++ids}`)
+  const tracker = trackerOf(options, () => `id-${++ids}`)
   const explained: Explained[] = []
   const touched = new Map<string, Cause>()
   let cause: Cause = { file: 0, offset: 0, line: 1, name: 'connected', channel: '', atMs: 0 }
@@ -122,7 +128,14 @@ export function explain(recordings: readonly Recording[], options: ExplainOption
 
   const files = recordings.map(connection)
   tickUntil(lastUs + REST_US)
-  return { explained, files, open: tracker.calls.size, endpoints: endpoints.list() }
+  const withoutTenant = options.tenants === undefined ? null : tracker.withoutAccount.length
+  return { explained, files, withoutTenant, open: tracker.calls.size, endpoints: endpoints.list() }
+}
+
+/** Returns a tracker for which there is an account of every name that a channel shows. */
+function trackerOf({ pbx, tenants }: ExplainOptions, newId: () => string) {
+  if (tenants === undefined) return newTracker(pbx, 'default', newId)
+  return { ...newTracker(pbx, null, newId), tenants: anyTenants(tenants) }
 }
 
 /** Names the run of the PBX, if the recording shows it. */
@@ -139,7 +152,7 @@ type Source = {
 }
 
 function amiSource(options: ExplainOptions, endpoints: Endpoints): Source {
-  const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, options.variables) })
+  const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, variablesOf(options)) })
   const translator = createAmiTranslator(options, endpoints)
   const lists = new Map<string, AmiFrame[]>()
   const configured = createInventoryReader()

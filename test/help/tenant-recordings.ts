@@ -1,0 +1,116 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
+import { EslDecoder } from '../../src/pbx/esl/decoder.ts'
+import { type Recording, recordingOf } from '../../src/pbx/tools/replay/recording.ts'
+import { FIXTURES, readExpectedFile, readRecording } from './recording.ts'
+
+/** Recordings of real PBXs as those of many customers on one PBX: with ids of their own, and the customer's name in each channel. */
+
+export type Kind = 'asterisk' | 'freeswitch'
+
+/** What one customer's recordings are, and what is expected of them. */
+export type Customer = { readonly name: string; readonly fixtures: readonly string[]; readonly expected: string }
+
+/** Of several connections, of no connection, of a PBX that stops, of stamps, or of a load that is no call of a customer. */
+const UNFIT =
+  /reconnect|gap-|restart|stopped|bad-auth|login-refused|s-load|timestampevents|resync|ami-redirect|concurrent|sequential/
+
+const namesOf = (kind: Kind): string[] =>
+  readdirSync(join(FIXTURES, kind))
+    .filter((file) => file.endsWith('.expected') && !UNFIT.test(file))
+    .map((file) => file.replace('.expected', ''))
+
+/** Gives each recording to two of so many customers. */
+export function customersOf(kind: Kind, count: number): Customer[] {
+  const names = namesOf(kind)
+  const half = Math.floor(count / 2)
+  return Array.from({ length: count }, (_, index) => {
+    const fixtures = names.filter((_name, at) => at % half === index % half)
+    const name = `Customer${index}.example`
+    const expected = fixtures.map((fixture) => readExpectedFile(`${kind}/${fixture}`)).join('\n\n')
+    return { name, fixtures, expected: expected.replaceAll('pbx.example', name) }
+  })
+}
+
+type Frame = { readonly bytes: Buffer; readonly atMs: number }
+
+/** Between the beginnings of two recordings: so that all are up at the same time, and none begins with another. */
+const APART_MS = 37
+/** Of recordings of one customer: parties and parking slots are the same in all of them. */
+const OF_ONE_APART_MS = 90_000
+
+/** Returns the recordings of all customers as one, played at once. */
+export function recordingOfAll(kind: Kind, customers: readonly Customer[]): Recording {
+  const frames = customers.flatMap(({ name, fixtures }, index) =>
+    fixtures.flatMap((fixture, nth) => {
+      const fromMs = index * APART_MS + nth * OF_ONE_APART_MS
+      const number = index + 1 + nth * 100
+      return (kind === 'asterisk' ? amiFrames(fixture, number, name) : eslFrames(fixture, number, name, fromMs)).map(
+        ({ bytes, atMs }) => ({ bytes, atMs: atMs + fromMs }),
+      )
+    }),
+  )
+  const ordered = frames.toSorted((a, b) => a.atMs - b.atMs)
+  const head = Buffer.from(kind === 'asterisk' ? GREETING : ESL_GREETING)
+  let offset = head.length
+  const timing = ordered.map(({ bytes, atMs }) => {
+    const line = `${offset} ${atMs}`
+    offset += bytes.length
+    return line
+  })
+  const bytes = Buffer.concat([head, ...ordered.map((frame) => frame.bytes)])
+  return recordingOf(kind === 'asterisk' ? 'ami' : 'esl', bytes, ['0 0', ...timing].join('\n'))
+}
+
+const GREETING = 'Asterisk Call Manager/11.0.0\r\n'
+const ESL_GREETING = 'Content-Type: auth/request\n\n'
+
+function amiFrames(fixture: string, number: number, customer: string): Frame[] {
+  const decoder = new AmiDecoder()
+  let text = ''
+  return readRecording(`asterisk/${fixture}`).flatMap(({ bytes, atMs }) => {
+    text += Buffer.from(bytes).toString('latin1')
+    decoder.push(bytes)
+    const frames = text.split('\r\n\r\n')
+    text = frames.pop() ?? ''
+    return frames
+      .map((frame) => frame.replace(/^Asterisk Call Manager.*\r\n/, ''))
+      .filter((frame) => frame.startsWith('Event: ') && /^Privilege: /m.test(frame) && !/^ActionID: /m.test(frame))
+      .filter((frame) => !/^Event: (FullyBooted|SuccessfulAuth|Reload|Shutdown)\r/.test(frame))
+      .map((frame) => ({ bytes: Buffer.from(`${amiFrame(frame, number, customer)}\r\n\r\n`, 'latin1'), atMs }))
+  })
+}
+
+const hex = (number: number, digits: number): string => number.toString(16).padStart(digits, '0')
+
+function amiFrame(frame: string, number: number, customer: string): string {
+  return frame
+    .replace(/\b(\d{10})\.(\d{1,6})\b/g, (_, epoch, nth) => `${epoch}.${number * 100_000 + Number(nth)}`)
+    .replace(/-[0-9a-f]{4}([0-9a-f]{4})(?=[;\r\s]|$)/g, (_, rest) => `-${hex(number, 4)}${rest}`)
+    .replace(/\b[0-9a-f]{4}([0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-)/g, (_, rest) => `${hex(number, 4)}${rest}`)
+    .replace(/^(\w*AccountCode): \r?$/gm, (_, key) => `${key}: ${customer}\r`)
+}
+
+function eslFrames(fixture: string, number: number, customer: string, fromMs: number): Frame[] {
+  const decoder = new EslDecoder()
+  let firstUs: number | undefined
+  return readRecording(`freeswitch/${fixture}`).flatMap(({ bytes, atMs }) =>
+    decoder.push(bytes).flatMap((frame): Frame[] => {
+      const { event } = frame
+      if (event === undefined || ['HEARTBEAT', 'BACKGROUND_JOB', 'RELOADXML'].includes(event.name)) return []
+      const stampUs = Number(event.get('Event-Date-Timestamp'))
+      firstUs ??= stampUs - atMs * 1_000
+      const stamp = String(Math.round(stampUs - firstUs + fromMs * 1_000 + ESL_BEGAN_US))
+      const body = frame.body
+        .replace(/\b[0-9a-f]{4}([0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-)/g, (_, rest) => `${hex(number, 4)}${rest}`)
+        .replaceAll('pbx.example', customer)
+        .replace(/^(Event-Date-Timestamp: )\d+/m, (_, key) => key + stamp)
+        .replace(/("Event-Date-Timestamp":\s*")\d+/, (_, key) => key + stamp)
+      const head = `Content-Length: ${Buffer.byteLength(body)}\nContent-Type: ${frame.contentType}\n\n`
+      return [{ bytes: Buffer.from(head + body), atMs }]
+    }),
+  )
+}
+
+const ESL_BEGAN_US = 1_795_213_000_000_000
