@@ -45,3 +45,14 @@ export async function withExistingStore<Result>(
     throw new Fault('not_found', `there is no store at ${path}: give its folder with --data`)
   return withStore(flags, work)
 }
+
+/**
+ * Returns how the account with a name, in any case, is spelt in a store, or `undefined` if there is no store. Nothing
+ * is created.
+ */
+export async function accountsIn(flags: StoreFlags): Promise<((name: string) => string | undefined) | undefined> {
+  const { dataPath, database } = placeOf(flags)
+  if (database === undefined && !existsSync(join(dataPath, 'hookswitch.db'))) return undefined
+  const names = await withStore(flags, async ({ accounts }) => (await accounts.accountList()).map(({ name }) => name))
+  return (wanted) => names.find((name) => name.toLowerCase() === wanted.toLowerCase())
+}

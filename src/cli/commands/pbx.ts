@@ -9,7 +9,8 @@ import { checkPbx } from '../../pbx/tools/check.ts'
 import { startRecording } from '../../pbx/tools/record.ts'
 import { startReplay } from '../../pbx/tools/replay/replay.ts'
 import { listenAddress } from '../../settings.ts'
-import { jsonOption } from '../options.ts'
+import { accountsIn, type StoreFlags } from '../open-store.ts'
+import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { inputLine, nameOption, PBX_URL, pbxSource } from '../pbx-source.ts'
 import { print, printJson } from '../print.ts'
 import { explainCommand } from './explain.ts'
@@ -30,7 +31,7 @@ const given = (url: string | undefined, name: string | undefined) =>
   pbxSource({ url, name, env: process.env, readInput: inputLine })
 const URL_HELP = `${PBX_URL}; - for a line of standard input; default: HOOKSWITCH_PBX`
 
-type CheckFlags = { listenFor: string; json?: boolean; name?: string; recording?: string }
+type CheckFlags = StoreFlags & { listenFor: string; json?: boolean; name?: string; recording?: string }
 type RecordFlags = { mask?: boolean; name?: string }
 
 function checkCommand(pbx: Command): void {
@@ -41,11 +42,16 @@ function checkCommand(pbx: Command): void {
     .option('--listen-for <duration>', 'how long to watch events', '5s')
     .option('--recording <path>', 'a recording to read, with its path as the PBX reports it; default: the newest file')
     .addOption(nameOption())
+    .addOption(dataOption())
+    .addOption(databaseOption())
     .addOption(jsonOption())
-    .action(async (url: string | undefined, { listenFor, json, name, recording }: CheckFlags) => {
+    .action(async (url: string | undefined, flags: CheckFlags) => {
+      const { listenFor, json, name, recording } = flags
       const listenMs = parseDuration(listenFor)
       if (listenMs === undefined) throw wrongUsage(`--listen-for is ${JSON.stringify(listenFor)}: give it as 5s`)
-      const findings = await checkPbx(await given(url, name), listenMs, recording)
+      const source = await given(url, name)
+      const accountOf = source.tenants === undefined ? undefined : await accountsIn(flags)
+      const findings = await checkPbx(source, listenMs, { recordingPath: recording, accountOf })
       if (json) printJson(findings)
       else for (const { level, text } of findings) print(`${level.padEnd(8)} ${harmless(text)}`)
       if (findings.some(({ level }) => level === 'missing'))

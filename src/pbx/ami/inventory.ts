@@ -35,7 +35,7 @@ const NO_ENDPOINT = /^(custom|park|queue|meetme|confbridge|calendar|presence|mwi
 /** Returns a reader that has read nothing yet. */
 export function createInventoryReader(): InventoryReader {
   const endpoints = new Map<string, Configured>()
-  const mailboxes: Record<string, string> = {}
+  const mailboxes = new Map<string, string>()
   const dialplan = createDialplanReader()
 
   const note = (name: string, change: Configured): void => {
@@ -60,7 +60,10 @@ export function createInventoryReader(): InventoryReader {
   const rows: Readonly<Record<string, (frame: AmiFrame) => void>> = {
     ExtensionStatus: hint,
     VoicemailUserEntry(frame) {
-      mailboxes[frame.get('VoiceMailbox')] = frame.get('Fullname').slice(0, 256)
+      const mailbox = frame.get('VoiceMailbox')
+      const name = frame.get('Fullname').slice(0, 256)
+      // Mailboxes of one number in several contexts belong to different people, so the number shows no name.
+      mailboxes.set(mailbox, (mailboxes.get(mailbox) ?? name) === name ? name : '')
     },
     QueueMember(frame) {
       // `Local/101@from-queue/n` is a number that is dialled: StateInterface names its phone.
@@ -85,7 +88,7 @@ export function createInventoryReader(): InventoryReader {
     inventory() {
       for (const [name, how] of dialplan.dialled())
         if (endpoints.get(name)?.dialled !== 'with_number') note(name, { dialled: how })
-      return { endpoints: Object.fromEntries(endpoints), mailboxes: { ...mailboxes } }
+      return { endpoints: Object.fromEntries(endpoints), mailboxes: Object.fromEntries(mailboxes) }
     },
   }
 }

@@ -41,15 +41,26 @@ export function inventoryOf(answers: EslAnswers): Inventory {
     const user = /(?:^|[\]/])user\/([^@/]+)/.exec(agent.get('contact') ?? '')?.[1]
     if (user !== undefined) note(user, { listed: 'seat' })
   }
-  for (const user of table(answers.users)) {
-    const shown = user.get('effective_caller_id_number') ?? ''
-    note(user.get('userid') ?? '', {
-      listed: 'directory',
-      ...(/^\d{2,6}$/.test(shown) ? { number: shown } : {}),
-      ...(user.get('effective_caller_id_name') ? { name: user.get('effective_caller_id_name')?.slice(0, 256) } : {}),
-    } as Configured)
-  }
+  for (const [name, same] of Map.groupBy(table(answers.users), (user) => user.get('userid') ?? ''))
+    note(name, { listed: 'directory', ...commonOf(same.map(shownBy)) })
   return { endpoints: Object.fromEntries(endpoints), mailboxes: {} }
+}
+
+type Shown = Pick<Configured, 'number' | 'name'>
+
+function shownBy(user: ReadonlyMap<string, string>): Shown {
+  const number = user.get('effective_caller_id_number') ?? ''
+  const name = user.get('effective_caller_id_name')
+  return { ...(/^\d{2,6}$/.test(number) ? { number } : {}), ...(name ? { name: name.slice(0, 256) } : {}) }
+}
+
+/** Users of one name in several domains are different people: only what all of them show is known of the name. */
+function commonOf([first = {}, ...others]: readonly Shown[]): Shown {
+  const { number, name } = first
+  return {
+    ...(number !== undefined && others.every((one) => one.number === number) ? { number } : {}),
+    ...(name !== undefined && others.every((one) => one.name === name) ? { name } : {}),
+  }
 }
 
 /** Rows like `external::trunk  gateway  sip:… REGED` and `external  profile  sip:… RUNNING (0)`. */

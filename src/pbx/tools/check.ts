@@ -15,6 +15,7 @@ import { type Commands, createCommands } from '../esl/commands.ts'
 import { EslDecoder } from '../esl/decoder.ts'
 import { QUESTIONS, requestInventory as requestEslInventory } from '../esl/inventory.ts'
 import { logIn as logInToEsl } from '../esl/login.ts'
+import { type AccountOf, amiTenants, eslTenants, judgeTenants } from './check-tenants.ts'
 
 /**
  * `ok`: fine. `missing`: events of calls would be wrong, or absent. `advice`: they could be better, or the set-up
@@ -31,14 +32,26 @@ export type Finding = {
 const READ_LINE = 'read = system,call,agent,dialplan,cdr,user'
 const WRITE_LINE = 'write = reporting'
 
+export type CheckOptions = { readonly recordingPath?: string | undefined; readonly accountOf?: AccountOf | undefined }
+
 /**
  * Connects, logs in, watches events for `listenMs` (0: not at all), and returns what works and what is missing. If the
- * URL gives the place of recordings it reads one: that at `recordingPath`, or the newest.
+ * URL gives the place of recordings it reads one: that at `recordingPath`, or the newest. With `accountOf` it returns
+ * which customers of the PBX have no account.
  */
-export async function checkPbx(source: PbxSource, listenMs: number, recordingPath?: string): Promise<Finding[]> {
+export async function checkPbx(
+  source: PbxSource,
+  listenMs: number,
+  { recordingPath, accountOf }: CheckOptions = {},
+): Promise<Finding[]> {
   const findings: Finding[] = []
   const find: Find = (level, text, line) => void findings.push({ level, text, ...(line === undefined ? {} : { line }) })
-  const problem = await (source.protocol === 'esl' ? checkEsl(source, find) : checkAmi(source, listenMs, find))
+  const tenants = new Set<string>()
+  const problem = await (source.protocol === 'esl'
+    ? checkEsl(source, { find, tenants })
+    : checkAmi(source, listenMs, { find, tenants }))
+  if (problem === undefined && source.tenants !== undefined)
+    findings.push(...judgeTenants(source.tenants, tenants, accountOf))
   if (problem !== undefined) find('missing', `${problem}${fixOf(problem, source.protocol)}`)
   if (source.recordings !== undefined) findings.push(await checkRecordings(source.recordings, recordingPath))
   return findings
@@ -60,8 +73,10 @@ function fixOf(problem: string, protocol: PbxSource['protocol']): string {
 }
 
 type Find = (level: Finding['level'], text: string, line?: string) => void
+/** Takes findings, and the values by which channels show their customers. */
+type Found = { readonly find: Find; readonly tenants: Set<string> }
 
-async function checkAmi(source: PbxSource, listenMs: number, find: Find): Promise<string | undefined> {
+async function checkAmi(source: PbxSource, listenMs: number, { find, tenants }: Found): Promise<string | undefined> {
   const socket = openSocket(addressOf(source), TIMEOUTS.connectMs)
   const actions = createActions(socket.write, TIMEOUTS)
   const decoder = new AmiDecoder()
@@ -85,13 +100,15 @@ async function checkAmi(source: PbxSource, listenMs: number, find: Find): Promis
     const login = await logInToAmi(source, actions, () => decoder.greeting)
     if (login.kind !== 'in') return login.reason
     find('ok', `the user ${source.user} may log in`)
-    await checkAmiRights(actions, find)
+    const channels = await checkAmiRights(source, actions, find)
     const reply = await requestAmiInventory(source, actions)
     checkEndpoints(source, reply, { find, right: 'add write = reporting', questions: LISTS })
     if (listenMs > 0) {
       await Bun.sleep(listenMs)
       judgeEvents(events, listenMs, find)
     }
+    if (source.tenants !== undefined)
+      for (const value of amiTenants(source.tenants, [...channels, ...events])) tenants.add(value)
     return undefined
   } finally {
     socket.close()
@@ -101,8 +118,10 @@ async function checkAmi(source: PbxSource, listenMs: number, find: Find): Promis
 const MAX_EVENTS = 100_000
 const TOO_POWERFUL = ['Command', 'Originate', 'Redirect', 'UpdateConfig', 'GetConfig', 'Setvar', 'ModuleLoad', 'AGI']
 
-async function checkAmiRights(actions: Actions, find: Find): Promise<void> {
-  const channels = await actions.list({ Action: 'Status' })
+/** Reports what its user may do; returns the channels that are up. */
+async function checkAmiRights(source: PbxSource, actions: Actions, find: Find): Promise<readonly AmiFrame[]> {
+  const variable = source.tenants?.variable
+  const channels = await actions.list({ Action: 'Status', ...(variable ? { Variables: variable } : {}) })
   const fallback = channels.kind === 'rows' ? channels : await actions.list({ Action: 'CoreShowChannels' })
   if (fallback.kind === 'rows') find('ok', `it lists its channels: ${fallback.rows.length} now`)
   else
@@ -125,6 +144,7 @@ async function checkAmiRights(actions: Actions, find: Find): Promise<void> {
       `its user may do more than watch (${excess.join(', ')}): write = reporting is all that is needed`,
       WRITE_LINE,
     )
+  return fallback.kind === 'rows' ? fallback.rows : []
 }
 
 type Questions = readonly (readonly [question: string, meaning: string])[]
@@ -186,7 +206,7 @@ function judgeEvents(events: readonly AmiFrame[], listenMs: number, find: Find):
     )
 }
 
-async function checkEsl(source: PbxSource, find: Find): Promise<string | undefined> {
+async function checkEsl(source: PbxSource, { find, tenants }: Found): Promise<string | undefined> {
   const socket = openSocket(addressOf(source), TIMEOUTS.connectMs)
   const lost: string[] = []
   const commands = createCommands({
@@ -213,6 +233,7 @@ async function checkEsl(source: PbxSource, find: Find): Promise<string | undefin
     if (login.kind !== 'in') return lost[0] ?? login.reason
     find('ok', 'the password is right, and it sends events')
     await checkEslRights(source, commands, find)
+    if (source.tenants !== undefined) for (const value of await eslTenants(source.tenants, commands)) tenants.add(value)
     return undefined
   } finally {
     socket.close()

@@ -116,6 +116,13 @@ describe('what is asked of an Asterisk after the login', () => {
     expect(endpoints.caller('PJSIP/105', { number: '105', display: '', context: 'any' }).name).toBe('Eve Fox')
   })
 
+  test('mailboxes of one number in several contexts name nobody', async () => {
+    const row = (context: string, name: string) =>
+      `Event: VoicemailUserEntry\nVMContext: ${context}\nVoiceMailbox: 101\nFullname: ${name}`
+    const { inventory } = await ask({ VoicemailUsersList: [row('a', 'Anna'), row('b', 'Bert'), row('c', 'Anna')] })
+    expect(inventory?.mailboxes).toEqual({ '101': '' })
+  })
+
   test('a right that lacks costs what it would have told', async () => {
     const { inventory, denied } = await ask({ ...HAND_MADE, ShowDialPlan: 'denied', VoicemailUsersList: 'denied' })
     expect(denied).toEqual(['VoicemailUsersList', 'ShowDialPlan'])

@@ -57,6 +57,16 @@ describe('what a FreeSWITCH says is configured', () => {
     })
   })
 
+  test('users of one name in several domains are different people: what they share is known of the name alone', () => {
+    const head = 'userid|context|domain|effective_caller_id_name|effective_caller_id_number'
+    const rows = ['1001|a|a.example|Anna|1001', '1001|b|b.example|Bert|1001', '1002|a|a.example|Cleo|1002']
+    const none = { sofia: '', registrations: '', agents: '', profiles: {} }
+    expect(inventoryOf({ ...none, users: [head, ...rows, '', '+OK'].join('\n') }).endpoints).toEqual({
+      '1001': { listed: 'directory', number: '1001' },
+      '1002': { listed: 'directory', number: '1002', name: 'Cleo' },
+    })
+  })
+
   test.each(['', '-ERR no reply', 'x|y', '{"rows":7}', '{', '\n\n|||\n|'])('an answer of %j costs nothing', (text) => {
     const answers = { sofia: text, users: text, registrations: text, agents: text, profiles: { '': text } }
     expect(inventoryOf(answers)).toMatchObject({ mailboxes: {} })

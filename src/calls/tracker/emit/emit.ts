@@ -261,8 +261,8 @@ function isSaveDue(state: TrackerState, call: Call): boolean {
 }
 
 function schedule(state: TrackerState, call: Call): void {
-  const due = [call.endDueUs, call.ended ? call.saveDueUs : null, call.emitted ? null : call.startDueUs]
-  due.push(call.accountDueUs)
+  const due = [call.endDueUs, call.accountDueUs, call.ended ? call.saveDueUs : null]
+  if (!call.emitted) due.push(call.startDueUs)
   if (call.ended && call.saveDueUs !== null && state.nowUs >= call.saveDueUs) due.push(call.saveLatestUs)
   if (!call.ended && isSettling(state, call)) due.push(state.nowUs + RECHECK_US)
   const times = due.flatMap((atUs) => (atUs !== null && atUs > state.nowUs ? atUs : []))
