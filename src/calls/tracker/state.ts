@@ -92,9 +92,7 @@ export type Stage = {
   startedUs: number | null
   rangUs: number | null
   answeredUs: number | null
-  /**
-   * Entry of its party into the conversation that the call now is: its answer, or the transfer that brought it there.
-   */
+  /** Entry of its party into the present conversation: its answer, or the transfer that brought it there. */
   enteredUs: number | null
   endedUs: number | null
   result: StageResult | null
@@ -174,10 +172,7 @@ export type Call = {
   /** Of a consultation: the channel that asks, which is in the first call too. */
   consultedBy: string | null
   mergedFrom: string[]
-  /**
-   * It went on in another call other than by an attended transfer: which one (`null`: another account's), and what it
-   * had come to by then.
-   */
+  /** It went on in another call other than by an attended transfer: which one, and what it had come to by then. */
   mergedInto: { id: string | null; result: CallResult | null } | null
   /** The PBX began it, by ringing one of its parties. */
   clickToCall: boolean

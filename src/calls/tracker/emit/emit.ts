@@ -86,8 +86,7 @@ function isStartDue(state: TrackerState, call: Call): boolean {
   if (call.customerFirst) return call.queues.length > 0 || isDue(state, call.startDueUs) || isDue(state, call.endDueUs)
   if (call.clickToCall) return true
   if (call.stages.some((stage) => stage.rang || stage.answered)) return true
-  if (call.endDueUs !== null && state.nowUs >= call.endDueUs) return true
-  return call.startDueUs === null || state.nowUs >= call.startDueUs
+  return isDue(state, call.endDueUs) || call.startDueUs === null || state.nowUs >= call.startDueUs
 }
 
 const isDue = (state: TrackerState, dueUs: number | null): boolean => dueUs !== null && state.nowUs >= dueUs
