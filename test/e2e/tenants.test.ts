@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CallEvent } from '../../src/calls/event.ts'
+import { type Replay, startReplay } from '../../src/pbx/tools/replay/replay.ts'
+import { createWebhookService } from '../../src/webhooks/service.ts'
+import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
+import { ask, newToken, webhook } from '../help/client.ts'
+import { readScrape, sumOf } from '../help/prometheus.ts'
+import { startReceiver, until } from '../help/receiver.ts'
+import { openStore } from '../help/store.ts'
+import { customersOf, recordingOfAll } from '../help/tenant-recordings.ts'
+
+// Fifty customers on one Asterisk and one FreeSWITCH, all of them with calls at once. The service is killed in the middle.
+
+const CUSTOMERS = {
+  asterisk: customersOf('asterisk', 50).map((one) => ({ ...one, fixtures: one.fixtures.slice(0, 1) })),
+  freeswitch: customersOf('freeswitch', 50).map((one) => ({ ...one, fixtures: one.fixtures.slice(0, 1) })),
+}
+const NAMES = CUSTOMERS.asterisk.map(({ name }) => name)
+/** The last one has no account. */
+const KNOWN = NAMES.slice(0, -1)
+/** When the service is killed, the time of the recordings stands still until then. */
+const HELD_AT_MS = 5_000
+const SPEED = 4
+const SCRAPE = 'token-of-prometheus'
+
+const folder = emptyFolder()
+const receiver = startReceiver()
+const replays: Replay[] = []
+let app: RunningApp
+let first: { id: string; token: string; overview: Overview; scrape: string } | undefined
+let log = ''
+
+type Overview = { account: string; pbxs: { name: string; endpoints: unknown }[]; calls: { call: { pbx_id: string } }[] }
+
+/** Gives each customer an account, whose webhook has the name of the account as its path. */
+async function prepare(): Promise<void> {
+  mkdirSync(join(folder.path, 'data'))
+  const store = openStore(join(folder.path, 'data/hookswitch.db'))
+  const webhooks = createWebhookService({ webhooks: store.webhooks })
+  for (const account of KNOWN) {
+    const user = { account, type: 1, name: 'A', email: `a@${account.toLowerCase()}`, passwordHash: '', atUs: 0 }
+    await store.accounts.userCreate(user)
+    const id = (await store.accounts.accountGetId(account)) ?? 0
+    await webhooks.replace(id, [webhook(`${receiver.url}/${account}`)], null)
+  }
+  await store.stop()
+}
+
+function serve(): Promise<RunningApp> {
+  const urls = replays.map(({ kind, port }) =>
+    kind === 'ami'
+      ? `ami://any:any@127.0.0.1:${port}?name=asterisk&tenants=accountcode`
+      : `esl://:any@127.0.0.1:${port}?name=freeswitch&tenants=domain`,
+  )
+  const args = ['--allow-net', 'loopback', '--log-level', 'warn', '--metrics-token', SCRAPE]
+  return startServe({ cwd: folder.path, args: [...args, ...urls.flatMap((url) => ['--pbx', url])] })
+}
+
+/** Each event once, with the account to whose webhook it was sent. */
+const received = (): { to: string; body: CallEvent['body'] }[] => {
+  const byId = new Map(receiver.received.map((one) => [`${one.path} ${one.id}`, one]))
+  return [...byId.values()].map(({ path, body }) => ({ to: path.slice(1), body: JSON.parse(body) }))
+}
+
+/** Returns whose a call is by its id of the PBX, into which the customer's number was written. */
+function customerOf(pbxId: string): string {
+  const asterisk = /^\d{10}\.(\d+)$/.exec(pbxId)?.[1]
+  const number =
+    asterisk === undefined ? Number.parseInt(pbxId.slice(0, 4), 16) : Math.floor(Number(asterisk) / 100_000)
+  return NAMES[(number % 100) - 1] ?? pbxId
+}
+
+const isOver = (): boolean => {
+  const bodies = received().map(({ body }) => body)
+  const over = new Set(bodies.flatMap(({ data }) => (data.name === 'call_saved' ? data.call.id : [])))
+  for (const { data } of bodies) for (const id of data.call.merged_from) over.add(id)
+  return bodies.every(({ data }) => over.has(data.call.id))
+}
+
+beforeAll(async () => {
+  await prepare()
+  const { promise: killed, resolve: goOn } = Promise.withResolvers<void>()
+  for (const kind of ['asterisk', 'freeswitch'] as const) {
+    const holds = [{ atMs: HELD_AT_MS, until: killed }]
+    replays.push(startReplay({ files: [recordingOfAll(kind, CUSTOMERS[kind])], speed: SPEED, holds }))
+  }
+  app = await serve()
+  const id = KNOWN[0] ?? ''
+  const token = await newToken(app, 'ann@example.com', { account: id })
+  await until('most customers have a call', () => new Set(received().map(({ to }) => to)).size > 40)
+  const overview = await ask(app, 'GET', '/overview', { token })
+  const scrape = await fetch(`${app.url}/metrics`, { headers: { authorization: `Bearer ${SCRAPE}` } })
+  first = { id, token, overview: overview.body.result as Overview, scrape: await scrape.text() }
+  log += app.output()
+  await app.stop('SIGKILL')
+  app = await serve()
+  goOn()
+  await Promise.all(replays.map(({ finished }) => finished))
+  await until('every call comes to its end', () => received().length > 0 && isOver())
+  log += app.output()
+})
+
+afterAll(async () => {
+  await app?.stop()
+  for (const replay of replays) await replay.stop()
+  await receiver.stop()
+  folder[Symbol.dispose]()
+})
+
+test("each call's events reach its customer alone, also when the service is killed in the middle", () => {
+  const wrong = received().filter(
+    ({ to, body: { data } }) => data.account !== to || customerOf(data.call.pbx_id ?? '') !== to,
+  )
+  expect(wrong.map(({ to, body: { data } }) => `${data.name} of ${data.call.pbx_id} for ${to}`)).toEqual([])
+  expect([...new Set(received().map(({ to }) => to))].toSorted()).toEqual(KNOWN.toSorted())
+})
+
+test('each call comes to one end, with no gap in its events', () => {
+  const bodies = received().map(({ body }) => body)
+  const merged = new Set(bodies.flatMap(({ data }) => data.call.merged_from))
+  for (const [id, own] of Map.groupBy(bodies, ({ data }) => data.call.id)) {
+    const numbers = own.map(({ data }) => data.sequence).toSorted((a, b) => a - b)
+    expect(numbers).toEqual(numbers.map((_, index) => index + 1))
+    const ends = own.filter(({ data }) => data.name === 'call_ended' || data.name === 'call_saved').length
+    expect(ends === 2 || merged.has(id)).toBe(true)
+  }
+})
+
+test('calls of a customer without an account are counted, and the log has the command that adds it', () => {
+  const samples = readScrape(first?.scrape ?? '')
+  for (const pbx of ['asterisk', 'freeswitch'])
+    expect(sumOf(samples, 'hookswitch_calls_without_account_total', { pbx })).toBeGreaterThan(0)
+  expect(log).toContain(`hookswitch user add --account ${NAMES.at(-1)} --email`)
+})
+
+test('a customer sees its own calls, and the PBXs without the phones of others', async () => {
+  expect(first?.overview.account).toBe(first?.id ?? '')
+  const others = first?.overview.calls.filter(({ call }) => customerOf(call.pbx_id) !== first?.id)
+  expect(others).toEqual([])
+  const { body } = await ask(app, 'GET', '/overview', { token: first?.token ?? '' })
+  const { pbxs } = body.result as Overview
+  expect(pbxs.map(({ name }) => name).toSorted()).toEqual(['asterisk', 'freeswitch'])
+  expect(JSON.stringify(pbxs)).not.toContain('PJSIP/')
+  const calls = await ask(app, 'GET', '/call', { token: first?.token ?? '' })
+  const { items } = calls.body.result as { items: { pbx_id: string }[] }
+  expect(items.length).toBeGreaterThan(0)
+  expect(items.filter((call) => customerOf(call.pbx_id) !== first?.id)).toEqual([])
+  const stranger = await newToken(app, 'ben@example.com')
+  const own = await ask(app, 'GET', '/overview', { token: stranger })
+  expect((own.body.result as Overview).pbxs).toEqual([])
+})
