@@ -46,7 +46,7 @@ function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire)
     },
     logIn: () => logIn(source, commands, timeouts.connectMs + timeouts.replyMs),
     identifyRun: () => requestRun(commands),
-    requestSnapshot: createSnapshotRequest(commands, nowUs),
+    requestSnapshot: createSnapshotRequest(commands, nowUs, source.tenants),
     requestInventory: () => requestInventory(commands),
     isSheddable: ({ event }) => isSheddable(event?.name ?? ''),
     // It sends a heartbeat every 20 seconds.

@@ -1,8 +1,10 @@
+import type { TenantRule } from '../../lib/pbx-url.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { Inbox } from '../connection/inbox.ts'
 import { createdIn, type InboxEntry, type SnapshotEntry } from '../connection/inbox-entry.ts'
 import type { Commands } from './commands.ts'
 import type { EslFrame } from './decoder.ts'
+import { requestTenants } from './tenant-request.ts'
 
 /**
  * Returns a function that requests the channels, which of them are bridged, and the clock of the FreeSWITCH, and puts
@@ -12,6 +14,7 @@ import type { EslFrame } from './decoder.ts'
 export function createSnapshotRequest(
   commands: Commands,
   nowUs: NowUs,
+  tenants?: TenantRule,
 ): (inbox: Inbox<InboxEntry<EslFrame>>) => Promise<boolean> {
   let isFirst = true
   return async (inbox) => {
@@ -30,7 +33,8 @@ export function createSnapshotRequest(
     const rows = lists.filter((reply) => reply?.body.trimStart().startsWith('{'))
     const isComplete = rows.length === lists.length
     if (isComplete) {
-      entry.rows = [...rows, clock].filter((row) => row !== undefined)
+      const shown = await requestTenants(commands, tenants, rows[0])
+      entry.rows = [...rows, shown, clock].filter((row) => row !== undefined)
       entry.created = createdIn(inbox.waiting(), ({ event }) =>
         event?.name === 'CHANNEL_CREATE' ? event.get('Unique-ID') : undefined,
       )

@@ -30,7 +30,8 @@ export function snapshotChannels(
     const { uuid, b_uuid: other } = row
     if (uuid === undefined || uuid === '' || created.has(uuid)) continue
     // Only the list of channels has the application of a leg.
-    if (row.application !== undefined || !legs.has(uuid)) legs.set(uuid, { ...legs.get(uuid), ...row })
+    if (row.application !== undefined || row.tenant !== undefined || !legs.has(uuid))
+      legs.set(uuid, { ...legs.get(uuid), ...row })
     if (other !== undefined && other !== '') {
       bridged.set(uuid, other)
       bridged.set(other, uuid)
@@ -222,11 +223,13 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
 function listedTenant({ tenants }: EslContext, row: Row): string | null {
   switch (tenants?.by) {
     case 'domain':
-      return cleanValue(row.presence_id?.split('@')[1] ?? '')
+      return cleanValue(row.presence_id?.split('@')[1] || row.tenant || '')
     case 'accountcode':
       return cleanValue(row.accountcode ?? '')
     case 'context':
       return cleanValue(row.initial_context || row.context || '')
+    case 'variable':
+      return cleanValue(row.tenant ?? '')
     default:
       return null
   }

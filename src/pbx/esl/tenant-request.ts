@@ -1,0 +1,51 @@
+import type { TenantRule } from '../../lib/pbx-url.ts'
+import type { Commands } from './commands.ts'
+import type { EslFrame } from './decoder.ts'
+
+/** Requests the values by which listed legs show their customers, where the list of channels does not have them. */
+
+/** The leg of a caller from a trunk has the domain in a variable alone. */
+const variableOf = ({ by, variable }: TenantRule): string | null => (by === 'domain' ? 'domain_name' : variable)
+
+/** More than a FreeSWITCH has at a time: each costs a question. */
+const MAX_ASKED = 5_000
+
+type Row = Readonly<Record<string, string | undefined>>
+
+/** Returns a further list with the values of the legs in a list of channels, or `undefined` if none is needed. */
+export async function requestTenants(
+  commands: Commands,
+  rule: TenantRule | undefined,
+  channels: EslFrame | undefined,
+): Promise<EslFrame | undefined> {
+  const variable = rule === undefined ? null : variableOf(rule)
+  if (rule === undefined || variable === null || channels === undefined) return undefined
+  const isShown = ({ presence_id: presence = '' }: Row): boolean => rule.by === 'domain' && presence.includes('@')
+  const ids = rowsOf(channels.body)
+    .filter((row) => !isShown(row))
+    .flatMap(({ uuid = '' }) => (/^[0-9a-f-]{36}$/i.test(uuid) ? uuid : []))
+  const asked = ids.slice(0, MAX_ASKED)
+  const replies = await Promise.all(asked.map((id) => commands.send(`api uuid_getvar ${id} ${variable}`)))
+  const rows = asked.flatMap((uuid, index) => {
+    const value = replies[index]?.body.trim() ?? ''
+    return value === '' || value === '_undef_' || value.startsWith('-') ? [] : [{ uuid, tenant: value }]
+  })
+  return listOf(channels, rows)
+}
+
+function rowsOf(body: string): readonly Row[] {
+  try {
+    const rows: unknown = Object(JSON.parse(body)).rows
+    return Array.isArray(rows) ? rows.map((row) => Object(row)) : []
+  } catch {
+    return []
+  }
+}
+
+const listOf = ({ offset, contentType }: EslFrame, rows: readonly Row[]): EslFrame => ({
+  offset,
+  contentType,
+  get: () => '',
+  body: JSON.stringify({ rows }),
+  event: undefined,
+})
