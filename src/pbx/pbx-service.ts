@@ -74,7 +74,7 @@ export function createPbxService({ store, list, states, canRead }: Dependencies)
         })
       checking += 1
       try {
-        return await checkPbx(source, LISTEN_MS)
+        return await checkPbx(source, LISTEN_MS, { accountOf: list.accounts.spellingOf })
       } finally {
         checking -= 1
       }

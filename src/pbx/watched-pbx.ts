@@ -101,7 +101,8 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     source,
     status: statusOf,
     liveCalls: ingest.liveCalls,
-    callCounts: () => new Map([...memory.accountsWithCalls().map((id) => [id, 0] as const), ...ingest.liveCallCounts()]),
+    callCounts: () =>
+      new Map([...memory.accountsWithCalls().map((id) => [id, 0] as const), ...ingest.liveCallCounts()]),
     endpoints: () => memory.endpoints.list(),
     waiting: ingest.pendingEvents,
     connect() {

@@ -91,9 +91,7 @@ export function startPbxStates({ watch, store, ownership, steadyUs, log }: Depen
       if (state === undefined) return []
       const calls = Object.fromEntries(Object.keys(state.calls).map((accountId) => [accountId, 0]))
       const isStale = steadyUs() - atSteadyUs > STALE_US
-      return [
-        [pbx, isStale ? { ...state, state: 'down', error: NOBODY_WATCHES, eventsPerSecond: 0, calls } : state],
-      ]
+      return [[pbx, isStale ? { ...state, state: 'down', error: NOBODY_WATCHES, eventsPerSecond: 0, calls } : state]]
     })
   }
 
