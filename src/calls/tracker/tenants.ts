@@ -44,7 +44,9 @@ export function setAccount(state: TrackerState, call: Call, { account, tenant }:
 
 /** Returns whether a channel may be of the customer whose call this is. Always on a PBX of one account. */
 export function mayBeOf(state: TrackerState, call: Call | undefined, { tenant }: Channel): boolean {
-  if (state.tenants === null || tenant === null || call === undefined || call.accountDueUs !== null) return true
+  if (state.tenants === null || call === undefined) return true
+  if (call.accountDueUs !== null) return false
+  if (tenant === null) return call.tenant === null
   const account = state.tenants.accountOf(tenant)
   if (account === undefined && state.tenants.isOnEveryChannel) return true
   return (account ?? null) === call.account
