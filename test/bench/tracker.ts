@@ -17,26 +17,37 @@ const OPTIONS = { trunks: [], extensions: [], variables: [] }
 const START_US = 1_795_213_000_000_000
 const CHUNK = 65_536
 
+/** Customers on one PBX, of whom each round of a recording is another's. */
+const CUSTOMERS = Array.from({ length: 500 }, (_, index) => `customer${index}.example`)
+const customerOf = (round: number): string => CUSTOMERS[round % CUSTOMERS.length] ?? ''
+
 export type EventRates = { eventsPerSecond: number; callEventsPerSecond: number; bytesPerSecond: number }
 
 /**
  * PBX events decoded, translated and tracked, per second of one core: a recording of many calls at once, again and again with ids of its
  * own each time, in chunks as a socket gives them. The clock goes by 15 s a round, as it did at the PBX.
  */
-export function benchAmi(seconds = 3): EventRates {
+export function benchAmi(seconds = 3, isShared = false): EventRates {
   const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, OPTIONS.variables) })
-  const translator = createAmiTranslator(OPTIONS)
-  return rate(seconds, readFileSync(fixture('s-load.ami')), amiIds, (chunk, atUs) => {
+  const tenants = isShared ? ({ by: 'accountcode', variable: null } as const) : undefined
+  const translator = createAmiTranslator({ ...OPTIONS, tenants })
+  const renamed = (text: string, round: number) =>
+    amiIds(isShared ? text.replace(/AccountCode: (?=\r)/g, `AccountCode: ${customerOf(round)}`) : text, round)
+  return rate(seconds, { recording: readFileSync(fixture('s-load.ami')), renamed, isShared }, (chunk, atUs) => {
     const signals: Signal[] = []
     for (const frame of decoder.push(chunk)) signals.push(...translator.event(frame, atUs))
     return signals
   })
 }
 
-export function benchEsl(seconds = 3): EventRates {
+export function benchEsl(seconds = 3, isShared = false): EventRates {
   const decoder = new EslDecoder()
-  const translator = createEslTranslator(OPTIONS)
-  return rate(seconds, readFileSync(fixture('concurrent.esl')), eslIds, (chunk, atUs) => {
+  const tenants = isShared ? ({ by: 'domain', variable: null } as const) : undefined
+  const translator = createEslTranslator({ ...OPTIONS, tenants })
+  // Names of one length: the frames have theirs.
+  const renamed = (text: string, round: number) =>
+    eslIds(isShared ? text.replaceAll('pbx.example', `${customerOf(round)}`.slice(-11)) : text, round)
+  return rate(seconds, { recording: readFileSync(fixture('concurrent.esl')), renamed, isShared }, (chunk, atUs) => {
     const signals: Signal[] = []
     for (const frame of decoder.push(chunk)) signals.push(...translator.event(frame, atUs))
     return signals
@@ -57,13 +68,21 @@ const eslIds = (text: string, round: number): string =>
 
 function rate(
   seconds: number,
-  recording: Buffer,
-  renamed: (text: string, round: number) => string,
+  {
+    recording,
+    renamed,
+    isShared,
+  }: { recording: Buffer; renamed: (text: string, round: number) => string; isShared: boolean },
   read: (chunk: Buffer, atUs: number) => Signal[],
 ): EventRates {
   const text = recording.toString('latin1')
   const perRound = text.match(/^(Event-Name|Event): /gm)?.length ?? 0
-  const state = newTracker('bench', 'default', newUuid)
+  const accounts = new Set(CUSTOMERS.flatMap((name) => [name, name.slice(-11)]))
+  const accountOf = (name: string) => (accounts.has(name.toLowerCase()) ? name.toLowerCase() : undefined)
+  const state = {
+    ...newTracker('bench', isShared ? null : 'default', newUuid),
+    tenants: isShared ? { accountOf, isOnEveryChannel: false } : null,
+  }
   const spent = { ms: 0, events: 0, bytes: 0, told: 0 }
   for (let round = 0; spent.ms < seconds * 1_000; round++) {
     const bytes = Buffer.from(renamed(text, round), 'latin1')
@@ -145,12 +164,25 @@ function callSignals(call: number) {
 export async function benchTracker(): Promise<Row[]> {
   const ami = benchAmi()
   const esl = benchEsl()
+  const [sharedAmi, sharedEsl] = [benchAmi(3, true), benchEsl(3, true)]
   const many: Weight = await Bun.$`bun ${import.meta.path} many`.json()
   const latency: Latency = await Bun.$`bun ${new URL('./pbx-to-receiver.ts', import.meta.url).pathname}`.json()
   const told = (rates: EventRates): string => `${perSecond(rates.callEventsPerSecond)} call events`
   return [
     atLeast('AMI events decoded and tracked per second ÷ 100,000', 1, ami.eventsPerSecond / 100_000, told(ami)),
     figure('ESL events decoded and tracked per second', esl.eventsPerSecond, '/s', told(esl)),
+    figure(
+      'AMI events ÷ those of one customer, with 500',
+      sharedAmi.eventsPerSecond / ami.eventsPerSecond,
+      '',
+      told(sharedAmi),
+    ),
+    figure(
+      'ESL events ÷ those of one customer, with 500',
+      sharedEsl.eventsPerSecond / esl.eventsPerSecond,
+      '',
+      told(sharedEsl),
+    ),
     atMost('memory with 10,000 calls at a time', 150, many.megabytes, ' MB', `${many.bytesPerCall} bytes a call`),
     atMost('PBX to receiver at 200 calls/s, p99', 20, latency.p99Ms, ' ms', `${latency.events} events`),
     atMost(
