@@ -18,7 +18,7 @@ const PATTERNS = { trunks: [], extensions: [], variables: [] }
 function accountsOf(signals: readonly Signal[]): string[] {
   const accountOf = (value: string) => (value.startsWith('acme') ? value : undefined)
   const state = newTracker('pbx', null, countingIds())
-  const { play, rest, events } = player({ ...state, tenants: { accountOf, isOnEveryChannel: false } })
+  const { play, rest, events } = player({ state: { ...state, tenants: { accountOf, isOnEveryChannel: false } } })
   play([{ kind: 'connected', first: true, boot: null, atUs: NOW_US, arrivedUs: NOW_US }, ...signals])
   rest(5_000_000)
   return events.filter(({ name }) => name === 'call_started').map(({ body }) => body.data.account)

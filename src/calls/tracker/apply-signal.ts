@@ -103,6 +103,9 @@ function applyToChannel(
     case 'hangup':
       hangup(state, signal, signal.id, signal.end)
       return
+    case 'tenant':
+      noteTenant(state, channelOf(state, signal.id), signal.value)
+      return
     default: {
       const channel = channelOf(state, signal.id)
       if (channel !== undefined) applyToKnown(state, channel, signal)
@@ -119,6 +122,7 @@ type KnownKinds =
   | 'joined'
   | 'member'
   | 'hangup'
+  | 'tenant'
 type Known = At & Exclude<ChannelSignal, { kind: 'channel' | 'dial_begin' | KnownKinds }>
 
 function applyToKnown(state: TrackerState, channel: Channel, signal: Known): void {
@@ -180,9 +184,6 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
     case 'recording_path':
       setRecordingPath(state, channel, signal.path)
       break
-    case 'tenant':
-      noteTenant(state, channel, signal.value)
-      return
     case 'variable':
       if (call !== undefined) call.variables = { ...call.variables, [signal.name]: signal.value }
       break

@@ -7,8 +7,8 @@ import type { Tenants } from './account-decision.ts'
 import type { Timers } from './timers.ts'
 
 /**
- * The tracker's state. All of it is plain data that survives JSON: a live call is stored with its channels and read
- * back after a restart. Ids stand in for references; times are microseconds, `null` when unseen.
+ * The tracker's state: plain data that survives JSON, so that a live call is stored with its channels and read back.
+ * Ids stand in for references; times are microseconds, `null` when unseen.
  */
 
 /** A party as it is known; the bodies have its number in E.164 form too. */
@@ -257,7 +257,7 @@ export type TrackerState = {
   readonly removed: Set<string>
   /** Calls that ended inside another by an attended transfer, and stages of theirs whose end is still to be emitted. */
   readonly parting: { call: Call; stages: Stage[] }[]
-  /** The values of calls that began and are nobody's, since the changes were taken last. */
+  /** The values of calls that began and are nobody's. */
   readonly withoutAccount: (string | null)[]
   /** Records of calls that ended inside another. */
   readonly merged: { account: string; record: CallRecord }[]
@@ -278,9 +278,8 @@ export type TrackerState = {
 export const ANONYMOUS: Party = { number: null, name: null, extension: null }
 
 /** Returns the party at an endpoint. */
-export function partyOf(endpoint: Endpoint): Party {
-  const extension = endpoint.kind === 'extension' ? endpoint.number : null
-  return { number: endpoint.number, name: endpoint.name, extension }
+export function partyOf({ kind, number, name }: Endpoint): Party {
+  return { number, name, extension: kind === 'extension' ? number : null }
 }
 
 /** Returns a party of which only the number is known. */

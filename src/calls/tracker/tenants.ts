@@ -8,8 +8,8 @@ import type { Call, Channel, TrackerState } from './state.ts'
  */
 
 /** Notes the value by which a channel shows its customer. */
-export function noteTenant(state: TrackerState, channel: Channel, value: string | null): void {
-  if (state.tenants === null || value === null || value === '' || channel.tenant === value) return
+export function noteTenant(state: TrackerState, channel: Channel | undefined, value: string | null): void {
+  if (channel === undefined || state.tenants === null || value === null || value === '') return
   channel.tenant = value
   const call = callOf(state, channel)
   if (call !== undefined && call.accountDueUs !== null) markChanged(state, call)
