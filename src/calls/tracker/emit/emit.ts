@@ -10,7 +10,7 @@ import { type Call, isPartyStage, isUp, isVirtual, partyOf, type Stage, type Tra
 import { placeInAccount } from '../tenants.ts'
 import { takeDueHolds } from './holds.ts'
 import { callPayload, keptRecordings, partyPayload, stagePayload, stagesPayload, transferPayload } from './payload.ts'
-import { isSettling } from './settling.ts'
+import { isSettling, isStartDue } from './settling.ts'
 import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './size-limits.ts'
 
 /**
@@ -78,18 +78,6 @@ function emitCall(state: TrackerState, call: Call, events: CallEvent[]): void {
   }
   schedule(state, call)
 }
-
-function isStartDue(state: TrackerState, call: Call): boolean {
-  if (call.direction === null || call.accountDueUs !== null) return false
-  if (call.directionKnown) return true
-  // It may take long until a member of the queue answers.
-  if (call.customerFirst) return call.queues.length > 0 || isDue(state, call.startDueUs) || isDue(state, call.endDueUs)
-  if (call.clickToCall) return true
-  if (call.stages.some((stage) => stage.rang || stage.answered)) return true
-  return isDue(state, call.endDueUs) || call.startDueUs === null || state.nowUs >= call.startDueUs
-}
-
-const isDue = (state: TrackerState, dueUs: number | null): boolean => dueUs !== null && state.nowUs >= dueUs
 
 function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
   if (!call.emitted) {

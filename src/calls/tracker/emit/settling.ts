@@ -16,3 +16,16 @@ export function isSettling(state: TrackerState, call: Call): boolean {
     (channel) => channel.dial !== null && channel.dial.stageId === null && !isVirtual(channel) && isUp(channel),
   )
 }
+
+/** Returns whether the start of a call is due: its account and its direction are clear, or have had their time. */
+export function isStartDue(state: TrackerState, call: Call): boolean {
+  if (call.direction === null || call.accountDueUs !== null) return false
+  if (call.directionKnown) return true
+  // It may take long until a member of the queue answers.
+  if (call.customerFirst) return call.queues.length > 0 || isDue(state, call.startDueUs) || isDue(state, call.endDueUs)
+  if (call.clickToCall) return true
+  if (call.stages.some((stage) => stage.rang || stage.answered)) return true
+  return isDue(state, call.endDueUs) || call.startDueUs === null || state.nowUs >= call.startDueUs
+}
+
+const isDue = (state: TrackerState, dueUs: number | null): boolean => dueUs !== null && state.nowUs >= dueUs
