@@ -55,6 +55,10 @@ describe('what to write into the PBX', () => {
     expect(pbxSetupOf(fields).text).toContain('bindaddr = 0.0.0.0')
   })
 
+  test('has no mask in place of the stored secret', () => {
+    expect(pbxSetupOf({ ...fields, secret: '***' }).text).toContain('secret = …\n')
+  })
+
   test('is XML for a FreeSWITCH', () => {
     const { text } = pbxSetupOf({ ...fields, kind: 'freeswitch', secret: 'a"<&' })
     expect(text).toContain('<param name="password" value="a&quot;&lt;&amp;"/>')

@@ -80,7 +80,9 @@ function decoded(text: string): string {
 export type PbxSetup = { readonly file: string; readonly text: string; readonly command: string }
 
 /** Returns the lines to write into the configuration of a PBX. */
-export function pbxSetupOf({ kind, host, port, user, secret }: PbxFields): PbxSetup {
+export function pbxSetupOf({ kind, host, port, user, secret: given }: PbxFields): PbxSetup {
+  // The stored secret is not shown, and must not be replaced by its mask.
+  const secret = given === '***' ? '…' : given
   const isLocal = /^(127\.|localhost$|::1$)/.test(host.trim())
   const number = port.trim() || PBX_KINDS[kind].port
   if (kind === 'freeswitch')

@@ -3,7 +3,7 @@ import { CodeBlock } from '../../components/code-block.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { FormField } from '../../components/form-field.tsx'
 import { Icon, type IconName } from '../../components/icon.tsx'
-import { errorText, request } from '../../lib/api.ts'
+import { type ApiResult, errorText, request } from '../../lib/api.ts'
 import { refreshOverview } from '../../lib/live/connection.ts'
 import { PBX_KINDS, type PbxFields, type PbxKind, pbxUrlOf } from '../../lib/pbxs/pbx-fields.ts'
 import type { Pbx, PbxFinding } from '../../lib/resources.ts'
@@ -27,7 +27,7 @@ export function PbxForm({ fields, onChange, isKnown = false, onSaved }: PbxFormP
     setBusy('saving')
     const response = await request<Pbx>('PUT', `/pbx/${encodeURIComponent(fields.name.trim())}`, { url })
     setBusy(null)
-    setError(response.ok ? null : errorText(response))
+    setError(describeFailure(response))
     if (!response.ok) return
     await refreshOverview()
     onSaved(response.result)
@@ -39,7 +39,7 @@ export function PbxForm({ fields, onChange, isKnown = false, onSaved }: PbxFormP
     setFindings(null)
     const response = await request<PbxFinding[]>('POST', '/pbx/check', { url })
     setBusy(null)
-    if (!response.ok) return setError(errorText(response))
+    if (!response.ok) return setError(describeFailure(response))
     setFindings(response.result)
     if (!response.result.some(({ level }) => level === 'missing')) await save()
   }
@@ -50,7 +50,7 @@ export function PbxForm({ fields, onChange, isKnown = false, onSaved }: PbxFormP
         {busy === 'checking' ? (
           <p class="loading">Connecting to the PBX and listening to its events for 5 seconds…</p>
         ) : null}
-        {error === null ? null : <ErrorMessage text={`This PBX ${error}`} />}
+        {error === null ? null : <ErrorMessage text={error} />}
         {findings === null || busy !== null ? null : <PbxReport findings={findings} />}
       </div>
       <div class="actions end">
@@ -65,6 +65,12 @@ export function PbxForm({ fields, onChange, isKnown = false, onSaved }: PbxFormP
       </div>
     </form>
   )
+}
+
+/** Returns why a request failed, `null` if it did not: what is wrong with the URL is the end of a sentence. */
+function describeFailure(response: ApiResult<unknown>): string | null {
+  if (response.ok) return null
+  return response.errors.length === 0 ? response.message : `This PBX ${errorText(response)}`
 }
 
 type FieldsProps = Pick<PbxFormProps, 'fields' | 'onChange'> & { isKnown: boolean }
