@@ -1,13 +1,17 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { SQL } from 'bun'
 import { forSwitches } from '../../src/lib/event-kinds.ts'
+import type { RecordingRecord } from '../../src/store/operations/recordings.ts'
+import { prepareDatabase } from '../../src/store/postgres/engine/open.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import { openTables } from '../../src/store/sqlite/engine/table-reader.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { DEFAULT_OPTIONS } from '../../src/store/webhook-options.ts'
-import { emptyFolder, run, startServe } from '../help/app.ts'
+import { EXECUTABLE, emptyFolder, run, startServe } from '../help/app.ts'
 import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
+import { until } from '../help/receiver.ts'
 import { batch, storeEvents } from '../help/store.ts'
 
 const NOW = 1_795_213_000_000_000
@@ -15,7 +19,7 @@ const URL = 'https://one.example/'
 
 /** Puts something into every table. */
 async function fill(store: Store): Promise<void> {
-  const { accounts, webhooks, queue, calls, statistics } = store
+  const { accounts, webhooks, queue, calls, recordings, statistics } = store
   const person = { type: 1, name: 'A "quoted" \\ 😀', passwordHash: 'hash', atUs: NOW }
   await accounts.userCreate({ ...person, account: 'default', email: 'a@example.com' })
   const other = await accounts.userCreate({ ...person, account: 'acme', email: 'b@example.com' })
@@ -63,14 +67,20 @@ async function fill(store: Store): Promise<void> {
     toNumber: null,
     record: '{}',
   }
-  await calls.batchStore(batch({ saved: [saved] }, { live: [{ id: 'call 2', state: '{"x":1}' }] }))
+  const recording: RecordingRecord = {
+    ...{ callId: 'call 1', id: 'r1', accountId: 1, pbx: 'office', path: '/a "b".wav', state: 'pending', sinceUs: NOW },
+    ...{ sequence: 3, error: 'not there', sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null },
+  }
+  const live = [{ id: 'call 2', state: '{"x":1}' }]
+  await calls.batchStore(batch({ saved: [saved] }, { live, recordings: [recording] }))
+  await recordings.linkKeyAdd('the key')
   await calls.pbxMemorySet('office', '{}')
   const figures = { accountId: 1, webhookId: 1, minute: 5, events: 1, delivered: 2, failedAttempts: 3, failedProbes: 4 }
   await statistics.minuteSave({ figures: [{ ...figures, latencies: [1, 2] }], beforeMinute: 0 })
 }
 
 /** Reads back all that a client could see. */
-async function view({ accounts, webhooks, queue, calls, log, maintenance }: Store) {
+async function view({ accounts, webhooks, queue, calls, recordings, log, maintenance }: Store) {
   const filter = { accountId: null }
   const listed = []
   for (let fromId: number | null = 0; fromId !== null; ) {
@@ -84,6 +94,9 @@ async function view({ accounts, webhooks, queue, calls, log, maintenance }: Stor
     list: await webhooks.listGet(1),
     webhooks: await webhooks.webhookGetMany([1, 2]),
     options: await webhooks.optionsList(1),
+    secrets: await webhooks.secretList(1),
+    recordings: await recordings.recordingListOfCalls(['call 1']),
+    linkKey: await recordings.linkKeyGet(),
     untried: await queue.deliveryGetUntried({ webhookId: 1, afterId: 0, limit: 2_000 }),
     due: await queue.deliveryGetDue({ webhookId: 2, dueSteadyUs: NOW * 2, limit: 2_000 }),
     listed,
@@ -130,6 +143,56 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('hookswitch store copy', () => {
     await copy.stop()
     const again = await run(['store', 'copy', '--database-url', database.url], { cwd: folder.path })
     expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('already has users')])
+  })
+
+  test('that is killed in the middle leaves nothing, and copies everything when it is repeated', async () => {
+    using folder = emptyFolder()
+    await using database = await emptyDatabase()
+    await run(['user', 'add', '--email', 'x@example.com', '--name', 'X'], { cwd: folder.path, stdin: '123456789\n' })
+    const store = openSqliteStore(join(folder.path, 'data/hookswitch.db'))
+    await fill(store)
+    const before = await view(store)
+    await store.stop()
+    await prepareDatabase(databaseSource(database.url))
+    await using sql = new SQL({ url: database.url, max: 2 })
+    const isLocked = Promise.withResolvers<void>()
+    const release = Promise.withResolvers<void>()
+    // Events and deliveries are copied by then.
+    const locking = sql.begin(async (tx) => {
+      await tx`LOCK TABLE attempts IN ACCESS EXCLUSIVE MODE`
+      isLocked.resolve()
+      await release.promise
+    })
+    await isLocked.promise
+    const copying = Bun.spawn([EXECUTABLE, 'store', 'copy', '--database-url', database.url], {
+      cwd: folder.path,
+      env: {},
+      stdio: ['ignore', 'ignore', 'ignore'],
+    })
+    const waiting = () =>
+      sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'hookswitch copy' AND wait_event_type = 'Lock'`
+    await until('it is in the middle', async () => (await waiting()).length > 0)
+    const beside = await startServe({ cwd: folder.path }).then(
+      () => 'it started',
+      (error: unknown) => String(error),
+    )
+    expect(beside).toContain('is in use by process')
+    copying.kill('SIGKILL')
+    await copying.exited
+    release.resolve()
+    await locking
+    await until('its session is over', async () => {
+      const sessions = await sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'hookswitch copy'`
+      return sessions.length === 0
+    })
+    const left =
+      await sql`SELECT (SELECT count(*) FROM users)::int AS users, (SELECT count(*) FROM events)::int AS events`
+    expect([...left]).toEqual([{ users: 0, events: 0 }])
+    const again = await run(['store', 'copy', '--database-url', database.url], { cwd: folder.path })
+    expect({ code: again.code, stderr: again.stderr }).toEqual({ code: 0, stderr: '' })
+    const copy = await openPostgresStore(databaseSource(database.url))
+    expect(await view(copy)).toEqual(before)
+    await copy.stop()
   })
 
   test('refuses while a service runs on the folder or on the database, and copies nothing of a broken store', async () => {
