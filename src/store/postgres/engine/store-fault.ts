@@ -46,7 +46,7 @@ const TO_DO: Readonly<Record<DatabaseFaultKind, string>> = {
   'read-only': 'give the URL of the primary',
   full: 'free some space there; nothing is lost, and work resumes by itself',
   'not-allowed': 'make this user the owner of the database',
-  crowded: 'raise max_connections of the server; each node uses up to 12',
+  crowded: 'raise max_connections of the server; each node uses up to 13',
   slow: 'check what else its server does; it is tried again',
   'no-tls': "check sslmode and sslrootcert in --database-url, and the server's certificate",
 }
