@@ -13,12 +13,16 @@ import { startReceiver, until } from '../help/receiver.ts'
 
 const ROOT = resolve(import.meta.dir, '../..')
 const EMAIL = 'anna@example.com'
-/** Recordings of one PBX each, which are repeated with these pauses, so that the calls overlap. */
+/**
+ * Recordings of one PBX each. Those with a pause are repeated from the start; the others begin when the pictures are
+ * due, and stop at a moment in which their calls are up.
+ */
 const PBXS = [
   { name: 'office', file: 'i2-queue-local-members.ami', pauseMs: 4_000 },
-  { name: 'sales', file: 'l-attended-transfer.ami', pauseMs: 9_000 },
-  { name: 'support', file: 'h2-ring-group-local.ami', pauseMs: 13_000 },
   { name: 'hotel', file: 'concurrent.esl', pauseMs: 6_000 },
+  { name: 'sales', file: 'l-attended-transfer.ami', untilMs: 6_000 },
+  { name: 'support', file: 'h2-ring-group-local.ami', untilMs: 2_000 },
+  { name: 'reception', file: 'k-blind-transfer.ami', untilMs: 6_000 },
 ] as const
 const WIDTHS = { 1280: 800, 390: 844, 320: 640 } as const
 const VIEWS = {
@@ -38,7 +42,16 @@ if (CHROMIUM === undefined) throw new Error('Chromium is missing: apt-get instal
 using data = emptyFolder()
 const crm = startReceiver()
 const wallboard = startReceiver()
-const replays = PBXS.map(({ file, pauseMs }) => startReplay({ files: [fixture(file)], againAfterMs: pauseMs }))
+const due = Promise.withResolvers<void>()
+const taken = Promise.withResolvers<void>()
+const replays = PBXS.map((pbx) =>
+  startReplay({
+    files: [fixture(pbx.file)],
+    ...('pauseMs' in pbx
+      ? { againAfterMs: pbx.pauseMs }
+      : { after: due.promise, holds: [{ atMs: pbx.untilMs, until: taken.promise }] }),
+  }),
+)
 const app = await startServe({
   cwd: data.path,
   args: [
@@ -68,9 +81,11 @@ try {
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Log in' }).click()
   await page.getByText('Connected', { exact: true }).waitFor()
+  due.resolve()
   if (folder === undefined) await takeLive(page, join(ROOT, '.github/live.png'))
   else await takeAll(page, folder)
 } finally {
+  taken.resolve()
   await browser.close()
   await app.stop()
   for (const replay of replays) await replay.stop()
@@ -78,11 +93,12 @@ try {
   await wallboard.stop()
 }
 
-/** Waits for a moment with several calls of which one is answered, and with events. */
+/** Waits until the calls of all PBXs are up, and one has been transferred. */
 async function takeLive(page: Page, path: string): Promise<void> {
   await until('several calls are up', async () => {
     const texts = await page.locator('.live-call:not(.ended)').allTextContents()
-    return texts.length >= 3 && texts.some((text) => text.includes('talking'))
+    const has = (word: string) => texts.some((text) => text.includes(word))
+    return has('talking') && has('ringing') && has('transfer')
   })
   await page.screenshot({ path, animations: 'disabled' })
   console.log(path)
