@@ -16,7 +16,7 @@ import { startReceiver, until } from '../help/receiver.ts'
  */
 
 const SECRET = 'never-shown-s3cret'
-const METRICS_TOKEN = 'a token for the metrics'
+const METRICS_TOKEN = 'a-token-for-the-metrics'
 /** A call that is answered at this moment. There time stands still until the test goes on. */
 const ANSWERED = { file: 'b-inbound-callee-hangup.ami', atMs: 3_000 }
 const SHORT = 'g-internal.ami'
@@ -272,8 +272,9 @@ for (const engine of ENGINES)
     })
 
     test('no secret was ever answered, printed, logged or measured, and the store is whole', async () => {
-      const metrics = await fetch(`${app.url}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })
-      const text = await metrics.text()
+      await isUp('office')
+      const headers = { authorization: `Bearer ${METRICS_TOKEN}` }
+      const text = await (await fetch(`${app.url}/metrics`, { headers })).text()
       expect(text).toContain('hookswitch_pbx_state{pbx="office",state="up"} 1')
       expect(text).not.toContain('pbx="shop"')
       shown.push(text, JSON.stringify((await api('GET', '/overview')).body))
