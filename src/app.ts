@@ -237,6 +237,7 @@ async function createRoot(
   const { liveCalls, refreshCalls } = watch
   const watched = { store, emitter, ownership, lastHour, own: { tally, health: dispatcher.health }, log }
   const state = startAccountState(persistence.cluster?.statuses, watched)
+  const { ownsAccount: isOwner } = ownership
   metrics.watch({
     store,
     dispatcher,
@@ -252,6 +253,7 @@ async function createRoot(
   const deliveries = createDeliveryService({
     store,
     onDue: (ids) => emitter.emit('due', ids),
+    isOwner,
     onCancelled: (ids) => emitter.emit('deliveries', ids),
     async callsOfNumber(accountId, number) {
       await refreshCalls()
@@ -277,6 +279,6 @@ async function createRoot(
     .use(nodeRoutes(auth, persistence.cluster))
     .use(streamRoutes(auth, streams))
     .use(pageRoutes(await loadAssets()))
-    .use(deliveryRoutes(auth, deliveries, createTestSender({ store, attempt, reserve: dispatcher.reserve })))
+    .use(deliveryRoutes(auth, deliveries, createTestSender({ store, attempt, reserve: dispatcher.reserve, isOwner })))
     .use(openApiRoutes(() => root.routes, version))
 }

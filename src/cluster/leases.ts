@@ -20,8 +20,9 @@ import { newSilence, type Silence } from './silence.ts'
  *   node never comes back: it gets another id.
  * - A lease goes from one node to another only after the first is dead or has released it, and only from the term that
  *   was seen then. So a statement that arrives late changes nothing.
- * - A statement without an answer makes all knowledge of other nodes worthless: after an outage of the database every
- *   node has time to continue with its leases, or to find that a standby which took over does not know of them.
+ * - A statement without an answer makes all knowledge of other nodes worthless, unless it is known that the database is
+ *   the same: a standby that took over may not know of the latest leases. After an outage every node has time to
+ *   continue with its leases, since only time in which the database answers counts.
  */
 export type Leases = {
   /** Whether this node may act as the owner of what it holds. */
@@ -38,7 +39,7 @@ export type Leases = {
    * sent.
    */
   beaten(view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }): Plan
-  /** Notes that a statement had no answer, the heartbeat or another: the database may be another now. */
+  /** Notes that a statement had no answer, and that the database may be another now. */
   statementFailed(): void
   /** Notes that this node was declared dead. Returns the leases that it had. */
   died(): string[]

@@ -40,7 +40,13 @@ type Self = {
   isLeaving: boolean
   /** The database does not answer, which was logged. */
   isAway: boolean
+  /** A statement had no answer: the database may be another now. */
+  isInDoubt: boolean
+  /** Which history of the database the leases are of; `null`: it is not known. */
+  history: string | null
 }
+
+const NOTHING_KNOWN = { isAway: false, isInDoubt: true, history: null }
 
 type Context = MemberOptions & { readonly self: Self; readonly handOvers: ReturnType<typeof newHandOvers> }
 
@@ -48,7 +54,7 @@ type Context = MemberOptions & { readonly self: Self; readonly handOvers: Return
 export function createMember(options: MemberOptions) {
   const id = crypto.randomUUID()
   const leases = leasesOf(options, id)
-  const self: Self = { id, leases, address: '', isAdded: false, isLeaving: false, isAway: false }
+  const self: Self = { id, leases, address: '', isAdded: false, isLeaving: false, ...NOTHING_KNOWN }
   const handOvers = newHandOvers({ cluster: options.cluster, onReady: options.onReady })
   const context: Context = { ...options, self, handOvers }
   return {
@@ -66,7 +72,7 @@ export function createMember(options: MemberOptions) {
         beginAgain(context)
         return 0
       } catch (error) {
-        self.leases.statementFailed()
+        self.isInDoubt = true
         if (!self.isAway) options.log.error({ err: error }, 'the database does not answer: it is tried again')
         self.isAway = true
         return undefined
@@ -114,10 +120,23 @@ function beginAgain(context: Context): void {
   notify()
 }
 
+/**
+ * Resolves the doubt that a statement without an answer left. A database with the same history has all that was
+ * committed, so that what is known of other nodes is still true.
+ */
+async function resolveDoubt({ self, cluster }: Context): Promise<void> {
+  if (!self.isInDoubt) return
+  const history = await cluster.historyGet()
+  if (history === null || history !== self.history) self.leases.statementFailed()
+  self.history = history
+  self.isInDoubt = false
+}
+
 /** Returns what follows from the answer, or `undefined` if this node was found dead. */
 async function beat(context: Context): Promise<Plan | undefined> {
   const { self, cluster, version, pbxs, elapsedUs, notify, log } = context
   const { id, leases } = self
+  await resolveDoubt(context)
   if (!self.isAdded) await cluster.nodeAdd({ id, address: self.address, version, pbxs })
   self.isAdded = true
   const sentUs = elapsedUs()

@@ -85,7 +85,9 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const outages = startOutageNotices({ ...parts, onOutage })
   const ending = { maxAgeUs: maxAgeUsOf(scheduleMs), onEnded: onEndedUnsent, onCancelled: loader.removeUnneeded }
   const expiry = startExpiry({ ...parts, ...ending })
-  const refresh = startWebhookRefresh({ ...parts, store, emitter, loader, onRefreshed: expiry.cancel, run, onFailed })
+  const onAnswered = (webhookId: number) => scheduler.noteAnswered(webhookId, steadyUs())
+  const refreshing = { onAnswered, onRefreshed: expiry.cancel, run, onFailed }
+  const refresh = startWebhookRefresh({ ...parts, ...refreshing, store, emitter, loader })
   const following = { loader, sender, drainMs: options.drainMs, onGained: refresh.refresh, run }
   const accounts = followAccounts({ ...parts, ...following, events: store.log })
 

@@ -20,6 +20,8 @@ type Dependencies = {
   readonly store: Store
   /** Called after deliveries were made due, with the id of one that was retried by itself. */
   readonly onDue?: (ids: readonly number[]) => void
+  /** Returns whether this process sends the deliveries of an account; without it another one does. */
+  readonly isOwner?: (accountId: number) => boolean
   /** Called with deliveries that were cancelled before others could be retried. */
   readonly onCancelled?: (ids: readonly number[]) => void
   /** Returns the ids of the calls from or to a number, the newest ones if there are many; without it none match. */
@@ -88,7 +90,8 @@ export function createDeliveryService(deps: Dependencies) {
   }
 }
 
-function createRetries({ store, onDue = () => {}, onCancelled = () => {}, nowUs = wallUs, steadyUs }: Dependencies) {
+function createRetries(deps: Dependencies) {
+  const { store, onDue = () => {}, isOwner = () => false, onCancelled = () => {}, nowUs = wallUs, steadyUs } = deps
   const nowSteadyUs = async () => steadyUs?.() ?? nowUs() - (await store.maintenance.clockGet()).steppedUs
 
   /** Repeats a retry until no cancellation of a webhook has to be completed before it. */
@@ -98,6 +101,12 @@ function createRetries({ store, onDue = () => {}, onCancelled = () => {}, nowUs 
       if (typeof result !== 'number') return result
       await cancelPending(store.queue, result, { nowUs, onCancelled })
     }
+  }
+
+  /** Of a webhook that is down it is sent at once: only its owner knows. */
+  async function askOwner(deliveryId: number): Promise<void> {
+    const webhookId = (await store.queue.deliveryGetPending(deliveryId))?.webhookId
+    if (webhookId !== undefined) await store.queue.ownerRequestAdd({ webhookId, deliveryId, nowUs: nowUs() })
   }
 
   return {
@@ -115,6 +124,7 @@ function createRetries({ store, onDue = () => {}, onCancelled = () => {}, nowUs 
           errors: [{ path: '', message: 'is for a URL that has left the list' }],
         })
       onDue([id])
+      if (accountId === null || !isOwner(accountId)) await askOwner(id)
     },
 
     async matching(filter: LogFilter): Promise<number> {

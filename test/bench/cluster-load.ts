@@ -1,5 +1,6 @@
 import { acts, startAsterisk } from '../help/asterisk-load.ts'
 import { migratedDatabase, POSTGRES_MISSING, startPostgres } from '../help/postgres.ts'
+import { until } from '../help/receiver.ts'
 import { startClusterBench } from './cluster-rig.ts'
 import { benchLatency, residentMb } from './pbx-to-receiver.ts'
 import { processorUs } from './postgres.ts'
@@ -53,6 +54,7 @@ async function loadOf(nodes: number): Promise<Load> {
   })
   await bench.settled()
   const calls = startCalls(pbxs, () => countOf(url))
+  await until('events come', async () => (await countOf(url)) > UNDER_WAY)
   await Bun.sleep(WARM_UP_MS)
   const pids = bench.nodes.map(({ app }) => app.pid)
   const now = async () => ({

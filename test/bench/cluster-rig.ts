@@ -34,15 +34,17 @@ export async function startClusterBench(given: {
     '--pbx',
     `${url}?name=pbx${at}&account=${accounts[at]}&trunks=trunk`,
   ])
-  const start = () => startServe({ cwd: folder.path, args: [...ARGS, '--database-url', database.url, ...pbxs] })
+  const store = [...ARGS, '--database-url', database.url]
+  const start = () => startServe({ cwd: folder.path, args: [...store, ...pbxs] })
+  // While there is no PBX: an event that comes before the list has no receiver.
+  const first = await startServe({ cwd: folder.path, args: store })
+  for (const [at, account] of accounts.entries()) await putList(first, account, [given.receiverUrls[at] ?? ''])
+  await first.stop()
   const nodes: BenchNode[] = []
   for (let at = 0; at < given.nodes; at += 1) {
     const node = { app: await start() }
     cleaning.defer(async () => void (await node.app.stop('SIGKILL')))
     nodes.push(node)
-    if (at > 0) continue
-    for (const [place, account] of accounts.entries())
-      await putList(node.app, account, [given.receiverUrls[place] ?? ''])
   }
   return {
     server,

@@ -1,5 +1,5 @@
 import { benchClaims, benchDrain, benchStart } from './backlog.ts'
-import { benchHandOver, benchTakeover } from './cluster.ts'
+import { benchHandOver, benchReturn, benchTakeover } from './cluster.ts'
 import { benchNodes, benchPbxToReceiver } from './cluster-load.ts'
 import { benchFilters } from './filters.ts'
 import { benchIsolation } from './isolation.ts'
@@ -36,6 +36,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
     ...(await benchNodes()),
     ...(await benchHandOver()),
     ...(await benchTakeover()),
+    ...(await benchReturn()),
   ],
   isolation: benchIsolation,
   claims: benchClaims,
@@ -53,6 +54,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
 /** Parts of those, which run alone only when they are named. */
 const PARTS: typeof BENCHES = {
   'cluster-takeover': benchTakeover,
+  'cluster-return': benchReturn,
   'cluster-hand-over': benchHandOver,
   'cluster-latency': benchPbxToReceiver,
   'cluster-nodes': benchNodes,

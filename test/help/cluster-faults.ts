@@ -68,12 +68,23 @@ export async function runFaults(options: FaultRun): Promise<FaultReport> {
     '--pbx',
     `ami://any:any@127.0.0.1:${port}?name=pbx${index}&account=${ACCOUNTS[index]}`,
   ])
-  const args = ['--allow-net', 'loopback', '--log-level', 'info', '--retry-schedule', SCHEDULE, ...pbxArgs]
+  const args = ['--allow-net', 'loopback', '--log-level', 'info', '--retry-schedule', SCHEDULE]
+  // While there is no PBX: an event that comes before the list has no receiver.
+  const first = await startServe({ cwd: folder.path, args: [...args, '--database-url', database.url] })
+  for (const [at, account] of ACCOUNTS.entries()) {
+    const own = receivers.slice(at * RECEIVERS_EACH, (at + 1) * RECEIVERS_EACH)
+    await putList(
+      first,
+      account,
+      own.map(({ url }, place) => `${url}/${account}/${place}`),
+    )
+  }
+  await first.stop()
   const { hostname, port } = new URL(database.url)
   const startNode = (proxyPort: number) => {
     const url = new URL(database.url)
     url.port = String(proxyPort)
-    return startServe({ cwd: folder.path, args: [...args, '--database-url', url.href] })
+    return startServe({ cwd: folder.path, args: [...args, ...pbxArgs, '--database-url', url.href] })
   }
   const nodes: Node[] = []
   for (let index = 0; index < NODES; index += 1) {
@@ -82,15 +93,6 @@ export async function runFaults(options: FaultRun): Promise<FaultReport> {
     const node = { app: await startNode(proxy.port), proxy, cwd: folder.path, isUp: true }
     cleaning.defer(async () => void (await node.app.stop('SIGKILL')))
     nodes.push(node)
-    if (index > 0) continue
-    for (const [at, account] of ACCOUNTS.entries()) {
-      const own = receivers.slice(at * RECEIVERS_EACH, (at + 1) * RECEIVERS_EACH)
-      await putList(
-        node.app,
-        account,
-        own.map(({ url }, place) => `${url}/${account}/${place}`),
-      )
-    }
   }
   /** As what runs a service does: one that cannot start is started again. */
   const restart = async (node: Node) => {
@@ -105,7 +107,7 @@ export async function runFaults(options: FaultRun): Promise<FaultReport> {
   await Promise.all(replays.map(({ finished }) => finished))
   hangs.resolve()
   for (const receiver of receivers) receiver.answerWith(() => new Response('ok'))
-  await until('all calls are over and all events are delivered', async () => (await sql.unfinished()) === 0)
+  await untilFinished(sql)
   const wrong = [
     ...(await sql.faults(RECEIVERS_EACH)),
     ...(await receiverFaults(sql, receivers)),
@@ -119,6 +121,22 @@ export async function runFaults(options: FaultRun): Promise<FaultReport> {
   return { ...(await sql.counts()), repeated, ...report, wrong }
 }
 
+/** As long as there is progress it is waited for, however slow the machine is. */
+async function untilFinished(sql: Sql): Promise<void> {
+  for (let before = Number.POSITIVE_INFINITY; ; ) {
+    let now = before
+    await until('more calls are over and more events are delivered', async () => {
+      now = await sql.unfinished()
+      await Bun.sleep(100)
+      return now < before
+    }).catch(async (error) => {
+      throw new Error(`${error}: ${JSON.stringify(await sql.unfinishedParts())}`)
+    })
+    if (now === 0) return
+    before = now
+  }
+}
+
 async function verified(cwd: string, url: string): Promise<string[]> {
   const { code, stdout, stderr } = await run(['verify', '--database-url', url], { cwd })
   return code === 0 ? [] : [`verify: ${stdout}${stderr}`]
@@ -127,7 +145,8 @@ async function verified(cwd: string, url: string): Promise<string[]> {
 /** Every receiver has every event of its account; those that answer at once got those of each call in order. */
 async function receiverFaults(sql: Sql, receivers: readonly ReturnType<typeof startReceiver>[]): Promise<string[]> {
   const events = await sql.events()
-  return receivers.flatMap(({ received }, index) => {
+  const failed = await sql.failedAttempts()
+  const faults = receivers.flatMap(({ received }, index) => {
     const account = ACCOUNTS[Math.floor(index / RECEIVERS_EACH)]
     const first = new Map<string, number>()
     received.forEach(({ id }, at) => {
@@ -138,13 +157,20 @@ async function receiverFaults(sql: Sql, receivers: readonly ReturnType<typeof st
     if (index === 1 || index === 4) return missing.slice(0, 5)
     const calls = Map.groupBy(own, ({ call }) => call)
     const disordered = [...calls].flatMap(([call, ofCall]) => {
-      const places = ofCall.toSorted((a, b) => a.sequence - b.sequence).map(({ uuid }) => first.get(uuid) ?? 0)
-      return places.some((place, at) => place < (places[at - 1] ?? -1))
-        ? [`receiver ${index}: ${call} out of order`]
-        : []
+      const inOrder = ofCall.toSorted((a, b) => a.sequence - b.sequence)
+      // An attempt that failed may not have come here: its event is tried again later, and holds no other back.
+      const places = inOrder.flatMap(({ uuid }) =>
+        failed.has(`${index % RECEIVERS_EACH} ${uuid}`) ? [] : [first.get(uuid) ?? 0],
+      )
+      const isWrong = places.some((place, at) => place < (places[at - 1] ?? -1))
+      return isWrong ? [{ index, call, places: inOrder.map(({ uuid }) => first.get(uuid)) }] : []
     })
-    return [...missing.slice(0, 5), ...disordered.slice(0, 5)]
+    return [...missing.slice(0, 5), ...disordered.slice(0, 3)]
   })
+  const described = faults.map(async (fault) =>
+    typeof fault === 'string' ? fault : `out of order: ${JSON.stringify([fault, await sql.attempts(fault.call)])}`,
+  )
+  return Promise.all(described)
 }
 
 type Playing = FaultRun & {

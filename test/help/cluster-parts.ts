@@ -73,6 +73,13 @@ export function lastingSql(url: string) {
       ),
     unfinished: () =>
       count(`SELECT ((SELECT count(*) FROM pending_deliveries) + (SELECT count(*) FROM live_calls))::int AS count`),
+    /** What is left of it, for people. */
+    unfinishedParts: () =>
+      ask(`SELECT 'delivery' AS what, webhook_id::text AS of, count(*)::int AS count, max(tries)::int AS tries,
+          ((min(due_at) - extract(epoch FROM clock_timestamp()) * 1e6) / 1e6)::int AS due_in_s FROM pending_deliveries GROUP BY 2
+        UNION ALL SELECT 'call', pbx, count(*)::int, NULL, NULL FROM live_calls GROUP BY 2
+        UNION ALL SELECT 'lease', name || ' of ' || coalesce(node, 'nobody'), 1, NULL, NULL FROM leases
+        UNION ALL SELECT 'node', id || ' ' || address || ' leaving ' || leaving, beat::int, NULL, NULL FROM nodes WHERE dead_us IS NULL`),
     pending: () => count('SELECT count(*)::int AS count FROM pending_deliveries'),
     async counts() {
       const events = await count('SELECT count(*)::int AS count FROM events')
@@ -89,6 +96,18 @@ export function lastingSql(url: string) {
           OR count(*) FILTER (WHERE name = 'call_saved') <> 1 OR max(sequence) <> count(*) LIMIT 5`)
       return [...undelivered, ...ends]
     },
+    /** The place of the webhook in its list, and the event, of all that failed at least once. */
+    async failedAttempts(): Promise<Set<string>> {
+      const failed = await list(`SELECT DISTINCT w.position || ' ' || e.uuid AS what FROM attempts t
+        JOIN deliveries d ON d.id = t.delivery_id JOIN events e ON e.id = d.id / 128 JOIN webhooks w ON w.id = d.webhook_id
+        WHERE t.status IS NULL OR t.status NOT BETWEEN 200 AND 299`)
+      return new Set(failed)
+    },
+    /** Returns the attempts of a call, for people. */
+    attempts: (call: string) =>
+      ask(`SELECT w.position, e.sequence, e.uuid, t.at::text, t.status, t.duration_ms, t.error FROM events e
+        JOIN deliveries d ON d.id / 128 = e.id JOIN webhooks w ON w.id = d.webhook_id
+        LEFT JOIN attempts t ON t.delivery_id = d.id WHERE e.call_id = '${call}' ORDER BY w.position, e.sequence, t.at`),
     events: () =>
       ask<{
         uuid: string

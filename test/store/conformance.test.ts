@@ -710,6 +710,23 @@ for (const engine of ENGINES)
         expect(await queue.pendingCount()).toBe(4)
         expect(await queue.pendingGetOldest(webhookId)).toBe(NOW - HOUR)
       })
+
+      test('the owner of a webhook is asked once, in order, and only of its own', async () => {
+        await using at = await open(ONE, TWO)
+        const [one, two] = [await at.webhookId(ONE), await at.webhookId(TWO)]
+        const { queue } = at.store
+        expect(await queue.ownerRequestTake([one, two])).toEqual([])
+        await queue.ownerRequestAdd({ webhookId: one, deliveryId: 7, nowUs: NOW })
+        await queue.ownerRequestAdd({ webhookId: two, deliveryId: null, nowUs: NOW })
+        await queue.ownerRequestAdd({ webhookId: one, deliveryId: null, nowUs: NOW })
+        expect(await queue.ownerRequestTake([])).toEqual([])
+        expect(await queue.ownerRequestTake([one])).toEqual([
+          { webhookId: one, deliveryId: 7 },
+          { webhookId: one, deliveryId: null },
+        ])
+        await queue.ownerRequestAdd({ webhookId: one, deliveryId: 8, nowUs: NOW + 2 * HOUR })
+        expect(await queue.ownerRequestTake([two, one])).toEqual([{ webhookId: one, deliveryId: 8 }])
+      })
     })
 
     describe('calls', () => {

@@ -27,6 +27,32 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
     await client.stop()
   })
 
+  test('is migrated when no other is in the way: until then it keeps no lock for long', async () => {
+    await using database = await emptyDatabase()
+    const source = databaseSource(database.url)
+    const sql = new SQL({ url: database.url, max: 3 })
+    await sql`CREATE TABLE hookswitch_store (id int PRIMARY KEY, version int NOT NULL, usable_from int NOT NULL)`
+    await sql`INSERT INTO hookswitch_store VALUES (1, 0, 0)`
+    const { promise: isEnough, reject: undo } = Promise.withResolvers<void>()
+    const inTheWay = sql.begin(async (tx) => {
+      await tx`CREATE TABLE accounts (id int)`
+      await isEnough
+    })
+    const preparing = prepareDatabase(source)
+    await until('it waits', async () => {
+      const [row] = await sql`SELECT count(*)::int AS waiting FROM pg_stat_activity
+        WHERE application_name = 'hookswitch start' AND wait_event_type = 'Lock' AND datname = current_database()`
+      return row.waiting > 0
+    })
+    // Resolves in a pause between two tries.
+    await sql.begin((tx) => tx`SELECT version FROM hookswitch_store FOR UPDATE`)
+    undo(new Error('undone'))
+    await expect(inTheWay).rejects.toThrow('undone')
+    await preparing
+    expect(await sql`SELECT name FROM accounts`).toMatchObject({ 0: { name: 'default' } })
+    await sql.close()
+  })
+
   test('that a newer version made is opened as long as that allows it, else refused', async () => {
     await using database = await emptyDatabase()
     const source = databaseSource(database.url)

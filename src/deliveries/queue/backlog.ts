@@ -102,8 +102,11 @@ export function noteChanged(backlog: Backlog): void {
   invalidateLoad(backlog)
 }
 
-/** Notes that the account was lost: another node may have sent any of the deliveries. */
-export function noteLost(backlog: Backlog): void {
+/**
+ * Notes that nothing is known any more: another node may have sent any of the deliveries, or a crash of the database may
+ * have undone that they ended.
+ */
+export function noteUnknown(backlog: Backlog): void {
   const state: State = backlog
   state.cursor = 0
   noteChanged(backlog)

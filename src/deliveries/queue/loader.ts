@@ -8,9 +8,9 @@ import {
   needsLoad,
   noteChanged,
   noteEndedOfCall,
-  noteLost,
   noteStored,
   noteTaken,
+  noteUnknown,
   setStrict,
 } from './backlog.ts'
 import { createBacklogReader, isOwnWebhook } from './backlog-reader.ts'
@@ -60,18 +60,23 @@ export function createLoader(options: LoaderOptions) {
         const { webhookId } = backlog
         const isReordered = setStrict(backlog, webhooks.get(webhookId)?.isStrict ?? false)
         loaded.refresh(webhookId, { cancelledTo: cancelledTo(webhookId), by: isReordered ? 'others' : by })
-        noteChanged(backlog)
+        if (by === 'others') noteUnknown(backlog)
+        else noteChanged(backlog)
         backlogs.toLoad.add(backlog)
       }
       loaded.refreshActive(cancelledTo)
     },
+
+    /** Returns the webhooks for which this node sends. */
+    ownWebhooks: (): number[] =>
+      Array.from(backlogs.all(), ({ webhookId }) => webhookId).filter((id) => isOwnWebhook(options, id)),
 
     /** Moves deliveries on when their outcomes are in the store; `superseded` ones had been changed there meanwhile. */
     recorded(deliveries: readonly LoadedDelivery[], superseded: readonly number[]): void {
       for (const delivery of deliveries) {
         loaded.recorded(delivery, superseded.length > 0 && superseded.includes(delivery.id))
         const backlog = backlogs.of(delivery.webhookId)
-        if (!isOwnWebhook(options, delivery.webhookId)) noteLost(backlog)
+        if (!isOwnWebhook(options, delivery.webhookId)) noteUnknown(backlog)
         if (delivery.phase === 'done' || delivery.phase === 'evicted') noteEndedOfCall(backlog, delivery.callId)
         if (backlog.hasMore || backlog.nextOf.size > 0) backlogs.toLoad.add(backlog)
         prioritize.afterRecording(delivery)
@@ -200,7 +205,7 @@ function createAccountMoves(options: LoaderOptions) {
         if (accountId === undefined || ownership.ownsAccount(accountId)) continue
         lost.add(accountId)
         loaded.release(backlog.webhookId)
-        noteLost(backlog)
+        noteUnknown(backlog)
       }
       removeUnneededWebhooks(options)
       return [...lost]

@@ -49,6 +49,8 @@ export type Scheduler = {
   reserve(webhookId: number, nowUs: number): Slot | undefined
   /** Ends such a request. Only its success matters to the circuit breaker: it closes it. */
   endReserved(slot: Slot, outcome: Outcome, nowUs: number): void
+  /** Notes that the receiver of a webhook works: another process had an answer from it. */
+  noteAnswered(webhookId: number, nowUs: number): void
   /** Has to be called some 40 times a second: requests become slow, probes become due. */
   tick(nowUs: number): void
   /** Calls back from now on, in the order of subscription. */
@@ -83,19 +85,7 @@ export function createScheduler(): Scheduler {
       queue.prioritize(delivery)
       turns.add(queue, nowUs)
     },
-    take(nowUs) {
-      for (let turn = turns.next(nowUs); turn !== undefined; turn = turns.next(nowUs)) {
-        const { queue, from } = turn
-        const delivery = queue.take()
-        if (delivery === undefined) continue
-        noteBegun(queue.pace, nowUs)
-        const probe = queue.breaker.open !== undefined
-        const slot = capacity.begin({ queue, delivery, from, startedUs: nowUs, probe })
-        turns.add(queue, nowUs)
-        return slot
-      }
-      return undefined
-    },
+    take: (nowUs) => takeNext(turns, capacity, nowUs),
     end(slot, outcome, nowUs) {
       capacity.end(slot)
       judge(slot.queue, outcome, { probe: slot.probe, nowUs })
@@ -119,11 +109,31 @@ export function createScheduler(): Scheduler {
       if (outcome.kind === 'delivered') judge(slot.queue, outcome, { probe: false, nowUs })
       turns.add(slot.queue, nowUs)
     },
+    noteAnswered(webhookId, nowUs) {
+      const queue = queues.find(webhookId)
+      if (queue === undefined) return
+      judge(queue, { kind: 'delivered', status: 200 }, { probe: false, nowUs })
+      turns.add(queue, nowUs)
+    },
     tick(nowUs) {
       capacity.tick(nowUs)
       for (const queue of queues.all()) turns.add(queue, nowUs)
     },
   }
+}
+
+function takeNext(turns: ReturnType<typeof newTurns>, capacity: Capacity, nowUs: number): AttemptSlot | undefined {
+  for (let turn = turns.next(nowUs); turn !== undefined; turn = turns.next(nowUs)) {
+    const { queue, from } = turn
+    const delivery = queue.take()
+    if (delivery === undefined) continue
+    noteBegun(queue.pace, nowUs)
+    const probe = queue.breaker.open !== undefined
+    const slot = capacity.begin({ queue, delivery, from, startedUs: nowUs, probe })
+    turns.add(queue, nowUs)
+    return slot
+  }
+  return undefined
 }
 
 /** The queues of all webhooks, and the subscribers to their changes. */

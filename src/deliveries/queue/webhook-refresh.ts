@@ -9,11 +9,13 @@ import type { WebhookCache } from './webhook-cache.ts'
 const RETRY_MS = 1_000
 
 export type WebhookRefreshOptions = {
-  readonly store: Pick<Store, 'webhooks'>
+  readonly store: Pick<Store, 'webhooks' | 'queue'>
   readonly emitter: Emitter
   readonly webhooks: WebhookCache
   readonly loader: Loader
   readonly log: Log
+  /** Called when another process had an answer from the receiver of a webhook. */
+  readonly onAnswered: (webhookId: number) => void
   /** Called after each refresh. */
   readonly onRefreshed: () => void
   /** Begins the attempts that may begin. */
@@ -28,7 +30,7 @@ export type WebhookRefreshOptions = {
  * is repeated.
  */
 export function startWebhookRefresh(options: WebhookRefreshOptions) {
-  const { store, emitter, webhooks, loader, log, onRefreshed, run, onFailed } = options
+  const { store, emitter, webhooks, loader, log, onAnswered, onRefreshed, run, onFailed } = options
   let timer: Timer | undefined
   let stopped = false
 
@@ -44,6 +46,13 @@ export function startWebhookRefresh(options: WebhookRefreshOptions) {
       if (!stopped) timer = setTimeout(refresh, RETRY_MS, by)
     }
   }
+  /** Does what other processes ask of the one that sends. */
+  async function answerRequests(): Promise<void> {
+    for (const { webhookId, deliveryId } of await store.queue.ownerRequestTake(loader.ownWebhooks()))
+      if (deliveryId === null) onAnswered(webhookId)
+      else await loader.prioritize(deliveryId)
+    run()
+  }
   async function refreshDue(ids: readonly number[] = []): Promise<void> {
     await refresh('us')
     for (const id of ids) await loader.prioritize(id).catch(onFailed)
@@ -55,7 +64,7 @@ export function startWebhookRefresh(options: WebhookRefreshOptions) {
     run()
   }
   const onWebhooks = () => void refresh('us')
-  const onForeign = () => void refresh('others')
+  const onForeign = () => void refresh('others').then(answerRequests).catch(onFailed)
   emitter.on('stored', onStored).on('webhooks', onWebhooks).on('due', refreshDue).on('foreign', onForeign)
   onWebhooks()
   return {

@@ -12,10 +12,12 @@ import { attemptFor, customRequestOf } from './custom-attempt.ts'
 import { traceparentOf } from './trace-context.ts'
 
 type Dependencies = {
-  readonly store: Pick<Store, 'accounts' | 'webhooks'>
+  readonly store: Pick<Store, 'accounts' | 'webhooks' | 'queue'>
   readonly attempt: Attempt
   /** Waits until the limits of the running service allow a request; without it there are none. */
   readonly reserve?: Dispatcher['reserve']
+  /** Returns whether this process sends the deliveries of an account; without it another one does. */
+  readonly isOwner?: (accountId: number) => boolean
   readonly nowUs?: NowUs
 }
 
@@ -27,7 +29,7 @@ const MAX_AT_A_TIME = 2
  * @throws Fault 422 when the URL is not in the list.
  */
 export async function sendTestRequest(deps: Dependencies, accountId: number, url: string): Promise<Tested> {
-  const { store, attempt, reserve, nowUs = wallUs } = deps
+  const { store, attempt, reserve, isOwner = () => false, nowUs = wallUs } = deps
   const atUs = nowUs()
   const webhook = await listedWebhook(store, accountId, url)
   const custom = webhook.options === null ? undefined : customRequestOf(webhook.options, steadyUs)
@@ -44,6 +46,8 @@ export async function sendTestRequest(deps: Dependencies, accountId: number, url
     const attempted = await attemptFor(attempt, request, { body, sign, custom })
     outcome = attempted.outcome
     const { durationMs, response } = attempted
+    if (outcome.kind === 'delivered' && !isOwner(accountId))
+      await store.queue.ownerRequestAdd({ webhookId: webhook.id, deliveryId: null, nowUs: nowUs() })
     return { status: statusOf(outcome), duration_ms: durationMs, error: failureOf(outcome), response }
   } finally {
     // After an error too: its place in flight is free again.

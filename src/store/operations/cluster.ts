@@ -60,6 +60,11 @@ export type ClusterStore = {
   /** Returns the database's clock, in microseconds. */
   clockGet(): Promise<number>
   /**
+   * Returns which history of the database this is: a standby that took over has another one, which may lack what was
+   * committed. `null`: it is not known.
+   */
+  historyGet(): Promise<string | null>
+  /**
    * Adds a node with its first heartbeat, and a lease for each of its PBXs and for maintenance where there is none yet.
    */
   nodeAdd(node: NewNode): Promise<void>

@@ -94,6 +94,13 @@ export const MAX_COUNTED = 1_000_000
 /** The same, where they are counted webhook by webhook, or for `doctor`. */
 export const MAX_COUNTED_BRIEFLY = 10_000
 
+/** Only the owner of a webhook can do it, and any process may ask for it. */
+export type OwnerRequest = {
+  readonly webhookId: number
+  /** The pending delivery to send next, also while the webhook is down; `null`: its receiver has answered a test. */
+  readonly deliveryId: number | null
+}
+
 export type QueueStore = {
   /**
    * Returns deliveries of a webhook that were never tried, above an id, in id order, at most `limit`, however many are
@@ -141,6 +148,10 @@ export type QueueStore = {
    * as `deliveryRetry`.
    */
   deliveryRetryMatching(step: MatchingRetry): Promise<RetryStep | number>
+  /** Asks the owner of a webhook, which is notified. Requests that nobody took for an hour are deleted. */
+  ownerRequestAdd(request: OwnerRequest & { readonly nowUs: number }): Promise<void>
+  /** Returns what was asked of the owner of these webhooks, the oldest first, and deletes it. */
+  ownerRequestTake(webhookIds: readonly number[]): Promise<OwnerRequest[]>
   /** Returns how many deliveries are pending, counted up to MAX_COUNTED of each kind. */
   pendingCount(): Promise<number>
   /** Returns since when the oldest pending delivery of a webhook is pending, or `undefined` if none is. */

@@ -10,6 +10,7 @@ import {
 } from '../operations/cluster.ts'
 import { type Client, newClient, texts } from './engine/client.ts'
 import { listenTo } from './engine/hints.ts'
+import { isBroken } from './engine/store-fault.ts'
 
 /** A heartbeat that takes longer is late anyway. */
 const STATEMENT_MS = 1_000
@@ -41,6 +42,12 @@ export function createClusterStore(
       const [row] = await query<{ now: number }>(`SELECT ${NOW_US}::float8 AS now`)
       return row?.now ?? 0
     },
+    historyGet: () =>
+      // There are databases without it.
+      query<{ timeline: string }>(`SELECT left(pg_walfile_name(pg_current_wal_lsn()), 8) AS timeline`).then(
+        ([row]) => row?.timeline ?? null,
+        (error) => (isBroken(error) ? Promise.reject(error) : null),
+      ),
     async nodeAdd({ id, address, version, pbxs }) {
       const leases = ['maintenance', ...pbxs.map((name) => `pbx:${name}`)]
       const terms = leases.map(() => crypto.randomUUID())

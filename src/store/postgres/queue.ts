@@ -3,6 +3,7 @@ import { texts } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
 import type { GroupCommit } from './engine/group-commit.ts'
 import { cancelUnlisted, failExpired, type OutcomeJob, splitByDelivery } from './outcomes.ts'
+import { addOwnerRequest, takeOwnerRequests } from './owner-requests.ts'
 import { retryDelivery, retryMatching } from './retries.ts'
 
 type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number | null }
@@ -79,6 +80,12 @@ export function createQueueStore(db: Database, outcomes: GroupCommit<OutcomeJob,
     deliveryFailExpired: (step, fence) => transaction((query) => failExpired(query, step), fence),
     deliveryRetry: (retry) => change((query) => retryDelivery(query, retry)),
     deliveryRetryMatching: (step) => change((query) => retryMatching(query, step)),
+    ownerRequestAdd: (request) => change((query) => addOwnerRequest(query, request)),
+    ownerRequestTake: async (webhookIds) => {
+      // It is asked after every change by another process: only when there is something is anything written.
+      const some = await read('SELECT 1 AS one FROM owner_requests LIMIT 1')
+      return some.length > 0 ? transaction((query) => takeOwnerRequests(query, webhookIds)) : []
+    },
     pendingCount: () => countPending(read),
     pendingGetOldest: (webhookId) => oldestPending(read, webhookId),
   }

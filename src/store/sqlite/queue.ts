@@ -3,6 +3,7 @@ import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { cancelUnlisted, failExpired, recordOutcomes } from './outcomes.ts'
+import { addOwnerRequest, isAnyOwnerAsked, takeOwnerRequests } from './owner-requests.ts'
 import { retryDelivery, retryMatching } from './retries.ts'
 
 type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number | null }
@@ -76,6 +77,8 @@ export function createQueueStore({ read, commit }: Database): QueueStore {
     deliveryFailExpired: (step) => commit(failExpired, step),
     deliveryRetry: (retry) => commit(retryDelivery, retry),
     deliveryRetryMatching: (step) => commit(retryMatching, step),
+    ownerRequestAdd: (request) => commit(addOwnerRequest, request),
+    ownerRequestTake: async (webhookIds) => (isAnyOwnerAsked(read) ? commit(takeOwnerRequests, webhookIds) : []),
     pendingCount: async () => countPending(read),
     pendingGetOldest: async (webhookId) => oldestPending(read, webhookId),
   }

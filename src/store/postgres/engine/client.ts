@@ -30,6 +30,8 @@ export type ClientOptions = {
   readonly statementMs: number
   /** Settings of its sessions. */
   readonly session?: Readonly<Record<string, string>>
+  /** Called after each connection that is not the first: the server may have been away meanwhile. */
+  readonly onReconnected?: (() => void) | undefined
 }
 
 /** A server that is there keeps `statement_timeout` itself; one that is not is given up after this more. */
@@ -42,13 +44,18 @@ const TRIES = 8
 export function newClient(source: DatabaseSource, options: ClientOptions): Client {
   const { statementMs } = options
   const name = databaseName(source)
-  let current = connect(source, options)
+  let isFirst = true
+  const onConnected = () => {
+    if (!isFirst) options.onReconnected?.()
+    isFirst = false
+  }
+  let current = connect(source, options, onConnected)
   let stopped = false
 
   /** A pool whose connections died may stay dead: another takes its place, at once. */
   function replace(broken: SQL): void {
     if (broken !== current || stopped) return
-    current = connect(source, options)
+    current = connect(source, options, onConnected)
     void broken.close({ timeout: 0 }).catch(() => undefined)
   }
   async function on<Result>(work: (connection: SQL) => Promise<Result>, withinMs: number): Promise<Result> {
@@ -90,7 +97,8 @@ export function newClient(source: DatabaseSource, options: ClientOptions): Clien
 }
 
 /** Opens connections with the settings of a role. */
-export function connect(source: DatabaseSource, { role, connections, statementMs, session }: ClientOptions): SQL {
+export function connect(source: DatabaseSource, options: ClientOptions, onConnected = () => {}): SQL {
+  const { role, connections, statementMs, session } = options
   const { host, port, user, password, database, tls, caFile } = source
   return new SQL({
     adapter: 'postgres',
@@ -103,6 +111,9 @@ export function connect(source: DatabaseSource, { role, connections, statementMs
     tls: tls !== 'verify-full' ? tls : { rejectUnauthorized: true, ...(caFile && { ca: Bun.file(caFile) }) },
     max: connections,
     connectionTimeout: CONNECT_WITHIN_S,
+    onconnect: (error) => {
+      if (error === null) onConnected()
+    },
     connection: {
       ...{ application_name: `hookswitch ${role}`, statement_timeout: statementMs, search_path: 'public' },
       // Statements that meet others wait for them: where the database's default is stricter they would fail instead.

@@ -48,10 +48,15 @@ export function openDatabase(source: DatabaseSource, node: string): Database {
   const reads = open('reads', 4, BY_INDEX)
   const writes = open('writes', 3)
   const events = open('events', 1, BY_INDEX_AND_HASH)
-  // A crash of the server undoes some tenths of a second of them: these are sent again, as if they had been in flight.
-  const outcomes = open('outcomes', 1, { ...BY_INDEX_AND_HASH, synchronous_commit: 'off' })
+  // A crash of the server undoes some tenths of a second of them. So all that is pending is read again after each of its
+  // connections, and what was undone is sent again, as if it had been in flight.
+  const outcomes = newClient(source, {
+    ...{ role: 'outcomes', connections: 1, statementMs: STATEMENT_MS },
+    session: { ...BY_INDEX_AND_HASH, synchronous_commit: 'off' },
+    onReconnected: () => changes.notify(),
+  })
   const maintenance = open('maintenance', 1, {}, MAINTENANCE_MS)
-  const changes = startChangeWatch({ read: reads.read, writer })
+  const changes = startChangeWatch({ read: outcomes.read, writer })
   return {
     name: databaseName(source),
     writer,

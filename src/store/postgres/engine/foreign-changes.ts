@@ -10,6 +10,8 @@ type ChangeWatch = {
   /** Notes inside a transaction that something was changed. */
   note(query: Query): Promise<void>
   onForeignChange(listener: () => void): void
+  /** Calls the listeners: anything may have changed. */
+  notify(): void
   stop(): Promise<void>
 }
 
@@ -24,6 +26,9 @@ export function startChangeWatch({ read, writer }: { read: Query; writer: string
   let reading: Promise<void> = Promise.resolve()
   let stopped = false
 
+  const notify = () => {
+    for (const listener of listeners) listener()
+  }
   async function poll(): Promise<void> {
     try {
       const [row] = await read<{ sum: number }>(
@@ -31,7 +36,7 @@ export function startChangeWatch({ read, writer }: { read: Query; writer: string
         [writer],
       )
       const now = row?.sum ?? 0
-      if (seen !== undefined && now !== seen) for (const listener of listeners) listener()
+      if (seen !== undefined && now !== seen) notify()
       seen = now
     } catch {
       // Other queries report that the database is unavailable. Changes in the meantime are found afterwards.
@@ -58,6 +63,7 @@ export function startChangeWatch({ read, writer }: { read: Query; writer: string
         [writer],
       )
     },
+    notify,
     onForeignChange(listener) {
       listeners.push(listener)
       // Earlier changes are read by a listener when it starts.

@@ -15,7 +15,7 @@ export type TableToCopy = {
 
 /** Rows refer to those of tables before theirs; the other tables have no such rows. */
 const ORDER = ['accounts', 'users', 'tokens', 'webhooks', 'secrets', 'events', 'deliveries', 'attempts']
-const WITH_IDENTITY = ['accounts', 'users', 'webhooks', 'operator_acts']
+const WITH_IDENTITY = ['accounts', 'users', 'webhooks', 'operator_acts', 'owner_requests']
 
 /** A store of many gigabytes takes hours. */
 const COPY_MS = 24 * 3_600_000

@@ -6,6 +6,7 @@ import leaving from '../migrations/003.sql' with { type: 'text' }
 import operatorFacts from '../migrations/004.sql' with { type: 'text' }
 import pbxs from '../migrations/005.sql' with { type: 'text' }
 import statuses from '../migrations/006.sql' with { type: 'text' }
+import ownerRequests from '../migrations/007.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { createPartitions } from './partitions.ts'
 import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
@@ -21,12 +22,17 @@ const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number 
   { text: operatorFacts, usableFrom: 1 },
   { text: pbxs, usableFrom: 1 },
   { text: statuses, usableFrom: 1 },
+  { text: ownerRequests, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000
 /** A migration may have to go through all rows. */
 const MIGRATION_MS = 600_000
 const AGAIN_MS = 500
+/** A heartbeat may take a second, and is trusted for three. */
+const LOCKED_AT_MOST_MS = 500
+/** The SQLSTATE of a lock that was not got in time. */
+const LOCKED = '55P03'
 
 /**
  * Creates the store in a database, or migrates it to this version; only one process does it. A server that does not
@@ -69,7 +75,7 @@ async function prepare(client: Client, name: string): Promise<void> {
       `the database ${name} has the encoding ${server.encoding}: make one with createdb --encoding=UTF8`,
     )
   await makeVersionRow(client, name)
-  await client.transaction((query) => migrate(query, name))
+  await migrateWhenFree(client, name)
 }
 
 /** Two that make it at the same moment are in each other's way: the later one finds it made. */
@@ -99,12 +105,29 @@ async function makeVersionRow(client: Client, name: string): Promise<void> {
   }
 }
 
+/**
+ * Other nodes run on while this one migrates. A change of a table waits for the statements that use it, and lets no
+ * others in meanwhile: so it gives up soon, and all is tried again.
+ */
+async function migrateWhenFree(client: Client, name: string): Promise<void> {
+  const untilMs = performance.now() + MIGRATION_MS
+  for (;;) {
+    try {
+      return await client.transaction((query) => migrate(query, name))
+    } catch (error) {
+      if (!codeOf(error).startsWith(LOCKED) || performance.now() > untilMs) throw error
+      await Bun.sleep(AGAIN_MS)
+    }
+  }
+}
+
 /** The row is locked until all is done: a second node waits here, and finds nothing left to do. */
 async function migrate(query: Query, name: string): Promise<void> {
   const [row] = await query<{ version: number; usableFrom: number }>(
     'SELECT version, usable_from AS "usableFrom" FROM hookswitch_store FOR UPDATE',
   )
   const version = row?.version ?? 0
+  await query(`SET LOCAL lock_timeout = ${LOCKED_AT_MOST_MS}`)
   if (version > MIGRATIONS.length && (row?.usableFrom ?? 0) > MIGRATIONS.length)
     throw new Fault(
       'unavailable',

@@ -18,6 +18,7 @@ import webhookOptions from '../migrations/013.sql' with { type: 'text' }
 import recordings from '../migrations/014.sql' with { type: 'text' }
 import operatorFacts from '../migrations/015.sql' with { type: 'text' }
 import pbxs from '../migrations/016.sql' with { type: 'text' }
+import ownerRequests from '../migrations/017.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
@@ -41,6 +42,7 @@ const MIGRATIONS = [
   recordings,
   operatorFacts,
   pbxs,
+  ownerRequests,
 ]
 const MAGIC = 'SQLite format 3\0'
 

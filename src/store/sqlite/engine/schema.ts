@@ -24,6 +24,14 @@ export const operatorActs = sqliteTable('operator_acts', {
   facts: text('facts', { mode: 'json' }).$type<OperatorAct['facts']>(),
 })
 
+/** Requests of other processes to the one that sends to a webhook. */
+export const ownerRequests = sqliteTable('owner_requests', {
+  id: integer('id').primaryKey(),
+  at: integer('at').notNull(),
+  webhookId: integer('webhook_id').notNull(),
+  deliveryId: integer('delivery_id'),
+})
+
 export const users = sqliteTable('users', {
   id: integer('id').primaryKey({ autoIncrement: true }),
   accountId: integer('account_id').notNull(),
