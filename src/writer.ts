@@ -7,7 +7,6 @@ import * as erase from './store/sqlite/maintenance/erase.ts'
 import * as retention from './store/sqlite/maintenance/retention.ts'
 import * as minutes from './store/sqlite/minutes.ts'
 import * as outcomes from './store/sqlite/outcomes.ts'
-import * as ownerRequests from './store/sqlite/owner-requests.ts'
 import * as pbxMemory from './store/sqlite/pbx-memory.ts'
 import * as pbxs from './store/sqlite/pbxs.ts'
 import * as recordings from './store/sqlite/recordings.ts'
@@ -26,7 +25,6 @@ serveWriter(
     erase,
     minutes,
     outcomes,
-    ownerRequests,
     pbxMemory,
     pbxs,
     probe,

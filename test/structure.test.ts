@@ -112,7 +112,6 @@ describe('folders', () => {
     'calls/tracker/transfers/transfer-hold.ts': "the name by which the hold of a transfer's events is searched for",
     'cli/license-texts.ts': 'a macro reads the licences only when this file is imported',
     'store/postgres/maintenance/condition.ts': 'both engines have the same files',
-    'store/postgres/owner-requests.ts': 'both engines have the same files',
     'store/postgres/pbx-memory.ts': 'both engines have the same files',
     'web/browser/lib/user-agent.ts': 'pure code beside a view',
     'web/browser/views/calls/call-recordings.tsx': 'one view in each file',

@@ -4,6 +4,7 @@ import { SQL } from 'bun'
 import type { DatabaseSource } from '../../src/lib/database-url.ts'
 import { newClient, texts } from '../../src/store/postgres/engine/client.ts'
 import { prepareDatabase } from '../../src/store/postgres/engine/open.ts'
+import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import { databaseSource, emptyDatabase, freePort, POSTGRES_MISSING, postgresOfRun } from '../help/postgres.ts'
 import { until } from '../help/receiver.ts'
 
@@ -136,6 +137,22 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the client of Postgres', () => 
     expect(await client.read('SELECT 1 AS one')).toEqual([{ one: 1 }])
     await client.stop()
     await other.stop()
+  })
+
+  test('that writes outcomes has the service read again what is pending, after each new connection', async () => {
+    await using database = await emptyDatabase()
+    const store = await openPostgresStore(databaseSource(database.url))
+    let notified = 0
+    store.onForeignChange(() => {
+      notified += 1
+    })
+    const sql = new SQL({ url: database.url, max: 1 })
+    const end = () => sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE application_name = 'hookswitch outcomes' AND datname = current_database()`
+    await until('the connection was there and was ended', async () => (await end()).length > 0)
+    await until('it is noticed', () => notified > 0)
+    await sql.close()
+    await store.stop()
   })
 
   test('gives up a statement after its time', async () => {

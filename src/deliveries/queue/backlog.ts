@@ -103,8 +103,8 @@ export function noteChanged(backlog: Backlog): void {
 }
 
 /**
- * Notes that nothing is known any more: another node may have sent any of the deliveries, or a crash of the database may
- * have undone that they ended.
+ * Notes that nothing is known any more: another node may have sent any of the deliveries, or a crash of the database
+ * may have undone that they ended.
  */
 export function noteUnknown(backlog: Backlog): void {
   const state: State = backlog

@@ -3,8 +3,7 @@ import { texts } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
 import type { GroupCommit } from './engine/group-commit.ts'
 import { cancelUnlisted, failExpired, type OutcomeJob, splitByDelivery } from './outcomes.ts'
-import { addOwnerRequest, takeOwnerRequests } from './owner-requests.ts'
-import { retryDelivery, retryMatching } from './retries.ts'
+import { addOwnerRequest, retryDelivery, retryMatching, takeOwnerRequests } from './retries.ts'
 
 type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number | null }
 

@@ -3,8 +3,7 @@ import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { cancelUnlisted, failExpired, recordOutcomes } from './outcomes.ts'
-import { addOwnerRequest, isAnyOwnerAsked, takeOwnerRequests } from './owner-requests.ts'
-import { retryDelivery, retryMatching } from './retries.ts'
+import { addOwnerRequest, isAnyOwnerAsked, retryDelivery, retryMatching, takeOwnerRequests } from './retries.ts'
 
 type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number | null }
 

@@ -48,8 +48,8 @@ export function openDatabase(source: DatabaseSource, node: string): Database {
   const reads = open('reads', 4, BY_INDEX)
   const writes = open('writes', 3)
   const events = open('events', 1, BY_INDEX_AND_HASH)
-  // A crash of the server undoes some tenths of a second of them. So all that is pending is read again after each of its
-  // connections, and what was undone is sent again, as if it had been in flight.
+  // A crash of the server undoes some tenths of a second of them. So after each new connection all that is pending is
+  // read again, and what was undone is sent again, as if it had been in flight.
   const outcomes = newClient(source, {
     ...{ role: 'outcomes', connections: 1, statementMs: STATEMENT_MS },
     session: { ...BY_INDEX_AND_HASH, synchronous_commit: 'off' },
