@@ -140,10 +140,11 @@ async function beat(context: Context): Promise<Plan | undefined> {
   if (!self.isAdded) await cluster.nodeAdd({ id, address: self.address, version, pbxs })
   self.isAdded = true
   const sentUs = elapsedUs()
-  const wasTrusted = leases.isTrusted(sentUs)
   const view = await cluster.nodeBeat(id, { isLeaving: self.isLeaving })
   if (view === undefined) return undefined
   const at = { sentUs, nowUs: elapsedUs() }
+  // Trust may have ended while the answer was on its way: then the work has ended too, and has to begin again.
+  const wasTrusted = leases.isTrusted(at.nowUs)
   context.onView?.(view, at)
   const plan = leases.beaten(view, at)
   context.onBeat()
