@@ -101,4 +101,33 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('nodes on one database', () => {
     expect(ownedPbxs(one)).toHaveLength(1)
     await Promise.all([one.stop(), two.stop()])
   })
+
+  test('work begins again where trust ended while a heartbeat was on its way', async () => {
+    await using database = await clusterDatabase()
+    const store = cuttableStore(database.client)
+    let aheadUs = 0
+    let delays: number[] = []
+    const cluster: ClusterStore = {
+      ...store,
+      async nodeBeat(...beat) {
+        const view = await store.nodeBeat(...beat)
+        aheadUs += delays.shift() ?? 0
+        return view
+      },
+    }
+    const elapsedUs = () => steadyUs() + aheadUs
+    const keeper = createLeaseKeeper({ cluster, version: '1', pbxs: [], canWatch: () => true, log, elapsedUs })
+    keeper.join('http://here')
+    await until('it owns the account', () => keeper.ownsAccount(1))
+    let notified = 0
+    keeper.onChange(() => {
+      notified += 1
+      return undefined
+    })
+    // The second is sent before trust ends, and answered after that.
+    delays = [2_200_000, 600_000]
+    await until('it is notified', () => delays.length === 0 && notified > 0)
+    expect(keeper.ownsAccount(1)).toBe(true)
+    await keeper.stop()
+  })
 })
