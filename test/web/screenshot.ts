@@ -75,7 +75,7 @@ for (const body of webhooks) await ask(app, 'PUT', '/integration/webhook/options
 const browser = await openBrowser()
 try {
   await Bun.sleep(minutes * 60_000)
-  const { page } = await visit(browser, { viewport: { width: 1280, height: 1000 }, colorScheme: 'light' })
+  const { page } = await visit(browser, { viewport: { width: 1280, height: 1000 }, reducedMotion: 'reduce' })
   await page.goto(app.url)
   await page.getByLabel('E-mail').fill(EMAIL)
   await page.getByLabel('Password').fill(PASSWORD)
