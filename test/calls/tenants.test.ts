@@ -168,7 +168,8 @@ function ownSignals(random: Random, tenant: string): Signal[] {
 /** Plays a stream at given times; what is another customer's only lets the time pass. Returns the events by account. */
 function play(signals: readonly Signal[], isPlayed: (signal: Signal) => boolean): Map<string, CallEvent[]> {
   let ids = 0
-  const state = tracker(() => `id-${++ids}`)
+  // Of calls that began at the same moment the lower id is the earlier one, as of real ids.
+  const state = tracker(() => `id-${String(++ids).padStart(9, '0')}`)
   const events: CallEvent[] = []
   let wakeAtUs: number | null = null
   const feed = (signal: Signal): void => {
