@@ -28,6 +28,11 @@ describe('a template', () => {
     ['has conditions', '{% if data.name == "call_ended" %}x{% endif %}', ''],
     ['has loops', '{% for one in data.list limit: 3 %}{{ one.at }},{% endfor %}', '0,1,2,'],
     ['has filters', '{{ data.from.number | replace: "+", "00" | append: "!" }}', '004930!'],
+    [
+      'selects by a property',
+      '{{ data.list | where: "at", 7 | map: "at" | join }} {{ data.list | where: "no.such" | size }}',
+      '7 0',
+    ],
     ['gives dates in UTC', '{{ time | date: "%H:%M" }}', '21:51'],
     ['prints nothing for what there is not', '[{{ data.nothing }}{{ data.none.of.it }}]', '[]'],
   ])('%s', (_, template, expected) => expect(resultOf(template)).toBe(expected))

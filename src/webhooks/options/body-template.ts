@@ -126,8 +126,28 @@ function newEngine(): Liquid {
       throw new TemplateError(`a date's format may have ${MAX_DATE_FORMAT} characters at most`)
     return typeof builtInDate === 'function' ? builtInDate.call(this, value, format, ...rest) : value
   })
+  // The built-in one evaluates an expression for each item, and asks for no limit meanwhile.
+  liquid.registerFilter('where', function (list: unknown, property: unknown, ...wanted: unknown[]) {
+    const items: unknown[] = Array.isArray(list) ? list : []
+    this.context.memoryLimit.use(items.length)
+    const path = String(property ?? '').split('.')
+    return items.filter((item) => isSelected(propertyAt(item, path), wanted))
+  })
   return liquid
 }
+
+const isSelected = (value: unknown, [wanted]: readonly unknown[]): boolean =>
+  wanted === undefined ? value !== undefined && value !== null && value !== false : value === wanted
+
+/** Returns the property of a value that a path names; `undefined` if it has none of its own. */
+const propertyAt = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>(
+    (within, name) =>
+      typeof within === 'object' && within !== null && Object.hasOwn(within, name)
+        ? Object.getOwnPropertyDescriptor(within, name)?.value
+        : undefined,
+    value,
+  )
 
 /** Returns an upper bound, from the text alone, on how deep block tags are nested. */
 function depthOf(text: string): number {
