@@ -54,11 +54,16 @@ export function packagesInside(): Notice[] {
 
 const manifestOf = (folder: string): Manifest => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
 
+/** `debug` takes in supports-color where something else, a tool of the developers, has installed it. */
+const isLoadedIfInstalled = (name: string): boolean =>
+  name === 'supports-color' && existsSync(join(ROOT, 'node_modules', name, 'package.json'))
+
 /** Returns the folders of the packages that a package needs at run time. */
 function neededBy(folder: string): string[] {
   const { dependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} } = manifestOf(folder)
   const peers = Object.keys(peerDependencies).filter((name) => peerDependenciesMeta[name]?.optional !== true)
-  return [...Object.keys(dependencies), ...peers].map((name) => folderOf(name, folder))
+  const optional = Object.keys(peerDependenciesMeta).filter(isLoadedIfInstalled)
+  return [...Object.keys(dependencies), ...peers, ...optional].map((name) => folderOf(name, folder))
 }
 
 /** Finds a package as Bun does: in node_modules beside the package that needs it, then further up. */

@@ -40,7 +40,7 @@ test('list shows of each the id, when, state, event, attempts, call and URL', as
   expect(rest).toEqual([
     'delivered',
     'call_saved',
-    '1 attempts',
+    '1 attempt',
     expect.stringMatching(/^[0-9a-f-]{36}$/),
     receiver.url,
   ])
