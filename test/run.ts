@@ -10,8 +10,8 @@ const CHECKS = [
   ['the executable is built', ['bun', 'run', 'build']],
 ] as const
 
-/** Folders whose tests mostly wait, for a browser or for leases to end: they run beside the others, and are printed after them. */
-const RUN_BESIDE = /^test\/(cluster|web|openapi)\//
+/** Tests that mostly wait, for a browser, for leases to end or for processes: they run beside the others, and are printed after them. */
+const RUN_BESIDE = [/^test\/(cluster|web|openapi)\//, /^test\/(e2e|recordings)\/|^test\/cli\/database-trouble/]
 
 const counts = { pass: 0, fail: 0, skip: 0 }
 
@@ -43,15 +43,14 @@ async function runTests(folder: string): Promise<void> {
   const args = process.argv.slice(2)
   if (args.length > 0) return runBunTest(folder, args, console.error)
   const files = [...new Bun.Glob('test/**/*.test.ts').scanSync('.')].sort()
-  const lines: string[] = []
-  const [beside = [], others = []] = [true, false].map((isBeside) =>
-    files.filter((file) => RUN_BESIDE.test(file) === isBeside).map((file) => `./${file}`),
-  )
+  const lines: string[][] = RUN_BESIDE.map(() => [])
+  const groupOf = (file: string): number => RUN_BESIDE.findIndex((pattern) => pattern.test(file))
+  const within = (group: number) => files.filter((file) => groupOf(file) === group).map((file) => `./${file}`)
   await Promise.all([
-    runBunTest(folder, others, console.error),
-    runBunTest(folder, beside, (line) => void lines.push(line)),
+    runBunTest(folder, within(-1), console.error),
+    ...lines.map((printed, group) => runBunTest(folder, within(group), (line) => void printed.push(line))),
   ])
-  for (const line of lines) console.error(line)
+  for (const line of lines.flat()) console.error(line)
 }
 
 async function runBunTest(folder: string, args: readonly string[], print: (line: string) => void): Promise<void> {
