@@ -37,13 +37,7 @@ test('list shows of each the id, when, state, event, attempts, call and URL', as
   const [id, created, ...rest] = newest.split('\t')
   expect(id).toMatch(/^\d+$/)
   expect(created).toMatch(/^\d{4}-.*Z$/)
-  expect(rest).toEqual([
-    'delivered',
-    'call_saved',
-    '1 attempt',
-    expect.stringMatching(/^[0-9a-f-]{36}$/),
-    receiver.url,
-  ])
+  expect(rest).toEqual(['delivered', 'call_saved', '1 attempt', expect.stringMatching(/^[0-9a-f-]{36}$/), receiver.url])
 })
 
 test('the call that list shows finds all of its own', async () => {
