@@ -218,7 +218,8 @@ describe('sending again', () => {
     receiver.answerWith(() => new Response('taken'))
     const { status, body } = await post(`/integration/delivery/${id}/retry`)
     expect([status, body.message]).toEqual([200, 'The delivery is being sent again.'])
-    expect(body.result).toMatchObject({ id, attempts_made: 1, delivered_at: null })
+    // It may have been delivered before the answer was written.
+    expect(body.result).toMatchObject({ id, attempts_made: expect.toBeOneOf([1, 2]) })
     await until('it is delivered', async () => {
       const { result } = (await get(`/integration/delivery/${id}`)).body
       return (result as { attempts: unknown[] }).attempts.length === 2
