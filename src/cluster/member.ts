@@ -1,22 +1,11 @@
 import type { Log } from '../lib/log.ts'
-import type { NowUs } from '../lib/time.ts'
-import type { ClusterStore, ClusterView } from '../store/operations/cluster.ts'
 import { newHandOvers } from './hand-overs.ts'
+import type { LeaseKeeperOptions } from './lease-keeper.ts'
 import { type Leases, newLeases, type Plan } from './leases.ts'
 import { kindOf } from './ownership.ts'
 import type { EndOfWork } from './ownership-listeners.ts'
 
-export type MemberOptions = {
-  readonly cluster: ClusterStore
-  readonly version: string
-  /** The PBXs of the settings. */
-  readonly pbxs: readonly string[]
-  /** Returns whether this node knows a PBX, and so can watch it. */
-  readonly canWatch: (pbx: string) => boolean
-  readonly log: Log
-  readonly elapsedUs: NowUs
-  readonly random?: () => number
-  readonly onView?: (view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }) => void
+export type MemberOptions = LeaseKeeperOptions & {
   /** Notifies those who depend on what this node owns. */
   readonly notify: () => EndOfWork
   /** Called when a lease can be handed over: a step is due. */
