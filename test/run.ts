@@ -2,8 +2,9 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-// What `bun run test` runs: the checks, the build, all tests, in a temporary folder in which nothing may be left. Its very last line is
-// `N passed, N failed`, with what was skipped behind it. Arguments go to `bun test`: `bun run test test/cli`.
+// What `bun run test` runs: the checks, the build, all tests, in a temporary folder in which nothing may be left. What failed is printed
+// once more at the end, for who sees the end of a log alone. Its very last line is `N passed, N failed`, with what was skipped behind it.
+// Arguments go to `bun test`: `bun run test test/cli`.
 
 const CHECKS = [
   ['the code is clean', ['bun', 'run', 'check']],
@@ -13,11 +14,17 @@ const CHECKS = [
 /** Tests that mostly wait, for a browser, for leases to end or for processes: they run beside the others, and are printed after them. */
 const RUN_BESIDE = [/^test\/(cluster|web|openapi)\//, /^test\/(e2e|recordings)\/|^test\/cli\/database-trouble/]
 
+/** Lines of a failure that are printed once more: its error and where it was thrown come last. */
+const LINES_OF_A_FAILURE = 40
+
 const counts = { pass: 0, fail: 0, skip: 0 }
+const failures: string[] = []
 
 function note(what: string, passed: boolean): void {
   counts[passed ? 'pass' : 'fail'] += 1
-  console.error(`(${passed ? 'pass' : 'fail'}) ${what}`)
+  const line = `(${passed ? 'pass' : 'fail'}) ${what}`
+  if (!passed) failures.push(line)
+  console.error(line)
 }
 
 for (const [what, command] of CHECKS) {
@@ -35,6 +42,7 @@ if (counts.fail === 0) {
   note('nothing is left in the temporary folder', !existsSync(folder))
 }
 
+if (failures.length > 0) console.error(['', 'What failed, once more:', ...failures, ''].join('\n'))
 process.exitCode = counts.fail === 0 ? 0 : 1
 const skipped = counts.skip === 0 ? '' : `, ${counts.skip} skipped`
 console.log(`${counts.pass} passed, ${counts.fail} failed${skipped}`)
@@ -59,7 +67,16 @@ async function runBunTest(folder: string, args: readonly string[], print: (line:
     env: { ...process.env, TMPDIR: folder, HOOKSWITCH_TEST_BUILT: '1' },
   })
   let failed = 0
+  let file = ''
+  let output: string[] = []
   for await (const line of linesOf(tests.stderr)) {
+    output.push(line)
+    if (/^test\/\S+\.test\.ts:$/.test(line)) file = line
+    if (/^\((fail|pass|skip)\) |^-{20,}$/.test(line)) {
+      // A line of dashes ends an error that was thrown outside of a test.
+      if (!/^\((pass|skip)\)/.test(line)) failures.push(file, ...output.slice(-LINES_OF_A_FAILURE))
+      output = []
+    }
     const [, count, what] = /^ *(\d+) (pass|fail|skip|errors?)$/.exec(line) ?? []
     if (what === 'pass' || what === 'skip') counts[what] += Number(count)
     // Errors are what was thrown outside of a test.
@@ -68,7 +85,10 @@ async function runBunTest(folder: string, args: readonly string[], print: (line:
     else if (!/^ *\d+ expect\(\) calls$|^Ran \d+ tests? across /.test(line)) print(line)
   }
   // A run that broke off without a count of failures has failed all the same.
-  if ((await tests.exited) !== 0 && failed === 0) failed = 1
+  if ((await tests.exited) !== 0 && failed === 0) {
+    failed = 1
+    failures.push(file, ...output.slice(-LINES_OF_A_FAILURE), 'the run broke off here, without a count')
+  }
   counts.fail += failed
 }
 
