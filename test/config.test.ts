@@ -46,7 +46,7 @@ test.each<[string, Partial<GivenSettings>, { [Name in keyof Config]?: unknown }]
     },
   ],
   [
-    'an Asterisk over TLS, with all that can be said',
+    'an Asterisk over TLS, with all its parameters',
     {
       pbx: [
         'amis://u:s@[::1]:5040?name=office&account=acme&trunks=PJSIP/t*,DAHDI/g1&extensions=1%3F%3F&variables=A,B&country=uz&ca=/c+a.pem',

@@ -12,14 +12,14 @@ describe('stopping', () => {
     const answers = Array.from({ length: 8 }, () => logIn(app, 'late@example.com', PASSWORD))
     await Promise.race(answers)
     const stopped = app.stop()
-    const settled = await Promise.allSettled(answers)
+    const ended = await Promise.allSettled(answers)
     expect(await stopped).toBe(0)
-    expect(settled.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0)
+    expect(ended.filter(({ status }) => status === 'fulfilled').length).toBeGreaterThan(0)
   })
 })
 
 test.skipIf(!canMount)(
-  'a full disk is 503, with nothing half-written; room again is 200 (needs the right to mount)',
+  'a full disk is 503, with nothing half-written; space again is 200 (needs the right to mount)',
   async () => {
     using folder = emptyFolder()
     using _disk = mountSmallDisk(folder.path, '2m')
@@ -32,7 +32,7 @@ test.skipIf(!canMount)(
     await Bun.write(`${folder.path}/ballast`, new Uint8Array(bsize * bavail))
     const many = (n: number) =>
       Array.from({ length: 100 }, (_, index) => webhook(`https://example.com/${n}/${index}/${'x'.repeat(1_900)}`))
-    // The log has some room of its own that it was given before.
+    // The log has some space of its own that it was given before.
     let refused = await put(many(0))
     for (let n = 1; refused.status === 200 && n < 50; n += 1) refused = await put(many(n))
     expect(refused.status).toBe(503)

@@ -11,8 +11,22 @@ const CHECKS = [
   ['the executable is built', ['bun', 'run', 'build']],
 ] as const
 
-/** Tests that mostly wait, for a browser, for leases to end or for processes: they run beside the others, and are printed after them. */
-const RUN_BESIDE = [/^test\/(cluster|web|openapi)\//, /^test\/(e2e|recordings)\/|^test\/cli\/database-trouble/]
+/**
+ * The parts of the tests, the longest first: each is a process of its own, with a server of Postgres where it needs one. Files that match
+ * no pattern are the last part.
+ */
+const PARTS = [
+  /^test\/(web|openapi)\//,
+  /^test\/deliveries\//,
+  /^test\/cluster\//,
+  /^test\/cli\//,
+  /^test\/e2e\//,
+  /^test\/(calls|webhooks)\//,
+  /^test\/(store|recordings)\//,
+]
+
+/** So many parts run at a time. Tests wait for a browser, for leases or for processes as long as they compute, so two cores are busy. */
+const AT_A_TIME = 4
 
 /** Lines of a failure that are printed once more: its error and where it was thrown come last. */
 const LINES_OF_A_FAILURE = 40
@@ -51,14 +65,44 @@ async function runTests(folder: string): Promise<void> {
   const args = process.argv.slice(2)
   if (args.length > 0) return runBunTest(folder, args, console.error)
   const files = [...new Bun.Glob('test/**/*.test.ts').scanSync('.')].sort()
-  const lines: string[][] = RUN_BESIDE.map(() => [])
-  const groupOf = (file: string): number => RUN_BESIDE.findIndex((pattern) => pattern.test(file))
-  const within = (group: number) => files.filter((file) => groupOf(file) === group).map((file) => `./${file}`)
-  await Promise.all([
-    runBunTest(folder, within(-1), console.error),
-    ...lines.map((printed, group) => runBunTest(folder, within(group), (line) => void printed.push(line))),
-  ])
-  for (const line of lines.flat()) console.error(line)
+  const partOf = (file: string): number => PARTS.findIndex((pattern) => pattern.test(file))
+  const parts = [...PARTS.keys(), -1].map((part) => files.filter((file) => partOf(file) === part))
+  const printers = inOrder(parts.length)
+  const waiting = parts.entries()
+  const runInTurn = async (): Promise<void> => {
+    for (const [at, part] of waiting) {
+      const { print, end } = printers[at] ?? { print: console.error, end() {} }
+      await runBunTest(
+        folder,
+        part.map((file) => `./${file}`),
+        print,
+      )
+      end()
+    }
+  }
+  await Promise.all(Array.from({ length: AT_A_TIME }, runInTurn))
+}
+
+type Printer = { print(line: string): void; end(): void }
+
+/** Returns printers of which the first that has not ended prints at once, and those after it when their turn comes. */
+function inOrder(count: number): Printer[] {
+  const outputs = Array.from({ length: count }, () => ({ lines: [] as string[], hasEnded: false }))
+  const flush = (): void => {
+    const current = outputs.findIndex(({ hasEnded }) => !hasEnded)
+    const upTo = current === -1 ? count : current + 1
+    for (const { lines } of outputs.slice(0, upTo)) for (const line of lines.splice(0)) console.error(line)
+  }
+  return outputs.map((output) => ({
+    print(line) {
+      output.lines.push(line)
+      flush()
+    },
+    end() {
+      output.hasEnded = true
+      flush()
+    },
+  }))
 }
 
 async function runBunTest(folder: string, args: readonly string[], print: (line: string) => void): Promise<void> {

@@ -10,7 +10,7 @@ import { startServer } from '../src/http/server.ts'
 import { startWatch } from '../src/pbx/watch.ts'
 import { ACCOUNT, LOG, newRig } from './deliveries/rig.ts'
 import { acts, startAsterisk } from './help/asterisk-load.ts'
-import { holdableDisk } from './help/held-disk.ts'
+import { stallableDisk } from './help/stalling-disk.ts'
 import { startReceiver, until } from './help/receiver.ts'
 import { storedPbxs } from './help/stored-pbxs.ts'
 
@@ -20,15 +20,15 @@ import { storedPbxs } from './help/stored-pbxs.ts'
  */
 
 const calls = (count: number, name = 'call') => Array.from({ length: count }, (_, n) => `${name} ${n}`)
-type Disk = ReturnType<typeof holdableDisk>
+type Disk = ReturnType<typeof stallableDisk>
 
 /** Does something while a commit does not end. */
-async function whileHeld(
+async function whileStalled(
   disk: Disk,
   rig: Awaited<ReturnType<typeof newRig>>,
   work: () => Promise<unknown>,
 ): Promise<void> {
-  disk.hold()
+  disk.stall()
   const before = disk.commits()
   const emitted = rig.emit('the one whose commit does not end')
   await until('a commit has begun', () => disk.commits() === before + 1)
@@ -45,21 +45,21 @@ async function whileHeld(
 
 test('an event whose commit does not end is sent to nobody', async () => {
   const receiver = startReceiver()
-  const disk = holdableDisk()
+  const disk = stallableDisk()
   await using rig = await newRig({ thread: disk.thread })
   await rig.setUrls(receiver.url)
-  await whileHeld(disk, rig, async () => expect(receiver.received).toEqual([]))
+  await whileStalled(disk, rig, async () => expect(receiver.received).toEqual([]))
   await until('it came', () => receiver.received.length === 1)
   await receiver.stop()
 })
 
 test('attempts wait for the commit of their own event alone: not for what came of others, not of their own call', async () => {
   const receiver = startReceiver()
-  const disk = holdableDisk()
+  const disk = stallableDisk()
   await using rig = await newRig({ thread: disk.thread, asleep: true })
   await rig.setUrls(receiver.url)
   await rig.emit(...calls(48).map((_, n) => `call ${n % 3}`))
-  await whileHeld(disk, rig, async () => {
+  await whileStalled(disk, rig, async () => {
     rig.wake()
     await until('all came', () => receiver.received.length === 48)
   })
@@ -68,12 +68,12 @@ test('attempts wait for the commit of their own event alone: not for what came o
 
 test('a commit holds all that was emitted, and all that came of attempts, while the one before went on', async () => {
   const receiver = startReceiver()
-  const disk = holdableDisk()
+  const disk = stallableDisk()
   await using rig = await newRig({ thread: disk.thread, asleep: true })
   await rig.setUrls(receiver.url)
   const emitted: Promise<unknown>[] = []
   const before = disk.commits()
-  await whileHeld(disk, rig, async () => {
+  await whileStalled(disk, rig, async () => {
     for (const call of calls(48)) {
       emitted.push(rig.emit(call))
       await Bun.sleep(0)
@@ -81,7 +81,7 @@ test('a commit holds all that was emitted, and all that came of attempts, while 
   })
   await Promise.all(emitted)
   expect(disk.commits() - before).toBe(2)
-  await whileHeld(disk, rig, async () => {
+  await whileStalled(disk, rig, async () => {
     rig.wake()
     await until('all came', () => receiver.received.length === 49)
   })
@@ -93,7 +93,7 @@ test('a commit holds all that was emitted, and all that came of attempts, while 
 })
 
 test('requests of the API are answered while a commit goes on', async () => {
-  const disk = holdableDisk()
+  const disk = stallableDisk()
   await using rig = await newRig({ thread: disk.thread })
   const identity = { account: 'default', type: 1, name: 'A', email: 'a@example.com', passwordHash: '', atUs: 1 }
   const user = await rig.store.accounts.userCreate(identity)
@@ -109,13 +109,13 @@ test('requests of the API are answered while a commit goes on', async () => {
   const asking = async () => {
     for (let n = 0; n < 300; n += 1) expect((await fetch(`${server.url}/auth/me`, { headers })).status).toBe(200)
   }
-  await whileHeld(disk, rig, asking)
+  await whileStalled(disk, rig, asking)
   await server.stop()
 })
 
 test("a PBX's socket is read, and its calls are tracked, while a commit goes on", async () => {
   const receiver = startReceiver()
-  const disk = holdableDisk()
+  const disk = stallableDisk()
   await using rig = await newRig({ thread: disk.thread })
   await rig.setUrls(receiver.url)
   const pbx = startAsterisk()
@@ -134,18 +134,18 @@ test("a PBX's socket is read, and its calls are tracked, while a commit goes on"
   await pbx.ready
   const before = watch.status()[0]?.events ?? 0
   const pieces = Array.from({ length: 200 }, (_, call) => acts(call).map(({ bytes }) => bytes)).flat()
-  const said = pieces.join('').match(/^Event: /gm)?.length ?? 0
+  const sent = pieces.join('').match(/^Event: /gm)?.length ?? 0
   const read = () => (watch.status()[0]?.events ?? 0) - before
-  await whileHeld(disk, rig, async () => {
+  await whileStalled(disk, rig, async () => {
     for (const piece of pieces) {
       pbx.send(piece)
       await Bun.sleep(0)
     }
-    await until('all is read', () => read() >= said)
+    await until('all is read', () => read() >= sent)
     // Those that have nothing to wait for but what was read.
     expect(emitted).toBeGreaterThanOrEqual(200 * 3)
   })
-  expect(said).toBe(200 * 12)
+  expect(sent).toBe(200 * 12)
   await until('all is sent', () => receiver.received.length === 1 + 200 * 6)
   await watch.stop()
   pbx.stop()

@@ -60,7 +60,7 @@ describe('the log of the compiled file', () => {
     expect(app.output()).not.toMatch(/hunter2|typed into|not this/)
   })
 
-  test('tells of changes of the list, of secrets, tokens and the password', async () => {
+  test('names changes of the list, of secrets, tokens and the password', async () => {
     const url = 'https://u:p4ss@crm.example.com/calls?key=s3cret'
     const list = await noted('webhooks_replaced', () => api('PUT', '/integration/webhook', [webhook(url)]))
     expect(list).toMatchObject({ ...anna, rest: { webhooks: 1 } })
@@ -76,7 +76,7 @@ describe('the log of the compiled file', () => {
     expect(app.output()).not.toMatch(/p4ss|s3cret|another one|wrong one|hks_|whsec_/)
   })
 
-  test('tells what the operator does to users beside the service, and of that alone', async () => {
+  test('names what the operator does to users beside the service, and of that alone', async () => {
     const env = { SUDO_USER: 'jane' }
     const user = (line: string) => run(['user', ...line.split(' ')], { cwd: folder.path, stdin: 'yet another', env })
     const ben = { user: 'ben@example.com', account: 'default', address: null, rest: { by: expect.any(String) } }
@@ -101,7 +101,7 @@ describe('the log of the compiled file', () => {
     ])
   })
 
-  test('tells what the operator does to webhooks, without secrets', async () => {
+  test('names what the operator does to webhooks, without secrets', async () => {
     const env = { SUDO_USER: 'jane' }
     const url = 'https://u:p4ss@ops.example.com/calls?key=s3cret'
     const webhookRun = (...args: string[]) =>
@@ -122,7 +122,7 @@ describe('the log of the compiled file', () => {
     expect(app.output()).not.toMatch(/p4ss|s3cret|topsecret|whsec_/)
   })
 
-  test('tells what the operator did while no service ran, once', async () => {
+  test('names what the operator did while no service ran, once', async () => {
     await app.stop()
     await addUser(folder.path, 'carla@example.com')
     app = await startServe({ cwd: folder.path })

@@ -8,7 +8,7 @@ import { emptyFolder } from '../help/app.ts'
 import { ask } from '../help/client.ts'
 import { openStore } from '../help/store.ts'
 
-test('a route for administrators is 403 for other users, whatever they send, and says what to do', async () => {
+test('a route for administrators is 403 for other users, for any request, and the answer explains what to do', async () => {
   using folder = emptyFolder()
   const store = openStore(`${folder.path}/hookswitch.db`)
   const api = await startApi(store, (auth) =>

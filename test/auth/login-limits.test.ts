@@ -19,7 +19,7 @@ const tooMany = (seconds: number) =>
 const caught = (promise: Promise<unknown>) => promise.catch((error: unknown) => error)
 
 describe('failures in five minutes', () => {
-  test('are five minutes, whatever is done to the clock of the machine', async () => {
+  test('are five minutes, also when the clock of the machine is set', async () => {
     const limits = createLoginLimits()
     const attempt = () => caught(limits.attempt([{ key: 'a', limit: 1 }], async () => undefined))
     setSystemTime(new Date(Date.now() + 86_400_000))
@@ -76,7 +76,7 @@ describe('failures in five minutes', () => {
     expect(limits.size()).toBe(1)
   })
 
-  test('remember keys of one size, whatever their length', async () => {
+  test('remember keys of one size, regardless of their length', async () => {
     const { attempt, limits } = limited()
     const before = process.memoryUsage().heapUsed
     for (let n = 0; n < 200; n += 1) await attempt(undefined, [`${n}${'x'.repeat(1_000_000)}`])
@@ -127,8 +127,8 @@ test.each<[string, string, string | null, string]>([
   ["the socket's", '203.0.113.1', null, '203.0.113.1'],
   ['not what a stranger claims', '203.0.113.1', '198.51.100.1', '203.0.113.1'],
   ['the last hop behind a trusted proxy', '10.1.2.3', '198.51.100.1, 198.51.100.2', '198.51.100.2'],
-  ['the proxy, where it says nothing', '10.1.2.3', null, '10.1.2.3'],
-  ['the proxy, where what it says is no address', '10.1.2.3', 'unknown', '10.1.2.3'],
+  ['the proxy, where it sends no address', '10.1.2.3', null, '10.1.2.3'],
+  ['the proxy, where it sends something else than an address', '10.1.2.3', 'unknown', '10.1.2.3'],
   ['IPv4 inside IPv6', '::ffff:10.1.2.3', '::ffff:198.51.100.2', '198.51.100.2'],
   ['the /64 of IPv6', '2001:db8:1:2:3:4:5:6', null, '2001:db8:1:2::/64'],
   ['the last hop without the port that some proxies add', '10.0.0.1', '203.0.113.9:5678', '203.0.113.9'],

@@ -21,7 +21,7 @@ const errorsOf = ({ body }: Answer) => (body.result as { errors: { path: string;
 const tokenOf = ({ body }: Answer) => (body.result as { access_token: string }).access_token
 
 describe('a token', () => {
-  test('is opaque, tells who has it, and is stored nowhere', async () => {
+  test('is opaque, names its user, and is stored nowhere', async () => {
     const token = await newToken(app, 'me@example.com')
     expect(token).toMatch(/^hks_[A-Za-z0-9_-]{43}$/)
     expect((await me(token)).body.result).toEqual({

@@ -81,7 +81,7 @@ export async function benchClaims(): Promise<Row[]> {
   ]
 }
 
-/** A service whose receivers refuse, over that store: its resident memory once it has looked around. */
+/** A service whose receivers refuse, over that store: its resident memory once it has read its queues. */
 async function benchMemory(store: string): Promise<Row[]> {
   using folder = emptyFolder()
   Bun.spawnSync(['mkdir', '-p', `${folder.path}/data`])

@@ -52,7 +52,7 @@ async function loadOf(nodes: number): Promise<Load> {
     pbxUrls: pbxs.map(({ port }) => `ami://any:any@127.0.0.1:${port}`),
     receiverUrls: pbxs.map((_, at) => `${url}/${at}`),
   })
-  await bench.settled()
+  await bench.untilOwned()
   const calls = startCalls(pbxs, () => countOf(url))
   await until('events come', async () => (await countOf(url)) > UNDER_WAY)
   await Bun.sleep(WARM_UP_MS)

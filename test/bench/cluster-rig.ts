@@ -4,11 +4,11 @@ import { addUser, callsOf, lastingSql, putList } from '../help/cluster-parts.ts'
 import { migratedDatabase, startPostgres } from '../help/postgres.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 
-/** Both are on the disk when it says so, as with any server that keeps what it has committed. */
+/** Both are on the disk when it reports so, as with any server that keeps what it has committed. */
 const DURABLE = { fsync: 'on', full_page_writes: 'on' }
 const ARGS = ['--allow-net', 'loopback', '--log-level', process.env.BENCH_LOG_LEVEL ?? 'error']
 /** How long leases must have stayed where they are: then every node is a full member, and has its share. */
-const SETTLED_MS = 6_000
+const STABLE_MS = 6_000
 
 export type BenchNode = { app: RunningApp }
 export type ClusterBench = Awaited<ReturnType<typeof startClusterBench>>
@@ -52,7 +52,7 @@ export async function startClusterBench(given: {
     nodes,
     start,
     /** Waits until every lease has an owner and has had it for some seconds, and every node has something. */
-    async settled(): Promise<void> {
+    async untilOwned(): Promise<void> {
       let before: readonly string[] = []
       let sinceMs = performance.now()
       await until('all nodes have their shares', async () => {
@@ -61,7 +61,7 @@ export async function startClusterBench(given: {
         if (!isSame) sinceMs = performance.now()
         before = terms
         await Bun.sleep(50)
-        return (await sql.freeLeases()) === 0 && performance.now() - sinceMs > SETTLED_MS
+        return (await sql.freeLeases()) === 0 && performance.now() - sinceMs > STABLE_MS
       })
     },
     /** Returns the names of the leases of a node. */

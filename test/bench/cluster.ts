@@ -3,7 +3,7 @@ import { until } from '../help/receiver.ts'
 import { type BenchNode, type BusyCluster, startBusyCluster } from './cluster-rig.ts'
 import { atMost, figure, type Row } from './table.ts'
 
-/** `CLUSTER_ROUNDS=30 bun run bench cluster`: more rounds tell more of what is rare. */
+/** `CLUSTER_ROUNDS=30 bun run bench cluster`: more rounds show more of what is rare. */
 const ROUNDS = Number(process.env.CLUSTER_ROUNDS ?? 6)
 /** A node that died may have sent for so long: what was in its sockets. */
 const LAST_WORDS_MS = 1_000
@@ -42,7 +42,7 @@ async function backAfter(cluster: BusyCluster, affected: readonly number[], sinc
 async function takeovers(cluster: BusyCluster, how: 'SIGKILL' | 'SIGSTOP'): Promise<number[]> {
   const times: number[] = []
   for (let round = 0; round < ROUNDS; round += 1) {
-    await cluster.settled()
+    await cluster.untilOwned()
     const { node, affected } = await victimOf(cluster, round)
     const sinceMs = performance.now()
     process.kill(node.app.pid, how)
@@ -59,7 +59,7 @@ async function takeovers(cluster: BusyCluster, how: 'SIGKILL' | 'SIGSTOP'): Prom
 type HandOver = { readonly pbxsS: number; readonly allS: number; readonly silenceS: number }
 
 async function handOver(cluster: BusyCluster, round: number): Promise<HandOver> {
-  await cluster.settled()
+  await cluster.untilOwned()
   const { node, affected } = await victimOf(cluster, round)
   const had = await cluster.sql.leasesOf(new URL(node.app.url).origin)
   const sinceMs = performance.now()
@@ -117,7 +117,7 @@ export async function benchReturn(): Promise<Row[]> {
   const times: number[] = []
   let moved = 0
   for (let round = 0; round < Math.ceil(ROUNDS / 2); round += 1) {
-    await cluster.settled()
+    await cluster.untilOwned()
     const before = await cluster.sql.terms()
     await cluster.server.halt(round % 2 === 0 ? 'fast' : 'immediate')
     await Bun.sleep(OUTAGE_MS)

@@ -86,7 +86,7 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
     latencies,
     delivered: () => delivered,
     /** Stores some events of an account in one mutation, and nudges. */
-    async tell(accountId: number, events: number, body: string): Promise<void> {
+    async emit(accountId: number, events: number, body: string): Promise<void> {
       const atUs = nowUs()
       const call = newUuid(atUs)
       const fresh = Array.from({ length: events }, (_, n) => {
@@ -134,18 +134,18 @@ export async function deliveredRate(
   const run = async (count: number) => {
     const before = service.delivered()
     const startedMs = performance.now()
-    let told = 0
+    let emitted = 0
     const source = async (offset: number) => {
-      for (let turn = offset; told < count; turn += 1) {
+      for (let turn = offset; emitted < count; turn += 1) {
         const events = Math.max(1, Math.round(16 / fan))
-        told += events * fan
-        await service.tell((turn % accounts.length) + 1, events, body)
-        while (told - (service.delivered() - before) > 2_048) await Bun.sleep(1)
+        emitted += events * fan
+        await service.emit((turn % accounts.length) + 1, events, body)
+        while (emitted - (service.delivered() - before) > 2_048) await Bun.sleep(1)
       }
     }
     await Promise.all(Array.from({ length: 16 }, (_, offset) => source(offset)))
-    while (service.delivered() - before < told) await Bun.sleep(1)
-    return (told / (performance.now() - startedMs)) * 1_000
+    while (service.delivered() - before < emitted) await Bun.sleep(1)
+    return (emitted / (performance.now() - startedMs)) * 1_000
   }
   await run(Math.min(20_000, deliveries / 2))
   const rate = await run(deliveries)

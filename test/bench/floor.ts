@@ -16,9 +16,9 @@ const READY = 256
 const OUTCOMES_A_COMMIT = 64
 
 /**
- * The least that stores, signs, sends and logs, per second, to tell what the service adds: our tables, statements and group commits, but on
+ * The least that stores, signs, sends and logs, per second, to show what the service adds: our tables, statements and group commits, but on
  * the same thread, and a `fetch` with the headers and the limit in time that receivers are promised. There is no order, no limit for a
- * webhook, no address guard and nobody who may ask; on a slow disk all of it stands still.
+ * webhook, no address guard and nobody who may ask; on a slow disk none of it goes on.
  */
 export async function floorRate(urls: readonly string[], body: string, deliveries: number): Promise<number> {
   using store = await newStore([urls])
@@ -28,7 +28,7 @@ export async function floorRate(urls: readonly string[], body: string, deliverie
   const ready = newFifo<{ id: number; uuid: string }>()
   let ended = newBatch()
   let running = 0
-  let told = 0
+  let emitted = 0
 
   const send = async (id: number, uuid: string) => {
     const url = urls[id % urls.length] ?? ''
@@ -56,29 +56,29 @@ export async function floorRate(urls: readonly string[], body: string, deliverie
       if (next !== undefined) void send(next.id, next.uuid)
     }
   }
-  const eventsToTell = (atUs: number) =>
-    Array.from({ length: ready.size < READY && told < deliveries ? EVENTS_A_COMMIT : 0 }, () => {
+  const eventsToEmit = (atUs: number) =>
+    Array.from({ length: ready.size < READY && emitted < deliveries ? EVENTS_A_COMMIT : 0 }, () => {
       const uuid = newUuid(atUs)
       return { uuid, callId: uuid, name: 'call_started' as const, sequence: 1, atUs, body }
     })
 
   const startedMs = performance.now()
-  for (let done = 0; told < deliveries || done < told; ) {
+  for (let done = 0; emitted < deliveries || done < emitted; ) {
     const atUs = nowUs()
     const outcomes = ended
     ended = newBatch()
-    const stored = storeEvents(db, eventsToTell(atUs), { nowSteadyUs: atUs })
+    const stored = storeEvents(db, eventsToEmit(atUs), { nowSteadyUs: atUs })
     await Promise.all([stored, db.queue.deliveryRecordOutcomes(outcomes)])
     done += outcomes.deliveryIds.length
     for (const { uuid, deliveries: all } of await stored) {
       for (const { id } of all) ready.push({ id, uuid })
-      told += all.length
+      emitted += all.length
     }
     begin()
-    while (ended.deliveryIds.length < OUTCOMES_A_COMMIT && running > 0 && (ready.size >= READY || told >= deliveries))
+    while (ended.deliveryIds.length < OUTCOMES_A_COMMIT && running > 0 && (ready.size >= READY || emitted >= deliveries))
       await new Promise((resolve) => setImmediate(resolve))
   }
-  const rate = (told / (performance.now() - startedMs)) * 1_000
+  const rate = (emitted / (performance.now() - startedMs)) * 1_000
   await db.stop()
   return rate
 }

@@ -54,7 +54,7 @@ async function repeatedOfBacklog(webhooks: number): Promise<number> {
   return requests - distinct
 }
 
-/** Calls as fast as they are taken, from a PBX that is there to the end: what is stored, told and sent competes. */
+/** Calls as fast as they are taken, from a PBX that is there to the end: what is stored, emitted and sent competes. */
 async function repeatedOfCalls(): Promise<number> {
   using folder = emptyFolder()
   using receivers = await startReceiverProcess(1, 'count')

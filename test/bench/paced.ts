@@ -1,7 +1,7 @@
 import { bodyOf, startBenchService } from './delivery.ts'
 
 /**
- * A service in a process of its own, so that nothing of one run is left for the next: tells the latencies of one webhook at 200 events a
+ * A service in a process of its own, so that nothing of one run is left for the next: prints the latencies of one webhook at 200 events a
  * second on standard output, in microseconds. Arguments: the URL that is well, then those that hang.
  */
 const PACED_MS = 4_000
@@ -12,13 +12,13 @@ const DEAD_EVERY_MS = 47
 const [well = '', ...dead] = process.argv.slice(2)
 const service = await startBenchService(dead.length === 0 ? [[well]] : [[well], dead])
 const body = bodyOf(1_024)
-for (let n = 0; n < 500; n += 1) await service.tell(1, 1, body)
+for (let n = 0; n < 500; n += 1) await service.emit(1, 1, body)
 service.latencies.clear()
 const endMs = performance.now() + PACED_MS
-const tell = async (account: number, everyMs: number) => {
-  for (; performance.now() < endMs; await Bun.sleep(everyMs)) void service.tell(account, 1, body)
+const emitEvery = async (account: number, everyMs: number) => {
+  for (; performance.now() < endMs; await Bun.sleep(everyMs)) void service.emit(account, 1, body)
 }
-await Promise.all([tell(1, EVERY_MS), dead.length > 0 && tell(2, DEAD_EVERY_MS)])
+await Promise.all([emitEvery(1, EVERY_MS), dead.length > 0 && emitEvery(2, DEAD_EVERY_MS)])
 console.log(JSON.stringify(service.latencies.get(1) ?? []))
 // What hangs is left to hang: its ten seconds are not waited for.
 process.exit(0)

@@ -40,7 +40,7 @@ export async function benchLatency(
   for (let next = 0; next < due.length; ) {
     const nowMs = performance.now() - beginMs
     for (let act = due[next]; act !== undefined && act.atMs <= nowMs; act = due[++next]) {
-      sentMs.set(`${act.call} ${act.tells}`, performance.now())
+      sentMs.set(`${act.call} ${act.emits}`, performance.now())
       pbx.send(act.bytes)
     }
     await Bun.sleep(TICK_MS)

@@ -1,5 +1,5 @@
 /**
- * A receiver in a process of its own: answers 200 on several ports, or never. Says its ports on standard output, and on `GET /count`
+ * A receiver in a process of its own: answers 200 on several ports, or never. Prints its ports on standard output, and on `GET /count`
  * how many requests it got; when it counts, also how many of them were different ones.
  */
 const ports = Number(process.argv[2] ?? '1')

@@ -11,7 +11,7 @@ const CALLS = 100_000
 const STEP = 20_000
 /** So many calls are under way at most: the soak is of memory, not of pace. */
 const CALLS_AT_ONCE = 40
-const EVENTS_PER_CALL = new Set(acts(0).flatMap(({ tells }) => (tells === '' ? [] : [tells]))).size + 2
+const EVENTS_PER_CALL = new Set(acts(0).flatMap(({ emits }) => (emits === '' ? [] : [emits]))).size + 2
 /** What is counted when nothing happens: the collector has run, and what was lent is back. */
 const REST_MS = 10_000
 

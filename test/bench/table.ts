@@ -4,7 +4,7 @@ export type Row = {
   readonly bar: string
   readonly reached: string
   /** `undefined`: there is no bar. */
-  readonly held: boolean | undefined
+  readonly met: boolean | undefined
   readonly detail: string
 }
 
@@ -14,34 +14,34 @@ export const atLeast = (what: string, bar: number, reached: number, detail: stri
   what,
   bar: `≥ ${bar}`,
   reached: reached.toFixed(2),
-  held: reached >= bar,
+  met: reached >= bar,
   detail,
 })
 export const atMost = (what: string, bar: number, reached: number, unit: string, detail = ''): Row => ({
   what,
   bar: `≤ ${bar}${unit}`,
   reached: `${reached < 10 ? reached.toFixed(2) : count(reached)}${unit}`,
-  held: reached <= bar,
+  met: reached <= bar,
   detail,
 })
 export const figure = (what: string, reached: number, unit: string, detail = ''): Row => ({
   what,
   bar: '',
   reached: `${reached < 10 ? reached.toFixed(2) : count(reached)}${unit}`,
-  held: undefined,
+  met: undefined,
   detail,
 })
 export const perSecond = (rate: number) => `${count(rate)}/s`
 
 export function print(rows: readonly Row[]): void {
-  const cells = rows.map(({ what, bar, reached, held, detail }) => [
+  const cells = rows.map(({ what, bar, reached, met, detail }) => [
     what,
     bar,
     reached,
-    held === undefined ? '' : held ? 'yes' : 'NO',
+    met === undefined ? '' : met ? 'yes' : 'NO',
     detail,
   ])
-  const all = [['what', 'bar', 'reached', 'held', 'detail'], ...cells]
+  const all = [['what', 'bar', 'reached', 'met', 'detail'], ...cells]
   const widths = [0, 1, 2, 3].map((column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
   for (const row of all)
     console.log(

@@ -8,7 +8,7 @@ const split = (urls: readonly string[], size: number) =>
   Array.from({ length: Math.ceil(urls.length / size) }, (_, n) => urls.slice(n * size, (n + 1) * size))
 
 /**
- * In turns, so that all see the same machine. What the least would reach that stores, signs, sends and logs tells how much of what is
+ * In turns, so that all see the same machine. What the least would reach that stores, signs, sends and logs shows how much of what is
  * missing to the bare loop is the storing itself.
  */
 async function compare(

@@ -83,7 +83,7 @@ function rate(
     ...newTracker('bench', isShared ? null : 'default', newUuid),
     tenants: isShared ? { accountOf, isOnEveryChannel: false } : null,
   }
-  const spent = { ms: 0, events: 0, bytes: 0, told: 0 }
+  const spent = { ms: 0, events: 0, bytes: 0, emitted: 0 }
   for (let round = 0; spent.ms < seconds * 1_000; round++) {
     const bytes = Buffer.from(renamed(text, round), 'latin1')
     const chunks = Array.from({ length: Math.ceil(bytes.length / CHUNK) }, (_, at) =>
@@ -92,8 +92,8 @@ function rate(
     const startMs = performance.now()
     chunks.forEach((chunk, index) => {
       const atUs = START_US + round * 15_000_000 + Math.round((index / chunks.length) * 15_000_000)
-      for (const signal of read(chunk, atUs)) spent.told += track(state, signal).events.length
-      spent.told += track(state, { kind: 'tick', atUs, arrivedUs: atUs }).events.length
+      for (const signal of read(chunk, atUs)) spent.emitted += track(state, signal).events.length
+      spent.emitted += track(state, { kind: 'tick', atUs, arrivedUs: atUs }).events.length
       takeChanges(state)
     })
     spent.ms += performance.now() - startMs
@@ -103,7 +103,7 @@ function rate(
   const rateOf = (count: number): number => Math.round((count / spent.ms) * 1_000)
   return {
     eventsPerSecond: rateOf(spent.events),
-    callEventsPerSecond: rateOf(spent.told),
+    callEventsPerSecond: rateOf(spent.emitted),
     bytesPerSecond: rateOf(spent.bytes),
   }
 }
@@ -115,10 +115,10 @@ export function benchManyCalls(calls = 10_000): Weight {
   const state = newTracker('bench', 'default', newUuid)
   Bun.gc(true)
   const before = process.memoryUsage()
-  let told = 0
+  let emitted = 0
   const startMs = performance.now()
   const feed = (signal: Signal): void => {
-    told += track(state, signal).events.length
+    emitted += track(state, signal).events.length
     takeChanges(state)
   }
   const at = (call: number) => ({ atUs: START_US + call * 1_000, arrivedUs: START_US + call * 1_000 })
@@ -131,7 +131,7 @@ export function benchManyCalls(calls = 10_000): Weight {
     calls: state.calls.size,
     bytesPerCall: Math.round(bytes / calls),
     megabytes: Math.round(after.rss / 1e6),
-    eventsPerSecond: Math.round((told / spentMs) * 1_000),
+    eventsPerSecond: Math.round((emitted / spentMs) * 1_000),
   }
 }
 
@@ -167,21 +167,21 @@ export async function benchTracker(): Promise<Row[]> {
   const [sharedAmi, sharedEsl] = [benchAmi(3, true), benchEsl(3, true)]
   const many: Weight = await Bun.$`bun ${import.meta.path} many`.json()
   const latency: Latency = await Bun.$`bun ${new URL('./pbx-to-receiver.ts', import.meta.url).pathname}`.json()
-  const told = (rates: EventRates): string => `${perSecond(rates.callEventsPerSecond)} call events`
+  const describe = (rates: EventRates): string => `${perSecond(rates.callEventsPerSecond)} call events`
   return [
-    atLeast('AMI events decoded and tracked per second ÷ 100,000', 1, ami.eventsPerSecond / 100_000, told(ami)),
-    figure('ESL events decoded and tracked per second', esl.eventsPerSecond, '/s', told(esl)),
+    atLeast('AMI events decoded and tracked per second ÷ 100,000', 1, ami.eventsPerSecond / 100_000, describe(ami)),
+    figure('ESL events decoded and tracked per second', esl.eventsPerSecond, '/s', describe(esl)),
     figure(
       'AMI events ÷ those of one customer, with 500',
       sharedAmi.eventsPerSecond / ami.eventsPerSecond,
       '',
-      told(sharedAmi),
+      describe(sharedAmi),
     ),
     figure(
       'ESL events ÷ those of one customer, with 500',
       sharedEsl.eventsPerSecond / esl.eventsPerSecond,
       '',
-      told(sharedEsl),
+      describe(sharedEsl),
     ),
     atMost('memory with 10,000 calls at a time', 150, many.megabytes, ' MB', `${many.bytesPerCall} bytes a call`),
     atMost('PBX to receiver at 200 calls/s, p99', 20, latency.p99Ms, ' ms', `${latency.events} events`),

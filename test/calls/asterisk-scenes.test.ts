@@ -3,7 +3,7 @@ import { asteriskScene } from '../help/asterisk-scene.ts'
 import { compare } from '../help/expected.ts'
 import { createLedger, leftover } from '../help/ledger.ts'
 
-// Situations at an Asterisk that no recording has, as the rules of the call events want them told.
+// Situations at an Asterisk that no recording has, as the rules of the call events require.
 
 type Scene = ReturnType<typeof asteriskScene>
 type Case = [what: string, play: (pbx: Scene) => void, expected: string]

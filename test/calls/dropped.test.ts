@@ -74,7 +74,7 @@ const NAMES = [
 const expectedOf = (name: string): string =>
   readExpectedFile(`${name.endsWith('.ami') ? 'asterisk' : 'freeswitch'}/${name.replace(/\.\w+$/, '')}`)
 
-test.each(NAMES)('%s: nothing is missed between two events, and nothing is told otherwise', (name) => {
+test.each(NAMES)('%s: nothing is missed between two events, and no event differs', (name) => {
   const tape = tapeOf(name)
   for (let after = 0; after <= tape.steps; after++) {
     const { got, expected } = compare(
@@ -85,7 +85,7 @@ test.each(NAMES)('%s: nothing is missed between two events, and nothing is told 
   }
 })
 
-test.each(NAMES)('%s: the ledger holds whatever is missed, and partial says so', (name) => {
+test.each(NAMES)('%s: the ledger holds regardless of what is missed, which partial states', (name) => {
   const tape = tapeOf(name)
   const seen = shownBy(tape)
   for (const restart of [false, true])
@@ -109,7 +109,7 @@ function shownBy(tape: Tape): string[][] {
   const real = new Set(
     all.flat().flatMap((one) => (one.kind === 'dial_begin' && one.endpoint.kind !== 'virtual' ? one.dest : [])),
   )
-  // FreeSWITCH tells an end twice.
+  // FreeSWITCH reports an end twice.
   const last = all.flat().findLast((one) => one.kind === 'hangup' && !tape.endsTwice)
   return all.map((signals) =>
     signals.flatMap((one) => {

@@ -9,7 +9,7 @@ import { signedPath } from '../../src/recordings/link.ts'
 import { createLedger, leftover } from '../help/ledger.ts'
 import { player } from '../help/play.ts'
 
-// Calls end exactly once, whatever was missed, and for the account that got their start.
+// Calls end exactly once, regardless of what was missed, and for the account that got their start.
 
 const START_US = 1_795_213_000_000_000
 const SECOND = 1_000_000
@@ -122,7 +122,7 @@ test('who talked when Hookswitch was stopped owns a call that ended meanwhile', 
   expect(owners([...before.events, ...events])).toEqual(['101', '102'])
 })
 
-test('what is listed did not begin after it was listed, whatever the clock of the PBX says', () => {
+test('what is listed did not begin after it was listed, regardless of the clock of the PBX', () => {
   const { play, rest, events } = player()
   const row = { ...listed('a', '101', 'x'), startedUs: START_US + 60 * SECOND, callee: false, source: null }
   play(at(0, { kind: 'connected', first: true, boot: null }, { kind: 'snapshot', channels: [row] }))
@@ -133,7 +133,7 @@ test('what is listed did not begin after it was listed, whatever the clock of th
   expect(ended?.duration).toBe(2)
 })
 
-test('two calls that are bridged by command: the one that was left ends, and says where it went on', () => {
+test('two calls that are bridged by command: the one that was left ends, and states where it went on', () => {
   const { play, rest, events, state } = player()
   play(TALK)
   play(at(3, comes('c', outside('15551230002'), '15550100102'), ...rings('c', 'd', '102')))

@@ -10,7 +10,7 @@ import { batch, openStore } from '../help/store.ts'
 const NUMBER = '15551230001'
 const LONGER = '155512300011'
 
-test('a number is erased where it stands as a whole, and nothing else is', async () => {
+test('a number is erased where it is a whole value, and nothing else is', async () => {
   using folder = emptyFolder()
   const store = openStore(join(folder.path, 'hookswitch.db'))
   const event = (callId: string, name: EventKind, sequence: number, data: object) => ({

@@ -6,7 +6,7 @@ import { SERVE, startLoad } from '../help/load.ts'
 import { until } from '../help/receiver.ts'
 import { openStore } from '../help/store.ts'
 
-/** Whoever reads events from a service that is killed again and again, while events are stored without a pause, misses none. */
+/** A client that reads events from a service that is killed again and again, while events are stored without a pause, misses none. */
 
 test('kill -9 at 8 random moments: a reader that goes on from its cursor gets each event once, in its order', async () => {
   using folder = emptyFolder()

@@ -175,7 +175,7 @@ describe('GET /event', () => {
     expect((await ask(api, 'GET', '/event')).status).toBe(401)
   })
 
-  test('says 410, with the oldest cursor that can be read from, when events behind the cursor were deleted', async () => {
+  test('answers 410, with the oldest cursor that can be read from, when events behind the cursor were deleted', async () => {
     const { next_cursor } = await page('?limit=1')
     const all = idsOf(await page(''))
     const later = NOW + 3_600 * SECOND

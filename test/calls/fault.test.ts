@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Signal } from '../../src/calls/signal.ts'
 import { newTracker, track } from '../../src/calls/tracker/tracker.ts'
 
-// A fault in one signal costs that signal, or what is told of one call at that moment, and nothing else.
+// A fault in one signal costs that signal, or what is emitted of one call at that moment, and nothing else.
 
 const START_US = 1_795_213_000_000_000
 const phone = { kind: 'external', number: '15551230001', name: null } as const

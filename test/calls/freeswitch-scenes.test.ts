@@ -3,7 +3,7 @@ import { compare } from '../help/expected.ts'
 import { freeswitchScene } from '../help/freeswitch-scene.ts'
 import { createLedger, leftover } from '../help/ledger.ts'
 
-// Situations at a FreeSWITCH that no recording has, as the rules of the call events want them told.
+// Situations at a FreeSWITCH that no recording has, as the rules of the call events require.
 
 type Scene = ReturnType<typeof freeswitchScene>
 type Case = [what: string, play: (pbx: Scene) => void, expected: string]
@@ -276,7 +276,7 @@ call_ended answered owner 1001
 call_saved recordings 0`,
   ],
   [
-    'a phone that declines while it rings, and the caller who is told so',
+    'a phone that declines while it rings, and the caller who gets that answer',
     (pbx) => {
       pbx.inbound('A', '79161234567', '74950001001')
       pbx.dial('A', 'B', '1001')

@@ -44,7 +44,7 @@ function eventsOf(...signals: readonly Signal[]) {
   rest(10 * SECOND)
   return events
 }
-const heldIn = (...signals: readonly Signal[]): string[] =>
+const holdsIn = (...signals: readonly Signal[]): string[] =>
   eventsOf(...RINGS, ...TALKS, ...signals, ...ENDS)
     .filter(({ name }) => name === 'call_held' || name === 'call_resumed')
     .map(({ body }) => lineOf(body))
@@ -52,8 +52,8 @@ const heldIn = (...signals: readonly Signal[]): string[] =>
 describe('hold and resume', () => {
   test('come with the party that pressed it, and its stage', () => {
     const events = eventsOf(...RINGS, ...TALKS, ...at(2, holds('b', true)), ...at(4, holds('b', false)), ...ENDS)
-    const held = events.filter(({ body }) => 'by' in body.data)
-    expect(held.map(({ body }) => body.data)).toMatchObject([
+    const holdEvents = events.filter(({ body }) => 'by' in body.data)
+    expect(holdEvents.map(({ body }) => body.data)).toMatchObject([
       { name: 'call_held', sequence: 3, by: { extension: '101' }, stage: { target: '101', result: null } },
       { name: 'call_resumed', sequence: 3, by: { extension: '101' }, stage: { target: '101', result: null } },
     ])
@@ -61,19 +61,19 @@ describe('hold and resume', () => {
   })
 
   test('of a caller have no stage', () => {
-    const [held] = eventsOf(...RINGS, ...TALKS, ...at(2, holds('a', true)), ...ENDS).filter(
+    const [holdEvent] = eventsOf(...RINGS, ...TALKS, ...at(2, holds('a', true)), ...ENDS).filter(
       ({ name }) => name === 'call_held',
     )
-    expect(held?.body.data).toMatchObject({ by: { number: '998712345678' }, stage: null })
+    expect(holdEvent?.body.data).toMatchObject({ by: { number: '998712345678' }, stage: null })
   })
 
   test.each([
     ['reported twice', at(2, holds('b', true), holds('b', true)), ['call_held by 101']],
-    ['a resume of what was not held', at(2, holds('b', false)), []],
+    ['a resume without a hold', at(2, holds('b', false)), []],
     ['again and again', at(2, holds('b', true), holds('b', false), holds('b', true)), 3],
     ['a resume by which the PBX ends the call', [...at(2, holds('b', true)), ...at(9, holds('b', false))], 1],
   ])('%s', (_, signals, expected) => {
-    const lines = heldIn(...signals)
+    const lines = holdsIn(...signals)
     if (typeof expected === 'number') expect(lines).toHaveLength(expected)
     else expect(lines).toEqual(expected)
   })

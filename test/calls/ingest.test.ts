@@ -50,7 +50,7 @@ const FINISH: readonly ChannelSignal[] = [
 ]
 const ALL = ['call_started', 'dial_started', 'dial_answered', 'dial_ended', 'call_ended', 'call_saved']
 
-/** Starts an ingest; `stored` is what was told to be on disk, in order. */
+/** Starts an ingest; `stored` is what was reported to be on disk, in order. */
 async function start(store: Pick<Store, 'calls' | 'maintenance'>, options: Partial<IngestOptions> = {}) {
   const stored: StoredEvent[] = []
   const waiting: { count: number; resolve: () => void }[] = []
@@ -95,7 +95,7 @@ test('a call is stored with its events, and its record once it is saved', async 
   expect(await store.calls.liveCallList('office')).toEqual([])
 })
 
-test('events are stored once, also when who is told of it fails', async () => {
+test('events are stored once, also when the one that is notified of it fails', async () => {
   const store = openStore()
   const failing = () => {
     throw new Error('a listener is broken')
@@ -191,7 +191,7 @@ test('a call that was up when the PBX was given to another account stays with th
   expect(second.stored.map(({ deliveries }) => deliveries.length)).toEqual([1, 1, 1, 1, 1, 1])
 })
 
-/** A store whose disk is full until it is told otherwise. */
+/** A store whose disk is full until it is released. */
 function fullDisk({ calls, maintenance }: Store) {
   const state = { full: true }
   const batchStore: Store['calls']['batchStore'] = (batch) =>
@@ -228,7 +228,7 @@ test('a signal that makes the tracker fail costs itself alone, and the PBX is as
   expect(ingest.names()).toEqual(ALL)
 })
 
-test('with no room left signals are turned away, and the PBX is asked for what is up afterwards', async () => {
+test('with no space left signals are turned away, and the PBX is asked for what is up afterwards', async () => {
   const disk = fullDisk(openStore())
   const missed = Promise.withResolvers<void>()
   const ingest = await start(disk.store, { onMissed: missed.resolve, maxPending: 10_000 })

@@ -11,7 +11,7 @@ import { randomSignals } from '../help/signals.ts'
 const STREAMS = Number(process.env.PROPERTY_STREAMS ?? 10_000)
 const SEED = Number(process.env.PROPERTY_SEED ?? 20_261_120)
 
-/** A single stream is told in full. */
+/** A single stream is printed in full. */
 const IS_TRACED = STREAMS === 1
 
 const START_US = 1_795_213_000_000_000
@@ -27,7 +27,7 @@ function run(signals: readonly Signal[], random: Random): void {
       ledger.take(events)
       const wrong = contradiction(state)
       if (wrong !== undefined) throw new Error(wrong)
-      // Events and the calls they are of are stored together; what tells nothing is stored later, or never.
+      // Events and the calls they are of are stored together; a change without events is stored later, or never.
       if (events.length > 0 || random.chance(0.3)) saveChanges(state, store)
     },
   })

@@ -77,7 +77,7 @@ const linesOf = (call: readonly Line[]): string =>
     .toSorted()
     .join('\n')
 
-/** Returns what stands before what although it happened well after it, or although a transfer explains it. */
+/** Returns what comes before what although it happened well after it, or although a transfer explains it. */
 function disorderOf(call: readonly Line[], original: readonly Line[]): string[] {
   const before = new Map(original.map((line, place) => [line.text, { place, atMs: line.atMs }]))
   return call.flatMap(({ text }, place) =>
@@ -85,7 +85,7 @@ function disorderOf(call: readonly Line[], original: readonly Line[]): string[] 
       const [one, other] = [before.get(text), before.get(later.text)]
       if (one === undefined || other === undefined || one.place < other.place) return []
       const isApart = one.atMs > other.atMs + APART_MS
-      return isApart || later.text.includes('_transferred') ? [`${text} stands before ${later.text}`] : []
+      return isApart || later.text.includes('_transferred') ? [`${text} comes before ${later.text}`] : []
     }),
   )
 }

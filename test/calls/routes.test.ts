@@ -94,8 +94,8 @@ test.each<[sentence: string, filter: Filter]>([
   ['of a direction', { direction: 'inbound' }],
   ['of a direction that only old ones have', { direction: 'internal' }],
   ['of a number', { number: '15550000001' }],
-  ['of a number that stands in few', { number: SELDOM }],
-  ['of a number that stands in none', { number: OF_NOBODY }],
+  ['of a number of few calls', { number: SELDOM }],
+  ['of a number of no call', { number: OF_NOBODY }],
   ['of a number and a direction', { number: '102', direction: 'outbound' }],
   ['of a number and a direction that only old ones have', { number: '102', direction: 'internal' }],
   ['since a time', { since: at(1_200) }],
@@ -122,8 +122,8 @@ async function bytesRead(work: () => Promise<unknown>): Promise<number> {
 }
 
 test.each<[sentence: string, filter: { number?: string; direction?: Direction }, after?: number]>([
-  ['a number that stands in few', { number: SELDOM }],
-  ['a number that stands in none', { number: OF_NOBODY }],
+  ['a number of few calls', { number: SELDOM }],
+  ['a number of no call', { number: OF_NOBODY }],
   ['a direction that only old calls have', { direction: 'internal' }],
   ['a number and a direction that never meet', { number: SELDOM, direction: 'outbound' }],
   ['the last page of a number', { number: '101' }, CALLS - 100],

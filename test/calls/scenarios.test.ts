@@ -7,9 +7,9 @@ import { contradiction, createLedger, leftover } from '../help/ledger.ts'
 import { type LiveCalls, player, saveChanges } from '../help/play.ts'
 import { createRandom, type Random } from '../help/random.ts'
 import { createUp } from '../help/scenario-pbx.ts'
-import { story } from '../help/scenarios.ts'
+import { scenario } from '../help/scenarios.ts'
 
-// What is emitted of made-up stories is what happened in them, call by call and line by line; and it keeps the promises.
+// What is emitted of made-up scenarios is what happened in them, call by call and line by line; and it keeps the promises.
 // PROPERTY_STREAMS=100000 PROPERTY_SEED=7 bun test test/calls/scenarios.test.ts
 
 const STREAMS = Number(process.env.PROPERTY_STREAMS ?? 2_000)
@@ -93,24 +93,24 @@ const blocksOf = (events: readonly CallEvent[]): string[] => {
   )
 }
 
-test(`${STREAMS} made-up stories are told as they happened (seed ${SEED})`, () => {
+test(`${STREAMS} made-up scenarios give the events of what happened (seed ${SEED})`, () => {
   for (let index = 0; index < STREAMS; index++) {
     const seed = (SEED + Math.imul(index, 2_654_435_761)) >>> 0
     const random = createRandom(seed)
-    const stories = Array.from({ length: 1 + random.int(3) }, (_, place) =>
-      story(random, place, START_US + random.int(5) * SECOND),
+    const scenarios = Array.from({ length: 1 + random.int(3) }, (_, place) =>
+      scenario(random, place, START_US + random.int(5) * SECOND),
     )
-    const signals = stories.flatMap((one) => one.signals).toSorted((a, b) => a.arrivedUs - b.arrivedUs)
-    const truth = stories.flatMap((one) => one.truth).toSorted()
+    const signals = scenarios.flatMap((one) => one.signals).toSorted((a, b) => a.arrivedUs - b.arrivedUs)
+    const truth = scenarios.flatMap((one) => one.truth).toSorted()
     let got: string[]
     try {
       got = blocksOf(eventsOf(signals, random)).toSorted()
     } catch (error) {
       const why = error instanceof Error ? error.stack : String(error)
-      throw new Error(`story ${index} (PROPERTY_SEED=${seed} PROPERTY_STREAMS=1): ${why}`)
+      throw new Error(`scenario ${index} (PROPERTY_SEED=${seed} PROPERTY_STREAMS=1): ${why}`)
     }
     if (got.join('\n\n') !== truth.join('\n\n')) {
-      console.log(`story ${index}: PROPERTY_SEED=${seed} PROPERTY_STREAMS=1`)
+      console.log(`scenario ${index}: PROPERTY_SEED=${seed} PROPERTY_STREAMS=1`)
       expect(got.join('\n\n')).toBe(truth.join('\n\n'))
     }
   }
@@ -119,7 +119,7 @@ test(`${STREAMS} made-up stories are told as they happened (seed ${SEED})`, () =
 /** Plays a scenario of which a part is not seen; returns who owns its calls and who should, if that is wrong. */
 function wrongOwners(seed: number): string[] {
   const random = createRandom(seed)
-  const { signals, last } = story(random, 0, START_US)
+  const { signals, last } = scenario(random, 0, START_US)
   const endUs = signals.at(-1)?.arrivedUs ?? START_US
   const fromUs = START_US + random.int(Math.max(1, endUs - START_US))
   const gap = { fromUs, untilUs: fromUs + random.pick([0, 0.01, 1, 4]) * SECOND }
@@ -130,7 +130,7 @@ function wrongOwners(seed: number): string[] {
   return [`PROPERTY_SEED=${seed}: ${owners} own, not ${handlers}`]
 }
 
-test(`${STREAMS} made-up stories with a gap keep the promises, and who is in the last conversation owns the call`, () => {
+test(`${STREAMS} made-up scenarios with a gap keep the promises, and who is in the last conversation owns the call`, () => {
   const wrong: string[] = []
   for (let index = 0; index < STREAMS; index++) {
     const seed = (SEED + Math.imul(index, 2_654_435_761)) >>> 0
@@ -138,7 +138,7 @@ test(`${STREAMS} made-up stories with a gap keep the promises, and who is in the
       wrong.push(...wrongOwners(seed))
     } catch (error) {
       const why = error instanceof Error ? error.stack : String(error)
-      throw new Error(`story ${index} (PROPERTY_SEED=${seed} PROPERTY_STREAMS=1): ${why}`)
+      throw new Error(`scenario ${index} (PROPERTY_SEED=${seed} PROPERTY_STREAMS=1): ${why}`)
     }
   }
   expect(wrong).toEqual([])

@@ -216,7 +216,7 @@ streams('each customer gets what it would if the PBX were its own', STREAMS / 2,
       return signal
     }),
   )
-  // Arrivals in order: each customer's signals are the same then, whoever else is there.
+  // Arrivals in order: each customer's signals are the same then, regardless of the others.
   const signals = all.toSorted((one, other) => one.arrivedUs - other.arrivedUs)
   const together = play(signals, () => true)
   for (const tenant of tenants) {

@@ -28,7 +28,7 @@ async function newStore() {
     run: (sql: string) => db.commit(run, sql),
     wrong: () => store.maintenance.verify(),
     /** Stores a call that began so many days ago; its first events may be older than the others. @returns the ids of its events. */
-    async tell(callId: string, daysAgo: number, { older = 0, olderDays = 0 } = {}): Promise<number[]> {
+    async emit(callId: string, daysAgo: number, { older = 0, olderDays = 0 } = {}): Promise<number[]> {
       const startedUs = NOW_US - (daysAgo + olderDays) * DAY_US
       const events = NAMES.map((name, index) => {
         const atUs = index < older ? startedUs + index : NOW_US - daysAgo * DAY_US + index
@@ -74,9 +74,9 @@ describe('a store is whole', () => {
     ['its end, and not that it was saved', [0, 4]],
   ])('after retention has left of a call but the failed deliveries of %s', async (_, failed) => {
     await using store = await newStore()
-    const ids = await store.tell('old', 31)
+    const ids = await store.emit('old', 31)
     for (const [index, id] of ids.entries()) await store.end(failed.includes(index) ? 'failed' : 'delivered', 31, id)
-    await store.tell('young', 1)
+    await store.emit('young', 1)
     expect(await store.wrong()).toEqual([])
     expect((await store.prune()).pruned).toBe(2 * (NAMES.length - failed.length))
     expect(await store.wrong()).toEqual([])
@@ -84,10 +84,10 @@ describe('a store is whole', () => {
 
   test('after retention has cut through a call that lasted for days', async () => {
     await using store = await newStore()
-    const ids = await store.tell('long', 27, { older: 3, olderDays: 4 })
+    const ids = await store.emit('long', 27, { older: 3, olderDays: 4 })
     await store.end('delivered', 30.5, ...ids.slice(0, 3))
     await store.end('delivered', 27, ...ids.slice(3))
-    await store.tell('young', 1)
+    await store.emit('young', 1)
     expect((await store.prune()).pruned).toBe(6)
     expect(await store.wrong()).toEqual([])
   })
@@ -106,12 +106,12 @@ describe('a store is not whole', () => {
       'lack one of their deliveries',
     ],
     ['the attempt that delivered', `DELETE FROM attempts WHERE delivery_id > 0`, 'without the attempt'],
-  ])('without %s, also when retention has run', async (_, sql, said) => {
+  ])('without %s, also when retention has run', async (_, sql, reported) => {
     await using store = await newStore()
-    const old = await store.tell('old', 31)
+    const old = await store.emit('old', 31)
     await store.end('delivered', 31, ...old)
     await store.prune()
-    const ids = await store.tell('young', 1)
+    const ids = await store.emit('young', 1)
     await store.end('delivered', 1, ...ids.slice(0, 1))
     // A second webhook's delivery shows that the first one's is missing.
     await store.run(
@@ -121,6 +121,6 @@ describe('a store is not whole', () => {
     expect(await store.wrong()).toEqual([])
     await store.run(sql)
     const wrong = await store.wrong()
-    expect(wrong.filter((text) => text.includes(said))).toHaveLength(1)
+    expect(wrong.filter((text) => text.includes(reported))).toHaveLength(1)
   })
 })

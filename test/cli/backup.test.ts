@@ -26,7 +26,7 @@ async function playCall(env: Record<string, string> = {}): Promise<RunningApp> {
     args: ['--allow-net', 'loopback', '--pbx', `ami://u:s@127.0.0.1:${replay.port}?name=office`],
     env,
   })
-  await until('the call is told', () => receiver.received.length >= before + EVENTS_OF_A_CALL)
+  await until('the call is sent', () => receiver.received.length >= before + EVENTS_OF_A_CALL)
   await replay.stop()
   return app
 }
@@ -81,7 +81,7 @@ describe('backup and restore', () => {
   })
 })
 
-/** Files of the data folder in whose bytes a text stands. */
+/** Files of the data folder whose bytes contain a text. */
 const filesHolding = (text: string) =>
   readdirSync(`${cwd}/data`).filter((file) => readFileSync(`${cwd}/data/${file}`).includes(text))
 
@@ -115,7 +115,7 @@ describe('call erase', () => {
     expect((await run(['call', 'erase', '--number', NUMBER, '--json'], { cwd })).stdout).toContain('"calls":0')
   })
 
-  test('says what it could not erase yet: an event that waits for a receiver', async () => {
+  test('names what it could not erase yet: an event that waits for a receiver', async () => {
     receiver.answerWith(() => new Response('not now', { status: 500 }))
     const app = await playCall()
     await app.stop()

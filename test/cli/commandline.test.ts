@@ -53,7 +53,7 @@ test('a message that repeats what was typed moves no terminal', async () => {
   }
 })
 
-test('the help of a flag that may be repeated says that there is none, and its variable', async () => {
+test('the help of a flag that may be repeated states that there is none, and its variable', async () => {
   const { stdout } = await run(['serve', '--help'], { cwd })
   expect(stdout.replace(/\s+/g, ' ')).toContain('(repeatable) (default: none, env: HOOKSWITCH_PBX)')
 })
@@ -139,7 +139,7 @@ describe('serve', () => {
     expect(await third.stop()).toBe(0)
   })
 
-  test('says how to add a user to the very store that has none', async () => {
+  test('explains how to add a user to the very store that has none', async () => {
     using other = emptyFolder()
     const app = await startServe({ cwd: other.path, args: ['--data', "an odd one's"] })
     await app.stop()
@@ -150,7 +150,7 @@ describe('serve', () => {
     expect(JSON.parse(line ?? '').msg).toEndWith(`--name You --data 'an odd one'\\''s'`)
   })
 
-  test('says which port is in use', async () => {
+  test('names the port that is in use', async () => {
     using other = emptyFolder()
     const app = await startServe({ cwd })
     const second = await run(['serve', '--listen', app.url.replace('http://', '')], { cwd: other.path })

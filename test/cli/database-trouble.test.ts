@@ -10,7 +10,7 @@ import { canMount, mountSmallDisk } from '../help/disk.ts'
 import { emptyDatabase, freePort, POSTGRES_MISSING, type PostgresServer, startPostgres } from '../help/postgres.ts'
 import { until } from '../help/receiver.ts'
 
-/** What people are told when a database cannot be used: the compiled file against real servers, one line each. */
+/** The messages when a database cannot be used: the compiled file against real servers, one line each. */
 
 const NOBODY = 65_534
 const folder = emptyFolder()
@@ -90,7 +90,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a server', () => {
     server.close()
   })
 
-  test('that is a standby is refused at once, and doctor says what it is', async () => {
+  test('that is a standby is refused at once, and doctor names it', async () => {
     const server = await startPostgres()
     const standby = await server.standby()
     try {
@@ -143,7 +143,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('sslmode=verify-full', () => {
     ['another authority', '127.0.0.1', others, 'with the TLS that was asked for'],
     ['the authorities of the system', '127.0.0.1', undefined, 'with the TLS that was asked for'],
     ['a certificate for another name', 'localhost', ours, 'with the TLS that was asked for'],
-  ])('proves who the server is, whatever the environment says: %s', async (_, host, ca, expected) => {
+  ])('proves who the server is, regardless of the environment: %s', async (_, host, ca, expected) => {
     const url = new URL(server.url)
     url.hostname = host
     url.searchParams.set('sslmode', 'verify-full')
@@ -157,7 +157,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('sslmode=verify-full', () => {
 })
 
 describe.skipIf(POSTGRES_MISSING !== undefined || !canMount)('a disk of the server that is full (needs mount)', () => {
-  test('is named in one line, and work goes on when there is room again', async () => {
+  test('is named in one line, and work goes on when there is space again', async () => {
     await using cleaning = new AsyncDisposableStack()
     const place = emptyFolder()
     cleaning.defer(() => place[Symbol.dispose]())
@@ -190,7 +190,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined || !canMount)('a disk of the serv
     expect(refused.body.message).not.toContain(url.password)
     expect((await ask(app, 'GET', '/integration/webhook', { token })).body.result).toEqual([])
     Bun.spawnSync(['rm', `${place.path}/filler`])
-    await until('there is room again', async () => (await put()).status === 200)
+    await until('there is space again', async () => (await put()).status === 200)
   })
 })
 

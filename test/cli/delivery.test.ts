@@ -52,7 +52,7 @@ test('the call that list shows finds all of its own', async () => {
   ).toBe(true)
 })
 
-test('show says of every attempt what was answered, in one line that moves no cursor', async () => {
+test('show prints of every attempt what was answered, in one line that moves no cursor', async () => {
   const id = (await delivery('list', '--limit', '1')).stdout.split('\t')[0] ?? ''
   const { stdout } = await delivery('show', id)
   expect(stdout).toMatch(/^attempt\t\S+Z\t200\t\d+ ms\t127\.0\.0\.1\ttaken, \?\[2Jthanks$/m)
@@ -75,7 +75,7 @@ test.each([
   ],
   ['nothing to retry', ['retry'], 2, /delivery retry ID/],
   ['no time', ['retry', '--failed-since', 'yesterday'], 2, /--failed-since is "yesterday": give it as 2026-/],
-] as const)('%s is said in one line with what to do', async (_, args, code, message) => {
+] as const)('%s is reported in one line with what to do', async (_, args, code, message) => {
   const ran = await delivery(...args)
   expect([ran.code, ran.stderr.trim().split('\n').length]).toEqual([code, 1])
   expect(ran.stderr).toMatch(message)

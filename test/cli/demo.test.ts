@@ -10,7 +10,7 @@ import { emptyFolder, run } from '../help/app.ts'
 import { FIXTURES } from '../help/recording.ts'
 
 describe('hookswitch demo', () => {
-  test('tells both calls, every event signed, says what to do next, and leaves nothing behind', async () => {
+  test('shows both calls, every event signed, prints what to do next, and leaves nothing behind', async () => {
     using folder = emptyFolder()
     const { code, stdout, stderr } = await run(['demo', '--once'], {
       cwd: folder.path,
@@ -68,7 +68,7 @@ describe('the ledger', () => {
     expect(ledger.missing([])).toEqual(fault === undefined ? [] : [fault])
   })
 
-  test('says what has not arrived, and waits no longer than it is to', async () => {
+  test('names what has not arrived, and waits no longer than it is to', async () => {
     const ledger = newChecklist()
     for (const played of PLAYED) {
       await ledger.complete(played, 1)

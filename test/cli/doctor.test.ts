@@ -77,20 +77,20 @@ describe('hookswitch doctor', () => {
     ['a setting', [], { HOOKSWITCH_RETENTION: 'long' }, [], /settings: --retention \(HOOKSWITCH_RETENTION\)/],
     ['the folder of copies', ['--recordings-copy', 'none'], {}, [], /disk: none does not exist.*\n +→ mkdir/],
     ['a folder', ['--data', 'none'], {}, [], /disk: none does not exist.*\n +→ mkdir/],
-  ])('says what is wrong, and how to fix it: %s', async (_, args, env, urls, line) => {
+  ])('reports what is wrong, and how to fix it: %s', async (_, args, env, urls, line) => {
     await put(urls)
     const { code, stdout, stderr } = await doctor(args, env)
     expect({ code, lines: stderr.trim().split('\n').length }).toEqual({ code: 1, lines: 1 })
     expect(stdout).toMatch(line)
   })
 
-  test('says of a folder without a service whether its port is free, and what holds it', async () => {
+  test('reports of a folder without a service whether its port is free, and what occupies it', async () => {
     using other = emptyFolder()
     await run(['user', 'add', '--email', 'a@example.com', '--name', 'A'], { cwd: other.path, stdin: 'correct horse' })
     const port = app.url.split(':').at(-1)
-    const held = await run(['doctor', '--listen', `127.0.0.1:${port}`], { cwd: other.path })
-    expect(held.stdout).toMatch(/^advice +service: no service is running on this folder\n +→ hookswitch serve$/m)
-    expect(held.stdout).toMatch(/^wrong +port: port \d+ on 127\.0\.0\.1 is in use.*\n +→ ss -ltnp 'sport = :\d+'/m)
+    const occupied = await run(['doctor', '--listen', `127.0.0.1:${port}`], { cwd: other.path })
+    expect(occupied.stdout).toMatch(/^advice +service: no service is running on this folder\n +→ hookswitch serve$/m)
+    expect(occupied.stdout).toMatch(/^wrong +port: port \d+ on 127\.0\.0\.1 is in use.*\n +→ ss -ltnp 'sport = :\d+'/m)
     const free = await run(['doctor', '--listen', '127.0.0.1:0'], { cwd: other.path })
     expect(free.stdout).toMatch(/^ok +port: 127\.0\.0\.1:0 is free$/m)
   })
@@ -105,7 +105,7 @@ describe('the clock', () => {
   const NOW = 1_795_213_000_000
   test.each<[string, number[], number | undefined, 'ok' | 'wrong']>([
     ['that nobody knows better', [], undefined, 'ok'],
-    ['as receivers say', [NOW - 900, NOW + 500, NOW - 400], NOW, 'ok'],
+    ['as receivers have it', [NOW - 900, NOW + 500, NOW - 400], NOW, 'ok'],
     ['that one receiver of three has otherwise', [NOW, NOW, NOW + 3_600_000], undefined, 'ok'],
     ['that receivers have otherwise', [NOW + 3_600_000], undefined, 'wrong'],
     ['that was set back', [], NOW + 3_600_000, 'wrong'],

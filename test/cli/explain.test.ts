@@ -18,7 +18,7 @@ describe('hookswitch pbx explain', () => {
     expect(stdout).toMatch(/Asterisk \(AMI\): 11 events of 1 call from/)
   })
 
-  test('says what the endpoints were taken for, and which setting decides of those that nothing tells of', async () => {
+  test('prints what the endpoints were taken for, and which setting decides of those about which nothing is known', async () => {
     const { stdout } = await run(['pbx', 'explain', fixture('f-outbound-answered.ami')], { cwd })
     expect(stdout).toMatch(
       /\ntrunks: PJSIP\/trunk \(dialled with a number\)\nphones: PJSIP\/101 \(name of the context\)\n$/,

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { emptyFolder, run, startServe } from '../help/app.ts'
 
-/** A working directory in which somebody else may write: what Bun itself would read there is not read. */
+/** A working directory in which another user may write: what Bun itself would read there is not read. */
 
 const folder = emptyFolder()
 const cwd = folder.path
@@ -26,7 +26,7 @@ beforeAll(() => {
 })
 afterAll(() => folder[Symbol.dispose]())
 
-describe('the executable in a folder of somebody else', () => {
+describe('the executable in a folder of another user', () => {
   test.each([[['version']], [['user', 'list']], [['pbx', 'check', 'esl://:x@127.0.0.1:1']]])(
     '%j runs nothing that is in it',
     async (args) => {
@@ -39,7 +39,7 @@ describe('the executable in a folder of somebody else', () => {
     expect((await run(['user', 'list'], { cwd })).stderr).toContain('no store at data')
   })
 
-  test('makes its store where it was told to', async () => {
+  test('makes its store where its settings name it', async () => {
     const { code } = await run(['user', 'add', '--email', 'a@example.com', '--name', 'A'], {
       cwd,
       stdin: 'long enough\n',

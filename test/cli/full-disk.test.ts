@@ -6,7 +6,7 @@ import { emptyFolder, run, startServe } from '../help/app.ts'
 import { ask, PASSWORD } from '../help/client.ts'
 import { canMount, mountSmallDisk } from '../help/disk.ts'
 
-/** What operators are told when the store cannot be used, on a small disk of its own: the compiled file, as they run it. */
+/** The messages when the store cannot be used, on a small disk of its own: the compiled file, as they run it. */
 describe.skipIf(!canMount)('on a disk that is', () => {
   let folder: ReturnType<typeof emptyFolder>
   let disk: ReturnType<typeof mountSmallDisk>
@@ -30,14 +30,14 @@ describe.skipIf(!canMount)('on a disk that is', () => {
 
   const COMMANDS = ['user list', 'verify', 'delivery list', 'call erase --number 12345', 'serve --listen 127.0.0.1:0']
 
-  test('full: every command says so, none that the store is damaged, and all is there when there is room', async () => {
+  test('full: every command reports that, none that the store is damaged, and all is there when there is space', async () => {
     fill()
     for (const line of COMMANDS) {
       const { code, stderr } = await command(line)
-      expect({ line, code, said: stderr.trim() }).toEqual({
+      expect({ line, code, message: stderr.trim() }).toEqual({
         line,
         code: 1,
-        said: expect.stringMatching(
+        message: expect.stringMatching(
           /^hookswitch: data\/\S+ cannot be used: the disk is full \(.*\): free some disk space/,
         ),
       })
@@ -56,9 +56,9 @@ describe.skipIf(!canMount)('on a disk that is', () => {
     expect((await addUser('second@example.com')).code).toBe(0)
   })
 
-  test('full while the service runs: it is 503, says why, and goes on when there is room', async () => {
+  test('full while the service runs: it is 503, gives the reason, and goes on when there is space', async () => {
     const app = await startServe({ cwd })
-    // As long as somebody reads, the log can only grow: a write cannot fit where something was written before.
+    // As long as a client reads, the log can only grow: a write cannot fit where something was written before.
     const reader = new Sqlite(join(cwd, 'data/hookswitch.db'), { readonly: true })
     reader.run('BEGIN')
     reader.query('SELECT count(*) FROM users').get()
@@ -79,14 +79,14 @@ describe.skipIf(!canMount)('on a disk that is', () => {
     expect(await app.stop()).toBe(0)
   })
 
-  test('read-only: every command says so, and how to make it writable', async () => {
+  test('read-only: every command reports that, and how to make it writable', async () => {
     remount('ro')
     for (const line of COMMANDS) {
       const { code, stderr } = await command(line)
-      expect({ line, code, said: stderr.trim() }).toEqual({
+      expect({ line, code, message: stderr.trim() }).toEqual({
         line,
         code: 1,
-        said: expect.stringMatching(
+        message: expect.stringMatching(
           /^hookswitch: data\/\S+ cannot be used: the disk is read-only .*: mount it writable/,
         ),
       })
@@ -124,11 +124,11 @@ test('a backup touches no file but its own', async () => {
   using folder = emptyFolder()
   const cwd = folder.path
   await run(['user', 'add', '--email', 'a@example.com', '--name', 'A'], { cwd, stdin: PASSWORD })
-  writeFileSync(join(cwd, 'copy.db.part'), 'somebody else needs this')
+  writeFileSync(join(cwd, 'copy.db.part'), 'another program needs this')
   expect((await run(['backup', 'copy.db'], { cwd })).code).toBe(0)
   expect((await run(['backup', 'copy.db'], { cwd })).code).toBe(1)
   expect((await run(['backup', 'no/such/copy.db'], { cwd })).code).toBe(1)
-  expect(readFileSync(join(cwd, 'copy.db.part'), 'utf8')).toBe('somebody else needs this')
+  expect(readFileSync(join(cwd, 'copy.db.part'), 'utf8')).toBe('another program needs this')
   expect(existsSync(join(cwd, 'copy.db'))).toBe(true)
   const files = new Bun.Glob('*').scanSync({ cwd })
   expect([...files].toSorted()).toEqual(['copy.db', 'copy.db.part'])

@@ -53,7 +53,7 @@ describe('hookswitch listen', () => {
     ['another secret', signed(nowS(), newSecret()), 401, /✗ no signature matches the secret/],
     ['an old request', signed(nowS() - 3_600), 401, /✗ webhook-timestamp is more than 5 minutes/],
     ['no signature', {}, 401, /✗ a webhook-\* header is missing/],
-  ])('says of %s what it is, and answers as a receiver should', async (_, headers, status, line) => {
+  ])('prints of %s what it is, and answers as a receiver should', async (_, headers, status, line) => {
     const before = app.output().length
     const response = await fetch(`${app.url}/any/path`, { method: 'POST', headers, body })
     expect(response.status).toBe(status)
@@ -72,13 +72,13 @@ describe('hookswitch listen', () => {
   })
 })
 
-test('answers as it is told, whatever the signature is', async () => {
+test('answers as its flags state, regardless of the signature', async () => {
   const app = await start(['listen', '--port', '0', '--secret', secret, '--answer', '202'], { cwd, ready })
   expect((await fetch(app.url, { method: 'POST', body })).status).toBe(202)
   await app.stop()
 })
 
-test('prints JSON for machines, and answers as it is told', async () => {
+test('prints JSON for machines, and answers as its flags state', async () => {
   const app = await start(['listen', '--port', '0', '--json', '--answer', '503'], { cwd, ready })
   expect((await fetch(`${app.url}/x`, { method: 'POST', body })).status).toBe(503)
   await until('the request is shown', () => app.output().includes('{'))

@@ -22,7 +22,7 @@ test('a call can be followed by its id from the PBX to each receiver; its number
   const list = [webhook(`http://u:passw0rd@127.0.0.1:${receiver.port}/one`), webhook(`${receiver.url}/two`)]
   await ask(app, 'PUT', '/integration/webhook', { token, body: list })
   go.resolve()
-  await until('the call is told to both', () => receiver.received.length === 12)
+  await until('both have the call', () => receiver.received.length === 12)
   await app.stop()
   await replay.stop()
   await receiver.stop()
@@ -86,7 +86,7 @@ const messages = (log: string) =>
     .split('\n')
     .map((line): Record<string, unknown> => JSON.parse(line))
 
-test('standard output has the line that says it is ready, and standard error the log from its start to its end', async () => {
+test('standard output has the line that reports that it is ready, and standard error the log from its start to its end', async () => {
   const { out, log } = await startAndStop()
   expect(out).toMatch(/^hookswitch ready on http:\/\/127\.0\.0\.1:\d+\n$/)
   const lines = messages(log)

@@ -35,12 +35,12 @@ describe('hookswitch pbx', () => {
     ['ami://u:x@127.0.0.1:1', /refused: is Asterisk running .*enabled = yes/],
     ['amis://u:x@127.0.0.1:1', /refused: is Asterisk running .*tlsenable/],
     ['ami://u:x@none.invalid', /no such host: check the name/],
-  ])('check of %s says what to look at', async (url, message) => {
+  ])('check of %s names what to check', async (url, message) => {
     const { code, out } = await run('check', url)
     expect([code, out]).toEqual([1, expect.stringMatching(message)])
   })
 
-  test('check of a PBX that refuses the login says where it is set', async () => {
+  test('check of a PBX that refuses the login names where it is set', async () => {
     const asterisk = Bun.listen({
       hostname: '127.0.0.1',
       port: 0,
@@ -49,8 +49,8 @@ describe('hookswitch pbx', () => {
         data(socket, bytes) {
           const id = /ActionID: (\S+)/i.exec(bytes.toString())?.[1]
           const challenge = /Action: Challenge/i.test(bytes.toString())
-          const said = challenge ? 'Success\r\nChallenge: 1' : 'Error\r\nMessage: Authentication failed'
-          socket.write(`Response: ${said}\r\nActionID: ${id}\r\n\r\n`)
+          const answer = challenge ? 'Success\r\nChallenge: 1' : 'Error\r\nMessage: Authentication failed'
+          socket.write(`Response: ${answer}\r\nActionID: ${id}\r\n\r\n`)
         },
       },
     })
@@ -102,7 +102,7 @@ describe('hookswitch pbx', () => {
       ['in the variable of the service', [], { HOOKSWITCH_PBX: url }, ''],
       ['in a file that the variable names', [], { HOOKSWITCH_PBX_FILE: file }, ''],
       ['on standard input', ['-'], {}, `${url}\nnot this\n`],
-      ['on standard input, whatever the variable says', ['-'], { HOOKSWITCH_PBX: far }, url],
+      ['on standard input, regardless of the variable', ['-'], { HOOKSWITCH_PBX: far }, url],
       ['among others, by its name', ['--name', 'office'], { HOOKSWITCH_PBX: `${far} ${url}` }, ''],
     ])('check: %s', async (_, args, env, input) => {
       const { code, out, err } = await runWith(env, input, 'check', ...args, '--listen-for', '100ms')
@@ -130,7 +130,7 @@ describe('hookswitch pbx', () => {
     })
   })
 
-  test('replay says where it is a PBX, and ends at SIGTERM', async () => {
+  test('replay prints where it is a PBX, and ends at SIGTERM', async () => {
     const child = start(['replay', fixture('o-ivr-no-dial.ami')])
     const line = new TextDecoder().decode((await child.stdout.getReader().read()).value)
     expect(line).toMatch(/^hookswitch replays \d+ events on ami:\/\/any:any@127\.0\.0\.1:\d{2,}\n$/)

@@ -21,10 +21,10 @@ test.each([
     { ...user, isAdmin: true },
     [/serve$/, /^Then log in as .*: the page shows how to connect a PBX\.$/],
   ],
-])('after a user was added %s it is said what to do', (_, added, lines) => {
-  const said = afterUser(added)
-  expect(said).toHaveLength(lines.length)
-  for (const [index, line] of lines.entries()) expect(said[index]).toMatch(line)
+])('after a user was added %s the next steps are printed', (_, added, lines) => {
+  const printed = afterUser(added)
+  expect(printed).toHaveLength(lines.length)
+  for (const [index, line] of lines.entries()) expect(printed[index]).toMatch(line)
 })
 
 test('a script gets the id alone', async () => {

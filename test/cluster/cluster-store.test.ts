@@ -48,7 +48,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the store of the cluster', () =
     expect(databaseUs).toBeGreaterThan(1.7e15)
   })
 
-  test('a lease is claimed by whoever knows its term, once', async () => {
+  test('a lease is claimed by the one that knows its term, once', async () => {
     const seenTerm = await termOf('account:1')
     await add('b')
     const claim = (node: string) =>

@@ -11,7 +11,7 @@ function clockAt(databaseUs: number) {
     pass: (us: number) => {
       elapsedUs += us
     },
-    /** Asks the database, which takes some time to answer and says what its clock was in the middle. */
+    /** Asks the database, which takes some time to answer and reports what its clock was in the middle. */
     ask(databaseUs: number, tookUs = 0): void {
       elapsedUs += tookUs
       clock.measured(databaseUs, { sentUs: elapsedUs - tookUs, nowUs: elapsedUs })

@@ -8,7 +8,7 @@ const FAULTS = Number(process.env.CLUSTER_FAULTS ?? 6)
 const SEED = Number(process.env.CLUSTER_SEED ?? 20_261_122)
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('three nodes on one database', () => {
-  test(`lose, reorder and forget nothing, whatever is done to them: ${FAULTS} faults`, async () => {
+  test(`lose, reorder and forget nothing, under faults of any kind: ${FAULTS} faults`, async () => {
     const done: string[] = []
     const report = await runFaults({
       faults: FAULTS,

@@ -34,7 +34,7 @@ function beat(leases: Leases, { fromUs, toUs }: { fromUs: number; toUs: number }
   return plan
 }
 
-test(`two nodes never trust one lease, whatever is late, lost, frozen or killed: ${GAMES} games`, () => {
+test(`two nodes never trust one lease, also when messages are late or lost, and nodes frozen or killed: ${GAMES} games`, () => {
   for (let seed = SEED; seed < SEED + GAMES; seed++) {
     const random = createRandom(seed)
     const sizes = { nodes: 2 + random.int(3), leases: 1 + random.int(4) }

@@ -245,7 +245,7 @@ test('a step that cannot be stored is stored later', async () => {
   expect(world.logged).toHaveLength(1)
 })
 
-test('set forward by a year, nothing is taken out for a day, over a restart too', async () => {
+test('set forward by a year, nothing is deleted for a day, over a restart too', async () => {
   const world = newWorld()
   const receiver = startReceiver()
   await using rig = await newRig(world)
@@ -294,8 +294,8 @@ async function startAndPrune(rig: Awaited<ReturnType<typeof newRig>>, world: Ret
   await startPruner({ maintenance, log: LOG, keepDeliveredMs: keepMs, keepFailedMs: keepMs, nowUs, mayPrune }).stop()
   await until('the steps of the clock are stored', async () => {
     clock.check()
-    const heldForUs = (await maintenance.clockGet()).pruneFromUs - clock.steadyUs()
-    return mayPrune() || (heldForUs > 0 && heldForUs <= DAY)
+    const keptForUs = (await maintenance.clockGet()).pruneFromUs - clock.steadyUs()
+    return mayPrune() || (keptForUs > 0 && keptForUs <= DAY)
   })
   return prepared<{ events: number }, []>(rig.db.read, 'SELECT count(*) AS events FROM events').get()?.events
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { type Attempt, newAttempt } from '../../src/deliveries/sending/attempt.ts'
-import { holdableDisk } from '../help/held-disk.ts'
+import { stallableDisk } from '../help/stalling-disk.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 import { ACCOUNT, allowing, newRig } from './rig.ts'
 
@@ -168,7 +168,7 @@ test('a backlog on disk is sent when the process starts, in order', async () => 
 
 test('what would be repeated after a kill is bounded: no more is sent than that while outcomes cannot be stored', async () => {
   using receiver = disposable(startReceiver())
-  const disk = holdableDisk()
+  const disk = stallableDisk()
   await using rig = await newRig({ thread: disk.thread, asleep: true })
   await rig.setUrls(receiver.url)
   await rig.emit(...Array.from({ length: 1_000 }, (_, n) => `call ${n}`))

@@ -4,7 +4,7 @@ import { type Replay, startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { type Database, openDatabase } from '../../src/store/sqlite/engine/database.ts'
 import { prepared } from '../../src/store/sqlite/engine/prepared.ts'
 import { emptyFolder } from '../help/app.ts'
-import { allArrived, idsOf, judge, report, type Told, verified } from '../help/load.ts'
+import { allArrived, idsOf, judge, report, type EmittedEvent, verified } from '../help/load.ts'
 import { until } from '../help/receiver.ts'
 import { fileOf, readRecording } from '../help/recording.ts'
 import { startWatched } from '../help/watched.ts'
@@ -28,13 +28,13 @@ function startInPieces(name: string, speed: number, kills: readonly Promise<void
   return startReplay({ files: [fileOf(name)], speed, holds })
 }
 
-const stored = (db: Database): Told[] =>
-  prepared<Told, []>(db.read, 'SELECT uuid, call_id AS call, sequence FROM events ORDER BY id').all()
+const stored = (db: Database): EmittedEvent[] =>
+  prepared<EmittedEvent, []>(db.read, 'SELECT uuid, call_id AS call, sequence FROM events ORDER BY id').all()
 const callsUp = (db: Database): number =>
   prepared<{ up: number }, []>(db.read, 'SELECT count(*) AS up FROM live_calls').get()?.up ?? 0
 
 /** The sequences of each call that are not 1, 2, 3 and so on. */
-function gaps(emitted: readonly Told[]): string[] {
+function gaps(emitted: readonly EmittedEvent[]): string[] {
   const calls = [...Map.groupBy(emitted, ({ call }) => call).entries()]
   return calls.flatMap(([call, events]) => {
     const sequences = events.map(({ sequence }) => sequence)

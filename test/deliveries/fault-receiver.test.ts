@@ -4,7 +4,7 @@ import { openDatabase } from '../../src/store/sqlite/engine/database.ts'
 import { storeOver } from '../../src/store/sqlite/store.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
-import { allArrived, idsOf, judge, report, SERVE, startLoad, type Told, verified } from '../help/load.ts'
+import { allArrived, idsOf, judge, report, SERVE, startLoad, type EmittedEvent, verified } from '../help/load.ts'
 import { type Answer, startTaking, type Taking, until } from '../help/receiver.ts'
 import { startResetting } from '../help/resetting.ts'
 
@@ -73,7 +73,7 @@ test('receivers that refuse, hang or reset, and come back, get all', async () =>
     await until('all is well', () => [refusing, hanging, behind].every(({ taken }) => taken.length > 50))
     await Promise.all([refuse(refusing), hang(hanging, app), reset(resetting, behind)])
     await load.stop()
-    const stored: readonly Told[] = load.committed
+    const stored: readonly EmittedEvent[] = load.committed
     const all = () => [refusing, hanging, behind].every(({ taken }) => allArrived(stored, taken))
     await until('all were taken', all)
     const verdicts = {
@@ -85,7 +85,7 @@ test('receivers that refuse, hang or reset, and come back, get all', async () =>
     expect(verdicts).toMatchObject({
       refuses: { lost: 0, reordered: 0, duplicated: 0 },
       hangs: { lost: 0, reordered: 0, duplicated: 0 },
-      // Whoever resets in mid-answer has taken what comes again.
+      // A receiver that resets in mid-answer has taken what comes again.
       resets: { lost: 0, reordered: 0 },
     })
     expect(await verified(folder.path)).toBe('The store is complete and consistent.')

@@ -168,13 +168,13 @@ test('a number without calls retries nothing', async () =>
 
 test('a search that finds nothing leaves the event loop to others', async () => {
   let turns = 0
-  let looking = true
+  let searching = true
   const others = async () => {
-    for (; looking; turns += 1) await new Promise(setImmediate)
+    for (; searching; turns += 1) await new Promise(setImmediate)
   }
   const running = others()
   expect(await all({ url: 'http://never.example/' }, 50)).toEqual([[]])
-  looking = false
+  searching = false
   await running
   expect(turns).toBeGreaterThanOrEqual(3)
 })

@@ -165,7 +165,7 @@ test('events without deliveries are deleted like delivered ones, but for the new
   expect(old).not.toContain(newest + 1)
 })
 
-test('many are taken out in small steps', async () => {
+test('many are deleted in small steps', async () => {
   await using store = newStore()
   await store.setUrls('http://receiver.example/')
   const events = await store.emit(40, 1_000)

@@ -125,7 +125,7 @@ const keyOf = ({ event_id, url }: Delivery): string => event_id + new URL(url).p
 /** What is wrong with the store, and with what the receiver got. */
 async function faultsOf(model: Model, rules: Rules): Promise<string[]> {
   const { process, taken, emitted, byHand, left, wrong } = model
-  // The calls here have no end, and no sequences of their own; what is young and taken out is no fault of the store.
+  // The calls here have no end, and no sequences of their own; what is young and deleted is no fault of the store.
   const store = findWrong(process.db.read).filter((text) => !/^\d+ (calls|events that lack)/.test(text))
   const deliveries = await model.deliveries()
   const counts = Map.groupBy(deliveries, keyOf)

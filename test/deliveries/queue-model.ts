@@ -29,7 +29,7 @@ const NEVER_MS = 3_600_000
 export const MODES = ['ok', 'ok', 'ok', '500', '400', '410', '429', 'hang'] as const
 export type Mode = (typeof MODES)[number]
 
-export type Told = { readonly uuid: string; readonly call: string; readonly sequence: number; readonly turn: number }
+export type EmittedEvent = { readonly uuid: string; readonly call: string; readonly sequence: number; readonly turn: number }
 
 /** A wall clock that can be set, and time that can leap. */
 export function newWorld() {
@@ -120,7 +120,7 @@ export async function startModel(path: string, paths: readonly string[], twice: 
     if (mode === 'hang') return over.promise
     return new Response('', { status: mode === 'ok' ? 200 : Number(mode) })
   })
-  const emitted = new Map<string, Told>()
+  const emitted = new Map<string, EmittedEvent>()
   const byHand = new Set<string>()
   const left = new Map<string, number>()
   const secrets = new Map<string, string>()

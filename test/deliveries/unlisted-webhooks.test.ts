@@ -104,7 +104,7 @@ test('what fails while its URL leaves is not tried again, though writing that do
   await receiver.stop()
 })
 
-test('what was cancelled and taken out while an attempt was under way leaves nothing behind', async () => {
+test('what was cancelled and deleted while an attempt was under way leaves nothing behind', async () => {
   const { answer, release } = holding('slow')
   const receiver = startReceiver(answer)
   await using rig = await newRig()

@@ -28,8 +28,8 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('any of two nodes', () => {
   const bad = startReceiver(() => new Response('no', { status: 500 }))
   const followed = Promise.withResolvers<void>()
   const answered = Promise.withResolvers<void>()
-  /** By then somebody has answered. */
-  const HELD_AT_MS = 6_500
+  /** By then a phone has answered. */
+  const HOLD_AT_MS = 6_500
   let owner: RunningApp
   let other: RunningApp
   let token = ''
@@ -46,8 +46,9 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('any of two nodes', () => {
     const env = { HOOKSWITCH_DATABASE_URL: database.url }
     const replay = startReplay({
       files: [fixture('l2-attended-transfer-refer.ami')],
+      speed: 5,
       after: followed.promise,
-      holds: [{ atMs: HELD_AT_MS, until: answered.promise }],
+      holds: [{ atMs: HOLD_AT_MS, until: answered.promise }],
     })
     cleaning.defer(() => replay.stop())
     const added = await run(['user', 'add', '--email', 'a@example.com', '--name', 'A'], {
@@ -96,7 +97,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('any of two nodes', () => {
     await until('all is delivered', async () =>
       (await overviewOf(owner)).webhooks.every(({ pending, down_since: since }) => pending === 0 && since === null),
     )
-    const told = (app: Overview) => ({
+    const summaryOf = (app: Overview) => ({
       calls: app.calls,
       webhooks: app.webhooks.map(({ last, ...rest }) => ({ ...rest, status: last?.status })),
       events: app.minutes.reduce((sum, { events }) => sum + events, 0),
@@ -105,7 +106,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('any of two nodes', () => {
     })
     const events = new Set(good.received.map(({ id }) => id)).size
     await until('both show the same', async () => {
-      const [mine, theirs] = [told(await overviewOf(owner)), told(await overviewOf(other))]
+      const [mine, theirs] = [summaryOf(await overviewOf(owner)), summaryOf(await overviewOf(other))]
       return Bun.deepEquals(mine, theirs) && mine.events === events && mine.delivered === 2 * events
     })
     for (const stream of streams) {

@@ -9,15 +9,15 @@ import { startWatched } from '../help/watched.ts'
 
 // The service is killed in mid-call and started again: the calls go on under their ids, and come to one end each.
 
-/** Recordings, and a moment of each at which somebody has answered. There time stands still until the service was killed. */
-const HELD_AT_MS: Readonly<Record<string, number>> = {
+/** Recordings, and a moment of each at which a phone has answered. There time stops until the service was killed. */
+const HOLD_AT_MS: Readonly<Record<string, number>> = {
   'b-inbound-callee-hangup.ami': 3_000,
   'l2-attended-transfer-refer.ami': 6_500,
   'i-queue.ami': 9_000,
   'queue.esl': 8_500,
   'attended-transfer.esl': 6_000,
 }
-const NAMES = Object.keys(HELD_AT_MS)
+const NAMES = Object.keys(HOLD_AT_MS)
 
 const folder = emptyFolder()
 const stops: (() => Promise<void>)[] = []
@@ -30,7 +30,7 @@ const merged = (): Set<string> => new Set(watched.bodies().flatMap(({ data }) =>
 
 beforeAll(async () => {
   const { promise: killed, resolve: goOn } = Promise.withResolvers<void>()
-  const replays = Object.entries(HELD_AT_MS).map(([name, atMs]) =>
+  const replays = Object.entries(HOLD_AT_MS).map(([name, atMs]) =>
     startReplay({ files: [fixture(name)], holds: [{ atMs, until: killed }] }),
   )
   stops.push(...replays.map((replay) => () => replay.stop()))
@@ -42,7 +42,7 @@ beforeAll(async () => {
   stops.unshift(() => watched.stop())
   const answered = () =>
     new Set(watched.bodies().flatMap(({ data }) => (data.name === 'dial_answered' ? data.pbx : [])))
-  await until('somebody has answered at each PBX', () => answered().size === NAMES.length)
+  await until('a phone has answered at each PBX', () => answered().size === NAMES.length)
   before = watched.bodies()
   await watched.kill()
   goOn()

@@ -17,8 +17,9 @@ import { startReceiver, until } from '../help/receiver.ts'
 
 const SECRET = 'never-shown-s3cret'
 const METRICS_TOKEN = 'a-token-for-the-metrics'
-/** A call that is answered at this moment. There time stands still until the test goes on. */
+/** A call that is answered at this moment. There time stops until the test goes on. */
 const ANSWERED = { file: 'b-inbound-callee-hangup.ami', atMs: 3_000 }
+const SPEED = 10
 const SHORT = 'g-internal.ami'
 
 const ENGINES = [
@@ -80,7 +81,7 @@ for (const engine of ENGINES)
     function startPbx(...more: string[]) {
       const { promise, resolve: goOn } = Promise.withResolvers<void>()
       const files = [ANSWERED.file, ...more].map(fixture)
-      const replay = startReplay({ files, holds: [{ atMs: ANSWERED.atMs, until: promise }] })
+      const replay = startReplay({ files, speed: SPEED, holds: [{ atMs: ANSWERED.atMs, until: promise }] })
       stops.unshift(replay.stop)
       return { goOn, port: replay.port, url: `ami://hookswitch:${SECRET}@127.0.0.1:${replay.port}` }
     }

@@ -11,8 +11,8 @@ import { startReceiver, until } from '../help/receiver.ts'
 /** One node on a Postgres database, as it is installed: the compiled file, a PBX that is played, a receiver. */
 
 const RECORDING = 'l2-attended-transfer-refer.ami'
-/** A moment of it at which somebody has answered. There time stands still until the service was killed. */
-const HELD_AT_MS = 6_500
+/** A moment of it at which a phone has answered. There time stops until the service was killed. */
+const HOLD_AT_MS = 6_500
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('a node on Postgres', () => {
   const folder = emptyFolder()
@@ -35,7 +35,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a node on Postgres', () => {
     receiver = startReceiver()
     stops.unshift(() => receiver.stop())
     const { promise: killed, resolve: goOn } = Promise.withResolvers<void>()
-    const replay = startReplay({ files: [fixture(RECORDING)], holds: [{ atMs: HELD_AT_MS, until: killed }] })
+    const replay = startReplay({ files: [fixture(RECORDING)], holds: [{ atMs: HOLD_AT_MS, until: killed }] })
     stops.unshift(() => replay.stop())
     const start = (...more: string[]) =>
       startServe({ cwd: folder.path, env, args: ['--allow-net', 'loopback', '--log-level', 'warn', ...more] })
@@ -53,7 +53,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a node on Postgres', () => {
     const pbx = `ami://any:any@127.0.0.1:${replay.port}?name=office`
     app = await start('--pbx', pbx)
     const events = () => receiver.received.map(({ body }) => JSON.parse(body).data)
-    await until('somebody has answered', () => events().some(({ name }) => name === 'dial_answered'))
+    await until('a phone has answered', () => events().some(({ name }) => name === 'dial_answered'))
     await app.stop('SIGKILL')
     goOn()
     app = await start('--pbx', pbx)
@@ -123,7 +123,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a node on Postgres', () => {
     ['a server that is not there', { port: '1' }, 1, 'does not answer'],
     ['no database in the URL', { pathname: '/' }, 2, '--database-url (HOOKSWITCH_DATABASE_URL)'],
     ['a mode of TLS that is none', { search: '?sslmode=maybe' }, 2, 'sslmode=maybe'],
-  ])('%s is said in one line', async (_, change, exitCode, text) => {
+  ])('%s is reported in one line', async (_, change, exitCode, text) => {
     const url = new URL(server.url)
     Object.assign(url, change)
     const { code, stderr } = await run(['user', 'list', '--database-url', url.href], { cwd: folder.path })

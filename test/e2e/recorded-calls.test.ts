@@ -102,7 +102,7 @@ describe.each(CASES)('the recording of $name', ({ name, below, sound, type, link
     expect([saved?.recording?.path, saved?.sequence, saved?.call.id]).toEqual([link, record?.sequence, record?.call.id])
   })
 
-  test('is what its link opens, in the type of its content, whatever its name', async () => {
+  test('is what its link opens, in the type of its content, regardless of its name', async () => {
     const { response, bytes } = await get()
     expect([response.status, response.headers.get('content-type')]).toEqual([200, type])
     expect(bytes.equals(sound)).toBe(true)
@@ -140,7 +140,7 @@ test('the compiled file replaces the key beside the running service: then no lin
   await until('new links have the new key', async () => (await fresh()) === 200)
 })
 
-test('a PBX without recordings=: copies are still served, and the page is told so', async () => {
+test('a PBX without recordings=: copies are still served, and the page shows that', async () => {
   const callId = savedOf('freeswitch')[0]?.call.id
   await app.stop()
   app = await startServe({

@@ -78,7 +78,7 @@ const compared = (one: Case, { bodies }: Played) =>
     expectedOf(one),
   )
 
-/** A machine that stands still for a moment plays, and hears, what never happened so: that is played again, with less beside it. */
+/** A machine that stops for a moment plays, and hears, what never happened so: that is played again, with less beside it. */
 const TIMES = 5
 const played: Played[] = []
 const lastPlayed = new Map<Case, Played>()

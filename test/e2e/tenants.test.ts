@@ -20,8 +20,8 @@ const CUSTOMERS = {
 const NAMES = CUSTOMERS.asterisk.map(({ name }) => name)
 /** The last one has no account. */
 const KNOWN = NAMES.slice(0, -1)
-/** When the service is killed, the time of the recordings stands still until then. */
-const HELD_AT_MS = 5_000
+/** When the service is killed, the time of the recordings stops until then. */
+const HOLD_AT_MS = 5_000
 const SPEED = 4
 const SCRAPE = 'token-of-prometheus'
 
@@ -83,7 +83,7 @@ beforeAll(async () => {
   await prepare()
   const { promise: killed, resolve: goOn } = Promise.withResolvers<void>()
   for (const kind of ['asterisk', 'freeswitch'] as const) {
-    const holds = [{ atMs: HELD_AT_MS, until: killed }]
+    const holds = [{ atMs: HOLD_AT_MS, until: killed }]
     replays.push(startReplay({ files: [recordingOfAll(kind, CUSTOMERS[kind])], speed: SPEED, holds }))
   }
   app = await serve()

@@ -8,7 +8,7 @@ const READY_WITHIN_MS = 300_000
 
 let built: Promise<void> | undefined
 
-/** Builds the executable once in a run of the tests; `bun run test` has built it already and says so. */
+/** Builds the executable once in a run of the tests; `bun run test` has built it already and sets a variable. */
 export function buildOnce(): Promise<void> {
   built ??= build()
   return built
@@ -59,7 +59,7 @@ export type RunningApp = {
   stop(signal?: 'SIGTERM' | 'SIGINT' | 'SIGKILL'): Promise<number | string>
 }
 
-/** Starts `serve` of the compiled file on a port of its own, and waits for the line that says that it is ready. */
+/** Starts `serve` of the compiled file on a port of its own, and waits for the line that reports that it is ready. */
 export function startServe(options: {
   cwd: string
   args?: readonly string[]
@@ -91,11 +91,11 @@ export async function start(
     }
   }
   const { promise: ready, resolve: isReady, reject: isNotReady } = Promise.withResolvers<string>()
-  const look = () => {
+  const findUrl = () => {
     const url = options.ready.exec(printed)?.[1]
     if (url !== undefined) isReady(url)
   }
-  const collected = Promise.all([collect(child.stdout, look), collect(child.stderr, look)])
+  const collected = Promise.all([collect(child.stdout, findUrl), collect(child.stderr, findUrl)])
   const timer = setTimeout(() => isNotReady(new Error(`not ready in time: ${printed}`)), READY_WITHIN_MS)
   void collected.then(() => isNotReady(new Error(`it ended before it was ready: ${printed}`)))
   const url = await ready.finally(() => clearTimeout(timer))

@@ -3,7 +3,7 @@ import { createAsterisk } from '../../src/pbx/tools/replay/asterisk.ts'
 import type { Conversation } from '../../src/pbx/tools/replay/persona.ts'
 import { amiEvent, snapshotOf } from './ami-event.ts'
 
-/** An Asterisk that says what it is given, to whoever has logged in last. */
+/** An Asterisk that sends what it is given, to the client that has logged in last. */
 export function startAsterisk() {
   const persona = createAsterisk()
   const { promise: ready, resolve } = Promise.withResolvers<void>()
@@ -47,7 +47,7 @@ export function startAsterisk() {
   }
 }
 
-/** What Asterisk tells of one short call, when, and which of our events each piece of it comes to. */
+/** What Asterisk reports of one short call, when, and which of our events each piece of it comes to. */
 export function acts(call: number) {
   const [a, b, bridge] = [`1795213000.${2 * call}`, `1795213000.${2 * call + 1}`, `bridge-${call}`]
   const channel = (Channel: string, id: string, own: Record<string, string | number>, prefix = '') =>
@@ -58,9 +58,9 @@ export function acts(call: number) {
     channel(`PJSIP/101-${call}`, b, { ChannelState, CallerIDNum: '101', Exten: 's' }, prefix)
   const phone = phoneIn(0)
   const dial = { ...caller, ...phoneIn(0, 'Dest') }
-  const piece = (tells: string, afterMs: number, ...bytes: string[]) => ({
+  const piece = (emits: string, afterMs: number, ...bytes: string[]) => ({
     call,
-    tells,
+    emits,
     afterMs,
     bytes: bytes.join(''),
   })

@@ -2,7 +2,7 @@ import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
 import { createAmiTranslator } from '../../src/pbx/ami/translator/translator.ts'
 import { player } from './play.ts'
 
-/** A scene at an Asterisk, told in the events it would send; for situations that no recording has. */
+/** A scene at an Asterisk, as the events it would send; for situations that no recording has. */
 
 type Fields = Readonly<Record<string, string | number>>
 type Leg = {
@@ -194,7 +194,7 @@ export function asteriskScene(options: { variables?: string[] } = {}) {
       scene.request(key)
       for (const one of [key, ...others]) scene.hangup(one)
     },
-    /** Time passes, and all that was told is returned. */
+    /** Time passes, and all that was emitted is returned. */
     over() {
       played.rest(10_000_000)
       return { bodies: played.events.map(({ body }) => body), state: played.state }

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 
-/** Debian's Chromium, or whatever of its kind is there; `undefined`: the browser tests are skipped, by name. */
+/** Debian's Chromium, or another of its kind; `undefined`: the browser tests are skipped, by name. */
 export const CHROMIUM = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
   .map((name) => Bun.which(name))
   .find((path) => path !== null)

@@ -11,7 +11,7 @@ import { fixture } from './pbx.ts'
 /** A recording as a tape: what each event comes to, and what the PBX would list between two events. */
 export type Tape = {
   readonly steps: number
-  /** The PBX tells the end of a channel more than once. */
+  /** The PBX reports the end of a channel more than once. */
   readonly endsTwice: boolean
   atUs(step: number): number
   /** A new connection: its translator knows nothing yet. */

@@ -83,7 +83,7 @@ function canonical(lines: readonly string[], runs: readonly string[][]): string[
   return [...out, ...lines.slice(at)]
 }
 
-const ON_REQUEST = /^(~ *)?call_(missed|held|resumed) /
+const ON_REQUEST = /^(~ *)?(?:call_missed|call_held|call_resumed) /
 
 /**
  * Pairs what came with what is expected, call by call; both as text, alike when all is right. Events that only some webhooks ask for count

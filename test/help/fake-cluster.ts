@@ -112,7 +112,7 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
       return
     }
     const { connection } = node
-    // Frozen while it waits: when it wakes the answer is there, and tells of long ago.
+    // Frozen while it waits: when it wakes the answer is there, and is of long ago.
     if (!isQuiet() && random.chance(0.02)) node.frozenToUs = queue.nowUs() + between(0, 9 * SECOND)
     const isOdd = !isQuiet() && random.chance(0.08)
     const thereUs = isOdd ? between(0, 8 * SECOND) : between(100, 20_000)

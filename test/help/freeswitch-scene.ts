@@ -2,7 +2,7 @@ import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
 import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
 import { player } from './play.ts'
 
-/** A scene at a FreeSWITCH, told in the events it would send; for situations that no recording has. */
+/** A scene at a FreeSWITCH, as the events it would send; for situations that no recording has. */
 
 type Fields = Readonly<Record<string, string>>
 type Leg = {
@@ -67,7 +67,7 @@ export function freeswitchScene() {
       legs.set(id, { direction, fixed, answeredUs: 0, bridgedUs: 0, variables })
       emit('CHANNEL_CREATE', id)
     },
-    /** A leg whose creation is told after other things of it. */
+    /** A leg whose creation is reported after other things of it. */
     unknown(id: string): void {
       legs.set(id, { direction: 'outbound', fixed: {}, answeredUs: 0, bridgedUs: 0, variables: {} })
     },

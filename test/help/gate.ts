@@ -1,8 +1,8 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A port that takes connections and holds them until it is opened: then they go on to where `open` says. */
+/** A port that takes connections and keeps them until it is opened: then they go on to the port that `open` gets. */
 export async function startGate() {
-  const held: Socket[] = []
+  const early: Socket[] = []
   let target: number | undefined
   const through = (socket: Socket) => {
     const onward = connect(target ?? 0, '127.0.0.1')
@@ -16,7 +16,7 @@ export async function startGate() {
   }
   const server = createServer((socket) => {
     socket.on('error', () => socket.destroy())
-    if (target === undefined) held.push(socket)
+    if (target === undefined) early.push(socket)
     else through(socket)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -25,11 +25,11 @@ export async function startGate() {
     port: typeof address === 'object' && address !== null ? address.port : 0,
     open(port: number): void {
       target = port
-      for (const socket of held.splice(0)) if (!socket.destroyed) through(socket)
+      for (const socket of early.splice(0)) if (!socket.destroyed) through(socket)
     },
     stop(): void {
       server.close()
-      for (const socket of held) socket.destroy()
+      for (const socket of early) socket.destroy()
     },
   }
 }

@@ -3,10 +3,10 @@ import { BODIES, type CallEvent, type EventName, type Stage } from '../../src/ca
 import type { TrackerState } from '../../src/calls/tracker/state.ts'
 import { isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
 
-/** What events promise of any call, whatever the PBX says. Throws, in words, on the first promise that is broken. */
+/** What events promise of any call, regardless of the PBX. Throws, in words, on the first promise that is broken. */
 export type Ledger = {
   take(events: readonly CallEvent[]): void
-  /** The PBX said that nothing is up, and time has passed: every call must be over. */
+  /** The PBX reported that nothing is up, and time has passed: every call must be over. */
   finish(): void
 }
 
@@ -126,11 +126,11 @@ export function createLedger(): Ledger {
       return 'a state that is not so'
     const isLive = data.call.state !== 'ended'
     if (isLive && (data.call.ended_at !== null || data.call.duration !== null || data.call.talk_duration !== null))
-      return 'the end of a call is known before it is told'
+      return 'the end of a call is known before it is emitted'
     if (data.call.missed !== null && (isLive || data.call.direction === 'outbound' || data.call.parent_id !== null))
       return 'missed is known where it cannot be'
     if (data.call.missed === true && data.call.handled_by.some(({ extension }) => extension !== null))
-      return 'a call was missed that somebody handled'
+      return 'a call was missed that a party handled'
     if (data.call.missed !== true && data.call.missed_by.length > 0) return 'missed_by of a call that was not missed'
     if ((data.call.result === null) !== (data.call.state !== 'ended'))
       return 'a result before the end, or none after it'
@@ -182,24 +182,24 @@ export function leftover(state: TrackerState): string | undefined {
     calls,
     channels,
     bridges,
-    conferences: rooms,
+    conferences,
     byLinkedId,
     pendingLinks: links,
     earlyEnds: tombstones,
     dirty,
-    onHold: held,
+    onHold,
     consultations,
   } = state
   const sizes = {
     calls: calls.size,
     channels: channels.size,
     bridges: bridges.size,
-    rooms: rooms.size,
+    conferences: conferences.size,
     byLinkedId: byLinkedId.size,
     links: links.length,
     tombstones: tombstones.size,
     dirty: dirty.size,
-    held: held.size,
+    onHold: onHold.size,
     consultations: consultations.size,
     wakes: state.timers.earliest() === null ? 0 : 1,
   }

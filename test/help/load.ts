@@ -12,14 +12,14 @@ const ACCOUNT = 1
 const EVENTS_A_CALL = 6
 
 /** An event that was committed. */
-export type Told = { readonly uuid: string; readonly call: string; readonly sequence: number }
+export type EmittedEvent = { readonly uuid: string; readonly call: string; readonly sequence: number }
 
 /**
  * Commits calls of six events each, one event of eight calls at a time, through a second connection to the store, as everything does
  * that works beside the service; until it is stopped: then it ends the calls that are up.
  */
 export function startLoad(store: Pick<Store, 'calls'>, pauseMs = 4) {
-  const committed: Told[] = []
+  const committed: EmittedEvent[] = []
   let running = true
   let refused = 0
   const done = (async () => {
@@ -37,7 +37,7 @@ export function startLoad(store: Pick<Store, 'calls'>, pauseMs = 4) {
           await storeEvents(store, events, { accountId: ACCOUNT, nowSteadyUs: atUs })
           committed.push(...events.map(({ uuid, callId }) => ({ uuid, call: callId, sequence })))
         } catch {
-          // Refused, so nothing of it may count; the event is told again, as the tracker would.
+          // Refused, so nothing of it may count; the event is emitted again, as the tracker would.
           refused += 1
           sequence -= 1
         }
@@ -62,12 +62,12 @@ export type Verdict = { stored: number; lost: number; duplicated: number; reorde
  * @param taken the ids that a receiver answered with 2xx, in their order
  * @param tried those of all requests, also what it refused: the first attempts of a call come in order
  */
-export function judge(committed: readonly Told[], taken: readonly string[], tried = taken): Verdict {
+export function judge(committed: readonly EmittedEvent[], taken: readonly string[], tried = taken): Verdict {
   const times = new Map<string, number>()
   for (const id of taken) times.set(id, (times.get(id) ?? 0) + 1)
   const first = new Map([...tried.entries()].toReversed().map(([at, id]) => [id, at]))
   const calls = Map.groupBy(committed, ({ call }) => call)
-  const isOrdered = (events: readonly Told[]) => {
+  const isOrdered = (events: readonly EmittedEvent[]) => {
     const places = events
       .toSorted((one, other) => one.sequence - other.sequence)
       .flatMap(({ uuid }) => first.get(uuid) ?? [])
@@ -86,12 +86,12 @@ export function report(what: string, verdict: Verdict): void {
   console.log(`${what}: ${counts.join(', ')}`)
 }
 
-export const allArrived = (committed: readonly Told[], taken: readonly string[]): boolean => {
+export const allArrived = (committed: readonly EmittedEvent[], taken: readonly string[]): boolean => {
   const ids = new Set(taken)
   return committed.every(({ uuid }) => ids.has(uuid))
 }
 
 export const idsOf = (received: readonly { readonly id: string }[]): string[] => received.map(({ id }) => id)
 
-/** What `verify` says of the store in this folder. */
+/** What `verify` prints of the store in this folder. */
 export const verified = async (cwd: string): Promise<string> => (await run(['verify'], { cwd })).stdout.trim()

@@ -1,28 +1,28 @@
 import { createSocket } from 'node:dgram'
 import { getServers, setServers } from 'node:dns'
 
-/** What a name server says of a name: addresses of both families, that it is unknown, that it failed, or nothing at all. */
-export type Said = readonly string[] | 'unknown' | 'failed' | 'nothing'
+/** What a name server answers for a name: addresses of both families, that it is unknown, that it failed, or nothing at all. */
+export type NameAnswer = readonly string[] | 'unknown' | 'failed' | 'nothing'
 
 const A = 1
 const AAAA = 28
 const CODES: Readonly<Record<string, number>> = { failed: 2, unknown: 3 }
 
 /** A name server (RFC 1035) that this process asks, and no other, until it is disposed of. */
-export async function startNameServer(say: (name: string, asked: number) => Said) {
+export async function startNameServer(answerTo: (name: string, asked: number) => NameAnswer) {
   const questions = new Map<string, number>()
   const socket = createSocket('udp4')
   socket.on('message', (query, { port, address }) => {
     const { name, type, end } = questionOf(query)
     const asked = (questions.get(name) ?? 0) + (type === A ? 1 : 0)
     questions.set(name, asked)
-    const said = say(name, Math.max(1, asked))
-    if (said === 'nothing') return
+    const answer = answerTo(name, Math.max(1, asked))
+    if (answer === 'nothing') return
     const family = type === AAAA ? (one: string) => one.includes(':') : (one: string) => !one.includes(':')
-    const records = typeof said === 'string' ? [] : said.filter(family).map((one) => recordOf(type, one))
+    const records = typeof answer === 'string' ? [] : answer.filter(family).map((one) => recordOf(type, one))
     const head = Buffer.alloc(12)
     query.copy(head, 0, 0, 2)
-    head.writeUInt16BE(0x8180 | (typeof said === 'string' ? (CODES[said] ?? 0) : 0), 2)
+    head.writeUInt16BE(0x8180 | (typeof answer === 'string' ? (CODES[answer] ?? 0) : 0), 2)
     head.writeUInt16BE(1, 4)
     head.writeUInt16BE(records.length, 6)
     socket.send(Buffer.concat([head, query.subarray(12, end), ...records]), port, address)

@@ -19,11 +19,11 @@ type Entry =
 export type Watched = Supervisor & {
   readonly endpoints: Endpoints['list']
   /** What came out of the connector, in order. */
-  readonly story: Entry[]
+  readonly entries: Entry[]
   readonly logged: { level: string; fact: { reason?: string; retryInSeconds?: number }; message: string }[]
 }
 
-/** Watches a PBX by a supervisor in a hurry, and notes what it is told. */
+/** Watches a PBX by a supervisor in a hurry, and notes what comes of it. */
 export function watchPbx(
   url: string,
   timeouts: SupervisorOptions['timeouts'] = {},
@@ -32,7 +32,7 @@ export function watchPbx(
 ): Watched {
   const parsed = parsePbxUrl(url)
   if ('wrong' in parsed) throw new Error(parsed.wrong)
-  const story: Entry[] = []
+  const entries: Entry[] = []
   const logged: Watched['logged'] = []
   const note =
     (level: string) =>
@@ -41,22 +41,22 @@ export function watchPbx(
   const ami = {
     event(frame: AmiFrame): Signal[] {
       if (frame.name === failsAt) throw new RangeError('a fault of ours')
-      story.push({ kind: 'event', name: frame.name, id: frame.get('Uniqueid') })
+      entries.push({ kind: 'event', name: frame.name, id: frame.get('Uniqueid') })
       return []
     },
     snapshot(rows: readonly AmiFrame[]): Signal[] {
-      story.push({ kind: 'list', rows: rows.map((row) => row.get('Uniqueid')) })
+      entries.push({ kind: 'list', rows: rows.map((row) => row.get('Uniqueid')) })
       return []
     },
   }
   const esl = {
     event(frame: EslFrame): Signal[] {
-      story.push({ kind: 'event', name: frame.event?.name ?? '', id: frame.event?.get('Unique-ID') ?? '' })
+      entries.push({ kind: 'event', name: frame.event?.name ?? '', id: frame.event?.get('Unique-ID') ?? '' })
       return []
     },
     snapshot(rows: readonly EslFrame[]): Signal[] {
       const { rows: channels = [] }: { rows?: { uuid: string }[] } = JSON.parse(rows[0]?.body ?? '{}')
-      story.push({ kind: 'list', rows: channels.map((row) => row.uuid) })
+      entries.push({ kind: 'list', rows: channels.map((row) => row.uuid) })
       return []
     },
   }
@@ -67,22 +67,22 @@ export function watchPbx(
     translators: { ami: () => ami, esl: () => esl },
     feed(signals) {
       for (const signal of signals) {
-        if (signal.kind === 'connected') story.push({ kind: 'connected', first: signal.first, boot: signal.boot })
-        if (signal.kind === 'disconnected') story.push({ kind: 'disconnected' })
+        if (signal.kind === 'connected') entries.push({ kind: 'connected', first: signal.first, boot: signal.boot })
+        if (signal.kind === 'disconnected') entries.push({ kind: 'disconnected' })
       }
     },
     log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
     timeouts: { inventoryMs: 20, firstMs: 10, maxMs: 20, snapshotAgainMs: 20, resyncMs: 20, ...timeouts },
   })
-  return { ...supervisor, story, logged, endpoints: memory.endpoints.list }
+  return { ...supervisor, entries, logged, endpoints: memory.endpoints.list }
 }
 
 export type Scripted = { readonly port: number; readonly connections: () => number; stop(): void }
 
-/** A PBX that says what a test wants it to. `answer` gets each block of lines that a client sends. */
+/** A PBX that sends what a test wants it to. `answer` gets each block of lines that a client sends. */
 export function startScripted(script: {
   greeting?: string
-  answer?: (block: string, say: (text: string) => void, close: () => void) => void
+  answer?: (block: string, send: (text: string) => void, close: () => void) => void
 }): Scripted {
   let connections = 0
   const server = Bun.listen<undefined>({

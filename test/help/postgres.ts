@@ -70,7 +70,7 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
   const folder = mkdtempSync(join(tmpdir(), 'hookswitch-postgres-'))
   copyBinaries(from, join(folder, 'native'))
   const isRoot = process.getuid?.() === 0
-  // It refuses to be root, and whoever it is instead must be able to enter the folders above it.
+  // It refuses to be root, and the user that it is instead must be able to enter the folders above it.
   if (isRoot) {
     const above = dirname(folder)
     chmodSync(above, statSync(above).mode | 0o011)
@@ -189,7 +189,7 @@ async function untilReady(url: string, child: Bun.Subprocess): Promise<void> {
   }
 }
 
-/** The run's server: modules are loaded anew for each file of tests, what is on the global object is not. */
+/** The run's server: modules are loaded again for each file of tests, what is on the global object is not. */
 const RUN = Symbol.for('hookswitch.test.postgres')
 const holder: { [RUN]?: Promise<PostgresServer> } & object = Object(globalThis)
 
@@ -217,7 +217,7 @@ export function stopPostgresAfterRun(): void {
   })
 }
 
-/** Returns what a URL of a database says. */
+/** Returns what a URL of a database contains. */
 export function databaseSource(url: string): DatabaseSource {
   const parsed = parseDatabaseUrl(url)
   if ('wrong' in parsed) throw new Error(parsed.wrong)

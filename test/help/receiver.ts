@@ -66,12 +66,18 @@ export type Taking = ReturnType<typeof startTaking>
 /** Far longer than a loaded machine takes: it names what never comes true, and measures nothing. */
 const PATIENCE_MS = 300_000
 
+/** A check that costs much, a command or a request, is made less often: it must not slow down what it waits for. */
+const PAUSE_MS = { least: 5, most: 100 }
+
 /** Waits for a condition. @throws with `what` when it does not come true. */
 export async function until(what: string, isTrue: () => boolean | Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + PATIENCE_MS
-  while (!(await isTrue())) {
-    if (performance.now() > deadlineMs) throw new Error(`it did not come true: ${what}`)
-    await Bun.sleep(5)
+  for (;;) {
+    const startedMs = performance.now()
+    if (await isTrue()) return
+    const nowMs = performance.now()
+    if (nowMs > deadlineMs) throw new Error(`it did not come true: ${what}`)
+    await Bun.sleep(Math.min(PAUSE_MS.most, Math.max(PAUSE_MS.least, 2 * (nowMs - startedMs))))
   }
 }
 

@@ -4,7 +4,7 @@ import type { Random } from './random.ts'
 
 export type TimedFrame = { readonly frame: EslFrame; readonly atUs: number }
 
-/** What sends an event: FreeSWITCH sends those of a leg, a queue member or a conference in their order, whatever it does with the others. */
+/** What sends an event: FreeSWITCH sends those of a leg, a queue member or a conference in their order, regardless of the others. */
 const senderOf = (event: EslEvent): string =>
   event.get('Unique-ID') || event.get('CC-Member-Session-UUID') || event.get('Conference-Name') || event.name
 

@@ -8,7 +8,7 @@ export type Reset = 'never' | 'request' | 'answer'
 
 const half = (chunk: Buffer | string): Buffer => Buffer.from(chunk).subarray(0, chunk.length / 2)
 
-/** Stands before a receiver and resets connections. `tried` are the ids of all requests that came to it, in their order. */
+/** Is put before a receiver and resets connections. `tried` are the ids of all requests that came to it, in their order. */
 export async function startResetting(target: number) {
   const tried: string[] = []
   const state: { reset: Reset; resets: number } = { reset: 'never', resets: 0 }

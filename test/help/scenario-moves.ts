@@ -1,4 +1,4 @@
-import { ENDS, type Leg, type Pair, type Path, type StoryPbx } from './scenario-pbx.ts'
+import { ENDS, type Leg, type Pair, type Path, type ScenarioPbx } from './scenario-pbx.ts'
 
 /** What dialplans and people do with channels, in the words of an Asterisk. */
 
@@ -22,7 +22,7 @@ export const besideFar = ({ near, chain }: Talk): string => chain.at(-1)?.far ??
 
 export type Phone = { readonly number: string; readonly kind: Leg['kind'] }
 
-export function ring(pbx: StoryPbx, source: string, linked: string, phone: Phone, path: Path): Ringing {
+export function ring(pbx: ScenarioPbx, source: string, linked: string, phone: Phone, path: Path): Ringing {
   const chain: Pair[] = []
   let from = source
   for (let count = 0; count < path.pairs; count++) {
@@ -43,7 +43,7 @@ const dialsOf = ({ leg, chain, source }: Ringing): { source: string; dest: strin
   return [...chain.map(({ near }) => near), leg.id].map((dest, index) => ({ source: sources[index] ?? source, dest }))
 }
 
-export function answer(pbx: StoryPbx, ringing: Ringing, by = ringing.leg.id): void {
+export function answer(pbx: ScenarioPbx, ringing: Ringing, by = ringing.leg.id): void {
   pbx.emit({ kind: 'up', id: by })
   const [inner, ...outer] = dialsOf(ringing).toReversed()
   if (inner !== undefined) pbx.dialed(inner.source, by, 'answered')
@@ -53,8 +53,8 @@ export function answer(pbx: StoryPbx, ringing: Ringing, by = ringing.leg.id): vo
   }
 }
 
-/** Everybody in line is bridged with the next; halves that do not stay are taken out. @returns the halves that are left. */
-export function connect(pbx: StoryPbx, beside: string, { chain, path }: Ringing, far: string): readonly Pair[] {
+/** Each party in line is bridged with the next; halves that do not stay are removed. @returns the halves that are left. */
+export function connect(pbx: ScenarioPbx, beside: string, { chain, path }: Ringing, far: string): readonly Pair[] {
   const line = [beside, ...chain.flatMap((pair) => [pair.near, pair.far]), far]
   for (let index = line.length - 2; index >= 0; index -= 2) pbx.bridge(...line.slice(index, index + 2))
   if (path.stays || chain.length === 0) return chain
@@ -74,7 +74,7 @@ const LEG_END = {
   cancelled: ENDS.clear,
   answered_elsewhere: ENDS.elsewhere,
 } as const
-/** What DialEnd says of it. */
+/** What DialEnd reports of it. */
 const DIALED = {
   no_answer: 'no_answer',
   busy: 'busy',
@@ -83,20 +83,20 @@ const DIALED = {
   answered_elsewhere: 'cancelled',
 } as const
 
-export function fail(pbx: StoryPbx, ringing: Ringing, how: Failure): void {
+export function fail(pbx: ScenarioPbx, ringing: Ringing, how: Failure): void {
   const [inner, ...outer] = dialsOf(ringing).toReversed()
   const isOwnWord = how === 'busy' || how === 'rejected'
-  // The phone's own word comes from within; all else comes from the outermost dial, and whoever is within is only cancelled.
-  const innerSays = isOwnWord || outer.length === 0 ? DIALED[how] : 'cancelled'
-  if (inner !== undefined && isOwnWord) pbx.dialed(inner.source, inner.dest, innerSays)
+  // The phone's own word comes from within; all else comes from the outermost dial, and the one within is only cancelled.
+  const innerResult = isOwnWord || outer.length === 0 ? DIALED[how] : 'cancelled'
+  if (inner !== undefined && isOwnWord) pbx.dialed(inner.source, inner.dest, innerResult)
   for (const { source, dest } of outer.toReversed()) pbx.dialed(source, dest, DIALED[how])
-  if (inner !== undefined && !isOwnWord) pbx.dialed(inner.source, inner.dest, innerSays)
+  if (inner !== undefined && !isOwnWord) pbx.dialed(inner.source, inner.dest, innerResult)
   pbx.hangup(ringing.leg.id, LEG_END[how])
   for (const { near, far } of ringing.chain) for (const half of [near, far]) pbx.hangup(half)
 }
 
 /** The far party transfers the near one away, unseen to where. @returns the channel that goes on in the dialplan. */
-export function transferBlind(pbx: StoryPbx, talk: Talk, to: string): string {
+export function transferBlind(pbx: ScenarioPbx, talk: Talk, to: string): string {
   const beside = besideFar(talk)
   pbx.emit({ kind: 'blind_transfer', transferer: talk.far.id, transferee: beside, to })
   for (const one of pbx.random.chance(0.5) ? [talk.far.id, beside] : [beside, talk.far.id]) pbx.leave(one)
@@ -105,14 +105,14 @@ export function transferBlind(pbx: StoryPbx, talk: Talk, to: string): string {
 }
 
 /** Joins whom the far party talked with to `target`, which is the next in line behind it. The transferer is out. */
-export function joinTo(pbx: StoryPbx, talk: Talk, own: Leg, target: string): void {
+export function joinTo(pbx: ScenarioPbx, talk: Talk, own: Leg, target: string): void {
   const beside = besideFar(talk)
   const bridge = pbx.bridgeOf(own.id)
   const move = (): void => {
     pbx.leave(own.id)
     if (bridge !== null) pbx.enter(beside, bridge)
   }
-  // Asterisk mostly has moved everybody before it tells of the transfer.
+  // Asterisk mostly has moved everybody before it reports the transfer.
   const isBefore = pbx.random.chance(0.8)
   if (isBefore) move()
   pbx.emit({ kind: 'attended_transfer', transferers: [talk.far.id, own.id], transferee: beside, target, stays: false })
@@ -122,7 +122,7 @@ export function joinTo(pbx: StoryPbx, talk: Talk, own: Leg, target: string): voi
 }
 
 /** Hangs up what is left of a talk; `by` hung up by itself. */
-export function finish(pbx: StoryPbx, talk: Talk, by: Leg | null): void {
+export function finish(pbx: ScenarioPbx, talk: Talk, by: Leg | null): void {
   if (by !== null) pbx.emit({ kind: 'hangup_requested', id: by.id })
   const order = by?.id === talk.far.id ? [talk.far, talk.near] : [talk.near, talk.far]
   const halves = talk.chain.flatMap(({ near, far }) => [near, far])

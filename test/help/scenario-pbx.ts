@@ -1,7 +1,7 @@
 import type { ChannelSignal, End, Endpoint, Signal, SnapshotChannel } from '../../src/calls/signal.ts'
 import type { Random } from './random.ts'
 
-/** A PBX as stories need it: what happens on it comes out as signals in the order in which Asterisk tells it, and it knows what is up. */
+/** A PBX as scenarios need it: what happens on it comes out as signals in the order in which Asterisk sends it, and it knows what is up. */
 
 export type Leg = { readonly id: string; readonly number: string; readonly kind: 'extension' | 'external' }
 /** Two virtual halves between two parties: `near` is on the side of the one who is named first. */
@@ -9,11 +9,11 @@ export type Pair = { readonly near: string; readonly far: string }
 /** How a phone is dialled: through so many pairs of halves, which stay or are optimised away at the answer. */
 export type Path = { readonly pairs: number; readonly stays: boolean }
 
-export type StoryPbx = ReturnType<typeof storyPbx>
+export type ScenarioPbx = ReturnType<typeof scenarioPbx>
 
 export const VIRTUAL: Endpoint = { kind: 'virtual', number: null, name: null }
 const END = { mayTransfer: false, forwardedTo: null } as const
-/** How channels end, as the translator tells it. */
+/** How channels end, as the translator emits it. */
 export const ENDS = {
   clear: { ...END, code: 16, result: 'no_answer', withdrawn: true },
   timeout: { ...END, code: null, result: 'no_answer', withdrawn: true },
@@ -76,7 +76,7 @@ export function createUp() {
   }
 }
 
-export function storyPbx(random: Random, prefix: string, startUs: number) {
+export function scenarioPbx(random: Random, prefix: string, startUs: number) {
   const signals: Signal[] = []
   const { rows: up, follow } = createUp()
   let atUs = startUs

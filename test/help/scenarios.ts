@@ -15,13 +15,13 @@ import {
   type Talk,
   transferBlind,
 } from './scenario-moves.ts'
-import { type Leg, type Path, type StoryPbx, storyPbx } from './scenario-pbx.ts'
+import { type Leg, type Path, type ScenarioPbx, scenarioPbx } from './scenario-pbx.ts'
 
 /**
- * Stories that a PBX might tell, made up at random, each with the truth: the lines of each of its calls (as in a `.expected` file), whose
- * order the promises hold. One story is one call of somebody, with all that becomes of it, and the consultations beside it.
+ * Scenarios of a PBX, made up at random, each with the truth: the lines of each of its calls (as in a `.expected` file), whose
+ * order the promises hold. One scenario is one call of a party, with all that becomes of it, and the consultations beside it.
  */
-export type Story = {
+export type Scenario = {
   readonly signals: readonly Signal[]
   readonly truth: readonly string[]
   /** Who of the last two who talked handled the call, and when that began. */
@@ -32,7 +32,7 @@ type Line = string[]
 /** One call as it must be emitted. */
 type Block = { readonly lines: Line; owner: string; over: boolean }
 type Plot = {
-  readonly pbx: StoryPbx
+  readonly pbx: ScenarioPbx
   readonly random: Random
   readonly blocks: Block[]
   readonly main: Block
@@ -52,8 +52,8 @@ const PATHS: readonly Path[] = [
 ]
 const stageOf = ({ number, kind }: Phone): string => `${kind === 'extension' ? 'user' : 'external'} ${number}`
 
-export function story(random: Random, index: number, startUs: number): Story {
-  const pbx = storyPbx(random, `s${index}`, startUs)
+export function scenario(random: Random, index: number, startUs: number): Scenario {
+  const pbx = scenarioPbx(random, `s${index}`, startUs)
   let count = 0
   const phone = (): Phone => ({ number: `${index + 1}${String(++count).padStart(2, '0')}`, kind: 'extension' })
   const outside = (): Phone => ({ number: `1555${index}${String(++count).padStart(6, '0')}`, kind: 'external' })
@@ -157,7 +157,7 @@ function customerFirst(beginning: Beginning): Begun {
   return talk === undefined ? undefined : { plot, talk }
 }
 
-function originate(pbx: StoryPbx, whom: Phone, shown: string): Leg {
+function originate(pbx: ScenarioPbx, whom: Phone, shown: string): Leg {
   const leg = pbx.channel(whom.number, whom.kind, { originated: true })
   pbx.dial(null, leg, shown)
   pbx.emit({ kind: 'ringing', id: leg.id })
@@ -244,13 +244,13 @@ function ringOne(
   const outcome: Outcome =
     forced ??
     random.pick(['answer', 'answer', 'answer', 'answer', 'pick up', 'no_answer', 'busy', 'rejected', 'cancelled'])
-  return settle(plot, { near, chain: [] }, ringing, outcome, { block, unanswered })
+  return conclude(plot, { near, chain: [] }, ringing, outcome, { block, unanswered })
 }
 
 type Line2 = { readonly near: Leg; readonly chain: Talk['chain'] }
 
 /** What becomes of a phone that rings at the end of a line from the near party; `unanswered`: what the call came to without it. */
-function settle(
+function conclude(
   plot: Plot,
   line: Line2,
   ringing: Ringing,
@@ -279,7 +279,7 @@ function settle(
   return undefined
 }
 
-/** Somebody picks the call up with a feature code, which may take a while. */
+/** A third phone picks the call up with a feature code, which may take a while. */
 function pickUp(plot: Plot, line: Line2, ringing: Ringing, block: Block): Talk {
   const { pbx, random } = plot
   const whom = plot.phone()
@@ -339,7 +339,7 @@ function ringGroup(plot: Plot, near: Leg, place: string): Talk | undefined {
   }
   const isBefore = random.chance(0.5)
   if (isBefore) lose()
-  const talk = settle(plot, { near, chain: [] }, winner, 'answer', { block: main, unanswered: null })
+  const talk = conclude(plot, { near, chain: [] }, winner, 'answer', { block: main, unanswered: null })
   if (!isBefore) lose()
   return talk
 }
@@ -347,7 +347,7 @@ function ringGroup(plot: Plot, near: Leg, place: string): Talk | undefined {
 type Move = (plot: Plot, talk: Talk) => Talk | undefined
 
 /** What becomes of two who talk: transfers, parking, and at last the end. */
-function goOn(plot: Plot, begun: Talk): Story['last'] {
+function goOn(plot: Plot, begun: Talk): Scenario['last'] {
   const { pbx, random } = plot
   let talk: Talk | undefined = begun
   for (let moves = random.int(4); moves > 0 && talk !== undefined; moves--) {
@@ -377,7 +377,7 @@ function ownedBy({ main, staged }: Plot, { near, far }: Talk): void {
   main.owner = handlers.at(-1)?.number ?? '-'
 }
 
-/** The talk with somebody at its far end who may transfer. */
+/** The talk with a party at its far end that may transfer. */
 function facingExtension(random: Random, talk: Talk): Talk | undefined {
   const ways = [talk, flip(talk)].filter(({ far }) => far.kind === 'extension')
   return ways.length === 0 ? undefined : random.pick(ways)
@@ -399,7 +399,7 @@ const blind: Move = (plot, talk) => {
   note(plot, main, ringing.leg, 'started')
   pbx.later(2)
   const outcome = random.pick<Outcome>(['answer', 'answer', 'answer', 'pick up', 'no_answer', 'busy', 'cancelled'])
-  return settle(plot, talk, ringing, outcome, { block: main, unanswered: 'answered' })
+  return conclude(plot, talk, ringing, outcome, { block: main, unanswered: 'answered' })
 }
 
 /** The phone's own key: the consultation is a call of its own, on a second line. */
@@ -471,7 +471,7 @@ function blond(plot: Plot, talk: Talk, own: Leg, ringing: Ringing): Talk | undef
   leaves(plot, talk.far)
   pbx.later(1)
   const outcome = random.pick<Outcome>(['answer', 'answer', 'no_answer', 'cancelled'])
-  return settle(plot, talk, { ...ringing, source: beside }, outcome, { block: main, unanswered: 'answered' })
+  return conclude(plot, talk, { ...ringing, source: beside }, outcome, { block: main, unanswered: 'answered' })
 }
 
 /** A feature code: the PBX asks through halves of its own, in the same call as it counts. */
@@ -542,7 +542,7 @@ function blondByKey(plot: Plot, talk: Talk, ringing: Ringing): Talk | undefined 
   const outcome = random.pick(['answer', 'cancelled', 'rings back', 'rings back'] as const)
   if (outcome !== 'rings back') {
     pbx.hangup(talk.far.id)
-    return settle(plot, talk, ringing, outcome, { block: main, unanswered: 'answered' })
+    return conclude(plot, talk, ringing, outcome, { block: main, unanswered: 'answered' })
   }
   fail(pbx, ringing, 'no_answer')
   main.lines.push(`dial_ended ${stageOf(ringing.leg)} no_answer`)
@@ -557,7 +557,7 @@ function blondByKey(plot: Plot, talk: Talk, ringing: Ringing): Talk | undefined 
   const ringingBack: Ringing = { leg: back, chain: [], source: '', path: { pairs: 0, stays: true } }
   if (random.chance(0.3)) {
     pbx.hangup(talk.far.id)
-    return settle(plot, line, { ...ringingBack, source: line.chain.at(-1)?.far ?? line.near.id }, 'cancelled', {
+    return conclude(plot, line, { ...ringingBack, source: line.chain.at(-1)?.far ?? line.near.id }, 'cancelled', {
       block: main,
       unanswered: 'answered',
     })
@@ -572,7 +572,7 @@ function blondByKey(plot: Plot, talk: Talk, ringing: Ringing): Talk | undefined 
   return { near: line.near, far: back, chain: line.chain }
 }
 
-/** The near party is parked, and somebody takes it from there. */
+/** The near party is parked, and another phone takes it from there. */
 const park: Move = (plot, talk) => {
   const { pbx, random, main } = plot
   const beside = besideFar(talk)

@@ -12,9 +12,9 @@ export type SourceFunction = {
   readonly docstring: string | undefined
 }
 
-/** One file of the sources, taken apart by TypeScript's own parser. */
+/** One file of src or test, taken apart by TypeScript's own parser. */
 export type SourceText = {
-  /** Its path below src. */
+  /** Its path below that folder. */
   readonly path: string
   readonly lines: number
   readonly functions: readonly SourceFunction[]
@@ -26,7 +26,6 @@ export type SourceText = {
 }
 
 const ROOT = resolve(import.meta.dir, '../..')
-const SRC = resolve(ROOT, 'src')
 
 const FUNCTIONS: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.FunctionDeclaration,
@@ -50,21 +49,27 @@ const MARKUP: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.JsxFragment,
 ])
 
-/** Parses every file of src with TypeScript's own parser. Takes some three seconds, once for all tests of a file. */
-export async function parseSources(): Promise<SourceText[]> {
+export type Sources = { readonly src: readonly SourceText[]; readonly test: readonly SourceText[] }
+
+/** Parses every file of src and test with TypeScript's own parser. Takes some seconds, once for all tests of a file. */
+export async function parseSources(): Promise<Sources> {
   const api = new API({ cwd: ROOT })
   try {
     const snapshot = await api.updateSnapshot({ openProject: resolve(ROOT, 'tsconfig.json') })
     const [project] = snapshot.getProjects()
     if (project === undefined) throw new Error('tsconfig.json opens no project')
-    const paths = project.rootFiles.filter((path) => path.startsWith(`${SRC}/`) && !path.endsWith('.d.ts'))
-    return await Promise.all(
-      paths.map(async (path) => {
-        const file = await project.program.getSourceFile(path)
-        if (file === undefined) throw new Error(`${path} is not in the project`)
-        return takeApart(relative(SRC, path), readFileSync(path, 'utf8'), file)
-      }),
-    )
+    const { program, rootFiles } = project
+    const within = (folder: string) =>
+      Promise.all(
+        rootFiles
+          .filter((path) => path.startsWith(`${folder}/`) && !path.endsWith('.d.ts'))
+          .map(async (path) => {
+            const file = await program.getSourceFile(path)
+            if (file === undefined) throw new Error(`${path} is not in the project`)
+            return takeApart(relative(folder, path), readFileSync(path, 'utf8'), file)
+          }),
+      )
+    return { src: await within(resolve(ROOT, 'src')), test: await within(resolve(ROOT, 'test')) }
   } finally {
     await api.close()
   }

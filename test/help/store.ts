@@ -4,7 +4,7 @@ import { type Database, type DatabaseOptions, openDatabase } from '../../src/sto
 import { storeOver } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
 
-/** A SQLite store whose tables a test may look into. */
+/** A SQLite store whose tables a test may read. */
 export type OpenStore = Store & { readonly db: Database }
 
 export function openStore(path: string, options: DatabaseOptions = {}): OpenStore {

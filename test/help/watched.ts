@@ -4,7 +4,7 @@ import { ask, newToken, webhook } from './client.ts'
 import { startReceiver } from './receiver.ts'
 
 /**
- * `serve` of the compiled file that is told of PBXs after its one webhook is set, so that the receiver misses nothing.
+ * `serve` of the compiled file that gets its PBXs after its one webhook is set, so that the receiver misses nothing.
  * `store`: the flags that name another store than a file in `cwd`.
  */
 export async function startWatched(cwd: string, pbxUrls: readonly string[], store: readonly string[] = []) {
@@ -32,7 +32,7 @@ export async function startWatched(cwd: string, pbxUrls: readonly string[], stor
       return [...byId.values()].map((text) => JSON.parse(text))
     },
     faults: (): string[] => receiver.faults(String(signing?.secret)),
-    /** Ends it without a warning, and starts it anew. */
+    /** Ends it without a warning, and starts it again. */
     async kill(): Promise<void> {
       await app.stop('SIGKILL')
       app = await start()

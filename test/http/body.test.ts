@@ -59,7 +59,7 @@ describe('a body of a stranger', () => {
   })
 })
 
-test('an account that sends one large body after the other is told to wait, and no other one is', async () => {
+test('an account that sends one large body after the other has to wait, and no other one is', async () => {
   const raw = `[${' '.repeat(1_000_000)}]`
   const headers = { 'content-type': 'application/json' }
   const put = (whose: string) => ask(app, 'PUT', '/integration/webhook', { token: whose, raw, headers })

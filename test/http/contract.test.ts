@@ -159,7 +159,7 @@ describe('a HEAD request', () => {
   })
 })
 
-describe('what an answer says', () => {
+describe('what an answer contains', () => {
   test('405 names the methods that are possible', async () => {
     const { headers } = await ask(app, 'DELETE', LIST)
     expect(headers.get('allow')).toBe('GET, HEAD, PUT')
@@ -188,7 +188,7 @@ describe('what an answer says', () => {
     expect(answer.result).toHaveProperty('errors.length', 5)
   })
 
-  test('a body of nothing but faults is told in a bounded answer, soon', async () => {
+  test('a body of nothing but faults is answered in a bounded size, soon', async () => {
     const raw = `[${'{},'.repeat(300_000)}{}]`
     const { status, body } = await ask(app, 'PUT', LIST, { token, raw, headers: json })
     expect(status).toBe(422)
@@ -260,7 +260,7 @@ describe('what an answer says', () => {
     expect(response.status).toBe(200)
   })
 
-  test('pages answer in their own type, whatever Accept says', async () => {
+  test('pages answer in their own type, regardless of Accept', async () => {
     const answers = await Promise.all(
       ['/docs', '/openapi.json'].map((path) => fetch(app.url + path, { headers: { accept: 'image/png' } })),
     )
@@ -272,7 +272,7 @@ describe('what an answer says', () => {
 })
 
 describe('too many login attempts', () => {
-  test('the eleventh failure of one e-mail address is 429, and not even the right password is looked at', async () => {
+  test('the eleventh failure of one e-mail address is 429, and not even the right password is checked', async () => {
     await addUser(app.cwd, 'limited@example.com')
     const attempt = (password: string, email = 'limited@example.com') =>
       ask(app, 'POST', '/auth/login', { body: { email, password } })

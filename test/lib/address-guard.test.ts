@@ -102,15 +102,15 @@ test.each([
 })
 
 test.each(['127.0.0.1', '10.1.2.3', '169.254.169.254', 'fd00::7', '64:ff9b::10.1.2.3', '100.64.7.7'])(
-  'why a name may not be called that is at %s tells nothing of the address',
+  'why a name may not be called that is at %s reveals nothing of the address',
   (address) => {
-    const said = newAddressGuard([])(address) ?? ''
-    expect(said).toMatch(/^a (loopback|private|special) address: --allow-net .* allows it$/)
-    expect(said).not.toMatch(/\d/)
+    const reason = newAddressGuard([])(address) ?? ''
+    expect(reason).toMatch(/^a (loopback|private|special) address: --allow-net .* allows it$/)
+    expect(reason).not.toMatch(/\d/)
   },
 )
 
-test('what is no network is told', () => {
+test('what is no network is reported', () => {
   expect(parseAllowList(['private', 'intranet'])).toEqual({ wrong: 'intranet' })
   expect(addressRefusal('nonsense', [])).toContain('nonsense is not an IP address')
 })

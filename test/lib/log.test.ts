@@ -14,12 +14,12 @@ function logged(options: LogOptions, fact: object, message: string): string {
 
 describe('the log', () => {
   test('is one JSON line a fact', () => {
-    const line = logged({ readable: false }, { call: 'c-1', from: '15551230001' }, 'told')
+    const line = logged({ readable: false }, { call: 'c-1', from: '15551230001' }, 'emitted')
     expect(line.endsWith('\n')).toBe(true)
-    expect(JSON.parse(line)).toMatchObject({ level: 'info', msg: 'told', call: 'c-1', from: '15551230001' })
+    expect(JSON.parse(line)).toMatchObject({ level: 'info', msg: 'emitted', call: 'c-1', from: '15551230001' })
   })
 
-  test('holds nothing that would move the terminal of whoever reads it, and is the same JSON', () => {
+  test('holds nothing that would move the terminal of its reader, and is the same JSON', () => {
     const reason = 'refused\x1b[2J\u009b31m\x7f\u202e'
     const line = logged({ readable: false }, { reason }, 'not connected')
     expect(line).toMatch(/^[ -~]*\n$/)
@@ -36,9 +36,9 @@ describe('the log', () => {
     const write = (line: string) => {
       written += line
     }
-    createLog('debug', { readable: false, priorities: true, write })[level]({ pbx: 'office' }, 'told')
+    createLog('debug', { readable: false, priorities: true, write })[level]({ pbx: 'office' }, 'emitted')
     expect(written).toStartWith(`<${priority}>{"level":"${level}",`)
-    expect(JSON.parse(written.replace(/^<\d>/, ''))).toMatchObject({ level, pbx: 'office', msg: 'told' })
+    expect(JSON.parse(written.replace(/^<\d>/, ''))).toMatchObject({ level, pbx: 'office', msg: 'emitted' })
   })
 
   test('is a readable line on a terminal, without what would move its cursor', () => {
@@ -55,7 +55,7 @@ describe('the log', () => {
   test('hides numbers on request, and ids never', () => {
     const id = '01900000-0000-7000-8000-123456789012'
     const fact = { call: id, from: '15551230001', to: '101', err: new Error('params: 15551230001,2') }
-    const line = logged({ readable: false, maskNumbers: true }, fact, 'told')
+    const line = logged({ readable: false, maskNumbers: true }, fact, 'emitted')
     expect(line).not.toContain('15551230001')
     expect(JSON.parse(line)).toMatchObject({ call: id, from: '*********01', to: '101' })
   })

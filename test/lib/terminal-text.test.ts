@@ -3,10 +3,10 @@ import { harmless, newPaint, printable, printableJson } from '../../src/lib/term
 
 /** What a caller may have put into a name: a title, a hidden text, a line that is written over, a turn of direction. */
 const NASTY = 'Eve\x1b]0;owned\x07\x1b[8mhidden\x1b[2K\r\u009b31m\x7f\u202egnp.exe'
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is searched for
 const MOVES = /[\0-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]/
 
-test('what others have written moves no terminal, in whatever it stands', () => {
+test('what others have written moves no terminal, regardless of what contains it', () => {
   const paint = newPaint(true, {})
   expect(harmless(NASTY)).not.toMatch(MOVES)
   expect(printable(`a call from ${NASTY}`)).not.toMatch(MOVES)

@@ -10,10 +10,10 @@ import { startReceiver, until } from '../help/receiver.ts'
 
 /** The metrics of a store, a dispatcher and receivers that are real. The receiver answers by path: /200, /418, /500, or not at all. */
 
-const held: ((response: Response) => void)[] = []
+const unanswered: ((response: Response) => void)[] = []
 const receiver = startReceiver(({ path }) =>
   path === '/hang'
-    ? new Promise<Response>((resolve) => held.push(resolve))
+    ? new Promise<Response>((resolve) => unanswered.push(resolve))
     : new Response('', { status: Number(path.slice(1)) }),
 )
 const url = (path: string) => `${receiver.url}/${path}`
@@ -129,8 +129,8 @@ test('what is under way, the commits, the disk and the PBXs are emitted as they 
     ['down', 0],
     ['refused', 0],
   ])
-  await until('both have come', () => held.length === 2)
-  for (const answer of held) answer(new Response())
+  await until('both have come', () => unanswered.length === 2)
+  for (const answer of unanswered) answer(new Response())
 })
 
 test('no label is made of what clients choose: a hundred URLs make no more samples than one', async () => {

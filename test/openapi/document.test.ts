@@ -154,7 +154,7 @@ describe('the API document', () => {
       expect(document.components.schemas[name]).toMatchObject({ properties: { event: { const: event } } })
   })
 
-  test('says of every operation whether it needs a token', () => {
+  test('states of every operation whether it needs a token', () => {
     const open = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.values(methods).flatMap((operation) => ((operation.security ?? []).length === 0 ? [path] : [])),
     )
@@ -176,7 +176,7 @@ describe('the API document', () => {
         ])
   })
 
-  test('says of a number that it is one, never that it may be text', () => {
+  test('states of a number that it is one, never that it may be text', () => {
     expect(JSON.stringify(document)).not.toMatch(/"format":"(integer|numeric|boolean)"/)
     expect(dataOf('call_started').properties?.sequence).toMatchObject({ type: 'integer', minimum: 1 })
   })

@@ -26,7 +26,7 @@ const KNOWN: Surroundings = {
 type Case = readonly [what: string, name: string, Configured, Seen, Surroundings, kind: string | null, reason: string]
 
 const CASES: readonly Case[] = [
-  ['nothing tells', 'PJSIP/anna', {}, {}, NOBODY, null, 'none'],
+  ['nothing is known', 'PJSIP/anna', {}, {}, NOBODY, null, 'none'],
   ['a name that is a number', 'PJSIP/101', {}, {}, NOBODY, 'extension', 'numeric_name'],
   ['a number of seven digits is no name of a phone', 'SIP/5551234', {}, {}, NOBODY, null, 'none'],
   ['it registers with a provider', 'PJSIP/101', { registers: true, listed: 'hint' }, {}, NOBODY, 'trunk', 'registers'],
@@ -112,7 +112,7 @@ describe('an endpoint is', () => {
     expect(classify(name, configured, seen, around)).toEqual({ kind, reason } as ReturnType<typeof classify>)
   })
 
-  test('what the settings say before all', () => {
+  test('what the settings state before all', () => {
     const settings = { trunks: ['PJSIP/t*', 'DAHDI/i1', 'carrier'], extensions: ['anna', '1??', '2*', 'a.b'] }
     const kinds: Readonly<Record<string, string | null>> = {
       'PJSIP/t1': 'trunk',

@@ -34,7 +34,7 @@ describe('the endpoints of a PBX', () => {
     )
   })
 
-  test('what the configuration says is not overturned by a call, and calls fill in what it does not say', () => {
+  test('what the configuration states is not overturned by a call, and calls fill in what it does not state', () => {
     const endpoints = createEndpoints(NONE)
     endpoints.configure({
       endpoints: { 'PJSIP/anna': { listed: 'hint', number: '201' }, 'PJSIP/t': { dialled: 'with_number' } },

@@ -31,7 +31,7 @@ test('calls that a PBX left open which is watched no more are ended', async () =
   const endpoint = { kind: 'external', number: '15551230001', name: null } as const
   const channel = { linkedId: 'a', endpoint, dialledNumber: '200', originated: false, shown: null } as const
   before.feed([{ kind: 'channel', id: 'a', ...channel, atUs: Date.now() * 1_000, arrivedUs: 0 }])
-  await until('the call is told', () => stored.length === 1)
+  await until('the call is stored', () => stored.length === 1)
   await before.stop()
   // Of a version that stored no PBXs.
   await storePbxSettings({ store, pbxs: [], log })
@@ -80,7 +80,7 @@ test('what is known of the endpoints of an account is kept for the next process'
   expect(after).toEqual(before)
 })
 
-test('a PBX is watched while it is owned, and begun anew when it was lost in between', async () => {
+test('a PBX is watched while it is owned, and begun again when it was lost in between', async () => {
   using folder = emptyFolder()
   const store = openStore(join(folder.path, 'hookswitch.db'))
   const replay = startReplay({ files: [fixture('f-outbound-answered.ami')] })
@@ -96,11 +96,11 @@ test('a PBX is watched while it is owned, and begun anew when it was lost in bet
   expect(watch.status()[0]?.state).toBe('down')
   await setPbxs('owned')
   await until('it is connected again', () => watch.status()[0]?.state === 'up')
-  // Lost and gained before anything could be ended: it is begun anew all the same.
+  // Lost and gained before anything could be ended: it is begun again all the same.
   const before = watch.endpoints(1).get('office')
   const changes = [setPbxs('not owned'), setPbxs('owned')]
   await Promise.all(changes)
-  await until('it is connected anew', () => watch.status()[0]?.state === 'up')
+  await until('it is connected again', () => watch.status()[0]?.state === 'up')
   expect(watch.endpoints(1).get('office')).not.toBe(before)
   await setPbxs('not owned')
   expect([watch.status(), [...watch.liveCalls(1)], watch.waiting()]).toEqual([[], [], 0])
@@ -109,7 +109,7 @@ test('a PBX is watched while it is owned, and begun anew when it was lost in bet
   await store.stop()
 })
 
-test('what a PBX said and could not be stored before another node took it over is left to that node', async () => {
+test('what a PBX sent and could not be stored before another node took it over is left to that node', async () => {
   using folder = emptyFolder()
   const store = openStore(join(folder.path, 'hookswitch.db'))
   const clock = await openClock({ maintenance: store.maintenance, log })

@@ -30,7 +30,7 @@ import { until } from '../help/receiver.ts'
 import { S3_BUCKET, S3_KEYS, startS3Server } from '../help/s3-server.ts'
 import { batch, type OpenStore, openStore } from '../help/store.ts'
 
-// A saver on a real store and real folders. Its clocks move when the test says so.
+// A saver on a real store and real folders. Its clocks move when the test moves them.
 
 const SOUND = tone(1)
 const HOUR = 3_600 * SECOND

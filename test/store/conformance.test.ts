@@ -337,7 +337,7 @@ for (const engine of ENGINES)
         ).toBe('unlisted')
         expect(await listed()).toEqual([{ url: ONE, options }, none[1] ?? { url: '', options: null }])
         expect(await inCache()).toEqual(options)
-        // `null` keeps the value that is stored, whatever the case of the name.
+        // `null` keeps the value that is stored, in any case of the name.
         const kept = { ...options, name: null, headers: { 'x-key': null, 'X-New': 'new' } }
         const merged = { ...options, name: null, headers: { 'x-key': 'secret', 'X-New': 'new' } }
         expect(await webhooks.optionsReplace({ accountId: ACCOUNT, url: ONE, options: kept, nowUs: NOW })).toEqual(
@@ -360,7 +360,7 @@ for (const engine of ENGINES)
         expect(await listed()).toEqual(none.slice(0, 1))
       })
 
-      test('it is kept when a pause ended, in steady time, whatever is changed later', async () => {
+      test('it is kept when a pause ended, in steady time, regardless of later changes', async () => {
         await using at = await open(ONE)
         const { webhooks, maintenance } = at.store
         await maintenance.clockSet({ steppedUs: HOUR, pruneFromUs: 0 })
@@ -655,7 +655,7 @@ for (const engine of ENGINES)
         expect(await at.untried(TWO)).toHaveLength(3)
       })
 
-      test('a retry makes a delivery due at once, and says why it cannot', async () => {
+      test('a retry makes a delivery due at once, and reports why it cannot', async () => {
         await using at = await open(ONE, TWO)
         const { queue, maintenance } = at.store
         const stored = await at.put(event('a'), event('b'), event('c'))
@@ -1221,7 +1221,7 @@ for (const engine of ENGINES)
         expect(await calls.callGet(ACCOUNT, '3')).toBe('{}')
       })
 
-      test('a store that is whole is proven so, and its condition is told', async () => {
+      test('a store that is whole is proven so, and its condition is reported', async () => {
         await using at = await open(ONE)
         const { maintenance, queue } = at.store
         expect(await maintenance.fileFaults()).toEqual([])
@@ -1237,16 +1237,16 @@ for (const engine of ENGINES)
         expect(await maintenance.verify()).toEqual([expect.stringContaining('calls that neither are up')])
       })
 
-      test('another process sees what was written, and this one is told that something was', async () => {
+      test('another process sees what was written, and this one is notified that something was', async () => {
         await using at = await open(ONE)
-        let told = 0
+        let notified = 0
         at.store.onForeignChange(() => {
-          told += 1
+          notified += 1
         })
         const other = await at.another()
         expect(await other.webhooks.listGet(ACCOUNT)).toEqual([entry(ONE)])
         await other.accounts.userCreate(user('new@example.com'))
-        await until('it is told', () => told > 0)
+        await until('it is notified', () => notified > 0)
         expect(await at.store.accounts.userCount()).toBe(1)
       })
 

@@ -69,7 +69,7 @@ test('a change by another process is noticed within a second, an own one is none
   await db.stop()
 })
 
-test('a store that is full refuses the whole batch, and takes the next when there is room', () => {
+test('a store that is full refuses the whole batch, and takes the next when there is space', () => {
   prepareStore(path)
   const connection = connect(path, 'writer')
   const registry = registryOf([{ addAccount }])
@@ -127,7 +127,7 @@ async function haveForItself(forMs: number) {
     sqlite.run('PRAGMA locking_mode = EXCLUSIVE')
     sqlite.run('BEGIN EXCLUSIVE')
     sqlite.run("INSERT INTO accounts (name) VALUES ('theirs')")
-    console.log('held')
+    console.log('locked')
     Bun.sleepSync(${forMs})
     sqlite.run('ROLLBACK')
     sqlite.close()`
@@ -143,20 +143,20 @@ async function haveForItself(forMs: number) {
 
 test('a store that another process has for itself is waited for', async () => {
   store()
-  await using _held = await haveForItself(300)
+  await using _locked = await haveForItself(300)
   prepareStore(path, 60_000)
 })
 
-test('a store that another process does not let go is said to be in use, not to be damaged', async () => {
+test('a store that another process does not let go is reported to be in use, not to be damaged', async () => {
   store()
-  await using _held = await haveForItself(600_000)
+  await using _locked = await haveForItself(600_000)
   expect(() => prepareStore(path, 50)).toThrow(/another process has locked it .*try again/)
 })
 
 test('a store whose log holds all of it is ours: another process makes it at this moment', async () => {
   const maker = new Sqlite(path, { create: true })
   maker.run('PRAGMA journal_mode = WAL')
-  // Whoever reads what was before keeps the log from being moved to the file.
+  // A client that reads what was before keeps the log from being moved to the file.
   maker.run('BEGIN')
   maker.query('SELECT count(*) FROM sqlite_schema').get()
   const made = openDatabase(path)

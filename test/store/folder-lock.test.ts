@@ -7,8 +7,8 @@ import { holderOf, lockFolder } from '../../src/store/sqlite/engine/folder-lock.
 import { emptyFolder } from '../help/app.ts'
 import { canMount, mountSmallDisk } from '../help/disk.ts'
 
-/** Has the lock, and says that it is somebody. */
-function heldBy(path: string, who: string) {
+/** Has the lock, and names its holder as given. */
+function lockedBy(path: string, who: string) {
   lockFolder(path).release()
   const connection = new Sqlite(path)
   connection.run('UPDATE holder SET who = ?', [who])
@@ -22,7 +22,7 @@ function endedPid(): number {
   return child.pid
 }
 
-test('a folder is held by one, who is named, until it is released', () => {
+test('a folder is locked by one process, which is named, until it is released', () => {
   using folder = emptyFolder()
   const path = join(folder.path, 'lock')
   expect(holderOf(path)).toBeUndefined()
@@ -44,13 +44,13 @@ test.each([
   using folder = emptyFolder()
   const path = join(folder.path, 'lock')
   const who = `process ${pid()} on ${host}, since 2026-11-20T21:42:00.000Z`
-  using _held = heldBy(path, who)
+  using _locked = lockedBy(path, who)
   expect(() => lockFolder(path)).toThrow(`in use by ${isNamed ? who : 'another process'}: stop it`)
   expect(holderOf(path)).toBe(isNamed ? who : 'another process')
 })
 
 test.skipIf(!canMount)(
-  'on a full disk a folder can be held all the same, and nobody is said to have it who has not',
+  'on a full disk a folder can be locked all the same, and no process is named that has not locked it',
   () => {
     using folder = emptyFolder()
     using _disk = mountSmallDisk(folder.path, '64k')
@@ -63,7 +63,7 @@ test.skipIf(!canMount)(
   },
 )
 
-test.skipIf(!canMount)('a full disk without a lock on it is said to be full', () => {
+test.skipIf(!canMount)('a full disk without a lock on it is reported to be full', () => {
   using folder = emptyFolder()
   using _disk = mountSmallDisk(folder.path, '16k')
   Bun.spawnSync(['dd', 'if=/dev/zero', `of=${folder.path}/filler`, 'bs=4096'])

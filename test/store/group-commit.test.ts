@@ -4,7 +4,7 @@ import { type Backend, createGroupCommit } from '../../src/store/sqlite/engine/g
 import type { Durability } from '../../src/store/sqlite/engine/mutation.ts'
 import { until } from '../help/receiver.ts'
 
-/** A backend that commits when the test says, a clock that the test moves, and what was answered. */
+/** A backend that commits when the test lets it, a clock that the test moves, and what was answered. */
 function play() {
   const begun: { names: string[]; durability: Durability; commit: (replies?: readonly Reply[]) => void }[] = []
   const answered: string[] = []

@@ -23,7 +23,7 @@ test.each([
   ['no server', ofClient('ERR_POSTGRES_CONNECTION_REFUSED', 'Failed to connect'), /does not answer/],
   ['a statement without an answer', ofServer('57014', 'canceling statement'), /did not answer in time/],
   ['no TLS', ofClient('ERR_POSTGRES_TLS_NOT_AVAILABLE', 'Server does not support SSL'), /check sslmode/],
-])('%s is told in one line that says what to do', (_, error, expected) => {
+])('%s is reported in one line with what to do', (_, error, expected) => {
   const fault = asDatabaseFault(error, 'calls on db:5432')
   expect(fault).toBeInstanceOf(Fault)
   const { code, message } = fault instanceof Fault ? fault : new Fault('internal', '')

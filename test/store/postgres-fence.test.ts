@@ -85,7 +85,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a fence', () => {
     ],
   ]
 
-  test.each(writes)('%s: what waited for a takeover writes nothing, and says whose lease it was', async (_, write) => {
+  test.each(writes)('%s: what waited for a takeover writes nothing, and names the lease', async (_, write) => {
     await using at = await open()
     const ids = idsOf(await at.store.calls.batchStore(batch({ events: [event()] }), at.fence))
     const before = await at.counts()
@@ -114,13 +114,13 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a fence', () => {
   test('a takeover waits for a commit that is under way, and then sees its rows', async () => {
     await using at = await open()
     const release = Promise.withResolvers<void>()
-    const held = at.beside.transaction(async (query) => {
+    const locked = at.beside.transaction(async (query) => {
       // The commit takes its leases first, and then waits for this row.
       await query('SELECT 1 FROM accounts WHERE id = 1 FOR UPDATE')
       await release.promise
     })
     await until(
-      'the row is held',
+      'the row is locked',
       async () =>
         (
           await at.beside.query(
@@ -134,7 +134,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a fence', () => {
     const seen = other.query(TAKEOVER).then(() => other.query<{ n: number }>('SELECT count(*)::int AS n FROM events'))
     await until('the takeover waits', async () => (await at.waiting()) === 2)
     release.resolve()
-    await held
+    await locked
     expect(await written).toHaveLength(1)
     expect(await seen).toEqual([{ n: 1 }])
     await other.stop()
@@ -158,7 +158,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a fence', () => {
 })
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('events of several writers', () => {
-  test('become visible in the order of their ids, whoever stores them', async () => {
+  test('become visible in the order of their ids, from any process', async () => {
     await using at = await open()
     const other = await openPostgresStore(at.source)
     let stopped = false

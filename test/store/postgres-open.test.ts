@@ -75,20 +75,20 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
     await sql.close()
   })
 
-  test('that cannot be used says why and what to do, in one line, without the password', async () => {
+  test('that cannot be used is reported with the reason and what to do, in one line, without the password', async () => {
     const { url } = await postgresOfRun()
     const source = databaseSource(url)
-    const said = [
+    const messages = [
       await refusal({ ...source, password: 'wrong-secret' }),
       await refusal({ ...source, database: 'nowhere' }),
       await refusal({ ...source, port: 1 }),
       await refusal({ ...source, tls: 'verify-full' }),
     ]
-    expect(said[0]).toContain('refuses this user or its password')
-    expect(said[1]).toContain('does not exist')
-    expect(said[2]).toContain('does not answer')
-    expect(said[3]).toContain('with the TLS that was asked for')
-    for (const line of said) {
+    expect(messages[0]).toContain('refuses this user or its password')
+    expect(messages[1]).toContain('does not exist')
+    expect(messages[2]).toContain('does not answer')
+    expect(messages[3]).toContain('with the TLS that was asked for')
+    for (const line of messages) {
       expect(line).toContain('--database-url')
       expect(line).not.toContain('wrong-secret')
       expect(line).not.toContain('\n')
@@ -133,7 +133,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the client of Postgres', () => 
       if (row?.n === 3) break
     }
     await other.query(`SELECT pg_terminate_backend(pid) ${victims}`)
-    for (const said of await Promise.all(asleep)) expect(said).toContain('does not answer')
+    for (const message of await Promise.all(asleep)) expect(message).toContain('does not answer')
     expect(await client.read('SELECT 1 AS one')).toEqual([{ one: 1 }])
     await client.stop()
     await other.stop()
@@ -178,7 +178,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the client of Postgres', () => 
     await client.stop()
   })
 
-  test('waits for what it meets, whatever isolation is the default of the database', async () => {
+  test('waits for what it meets, regardless of what isolation is the default of the database', async () => {
     await using database = await emptyDatabase()
     const source = databaseSource(database.url)
     const sql = new SQL({ url: database.url, max: 1 })

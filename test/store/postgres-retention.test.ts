@@ -112,13 +112,13 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('retention on Postgres', () => {
     await at.prune(NOW + DAY)
     await at.day(NOW + 39 * DAY)
     const release = Promise.withResolvers<void>()
-    const isHeld = Promise.withResolvers<void>()
+    const isLocked = Promise.withResolvers<void>()
     const reading = at.beside.transaction(async (query) => {
       await query('SELECT count(*) FROM events')
-      isHeld.resolve()
+      isLocked.resolve()
       await release.promise
     })
-    await isHeld.promise
+    await isLocked.promise
     expect(await at.prune(NOW + 40 * DAY)).toBe(0)
     release.resolve()
     await reading

@@ -55,7 +55,7 @@ describe('behind an error of the store is', () => {
   })
 })
 
-test("SQLite's errors have the codes that are looked at", async () => {
+test("SQLite's errors have the codes that are read", async () => {
   const { Database } = await import('bun:sqlite')
   using folder = emptyFolder()
   const one = new Database(join(folder.path, 'x.db'), { create: true })

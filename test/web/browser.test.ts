@@ -201,7 +201,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     expect(await again.getByLabel('direction').inputValue()).toBe('inbound, outbound, internal')
     expect(await again.getByLabel('Value of header 1').inputValue()).toBe('')
     expect(await again.getByRole('checkbox', { name: /^call missed/ }).isChecked()).toBe(true)
-    expect(await again.getByRole('checkbox', { name: /^call held/ }).isChecked()).toBe(false)
+    expect(await again.getByRole('checkbox', { name: /^call current/ }).isChecked()).toBe(false)
     await page.keyboard.press('Escape')
     await again.waitFor({ state: 'detached' })
     const row = page.locator('.webhook-row').filter({ hasText: 'Our CRM' })
@@ -511,7 +511,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     expect((await ask(app, 'GET', '/auth/me', { token: token.trim() })).status).toBe(401)
   })
 
-  test('the theme that is chosen holds, whatever the system has', async () => {
+  test('the theme that is chosen holds, regardless of the system', async () => {
     const { page } = seen
     await page.emulateMedia({ colorScheme: 'light' })
     const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
@@ -587,11 +587,11 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     await page.getByText('Password changed.').waitFor()
     // The page has a new token: the one before it must not stay behind.
     expect((await ask(app, 'GET', '/auth/me', { token: String(before) })).status).toBe(401)
-    const held = await page.evaluate("sessionStorage.getItem('hookswitch.token')")
+    const current = await page.evaluate("sessionStorage.getItem('hookswitch.token')")
     await page.getByRole('button', { name: 'Log out' }).click()
     await page.getByRole('button', { name: 'Log in' }).waitFor()
     expect(await accessibilityFaults(page)).toEqual([])
-    expect((await ask(app, 'GET', '/auth/me', { token: String(held) })).status).toBe(401)
+    expect((await ask(app, 'GET', '/auth/me', { token: String(current) })).status).toBe(401)
     expect(await page.evaluate('sessionStorage.length')).toBe(0)
   })
 

@@ -32,12 +32,12 @@ describe('GET /stream of the compiled file', () => {
     folder[Symbol.dispose]()
   })
 
-  test('needs a token, and says so in the envelope', async () => {
+  test('needs a token, and reports that in the envelope', async () => {
     const { status, body } = await ask(app, 'GET', '/stream')
     expect([status, body.status]).toEqual([401, 'error'])
   })
 
-  test('tells calls, events and deliveries as they move, to the account that they belong to and to no other', async () => {
+  test('sends calls, events and deliveries as they move, to the account that they belong to and to no other', async () => {
     await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(receiver.url)] })
     const mine = await follow(app, token)
     const theirs = await follow(app, stranger)
@@ -46,7 +46,7 @@ describe('GET /stream of the compiled file', () => {
     await until('the call was saved', () => mine.of('event').some((body) => body.data.name === 'call_saved'))
     const ids = new Set(mine.of('event').map((body) => body.data.id))
     const delivered = () => mine.of('delivery').filter((one) => one.state === 'delivered' && ids.has(one.event_id))
-    await until('its deliveries were told', () => delivered().length >= ids.size)
+    await until('its deliveries were sent', () => delivered().length >= ids.size)
     const states = mine.of('call').map((call) => call.state)
     expect(states.at(-1)).toBe('ended')
     expect(mine.of('call')[0]).toHaveProperty('pbx_id')
@@ -79,10 +79,10 @@ describe('GET /stream of the compiled file', () => {
     expect((await ask(app, 'GET', '/overview/webhook', { token })).status).toBe(422)
   })
 
-  test('who was told of a call is for its account alone', async () => {
+  test('who got the events of a call is for its account alone', async () => {
     const id: string = JSON.parse(receiver.received[0]?.body ?? '').data.call.id
-    const told = JSON.stringify((await ask(app, 'GET', `/call/${id}/event`, { token })).body.result)
-    expect(JSON.parse(told).map((event: { sequence: number }) => event.sequence)).toEqual([1, 2, 3, 4, 5, 6])
+    const listed = JSON.stringify((await ask(app, 'GET', `/call/${id}/event`, { token })).body.result)
+    expect(JSON.parse(listed).map((event: { sequence: number }) => event.sequence)).toEqual([1, 2, 3, 4, 5, 6])
     expect((await ask(app, 'GET', `/call/${id}/event`, { token: stranger })).body.result).toEqual([])
   })
 
@@ -155,16 +155,16 @@ describe('one reader', () => {
     sink.message('event', 'meanwhile')
     while (!parts.at(-1)?.includes('"299 ')) parts.push(await read())
     expect(parts[1]).toStartWith('event: event\ndata: meanwhile\n\nevent: call')
-    const told: string[] = []
+    const sent: string[] = []
     const decode = createEventStreamDecoder(
-      ({ name, data }) => void (name === 'call' && told.push(data.slice(1).split(' ', 1).join())),
+      ({ name, data }) => void (name === 'call' && sent.push(data.slice(1).split(' ', 1).join())),
     )
     decode(parts.join(''))
-    expect(told).toEqual(Array.from({ length: 300 }, (_, n) => String(n)))
+    expect(sent).toEqual(Array.from({ length: 300 }, (_, n) => String(n)))
     await reader.cancel()
   })
 
-  test('that cannot be told how things are is let go', async () => {
+  test('to which the state cannot be sent is let go', async () => {
     let closed = 0
     const broken = (function* () {
       yield { name: 'call', data: '1' }

@@ -47,7 +47,7 @@ test('the page has no script or style of its own in its text, and names files of
   for (const path of paths) expect(path).toMatch(/^\/[\w.-]+$/)
 })
 
-test('its files may be kept for ever, and are told to have changed by their name', async () => {
+test('its files may be kept for ever, and have another name when they have changed', async () => {
   for (const path of named(/(?:src|href)="([^"]+)"/g)) {
     const { headers, status } = await fetch(app.url + path)
     expect([path, status]).toEqual([path, 200])
@@ -88,7 +88,7 @@ test('it is small', async () => {
   expect(style.compressed).toBeLessThan(MAX_STYLE_BYTES)
 })
 
-test('it is served compressed to whoever takes that', async () => {
+test('it is served compressed to clients that take that', async () => {
   const path = named(/src="([^"]+)"/g)[0] ?? ''
   const packed = await fetch(app.url + path, { headers: { 'accept-encoding': 'gzip' }, decompress: false })
   expect(packed.headers.get('content-encoding')).toBe('gzip')

@@ -164,8 +164,8 @@ describe.skipIf(CHROMIUM === undefined)('a recording in the page, in a browser (
   })
 
   test.each([
-    ['of a format that no browser plays says so', audioFixture('gsm.wav'), 'cannot play audio/vnd.wave'],
-    ['whose file is gone says so', undefined, 'There is no such recording'],
+    ['of a format that no browser plays is reported', audioFixture('gsm.wav'), 'cannot play audio/vnd.wave'],
+    ['whose file is gone is reported', undefined, 'There is no such recording'],
   ])('%s, with a way to try again', async (_, content, message) => {
     rmSync(join(place(), FILE), { force: true })
     if (content !== undefined) {

@@ -36,9 +36,9 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
   const folder = emptyFolder()
   const store = openStore(join(folder.path, 'hookswitch.db'))
   const emitter = newEmitter()
-  const held: { auth?: AuthService; streams?: Streams } = {}
+  const parts: { auth?: AuthService; streams?: Streams } = {}
   const api = await startApi(store, (auth) => {
-    held.auth = auth
+    parts.auth = auth
     const streams = startStreams({
       refreshCalls: async () => undefined,
       follow: followOwnEvents(emitter),
@@ -49,7 +49,7 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
       deliveries: async () => [],
       liveCalls: () => calls(count),
     })
-    held.streams = streams
+    parts.streams = streams
     const lastHour = createLastHour()
     const tally = createTally({ emitter, lastHour })
     const health = () => ({ state: 'up' as const, downSinceUs: null })
@@ -68,9 +68,9 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
     ...api,
     store,
     emitter,
-    forget: () => held.auth?.forget(),
+    forget: () => parts.auth?.forget(),
     async [Symbol.asyncDispose]() {
-      await held.streams?.stop()
+      await parts.streams?.stop()
       await api.stop()
       await store.stop()
       folder[Symbol.dispose]()
@@ -103,14 +103,14 @@ async function openByHand(url: string, tokens: readonly string[]) {
 }
 
 describe(`with ${MANY} calls up`, () => {
-  test('the stream tells each of them first', async () => {
+  test('the stream sends each of them first', async () => {
     await using readers = await startReaders(MANY)
     using reader = askByHand(readers.url, await readers.logIn('a'))
-    await until('the last one is told', () => reader.state.text.includes(`"id":"call ${MANY - 1}"`))
+    await until('the last one is sent', () => reader.state.text.includes(`"id":"call ${MANY - 1}"`))
     expect(reader.state.text.split('event: call\n')).toHaveLength(MANY + 1)
   })
 
-  test('the overview has all of them, and is what its schema says', async () => {
+  test('the overview has all of them, and is as its schema states', async () => {
     await using readers = await startReaders(MANY)
     const { status, body, headers } = await ask(readers, 'GET', '/overview', { token: await readers.logIn('a') })
     expect([status, headers.get('content-type')]).toEqual([200, 'application/json'])
@@ -125,14 +125,14 @@ describe(`with ${MANY} calls up`, () => {
 test.each([
   ['of an account without calls', 0, '/overview'],
   ['without the calls that are up', 10, '/overview?calls=none'],
-])('the overview %s is what its schema says', async (_, count, path) => {
+])('the overview %s is as its schema states', async (_, count, path) => {
   await using readers = await startReaders(count)
   const { body } = await ask(readers, 'GET', path, { token: await readers.logIn('a') })
   if (!Value.Check(Overview, body.result)) throw new Error('it does not fit')
   expect(body.result.calls).toEqual([])
 })
 
-test('an account is sure of 16 streams, whatever others hold, and gets more while there are some', async () => {
+test('an account is sure of 16 streams, regardless of what others have, and gets more while there are some', async () => {
   await using readers = await startReaders()
   const tokens: string[] = []
   for (let n = 0; n < 7; n += 1) tokens.push(await readers.logIn(`account${n}`))
@@ -196,7 +196,7 @@ describe('the connection is closed', () => {
   })
 })
 
-test('the events of a call that was erased say nothing of whom they were about', async () => {
+test('the events of a call that was erased contain nothing of whom they were about', async () => {
   await using readers = await startReaders()
   const token = await readers.logIn('a')
   const [, , , , attended] = EXAMPLES
@@ -211,9 +211,9 @@ test('the events of a call that was erased say nothing of whom they were about',
     body: JSON.stringify(attended),
   }
   await storeEvents(readers.store, [event], { accountId: 2 })
-  const told = () => ask(readers, 'GET', `/call/${data.call.id}/event`, { token })
-  expect((await told()).body.result).toMatchObject([{ transfer: { kind: 'attended' } }])
+  const eventsOfCall = () => ask(readers, 'GET', `/call/${data.call.id}/event`, { token })
+  expect((await eventsOfCall()).body.result).toMatchObject([{ transfer: { kind: 'attended' } }])
   await readers.store.maintenance.callErase([data.call.id])
-  const { status, body } = await told()
+  const { status, body } = await eventsOfCall()
   expect([status, body.result]).toMatchObject([200, [{ id: data.id, stage: null, transfer: null }]])
 })

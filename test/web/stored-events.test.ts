@@ -6,7 +6,7 @@ import { emptyFolder } from '../help/app.ts'
 import { until } from '../help/receiver.ts'
 import { openStore, storeEvents } from '../help/store.ts'
 
-test('what any process stores is followed in order, from when somebody begins to follow', async () => {
+test('what any process stores is followed in order, from when a client begins to follow', async () => {
   using folder = emptyFolder()
   const store = openStore(join(folder.path, 'hookswitch.db'))
   let sequence = 0

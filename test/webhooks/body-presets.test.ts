@@ -171,7 +171,7 @@ describe('the preset flat', () => {
     expect(flat.call_merged_from).toBeString()
   })
 
-  test('has the same columns, whatever is null', () => {
+  test('has the same columns, also of what is null', () => {
     for (const [name, schema] of Object.entries(BODIES)) {
       const nullable = nullableOf(schema.properties.data, '')
       for (const [path, fields] of nullable) expect([name, path, NULLABLE[path]]).toEqual([name, path, fields])

@@ -141,7 +141,7 @@ describe('a template that takes much of the time', () => {
   }
   const body = JSON.stringify(EXAMPLES[0])
 
-  test('is held back after a burst, and goes on later', () => {
+  test('is delayed after a burst, and goes on later', () => {
     const { render, clock } = renderer(9_000)
     let rendered = 0
     expect(() => {
@@ -154,7 +154,7 @@ describe('a template that takes much of the time', () => {
     expect(render(body).text).toBe('call_started')
   })
 
-  test('a usual one is never held back', () => {
+  test('a usual one is never delayed', () => {
     const { render } = renderer(30)
     for (let n = 0; n < 10_000; n += 1) expect(render(body).text).toBe('call_started')
   })

@@ -167,7 +167,7 @@ describe('options', () => {
       '/body/template gives no JSON for call_saved, which its content type promises',
     ],
     [{ body: { template: '{% for i in (1..99999999) %}x{% endfor %}' } }, /needs more memory/],
-  ])('%j is refused, and where it is wrong is said', async (options, expected) => {
+  ])('%j is refused, and the answer names where it is wrong', async (options, expected) => {
     const before = await list()
     const answer = await put(options)
     expect(answer.status).toBe(422)
@@ -194,7 +194,7 @@ describe('options', () => {
     ])
   })
 
-  test('all faults are told at once', async () => {
+  test('all faults are reported at once', async () => {
     const answer = await put({ paused: 1, order: 2, headers: { Host: 'x', 'X-A': 3 }, body: { preset: 'telegram' } })
     expect(errorsOf(answer).map((error) => error.split(' ')[0])).toEqual([
       '/paused',

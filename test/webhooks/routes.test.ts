@@ -34,7 +34,7 @@ describe('the list', () => {
     expect((await get()).body.result).toEqual([])
   })
 
-  test('is kept as it was sent: order, spelling, and a URL that stands in it twice', async () => {
+  test('is kept as it was sent: order, spelling, and a URL that is in it twice', async () => {
     const odd = webhook('HTTPS://User:p%40ss@B.Example.COM:443/Ä/../%7e')
     const list = [B, A, odd, { ...A, dial_ended: false }]
     const answer = await put(list)
@@ -149,7 +149,7 @@ describe('signing secrets', () => {
     expect(await secrets(stranger)).not.toEqual([(before as unknown[])[0]])
   })
 
-  test('a rotation gives a new one, and says how long the old one signs too', async () => {
+  test('a rotation gives a new one, and states how long the old one signs too', async () => {
     await put([A])
     const [before] = (await secrets()) as { secret: string }[]
     const answer = await rotate(A.url)
@@ -187,7 +187,7 @@ describe('signing secrets', () => {
   })
 })
 
-test('an account that replaces its list more than 60 times a minute is told to wait, and no other one is', async () => {
+test('an account that replaces its list more than 60 times a minute has to wait, and no other one is', async () => {
   const busy = await newToken(app, 'busy@example.com', 'busy')
   let replaced = 0
   let refused = await put([A], {}, busy)

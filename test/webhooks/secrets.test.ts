@@ -45,7 +45,7 @@ async function prune(): Promise<void> {
   const counted = { ...maintenance, secretPrune }
   const kept = { keepDeliveredMs: 1e12, keepFailedMs: 1e12 }
   const pruner = startPruner({ maintenance: counted, log: LOG, ...kept, nowUs: () => nowUs })
-  await until('old secrets were looked for', () => rounds > 0)
+  await until('old secrets were searched for', () => rounds > 0)
   await pruner.stop()
 }
 

@@ -2,13 +2,13 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { newAttempt } from '../../../src/deliveries/sending/attempt.ts'
 import { newResolver } from '../../../src/deliveries/sending/resolver.ts'
 import { targetOf } from '../../../src/deliveries/sending/target.ts'
-import { type Said, startNameServer } from '../../help/name-server.ts'
+import { type NameAnswer, startNameServer } from '../../help/name-server.ts'
 import { startReceiver } from '../../help/receiver.ts'
 import { allowing } from '../rig.ts'
 
 /** The look-up as it is in the service, against a name server of our own. */
 
-const SAYS: Readonly<Record<string, Said>> = {
+const ANSWERS: Readonly<Record<string, NameAnswer>> = {
   'good.example': ['127.0.0.1'],
   'both.example': ['::1', '127.0.0.1'],
   'six.example': ['::1'],
@@ -20,10 +20,10 @@ const SAYS: Readonly<Record<string, Said>> = {
   'unknown.example': 'unknown',
   'failed.example': 'failed',
 }
-const answerOf = (name: string, asked: number): Said => {
+const answerOf = (name: string, asked: number): NameAnswer => {
   if (name.startsWith('hang')) return 'nothing'
   if (name.startsWith('rebind')) return asked === 1 ? ['127.0.0.1'] : ['169.254.169.254']
-  return SAYS[name] ?? 'unknown'
+  return ANSWERS[name] ?? 'unknown'
 }
 
 let names: Awaited<ReturnType<typeof startNameServer>>

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createDialplanReader } from '../../../src/pbx/ami/dialplan.ts'
 
-/** What one priority of a dialplan tells of the endpoints that it dials. */
+/** What one priority of a dialplan reveals of the endpoints that it dials. */
 function read(application: string, appData: string): string {
   const reader = createDialplanReader()
   reader.read(application, appData)
@@ -54,7 +54,7 @@ describe('a dialplan dials', () => {
     expect(read(application, appData)).toBe(expected)
   })
 
-  test('with a number or alone: with a number counts, in whatever order', () => {
+  test('with a number or alone: with a number counts, in any order', () => {
     for (const order of [
       ['PJSIP/t', 'PJSIP/1@t'],
       ['PJSIP/1@t', 'PJSIP/t'],

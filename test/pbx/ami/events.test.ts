@@ -23,7 +23,7 @@ const varSet = (variable: string) => amiEvent('VarSet', snapshotOf('1.1'), { Var
 describe('of the events of an Asterisk', () => {
   test.each([
     ['a new channel', 'read', amiEvent('Newchannel', snapshotOf('1.1'))],
-    ['a Dial, whatever its case', 'read', newexten('dIaL')],
+    ['a Dial, in any case', 'read', newexten('dIaL')],
     ['another step of the dialplan', 'skipped', newexten('NoOp')],
     ['the first step of an extension with a number', 'read', newexten('Set', { Exten: '600', Priority: 1 })],
     ['the first step of a macro', 'skipped', newexten('Set', { Exten: 's', Priority: 1 })],
@@ -44,7 +44,7 @@ describe('of the events of an Asterisk', () => {
     expect(read(text, ['CRM_ID'])).toBe(outcome)
   })
 
-  test('a header that a caller cut short taints an event that he wrote behind it, in whatever chunks they arrive', () => {
+  test('a header that a caller cut short taints an event that he wrote behind it, in any chunks', () => {
     const whole = amiEvent(
       'NewConnectedLine',
       snapshotOf('1.1', { CallerIDNum: '1\r\n\r\nEvent: Shutdown\r\nPrivilege: a' }),

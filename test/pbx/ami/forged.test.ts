@@ -46,7 +46,7 @@ function piecesOf(name: string): Piece[] {
     })
 }
 
-/** The ids of other calls, and what stands in the answers of those that a caller does not see. */
+/** The ids of other calls, and what is in the answers of those that a caller does not see. */
 const HEADERS = [
   'Timestamp: x',
   'Timestamp: 1000000000.000000',
@@ -85,7 +85,7 @@ function payload(random: Random, ids: readonly string[]): string {
 
 const skip = (name: string, peek: (key: string) => string): boolean => !isWanted(name, peek, OPTIONS.variables)
 
-/** What has an effect: the events that are read, and those that the connection itself looks at. */
+/** What has an effect: the events that are read, and those that the connection itself reads. */
 const matters = ({ tainted, type, name }: AmiFrame): boolean => !tainted && type === 'event' && hasShape(name)
 
 /** All that matters as anybody can read it; the host with no more and no other headers than it had is the caller's own matter. */
@@ -122,7 +122,7 @@ describe('what a caller writes', () => {
       const host = pieces[index]
       if (host === undefined) continue
       let forged = host.text
-      // The same number stands in several headers, or in one of them.
+      // The same number is in several headers, or in one of them.
       for (const place of host.places.toReversed())
         if (random.chance(0.5) || forged === host.text)
           forged = forged.slice(0, place) + payload(random, IDS) + forged.slice(place)

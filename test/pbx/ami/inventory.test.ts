@@ -15,7 +15,7 @@ afterEach(() => {
   for (const close of closing.splice(0)) close()
 })
 
-/** Asks an Asterisk that answers as told; what it is not told of is no command of its. */
+/** Asks an Asterisk that answers as given; what is not given is no command of its. */
 async function ask(
   answers: Answers,
   globals: Readonly<Record<string, string>> = {},
@@ -97,7 +97,7 @@ const HAND_MADE: Answers = {
 }
 
 describe('what is asked of an Asterisk after the login', () => {
-  test('tells phones, with number and name, from trunks, and what nothing is said of', async () => {
+  test('distinguishes phones, with number and name, from trunks, and what nothing is known of', async () => {
     const { inventory, denied } = await ask(HAND_MADE)
     expect(denied).toEqual([])
     const endpoints = createEndpoints({ trunks: [], extensions: [] })
@@ -123,7 +123,7 @@ describe('what is asked of an Asterisk after the login', () => {
     expect(inventory?.mailboxes).toEqual({ '101': '' })
   })
 
-  test('a right that lacks costs what it would have told', async () => {
+  test('a right that lacks costs what it would have shown', async () => {
     const { inventory, denied } = await ask({ ...HAND_MADE, ShowDialPlan: 'denied', VoicemailUsersList: 'denied' })
     expect(denied).toEqual(['VoicemailUsersList', 'ShowDialPlan'])
     expect(Object.keys(inventory?.endpoints ?? {})).toEqual([

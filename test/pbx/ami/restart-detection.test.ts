@@ -13,7 +13,7 @@ test.each([
   ['the first time', null, { start, startedUs: null }, start.at],
   ['the first time, late', null, { start: 'late', startedUs: 100 * SECOND }, null],
   ['the first time, to a user who may not ask', null, { start: 'denied', startedUs: 100 * SECOND }, 'about 100000000'],
-  ['nothing tells', exact, { start: 'denied', startedUs: null }, null],
+  ['nothing is known', exact, { start: 'denied', startedUs: null }, null],
   ['the same start', exact, { start, startedUs: null }, exact.id],
   ['another start', exact, { start: other, startedUs: null }, other.at],
   ['another start and another uptime', exact, { start: other, startedUs: 900 * SECOND }, other.at],
@@ -25,6 +25,6 @@ test.each([
   ['denied, the uptime goes on', rough, { start: 'denied', startedUs: 98 * SECOND }, rough.id],
   ['denied, another uptime', rough, { start: 'denied', startedUs: 104 * SECOND }, 'about 104000000'],
   ['allowed since, the uptime goes on', rough, { start, startedUs: 100 * SECOND }, rough.id],
-] as const)('%s', (_, last, told, id) => {
-  expect(runOf(last, told)?.id ?? null).toBe(id)
+] as const)('%s', (_, last, facts, id) => {
+  expect(runOf(last, facts)?.id ?? null).toBe(id)
 })

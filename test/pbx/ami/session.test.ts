@@ -18,18 +18,18 @@ const kept = <Started extends { stop(): unknown }>(started: Started): Started =>
 }
 const url = (port: number, query = ''): string => `ami://watcher:secret@127.0.0.1:${port}?name=office${query}`
 
-/** An Asterisk that lets us in, and answers the rest as told. */
-const letIn = (answer: (block: string, say: (text: string) => void, close: () => void) => void) =>
+/** An Asterisk that lets us in, and answers the rest as given. */
+const letIn = (answer: (block: string, send: (text: string) => void, close: () => void) => void) =>
   kept(
     startScripted({
       greeting: GREETING,
-      answer(block, say, close) {
+      answer(block, send, close) {
         const id = actionId(block)
         const name = actionName(block)
-        if (name === 'Challenge') say(ami(`Response: Success\nActionID: ${id}\nChallenge: 42`))
-        else if (name === 'Login') say(ami(`Response: Success\nActionID: ${id}\nMessage: Authentication accepted`))
-        else if (name === 'CoreStatus') say(ami(`Response: Error\nActionID: ${id}\nMessage: Permission denied`))
-        else answer(block, say, close)
+        if (name === 'Challenge') send(ami(`Response: Success\nActionID: ${id}\nChallenge: 42`))
+        else if (name === 'Login') send(ami(`Response: Success\nActionID: ${id}\nMessage: Authentication accepted`))
+        else if (name === 'CoreStatus') send(ami(`Response: Error\nActionID: ${id}\nMessage: Permission denied`))
+        else answer(block, send, close)
       },
     }),
   )
@@ -48,11 +48,11 @@ describe('an Asterisk is watched', () => {
     const pbx = kept(watchPbx(url(replay.port)))
     await until(
       'the last hangup',
-      () => pbx.story.filter((entry) => entry.kind === 'event' && entry.name === 'Hangup').length === 2,
+      () => pbx.entries.filter((entry) => entry.kind === 'event' && entry.name === 'Hangup').length === 2,
     )
-    expect(pbx.story[0]).toMatchObject({ kind: 'connected', first: true, boot: expect.any(String) })
-    expect(pbx.story[1]?.kind).toBe('list')
-    const names = pbx.story.flatMap((entry) => (entry.kind === 'event' ? [entry.name] : []))
+    expect(pbx.entries[0]).toMatchObject({ kind: 'connected', first: true, boot: expect.any(String) })
+    expect(pbx.entries[1]?.kind).toBe('list')
+    const names = pbx.entries.flatMap((entry) => (entry.kind === 'event' ? [entry.name] : []))
     expect(names.filter((name) => /^(Newchannel|Dial|Bridge[EL]|Hangup$)/.test(name))).toEqual([
       'Newchannel',
       'Newchannel',
@@ -83,20 +83,20 @@ describe('an Asterisk is watched', () => {
     const replay = kept(startReplay({ files, speed: 20, holds: [{ file: 1, atMs: 0, until: again.promise }] }))
     const pbx = kept(watchPbx(url(replay.port)))
     await until('the list of the second connection', () => {
-      const lost = pbx.story.findIndex((entry) => entry.kind === 'disconnected')
-      return lost >= 0 && pbx.story.slice(lost).some((entry) => entry.kind === 'list')
+      const lost = pbx.entries.findIndex((entry) => entry.kind === 'disconnected')
+      return lost >= 0 && pbx.entries.slice(lost).some((entry) => entry.kind === 'list')
     })
     again.resolve()
     await replay.finished
-    await until('the second list', () => pbx.story.filter((entry) => entry.kind === 'list').length >= 3)
-    const connections = pbx.story.filter((entry) => entry.kind !== 'event' && entry.kind !== 'list')
+    await until('the second list', () => pbx.entries.filter((entry) => entry.kind === 'list').length >= 3)
+    const connections = pbx.entries.filter((entry) => entry.kind !== 'event' && entry.kind !== 'list')
     const boot = expect.any(String)
     expect(connections).toEqual([
       { kind: 'connected', first: true, boot },
       { kind: 'disconnected' },
       { kind: 'connected', first: false, boot },
     ])
-    const after = pbx.story.slice(pbx.story.findIndex((entry) => entry.kind === 'disconnected') + 1)
+    const after = pbx.entries.slice(pbx.entries.findIndex((entry) => entry.kind === 'disconnected') + 1)
     expect(after[1]).toEqual({ kind: 'list', rows: ['1795213779.804', '1795213779.805'] })
     // Both connections were to the same run of Asterisk.
     const boots = connections.flatMap((entry) => (entry.kind === 'connected' ? [entry.boot] : []))
@@ -107,19 +107,19 @@ describe('an Asterisk is watched', () => {
     const files = [fixture('z-restart.ami'), fixture('z2-after-restart.ami')]
     const replay = kept(startReplay({ files, speed: Number.POSITIVE_INFINITY }))
     const pbx = kept(watchPbx(url(replay.port)))
-    await until('the second connection', () => pbx.story.filter((entry) => entry.kind === 'connected').length === 2)
-    const boots = pbx.story.flatMap((entry) => (entry.kind === 'connected' ? [entry.boot] : []))
+    await until('the second connection', () => pbx.entries.filter((entry) => entry.kind === 'connected').length === 2)
+    const boots = pbx.entries.flatMap((entry) => (entry.kind === 'connected' ? [entry.boot] : []))
     expect(boots[0]).not.toBe(boots[1] ?? '')
   })
 
-  test('wrong credentials are refused for long, and the log says so without the secret', async () => {
+  test('wrong credentials are refused for long, and the log reports that without the secret', async () => {
     const refusing = kept(
       startScripted({
         greeting: GREETING,
-        answer(block, say, close) {
+        answer(block, send, close) {
           const id = actionId(block)
-          if (actionName(block) === 'Challenge') return say(ami(`Response: Success\nActionID: ${id}\nChallenge: 42`))
-          say(ami(`Response: Error\nActionID: ${id}\nMessage: Authentication failed`))
+          if (actionName(block) === 'Challenge') return send(ami(`Response: Success\nActionID: ${id}\nChallenge: 42`))
+          send(ami(`Response: Error\nActionID: ${id}\nMessage: Authentication failed`))
           close()
         },
       }),
@@ -131,7 +131,7 @@ describe('an Asterisk is watched', () => {
     expect(entry?.fact.reason).toContain('refuses the user watcher: Authentication failed')
     expect(JSON.stringify(pbx.logged)).not.toContain('secret')
     expect(refusing.connections()).toBe(1)
-    expect(pbx.story).toEqual([])
+    expect(pbx.entries).toEqual([])
   })
 
   test('the secret is never sent, only the answer to the challenge', async () => {
@@ -139,9 +139,9 @@ describe('an Asterisk is watched', () => {
     const server = kept(
       startScripted({
         greeting: GREETING,
-        answer(block, say) {
+        answer(block, send) {
           blocks.push(block)
-          say(ami(`Response: Success\nActionID: ${actionId(block)}\nChallenge: 42`))
+          send(ami(`Response: Success\nActionID: ${actionId(block)}\nChallenge: 42`))
         },
       }),
     )
@@ -157,9 +157,9 @@ describe('an Asterisk is watched', () => {
     const server = kept(
       startScripted({
         greeting: GREETING,
-        answer(block, say) {
+        answer(block, send) {
           blocks.push(block)
-          say(ami(`Response: Error\nActionID: ${actionId(block)}\nMessage: Must specify AuthType`))
+          send(ami(`Response: Error\nActionID: ${actionId(block)}\nMessage: Must specify AuthType`))
         },
       }),
     )
@@ -177,9 +177,9 @@ describe('an Asterisk is watched', () => {
     const old = kept(
       startScripted({
         greeting: `Asterisk Call Manager/${version}\r\n`,
-        answer(block, say) {
+        answer(block, send) {
           names.push(actionName(block))
-          say(ami(`Response: Success\nActionID: ${actionId(block)}\nChallenge: 42`))
+          send(ami(`Response: Success\nActionID: ${actionId(block)}\nChallenge: 42`))
         },
       }),
     )
@@ -192,7 +192,7 @@ describe('an Asterisk is watched', () => {
     expect(names).toEqual(['Challenge'])
   })
 
-  test('a PBX that accepts and says nothing is tried again', async () => {
+  test('a PBX that accepts and sends nothing is tried again', async () => {
     const silent = kept(startScripted({}))
     const pbx = kept(watchPbx(url(silent.port), { replyMs: 30 }))
     await until('three tries', () => silent.connections() >= 3 && pbx.status().state === 'down')
@@ -201,8 +201,8 @@ describe('an Asterisk is watched', () => {
 
   test('a PBX that falls silent is pinged twice, and left', async () => {
     let pings = 0
-    const server = letIn((block, say) => {
-      if (actionName(block) === 'Status') say(emptyList(actionId(block), 'Status'))
+    const server = letIn((block, send) => {
+      if (actionName(block) === 'Status') send(emptyList(actionId(block), 'Status'))
       if (actionName(block) === 'Ping') pings += 1
     })
     const pbx = kept(watchPbx(url(server.port), { replyMs: 30, idleMs: 40 }))
@@ -212,7 +212,7 @@ describe('an Asterisk is watched', () => {
   })
 
   test('garbage ends the connection, and it is made again', async () => {
-    const server = kept(startScripted({ greeting: GREETING, answer: (_, say) => say('x'.repeat(70_000)) }))
+    const server = kept(startScripted({ greeting: GREETING, answer: (_, send) => send('x'.repeat(70_000)) }))
     const pbx = kept(watchPbx(url(server.port), { replyMs: 50 }))
     await until('a second connection', () => server.connections() >= 2)
     expect(pbx.status().state).not.toBe('up')
@@ -226,46 +226,46 @@ describe('an Asterisk is watched', () => {
     expect(pbx.status().lastError).toContain('connection refused')
   })
 
-  test('when Status is denied, CoreShowChannels is asked; when both are, events flow and the log says what is missing', async () => {
+  test('when Status is denied, CoreShowChannels is asked; when both are, events flow and the log names what is missing', async () => {
     for (const [allowed, lists] of [
       ['CoreShowChannels', 1],
       ['none', 0],
     ] as const) {
-      const server = letIn((block, say) => {
+      const server = letIn((block, send) => {
         const id = actionId(block)
-        if (actionName(block) === allowed) say(emptyList(id, allowed))
-        else say(ami(`Response: Error\nActionID: ${id}\nMessage: Permission denied`))
-        say(amiEvent('Newchannel', snapshotOf('1.1')))
+        if (actionName(block) === allowed) send(emptyList(id, allowed))
+        else send(ami(`Response: Error\nActionID: ${id}\nMessage: Permission denied`))
+        send(amiEvent('Newchannel', snapshotOf('1.1')))
       })
       const pbx = kept(watchPbx(url(server.port)))
-      await until('an event', () => pbx.story.some((entry) => entry.kind === 'event'))
-      expect(pbx.story.filter((entry) => entry.kind === 'list').length).toBeGreaterThanOrEqual(lists)
+      await until('an event', () => pbx.entries.some((entry) => entry.kind === 'event'))
+      expect(pbx.entries.filter((entry) => entry.kind === 'list').length).toBeGreaterThanOrEqual(lists)
       expect(pbx.logged.some(({ message }) => message.includes('write = reporting'))).toBe(lists === 0)
     }
   })
 
   test('a forged event is not believed: counted, and what is up is asked for again', async () => {
     let lists = 0
-    const server = letIn((block, say) => {
+    const server = letIn((block, send) => {
       if (actionName(block) !== 'Status') return
-      say(emptyList(actionId(block), 'Status'))
+      send(emptyList(actionId(block), 'Status'))
       lists += 1
-      if (lists === 2) say(ami('Event: Hangup\nPrivilege: call,all\nUniqueid: 1.1\nUniqueid: 2.2\nLinkedid: 1.1'))
+      if (lists === 2) send(ami('Event: Hangup\nPrivilege: call,all\nUniqueid: 1.1\nUniqueid: 2.2\nLinkedid: 1.1'))
     })
     const pbx = kept(watchPbx(url(server.port)))
     await until('two more lists', () => lists >= 4)
     expect(pbx.status().taints).toBe(1)
-    expect(pbx.story.some((entry) => entry.kind === 'event')).toBe(false)
+    expect(pbx.entries.some((entry) => entry.kind === 'event')).toBe(false)
   })
 
   test('an event that makes us fail costs itself alone: counted, logged, and what is up is asked for', async () => {
     let lists = 0
-    const server = letIn((block, say) => {
+    const server = letIn((block, send) => {
       if (actionName(block) !== 'Status') return
-      say(emptyList(actionId(block), 'Status'))
+      send(emptyList(actionId(block), 'Status'))
       lists += 1
       if (lists === 2)
-        say(
+        send(
           amiEvent('Newchannel', snapshotOf('1.1')) +
             amiEvent('Hold', snapshotOf('1.1')).repeat(3) +
             amiEvent('Hangup', snapshotOf('1.1'), { Cause: 16 }),
@@ -274,44 +274,44 @@ describe('an Asterisk is watched', () => {
     const pbx = kept(watchPbx(url(server.port), {}, 'Hold'))
     await until('two more lists', () => lists >= 4)
     expect(pbx.status().faults).toBe(3)
-    const names = pbx.story.flatMap((entry) => (entry.kind === 'event' ? [entry.name] : []))
+    const names = pbx.entries.flatMap((entry) => (entry.kind === 'event' ? [entry.name] : []))
     expect(names).toEqual(['Newchannel', 'Hangup'])
     expect(pbx.logged.filter(({ level }) => level === 'error').length).toBe(1)
   })
 
-  test('calls wait until a PBX that is not known has said what is configured', async () => {
+  test('calls wait until a PBX that is not known has sent what is configured', async () => {
     const asked: string[] = []
-    const server = letIn((block, say) => {
+    const server = letIn((block, send) => {
       const name = actionName(block)
       asked.push(name)
-      if (name === 'Status') say(emptyList(actionId(block), 'Status') + amiEvent('Newchannel', snapshotOf('1.1')))
-      else if (name === 'ExtensionStateList') say(oneHint(actionId(block)))
-      else say(ami(`Response: Error\nActionID: ${actionId(block)}\nMessage: Permission denied`))
+      if (name === 'Status') send(emptyList(actionId(block), 'Status') + amiEvent('Newchannel', snapshotOf('1.1')))
+      else if (name === 'ExtensionStateList') send(oneHint(actionId(block)))
+      else send(ami(`Response: Error\nActionID: ${actionId(block)}\nMessage: Permission denied`))
     })
     const pbx = kept(watchPbx(url(server.port), { inventoryMs: 60_000 }))
-    await until('the event', () => pbx.story.some((entry) => entry.kind === 'event'))
+    await until('the event', () => pbx.entries.some((entry) => entry.kind === 'event'))
     expect(asked).toContain('ShowDialPlan')
     expect(pbx.endpoints().map(({ name, kind }) => [name, kind])).toEqual([['PJSIP/101', 'extension']])
   })
 
-  test('a PBX that says nothing of what is configured is watched all the same', async () => {
-    const server = letIn((block, say) => {
+  test('a PBX that sends nothing of what is configured is watched all the same', async () => {
+    const server = letIn((block, send) => {
       if (actionName(block) === 'Status')
-        say(emptyList(actionId(block), 'Status') + amiEvent('Newchannel', snapshotOf('1.1')))
+        send(emptyList(actionId(block), 'Status') + amiEvent('Newchannel', snapshotOf('1.1')))
     })
     const pbx = kept(watchPbx(url(server.port)))
-    await until('the event', () => pbx.story.some((entry) => entry.kind === 'event'))
+    await until('the event', () => pbx.entries.some((entry) => entry.kind === 'event'))
   })
 
   test('a reload is a reason to ask again what is configured', async () => {
     let lists = 0
-    const server = letIn((block, say) => {
+    const server = letIn((block, send) => {
       const name = actionName(block)
-      if (name === 'Status') return say(emptyList(actionId(block), 'Status'))
+      if (name === 'Status') return send(emptyList(actionId(block), 'Status'))
       if (name === 'ExtensionStateList') lists += 1
-      say(ami(`Response: Error\nActionID: ${actionId(block)}\nMessage: Permission denied`))
+      send(ami(`Response: Error\nActionID: ${actionId(block)}\nMessage: Permission denied`))
       if (name === 'ShowDialPlan' && lists === 1)
-        say(ami('Event: Reload\nPrivilege: system,all\nModule: All\nStatus: 0'))
+        send(ami('Event: Reload\nPrivilege: system,all\nModule: All\nStatus: 0'))
     })
     kept(watchPbx(url(server.port), { reloadMs: 1, inventoryMinMs: 1 }))
     await until('it is asked again', () => lists === 2)
@@ -319,17 +319,17 @@ describe('an Asterisk is watched', () => {
 
   test('a list that is not whole is asked for again, and never handed on', async () => {
     let lists = 0
-    const server = letIn((block, say) => {
+    const server = letIn((block, send) => {
       if (actionName(block) !== 'Status') return
       lists += 1
-      say(
+      send(
         lists === 1
           ? emptyList(actionId(block), 'Status').replace('ListItems: 0', 'ListItems: 3')
           : emptyList(actionId(block), 'Status'),
       )
     })
     const pbx = kept(watchPbx(url(server.port)))
-    await until('a list', () => pbx.story.some((entry) => entry.kind === 'list'))
+    await until('a list', () => pbx.entries.some((entry) => entry.kind === 'list'))
     expect(lists).toBeGreaterThanOrEqual(2)
   })
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { createInbox } from '../../../src/pbx/connection/inbox.ts'
 
-/** An inbox of numbers of which the odd ones are sheddable, whose turns run when the test says, and which a session pumps. */
+/** An inbox of numbers of which the odd ones are sheddable, whose turns run when the test lets them, and which a session pumps. */
 function inboxOf(capacity: number) {
   const handled: number[] = []
   const shed: number[] = []
@@ -77,7 +77,7 @@ describe('the inbox', () => {
     expect(intake.waiting).toBe(0)
   })
 
-  test('drain takes out all entries, also when paused, and stop ends the pump', async () => {
+  test('drain removes all entries, also when paused, and stop ends the pump', async () => {
     const { inbox, push, handled, runAll, pumping } = inboxOf(10)
     inbox.pause()
     for (const entry of upTo(5)) push(entry)

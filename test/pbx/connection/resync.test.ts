@@ -25,14 +25,14 @@ test('what is up is asked for twice', async () => {
 })
 
 test('while something is missing it is asked on, and no longer', async () => {
-  const looked: number[] = []
+  const compared: number[] = []
   const { resync, lists } = start((count) => {
-    looked.push(count)
+    compared.push(count)
     return count < 6
   })
   await resync.first()
-  await until('nothing is missing', () => looked.includes(6))
-  expect(looked).toEqual([2, 4, 6])
+  await until('nothing is missing', () => compared.includes(6))
+  expect(compared).toEqual([2, 4, 6])
   expect(lists()).toBe(6)
   expect(resync.request()).toBe(true)
   await until('a new reason', () => lists() === 8)

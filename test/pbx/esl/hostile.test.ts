@@ -79,7 +79,7 @@ describe('when what is listed began', () => {
     ['its clock is right', '1795213000000000\n', NOW_US - 10_000_000],
     ['its clock is an hour ahead', '1795216600000000', NOW_US - 3_610_000_000],
     ['its clock is 4 s behind', '1795212996000000', NOW_US - 6_000_000],
-    ['it does not say', '-ERR strmicroepoch Command not found!\n', NOW_US - 10_000_000],
+    ['it does not report it', '-ERR strmicroepoch Command not found!\n', NOW_US - 10_000_000],
     ['its clock is of another year', '1600000000000000', NOW_US - 10_000_000],
     ['it began later than now', '1795212980000000', NOW_US],
   ])('%s', (_, clock, expected) => {
@@ -116,7 +116,7 @@ describe('what a caller writes into a FreeSWITCH event', () => {
     'variable_user_name',
   ]
 
-  test('stays in its own fields, whatever it is', () => {
+  test('stays in its own fields, regardless of its text', () => {
     const random = createRandom(20_261_120)
     for (let round = 0; round < 5_000; round++) {
       const fields: Record<string, string> = { 'Event-Name': 'CHANNEL_CREATE' }

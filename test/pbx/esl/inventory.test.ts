@@ -32,8 +32,8 @@ const PROFILES: Readonly<Record<string, string>> = {
   internal: 'Name             	internal\nContext          	default\n',
 }
 
-describe('what a FreeSWITCH says is configured', () => {
-  test('tells phones, with number and name, from trunks; profiles are neither', () => {
+describe('what a FreeSWITCH reports as configured', () => {
+  test('distinguishes phones, with number and name, from trunks; profiles are neither', () => {
     expect(profilesOf(SOFIA)).toEqual(['external', 'internal'])
     const endpoints = createEndpoints(NONE)
     endpoints.configure(
@@ -73,7 +73,7 @@ describe('what a FreeSWITCH says is configured', () => {
   })
 })
 
-/** A FreeSWITCH that answers background jobs as told: `undefined` is a command that it refuses. */
+/** A FreeSWITCH that answers background jobs as given: `undefined` is a command that it refuses. */
 async function ask(answers: (command: string) => string | undefined, eventFirst = false) {
   const decoder = new EslDecoder()
   const sent: string[] = []
@@ -111,14 +111,14 @@ const ANSWERS: Readonly<Record<string, string>> = {
 }
 
 describe('it is asked in the background', () => {
-  test.each([false, true])('whatever comes first, the reply or what it says: %p', async (eventFirst) => {
+  test.each([false, true])('in either order of the reply and the result: %p', async (eventFirst) => {
     const { inventory, denied, commands } = await ask((command) => ANSWERS[command] ?? '-ERR\n', eventFirst)
     expect(commands).toEqual(Object.keys(ANSWERS))
     expect(denied).toEqual([])
     expect(Object.keys(inventory?.endpoints ?? {}).length).toBe(7)
   })
 
-  test('a module that is not loaded, or a right that lacks, costs what it would have told', async () => {
+  test('a module that is not loaded, or a right that lacks, costs what it would have shown', async () => {
     const { inventory, denied } = await ask((command) =>
       command === 'list_users'
         ? undefined

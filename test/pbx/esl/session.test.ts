@@ -21,14 +21,14 @@ const event = (name: string): string => {
   return `Content-Length: ${body.length}\nContent-Type: text/event-json\n\n${body}`
 }
 
-/** A FreeSWITCH that lets us in, and answers `api` as told. */
-const letIn = (api: (command: string, say: (text: string) => void) => void) =>
+/** A FreeSWITCH that lets us in, and answers `api` as given. */
+const letIn = (api: (command: string, send: (text: string) => void) => void) =>
   kept(
     startScripted({
       greeting: GREETING,
-      answer(block, say) {
-        if (block.startsWith('api')) api(block, say)
-        else say(reply('+OK'))
+      answer(block, send) {
+        if (block.startsWith('api')) api(block, send)
+        else send(reply('+OK'))
       },
     }),
   )
@@ -38,10 +38,10 @@ describe('a FreeSWITCH is watched', () => {
     const replay = kept(startReplay({ files: [fixture(`${name}.esl`)], speed: Number.POSITIVE_INFINITY }))
     const pbx = kept(watchPbx(url(replay.port)))
     const count = (wanted: string) =>
-      pbx.story.filter((entry) => entry.kind === 'event' && entry.name === wanted).length
+      pbx.entries.filter((entry) => entry.kind === 'event' && entry.name === wanted).length
     await until('both have hung up', () => count('CHANNEL_HANGUP_COMPLETE') === 2)
-    expect(pbx.story[0]).toMatchObject({ kind: 'connected', first: true, boot: expect.any(String) })
-    expect(pbx.story[1]?.kind).toBe('list')
+    expect(pbx.entries[0]).toMatchObject({ kind: 'connected', first: true, boot: expect.any(String) })
+    expect(pbx.entries[1]?.kind).toBe('list')
     expect([count('CHANNEL_CREATE'), count('CHANNEL_ANSWER'), count('CHANNEL_EXECUTE')]).toEqual([2, 2, 0])
     expect(pbx.status()).toMatchObject({ name: 'office', kind: 'freeswitch', state: 'up', overruns: 0 })
   })
@@ -52,13 +52,13 @@ describe('a FreeSWITCH is watched', () => {
     const replay = kept(startReplay({ files, speed: 50, holds: [{ file: 1, atMs: 0, until: again.promise }] }))
     const pbx = kept(watchPbx(url(replay.port)))
     await until('the list of the second connection', () => {
-      const lost = pbx.story.findIndex((entry) => entry.kind === 'disconnected')
-      return lost >= 0 && pbx.story.slice(lost).some((entry) => entry.kind === 'list')
+      const lost = pbx.entries.findIndex((entry) => entry.kind === 'disconnected')
+      return lost >= 0 && pbx.entries.slice(lost).some((entry) => entry.kind === 'list')
     })
     again.resolve()
     await replay.finished
-    await until('the second list', () => pbx.story.filter((entry) => entry.kind === 'list').length >= 3)
-    const after = pbx.story.slice(pbx.story.findIndex((entry) => entry.kind === 'disconnected') + 1)
+    await until('the second list', () => pbx.entries.filter((entry) => entry.kind === 'list').length >= 3)
+    const after = pbx.entries.slice(pbx.entries.findIndex((entry) => entry.kind === 'disconnected') + 1)
     const boot = '501b98a2-de76-440b-a390-7d2f7fdd0505'
     expect(after[0]).toEqual({ kind: 'connected', first: false, boot })
     expect(after[1]).toMatchObject({ kind: 'list' })
@@ -73,8 +73,8 @@ describe('a FreeSWITCH is watched', () => {
       '',
       'access list',
     ],
-  ])('%s refuses us for long, and the log says so without the secret', async (_, greeting, text, reason) => {
-    const refusing = kept(startScripted({ greeting, answer: (_block, say) => say(reply(text)) }))
+  ])('%s refuses us for long, and the log reports that without the secret', async (_, greeting, text, reason) => {
+    const refusing = kept(startScripted({ greeting, answer: (_block, send) => send(reply(text)) }))
     const pbx = kept(watchPbx(url(refusing.port)))
     await until('refused', () => pbx.status().state === 'refused')
     const entry = pbx.logged.find(({ level }) => level === 'error')
@@ -83,14 +83,14 @@ describe('a FreeSWITCH is watched', () => {
     expect(JSON.stringify(pbx.logged)).not.toContain('secret')
   })
 
-  test('a wrong password is said once, though a goodbye comes with the refusal', async () => {
+  test('a wrong password is logged once, though a goodbye comes with the refusal', async () => {
     const notice = 'Disconnected, goodbye.\nSee you at ClueCon! http://www.cluecon.com/\n'
     const goodbye = `Content-Type: text/disconnect-notice\nContent-Length: ${notice.length}\n\n${notice}`
     const refusing = kept(
       startScripted({
         greeting: GREETING,
-        answer(_block, say, close) {
-          say(reply('-ERR invalid') + goodbye)
+        answer(_block, send, close) {
+          send(reply('-ERR invalid') + goodbye)
           close()
         },
       }),
@@ -109,33 +109,33 @@ describe('a FreeSWITCH is watched', () => {
     expect(blocks[0]).toBe('userauth crm@pbx:secret')
   })
 
-  test('replies are told apart by their order, and events wait for the list', async () => {
-    const server = letIn((command, say) => {
-      say(event('CHANNEL_CREATE'))
-      say(response(command.includes('global_getvar') ? 'nonsense' : '{"row_count":0}'))
+  test('replies are distinguished by their order, and events wait for the list', async () => {
+    const server = letIn((command, send) => {
+      send(event('CHANNEL_CREATE'))
+      send(response(command.includes('global_getvar') ? 'nonsense' : '{"row_count":0}'))
     })
     const pbx = kept(watchPbx(url(server.port)))
-    await until('the events', () => pbx.story.filter((entry) => entry.kind === 'event').length >= 3)
-    expect(pbx.story.slice(0, 3)).toEqual([
+    await until('the events', () => pbx.entries.filter((entry) => entry.kind === 'event').length >= 3)
+    expect(pbx.entries.slice(0, 3)).toEqual([
       { kind: 'connected', first: true, boot: null },
       { kind: 'list', rows: [] },
       { kind: 'event', name: 'CHANNEL_CREATE', id: '1' },
     ])
   })
 
-  test('without the right to list, events flow and the log says what is missing', async () => {
-    const server = letIn((_, say) => {
-      say(response('-ERR permission denied\n'))
-      say(event('CHANNEL_CREATE'))
+  test('without the right to list, events flow and the log names what is missing', async () => {
+    const server = letIn((_, send) => {
+      send(response('-ERR permission denied\n'))
+      send(event('CHANNEL_CREATE'))
     })
     const pbx = kept(watchPbx(url(server.port)))
-    await until('an event', () => pbx.story.some((entry) => entry.kind === 'event'))
-    expect(pbx.story.some((entry) => entry.kind === 'list')).toBe(false)
+    await until('an event', () => pbx.entries.some((entry) => entry.kind === 'event'))
+    expect(pbx.entries.some((entry) => entry.kind === 'list')).toBe(false)
     expect(pbx.logged.some(({ message }) => message.includes('api show'))).toBe(true)
   })
 
   test.each([
-    ['that accepts and says nothing', undefined],
+    ['that accepts and sends nothing', undefined],
     ['that does not answer', GREETING],
   ])('a PBX %s is tried again', async (_, greeting) => {
     const silent = kept(startScripted(greeting === undefined ? {} : { greeting }))
@@ -144,7 +144,7 @@ describe('a FreeSWITCH is watched', () => {
   })
 
   test('a connection without a heartbeat is left; a goodbye of a PBX that shuts down is understood', async () => {
-    const quiet = letIn((_, say) => say(response('{"row_count":0}')))
+    const quiet = letIn((_, send) => send(response('{"row_count":0}')))
     const one = kept(watchPbx(url(quiet.port), { heartbeatMs: 60 }))
     await until('it is left', () => one.logged.some(({ fact }) => fact.reason?.includes('no heartbeat')))
     await until('a second connection', () => quiet.connections() >= 2)

@@ -28,7 +28,7 @@ describe('the URL of a PBX is shown without its secrets', () => {
 describe('a secret that is hidden', () => {
   const stored = 'ami://u:s3cret@pbx:5038?recordings=https://me:p4ss@web/&recordings_root=/a'
 
-  test('is put back where it was, whatever else has changed', () => {
+  test('is put back where it was, regardless of what else has changed', () => {
     const changed = 'amis://v:***@PBX:5039?recordings_root=/b&recordings=https://you:***@web/other/&trunks=x'
     expect(restoreSecrets(changed, stored)).toEqual({
       url: 'amis://v:s3cret@PBX:5039?recordings_root=/b&recordings=https://you:p4ss@web/other/&trunks=x',

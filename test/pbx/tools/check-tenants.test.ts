@@ -14,7 +14,7 @@ afterEach(async () => {
 const DOMAIN = { by: 'domain', variable: null } as const
 const accountOf = (name: string) => ['Acme.example'].find((one) => one.toLowerCase() === name.toLowerCase())
 
-/** Checks a replayed PBX that begins to play when somebody logs in. */
+/** Checks a replayed PBX that begins to play when a client logs in. */
 async function check(options: Parameters<typeof startReplay>[0], query: string, listenMs = 0): Promise<Finding[]> {
   const replay = startReplay(options)
   stops.push(replay.stop)

@@ -86,11 +86,11 @@ describe('a recording is explained', () => {
     ['d-inbound-busy', 'dial_ended', '101', 'the dial ended as busy, the channel ended with cause 17'],
   ])('with reasons: %s: %s of %s', (name, event, target, why) => {
     const { explained } = explain([readRecording(pathOf(`asterisk/${name}`))], OPTIONS)
-    const told = explained.filter((one) => {
+    const matching = explained.filter((one) => {
       const { data } = one.event.body
       return one.event.name === event && (target === null || ('stage' in data && data.stage?.target === target))
     })
-    expect(told.map(({ reason }) => reason)).toContain(why)
+    expect(matching.map(({ reason }) => reason)).toContain(why)
   })
 
   test('that is cut off: the calls that are up are counted', () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { AmiDecoder } from '../../../../src/pbx/ami/decoder.ts'
 import { createAmiTranslator } from '../../../../src/pbx/ami/translator/translator.ts'
 
-// What a list says of a channel.
+// What a list contains of a channel.
 
 const phone = (state: string, name: string) =>
   `Channel: PJSIP/101-00000001\r\nChannelState: ${state}\r\nChannelStateDesc: ${name}\r\nCallerIDNum: 101\r\n` +
@@ -13,7 +13,7 @@ const framesOf = (text: string) => new AmiDecoder().push(Buffer.from(text))
 test.each([
   ['5', 'Ringing', 'no_answer'],
   ['0', 'Down', 'unavailable'],
-] as const)('a phone that is listed in state %s (%s) and then says 480: %s', (state, name, result) => {
+] as const)('a phone that is listed in state %s (%s) and then answers 480: %s', (state, name, result) => {
   const signals = createAmiTranslator({ trunks: [], extensions: [], variables: [] })
   const listed = `Event: Status\r\nActionID: hookswitch-1\r\n${phone(state, name)}Application: AppDial\r\nSeconds: 3\r\n\r\n`
   signals.snapshot(framesOf(listed), 0)

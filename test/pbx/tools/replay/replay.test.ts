@@ -50,12 +50,12 @@ describe('a replayed PBX', () => {
     expect(replay.clients()).toBeLessThanOrEqual(1)
   })
 
-  test('waits while nobody is logged in, and goes on with whoever comes', async () => {
+  test('waits while nobody is logged in, and goes on with the next client', async () => {
     const { promise, resolve: release } = Promise.withResolvers<void>()
     const holds = [{ atMs: 700, until: promise }]
     const replay = kept(startReplay({ files: [fixture('d-inbound-busy.ami')], speed: FAST, holds }))
     const first = watchPbx(amiUrl(replay.port))
-    await until('some events', () => first.story.filter((entry) => entry.kind === 'event').length > 5)
+    await until('some events', () => first.entries.filter((entry) => entry.kind === 'event').length > 5)
     await first.stop()
     await until('nobody is logged in', () => replay.clients() === 0)
     const played = replay.played()
@@ -66,7 +66,7 @@ describe('a replayed PBX', () => {
     const second = kept(watchPbx(amiUrl(replay.port)))
     await replay.finished
     await until('the last hangup', () =>
-      second.story.some((entry) => entry.kind === 'event' && entry.name === 'Hangup'),
+      second.entries.some((entry) => entry.kind === 'event' && entry.name === 'Hangup'),
     )
     expect(replay.played()).toBe(replay.events)
   })
@@ -77,10 +77,10 @@ describe('a replayed PBX', () => {
     )
     const pbx = kept(watchPbx(amiUrl(replay.port)))
     await replay.finished
-    await until('two connections', () => pbx.story.filter((entry) => entry.kind === 'connected').length === 2)
-    const again = pbx.story.findIndex((entry) => entry.kind === 'disconnected') + 1
-    await until('a list', () => pbx.story.slice(again).some((entry) => entry.kind === 'list'))
-    expect(pbx.story[again + 1]).toMatchObject({ kind: 'list' })
+    await until('two connections', () => pbx.entries.filter((entry) => entry.kind === 'connected').length === 2)
+    const again = pbx.entries.findIndex((entry) => entry.kind === 'disconnected') + 1
+    await until('a list', () => pbx.entries.slice(again).some((entry) => entry.kind === 'list'))
+    expect(pbx.entries[again + 1]).toMatchObject({ kind: 'list' })
   })
 
   test('gives FreeSWITCH events only to whom they were promised', async () => {
@@ -88,9 +88,9 @@ describe('a replayed PBX', () => {
     const pbx = kept(watchPbx(eslUrl(replay.port)))
     await until(
       'the end',
-      () => pbx.story.filter((entry) => entry.kind === 'event' && entry.name === 'CHANNEL_DESTROY').length === 2,
+      () => pbx.entries.filter((entry) => entry.kind === 'event' && entry.name === 'CHANNEL_DESTROY').length === 2,
     )
-    const names = new Set(pbx.story.flatMap((entry) => (entry.kind === 'event' ? [entry.name] : [])))
+    const names = new Set(pbx.entries.flatMap((entry) => (entry.kind === 'event' ? [entry.name] : [])))
     expect([...names].filter((name) => /EXECUTE|STATE|CODEC|PRESENCE/.test(name))).toEqual([])
   })
 
@@ -111,7 +111,7 @@ describe('a replayed PBX', () => {
     const [one, two] = [kept(watchPbx(url(again.port))), kept(watchPbx(url(again.port)))]
     await again.finished
     expect(again.events).toBeGreaterThan(3)
-    await until('both were told', () => one.status().state === 'up' && two.status().state === 'up')
+    await until('both were sent', () => one.status().state === 'up' && two.status().state === 'up')
   })
 
   test.each([
@@ -147,7 +147,7 @@ describe('a replayed PBX', () => {
     expect(text).toMatch(/the extensions.*the mailboxes.*ShowDialPlan\): add write = reporting$/)
   })
 
-  test('check says what a PBX shows', async () => {
+  test('check prints what a PBX shows', async () => {
     const replay = kept(startReplay({ files: [fixture('a4-timestampevents.ami')], speed: FAST }))
     const findings = await checkPbx(source(amiUrl(replay.port)), 50)
     const levels = findings.map(({ level }) => level)

@@ -1,21 +1,21 @@
 declare const self: Worker
 
-/** What a held disk shares with this thread: whether it is held, and how many commits have come to it. */
-const [HELD, COMMITS] = [0, 1]
+/** What a stalled disk shares with this thread: whether it is stalled, and how many commits have come to it. */
+const [STALLED, COMMITS] = [0, 1]
 
-/** A disk for the writer's thread that can be held: then no commit ends until it is released, however long that takes. */
-export function holdableDisk() {
+/** A disk for the writer's thread that can be stalled: then no commit ends until it is released, however long that takes. */
+export function stallableDisk() {
   const shared = new Int32Array(new SharedArrayBuffer(8))
   return {
     thread(): Worker {
-      const worker = new Worker(new URL('./held-writer.ts', import.meta.url).href)
+      const worker = new Worker(new URL('./stalling-writer.ts', import.meta.url).href)
       worker.postMessage({ shared })
       return worker
     },
-    hold: (): void => void Atomics.store(shared, HELD, 1),
+    stall: (): void => void Atomics.store(shared, STALLED, 1),
     release(): void {
-      Atomics.store(shared, HELD, 0)
-      Atomics.notify(shared, HELD)
+      Atomics.store(shared, STALLED, 0)
+      Atomics.notify(shared, STALLED)
     },
     /** How many commits have begun. */
     commits: (): number => Atomics.load(shared, COMMITS),
@@ -26,7 +26,7 @@ export function holdableDisk() {
 if (!Bun.isMainThread) {
   let shared = new Int32Array(2)
   const listen = self.addEventListener.bind(self)
-  const held = (type: string, listener: EventListener) =>
+  const stalled = (type: string, listener: EventListener) =>
     listen(type, (event: Event) => {
       if (event instanceof MessageEvent && 'shared' in event.data) {
         shared = event.data.shared
@@ -34,9 +34,9 @@ if (!Bun.isMainThread) {
       }
       if (event instanceof MessageEvent && 'jobs' in event.data) {
         Atomics.add(shared, COMMITS, 1)
-        Atomics.wait(shared, HELD, 1)
+        Atomics.wait(shared, STALLED, 1)
       }
       listener(event)
     })
-  Object.assign(self, { addEventListener: held })
+  Object.assign(self, { addEventListener: stalled })
 }
