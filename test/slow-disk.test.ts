@@ -10,8 +10,8 @@ import { startServer } from '../src/http/server.ts'
 import { startWatch } from '../src/pbx/watch.ts'
 import { ACCOUNT, LOG, newRig } from './deliveries/rig.ts'
 import { acts, startAsterisk } from './help/asterisk-load.ts'
-import { stallableDisk } from './help/stalling-disk.ts'
 import { startReceiver, until } from './help/receiver.ts'
+import { stallableDisk } from './help/stalling-disk.ts'
 import { storedPbxs } from './help/stored-pbxs.ts'
 
 /**

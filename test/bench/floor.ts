@@ -75,7 +75,11 @@ export async function floorRate(urls: readonly string[], body: string, deliverie
       emitted += all.length
     }
     begin()
-    while (ended.deliveryIds.length < OUTCOMES_A_COMMIT && running > 0 && (ready.size >= READY || emitted >= deliveries))
+    while (
+      ended.deliveryIds.length < OUTCOMES_A_COMMIT &&
+      running > 0 &&
+      (ready.size >= READY || emitted >= deliveries)
+    )
       await new Promise((resolve) => setImmediate(resolve))
   }
   const rate = (emitted / (performance.now() - startedMs)) * 1_000

@@ -1,12 +1,10 @@
 import { expect, test } from 'bun:test'
 import { asteriskScene } from '../help/asterisk-scene.ts'
-import { compare } from '../help/expected.ts'
-import { createLedger, leftover } from '../help/ledger.ts'
+import { checkScene, type SceneCase } from '../help/scene.ts'
 
 // Situations at an Asterisk that no recording has, as the rules of the call events require.
 
 type Scene = ReturnType<typeof asteriskScene>
-type Case = [what: string, play: (pbx: Scene) => void, expected: string]
 
 const talk = (pbx: Scene): void => {
   pbx.inbound('caller', '15551230001', '15550100101')
@@ -19,7 +17,7 @@ const TALK = `call_started inbound 15551230001 15550100101
 dial_started user 101
 dial_answered user 101`
 
-const cases: Case[] = [
+const cases: SceneCase<Scene>[] = [
   [
     'a phone that is rung again, in a group now, before the channel of its first dial is gone: two attempts, two stages',
     (pbx) => {
@@ -648,21 +646,7 @@ call_saved recordings 0`,
 test.each(cases)('%s', (_, play, expectedText) => {
   const pbx = asteriskScene()
   play(pbx)
-  const { bodies, state } = pbx.over()
-  const { got, expected } = compare(bodies, expectedText)
-  expect(got).toBe(expected)
-  const ledger = createLedger()
-  ledger.take(
-    bodies.map((body) => ({
-      id: body.data.id,
-      name: body.data.name,
-      callId: body.data.call.id,
-      sequence: body.data.sequence,
-      atUs: 0,
-      body,
-    })),
-  )
-  ledger.finish()
-  expect(leftover(state)).toBeUndefined()
-  expect(JSON.stringify(bodies)).not.toContain('Local/')
+  const played = pbx.over()
+  checkScene(played, expectedText)
+  expect(JSON.stringify(played.bodies)).not.toContain('Local/')
 })

@@ -1,12 +1,10 @@
-import { expect, test } from 'bun:test'
-import { compare } from '../help/expected.ts'
+import { test } from 'bun:test'
 import { freeswitchScene } from '../help/freeswitch-scene.ts'
-import { createLedger, leftover } from '../help/ledger.ts'
+import { checkScene, type SceneCase } from '../help/scene.ts'
 
 // Situations at a FreeSWITCH that no recording has, as the rules of the call events require.
 
 type Scene = ReturnType<typeof freeswitchScene>
-type Case = [what: string, play: (pbx: Scene) => void, expected: string]
 
 const talk = (pbx: Scene): void => {
   pbx.inbound('A', '79161234567', '74950001001')
@@ -21,7 +19,7 @@ const TALK = `call_started inbound 79161234567 74950001001
 dial_started user 1001
 dial_answered user 1001`
 
-const cases: Case[] = [
+const cases: SceneCase<Scene>[] = [
   [
     'a user with two phones rings once',
     (pbx) => {
@@ -350,20 +348,5 @@ call_saved recordings 2`,
 test.each(cases)('%s', (_, play, expectedText) => {
   const pbx = freeswitchScene()
   play(pbx)
-  const { bodies, state } = pbx.over()
-  const { got, expected } = compare(bodies, expectedText)
-  expect(got).toBe(expected)
-  const ledger = createLedger()
-  ledger.take(
-    bodies.map((body) => ({
-      id: body.data.id,
-      name: body.data.name,
-      callId: body.data.call.id,
-      sequence: body.data.sequence,
-      atUs: 0,
-      body,
-    })),
-  )
-  ledger.finish()
-  expect(leftover(state)).toBeUndefined()
+  checkScene(pbx.over(), expectedText)
 })

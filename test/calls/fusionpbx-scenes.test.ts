@@ -1,12 +1,11 @@
-import { expect, test } from 'bun:test'
-import { compare } from '../help/expected.ts'
+import { test } from 'bun:test'
 import { freeswitchScene } from '../help/freeswitch-scene.ts'
+import { checkScene, type SceneCase } from '../help/scene.ts'
 
 // What FusionPBX makes of a FreeSWITCH, written from its public sources (its dialplans, and the scripts behind `lua app.lua …`), not
 // recorded: a call to an extension is bridged to user/…, and a script decides what follows when nobody answers.
 
 type Scene = ReturnType<typeof freeswitchScene>
-type Case = [what: string, play: (pbx: Scene) => void, expected: string]
 
 /** 1001 rings for 20 s, and the failure handler sends the caller to its mailbox. */
 function ringsInVain(pbx: Scene): void {
@@ -18,7 +17,7 @@ function ringsInVain(pbx: Scene): void {
   pbx.set('A', { current_application: 'lua', current_application_data: 'app.lua failure_handler' })
 }
 
-const cases: Case[] = [
+const cases: SceneCase<Scene>[] = [
   [
     'a caller who reaches nobody leaves a message with the script: it is voicemail, and the message no recording',
     (pbx) => {
@@ -109,6 +108,5 @@ call_saved recordings 1`,
 test.each(cases)('FusionPBX: %s', (_, play, expectedText) => {
   const pbx = freeswitchScene()
   play(pbx)
-  const { got, expected } = compare(pbx.over().bodies, expectedText)
-  expect(got).toBe(expected)
+  checkScene(pbx.over(), expectedText)
 })

@@ -14,6 +14,11 @@ import { until } from '../help/receiver.ts'
 
 const NOBODY = 65_534
 const folder = emptyFolder()
+/** What `serve` does without a server: it takes half a minute, in which the other tests are run. */
+let unanswered: ReturnType<typeof serveUnanswered>
+beforeAll(() => {
+  unanswered = serveUnanswered()
+})
 afterAll(() => folder[Symbol.dispose]())
 
 const userList = (url: string, env: Record<string, string> = {}) =>
@@ -47,27 +52,6 @@ test.each([
 })
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('a server', () => {
-  test('that never answers is tried for 30 s at the start, as one that is not there', async () => {
-    const silent: Server = createServer((socket) => void socket.on('error', () => undefined))
-    silent.listen(0, '127.0.0.1')
-    await new Promise((resolve) => silent.once('listening', resolve))
-    const address = silent.address()
-    const ports = [typeof address === 'object' ? (address?.port ?? 0) : 0, await freePort()]
-    const startedMs = performance.now()
-    const ends = await Promise.all(
-      ports.map(async (port) => {
-        const url = `postgres://u:geheim@127.0.0.1:${port}/d`
-        const ran = await run(['serve', '--listen', '127.0.0.1:0', '--database-url', url], { cwd: folder.path })
-        return { ran, url, tookMs: performance.now() - startedMs }
-      }),
-    )
-    silent.close()
-    for (const { ran, url, tookMs } of ends) {
-      expectLine({ ...ran, stderr: ran.stderr.trim().split('\n').at(-1) ?? '' }, url, 'does not answer')
-      expect(tookMs).toBeGreaterThan(30_000)
-    }
-  })
-
   test('that is too old is refused with its version', async () => {
     await using database = await emptyDatabase()
     const { hostname, port } = new URL(database.url)
@@ -192,6 +176,32 @@ describe.skipIf(POSTGRES_MISSING !== undefined || !canMount)('a disk of the serv
     Bun.spawnSync(['rm', `${place.path}/filler`])
     await until('there is space again', async () => (await put()).status === 200)
   })
+})
+
+/** Starts `serve` with a server that never answers, and with one that is not there. Returns how they end, and when. */
+async function serveUnanswered() {
+  const silent: Server = createServer((socket) => void socket.on('error', () => undefined))
+  silent.listen(0, '127.0.0.1')
+  await new Promise((resolve) => silent.once('listening', resolve))
+  const address = silent.address()
+  const ports = [typeof address === 'object' ? (address?.port ?? 0) : 0, await freePort()]
+  const startedMs = performance.now()
+  const ends = await Promise.all(
+    ports.map(async (port) => {
+      const url = `postgres://u:geheim@127.0.0.1:${port}/d`
+      const ran = await run(['serve', '--listen', '127.0.0.1:0', '--database-url', url], { cwd: folder.path })
+      return { ran, url, tookMs: performance.now() - startedMs }
+    }),
+  )
+  silent.close()
+  return ends
+}
+
+test('a server that never answers is tried for 30 s at the start, as one that is not there', async () => {
+  for (const { ran, url, tookMs } of await unanswered) {
+    expectLine({ ...ran, stderr: ran.stderr.trim().split('\n').at(-1) ?? '' }, url, 'does not answer')
+    expect(tookMs).toBeGreaterThan(30_000)
+  }
 })
 
 /** Returns bytes of a server with the number of its version replaced, as text and as an integer. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { type Attempt, newAttempt } from '../../src/deliveries/sending/attempt.ts'
-import { stallableDisk } from '../help/stalling-disk.ts'
 import { startReceiver, until } from '../help/receiver.ts'
+import { stallableDisk } from '../help/stalling-disk.ts'
 import { ACCOUNT, allowing, newRig } from './rig.ts'
 
 const idsOf = (received: readonly { id: string }[]) => received.map(({ id }) => id)
@@ -172,7 +172,7 @@ test('what would be repeated after a kill is bounded: no more is sent than that 
   await using rig = await newRig({ thread: disk.thread, asleep: true })
   await rig.setUrls(receiver.url)
   await rig.emit(...Array.from({ length: 1_000 }, (_, n) => `call ${n}`))
-  disk.hold()
+  disk.stall()
   const dispatcher = rig.wake()
   await until('no more is sent', () => receiver.received.length >= 224 && dispatcher.inFlight === 0)
   expect(receiver.received.length).toBeLessThanOrEqual(300)

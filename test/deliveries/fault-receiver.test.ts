@@ -4,7 +4,7 @@ import { openDatabase } from '../../src/store/sqlite/engine/database.ts'
 import { storeOver } from '../../src/store/sqlite/store.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
-import { allArrived, idsOf, judge, report, SERVE, startLoad, type EmittedEvent, verified } from '../help/load.ts'
+import { allArrived, type EmittedEvent, idsOf, judge, report, SERVE, startLoad, verified } from '../help/load.ts'
 import { type Answer, startTaking, type Taking, until } from '../help/receiver.ts'
 import { startResetting } from '../help/resetting.ts'
 

@@ -29,7 +29,12 @@ const NEVER_MS = 3_600_000
 export const MODES = ['ok', 'ok', 'ok', '500', '400', '410', '429', 'hang'] as const
 export type Mode = (typeof MODES)[number]
 
-export type EmittedEvent = { readonly uuid: string; readonly call: string; readonly sequence: number; readonly turn: number }
+export type EmittedEvent = {
+  readonly uuid: string
+  readonly call: string
+  readonly sequence: number
+  readonly turn: number
+}
 
 /** A wall clock that can be set, and time that can leap. */
 export function newWorld() {

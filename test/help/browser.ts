@@ -1,10 +1,25 @@
 import { readFileSync } from 'node:fs'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { atRunEnd } from './run-end.ts'
 
 /** Debian's Chromium, or another of its kind; `undefined`: the browser tests are skipped, by name. */
 export const CHROMIUM = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome']
   .map((name) => Bun.which(name))
   .find((path) => path !== null)
+
+/** The run's browser. */
+const RUN = Symbol.for('hookswitch.test.browser')
+const holder: { [RUN]?: Promise<Browser> } & object = Object(globalThis)
+
+/** Returns the browser of this run; the first test that asks starts it. Each visit has its own storage. */
+export function browserOfRun(): Promise<Browser> {
+  const running = holder[RUN]
+  if (running !== undefined) return running
+  const browser = openBrowser()
+  holder[RUN] = browser
+  atRunEnd(async () => (await browser).close())
+  return browser
+}
 
 export async function openBrowser(): Promise<Browser> {
   // As root, which containers of build servers are, Chromium does not start with its sandbox.

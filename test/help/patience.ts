@@ -1,4 +1,4 @@
-import { stopPostgresAfterRun } from './postgres.ts'
+import { stopAllAtRunEnd } from './run-end.ts'
 
 /**
  * Loaded by `bun test` before all else (bunfig.toml). Nothing that is tested depends on how fast a machine is: a limit is there to end a
@@ -16,4 +16,4 @@ Bun.plugin({
     })),
 })
 
-stopPostgresAfterRun()
+stopAllAtRunEnd()

@@ -1,4 +1,3 @@
-import { afterAll } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
@@ -18,6 +17,7 @@ import { basename, dirname, join } from 'node:path'
 import { SQL } from 'bun'
 import { type DatabaseSource, parseDatabaseUrl } from '../../src/lib/database-url.ts'
 import { prepareDatabase } from '../../src/store/postgres/engine/open.ts'
+import { atRunEnd } from './run-end.ts'
 
 /** A Postgres server of the tests: one for a whole run, with a database for each that asks. */
 export type PostgresServer = {
@@ -205,16 +205,12 @@ const foreign = (url: string): PostgresServer => ({
 /** Returns the server of this run; the first who asks starts it. `HOOKSWITCH_TEST_POSTGRES` names another. */
 export function postgresOfRun(): Promise<PostgresServer> {
   const given = process.env.HOOKSWITCH_TEST_POSTGRES
-  holder[RUN] ??= given === undefined ? startPostgres() : Promise.resolve(foreign(given))
-  return holder[RUN]
-}
-
-/** To be called once, in the file that is loaded before all tests: ends the run's server with the run. */
-export function stopPostgresAfterRun(): void {
-  afterAll(async () => {
-    await (await holder[RUN])?.stop()
-    delete holder[RUN]
-  })
+  const running = holder[RUN]
+  if (running !== undefined) return running
+  const server = given === undefined ? startPostgres() : Promise.resolve(foreign(given))
+  holder[RUN] = server
+  atRunEnd(async () => (await server).stop())
+  return server
 }
 
 /** Returns what a URL of a database contains. */

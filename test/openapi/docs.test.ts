@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
-import { accessibilityFaults, CHROMIUM, openBrowser, visit } from '../help/browser.ts'
+import { accessibilityFaults, browserOfRun, CHROMIUM, visit } from '../help/browser.ts'
 import { addUser, PASSWORD } from '../help/client.ts'
 
 const folder = emptyFolder()
@@ -30,7 +30,7 @@ async function tried(page: Page, operation: string, fields: Readonly<Record<stri
 
 describe.skipIf(CHROMIUM === undefined)('in a browser, /docs', () => {
   test('logs in and tries requests, and asks no other host for anything (needs chromium)', async () => {
-    const browser = await openBrowser()
+    const browser = await browserOfRun()
     const { page, asked, faults } = await visit(browser)
     await page.goto(`${app.url}/docs`)
     expect(await tried(page, 'getAuthMe')).toContain('"code": 401')
@@ -44,11 +44,11 @@ describe.skipIf(CHROMIUM === undefined)('in a browser, /docs', () => {
     expect(await tried(page, 'getEvent', { 'limit (optional)': '5' })).toContain('next_cursor')
     expect(asked.filter((address) => !address.startsWith(`${app.url}/`))).toEqual([])
     expect(faults).toEqual([])
-    await browser.close()
+    await page.context().close()
   })
 
   test('searches, opens the part that the address names, and is accessible in light and dark (needs chromium)', async () => {
-    const browser = await openBrowser()
+    const browser = await browserOfRun()
     for (const colorScheme of ['light', 'dark'] as const)
       for (const width of [1_280, 390]) {
         const { page, faults } = await visit(browser, { colorScheme, viewport: { width, height: 800 } })
@@ -66,15 +66,14 @@ describe.skipIf(CHROMIUM === undefined)('in a browser, /docs', () => {
         expect(faults).toEqual([])
         await page.context().close()
       }
-    await browser.close()
   })
 
   test.each(['events', 'bodies'])('/docs/%s is accessible without scripts (needs chromium)', async (name) => {
-    const browser = await openBrowser()
+    const browser = await browserOfRun()
     const { page, faults } = await visit(browser)
     await page.goto(`${app.url}/docs/${name}`)
     expect(await accessibilityFaults(page)).toEqual([])
     expect(faults).toEqual([])
-    await browser.close()
+    await page.context().close()
   })
 })

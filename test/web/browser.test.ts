@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
 import { type Replay, startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
-import { accessibilityFaults, CHROMIUM, openBrowser, type Visit, visit } from '../help/browser.ts'
+import { accessibilityFaults, browserOfRun, CHROMIUM, type Visit, visit } from '../help/browser.ts'
 import { addUser, ask, logIn, PASSWORD, webhook } from '../help/client.ts'
 import { startGate } from '../help/gate.ts'
 import { fixture } from '../help/pbx.ts'
@@ -33,7 +32,6 @@ function hostileRecording(folder: string): string {
 describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)', () => {
   let folder: ReturnType<typeof emptyFolder>
   let app: RunningApp
-  let browser: Browser
   let seen: Visit
   let good: Receiver
   let bad: Receiver
@@ -53,12 +51,11 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
       ],
     })
     await addUser(folder.path, EMAIL)
-    browser = await openBrowser()
-    seen = await visit(browser, { viewport: WIDTHS.desktop, colorScheme: 'light' })
+    seen = await visit(await browserOfRun(), { viewport: WIDTHS.desktop, colorScheme: 'light' })
   })
 
   afterAll(async () => {
-    await browser?.close()
+    await seen?.page.context().close()
     gate?.stop()
     await app?.stop()
     await replay?.stop()
@@ -224,7 +221,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     const moments = [1_500, 3_500, 6_000].map((atMs) => ({ atMs, ...Promise.withResolvers<void>() }))
     const holds = moments.map(({ atMs, promise }) => ({ atMs, until: promise }))
     const goOn = () => moments.shift()?.resolve()
-    replay = startReplay({ files: [hostileRecording(folder.path)], speed: 1.5, holds })
+    replay = startReplay({ files: [hostileRecording(folder.path)], speed: 6, holds })
     gate.open(replay.port)
     const board = page.getByRole('region', { name: 'Active calls' })
     await board.getByText(HOSTILE_NAME).first().waitFor()

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Locator } from 'playwright-core'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
-import { accessibilityFaults, CHROMIUM, openBrowser, visit } from '../help/browser.ts'
+import { accessibilityFaults, browserOfRun, CHROMIUM, visit } from '../help/browser.ts'
 import { ask, logIn, PASSWORD } from '../help/client.ts'
 import { emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 import { until } from '../help/receiver.ts'
@@ -71,8 +71,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('two nodes', () => {
   })
 
   test.skipIf(CHROMIUM === undefined)('are on the page of an administrator (needs chromium)', async () => {
-    await using browser = await openBrowser()
-    const seen = await visit(browser, { viewport: { width: 1_360, height: 850 } })
+    const seen = await visit(await browserOfRun(), { viewport: { width: 1_360, height: 850 } })
     const { page } = seen
     const enter = async (email: string) => {
       await page.goto(one().url)
@@ -110,6 +109,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('two nodes', () => {
     expect(await card.count()).toBe(0)
     expect(seen.faults).toEqual([])
     expect(seen.asked.filter((url) => new URL(url).origin !== one().url)).toEqual([])
+    await page.context().close()
   })
 })
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
-import { accessibilityFaults, CHROMIUM, openBrowser, type Visit, visit } from '../help/browser.ts'
+import { accessibilityFaults, browserOfRun, CHROMIUM, type Visit, visit } from '../help/browser.ts'
 import { addUser, PASSWORD } from '../help/client.ts'
 import { fixture } from '../help/pbx.ts'
 import { startReceiver, until } from '../help/receiver.ts'
@@ -27,12 +27,12 @@ describe.skipIf(CHROMIUM === undefined)('a PBX is connected in a browser (needs 
     app = await startServe({ cwd: folder.path, args: ['--allow-net', 'loopback'] })
     const add = 'user add --admin --email ada@example.com --name Ada'
     await run(add.split(' '), { cwd: folder.path, stdin: PASSWORD })
-    browser = await openBrowser()
+    browser = await browserOfRun()
     seen = await visit(browser, { viewport: { width: 1_280, height: 800 }, colorScheme: 'light' })
   })
   afterAll(async () => {
     call()
-    await browser?.close()
+    await seen?.page.context().close()
     await app?.stop()
     await replay.stop()
     receiver?.stop()
@@ -134,7 +134,7 @@ describe.skipIf(CHROMIUM === undefined)('a PBX is connected in a browser (needs 
     expect(await other.page.getByRole('link', { name: 'PBXs', exact: true }).count()).toBe(0)
     await proveFits('ask', other)
     expect(other.faults).toEqual([])
-    await other.page.close()
+    await other.page.context().close()
   })
 
   test('it is removed after a question', async () => {

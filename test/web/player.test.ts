@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Browser } from 'playwright-core'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { audioFixture, tone } from '../help/audio.ts'
-import { accessibilityFaults, CHROMIUM, openBrowser, type Visit, visit } from '../help/browser.ts'
+import { accessibilityFaults, browserOfRun, CHROMIUM, type Visit, visit } from '../help/browser.ts'
 import { addUser, ask, logIn, PASSWORD } from '../help/client.ts'
 import { fixture } from '../help/pbx.ts'
 import { until } from '../help/receiver.ts'
@@ -19,7 +18,6 @@ const FILE = '2026-11-20_74b06b7b-dbc1-4dd5-b640-d2f5fbcae8c7.wav'
 describe.skipIf(CHROMIUM === undefined)('a recording in the page, in a browser (needs chromium)', () => {
   let folder: ReturnType<typeof emptyFolder>
   let app: RunningApp
-  let browser: Browser
   let seen: Visit
   let callId = ''
   const stops: (() => unknown)[] = []
@@ -48,9 +46,8 @@ describe.skipIf(CHROMIUM === undefined)('a recording in the page, in a browser (
       const headers = { authorization: `Bearer ${token}` }
       return (await fetch(`${app.url}/call/${callId}/recording/${id}`, { method: 'HEAD', headers })).status === 200
     })
-    browser = await openBrowser()
-    stops.unshift(() => browser.close())
-    seen = await visit(browser, { viewport: { width: 1_360, height: 1_000 }, colorScheme: 'light' })
+    seen = await visit(await browserOfRun(), { viewport: { width: 1_360, height: 1_000 }, colorScheme: 'light' })
+    stops.unshift(() => seen.page.context().close())
     const { page } = seen
     await page.goto(app.url)
     await page.getByLabel('E-mail').fill(EMAIL)

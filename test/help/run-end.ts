@@ -1,0 +1,18 @@
+import { afterAll } from 'bun:test'
+
+/** Modules are loaded again for each file of tests; what is on the global object is not. */
+const STOPS = Symbol.for('hookswitch.test.stops')
+const holder: { [STOPS]?: (() => unknown)[] } & object = Object(globalThis)
+
+/** Stops what tests of several files share, when all tests of the run are over. */
+export function atRunEnd(stop: () => unknown): void {
+  holder[STOPS] ??= []
+  holder[STOPS].push(stop)
+}
+
+/** To be called once, in the file that is loaded before all tests. */
+export function stopAllAtRunEnd(): void {
+  afterAll(async () => {
+    for (const stop of holder[STOPS]?.splice(0) ?? []) await stop()
+  })
+}

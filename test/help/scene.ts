@@ -1,0 +1,25 @@
+import { expect } from 'bun:test'
+import type { CallEvent } from '../../src/calls/event.ts'
+import type { TrackerState } from '../../src/calls/tracker/state.ts'
+import { compare } from './expected.ts'
+import { createLedger, leftover } from './ledger.ts'
+
+/** A situation at a PBX, how it is played, and the lines of its calls. */
+export type SceneCase<Scene> = [what: string, play: (pbx: Scene) => void, expected: string]
+
+type Played = { readonly bodies: readonly CallEvent['body'][]; readonly state: TrackerState }
+
+/** Checks that a scene gave the expected events, that they keep what events promise of any call, and that none of it is left in memory. */
+export function checkScene({ bodies, state }: Played, expectedText: string): void {
+  const { got, expected } = compare(bodies, expectedText)
+  expect(got).toBe(expected)
+  const ledger = createLedger()
+  ledger.take(
+    bodies.map((body) => {
+      const { id, name, call, sequence } = body.data
+      return { id, name, callId: call.id, sequence, atUs: 0, body }
+    }),
+  )
+  ledger.finish()
+  expect(leftover(state)).toBeUndefined()
+}
