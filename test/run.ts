@@ -66,7 +66,10 @@ async function runTests(folder: string): Promise<void> {
   if (args.length > 0) return runBunTest(folder, args, console.error)
   const files = [...new Bun.Glob('test/**/*.test.ts').scanSync('.')].sort()
   const partOf = (file: string): number => PARTS.findIndex((pattern) => pattern.test(file))
-  const parts = [...PARTS.keys(), -1].map((part) => files.filter((file) => partOf(file) === part))
+  const parts = [...PARTS.keys(), -1]
+    .map((part) => files.filter((file) => partOf(file) === part))
+    // Without a file `bun test` runs all.
+    .filter((part) => part.length > 0)
   const printers = inOrder(parts.length)
   const waiting = parts.entries()
   const runInTurn = async (): Promise<void> => {

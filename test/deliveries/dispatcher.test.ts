@@ -150,7 +150,8 @@ test('what waits for a URL that leaves the list is cancelled; one that comes bac
   await until('the new one is delivered', async () => (await states(rig))[0] === 'delivered')
   await until('the cancellation is over', async () => {
     await rig.deliveries.retry(ACCOUNT, item?.id ?? '')
-    return receiver.received.length === 5
+    // A retry that was asked for again after it had begun is sent again.
+    return receiver.received.length >= 5
   })
 })
 

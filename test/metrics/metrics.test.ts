@@ -102,7 +102,10 @@ test('what is down is counted, its probes apart, and what waits for it with its 
   expect(sumOf(samples, 'hookswitch_webhooks_down_long')).toBe(0)
   expect(sumOf(samples, 'hookswitch_deliveries_pending')).toBe(8)
   expect(sumOf(samples, 'hookswitch_oldest_pending_seconds')).toBeGreaterThan(0)
-  await all.reaches('hookswitch_attempts_total', 1, { probe: 'true' })
+  await until('it is probed', async () => {
+    const probes = sumOf(await all.scrape(), 'hookswitch_attempts_total', { probe: 'true' })
+    return (probes ?? 0) >= 1
+  })
   await all.rig.setUrls()
   await all.reaches('hookswitch_deliveries_total', 8, { state: 'cancelled' })
   await all.reaches('hookswitch_webhooks_down', 0)
@@ -113,7 +116,8 @@ test('what is under way, the commits, the disk and the PBXs are emitted as they 
   await all.rig.setUrls(url('hang'))
   await all.rig.emit('a', 'b')
   const samples = await all.reaches('hookswitch_attempts_in_flight', 2)
-  expect(sumOf(samples, 'hookswitch_commits_total')).toBe(all.rig.db.commits.batches)
+  const commits = async () => sumOf(await all.scrape(), 'hookswitch_commits_total')
+  await until('every commit is counted', async () => (await commits()) === all.rig.db.commits.batches)
   expect(sumOf(samples, 'hookswitch_commit_writes_total')).toBeGreaterThanOrEqual(2)
   expect(sumOf(samples, 'hookswitch_commit_failures_total')).toBe(0)
   expect(sumOf(samples, 'hookswitch_events_unstored')).toBe(3)

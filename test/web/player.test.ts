@@ -9,7 +9,7 @@ import { addUser, ask, logIn, PASSWORD } from '../help/client.ts'
 import { fixture } from '../help/pbx.ts'
 import { until } from '../help/receiver.ts'
 
-// A recorded call that was transferred from 1001 to 1002, played in the page.
+// A recorded call that was transferred from 1001 to 1002, played in the page: slowly, so that it does not end between two steps of a test.
 
 const EMAIL = 'ada@example.com'
 const LONG_AGO = new Date('2026-11-20T10:00:00Z')
@@ -56,6 +56,9 @@ describe.skipIf(CHROMIUM === undefined)('a recording in the page, in a browser (
     await page.getByRole('heading', { name: 'Live', exact: true }).waitFor()
     await page.goto(`${app.url}/#/calls/${callId}`)
     await player().getByText('0:00 of 0:07').waitFor()
+    await audio((element) => {
+      element.playbackRate = 0.1
+    })
   })
   afterAll(async () => {
     for (const stop of stops) await stop()
