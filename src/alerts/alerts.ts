@@ -5,7 +5,7 @@ import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 export type Alert = {
   readonly what: 'webhook' | 'pbx'
   readonly state: 'down' | 'up'
-  /** The webhook's URL without user and password, or the PBX's name. */
+  /** The webhook's URL as logs may have it, or the PBX's name. */
   readonly name: string
   readonly reason?: string | undefined
 }

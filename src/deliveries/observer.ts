@@ -2,7 +2,7 @@ import type { DeliveryState } from '../store/operations/queue.ts'
 import type { LoadedDelivery } from './queue/delivery.ts'
 import type { Attempted } from './sending/attempt.ts'
 
-/** An attempt that ended. `waitedUs`: since its schedule began; `url` is without credentials. */
+/** An attempt that ended. `waitedUs`: since its schedule began; `url` is as logs may have it. */
 export type EndedAttempt = {
   readonly delivery: LoadedDelivery
   readonly url: string

@@ -9,7 +9,7 @@ import {
 } from '../store/operations/log.ts'
 import type { BodyOption } from '../store/operations/webhooks.ts'
 import type { Store } from '../store/store.ts'
-import { createRenderer } from '../webhooks/options/body-renderer.ts'
+import { createRenderBudgets, createRenderer, type RenderBudget } from '../webhooks/options/body-renderer.ts'
 import { type AccountScope, createDeliverySearch } from './delivery-search.ts'
 import { cancelPending } from './expiry.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, LoggedAttempt } from './model.ts'
@@ -45,6 +45,7 @@ export function createDeliveryService(deps: Dependencies) {
   const { store, callsOfNumber = async () => [], patienceMs = PATIENCE_MS } = deps
   const search = createDeliverySearch({ store, callsOfNumber, patienceMs })
   const retries = createRetries(deps)
+  const budgetOf = createRenderBudgets()
 
   /** @throws Fault 404 when there is no delivery of this id. */
   async function show(accountId: AccountScope, id: string, { probes = false } = {}): Promise<DeliveryDetail> {
@@ -53,7 +54,7 @@ export function createDeliveryService(deps: Dependencies) {
     return {
       ...deliveryOf(row),
       body: row.body,
-      ...(await renderedOf(store, row)),
+      ...(await renderedOf(store, row, budgetOf(row.accountId))),
       attempts: row.attempts.map((one) => ({ ...attemptOf(one), ...(probes ? { probe: one.probe } : {}) })),
     }
   }
@@ -179,15 +180,19 @@ const attemptOf = ({ atUs, status, durationMs, error, address, response }: Attem
 })
 
 /** Returns the body that the options of the webhook make of the default one now, if they change it. */
-async function renderedOf({ webhooks }: Store, { accountId, url, body }: DeliveryRow & { body: string }) {
+async function renderedOf(
+  { webhooks }: Store,
+  { accountId, url, body }: DeliveryRow & { body: string },
+  budget: RenderBudget,
+) {
   const option = (await webhooks.webhookGetByUrl(accountId, url))?.options?.body ?? null
   if (option === null || body.startsWith(ERASED_START)) return {}
-  return { rendered: renderedOrNull(option, body) }
+  return { rendered: renderedOrNull(option, body, budget) }
 }
 
-function renderedOrNull(option: BodyOption, body: string): string | null {
+function renderedOrNull(option: BodyOption, body: string, budget: RenderBudget): string | null {
   try {
-    return createRenderer(option, monotonicUs)(body).text
+    return createRenderer(option, monotonicUs, budget)(body).text
   } catch {
     return null
   }

@@ -7,8 +7,8 @@ export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', '
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /**
- * One JSON line for each entry. Fields are chosen by hand: never a password, a token, a secret, or a URL with its user.
- * Phone numbers are only in `from` and `to`.
+ * One JSON line for each entry. Fields are chosen by hand: never a password, a token, a secret, or a webhook's URL but
+ * as `loggedUrl` (deliveries) has it. Phone numbers are only in `from` and `to`.
  */
 export type Log = Pick<ReturnType<typeof pino>, 'debug' | 'info' | 'warn' | 'error'>
 

@@ -4,7 +4,7 @@ import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
 import { EXAMPLES } from './examples.ts'
 import { FIELD_DESCRIPTIONS, PARAMETER_DESCRIPTIONS } from './field-descriptions.ts'
 import { FIELD_FORMS, PARAMETER_FORMS, withForm } from './field-forms.ts'
-import { BODY_SCHEMAS, bodyName, NAMED_SCHEMAS, STREAM_SCHEMAS } from './named-schemas.ts'
+import { ALTERNATIVES, BODY_SCHEMAS, bodyName, NAMED_SCHEMAS, reference, STREAM_SCHEMAS } from './named-schemas.ts'
 import { OPERATION_DESCRIPTIONS, TAGS } from './operation-descriptions.ts'
 
 /** The parts of an Elysia route that the document needs. */
@@ -145,7 +145,7 @@ function webhook(name: EventKind): Json {
         required: true,
         content: {
           'application/json': {
-            schema: { $ref: `#/components/schemas/${bodyName(name)}` },
+            schema: reference(bodyName(name)),
             example: EXAMPLES.find((body) => body.data.name === name),
           },
         },
@@ -179,6 +179,8 @@ const property = (schema: unknown, name: string) => fields(schema).find(([field]
 /** Returns a schema of its own, with its fields described. */
 function named(name: string, schema: TSchema): Json {
   const own = objectOf(plain(schema, true))
+  const alternatives = ALTERNATIVES[name]
+  if (alternatives !== undefined) return { description: own.description, oneOf: alternatives.map(reference) }
   if (!(name in BODY_SCHEMAS)) return described(name, own)
   const body = described('EventBody', own)
   const properties = objectOf(body.properties)
@@ -204,6 +206,6 @@ function plain(schema: unknown, itself = false): unknown {
   if (Array.isArray(schema)) return schema.map((item) => plain(item))
   if (!isObject(schema)) return schema
   const name = itself ? undefined : Object.keys(NAMED_SCHEMAS).find((key) => NAMED_SCHEMAS[key] === schema)
-  if (name !== undefined) return { $ref: `#/components/schemas/${name}` }
+  if (name !== undefined) return reference(name)
   return Object.fromEntries(Object.entries(plainSchema(schema as TSchema)).map(([key, value]) => [key, plain(value)]))
 }

@@ -31,8 +31,10 @@ import {
 import { Rotation, UrlOnly, Webhook, WebhookSecret } from '../webhooks/model.ts'
 import {
   NewWebhookOptions,
+  PresetBody,
   Preview,
   PreviewRequest,
+  TemplateBody,
   WebhookBody,
   WebhookFilter,
   WebhookOptions,
@@ -66,6 +68,8 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   NewWebhookOptions,
   WebhookFilter,
   WebhookBody,
+  PresetBody,
+  TemplateBody,
   PreviewRequest,
   Preview,
   TestResult: Tested,
@@ -102,7 +106,11 @@ export const NAMED_SCHEMAS: Readonly<Record<string, TSchema>> = {
   EventWithDeliveries,
 }
 
-const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+/** Schemas that are exactly one of others, though requests are checked by one with the fields of both. */
+export const ALTERNATIVES: Readonly<Record<string, readonly string[]>> = { WebhookBody: ['PresetBody', 'TemplateBody'] }
+
+/** Returns a reference to a schema with a name of its own. */
+export const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
 const message = (name: string, data: string, description: string) => ({
   type: 'object',
   description,

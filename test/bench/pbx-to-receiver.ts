@@ -9,52 +9,79 @@ export type Latency = { events: number; p50Ms: number; p99Ms: number; maxMs: num
 export type LatencyOptions = {
   /** Arguments for the store. */
   readonly store?: readonly string[]
-  /** Starts what runs beside the calls, and returns how to stop it. The PBX then has recordings in `monitor` of the folder. */
-  readonly beside?: (folder: string, watched: Awaited<ReturnType<typeof startWatched>>) => Promise<() => Promise<void>>
 }
 
 const TICK_MS = 5
 /** The rate is steady; what the process compiles in its first seconds is not. */
 const WARM_UP_MS = 2_000
+const ARRIVES_WITHIN_MS = 10_000
 /** Events that have nothing to wait for. */
 const AT_ONCE = new Set(['call_started', 'dial_started', 'dial_answered', 'dial_ended'])
+
+type Watched = Awaited<ReturnType<typeof startWatched>>
+
+/** An event that arrived: when its bytes were sent, and how long it took from then on. */
+export type Taken = { readonly sentMs: number; readonly tookMs: number }
+
+/** Starts calls at a steady rate, until so many seconds are over or they are stopped. */
+export function startCalls(pbx: ReturnType<typeof startAsterisk>, { receiver }: Watched, rate: Rate) {
+  const { callsPerSecond, seconds } = rate
+  const sentMs = new Map<string, number>()
+  const total = callsPerSecond * seconds
+  const beginMs = performance.now() + 500
+  let stopped = false
+  const due = [...Array(total).keys()]
+    .flatMap((call) => acts(call).map((act) => ({ ...act, atMs: (call * 1_000) / callsPerSecond + act.afterMs })))
+    .toSorted((a, b) => a.atMs - b.atMs)
+  async function play(): Promise<void> {
+    for (let next = 0; next < due.length && !stopped; ) {
+      const nowMs = performance.now() - beginMs
+      for (let act = due[next]; act !== undefined && act.atMs <= nowMs; act = due[++next]) {
+        sentMs.set(`${act.call} ${act.emits}`, performance.now())
+        pbx.send(act.bytes)
+      }
+      await Bun.sleep(TICK_MS)
+    }
+  }
+  const ended = play()
+  return {
+    /** When what was sent counts: not before the process is warm. */
+    warmMs: beginMs + WARM_UP_MS,
+    /** Resolves when all calls were made. */
+    ended,
+    async stop(): Promise<void> {
+      stopped = true
+      await ended
+    },
+    /** Returns the events that have arrived, of those that have nothing to wait for. */
+    taken: (): Taken[] =>
+      receiver.received.flatMap(({ body, atMs }) => {
+        const { data } = JSON.parse(body)
+        if (!AT_ONCE.has(data.name)) return []
+        const atPbxMs = sentMs.get(`${Number(data.call.from.number.slice(4))} ${data.name}`)
+        return atPbxMs === undefined ? [] : [{ sentMs: atPbxMs, tookMs: atMs - atPbxMs }]
+      }),
+  }
+}
+
+type Rate = { readonly callsPerSecond: number; readonly seconds: number }
 
 export async function benchLatency(
   callsPerSecond = 200,
   seconds = 10,
-  { store = [], beside }: LatencyOptions = {},
+  { store = [] }: LatencyOptions = {},
 ): Promise<Latency> {
   using folder = emptyFolder()
   const pbx = startAsterisk()
-  const recordings = beside === undefined ? '' : `&recordings=${folder.path}/monitor`
-  const url = `ami://any:any@127.0.0.1:${pbx.port}?name=bench&trunks=trunk${recordings}`
+  const url = `ami://any:any@127.0.0.1:${pbx.port}?name=bench&trunks=trunk`
   const watched = await startWatched(folder.path, [url], store)
   await pbx.ready
-  const stopBeside = await beside?.(folder.path, watched)
-  const sentMs = new Map<string, number>()
+  const calls = startCalls(pbx, watched, { callsPerSecond, seconds })
+  await calls.ended
   const total = callsPerSecond * seconds
-  const beginMs = performance.now() + 500
-  const due = [...Array(total).keys()]
-    .flatMap((call) => acts(call).map((act) => ({ ...act, atMs: (call * 1_000) / callsPerSecond + act.afterMs })))
-    .toSorted((a, b) => a.atMs - b.atMs)
-  for (let next = 0; next < due.length; ) {
-    const nowMs = performance.now() - beginMs
-    for (let act = due[next]; act !== undefined && act.atMs <= nowMs; act = due[++next]) {
-      sentMs.set(`${act.call} ${act.emits}`, performance.now())
-      pbx.send(act.bytes)
-    }
-    await Bun.sleep(TICK_MS)
-  }
-  const deadline = performance.now() + 10_000
+  const deadline = performance.now() + ARRIVES_WITHIN_MS
   while (watched.receiver.received.length < total * 6 && performance.now() < deadline) await Bun.sleep(50)
-  const tookMs = watched.receiver.received.flatMap(({ body, atMs }) => {
-    const { data } = JSON.parse(body)
-    const sent = AT_ONCE.has(data.name)
-      ? sentMs.get(`${Number(data.call.from.number.slice(4))} ${data.name}`)
-      : undefined
-    return sent === undefined || sent < beginMs + WARM_UP_MS ? [] : atMs - sent
-  })
-  await stopBeside?.()
+  const tookMs = calls.taken().flatMap((one) => (one.sentMs < calls.warmMs ? [] : one.tookMs))
   const memoryMb = residentMb(watched.pid())
   await watched.stop()
   pbx.stop()
@@ -63,10 +90,18 @@ export async function benchLatency(
       `only ${tookMs.length} events of ${watched.receiver.received.length} were recognised: is the caller still the number that was sent?`,
     )
   tookMs.sort((a, b) => a - b)
-  const at = (share: number): number =>
-    tookMs[Math.min(tookMs.length - 1, Math.floor(tookMs.length * share))] ?? Number.NaN
-  return { events: tookMs.length, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1), memoryMb }
+  return {
+    events: tookMs.length,
+    p50Ms: quantile(tookMs, 0.5),
+    p99Ms: quantile(tookMs, 0.99),
+    maxMs: quantile(tookMs, 1),
+    memoryMb,
+  }
 }
+
+/** Returns the value below which a share of sorted values is. */
+export const quantile = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 
 /** Returns how much memory a process has, in megabytes. */
 export const residentMb = (pid: number): number =>

@@ -263,6 +263,30 @@ test('a body with a hundred recordings and more stages than fit has at most 256 
   expect(Buffer.byteLength(body)).toBeLessThan(256 * 1024)
 })
 
+test.each([
+  ['as long as a path may be', (index: number) => `/${index}/${'p'.repeat(4_000)}.wav`, 16],
+  ['of characters that take six each', (index: number) => `/${index}/${'\u0001'.repeat(1_000)}.wav`, 10],
+  ['that no system opens', (index: number) => `/${index}/${'p'.repeat(1_000_000)}.wav`, 0],
+])('a hundred recordings with paths %s: a body of 256 KB at most, and no recording is missing', (_, pathOf, known) => {
+  const { play, rest, events } = player()
+  play(at(0, comes('a', outside('15551230001'), '15550100104')))
+  for (let index = 0; index < 100; index++) {
+    play(at(index, { kind: 'recording_started', id: 'a', path: pathOf(index) }))
+    play(at(index + 0.5, { kind: 'recording_stopped', id: 'a', path: pathOf(index), durationMs: 500, kept: true }))
+  }
+  play(at(200, ...hangsUp('a')))
+  rest(60 * SECOND)
+  const saved = events.find(({ name }) => name === 'call_saved')
+  if (saved?.body.data.name !== 'call_saved') throw new Error('no call_saved')
+  const { body } = newEvent(saved, () => 'x'.repeat(500))
+  expect(Buffer.byteLength(body)).toBeLessThan(256 * 1024)
+  const { recordings } = saved.body.data
+  expect(recordings).toHaveLength(100)
+  expect(recordings.flatMap(({ path }, index) => (path === null ? [] : [path === pathOf(index)]))).toEqual(
+    Array.from({ length: known }, () => true),
+  )
+})
+
 test('a live call that was stored by an earlier version is read back', () => {
   const before = player()
   before.play(TALK)

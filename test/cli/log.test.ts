@@ -3,7 +3,7 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
-import { buildOnce, EXECUTABLE, emptyFolder, startServe } from '../help/app.ts'
+import { buildOnce, EXECUTABLE, emptyFolder, run, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
 import { fixture } from '../help/pbx.ts'
 import { startReceiver, until } from '../help/receiver.ts'
@@ -57,6 +57,52 @@ test('a call can be followed by its id from the PBX to each receiver; its number
       )
   }
   expect(app.output()).not.toMatch(/15551230001|passw0rd|s3cret|whsec_|hks_/)
+})
+
+test('what is secret in the URL of a webhook is in no line of the log, and the page has it', async () => {
+  using folder = emptyFolder()
+  const receiver = startReceiver(({ path }) => new Response('', { status: path.startsWith('/gone') ? 410 : 500 }))
+  const go = Promise.withResolvers<void>()
+  const replay = startReplay({ files: [fixture('a-inbound-answered.ami')], speed: 50, after: go.promise })
+  const net = { HOOKSWITCH_ALLOW_NET: 'loopback' }
+  const app = await startServe({
+    cwd: folder.path,
+    args: ['--pbx', `ami://u:s3cret@127.0.0.1:${replay.port}?name=office`],
+    env: { ...net, HOOKSWITCH_LOG_LEVEL: 'debug' },
+  })
+  const token = await newToken(app, 'anna@example.com')
+  const { port } = receiver
+  const urls = [
+    `http://u5er:passw0rd@127.0.0.1:${port}/services/T0KEN1/B0KEN?key=K3Y#fr4gment`,
+    `http://127.0.0.1:${port}/bot123:T0KEN2/sendMessage`,
+    `http://127.0.0.1:${port}/gone?key=K3Y`,
+  ]
+  await ask(app, 'PUT', '/integration/webhook', { token, body: urls.map((url) => webhook(url)) })
+  for (const url of urls) {
+    await ask(app, 'PUT', '/integration/webhook/options', { token, body: { url, headers: { 'X-Key': 'he4der' } } })
+    await ask(app, 'POST', '/integration/webhook/test', { token, body: { url } })
+    await ask(app, 'POST', '/integration/webhook/secret/rotate', { token, body: { url } })
+  }
+  go.resolve()
+  for (const line of ['webhook is down', 'delivery has failed for good', '"attempt"'])
+    await until(line, () => app.output().includes(line))
+  const doctor = await run(['doctor', '--listen', new URL(app.url).host], { cwd: folder.path, env: net })
+  const shown = await ask(app, 'GET', '/integration/webhook', { token })
+  await app.stop()
+  await replay.stop()
+  await receiver.stop()
+
+  expect(shown.body.result).toMatchObject(urls.map((url) => ({ url })))
+  const secret = /passw0rd|u5er|[TB]0KEN|K3Y|fr4gment|he4der|sendMessage/
+  expect(
+    app
+      .output()
+      .split('\n')
+      .filter((line) => secret.test(line)),
+  ).toEqual([])
+  expect(app.output()).toContain(`"url":"http://127.0.0.1:${port}/services/…"`)
+  expect(doctor.stdout).toContain(`http://127.0.0.1:${port}/services/…`)
+  expect(doctor.stdout + doctor.stderr).not.toMatch(secret)
 })
 
 /** `serve` of the compiled file from its start to its end. @returns its two outputs. */

@@ -29,6 +29,12 @@ const list = await client.GET('/integration/webhook', { headers })
 const events = await client.GET('/event', { headers, params: { query: { limit: 10, event: ['call_started'] } } })
 // @ts-expect-error: there is no such kind of event
 await client.GET('/event', { headers, params: { query: { event: ['call_exploded'] } } })
+const body: components['schemas']['WebhookBody'] = { template: '{{ data.name }}', content_type: 'text/plain' }
+const preset: components['schemas']['WebhookBody'] = { preset: 'telegram', parameters: { chat_id: '1' } }
+await client.PUT('/integration/webhook/options', { headers, body: { url: webhook.url, body } })
+await client.PUT('/integration/webhook/options', { headers, body: { url: webhook.url, body: preset } })
+// @ts-expect-error: it has to be a preset or a template
+await client.PUT('/integration/webhook/options', { headers, body: { url: webhook.url, body: { content_type: 'a/b' } } })
 const first: components['schemas']['Event'] | undefined = events.data?.result.items[0]
 const direction: 'inbound' | 'outbound' | 'internal' | undefined = first?.body.data.call.direction
 console.log(JSON.stringify({ urls: list.data?.result.map(({ url }) => url), event: first?.event, direction }))

@@ -53,8 +53,25 @@ describe('a template', () => {
 const doubled = (seed: string, times: number) =>
   `{% assign s = "${seed}" %}{% for i in (1..${times}) %}{% assign s = s | append: s %}{% endfor %}`
 
+/** A list of 2 ** (times + 1) references to a value. */
+const listOf = (value: string, times: number) =>
+  `{% assign a = ${value} | concat: ${value} %}{% for i in (1..${times}) %}{% assign a = a | concat: a %}{% endfor %}`
+const LONG_LISTS = '{% assign a = (1..100000) %}{% assign b = (1..100000) %}'
+
 /** Nothing here ends by itself in any time that would do. */
 const HOSTILE: Readonly<Record<string, string>> = {
+  'a list that holds a large text many times': `${doubled('x', 15)}${listOf('s', 12)}{{ a }}`,
+  'such a list as JSON': `${doubled('x', 15)}${listOf('s', 12)}{{ a | json }}`,
+  'such a list in a filter of texts': `${doubled('x', 15)}${listOf('s', 12)}{{ a | upcase | size }}`,
+  'such a list that is sorted': `${doubled('x', 15)}${listOf('s', 12)}{% assign b = a | sort %}`,
+  'a long list that is sorted': '{% assign a = (1..100000) | sort %}',
+  'a list that is mapped again and again': `{% assign a = (1..20000) ${'| map: "x"'.repeat(400)} %}`,
+  'long lists that are compared in one condition': `${LONG_LISTS}{% if a == b${' or a == b'.repeat(800)} %}x{% endif %}`,
+  'a long list that is searched in one condition': `${LONG_LISTS}{% if a contains 0${' or a contains 0'.repeat(800)} %}x{% endif %}`,
+  'long lists that are compared in a case': `${LONG_LISTS}{% case a %}{% when ${'b,'.repeat(5000)}b %}x{% endcase %}`,
+  'a long text that is searched for': `${doubled('ab', 13)}{{ s | split: s | size }}`,
+  'a long text that is searched for by an operator': `${doubled('ab', 13)}{% if s contains s %}x{% endif %}`,
+  'brackets within brackets': `{{ ${'a['.repeat(5000)}1${']'.repeat(5000)} }}`,
   'a list without an end': '{% for i in (1..100000000) %}x{% endfor %}',
   'loops within loops':
     '{% for i in (1..9999) %}{% for j in (1..9999) %}{% for k in (1..9999) %}{% endfor %}{% endfor %}{% endfor %}',
@@ -77,10 +94,24 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'a template that is too long': 'x'.repeat(MAX_TEMPLATE_CHARACTERS + 1),
 }
 
+test.each([
+  ['[{{ data.list | sort: "at" | map: "at" | first }}]', '[0]'],
+  ['{{ "b,a,c" | split: "," | sort | join }}', 'a b c'],
+  ['{{ data.list | map: "text" | uniq | size }}', '1'],
+  ['{% if data.list == data.list %}same{% endif %}{% if data.from.number contains "49" %}!{% endif %}', 'same!'],
+  ['{% case data.name %}{% when "call_ended", "call_started" %}yes{% else %}no{% endcase %}', 'yes'],
+  ['{% case data.none %}{% when empty %}empty{% when nil %}none{% endcase %}', 'none'],
+  ['{{ data.list[0].at }}{{ data["name"] }}{% assign k = "name" %}{{ data[k] }}', '0call_startedcall_started'],
+  ['[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[{{ 1 }}', `${'['.repeat(40)}1`],
+  ['{{ data | json | size }}', String(JSON.stringify(DATA.data).length)],
+  ['{{ data.nothing | json }}{{ data.nothing | default: "-" }}', 'null-'],
+  ['{{ data.list | size }} {{ data.list.size }} {{ data.list | first | map: "at" }}', '100 100 0'],
+])('%s is no hostile one', (template, expected) => expect(resultOf(template)).toBe(expected))
+
 describe('a hostile template', () => {
   test.each(Object.entries(HOSTILE))('%s costs little, and a clear error', (_, template) => {
     expect(resultOf(template)).toMatch(
-      /^error: ((line \d+, column \d+: )?(takes longer|needs more memory|a date)|may have .* at most$|gives more than)/,
+      /^error: ((line \d+, column \d+: )?(takes longer|needs more memory|a date|compares or sorts|searches for)|may have .* at most$|gives more than)/,
     )
   })
 

@@ -1,6 +1,7 @@
 import type { NowUs } from '../../lib/time.ts'
 import type { WebhookRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
+import { createRenderBudgets } from '../../webhooks/options/body-renderer.ts'
 import { type Signer, signerOf } from '../../webhooks/signature.ts'
 import { type CustomRequest, customRequestOf } from '../sending/custom-attempt.ts'
 import { type Target, targetOf } from '../sending/target.ts'
@@ -62,14 +63,15 @@ type Entry = { readonly record: WebhookRecord; webhook: CachedWebhook }
 /** Creates the cache of webhooks as they were last read, so that an attempt begins without a read after `load`. */
 export function createWebhookCache({ webhooks, nowUs, steadyUs, onLoaded }: WebhookCacheOptions) {
   const entries = new Map<number, Entry>()
+  const budgetOf = createRenderBudgets()
 
   /** A template that stays is not read again, and what is known of its slowness stays too. */
-  function customOf({ options }: WebhookRecord, before: Entry | undefined): CustomRequest | undefined {
+  function customOf({ accountId, options }: WebhookRecord, before: Entry | undefined): CustomRequest | undefined {
     const known = before?.record.options
     if (options === null) return undefined
     if (Bun.deepEquals(known?.body, options.body) && Bun.deepEquals(known?.headers, options.headers))
       return before?.webhook.custom
-    return customRequestOf(options, steadyUs)
+    return customRequestOf(options, steadyUs, budgetOf(accountId))
   }
 
   async function load(ids: readonly number[]): Promise<void> {
@@ -97,8 +99,8 @@ export function createWebhookCache({ webhooks, nowUs, steadyUs, onLoaded }: Webh
   return {
     /** Returns a webhook that was loaded, or `undefined`. */
     get,
-    /** Returns the URL of a webhook without credentials, for logs; empty if it was not loaded. */
-    urlOf: (webhookId: number): string => get(webhookId)?.target.plain ?? '',
+    /** Returns the URL of a webhook as logs may have it; empty if it was not loaded. */
+    urlOf: (webhookId: number): string => get(webhookId)?.target.logged ?? '',
     /** Returns when a webhook was last no longer paused, in steady time: no delivery is older than this. */
     resumedUs: (webhookId: number): number =>
       entries.get(webhookId)?.record.options?.resumedSteadyUs ?? Number.NEGATIVE_INFINITY,

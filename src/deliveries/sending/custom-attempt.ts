@@ -1,6 +1,6 @@
 import type { NowUs } from '../../lib/time.ts'
 import type { WebhookOptionsRecord } from '../../store/operations/webhooks.ts'
-import { createRenderer, type Renderer } from '../../webhooks/options/body-renderer.ts'
+import { createRenderer, type RenderBudget, type Renderer } from '../../webhooks/options/body-renderer.ts'
 import { TemplateError } from '../../webhooks/options/body-template.ts'
 import type { Signer } from '../../webhooks/signature.ts'
 import type { Attempt, Attempted, Request } from './attempt.ts'
@@ -16,9 +16,10 @@ export type CustomRequest = {
 export function customRequestOf(
   { headers, body }: Pick<WebhookOptionsRecord, 'headers' | 'body'>,
   steadyUs: NowUs,
+  budget: RenderBudget,
 ): CustomRequest | undefined {
   if (body === null && Object.keys(headers).length === 0) return undefined
-  return { headers, render: body === null ? undefined : rendererOf(body, steadyUs) }
+  return { headers, render: body === null ? undefined : rendererOf(body, steadyUs, budget) }
 }
 
 type Head = Pick<Request, 'target' | 'id' | 'timestampS' | 'traceparent' | 'group'>
@@ -61,9 +62,9 @@ const unsent = (kind: 'skipped' | 'unrendered', reason: string): Attempted => ({
 })
 
 /** Returns the renderer of a body. A template that can no longer be read fails each attempt, with the reason. */
-function rendererOf(body: NonNullable<WebhookOptionsRecord['body']>, steadyUs: NowUs): Renderer {
+function rendererOf(body: NonNullable<WebhookOptionsRecord['body']>, steadyUs: NowUs, budget: RenderBudget): Renderer {
   try {
-    return createRenderer(body, steadyUs)
+    return createRenderer(body, steadyUs, budget)
   } catch (error) {
     return () => {
       throw error

@@ -11,6 +11,8 @@ export type Target = {
   readonly authorization: string | undefined
   /** The URL without `user:pass@` and fragment, for a proxy. */
   readonly plain: string
+  /** The URL as logs may have it: without what may be secret. */
+  readonly logged: string
   /** Returns the URL with an address in place of its name. */
   at(address: string): Place
 }
@@ -36,6 +38,7 @@ export function targetOf(text: string): Target {
     authorization:
       username === '' && password === '' ? undefined : `Basic ${base64(`${decode(username)}:${decode(password)}`)}`,
     plain: `${protocol}//${url.hostname}${tail}`,
+    logged: loggedUrl(url),
     at(address) {
       if (address !== last.address) {
         const origin = `${protocol}//${address.includes(':') ? `[${address}]` : address}${port === '' ? '' : `:${port}`}`
@@ -44,6 +47,22 @@ export function targetOf(text: string): Target {
       return last
     },
   }
+}
+
+/** A word, such as `hooks`, `api` or `v2`: no token is one. */
+const WORD = /^[a-z][a-z._-]{0,19}\d{0,2}$/i
+
+/**
+ * Returns a URL as logs, alerts and diagnoses may have it, because these are read by others than its owner and copied
+ * into tickets: its origin, and the first part of its path if that is a word. In the rest, the query and the user most
+ * services keep a token: `https://hooks.slack.com/services/…`.
+ */
+export function loggedUrl({ protocol, host, pathname, search }: URL): string {
+  const [first = '', ...more] = pathname.slice(1).split('/')
+  const isShown = first === '' || WORD.test(first)
+  const isWhole = isShown && more.length === 0 && search === ''
+  const shown = isShown && first !== '' ? `${first}${more.length > 0 ? '/' : ''}` : ''
+  return `${protocol}//${host}/${shown}${isWhole ? '' : '…'}`
 }
 
 const base64 = (text: string) => Buffer.from(text).toString('base64')

@@ -3,6 +3,7 @@ import { newUuid } from '../../lib/id.ts'
 import { type NowUs, rfc3339, SECOND, steadyUs, nowUs as wallUs } from '../../lib/time.ts'
 import type { WebhookRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
+import { createRenderBudget, createRenderBudgets } from '../../webhooks/options/body-renderer.ts'
 import type { Dispatcher } from '../dispatcher.ts'
 import type { Tested } from '../model.ts'
 import { cachedWebhookOf } from '../queue/webhook-cache.ts'
@@ -28,11 +29,16 @@ const MAX_AT_A_TIME = 2
  * Sends one signed test request to a URL of an account's list; it is stored nowhere. Returns its outcome.
  * @throws Fault 422 when the URL is not in the list.
  */
-export async function sendTestRequest(deps: Dependencies, accountId: number, url: string): Promise<Tested> {
+export async function sendTestRequest(
+  deps: Dependencies,
+  accountId: number,
+  url: string,
+  budget = createRenderBudget(),
+): Promise<Tested> {
   const { store, attempt, reserve, isOwner = () => false, nowUs = wallUs } = deps
   const atUs = nowUs()
   const webhook = await listedWebhook(store, accountId, url)
-  const custom = webhook.options === null ? undefined : customRequestOf(webhook.options, steadyUs)
+  const custom = webhook.options === null ? undefined : customRequestOf(webhook.options, steadyUs, budget)
   const { target, sign } = cachedWebhookOf(webhook, atUs, custom)
   const account = (await store.accounts.accountGetName(accountId)) ?? null
   const id = newUuid(atUs)
@@ -61,6 +67,7 @@ export async function sendTestRequest(deps: Dependencies, accountId: number, url
  */
 export function createTestSender(deps: Dependencies): (accountId: number, url: string) => Promise<Tested> {
   const running = new Map<number, number>()
+  const budgetOf = createRenderBudgets()
   const count = (accountId: number, by: number) => {
     const now = (running.get(accountId) ?? 0) + by
     if (now === 0) running.delete(accountId)
@@ -78,7 +85,7 @@ export function createTestSender(deps: Dependencies): (accountId: number, url: s
       )
     count(accountId, 1)
     try {
-      return await sendTestRequest(deps, accountId, url)
+      return await sendTestRequest(deps, accountId, url, budgetOf(accountId))
     } finally {
       count(accountId, -1)
     }

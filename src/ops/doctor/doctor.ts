@@ -90,13 +90,13 @@ async function diagnoseReceivers({ allowNets, proxy }: Config, webhooks: readonl
       const found = await reach(target, allow)
       if (found.kind === 'reached') {
         if (found.clockMs !== undefined) clocksMs.push(found.clockMs)
-        return ok(about, `${target.plain} answers at ${found.address}`)
+        return ok(about, `${target.logged} answers at ${found.address}`)
       }
       const fix =
         found.kind === 'refused'
           ? 'hookswitch serve --allow-net …   with the network of the receiver; or use another URL'
-          : `curl -I ${target.plain}   on this machine; then check its name, the firewall and the certificate`
-      return wrong(about, `${target.plain}: ${found.reason}`, fix)
+          : `curl -I ${target.url.origin}   on this machine; then check its name, the firewall and the certificate`
+      return wrong(about, `${target.logged}: ${found.reason}`, fix)
     }),
   )
   return { diagnoses, clocksMs }

@@ -1,4 +1,6 @@
-import { Liquid, LiquidError, type Template } from 'liquidjs'
+import { LiquidError, type Template } from 'liquidjs'
+import { createTemplateEngine } from './template-engine.ts'
+import { MAX_RENDER_MS } from './template-limits.ts'
 
 /**
  * Bodies as their owner writes them, in Liquid. A template is a stranger's program that runs within ours, so it has no
@@ -19,34 +21,11 @@ export class TemplateError extends Error {
 export const MAX_TEMPLATE_CHARACTERS = 16_384
 /** Parsing takes time that grows with the square of the depth. */
 const MAX_DEPTH = 32
-/** A template of a page takes some 30 µs. */
-const MAX_RENDER_MS = 10
-/** A hostile template is rendered twice, since it keeps the processor busy. */
-const MAX_TRIES = 6
+/** The last try on a busy machine. A hostile template is rendered twice, since it keeps the processor busy. */
+const MAX_BUSY_MS = 16 * MAX_RENDER_MS
 const TOO_SLOW = `takes longer than ${MAX_RENDER_MS} ms`
-/** Characters of text and items of lists that all its filters and tags may make. */
-const MAX_MEMORY = 500_000
 const MAX_RESULT_CHARACTERS = 500_000
-const MAX_DATE_FORMAT = 100
 
-const TAGS = ['assign', 'capture', 'case', 'comment', '#', 'echo', 'for', 'break', 'continue', 'if', 'unless', 'raw']
-/** None of these takes long on anything that fits into the memory. */
-const FILTERS = [
-  ...['abs', 'at_least', 'at_most', 'ceil', 'divided_by', 'floor', 'minus', 'modulo', 'plus', 'round', 'times'],
-  ...[
-    'append',
-    'prepend',
-    'upcase',
-    'downcase',
-    'capitalize',
-    'escape',
-    'newline_to_br',
-    'strip_newlines',
-    'url_encode',
-  ],
-  ...['remove', 'remove_first', 'replace', 'replace_first', 'slice', 'split', 'truncate', 'base64_encode'],
-  ...['compact', 'concat', 'first', 'join', 'last', 'map', 'reverse', 'size', 'sort', 'uniq', 'where', 'default'],
-]
 const BLOCK_TAG = /\{%-?\s*(end)?(if|unless|case|for|capture|comment|raw)\b/g
 
 /** Reads a template. @throws TemplateError with the line and column of what is wrong. */
@@ -54,6 +33,8 @@ export function parseTemplate(text: string): BodyTemplate {
   if (text.length > MAX_TEMPLATE_CHARACTERS)
     throw new TemplateError(`may have ${MAX_TEMPLATE_CHARACTERS} characters at most`)
   if (depthOf(text) > MAX_DEPTH) throw new TemplateError(`may have tags within tags ${MAX_DEPTH} deep at most`)
+  if (bracketDepthOf(text) > MAX_DEPTH)
+    throw new TemplateError(`may have brackets within brackets ${MAX_DEPTH} deep at most`)
   const template = tried(() => engine.parse(text))
   return (data) => {
     const result = rendered(template, data)
@@ -65,89 +46,36 @@ export function parseTemplate(text: string): BodyTemplate {
 }
 
 /**
- * Renders again if it took too long by the clock: on a busy machine it was perhaps not the template that took the time.
- * It was if the processor has worked for that long.
+ * Renders again if it took too long by the clock, and with more time each time: on a busy machine it was perhaps not
+ * the template that took it. It was if this thread has worked for half of the limit.
  */
 function rendered(template: Template[], data: object): unknown {
-  const render = () => tried((): unknown => engine.renderSync(template, data))
+  const render = (limitMs: number) => tried((): unknown => engine.render(template, data, limitMs))
   try {
-    return render()
+    return render(MAX_RENDER_MS)
   } catch (error) {
     if (!isSlow(error)) throw error
   }
-  for (let left = MAX_TRIES - 1; ; left -= 1) {
+  for (let limitMs = MAX_RENDER_MS; ; limitMs *= 2) {
     const startedUs = processorUs()
     try {
-      return render()
+      return render(limitMs)
     } catch (error) {
       const isOurs = processorUs() - startedUs > MAX_RENDER_MS * 500
-      if (!isSlow(error) || left === 1 || isOurs) throw error
+      if (!isSlow(error) || limitMs >= MAX_BUSY_MS || isOurs) throw error
     }
   }
 }
 
-/** Returns for how long the processor has worked for this program. Asking takes some 10 µs. */
+/** Returns for how long the processor has worked for this thread. Asking takes some 4 µs. */
 export function processorUs(): number {
-  const { user, system } = process.cpuUsage()
+  const { user, system } = process.threadCpuUsage()
   return user + system
 }
 
 const isSlow = (error: unknown): boolean => error instanceof TemplateError && error.isSlow
 
-const engine = newEngine()
-
-function newEngine(): Liquid {
-  const liquid = new Liquid({
-    ownPropertyOnly: true,
-    strictFilters: true,
-    // An event that lacks a fact is no mistake of the template.
-    strictVariables: false,
-    parseLimit: MAX_TEMPLATE_CHARACTERS,
-    renderLimit: MAX_RENDER_MS,
-    memoryLimit: MAX_MEMORY,
-    // Nothing is read from a disk: there are no templates but the one.
-    templates: {},
-    timezoneOffset: 0,
-  })
-  for (const name of Object.keys(liquid.tags)) if (!TAGS.includes(name)) delete liquid.tags[name]
-  const builtInDate = liquid.filters.date
-  for (const name of Object.keys(liquid.filters)) if (!FILTERS.includes(name)) delete liquid.filters[name]
-  // `this` has the memory that is left for the rendering.
-  liquid.registerFilter('json', function (value: unknown) {
-    const text = JSON.stringify(value ?? null)
-    this.context.memoryLimit.use(text.length)
-    return text
-  })
-  liquid.registerFilter('strip', (value: unknown) => String(value ?? '').trim())
-  liquid.registerFilter('lstrip', (value: unknown) => String(value ?? '').trimStart())
-  liquid.registerFilter('rstrip', (value: unknown) => String(value ?? '').trimEnd())
-  liquid.registerFilter('date', function (value: unknown, format: unknown, ...rest: unknown[]) {
-    if (String(format ?? '').length > MAX_DATE_FORMAT)
-      throw new TemplateError(`a date's format may have ${MAX_DATE_FORMAT} characters at most`)
-    return typeof builtInDate === 'function' ? builtInDate.call(this, value, format, ...rest) : value
-  })
-  // The built-in one evaluates an expression for each item, and asks for no limit meanwhile.
-  liquid.registerFilter('where', function (list: unknown, property: unknown, ...wanted: unknown[]) {
-    const items: unknown[] = Array.isArray(list) ? list : []
-    this.context.memoryLimit.use(items.length)
-    const path = String(property ?? '').split('.')
-    return items.filter((item) => isSelected(propertyAt(item, path), wanted))
-  })
-  return liquid
-}
-
-const isSelected = (value: unknown, [wanted]: readonly unknown[]): boolean =>
-  wanted === undefined ? value !== undefined && value !== null && value !== false : value === wanted
-
-/** Returns the property of a value that a path names; `undefined` if it has none of its own. */
-const propertyAt = (value: unknown, path: readonly string[]): unknown =>
-  path.reduce<unknown>(
-    (within, name) =>
-      typeof within === 'object' && within !== null && Object.hasOwn(within, name)
-        ? Object.getOwnPropertyDescriptor(within, name)?.value
-        : undefined,
-    value,
-  )
+const engine = createTemplateEngine()
 
 /** Returns an upper bound, from the text alone, on how deep block tags are nested. */
 function depthOf(text: string): number {
@@ -156,6 +84,21 @@ function depthOf(text: string): number {
   for (const [, end] of text.matchAll(BLOCK_TAG)) {
     depth = Math.max(0, depth + (end === undefined ? 1 : -1))
     deepest = Math.max(deepest, depth)
+  }
+  return deepest
+}
+
+const LIQUID = /\{([{%])[\s\S]*?(?:[}%]\}|$)/g
+
+/** Returns how deep brackets are nested in what is Liquid: in the text around it they mean nothing. */
+function bracketDepthOf(text: string): number {
+  let deepest = 0
+  for (const [liquid] of text.matchAll(LIQUID)) {
+    let depth = 0
+    for (const [bracket] of liquid.matchAll(/[[\]()]/g)) {
+      depth = Math.max(0, depth + (bracket === '[' || bracket === '(' ? 1 : -1))
+      deepest = Math.max(deepest, depth)
+    }
   }
   return deepest
 }

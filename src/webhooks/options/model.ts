@@ -31,35 +31,46 @@ export const WebhookFilter = t.Object(
   },
 )
 
-export const WebhookBody = t.Object(
+export const PresetBody = t.Object(
   {
-    preset: t.Optional(
-      words(
-        PRESET_NAMES,
-        listed(Object.fromEntries(Object.entries(PRESETS).map(([name, { summary }]) => [name, summary]))),
-      ),
+    preset: words(
+      PRESET_NAMES,
+      listed(Object.fromEntries(Object.entries(PRESETS).map(([name, { summary }]) => [name, summary]))),
     ),
     parameters: t.Optional(
       t.Record(t.String(), t.String({ minLength: 1, maxLength: 256 }), {
         description: 'What the preset asks for: `telegram` needs `chat_id`, the others nothing',
       }),
     ),
-    template: t.Optional(
-      t.String({
-        minLength: 1,
-        maxLength: MAX_TEMPLATE_CHARACTERS,
-        description:
-          'Liquid, with the `time` and `data` of the default body, and the filter `json`. An empty result: the event is not sent',
-      }),
-    ),
+  },
+  { ...closed, description: 'A body that is part of the program' },
+)
+
+export const TemplateBody = t.Object(
+  {
+    template: t.String({
+      minLength: 1,
+      maxLength: MAX_TEMPLATE_CHARACTERS,
+      description:
+        'Liquid, with the `time` and `data` of the default body, and the filter `json`. An empty result: the event is not sent',
+    }),
     content_type: t.Optional(
       t.String({
         maxLength: 200,
         pattern: '^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *; *[A-Za-z0-9-]+=[A-Za-z0-9"!#$&\'*+.^_`|~-]+)*$',
-        description: 'Of the result of a template; `application/json` unless it is given',
+        description: 'Of the result of the template; `application/json` unless it is given',
       }),
     ),
   },
+  { ...closed, description: 'A body of your own' },
+)
+
+/**
+ * Either of the two. It is checked field by field, and `bodyErrors` reports which is missing or one too many:
+ * an error of a union would not. The document has the two.
+ */
+export const WebhookBody = t.Object(
+  { ...t.Partial(PresetBody).properties, ...t.Partial(TemplateBody).properties },
   { ...closed, description: 'Either a preset, with its parameters, or a template' },
 )
 export type WebhookBody = Static<typeof WebhookBody>

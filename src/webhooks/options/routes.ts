@@ -59,9 +59,9 @@ export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options)
     )
     .post(
       '/integration/webhook/preview',
-      ({ accountId, body }) => {
+      async ({ accountId, body }) => {
         previews.take(accountId)
-        return success(options.preview(body), 'This is what a receiver would get.')
+        return success(await options.preview(body), 'This is what a receiver would get.')
       },
       {
         ...takes(PreviewRequest, (body) =>

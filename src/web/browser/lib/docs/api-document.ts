@@ -3,6 +3,7 @@ export type Schema = {
   readonly $ref?: string
   readonly type?: string | readonly string[]
   readonly anyOf?: readonly Schema[]
+  readonly oneOf?: readonly Schema[]
   readonly enum?: readonly unknown[]
   readonly const?: unknown
   readonly properties?: Readonly<Record<string, Schema>>
@@ -75,16 +76,21 @@ export function resolved(schema: Schema, document: ApiDocument): Schema {
   return schema.$ref === undefined ? schema : (document.components.schemas[nameOf(schema.$ref)] ?? {})
 }
 
+/** Returns the schemas of which a value fits one; `undefined` if there is no choice. */
+export const choicesOf = ({ anyOf, oneOf }: Schema): readonly Schema[] | undefined => anyOf ?? oneOf
+
 const MAX_EXAMPLE_DEPTH = 6
 
 /** Returns a value that fits a schema, as the beginning of a request body; optional fields are left out. */
 export function exampleOf(schema: Schema, document: ApiDocument, depth = 0): unknown {
-  const { examples, anyOf, items, type, ...known } = resolved(schema, document)
+  const whole = resolved(schema, document)
+  const { examples, items, type, ...known } = whole
+  const choices = choicesOf(whole)
   if (examples?.[0] !== undefined) return examples[0]
   if (known.default !== undefined) return known.default
   if (known.const !== undefined) return known.const
   if (known.enum?.[0] !== undefined) return known.enum[0]
-  if (anyOf !== undefined) return exampleOf(anyOf[0] ?? {}, document, depth)
+  if (choices !== undefined) return exampleOf(choices[0] ?? {}, document, depth)
   if (type === 'array') return depth > MAX_EXAMPLE_DEPTH ? [] : [exampleOf(items ?? {}, document, depth + 1)]
   if (type === 'boolean') return true
   if (type === 'integer' || type === 'number') return known.minimum ?? 0

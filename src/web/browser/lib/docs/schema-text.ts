@@ -1,4 +1,4 @@
-import { nameOf, type Schema } from './api-document.ts'
+import { choicesOf, nameOf, type Schema } from './api-document.ts'
 
 /** A type in words; the names of schemas are links of their own. */
 export type TypePart = { readonly text: string; readonly schema?: string }
@@ -6,8 +6,9 @@ export type TypePart = { readonly text: string; readonly schema?: string }
 /** Returns the type of a schema in words: `array of Webhook`, `string or null`. */
 export function typeParts(schema: Schema): readonly TypePart[] {
   if (schema.$ref !== undefined) return [{ text: nameOf(schema.$ref), schema: nameOf(schema.$ref) }]
-  if (schema.anyOf !== undefined)
-    return schema.anyOf.flatMap((one, at) => [...(at === 0 ? [] : [{ text: ' or ' }]), ...typeParts(one)])
+  const choices = choicesOf(schema)
+  if (choices !== undefined)
+    return choices.flatMap((one, at) => [...(at === 0 ? [] : [{ text: ' or ' }]), ...typeParts(one)])
   if (schema.const !== undefined) return [{ text: JSON.stringify(schema.const) }]
   if (schema.type === 'array') return [{ text: 'array of ' }, ...typeParts(schema.items ?? {})]
   if (schema.type === undefined) return [{ text: schema.enum === undefined ? 'any' : 'string' }]
@@ -17,7 +18,7 @@ export function typeParts(schema: Schema): readonly TypePart[] {
 /** Returns what else a value must fulfil, each as a few words. */
 export function limitsOf(schema: Schema): readonly string[] {
   const { format, pattern, minimum, maximum, uniqueItems, maxProperties } = schema
-  const inner = schema.anyOf?.filter(({ type, $ref }) => type !== 'null' && $ref === undefined) ?? []
+  const inner = choicesOf(schema)?.filter(({ type, $ref }) => type !== 'null' && $ref === undefined) ?? []
   return [
     ...(format === undefined ? [] : [format]),
     ...range(schema.minLength, schema.maxLength, 'characters'),
@@ -45,7 +46,8 @@ function range(from: number | undefined, to: number | undefined, unit: string): 
 /** Returns the schemas whose fields are listed below a field: of an object, of the items of a list, of a choice. */
 export function objectsIn(schema: Schema): readonly Schema[] {
   if (schema.$ref !== undefined) return []
-  if (schema.anyOf !== undefined) return schema.anyOf.flatMap(objectsIn)
+  const choices = choicesOf(schema)
+  if (choices !== undefined) return choices.flatMap(objectsIn)
   if (schema.items !== undefined) return objectsIn(schema.items)
   return schema.properties === undefined ? [] : [schema]
 }
