@@ -17,7 +17,7 @@ const FILE_BYTES = 64_000_000
 const CALLS_PER_SECOND = 100
 const WINDOW_MS = 4_000
 /** Once connections were opened or closed. */
-const SETTLED_MS = 500
+const STEADY_AFTER_MS = 500
 /** A machine that is busy with something else is so for seconds: many short turns, and their median, do not see it. */
 const PAIRS = 11
 const MAX_SECONDS = 300
@@ -61,7 +61,7 @@ async function startDownloads(url: string, token: string): Promise<() => Promise
 }
 
 async function quietWindow(): Promise<Window> {
-  await Bun.sleep(SETTLED_MS)
+  await Bun.sleep(STEADY_AFTER_MS)
   const fromMs = performance.now()
   await Bun.sleep(WINDOW_MS)
   return { fromMs, toMs: performance.now() }
