@@ -94,11 +94,11 @@ function nextProbe({ sinceUs, waitUs: before }: NonNullable<State['open']>, nowU
 export const isLongOpen = ({ open }: CircuitBreaker, nowUs: number): boolean =>
   open !== undefined && nowUs - open.sinceUs >= LONG_OUTAGE_MS * MILLISECOND
 
-/** How a webhook does, as the page shows it. `downSinceUs` is steady time. */
-export type WebhookHealth = { readonly state: 'unknown' | 'up' | 'down'; readonly downSinceUs: number | null }
+/** How a webhook does. `downSinceUs` is steady time. */
+export type BreakerHealth = { readonly state: 'unknown' | 'up' | 'down'; readonly downSinceUs: number | null }
 
 /** Returns how the webhook of a breaker does; `unknown` while nothing has shown that it works, or without a breaker. */
-export function healthOf(breaker: CircuitBreaker | undefined): WebhookHealth {
+export function healthOf(breaker: CircuitBreaker | undefined): BreakerHealth {
   const open = breaker?.open
   if (open !== undefined) return { state: 'down', downSinceUs: open.sinceUs }
   return { state: breaker?.proven ? 'up' : 'unknown', downSinceUs: null }

@@ -1,7 +1,6 @@
 import { accountLease, type Ownership } from '../cluster/ownership.ts'
-import type { Log } from '../lib/log.ts'
 import type { NowUs } from '../lib/time.ts'
-import { type Fence, LeaseLost } from '../store/operations/cluster.ts'
+import type { Fence } from '../store/operations/cluster.ts'
 import type { Store } from '../store/store.ts'
 import type { Backlogs } from './queue/backlog.ts'
 import type { Scheduler } from './queue/scheduler.ts'
@@ -25,16 +24,19 @@ const STEP = 500
 /** How often expired and cancelled deliveries are swept. */
 const SWEEP_MS = 5_000
 
+export type ExpiryOptions = Expiry & {
+  /** Called when all that had to be cancelled is. */
+  readonly onCancelled: () => void
+  /** Makes the function that is called when an action failed that is repeated. */
+  readonly onRejected: (action: string) => (error: unknown) => void
+}
+
 /** Starts sweeping. `cancel` does it at once for URLs that left the list, and calls `onCancelled` when complete. */
-export function startExpiry({ log, onCancelled, ...expiry }: Expiry & { log: Log; onCancelled: () => void }) {
-  const warn = (message: string) => (err: unknown) => {
-    // The new owner of the account does it.
-    if (!(err instanceof LeaseLost)) log.warn({ err }, `${message}: the store is unavailable, will retry`)
-  }
-  const cancel = () => void cancelUnlisted(expiry).then(onCancelled, warn('cannot cancel deliveries'))
+export function startExpiry({ onCancelled, onRejected, ...expiry }: ExpiryOptions) {
+  const cancel = () => void cancelUnlisted(expiry).then(onCancelled).catch(onRejected('cancel deliveries'))
   const timer = setInterval(() => {
     cancel()
-    failExpired(expiry).catch(warn('cannot fail expired deliveries'))
+    failExpired(expiry).catch(onRejected('fail expired deliveries'))
   }, SWEEP_MS)
   return { cancel, stop: () => clearInterval(timer) }
 }

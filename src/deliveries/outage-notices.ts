@@ -1,6 +1,7 @@
 import type { Log } from '../lib/log.ts'
 import type { NowUs } from '../lib/time.ts'
 import { isLongOpen } from './circuit-breaker.ts'
+import type { Guard } from './queue/guard.ts'
 import type { Scheduler } from './queue/scheduler.ts'
 import type { WebhookCache } from './queue/webhook-cache.ts'
 
@@ -8,6 +9,7 @@ export type OutageNoticesOptions = {
   readonly scheduler: Scheduler
   readonly webhooks: Pick<WebhookCache, 'urlOf'>
   readonly steadyUs: NowUs
+  readonly guard: Guard
   readonly log: Log
   /** Called when a webhook has been down for five minutes, and when it is up after that. */
   readonly onOutage: ((url: string, state: 'down' | 'up') => void) | undefined
@@ -16,7 +18,8 @@ export type OutageNoticesOptions = {
 const CHECK_MS = 5_000
 
 /** Subscribes to the circuit breakers: logs each outage of a webhook and its end, and reports each long one once. */
-export function startOutageNotices({ scheduler, webhooks, steadyUs, log, onOutage }: OutageNoticesOptions) {
+export function startOutageNotices(options: OutageNoticesOptions) {
+  const { scheduler, webhooks, steadyUs, guard, log, onOutage } = options
   const reported = new Set<number>()
   scheduler.subscribe((webhookId, change) => {
     if (change === 'removed') {
@@ -43,7 +46,7 @@ export function startOutageNotices({ scheduler, webhooks, steadyUs, log, onOutag
     }
   }
 
-  const timer = setInterval(check, CHECK_MS)
+  const timer = setInterval(guard(check), CHECK_MS)
   return {
     /** Reports the webhooks that have been down for five minutes by now. */
     check,

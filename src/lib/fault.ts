@@ -24,6 +24,13 @@ export const FAULT_STATUS = {
 
 export type FaultCode = keyof typeof FAULT_STATUS
 
+/**
+ * Returns whether an error is one of this program (an assertion that fails, a bug): neither foreseen, nor of the
+ * operating system or a database, whose errors have a code.
+ */
+export const isInternalError = (error: unknown): boolean =>
+  !(error instanceof Fault) && Object(error).code === undefined
+
 /** One error in a body. `path` is a JSON pointer into it (RFC 6901), `''` for the whole body. */
 export type FieldError = { path: string; message: string }
 

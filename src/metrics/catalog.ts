@@ -24,6 +24,11 @@ export const METRICS = {
     type: 'counter',
     help: 'Delivery attempts that an internal error interrupted; their deliveries are sent again',
   },
+  sendingRestarts: {
+    name: 'hookswitch_sending_restarts_total',
+    type: 'counter',
+    help: 'Times that sending began again from the store after an internal error; what was in flight is sent again',
+  },
   finished: {
     name: 'hookswitch_deliveries_total',
     type: 'counter',

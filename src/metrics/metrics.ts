@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Dispatcher } from '../deliveries/dispatcher.ts'
 import type { Observer } from '../deliveries/observer.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
+import { PBX_STATES } from '../pbx/model.ts'
 import type { WatchedStatus } from '../pbx/watched-pbx.ts'
 import type { DiskWatch } from '../store/sqlite/engine/disk-space.ts'
 import type { Store } from '../store/store.ts'
@@ -24,7 +25,6 @@ export type Watched = {
 export type Metrics = { readonly observer: Observer; watch(watched: Watched): void; text(): Promise<string> }
 
 const LATENCY_S = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600, 3_600]
-const PBX_STATES = ['connecting', 'up', 'down', 'refused'] as const
 /**
  * Counting the backlog reads the store, so it is done at most once in this time, however often the metrics are scraped.
  */
@@ -87,6 +87,7 @@ function addGauges(registry: Registry, { store, dispatcher, disk, node, pbxs, un
     })
   const backlog = backlogOf(store, steadyUs)
   counter(METRICS.interrupted, dispatcher.interrupted)
+  counter(METRICS.sendingRestarts, dispatcher.restarts)
   gauge(METRICS.pending, async () => (await backlog()).pending)
   gauge(METRICS.oldestPending, async () => (await backlog()).oldestS)
   gauge(METRICS.inFlight, () => dispatcher.inFlight)

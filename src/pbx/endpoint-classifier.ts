@@ -1,6 +1,6 @@
-// Distinguishes phones from trunks. PBXs do not mark them, and to take one for the other reverses the direction of
-// all its
-// calls; so each kind of evidence has a rank, the best decides, and a single call never overrules the configuration.
+// Distinguishes phones from trunks. PBXs do not mark them, and to take one for the other reverses the direction of all
+// its calls. So each kind of evidence has a rank, the best decides, and a single call never overrules what is
+// configured.
 
 export type EndpointKind = 'extension' | 'trunk'
 

@@ -4,13 +4,12 @@ import { adminGuard, guard } from '../auth/guard.ts'
 import { isAdmin } from '../auth/model.ts'
 import type { AuthService } from '../auth/service.ts'
 import { accepts } from '../http/accepts.ts'
-import { takes, takesNothing } from '../http/body.ts'
+import { BODY_FAULTS, READ_FAULTS, takes, takesNothing } from '../http/body.ts'
 import { Nothing, responses, success } from '../http/envelope.ts'
 import { PbxFinding, PbxInfo, PbxRequest } from './model.ts'
 import type { PbxService } from './pbx-service.ts'
 
 const about = { tags: ['PBXs'], security: [{ bearer: [] }] }
-const BODY_FAULTS = ['malformed', 'too_large', 'unsupported_media_type', 'too_many_requests'] as const
 /** A PBX that answers slowly may take that long to check. */
 const CHECK_WITHIN_S = 180
 
@@ -49,7 +48,7 @@ function adminRoutes({ auth, pbxs, audit }: Dependencies) {
       {
         ...takes(PbxRequest),
         params: t.Object({ name: t.String() }),
-        response: responses(PbxInfo, 'unauthenticated', 'forbidden', ...BODY_FAULTS, 'invalid', 'conflict'),
+        response: responses(PbxInfo, 'unauthenticated', 'forbidden', ...BODY_FAULTS, 'conflict'),
         detail: {
           summary: 'Add or replace a PBX',
           description:
@@ -69,7 +68,7 @@ function adminRoutes({ auth, pbxs, audit }: Dependencies) {
       {
         ...takesNothing,
         params: t.Object({ name: t.String() }),
-        response: responses(Nothing, 'unauthenticated', 'forbidden', 'not_found', ...BODY_FAULTS, 'conflict'),
+        response: responses(Nothing, 'unauthenticated', 'forbidden', 'not_found', ...READ_FAULTS, 'conflict'),
         detail: {
           summary: 'Remove a PBX',
           description: 'Only for administrators. Calls that are up end as `unknown`. A PBX of the settings is 409.',
@@ -85,7 +84,7 @@ function adminRoutes({ auth, pbxs, audit }: Dependencies) {
       },
       {
         ...takes(PbxRequest),
-        response: responses(t.Array(PbxFinding), 'unauthenticated', 'forbidden', ...BODY_FAULTS, 'invalid'),
+        response: responses(t.Array(PbxFinding), 'unauthenticated', 'forbidden', ...BODY_FAULTS),
         detail: {
           summary: 'Check a PBX: connect, log in, and report what works and what is missing',
           description:

@@ -1,5 +1,6 @@
 import { EVENT_NAMES, isOnlyOnRequest } from '../lib/event-kinds.ts'
 import { SECOND } from '../lib/time.ts'
+import { NOTHING_TO_SEND } from './operations/log.ts'
 
 // The parts of `verify` that are the same for all engines.
 
@@ -7,6 +8,9 @@ import { SECOND } from '../lib/time.ts'
 export const KINDS_ON_REQUEST = EVENT_NAMES.filter(isOnlyOnRequest)
   .map((name) => `'${name}'`)
   .join(', ')
+
+/** The condition that an attempt (`a`) delivered: it was accepted, or there was nothing to send. */
+export const HAS_DELIVERED = `(a.status BETWEEN 200 AND 299 OR a.error = '${NOTHING_TO_SEND}')`
 
 /** A wall clock that was set meanwhile may have put what is newer below what is older, by less than this. */
 const MARGIN_US = 86_400 * SECOND

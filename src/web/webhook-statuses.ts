@@ -1,6 +1,6 @@
 import type { Ownership } from '../cluster/ownership.ts'
 import type { WebhookReport } from '../cluster/status-reporter.ts'
-import type { WebhookHealth } from '../deliveries/circuit-breaker.ts'
+import type { BreakerHealth } from '../deliveries/circuit-breaker.ts'
 import type { StatusStore } from '../store/operations/statuses.ts'
 import type { LastResponse, Tally } from './delivery-counts.ts'
 import { createFreshReader } from './fresh-reader.ts'
@@ -16,7 +16,7 @@ export type ReadWebhookStatuses = (
 
 export type OwnStatuses = {
   readonly tally: Pick<Tally, 'last' | 'takeChanged' | 'known'>
-  readonly health: (webhookId: number) => WebhookHealth
+  readonly health: (webhookId: number) => BreakerHealth
 }
 
 /** Many pages may be open: what other nodes reported is read once in this time. */

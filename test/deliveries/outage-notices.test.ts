@@ -39,6 +39,7 @@ test('a pause is no end of an outage', () => {
     scheduler,
     webhooks: { urlOf: () => 'https://crm.example.com/' },
     steadyUs: () => 0,
+    guard: (work) => work,
     log: { debug: note, info: note, warn: note, error: note },
     onOutage: note,
   })

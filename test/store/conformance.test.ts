@@ -3,6 +3,7 @@ import { forSwitches } from '../../src/lib/event-kinds.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import { etagOf } from '../../src/store/list-etag.ts'
 import type { NewEvent, StoredEvent } from '../../src/store/operations/calls.ts'
+import { NOTHING_TO_SEND } from '../../src/store/operations/log.ts'
 import {
   DELIVERIES_PER_EVENT,
   type OutcomeBatch,
@@ -1235,6 +1236,18 @@ for (const engine of ENGINES)
           newestEventUs: NOW,
         })
         expect(await maintenance.verify()).toEqual([expect.stringContaining('calls that neither are up')])
+      })
+
+      test('a delivery of which there was nothing to send is whole, one without any attempt that ended it is not', async () => {
+        await using at = await open(ONE)
+        const { maintenance, queue } = at.store
+        const [a = 0, b = 0] = idsOf(await at.put(event('a'), event('b')))
+        const unsent = { ...outcomes([a], { state: 'delivered' }), statuses: [null] }
+        await queue.deliveryRecordOutcomes({ ...unsent, errors: [NOTHING_TO_SEND] })
+        const wrong = async () => (await maintenance.verify()).filter((text) => !text.includes('neither are up'))
+        expect(await wrong()).toEqual([])
+        await queue.deliveryRecordOutcomes({ ...unsent, deliveryIds: [b], errors: ['connection refused'] })
+        expect(await wrong()).toEqual([`1 delivered ones without the attempt that delivered them: ${b}`])
       })
 
       test('another process sees what was written, and this one is notified that something was', async () => {

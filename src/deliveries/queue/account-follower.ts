@@ -4,6 +4,7 @@ import type { Store } from '../../store/store.ts'
 import { startArrivals } from '../arrivals.ts'
 import type { Sender } from '../sending/sender.ts'
 import type { Backlogs } from './backlog.ts'
+import type { Guard } from './guard.ts'
 import type { Loader } from './loader.ts'
 import type { WebhookCache } from './webhook-cache.ts'
 
@@ -14,6 +15,7 @@ export type AccountFollowerOptions = {
   readonly webhooks: WebhookCache
   readonly loader: Loader
   readonly sender: Sender
+  readonly guard: Guard
   readonly log: Log
   /** How long attempts may take to end before they are aborted; without it they never are. */
   readonly drainMs?: number | undefined
@@ -32,7 +34,7 @@ const CHECK_MS = 10
  * since a PBX and its accounts may have different owners.
  */
 export function followAccounts(options: AccountFollowerOptions) {
-  const { ownership, events, backlogs, webhooks, loader, sender, log, drainMs, onGained, run } = options
+  const { ownership, events, backlogs, webhooks, loader, sender, guard, log, drainMs, onGained, run } = options
   let stopped = false
 
   function onChange(): ReadonlyMap<string, Promise<void>> {
@@ -66,9 +68,9 @@ export function followAccounts(options: AccountFollowerOptions) {
     run()
   }
 
-  const unlisten = ownership.onChange(onChange)
+  const unlisten = ownership.onChange(guard(onChange))
   const arrivals = ownership.isShared
-    ? startArrivals({ store: events, accountIds: knownAccounts, onArrived, log })
+    ? startArrivals({ store: events, accountIds: knownAccounts, onArrived: guard(onArrived), log })
     : undefined
   return {
     stop(): void {

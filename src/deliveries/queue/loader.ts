@@ -32,8 +32,8 @@ export type LoaderOptions = {
   readonly steadyUs: NowUs
   /** Called after a load: deliveries may have been queued, or there may be more to load. */
   readonly onLoaded: () => void
-  /** Called when the store could not be read; the load is repeated. */
-  readonly onFailed: (error: unknown) => void
+  /** Makes the function that is called when an action failed that is repeated. */
+  readonly onRejected: (action: string) => (error: unknown) => void
 }
 
 export type Loader = ReturnType<typeof createLoader>
@@ -124,7 +124,8 @@ function offer({ loaded, backlogs, webhooks, ownership }: LoaderOptions, event: 
  * Makes the function that begins to load for the webhooks that need it, as much as a turn of the event loop may take.
  */
 function createRefill(options: LoaderOptions): () => void {
-  const { loaded, backlogs, steadyUs, onLoaded, onFailed } = options
+  const { loaded, backlogs, steadyUs, onLoaded } = options
+  const onFailed = options.onRejected('load deliveries')
   const load = createBacklogReader(options)
   let loads = 0
 
@@ -157,7 +158,7 @@ function createRefill(options: LoaderOptions): () => void {
 }
 
 function createPrioritize(options: LoaderOptions) {
-  const { queue, scheduler, loaded, webhooks, steadyUs, onLoaded, onFailed } = options
+  const { queue, scheduler, loaded, webhooks, steadyUs, onLoaded, onRejected } = options
   /** Deliveries to prioritize as soon as they are recorded. */
   const urgent = new Set<number>()
 
@@ -179,7 +180,7 @@ function createPrioritize(options: LoaderOptions) {
     now,
     /** Prioritizes a delivery that was retried by hand while it was being recorded. */
     afterRecording({ id }: LoadedDelivery): void {
-      if (urgent.delete(id)) now(id).then(onLoaded, onFailed)
+      if (urgent.delete(id)) now(id).then(onLoaded).catch(onRejected('load a delivery that was retried'))
     },
   }
 }

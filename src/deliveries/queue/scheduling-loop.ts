@@ -2,7 +2,8 @@ import type { Ownership } from '../../cluster/ownership.ts'
 import type { Log } from '../../lib/log.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
 import type { Clock } from '../clock.ts'
-import type { OutcomeWriter } from '../outcome-writer.ts'
+import type { OutcomeWriter } from '../sending/outcome-writer.ts'
+import type { Guard } from './guard.ts'
 import type { Loader } from './loader.ts'
 import type { Reservations } from './reservations.ts'
 import type { AttemptSlot, Scheduler } from './scheduler.ts'
@@ -25,6 +26,7 @@ export type SchedulingLoopOptions = {
   /** While the ownership of accounts is in doubt no attempt begins. */
   readonly ownership: Pick<Ownership, 'isTrusted'>
   readonly clock: Pick<Clock, 'steadyUs' | 'check'>
+  readonly guard: Guard
   readonly log: Log
 }
 
@@ -32,7 +34,7 @@ export type SchedulingLoop = ReturnType<typeof createSchedulingLoop>
 
 /** Creates the loop that begins attempts, as long as there are deliveries and the limits allow it. */
 export function createSchedulingLoop(options: SchedulingLoopOptions) {
-  const { scheduler, loader, send, reservations, outcomes, ownership, clock, log } = options
+  const { scheduler, loader, send, reservations, outcomes, ownership, clock, guard, log } = options
   const { isIntakeBehind = () => false } = options
   const { steadyUs } = clock
   const pause = newPause(steadyUs, log)
@@ -46,7 +48,7 @@ export function createSchedulingLoop(options: SchedulingLoopOptions) {
     !outcomes.isFull() && ownership.isTrusted() && (scheduler.inFlight < IN_FLIGHT_WHEN_BEHIND || !isIntakeBehind())
 
   /** Begins all attempts that may begin now. */
-  function run(): void {
+  const run = guard((): void => {
     reservations.beginPending()
     if (stopping && scheduler.inFlight === 0) drained.resolve()
     if (running || stopping || outcomes.isFull() || pause.isOn()) return
@@ -62,7 +64,7 @@ export function createSchedulingLoop(options: SchedulingLoopOptions) {
     } finally {
       running = false
     }
-  }
+  })
 
   return {
     run,

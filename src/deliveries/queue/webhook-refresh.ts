@@ -1,7 +1,7 @@
-import type { Log } from '../../lib/log.ts'
 import type { StoredEvent } from '../../store/operations/calls.ts'
 import type { Store } from '../../store/store.ts'
 import type { Emitter } from '../emitter.ts'
+import type { Guard } from './guard.ts'
 import type { Loader } from './loader.ts'
 import type { WebhookCache } from './webhook-cache.ts'
 
@@ -13,15 +13,15 @@ export type WebhookRefreshOptions = {
   readonly emitter: Emitter
   readonly webhooks: WebhookCache
   readonly loader: Loader
-  readonly log: Log
+  readonly guard: Guard
   /** Called when another process had an answer from the receiver of a webhook. */
   readonly onAnswered: (webhookId: number) => void
   /** Called after each refresh. */
   readonly onRefreshed: () => void
   /** Begins the attempts that may begin. */
   readonly run: () => void
-  /** Called when the store could not be read. */
-  readonly onFailed: (error: unknown) => void
+  /** Makes the function that is called when an action failed that is repeated. */
+  readonly onRejected: (action: string) => (error: unknown) => void
 }
 
 /**
@@ -30,7 +30,8 @@ export type WebhookRefreshOptions = {
  * is repeated.
  */
 export function startWebhookRefresh(options: WebhookRefreshOptions) {
-  const { store, emitter, webhooks, loader, log, onAnswered, onRefreshed, run, onFailed } = options
+  const { store, emitter, webhooks, loader, guard, onAnswered, onRefreshed, run, onRejected } = options
+  const onUnread = onRejected('read the webhooks')
   let timer: Timer | undefined
   let stopped = false
 
@@ -42,7 +43,7 @@ export function startWebhookRefresh(options: WebhookRefreshOptions) {
       onRefreshed()
       run()
     } catch (error) {
-      log.warn({ err: error }, 'cannot read the webhooks: the store is unavailable, will retry')
+      onUnread(error)
       if (!stopped) timer = setTimeout(refresh, RETRY_MS, by)
     }
   }
@@ -55,16 +56,17 @@ export function startWebhookRefresh(options: WebhookRefreshOptions) {
   }
   async function refreshDue(ids: readonly number[] = []): Promise<void> {
     await refresh('us')
-    for (const id of ids) await loader.prioritize(id).catch(onFailed)
+    for (const id of ids) await loader.prioritize(id).catch(onRejected('load a delivery that was retried'))
     run()
   }
 
-  const onStored = (events: readonly StoredEvent[]) => {
+  const onStored = guard((events: readonly StoredEvent[]) => {
     for (const event of events) loader.offer(event)
     run()
-  }
+  })
   const onWebhooks = () => void refresh('us')
-  const onForeign = () => void refresh('others').then(answerRequests).catch(onFailed)
+  const onForeign = () =>
+    void refresh('others').then(answerRequests).catch(onRejected('read what other processes ask for'))
   emitter.on('stored', onStored).on('webhooks', onWebhooks).on('due', refreshDue).on('foreign', onForeign)
   onWebhooks()
   return {

@@ -1,4 +1,5 @@
 import type { NowUs } from '../../lib/time.ts'
+import { NOTHING_TO_SEND } from '../../store/operations/log.ts'
 import type { WebhookOptionsRecord } from '../../store/operations/webhooks.ts'
 import { createRenderer, type RenderBudget, type Renderer } from '../../webhooks/options/body-renderer.ts'
 import { TemplateError } from '../../webhooks/options/body-template.ts'
@@ -46,7 +47,7 @@ async function attemptCustom(
   if (render === undefined) return await attempt({ ...request, signature: sign(id, timestampS, body), body, headers })
   try {
     const { text, contentType } = render(body)
-    if (text === '') return unsent('skipped', 'the template gives nothing for this event: it was not sent')
+    if (text === '') return unsent('skipped', NOTHING_TO_SEND)
     return await attempt({ ...request, signature: sign(id, timestampS, text), body: text, contentType, headers })
   } catch (error) {
     if (error instanceof TemplateError) return unsent('unrendered', `the template: ${error.message}`)

@@ -2,15 +2,15 @@ import type { Log } from '../../lib/log.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
 import { stateNumber } from '../../store/operations/queue.ts'
 import type { Observer } from '../observer.ts'
-import type { OutcomeRecord, OutcomeWriter } from '../outcome-writer.ts'
 import { endAttempt, endFailedProbe, type LoadedDelivery } from '../queue/delivery.ts'
 import type { LoadedDeliveries } from '../queue/loaded-deliveries.ts'
 import type { AttemptSlot, Scheduler } from '../queue/scheduler.ts'
 import type { WebhookCache } from '../queue/webhook-cache.ts'
-import { failureOf, maxAgeUsOf, nextStep, statusOf } from '../retry-policy.ts'
+import { failureOf, maxAgeUsOf, nextStep, type Outcome, statusOf } from '../retry-policy.ts'
 import { type AbortGroup, newAbortGroup } from './abort-group.ts'
 import type { Attempt, Attempted } from './attempt.ts'
 import { attemptFor } from './custom-attempt.ts'
+import type { OutcomeRecord, OutcomeWriter } from './outcome-writer.ts'
 import { traceparentOf } from './trace-context.ts'
 
 export type SenderOptions = {
@@ -29,6 +29,8 @@ export type SenderOptions = {
   readonly onUnsent: (reason: string) => void
   /** Called when an attempt has ended, after all that follows from it. */
   readonly onEnded: () => void
+  /** Called when the end of an attempt failed, so that what is in memory is not to be trusted. */
+  readonly fail: (error: unknown) => void
 }
 
 export type Sender = {
@@ -38,6 +40,8 @@ export type Sender = {
   interrupted(): number
   /** Aborts the attempts in flight for an account: they do not count. */
   abort(accountId: number): void
+  /** Aborts all attempts in flight; resolves when they have ended. */
+  abortAll(): Promise<void>
 }
 
 /** At least this between two errors that are logged: they may come with each attempt. */
@@ -45,38 +49,32 @@ const ERROR_LOG_US = 5 * SECOND
 
 /** Creates the sender: it signs a delivery, makes the attempt, and hands the outcome on. */
 export function createSender(options: SenderOptions): Sender {
-  const { attempt, webhooks, scheduler, loaded, outcomes, observer, log, scheduleMs, random } = options
+  const { webhooks, scheduler, loaded, outcomes, observer, log, scheduleMs, random } = options
   const { nowUs, steadyUs, onUnsent, onEnded } = options
   const maxAgeUs = maxAgeUsOf(scheduleMs)
+  const isExpired = ({ sinceUs, webhookId }: LoadedDelivery, atSteadyUs: number): boolean =>
+    atSteadyUs - Math.max(sinceUs, webhooks.resumedUs(webhookId)) > maxAgeUs
   const groups = newAbortGroups()
   const interruptions = createInterruptions(options)
+  const running = newRunningCount()
+  const begin = createBeginning(options, groups)
 
   function send(slot: AttemptSlot): void {
     const atUs = nowUs()
     interruptions.guard(slot, () => {
-      begin(slot, atUs).then(
-        (attempted) => {
-          interruptions.guard(slot, () => end(slot, atUs, attempted))
-          onEnded()
-        },
-        (error) => {
-          interruptions.note(slot, error)
-          onEnded()
-        },
+      const attempting = begin(slot, atUs)
+      running.begin()
+      attempting.then(
+        (attempted) => ended(() => interruptions.guard(slot, () => end(slot, atUs, attempted))),
+        (error) => ended(() => interruptions.note(slot, error)),
       )
     })
   }
 
-  function begin(slot: AttemptSlot, atUs: number): Promise<Attempted> {
-    const { id, accountId, webhookId, uuid, callId, body, sinceUs } = slot.delivery
-    const webhook = webhooks.get(webhookId)
-    if (webhook === undefined) throw new Error(`delivery ${id} is queued, but its webhook ${webhookId} is not cached`)
-    const timestampS = Math.floor(atUs / SECOND)
-    observer.started(slot.delivery, slot.startedUs - sinceUs)
-    const { target, sign, custom } = webhook
-    const traceparent = traceparentOf(callId)
-    const request = { target, id: uuid, timestampS, traceparent, group: groups.of(accountId) }
-    return attemptFor(attempt, request, { body, sign, custom })
+  function ended(conclude: () => void): void {
+    conclude()
+    running.end()
+    onEnded()
   }
 
   function end(slot: AttemptSlot, atUs: number, attempted: Attempted): void {
@@ -91,25 +89,71 @@ export function createSender(options: SenderOptions): Sender {
       return
     }
     const waitedUs = endedSteadyUs - delivery.sinceUs
-    const failedProbe = slot.probe && slot.queue.breaker.open !== undefined && outcome.kind !== 'skipped'
-    const ageUs = endedSteadyUs - Math.max(delivery.sinceUs, webhooks.resumedUs(delivery.webhookId))
+    const probe = slot.probe && slot.queue.breaker.open !== undefined && outcome.kind !== 'skipped'
     // A probe that failed counts against nothing: only its age ends the delivery.
-    if (failedProbe) endFailedProbe(delivery, { expired: ageUs > maxAgeUs })
+    if (probe) endFailedProbe(delivery, { expired: isExpired(delivery, endedSteadyUs) })
     else
       endAttempt(
         delivery,
         nextStep(delivery.tries + 1, outcome, { nowUs: endedSteadyUs, random: random(), scheduleMs }),
       )
-    outcomes.add(delivery, recordOf(delivery, attempted, { atUs, endedUs, probe: failedProbe }))
+    outcomes.add(delivery, recordOf(delivery, attempted, { atUs, endedUs, probe }))
     const url = webhooks.urlOf(delivery.webhookId)
-    observer.ended({ delivery, url, attempted, state: delivery.state, probe: failedProbe, atUs: endedUs, waitedUs })
+    observer.ended({ delivery, url, attempted, state: delivery.state, probe, atUs: endedUs, waitedUs })
     loaded.attemptEnded(delivery)
-    if (delivery.state !== 'failed') return
-    const facts = { ...factsOf(delivery), url, answer: failureOf(outcome) ?? statusOf(outcome) }
-    log.warn(facts, 'delivery has failed for good: send it again with `hookswitch delivery retry`')
+    if (delivery.state === 'failed') logFailed(log, delivery, { url, outcome })
   }
 
-  return { send, abort: groups.abort, interrupted: interruptions.count }
+  return {
+    send,
+    abort: groups.abort,
+    interrupted: interruptions.count,
+    async abortAll() {
+      groups.abortAll()
+      await running.none()
+    },
+  }
+}
+
+/** Makes the function that begins an attempt: it signs the delivery as its webhook is now. */
+function createBeginning({ attempt, webhooks, observer }: SenderOptions, groups: ReturnType<typeof newAbortGroups>) {
+  return (slot: AttemptSlot, atUs: number): Promise<Attempted> => {
+    const { id, accountId, webhookId, uuid, callId, body, sinceUs } = slot.delivery
+    const webhook = webhooks.get(webhookId)
+    if (webhook === undefined) throw new Error(`delivery ${id} is queued, but its webhook ${webhookId} is not cached`)
+    const timestampS = Math.floor(atUs / SECOND)
+    observer.started(slot.delivery, slot.startedUs - sinceUs)
+    const { target, sign, custom } = webhook
+    const traceparent = traceparentOf(callId)
+    const request = { target, id: uuid, timestampS, traceparent, group: groups.of(accountId) }
+    return attemptFor(attempt, request, { body, sign, custom })
+  }
+}
+
+function logFailed(log: Log, delivery: LoadedDelivery, { url, outcome }: { url: string; outcome: Outcome }): void {
+  const facts = { ...factsOf(delivery), url, answer: failureOf(outcome) ?? statusOf(outcome) }
+  log.warn(facts, 'delivery has failed for good: send it again with `hookswitch delivery retry`')
+}
+
+/** Counts the attempts that have begun and not ended. */
+function newRunningCount() {
+  let count = 0
+  let ending: PromiseWithResolvers<void> | undefined
+  return {
+    begin(): void {
+      count += 1
+    },
+    end(): void {
+      count -= 1
+      if (count === 0) ending?.resolve()
+    },
+    /** Resolves when there is none. */
+    async none(): Promise<void> {
+      if (count === 0) return
+      ending ??= Promise.withResolvers<void>()
+      await ending.promise
+    },
+  }
 }
 
 const factsOf = ({ id, webhookId, uuid, callId }: LoadedDelivery) => ({
@@ -120,15 +164,19 @@ const factsOf = ({ id, webhookId, uuid, callId }: LoadedDelivery) => ({
 })
 
 /** Creates the end of attempts that an error of this program interrupted: their deliveries are left to the store. */
-function createInterruptions({ scheduler, loaded, log, steadyUs }: SenderOptions) {
+function createInterruptions({ scheduler, loaded, log, steadyUs, fail }: SenderOptions) {
   let count = 0
   let loggedUs = Number.NEGATIVE_INFINITY
 
   function note(slot: AttemptSlot, error: unknown): void {
     const atUs = steadyUs()
     count += 1
-    scheduler.interrupt(slot, atUs)
-    loaded.attemptInterrupted(slot.delivery)
+    try {
+      scheduler.interrupt(slot, atUs)
+      loaded.attemptInterrupted(slot.delivery)
+    } catch (another) {
+      fail(another)
+    }
     if (atUs - loggedUs < ERROR_LOG_US) return
     loggedUs = atUs
     log.error(
@@ -163,6 +211,10 @@ function newAbortGroups() {
     abort(accountId: number): void {
       groups.get(accountId)?.abort()
       groups.delete(accountId)
+    },
+    abortAll(): void {
+      for (const group of groups.values()) group.abort()
+      groups.clear()
     },
   }
 }

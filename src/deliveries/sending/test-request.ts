@@ -3,7 +3,7 @@ import { newUuid } from '../../lib/id.ts'
 import { type NowUs, rfc3339, SECOND, steadyUs, nowUs as wallUs } from '../../lib/time.ts'
 import type { WebhookRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
-import { createRenderBudget, createRenderBudgets } from '../../webhooks/options/body-renderer.ts'
+import { createRenderBudget, createRenderBudgets, type RenderBudget } from '../../webhooks/options/body-renderer.ts'
 import type { Dispatcher } from '../dispatcher.ts'
 import type { Tested } from '../model.ts'
 import { cachedWebhookOf } from '../queue/webhook-cache.ts'
@@ -12,7 +12,7 @@ import { type Attempt, TIMEOUT_MS } from './attempt.ts'
 import { attemptFor, customRequestOf } from './custom-attempt.ts'
 import { traceparentOf } from './trace-context.ts'
 
-type Dependencies = {
+export type TestRequestOptions = {
   readonly store: Pick<Store, 'accounts' | 'webhooks' | 'queue'>
   readonly attempt: Attempt
   /** Waits until the limits of the running service allow a request; without it there are none. */
@@ -29,15 +29,14 @@ const MAX_AT_A_TIME = 2
  * Sends one signed test request to a URL of an account's list; it is stored nowhere. Returns its outcome.
  * @throws Fault 422 when the URL is not in the list.
  */
-export async function sendTestRequest(
-  deps: Dependencies,
-  accountId: number,
-  url: string,
-  budget = createRenderBudget(),
-): Promise<Tested> {
+export async function sendTestRequest(deps: TestRequestOptions, accountId: number, url: string): Promise<Tested> {
+  return await sendTo(deps, await listedWebhook(deps.store, accountId, url), createRenderBudget())
+}
+
+async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord, budget: RenderBudget): Promise<Tested> {
   const { store, attempt, reserve, isOwner = () => false, nowUs = wallUs } = deps
+  const { accountId } = webhook
   const atUs = nowUs()
-  const webhook = await listedWebhook(store, accountId, url)
   const custom = webhook.options === null ? undefined : customRequestOf(webhook.options, steadyUs, budget)
   const { target, sign } = cachedWebhookOf(webhook, atUs, custom)
   const account = (await store.accounts.accountGetName(accountId)) ?? null
@@ -65,7 +64,7 @@ export async function sendTestRequest(
  * Makes the function that sends the test requests of all accounts, two of each at a time.
  * @throws Fault 429 when an account has as many in flight; else as `sendTestRequest` does.
  */
-export function createTestSender(deps: Dependencies): (accountId: number, url: string) => Promise<Tested> {
+export function createTestSender(deps: TestRequestOptions): (accountId: number, url: string) => Promise<Tested> {
   const running = new Map<number, number>()
   const budgetOf = createRenderBudgets()
   const count = (accountId: number, by: number) => {
@@ -74,7 +73,7 @@ export function createTestSender(deps: Dependencies): (accountId: number, url: s
     else running.set(accountId, now)
   }
   return async (accountId, url) => {
-    await listedWebhook(deps.store, accountId, url)
+    const webhook = await listedWebhook(deps.store, accountId, url)
     if ((running.get(accountId) ?? 0) >= MAX_AT_A_TIME)
       throw new Fault(
         'too_many_requests',
@@ -85,7 +84,7 @@ export function createTestSender(deps: Dependencies): (accountId: number, url: s
       )
     count(accountId, 1)
     try {
-      return await sendTestRequest(deps, accountId, url, budgetOf(accountId))
+      return await sendTo(deps, webhook, budgetOf(accountId))
     } finally {
       count(accountId, -1)
     }
@@ -94,7 +93,7 @@ export function createTestSender(deps: Dependencies): (accountId: number, url: s
 
 /** @throws Fault 422 when the URL is not in the list. */
 async function listedWebhook(
-  { webhooks }: Dependencies['store'],
+  { webhooks }: TestRequestOptions['store'],
   accountId: number,
   url: string,
 ): Promise<WebhookRecord> {

@@ -96,6 +96,9 @@ export type EventRow = {
 /** The start of the body of an event that was erased. Nothing that is sent begins so. */
 export const ERASED_START = '{"erased":'
 
+/** The error of an attempt that sent nothing, since the template of its webhook gave nothing for the event. */
+export const NOTHING_TO_SEND = 'the template gives nothing for this event: it was not sent'
+
 export type LogStore = {
   /**
    * Returns deliveries that match of a part of the log, at most `limit`. Reading a part takes a few milliseconds,

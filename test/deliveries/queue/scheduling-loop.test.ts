@@ -24,6 +24,7 @@ function play() {
       tick: nothing,
     },
     send: (slot) => void sent.push(slot),
+    guard: (work) => work,
     reservations: {
       beginPending() {
         state.reserved += 1
@@ -145,6 +146,7 @@ test('an attempt that ends while others begin begins no second loop', () => {
       begun.push(slot.delivery.id)
       loop.run()
     },
+    guard: (work) => work,
     reservations: { beginPending: nothing },
     outcomes: { isFull: () => false },
     ownership: { isTrusted: () => true },

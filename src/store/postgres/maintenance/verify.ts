@@ -1,6 +1,6 @@
 import { rfc3339 } from '../../../lib/time.ts'
 import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
-import { KINDS_ON_REQUEST, keptFromUs, sentenceOf } from '../../verify-findings.ts'
+import { HAS_DELIVERED, KINDS_ON_REQUEST, keptFromUs, sentenceOf } from '../../verify-findings.ts'
 import { type Query, texts } from '../engine/client.ts'
 import { otherCallIdOf } from './erase.ts'
 
@@ -37,7 +37,7 @@ const WRONGS: readonly { readonly what: string; readonly sql: string }[] = [
   },
   {
     what: 'delivered ones without the attempt that delivered them',
-    sql: `SELECT d.id FROM ended_deliveries d LEFT JOIN attempts a ON a.delivery_id = d.id AND a.status BETWEEN 200 AND 299
+    sql: `SELECT d.id FROM ended_deliveries d LEFT JOIN attempts a ON a.delivery_id = d.id AND ${HAS_DELIVERED}
           WHERE d.state = 1 AND a.delivery_id IS NULL`,
   },
   {

@@ -1,6 +1,6 @@
 import { rfc3339 } from '../../../lib/time.ts'
 import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
-import { KINDS_ON_REQUEST, keptFromUs, sentenceOf } from '../../verify-findings.ts'
+import { HAS_DELIVERED, KINDS_ON_REQUEST, keptFromUs, sentenceOf } from '../../verify-findings.ts'
 import type { Tx } from '../engine/mutation.ts'
 import { prepared } from '../engine/prepared.ts'
 
@@ -38,7 +38,7 @@ const WRONGS: readonly { readonly what: string; readonly sql: string }[] = [
   {
     what: 'delivered ones without the attempt that delivered them',
     sql: `SELECT id FROM deliveries d WHERE state = 1 AND NOT EXISTS
-            (SELECT 1 FROM attempts a WHERE a.delivery_id = d.id AND a.status BETWEEN 200 AND 299)`,
+            (SELECT 1 FROM attempts a WHERE a.delivery_id = d.id AND ${HAS_DELIVERED})`,
   },
   {
     what: 'attempts of a delivery that is not there',

@@ -1,10 +1,10 @@
-import { accountLease, type Ownership } from '../cluster/ownership.ts'
-import type { Log } from '../lib/log.ts'
-import { LeaseLost } from '../store/operations/cluster.ts'
-import type { AttemptRow } from '../store/operations/log.ts'
-import type { OutcomeBatch } from '../store/operations/queue.ts'
-import type { Store } from '../store/store.ts'
-import type { LoadedDelivery } from './queue/delivery.ts'
+import { accountLease, type Ownership } from '../../cluster/ownership.ts'
+import type { Log } from '../../lib/log.ts'
+import { LeaseLost } from '../../store/operations/cluster.ts'
+import type { AttemptRow } from '../../store/operations/log.ts'
+import type { OutcomeBatch } from '../../store/operations/queue.ts'
+import type { Store } from '../../store/store.ts'
+import type { LoadedDelivery } from '../queue/delivery.ts'
 
 /**
  * Outcomes that are not recorded yet: beyond this no more attempts begin. A process that is killed repeats these, and
@@ -84,7 +84,7 @@ export function createOutcomeWriter({ queue, ownership, log, onRecorded }: Outco
   let groups: Groups = new Map()
   let count = 0
   let writing = 0
-  let idle: (() => void) | undefined
+  let idle: PromiseWithResolvers<void> | undefined
 
   async function writeAll(): Promise<void> {
     while (count > 0) {
@@ -100,7 +100,7 @@ export function createOutcomeWriter({ queue, ownership, log, onRecorded }: Outco
       )
       writing = 0
     }
-    idle?.()
+    idle?.resolve()
   }
 
   return {
@@ -118,9 +118,8 @@ export function createOutcomeWriter({ queue, ownership, log, onRecorded }: Outco
     async stop() {
       if (writing === 0 && count === 0) return
       store.giveUpAfter(LAST_TRY_MS)
-      const { promise, resolve } = Promise.withResolvers<void>()
-      idle = resolve
-      await promise
+      idle ??= Promise.withResolvers<void>()
+      await idle.promise
     },
   }
 }
@@ -147,7 +146,7 @@ function createPersistentWrite({ queue, ownership, log }: Omit<OutcomeWriterOpti
         broken = true
         if (performance.now() > giveUpAtMs) {
           const facts = { outcomes: batch.deliveryIds.length }
-          log.error(facts, 'stopping: outcomes of attempts could not be recorded, their deliveries will be sent again')
+          log.error(facts, 'outcomes of attempts could not be recorded: their deliveries will be sent again')
           return []
         }
         await Bun.sleep(RETRY_MS)

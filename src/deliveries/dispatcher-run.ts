@@ -1,0 +1,123 @@
+import { isInternalError } from '../lib/fault.ts'
+import { SECOND, nowUs as wallUs } from '../lib/time.ts'
+import { LeaseLost } from '../store/operations/cluster.ts'
+import { countOpen, healthOf } from './circuit-breaker.ts'
+import type { Dispatcher, DispatcherOptions } from './dispatcher.ts'
+import { startExpiry } from './expiry.ts'
+import { silent } from './observer.ts'
+import { startOutageNotices } from './outage-notices.ts'
+import { followAccounts } from './queue/account-follower.ts'
+import { createBacklogs } from './queue/backlog.ts'
+import type { LoadedDelivery } from './queue/delivery.ts'
+import { newRunGuard } from './queue/guard.ts'
+import { createLoadedDeliveries } from './queue/loaded-deliveries.ts'
+import { createLoader } from './queue/loader.ts'
+import { createReservations } from './queue/reservations.ts'
+import { createScheduler } from './queue/scheduler.ts'
+import { createSchedulingLoop } from './queue/scheduling-loop.ts'
+import { createWebhookCache } from './queue/webhook-cache.ts'
+import { startWebhookRefresh } from './queue/webhook-refresh.ts'
+import { DEFAULT_SCHEDULE_MS, maxAgeUsOf } from './retry-policy.ts'
+import { createOutcomeWriter } from './sending/outcome-writer.ts'
+import { createSender } from './sending/sender.ts'
+
+/** One run of the dispatcher, from the store to an end. */
+export type DispatcherRun = Omit<Dispatcher, 'restarts'> & {
+  /** Ends a run that has failed: aborts its attempts, and records the outcomes of those that had ended. */
+  abandon(): Promise<void>
+}
+
+/** How often the clock is read: for retries, probes, and requests that have become slow. */
+const TICK_MS = 25
+/** At least this between two lines of the log about the same: what failed is tried again many times a second. */
+const LOG_EVERY_US = 5 * SECOND
+
+/**
+ * Starts a run: connects the loader, the scheduler, the sender and the outcome writer. An error of this program outside
+ * of an attempt ends it: `onError` is called once, and the run does nothing any more but what `abandon` does.
+ */
+export function startRun(options: DispatcherOptions, onError: (error: unknown) => void): DispatcherRun {
+  const { store, emitter, attempt, log, clock, ownership, observer = silent, onOutage, isIntakeBehind } = options
+  const { scheduleMs = DEFAULT_SCHEDULE_MS, nowUs = wallUs, random = Math.random } = options
+  const { steadyUs } = clock
+  const { guard, fail, failed } = newRunGuard(onError)
+  const onRejected = newRejectionHandlers(options, fail)
+  const [run, onLoaded] = [() => loop.run(), () => loop.runSoon()]
+
+  const scheduler = createScheduler()
+  const backlogs = createBacklogs()
+  const webhooks = createWebhookCache({ webhooks: store.webhooks, nowUs, steadyUs, onLoaded: scheduler.setTiming })
+  const loaded = createLoadedDeliveries({ scheduler, backlogs, steadyUs })
+  const known = { scheduler, loaded, backlogs, webhooks, log, clock, nowUs, steadyUs, guard, fail, onRejected }
+  const parts = { ...known, queue: store.queue, ownership }
+  const loader = createLoader({ ...parts, onLoaded })
+  const outcomes = createOutcomeWriter({ ...parts, onRecorded: guard(onRecorded) })
+  const onUnsent = (reason: string) => loop.pause(reason)
+  const sender = createSender({ ...parts, attempt, outcomes, observer, scheduleMs, random, onUnsent, onEnded: run })
+  const reservations = createReservations({ ...parts, onEnded: run })
+  const loop = createSchedulingLoop({ ...parts, loader, send: sender.send, reservations, outcomes, isIntakeBehind })
+  const outages = startOutageNotices({ ...parts, onOutage })
+  const ending = { maxAgeUs: maxAgeUsOf(scheduleMs), onEnded: onEndedUnsent, onCancelled: loader.removeUnneeded }
+  const expiry = startExpiry({ ...parts, ...ending })
+  const onAnswered = (webhookId: number) => scheduler.noteAnswered(webhookId, steadyUs())
+  const refresh = startWebhookRefresh({ ...parts, store, emitter, loader, onAnswered, onRefreshed: expiry.cancel, run })
+  const following = { loader, sender, drainMs: options.drainMs, onGained: refresh.refresh, run }
+  const accounts = followAccounts({ ...parts, ...following, events: store.log })
+
+  function onRecorded(deliveries: readonly LoadedDelivery[], superseded: readonly number[]): void {
+    loader.recorded(deliveries, superseded)
+    const ids = () => deliveries.map(({ id }) => id)
+    if (emitter.listenerCount('deliveries') > 0) emitter.emit('deliveries', ids())
+    run()
+  }
+  function onEndedUnsent(ids: readonly number[], state: 'failed' | 'cancelled'): void {
+    observer.endedUnsent(ids.length, state)
+    if (state === 'failed') loader.endedUnsent()
+    emitter.emit('deliveries', ids)
+  }
+  scheduler.subscribe((webhookId, change) => change === 'removed' && observer.webhookRemoved(webhookId))
+  const ticker = setInterval(
+    guard(() => loop.tick()),
+    TICK_MS,
+  )
+  function stopParts(): void {
+    for (const part of [reservations, expiry, refresh, outages, accounts]) part.stop()
+  }
+
+  return {
+    reserve: reservations.reserve,
+    health: (webhookId) => healthOf(scheduler.find(webhookId)?.breaker),
+    interrupted: sender.interrupted,
+    down: () => countOpen(scheduler.queues(), steadyUs()),
+    get inFlight() {
+      return scheduler.inFlight
+    },
+    async stop() {
+      stopParts()
+      await Promise.race([accounts.drained(loop.drain()), failed])
+      clearInterval(ticker)
+      await outcomes.stop()
+    },
+    async abandon() {
+      clearInterval(ticker)
+      stopParts()
+      await sender.abortAll()
+      await outcomes.stop()
+    },
+  }
+}
+
+/** Returns a function that makes handlers of rejections by the store, or by an error of this program: that ends the run. */
+function newRejectionHandlers({ log, clock: { steadyUs } }: DispatcherOptions, fail: (error: unknown) => void) {
+  return (action: string) => {
+    let loggedUs = Number.NEGATIVE_INFINITY
+    return (err: unknown): void => {
+      // The new owner of the account does it.
+      if (err instanceof LeaseLost) return
+      if (isInternalError(err)) return fail(err)
+      if (steadyUs() - loggedUs < LOG_EVERY_US) return
+      loggedUs = steadyUs()
+      log.warn({ err }, `cannot ${action}: the store is unavailable, will retry`)
+    }
+  }
+}
