@@ -114,8 +114,9 @@ function newRejectionHandlers({ log, clock: { steadyUs } }: DispatcherOptions, f
     return (err: unknown): void => {
       // The new owner of the account does it.
       if (err instanceof LeaseLost) return
-      if (isInternalError(err)) return fail(err)
-      if (steadyUs() - loggedUs < LOG_EVERY_US) return
+      const isInternal = isInternalError(err)
+      if (isInternal) fail(err)
+      if (isInternal || steadyUs() - loggedUs < LOG_EVERY_US) return
       loggedUs = steadyUs()
       log.warn({ err }, `cannot ${action}: the store is unavailable, will retry`)
     }
