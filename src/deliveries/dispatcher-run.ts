@@ -107,7 +107,7 @@ export function startRun(options: DispatcherOptions, onError: (error: unknown) =
   }
 }
 
-/** Returns a function that makes handlers of rejections by the store, or by an error of this program: that ends the run. */
+/** Returns a function that makes handlers of rejections. An error of this program ends the run, one of the store does not. */
 function newRejectionHandlers({ log, clock: { steadyUs } }: DispatcherOptions, fail: (error: unknown) => void) {
   return (action: string) => {
     let loggedUs = Number.NEGATIVE_INFINITY

@@ -64,9 +64,13 @@ const ROWS: readonly Row[] = [
     panels: [
       {
         title: 'Attempts per second, by outcome',
-        description: 'Interrupted: by an internal error of hookswitch; the delivery is sent again.',
+        description: 'Interrupted, begun again: after an internal error of hookswitch; what was in flight is sent again.',
         unit: 'short',
-        targets: [rate(METRICS.attempts, 'outcome'), perSecond(METRICS.interrupted, 'interrupted')],
+        targets: [
+          rate(METRICS.attempts, 'outcome'),
+          perSecond(METRICS.interrupted, 'interrupted'),
+          perSecond(METRICS.sendingRestarts, 'sending begun again'),
+        ],
       },
       { title: 'Finished deliveries per second, by state', unit: 'short', targets: [rate(METRICS.finished, 'state')] },
       {
