@@ -30,6 +30,8 @@ export type SnapshotChannel = {
   readonly pair?: { readonly id: string; readonly half: 1 | 2 }
   readonly up: boolean
   readonly ringing: boolean
+  /** Its party has put the other one on hold; absent where the snapshot does not have it. */
+  readonly onHold?: boolean
   readonly bridge: string | null
   /** Creation of the channel; `null` if the snapshot does not have it. */
   readonly startedUs: number | null

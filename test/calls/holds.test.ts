@@ -79,6 +79,56 @@ describe('hold and resume', () => {
   })
 })
 
+/** The channels of the call as a snapshot lists them, with whether the phone has the caller on hold. */
+const listing = (seconds: number, onHold: boolean): Signal => {
+  const row = { linkedId: 'a', callee: false, source: null, up: true, ringing: false, bridge: 'x', startedUs: null }
+  return {
+    kind: 'snapshot',
+    channels: [
+      { ...row, id: 'a', endpoint: CALLER, dialledNumber: '712000000' },
+      { ...row, id: 'b', endpoint: PHONE, dialledNumber: null, callee: true, source: 'a', onHold },
+    ],
+    atUs: START_US + seconds * SECOND,
+    arrivedUs: START_US + seconds * SECOND,
+  }
+}
+
+describe('a hold or resume that was missed is found by snapshots', () => {
+  const held = at(2, holds('b', true))
+  test.each([
+    ['a resume, by two of them', [...held, listing(4, false), listing(6, false)], ['call_held', 'call_resumed']],
+    ['not by one: it may be older than the hold', [...held, listing(4, false)], ['call_held']],
+    [
+      'not if a later one has the hold',
+      [...held, listing(4, false), listing(5, true), listing(7, false)],
+      ['call_held'],
+    ],
+    [
+      'not if it was pressed in between',
+      [...held, listing(4, false), ...at(5, holds('b', true)), listing(6, false)],
+      1,
+    ],
+    ['a hold, by two of them', [listing(4, true), listing(6, true)], ['call_held']],
+  ])('%s', (_, signals, expected) => {
+    const names = holdsIn(...signals).map((line) => line.split(' ')[0])
+    expect(names).toEqual(typeof expected === 'number' ? ['call_held'] : expected)
+  })
+
+  test('after it another call of the phone is no consultation', () => {
+    const other = at(
+      8,
+      { ...channel, id: 'c', linkedId: 'c', endpoint: PHONE, dialledNumber: '102' },
+      { kind: 'hangup', id: 'c', end },
+    )
+    const parentIn = (...missed: readonly Signal[]) =>
+      eventsOf(...RINGS, ...TALKS, ...held, ...missed, ...other, ...ENDS).find(
+        ({ name, body }) => name === 'call_started' && body.data.call.from.extension === '101',
+      )?.body.data.call.parent_id
+    expect(parentIn()).toBeString()
+    expect(parentIn(listing(4, false), listing(6, false))).toBeNull()
+  })
+})
+
 describe('a call that nobody answered', () => {
   test('was missed by the extensions that were tried, directly after its end', () => {
     const events = eventsOf(...RINGS, ...ENDS)

@@ -50,6 +50,7 @@ function snapshotChannel(random: Random): SnapshotChannel {
     source: callee ? idOrNull(random) : null,
     up: random.chance(0.6),
     ringing: random.chance(0.3),
+    ...(random.chance(0.5) && { onHold: random.chance(0.5) }),
     bridge: random.chance(0.5) ? `b${random.int(3)}` : null,
     ...(random.chance(0.2) && { pair: { id: channelId(random), half: random.pick([1, 2] as const) } }),
     startedUs: random.chance(0.5) ? null : 1_795_212_000_000_000,

@@ -3,7 +3,7 @@ import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds 
 import { noteConversation } from './conversations.ts'
 import { endDial, failDial } from './dials/dials.ts'
 import { decideDirectionByCaller, destination } from './direction.ts'
-import { noteHold } from './emit/holds.ts'
+import { setHold } from './emit/holds.ts'
 import { joinQueue, leaveQueue, noteLeftByKey } from './queues.ts'
 import { setRecordingPath, startRecording, stopRecording } from './recordings.ts'
 import {
@@ -155,10 +155,7 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       if (channel.conference === signal.bridge) leaveConference(state, channel)
       break
     case 'hold':
-      if (call !== undefined && !isVirtual(channel)) noteHold(call, channel, signal)
-      channel.onHold = signal.onHold
-      if (signal.onHold && isUp(channel)) state.onHold.add(channel.id)
-      else state.onHold.delete(channel.id)
+      setHold(state, channel, signal)
       break
     case 'parked':
       park(state, signal, channel)

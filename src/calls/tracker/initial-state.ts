@@ -73,6 +73,7 @@ export function newChannel(id: string, endpoint: Endpoint): Channel {
     inHoldingBridge: false,
     conference: null,
     onHold: false,
+    holdDoubtUs: null,
     spoke: false,
     talked: [],
     talkedUs: null,

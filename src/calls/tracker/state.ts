@@ -59,6 +59,8 @@ export type Channel = {
   /** The conference it is in. */
   conference: string | null
   onHold: boolean
+  /** When a snapshot came that showed the opposite of `onHold`; `null`: the last one did not. */
+  holdDoubtUs: number | null
   /** It was in a bridge with another party of this call. */
   spoke: boolean
   /** The parties that it talked with, the last one last, and when it last stopped talking with one. */

@@ -1,7 +1,8 @@
 import type { At } from '../../signal.ts'
-import { channelOf, stageOf } from '../registry.ts'
+import { callOf, channelOf, markChanged, stageOf } from '../registry.ts'
+import { SECOND_LIST_US } from '../resync/missing-channels.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state.ts'
-import { isUp } from '../state.ts'
+import { isUp, isVirtual } from '../state.ts'
 
 /** Parties that put the other one on hold, and take it off hold again. */
 
@@ -12,8 +13,29 @@ import { isUp } from '../state.ts'
 const RESUME_SETTLING_US = 300_000
 
 /** Notes that a party pressed hold or resume; what it had pressed before is no news. */
-export function noteHold(call: Call, channel: Channel, { onHold, atUs, arrivedUs }: At & { onHold: boolean }): void {
-  if (channel.onHold !== onHold) call.holds.push({ channel: channel.id, onHold, atUs, arrivedUs })
+export function setHold(state: TrackerState, channel: Channel, { onHold, atUs, arrivedUs }: At & Hold): void {
+  const isNews = channel.onHold !== onHold
+  if (isNews && !isVirtual(channel))
+    callOf(state, channel)?.holds.push({ channel: channel.id, onHold, atUs, arrivedUs })
+  channel.onHold = onHold
+  channel.holdDoubtUs = null
+  if (onHold && isUp(channel)) state.onHold.add(channel.id)
+  else state.onHold.delete(channel.id)
+}
+
+type Hold = { readonly onHold: boolean }
+
+/**
+ * Compares a hold with a snapshot. A snapshot may be older than the last events: so what it shows is believed when a
+ * second one shows it, and no hold or resume was reported in between.
+ */
+export function compareHold(state: TrackerState, at: At, channel: Channel, onHold: boolean): void {
+  if (onHold === channel.onHold || !isUp(channel)) channel.holdDoubtUs = null
+  else if (channel.holdDoubtUs === null) channel.holdDoubtUs = at.arrivedUs
+  else if (at.arrivedUs - channel.holdDoubtUs >= SECOND_LIST_US) {
+    setHold(state, channel, { ...at, onHold })
+    markChanged(state, callOf(state, channel))
+  }
 }
 
 type DueHold = { channel: Channel; stage: Stage | undefined; onHold: boolean; atUs: number }

@@ -8,7 +8,7 @@ import { isUp } from '../state.ts'
  * gone only when two lack it, `SECOND_LIST_US` apart, and nothing was heard of it in between; on the first connection
  * of the process, and after a restart of the PBX, at once.
  */
-const SECOND_LIST_US = 1_900_000
+export const SECOND_LIST_US = 1_900_000
 
 /**
  * Closes the calls of an earlier run of the PBX: they ended with it, regardless of any snapshot, and no right to

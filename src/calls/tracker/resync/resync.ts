@@ -1,5 +1,6 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
 import { noteAnswer } from '../dials/stages.ts'
+import { compareHold } from '../emit/holds.ts'
 import { callByLinkedId, callOf, channelOf, heardBy, markChanged } from '../registry.ts'
 import type { Channel, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
@@ -18,6 +19,7 @@ export function resync(state: TrackerState, at: At, listed: readonly SnapshotCha
     if (channel === undefined) continue
     channel.missingUs = null
     noteTenant(state, channel, row.tenant ?? null)
+    if (row.onHold !== undefined) compareHold(state, at, channel, row.onHold)
     if (row.bridge !== null && row.bridge !== channel.bridge && isUp(channel))
       enterListed(state, at, channel, row.bridge)
     if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)

@@ -214,6 +214,7 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     source,
     up,
     ringing: state === 'RINGING' || (outbound && state === 'EARLY'),
+    ...(up ? { onHold: state === 'HELD' } : {}),
     tenant,
     bridge: peer === undefined ? null : id < peer ? `${id} ${peer}` : `${peer} ${id}`,
   }
