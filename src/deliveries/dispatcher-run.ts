@@ -107,7 +107,7 @@ export function startRun(options: DispatcherOptions, onError: (error: unknown) =
   }
 }
 
-/** Returns a function that makes handlers of rejections. An error of this program ends the run, one of the store does not. */
+/** Makes handlers of what an action rejects with: the store is unavailable, or it is an error of this program. */
 function newRejectionHandlers({ log, clock: { steadyUs } }: DispatcherOptions, fail: (error: unknown) => void) {
   return (action: string) => {
     let loggedUs = Number.NEGATIVE_INFINITY

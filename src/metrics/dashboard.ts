@@ -64,7 +64,8 @@ const ROWS: readonly Row[] = [
     panels: [
       {
         title: 'Attempts per second, by outcome',
-        description: 'Interrupted, begun again: after an internal error of hookswitch; what was in flight is sent again.',
+        description:
+          'Interrupted, begun again: after an internal error of hookswitch; what was in flight is sent again.',
         unit: 'short',
         targets: [
           rate(METRICS.attempts, 'outcome'),
