@@ -94,18 +94,18 @@ const listing = (seconds: number, onHold: boolean): Signal => {
 }
 
 describe('a hold or resume that was missed is found by snapshots', () => {
-  const held = at(2, holds('b', true))
+  const onHold = at(2, holds('b', true))
   test.each([
-    ['a resume, by two of them', [...held, listing(4, false), listing(6, false)], ['call_held', 'call_resumed']],
-    ['not by one: it may be older than the hold', [...held, listing(4, false)], ['call_held']],
+    ['a resume, by two of them', [...onHold, listing(4, false), listing(6, false)], ['call_held', 'call_resumed']],
+    ['not by one: it may be older than the hold', [...onHold, listing(4, false)], ['call_held']],
     [
       'not if a later one has the hold',
-      [...held, listing(4, false), listing(5, true), listing(7, false)],
+      [...onHold, listing(4, false), listing(5, true), listing(7, false)],
       ['call_held'],
     ],
     [
       'not if it was pressed in between',
-      [...held, listing(4, false), ...at(5, holds('b', true)), listing(6, false)],
+      [...onHold, listing(4, false), ...at(5, holds('b', true)), listing(6, false)],
       1,
     ],
     ['a hold, by two of them', [listing(4, true), listing(6, true)], ['call_held']],
@@ -121,7 +121,7 @@ describe('a hold or resume that was missed is found by snapshots', () => {
       { kind: 'hangup', id: 'c', end },
     )
     const parentIn = (...missed: readonly Signal[]) =>
-      eventsOf(...RINGS, ...TALKS, ...held, ...missed, ...other, ...ENDS).find(
+      eventsOf(...RINGS, ...TALKS, ...onHold, ...missed, ...other, ...ENDS).find(
         ({ name, body }) => name === 'call_started' && body.data.call.from.extension === '101',
       )?.body.data.call.parent_id
     expect(parentIn()).toBeString()

@@ -56,7 +56,6 @@ export type Channel = {
   /** The bridge is a conference or a place to wait. */
   inConference: boolean
   inHoldingBridge: boolean
-  /** The conference it is in. */
   conference: string | null
   onHold: boolean
   /** When a snapshot came that showed the opposite of `onHold`; `null`: the last one did not. */
@@ -247,7 +246,6 @@ export type TrackerState = {
   readonly pendingLinks: PendingLink[]
   /** Channels that hold, and the calls in which a channel of another call asks a party (`consultedBy`). */
   readonly onHold: Set<string>
-  /** Channels that are parked. */
   readonly parked: Set<string>
   readonly consultations: Map<string, Set<string>>
   /** Calls that changed since their events were last emitted. */
