@@ -33,6 +33,8 @@ export type Seen = {
   readonly alone?: boolean
   /** Its own short number, where its name is none. */
   readonly number?: string
+  /** Calls from it showed many numbers: others call through it. */
+  readonly manyCallers?: boolean
 }
 
 /** How many endpoints use a context, of those whose kind does not come from contexts. */
@@ -61,6 +63,7 @@ export type Reason =
   | 'login'
   | 'context'
   | 'dialplan_alone'
+  | 'many_callers'
   | 'context_shared'
   | 'call_alone'
   | 'numeric_name'
@@ -93,6 +96,7 @@ export function classify(name: string, configured: Configured, seen: Seen, aroun
   const named = kindOfContext(context)
   if (named !== null) return { kind: named, reason: 'context' }
   if (configured.dialled === 'alone') return extension('dialplan_alone')
+  if (seen.manyCallers === true) return trunk('many_callers')
   const users = around.usersOf(context)
   if (context !== '' && users.extensions > 0 && users.trunks === 0) return extension('context_shared')
   if (context !== '' && users.extensions === 0 && around.knowsExtensions) return trunk('context_shared')

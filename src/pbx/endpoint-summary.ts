@@ -18,6 +18,7 @@ const WHY: Readonly<Record<Reason, string>> = {
   login: 'logged in for a call',
   context: 'name of the context',
   dialplan_alone: 'dialled by the dialplan without a number',
+  many_callers: 'callers with many numbers',
   context_shared: 'who else uses the context',
   call_alone: 'dialled without a number',
   numeric_name: 'the name is a number',

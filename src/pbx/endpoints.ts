@@ -43,6 +43,8 @@ export type Caller = {
   readonly context: string
   /** It logged in as a user of the PBX. */
   readonly user?: boolean
+  /** It has begun a call, and `number` is what it shows: a phone shows one number, a trunk those of its callers. */
+  readonly begins?: boolean
 }
 
 /** The party that is dialled, as the dial shows it. */
@@ -84,6 +86,8 @@ export type Endpoints = {
  * choose.
  */
 const MAX_SEEN = 10_000
+/** A phone may show its extension and a number of the company, and both may be changed: more are those of others. */
+const MANY_CALLERS = 4
 /** So many are named to the operator. */
 const MAX_UNDECIDED = 20
 const NOTHING: Configured = {}
@@ -94,6 +98,7 @@ export function createEndpoints(settings: Settings, saved?: SavedEndpoints): End
   const evidence = createEvidence(settings, saved)
   const { note, configuredOf, seenOf, verdictOf } = evidence
   const undecided = new Set<string>()
+  const callers = newCallerCount((name) => seenOf(name).manyCallers === true)
   /** Sorting thousands of them for each reader of the page would be felt. */
   let sorted: { readonly version: number; readonly endpoints: readonly KnownEndpoint[] } | undefined
 
@@ -106,9 +111,10 @@ export function createEndpoints(settings: Settings, saved?: SavedEndpoints): End
   }
 
   return {
-    caller(name, { number, display, context, user }) {
+    caller(name, { number, display, context, user, begins = false }) {
       if (context !== '') note(name, { context })
       if (user === true) note(name, { proof: 'login' })
+      if (begins && callers.add(name, number)) note(name, { manyCallers: true })
       const kind = bySetting(name, number, settings) ?? verdictOf(name).kind
       if (kind === null && undecided.size < MAX_UNDECIDED) undecided.add(name)
       if (kind === 'extension' || (kind === null && bareName(name) === number)) return extension(name, number, display)
@@ -247,6 +253,25 @@ function newContextCount() {
   }
 }
 
+/** Counts the numbers that each endpoint shows, as far as it takes. They are numbers of people, and are not stored. */
+function newCallerCount(isKnown: (name: string) => boolean) {
+  const numbers = new Map<string, Set<string>>()
+  return {
+    /** Adds a number. Returns whether the endpoint has now shown many. */
+    add(name: string, number: string): boolean {
+      if (!/^\+?\d+$/.test(number) || isKnown(name)) return false
+      const shown = numbers.get(name) ?? new Set()
+      shown.add(number)
+      numbers.delete(name)
+      const areMany = shown.size >= MANY_CALLERS
+      if (!areMany) numbers.set(name, shown)
+      const [oldest] = numbers.keys()
+      if (numbers.size > MAX_SEEN && oldest !== undefined) numbers.delete(oldest)
+      return areMany
+    },
+  }
+}
+
 function indexed(source: Inventory | null) {
   const endpoints = new Map(Object.entries(source?.endpoints ?? {}))
   const numbers = new Set(
@@ -257,7 +282,11 @@ function indexed(source: Inventory | null) {
 }
 
 const isSame = (one: Seen, other: Seen): boolean =>
-  one.context === other.context && one.proof === other.proof && one.alone === other.alone && one.number === other.number
+  one.context === other.context &&
+  one.proof === other.proof &&
+  one.alone === other.alone &&
+  one.number === other.number &&
+  one.manyCallers === other.manyCallers
 
 /**
  * The user part of a URI is a number that is sent on, unless it is the phone's own: its name, its number, or what it

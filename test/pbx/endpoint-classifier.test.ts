@@ -104,6 +104,24 @@ const CASES: readonly Case[] = [
   ],
   ["its context is nobody's", 'PJSIP/x', {}, { context: 'other' }, KNOWN, 'trunk', 'context_shared'],
   ["its context is everybody's", 'PJSIP/x', {}, { context: 'both' }, KNOWN, null, 'none'],
+  [
+    'many call through it',
+    'PJSIP/200',
+    {},
+    { manyCallers: true, context: 'office', alone: true, number: '200' },
+    KNOWN,
+    'trunk',
+    'many_callers',
+  ],
+  [
+    '… which the dialplan knows better',
+    'PJSIP/200',
+    { dialled: 'alone' },
+    { manyCallers: true },
+    NOBODY,
+    'extension',
+    'dialplan_alone',
+  ],
   ['a call dialled it alone', 'PJSIP/anna', {}, { alone: true, context: 'default' }, NOBODY, 'extension', 'call_alone'],
 ]
 

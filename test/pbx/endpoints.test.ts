@@ -74,6 +74,39 @@ describe('the endpoints of a PBX', () => {
     })
   })
 
+  test('what calls with many numbers is a trunk, also where phones call from; a phone shows one, or a few', () => {
+    const endpoints = createEndpoints(NONE)
+    endpoints.configure({ endpoints: { 'PJSIP/101': { listed: 'hint', number: '101' } }, mailboxes: {} })
+    endpoints.caller('PJSIP/101', caller('101', 'default'))
+    const calls = (name: string, ...numbers: string[]): string[] =>
+      numbers.map((number) => endpoints.caller(name, { ...caller(number, 'default'), begins: true }).kind)
+    expect(calls('PJSIP/anna', '201', '0301234567', 'anonymous', '', '201', '+49301234567')).not.toContain('external')
+    expect(calls('PJSIP/carrier', '116117', '0301', '116117', '0302', '0303', '116117')).toEqual([
+      ...['extension', 'extension', 'extension', 'extension'],
+      ...['external', 'external'],
+    ])
+    const line = endpoints.caller('PJSIP/carrier', caller('116117', 'default'))
+    expect(line).toEqual({ kind: 'external', number: '116117', name: null })
+    // A gateway of mobile phones, for example, which is an extension by its name alone.
+    expect(calls('PJSIP/200', '0151', '0152', '0153', '0154').at(-1)).toBe('external')
+    const kinds = endpoints.list().map(({ name, kind, reason }) => `${name} ${kind} ${reason}`)
+    expect(kinds).toEqual([
+      'PJSIP/101 extension hint',
+      'PJSIP/200 trunk many_callers',
+      'PJSIP/anna extension context_shared',
+      'PJSIP/carrier trunk many_callers',
+    ])
+    const after = createEndpoints(NONE, JSON.parse(JSON.stringify(endpoints.saved())))
+    expect([after.kindOf('PJSIP/carrier'), after.kindOf('PJSIP/anna')]).toEqual(['trunk', 'extension'])
+    expect(JSON.stringify(endpoints.saved())).not.toContain('0301')
+  })
+
+  test('numbers that an endpoint shows without having begun the call count for nothing', () => {
+    const endpoints = createEndpoints(NONE)
+    for (const number of ['1551', '1552', '1553', '1554', '1555']) endpoints.caller('PJSIP/200', caller(number))
+    expect(endpoints.kindOf('PJSIP/200')).toBe('extension')
+  })
+
   test('a process after this one knows what it knew, and the settings go before it', () => {
     const before = createEndpoints(NONE)
     before.configure({ endpoints: { 'PJSIP/t': { registers: true } }, mailboxes: {} })

@@ -6,6 +6,9 @@ import { endpointOf } from './dial-string.ts'
 /** Asterisk's own helpers: announcers and recorders of bridges. Newer versions hide them. */
 const INTERNAL = /^(Announcer|Recorder|CBAnn|CBRec|Surrogate|Message|AsyncGoto|Bridge)\//i
 
+/** The state of a channel that calls the PBX. */
+const RING = '4'
+
 /** Reads Newchannel. */
 export function newChannel(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const name = frame.get('Channel')
@@ -34,6 +37,8 @@ export function newChannel(context: AmiContext, frame: AmiFrame, id: string): Ch
         number: known.number,
         display: known.display,
         context: frame.get('Context'),
+        // A channel that is dialled or originated begins Down.
+        begins: frame.get('ChannelState') === RING,
       })
   const channel: ChannelSignal = {
     kind: 'channel',
