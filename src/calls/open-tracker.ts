@@ -41,11 +41,14 @@ export async function openTracker(source: TrackerSource) {
   /** Accounts of calls that were up before: they stay theirs, whosever the PBX's calls are now. */
   const earlier = new Map(owners.map((owner) => [owner.account, owner.accountId]))
   const accountOf = new Map(owners.map((owner) => [owner.callId, owner.account]))
+  /** A call of which nothing was emitted yet may be of any of several accounts: it was stored with its own. */
+  const accountOfCall = ({ id, account: own }: StoredCall['call']): string | null =>
+    accountOf.get(id) ?? tenants?.accounts.spellingOf(own ?? '') ?? account
   takeOverLiveCalls(
     state,
     stored
       .flatMap((json) => readStored(json, log))
-      .map((one) => ({ ...one, call: { ...one.call, account: accountOf.get(one.call.id) ?? account } })),
+      .map((one) => ({ ...one, call: { ...one.call, account: accountOfCall(one.call) } })),
   )
   /** Returns the id of an account that has calls on the PBX. */
   const accountIdOf = (name: string): number | undefined => {
