@@ -178,9 +178,9 @@ function play(signals: readonly Signal[], isPlayed: (signal: Signal) => boolean)
     events.push(...tracked.events)
     wakeAtUs = tracked.tickAtUs
   }
+  // Only when the tracker has asked for it: what others do must not be what makes a customer's events due.
   const tick = (atUs: number): void => {
-    while (wakeAtUs !== null && wakeAtUs < atUs) feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs })
-    feed({ kind: 'tick', atUs, arrivedUs: atUs })
+    while (wakeAtUs !== null && wakeAtUs <= atUs) feed({ kind: 'tick', atUs: wakeAtUs, arrivedUs: wakeAtUs })
   }
   for (const signal of signals) {
     tick(signal.arrivedUs)

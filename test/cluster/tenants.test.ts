@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { randomUUID } from 'node:crypto'
 import { newAccountDirectory } from '../../src/calls/account-directory.ts'
 import { startIngest } from '../../src/calls/ingest.ts'
@@ -6,11 +6,16 @@ import type { ChannelSignal } from '../../src/calls/signal.ts'
 import { OWNS_EVERYTHING, type Ownership } from '../../src/cluster/ownership.ts'
 import { openClock } from '../../src/deliveries/clock.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import type { StoredEvent } from '../../src/store/operations/calls.ts'
 import { newClient } from '../../src/store/postgres/engine/client.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
+import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
+import { lastingSql } from '../help/cluster-parts.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
-import { until } from '../help/receiver.ts'
+import { startReceiver, until } from '../help/receiver.ts'
+import { customerOf, customersOf, type Kind, recordingOfAll } from '../help/tenant-recordings.ts'
+import { addCustomers, areOver, eventsAt, strays, unsoundCalls } from '../help/tenant-webhooks.ts'
 
 // A PBX with several accounts has a lease of its own: its owner writes into accounts that other nodes own.
 
@@ -107,6 +112,119 @@ test.skipIf(POSTGRES_MISSING !== undefined)('its events and its takeover are tho
   await store.stop()
   await beside.stop()
 })
+
+/** At these moments the time of the recording stops until the first node was killed, and the second one. */
+const STOPS_AT_MS = [5_000, 9_000] as const
+const SPEED = 4
+
+const SHARED: readonly [Kind, scheme: string, tenants: string][] = [
+  ['asterisk', 'ami://any', 'accountcode'],
+  ['freeswitch', 'esl://', 'domain'],
+]
+
+for (const [kind, scheme, tenants] of SHARED)
+  describe.skipIf(POSTGRES_MISSING !== undefined)(`customers of two nodes on one shared ${kind}`, () => {
+    const customers = customersOf(kind, 16).map((one) => ({ ...one, fixtures: one.fixtures.slice(0, 1) }))
+    const names = customers.map(({ name }) => name)
+    /** The last one has no account. */
+    const known = names.slice(0, -1)
+    const folder = emptyFolder()
+    const stops: (() => unknown)[] = [() => folder[Symbol.dispose]()]
+    const receiver = startReceiver()
+    stops.unshift(() => receiver.stop())
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const
+    const replay = startReplay({
+      files: [recordingOfAll(kind, customers)],
+      speed: SPEED,
+      holds: gates.map(({ promise }, at) => ({ atMs: STOPS_AT_MS[at] ?? 0, until: promise })),
+    })
+    stops.unshift(() => replay.stop())
+    let nodes: RunningApp[] = []
+    let url = ''
+    /** How many accounts each node had when the first was killed, and the second. */
+    const shares: number[][] = []
+
+    const args = ['--allow-net', 'loopback', '--log-level', 'warn', '--retry-schedule', '1s,1s,1s,1s,1s,1h']
+    const pbx = `${scheme}:any@127.0.0.1:${replay.port}?name=shared&tenants=${tenants}`
+    const startNode = async () => {
+      const node = await startServe({ cwd: folder.path, args: [...args, '--database-url', url, '--pbx', pbx] })
+      stops.unshift(() => node.stop('SIGKILL'))
+      nodes.push(node)
+    }
+    const owners = async (): Promise<{ address: string; accounts: number[]; pbxs: string[] }[]> =>
+      JSON.parse((await run(['nodes', '--json', '--database-url', url], { cwd: folder.path })).stdout)
+    /** Returns the node that watches the PBX, and one that does not, as soon as each of the two has accounts. */
+    async function roles() {
+      for (;;) {
+        const list = (await owners()).filter(({ address }) => nodes.some((node) => node.url === address))
+        const watching = list.find(({ pbxs }) => pbxs.includes('shared'))
+        const other = list.find((one) => one !== watching)
+        if (watching === undefined || other === undefined || list.some(({ accounts }) => accounts.length === 0))
+          continue
+        shares.push(list.map(({ accounts }) => accounts.length))
+        return { watching: watching.address, other: other.address }
+      }
+    }
+    /** Kills a node, and lets the PBX go on as soon as it is watched again and another node has come. */
+    async function killAndGoOn(address: string, gate: (typeof gates)[number]): Promise<void> {
+      const [node] = nodes.filter((one) => one.url === address)
+      await node?.stop('SIGKILL')
+      nodes = nodes.filter((one) => one !== node)
+      await startNode()
+      await until('the PBX is watched', () => replay.clients() === 1)
+      gate.resolve()
+    }
+    /** All that was played so far, at most so much more as was under way. */
+    const isPlayedTo = (atLeast: number) =>
+      until('customers have got events', () => eventsAt(receiver).length >= atLeast)
+
+    beforeAll(async () => {
+      const database = await migratedDatabase()
+      stops.unshift(() => database[Symbol.asyncDispose]())
+      url = database.url
+      const store = await openPostgresStore(databaseSource(url))
+      await addCustomers(store, known, receiver.url)
+      await store.stop()
+      await startNode()
+      await startNode()
+      await isPlayedTo(known.length)
+      const first = await roles()
+      await killAndGoOn(first.watching, gates[0])
+      const before = eventsAt(receiver).length
+      await isPlayedTo(before + known.length)
+      const second = await roles()
+      await killAndGoOn(second.other, gates[1])
+      await replay.finished
+      await until('every call comes to its end', () => areOver(eventsAt(receiver)))
+    })
+    afterAll(async () => {
+      for (const stop of stops) await stop()
+    })
+
+    test('both nodes own accounts, before and after the first kill', () => {
+      expect(shares.map((share) => share.filter((count) => count > 0).length)).toEqual([2, 2])
+    })
+
+    test('each gets the events of its own calls alone', () => {
+      expect(strays(eventsAt(receiver), (pbxId) => customerOf(names, pbxId))).toEqual([])
+      expect([...new Set(eventsAt(receiver).map(({ to }) => to))].toSorted()).toEqual(known.toSorted())
+    })
+
+    test('each call begins once and ends once, and its events are complete and in order', () => {
+      expect(unsoundCalls(eventsAt(receiver))).toEqual([])
+    })
+
+    test('what is in the database is what the webhooks got', async () => {
+      const sql = lastingSql(url)
+      await until('nothing is unfinished', async () => (await sql.unfinished()) === 0)
+      const stored = (await sql.events()).map(({ account, uuid }) => `${account} ${uuid}`)
+      const got = eventsAt(receiver).map(({ to, body }) => `${to} ${body.data.id}`)
+      expect(got.toSorted()).toEqual(stored.toSorted())
+      await sql.stop()
+      const verified = await run(['verify', '--database-url', url], { cwd: folder.path })
+      expect([verified.code, verified.stderr]).toEqual([0, ''])
+    })
+  })
 
 describe('the accounts by name', () => {
   const { directory, set } = newAccountDirectory()

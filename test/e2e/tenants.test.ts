@@ -1,15 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { CallEvent } from '../../src/calls/event.ts'
 import { type Replay, startReplay } from '../../src/pbx/tools/replay/replay.ts'
-import { createWebhookService } from '../../src/webhooks/service.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
-import { ask, newToken, webhook } from '../help/client.ts'
+import { ask, newToken } from '../help/client.ts'
 import { readScrape, sumOf } from '../help/prometheus.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 import { openStore } from '../help/store.ts'
-import { customersOf, recordingOfAll } from '../help/tenant-recordings.ts'
+import { customerOf as customerAmong, customersOf, recordingOfAll } from '../help/tenant-recordings.ts'
+import { addCustomers, areOver, eventsAt, strays, unsoundCalls } from '../help/tenant-webhooks.ts'
 
 // Fifty customers on one Asterisk and one FreeSWITCH, all of them with calls at once. The service is killed in the middle.
 
@@ -34,17 +33,10 @@ let log = ''
 
 type Overview = { account: string; pbxs: { name: string; endpoints: unknown }[]; calls: { call: { pbx_id: string } }[] }
 
-/** Gives each customer an account, whose webhook has the name of the account as its path. */
 async function prepare(): Promise<void> {
   mkdirSync(join(folder.path, 'data'))
   const store = openStore(join(folder.path, 'data/hookswitch.db'))
-  const webhooks = createWebhookService({ webhooks: store.webhooks })
-  for (const account of KNOWN) {
-    const user = { account, type: 1, name: 'A', email: `a@${account.toLowerCase()}`, passwordHash: '', atUs: 0 }
-    await store.accounts.userCreate(user)
-    const id = (await store.accounts.accountGetId(account)) ?? 0
-    await webhooks.replace(id, [webhook(`${receiver.url}/${account}`)], null)
-  }
+  await addCustomers(store, KNOWN, receiver.url)
   await store.stop()
 }
 
@@ -58,26 +50,8 @@ function serve(): Promise<RunningApp> {
   return startServe({ cwd: folder.path, args: [...args, ...urls.flatMap((url) => ['--pbx', url])] })
 }
 
-/** Each event once, with the account to whose webhook it was sent. */
-const received = (): { to: string; body: CallEvent['body'] }[] => {
-  const byId = new Map(receiver.received.map((one) => [`${one.path} ${one.id}`, one]))
-  return [...byId.values()].map(({ path, body }) => ({ to: path.slice(1), body: JSON.parse(body) }))
-}
-
-/** Returns whose a call is by its id of the PBX, into which the customer's number was written. */
-function customerOf(pbxId: string): string {
-  const asterisk = /^\d{10}\.(\d+)$/.exec(pbxId)?.[1]
-  const number =
-    asterisk === undefined ? Number.parseInt(pbxId.slice(0, 4), 16) : Math.floor(Number(asterisk) / 100_000)
-  return NAMES[(number % 100) - 1] ?? pbxId
-}
-
-const isOver = (): boolean => {
-  const bodies = received().map(({ body }) => body)
-  const over = new Set(bodies.flatMap(({ data }) => (data.name === 'call_saved' ? data.call.id : [])))
-  for (const { data } of bodies) for (const id of data.call.merged_from) over.add(id)
-  return bodies.every(({ data }) => over.has(data.call.id))
-}
+const received = () => eventsAt(receiver)
+const customerOf = (pbxId: string) => customerAmong(NAMES, pbxId)
 
 beforeAll(async () => {
   await prepare()
@@ -98,7 +72,7 @@ beforeAll(async () => {
   app = await serve()
   goOn()
   await Promise.all(replays.map(({ finished }) => finished))
-  await until('every call comes to its end', () => received().length > 0 && isOver())
+  await until('every call comes to its end', () => received().length > 0 && areOver(received()))
   log += app.output()
 })
 
@@ -110,22 +84,12 @@ afterAll(async () => {
 })
 
 test("each call's events reach its customer alone, also when the service is killed in the middle", () => {
-  const wrong = received().filter(
-    ({ to, body: { data } }) => data.account !== to || customerOf(data.call.pbx_id ?? '') !== to,
-  )
-  expect(wrong.map(({ to, body: { data } }) => `${data.name} of ${data.call.pbx_id} for ${to}`)).toEqual([])
+  expect(strays(received(), customerOf)).toEqual([])
   expect([...new Set(received().map(({ to }) => to))].toSorted()).toEqual(KNOWN.toSorted())
 })
 
-test('each call comes to one end, with no gap in its events', () => {
-  const bodies = received().map(({ body }) => body)
-  const merged = new Set(bodies.flatMap(({ data }) => data.call.merged_from))
-  for (const [id, own] of Map.groupBy(bodies, ({ data }) => data.call.id)) {
-    const numbers = own.map(({ data }) => data.sequence).toSorted((a, b) => a - b)
-    expect(numbers).toEqual(numbers.map((_, index) => index + 1))
-    const ends = own.filter(({ data }) => data.name === 'call_ended' || data.name === 'call_saved').length
-    expect(ends === 2 || merged.has(id)).toBe(true)
-  }
+test('each call comes to one end, its events in order and with no gap', () => {
+  expect(unsoundCalls(received())).toEqual([])
 })
 
 test('calls of a customer without an account are counted, and the log has the command that adds it', () => {

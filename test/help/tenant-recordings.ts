@@ -114,3 +114,11 @@ function eslFrames(fixture: string, number: number, customer: string, fromMs: nu
 }
 
 const ESL_BEGAN_US = 1_795_213_000_000_000
+
+/** Returns whose a call of such a recording is by its id of the PBX, into which the customer's number was written. */
+export function customerOf(names: readonly string[], pbxId: string): string {
+  const asterisk = /^\d{10}\.(\d+)$/.exec(pbxId)?.[1]
+  const number =
+    asterisk === undefined ? Number.parseInt(pbxId.slice(0, 4), 16) : Math.floor(Number(asterisk) / 100_000)
+  return names[(number % 100) - 1] ?? pbxId
+}
