@@ -107,7 +107,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const pbxs = await openPbxList({ store, log, canRead: isReadable })
     context.emitter.on('foreign', pbxs.update)
     started.push(pbxs)
-    const recordings = await openRecordings({ store, config, pbxs: pbxs.sources })
+    const recordings = await openRecordings({ store, config, pbxs })
     const watching = await startWatching(context, { sending, pbxs, recordings })
     const parts = { access, sending, watching, recordings, pbxs }
     const root = await createRoot(context, parts, { version, draining: () => draining })

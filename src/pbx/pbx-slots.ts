@@ -134,14 +134,17 @@ const NO_OWNER = { account: 'default', accountId: 1 }
  * PBX no more, or stops: the next owner goes on.
  */
 async function endCalls(
-  { store, pbxs, onStored, clock, ownership, log }: WatchOptions,
-  { record: { name, version } }: PbxEntry,
+  { store, pbxs, onStored, clock, ownership, recordingUrl, log }: WatchOptions,
+  { record: { name, version }, recordings }: PbxEntry,
   mayGoOn: () => boolean,
 ): Promise<void> {
   const [owner = NO_OWNER] = await store.calls.liveCallListAccounts(name)
   const ingest = await startIngest({
     ...{ calls: store.calls, ownership, clock, log, onStored, pbx: name },
     ...{ account: owner.account, accountId: owner.accountId },
+    // It may have been one of several accounts.
+    tenants: { accounts: pbxs.accounts, isOnEveryChannel: false },
+    urlOf: recordings === undefined ? undefined : recordingUrl,
     onMissed() {},
     onFault() {},
   })

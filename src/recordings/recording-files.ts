@@ -1,5 +1,5 @@
 import { Fault } from '../lib/fault.ts'
-import type { PbxSource, RecordingsSource } from '../lib/pbx-url.ts'
+import type { RecordingsSource } from '../lib/pbx-url.ts'
 import type { RecordingRecord } from '../store/operations/recordings.ts'
 import { audioTypeOf, HEAD_BYTES } from './audio-type.ts'
 import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
@@ -13,6 +13,15 @@ export type ReadyFile = {
   readonly file: OpenFile
   readonly mediaType: string
   readonly etag: string
+}
+
+/** A PBX with the place of its recordings. */
+export type RecordingsPlace = {
+  readonly name: string
+  /** `undefined`: its URL does not have that. */
+  readonly recordings?: RecordingsSource | undefined
+  /** It was removed: only recordings of calls before that are read. */
+  readonly isRemoved?: boolean
 }
 
 /** The files of recordings: their copies, or those of the PBX. */
@@ -32,7 +41,7 @@ export type RecordingFiles = {
 
 export type RecordingFilesOptions = {
   /** Returns the PBXs as they are now. */
-  readonly pbxs: () => readonly PbxSource[]
+  readonly pbxs: () => readonly RecordingsPlace[]
   readonly maxBytes: number
   /** The place of the copies. */
   readonly copies?: Source | undefined

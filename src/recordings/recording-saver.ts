@@ -1,6 +1,8 @@
+import { MAINTENANCE_LEASE, pbxLease } from '../cluster/ownership.ts'
 import { startPeriodic } from '../lib/periodic.ts'
-import { nowUs as wallUs } from '../lib/time.ts'
+import { SECOND, nowUs as wallUs } from '../lib/time.ts'
 import { FIRST_RECORDING, type RecordingPosition } from '../store/operations/recordings.ts'
+import type { RecordingsPlace } from './recording-files.ts'
 import { advanceSaving, type Progress, type SaveOptions } from './save-recording.ts'
 
 /**
@@ -14,9 +16,9 @@ import { advanceSaving, type Progress, type SaveOptions } from './save-recording
  * ends the state.
  * So each recording is saved once.
  */
-export type RecordingSaverOptions = Omit<SaveOptions, 'nowUs'> & {
-  /** Returns the PBXs whose files can be read. */
-  readonly pbxs: () => readonly string[]
+export type RecordingSaverOptions = Omit<SaveOptions, 'nowUs' | 'leaseOf' | 'isKnown'> & {
+  /** Returns the PBXs as they are now, with removed ones whose files can still be read. */
+  readonly pbxs: () => readonly RecordingsPlace[]
   readonly nowUs?: SaveOptions['nowUs']
   readonly everyMs?: number
 }
@@ -25,6 +27,8 @@ const EVERY_MS = 1_000
 /** As many files are read at a time. */
 const AT_ONCE = 4
 const PAGE = 200
+/** How often it is read which PBXs have pending recordings that are watched no more, or without a place. */
+const REST_EVERY_US = 10 * SECOND
 
 /** How far the pending recordings of a PBX were gone through, and the progress of each. */
 type Lap = {
@@ -33,15 +37,38 @@ type Lap = {
   readonly visited: Set<string>
 }
 
-/** Starts to save the recordings of the PBXs that this node owns. */
+/**
+ * Starts to save the recordings of the PBXs that this node owns. Those of PBXs that were removed are saved by the node
+ * that does the maintenance.
+ */
 export function startRecordingSaver(given: RecordingSaverOptions): { stop(): Promise<void> } {
-  const options = { ...given, nowUs: given.nowUs ?? wallUs }
-  const { store, ownership, steadyUs, log, pbxs } = options
+  const { store, ownership, steadyUs, log, pbxs } = given
+  const isWatched = (pbx: string): boolean => pbxs().some(({ name, isRemoved }) => name === pbx && isRemoved !== true)
+  const options: SaveOptions = {
+    ...given,
+    nowUs: given.nowUs ?? wallUs,
+    leaseOf: (pbx) => (isWatched(pbx) ? pbxLease(pbx) : MAINTENANCE_LEASE),
+    isKnown: (pbx) => pbxs().some(({ name, isRemoved, recordings }) => name === pbx && !(isRemoved && !recordings)),
+  }
   const laps = new Map<string, Lap>()
+  let rest: readonly string[] = []
+  let restDueUs = Number.NEGATIVE_INFINITY
+
+  /** Returns the PBXs whose pending recordings this node saves. */
+  async function ownPbxs(): Promise<string[]> {
+    if (steadyUs() >= restDueUs) {
+      rest = await store.recordings.recordingListPendingPbxs()
+      restDueUs = steadyUs() + REST_EVERY_US
+    }
+    const readable = pbxs().filter(({ recordings, isRemoved }) => recordings !== undefined && isRemoved !== true)
+    const names = new Set([...readable.map(({ name }) => name), ...rest])
+    return [...names].filter((pbx) =>
+      isWatched(pbx) ? ownership.pbxOwnership(pbx) === 'owned' : ownership.ownsMaintenance(),
+    )
+  }
 
   async function round(stopped: () => boolean): Promise<void> {
-    const owned = pbxs().filter((pbx) => ownership.pbxOwnership(pbx) === 'owned')
-    const pages = await Promise.all(owned.map(nextPage))
+    const pages = await Promise.all((await ownPbxs()).map(nextPage))
     const due = pages.flat().filter(({ progress }) => progress.dueUs <= steadyUs())
     const next = due[Symbol.iterator]()
     const worker = async () => {
@@ -72,7 +99,7 @@ export function startRecordingSaver(given: RecordingSaverOptions): { stop(): Pro
     return found
   }
 
-  return startPeriodic(options.everyMs ?? EVERY_MS, async (stopped) => {
+  return startPeriodic(given.everyMs ?? EVERY_MS, async (stopped) => {
     try {
       await round(stopped)
     } catch (error) {

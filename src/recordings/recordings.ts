@@ -5,7 +5,7 @@ import type { CallRecord } from '../calls/event.ts'
 import type { UrlOf } from '../calls/event-records.ts'
 import type { Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
-import type { PbxSource } from '../lib/pbx-url.ts'
+import { startPeriodic } from '../lib/periodic.ts'
 import { type NowUs, nowUs as wallUs } from '../lib/time.ts'
 import type { Settings } from '../settings.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'
@@ -16,7 +16,7 @@ import { createS3Copies, parseS3Url } from './copies/s3-copies.ts'
 import { startCopyRetention } from './copy-retention.ts'
 import { openLinks } from './links.ts'
 import { makeRecordingEvent } from './recording-event.ts'
-import { createRecordingFiles } from './recording-files.ts'
+import { createRecordingFiles, type RecordingsPlace } from './recording-files.ts'
 import { startRecordingSaver } from './recording-saver.ts'
 import { recordingLinkRoutes, recordingRoutes } from './routes.ts'
 
@@ -31,8 +31,12 @@ type RecordingSettings =
 export type RecordingsOptions = {
   readonly store: Store
   readonly config: Pick<Settings, RecordingSettings>
-  /** Returns the PBXs as they are now. */
-  readonly pbxs: () => readonly PbxSource[]
+  readonly pbxs: {
+    /** Returns where the recordings of each PBX are now. */
+    places(): readonly RecordingsPlace[]
+    /** Deletes removed PBXs that no recording depends on any more. */
+    deleteRemoved(): Promise<void>
+  }
 }
 
 export type SavingOptions = {
@@ -57,6 +61,9 @@ export type Recordings = {
 }
 
 const STOP_WITHIN_MS = 3_000
+const DELETE_EVERY_MS = 600_000
+
+const CANNOT_DELETE = 'cannot delete removed PBXs whose recordings are gone: will retry'
 
 async function stopAll(parts: readonly { stop(): Promise<void> }[]): Promise<void> {
   await Promise.all(parts.map((part) => part.stop()))
@@ -76,7 +83,7 @@ export async function openRecordings({ store, config, pbxs }: RecordingsOptions)
   // The key may have been replaced. If it cannot be read now, the next change is as good.
   store.onForeignChange(() => void links.reload().catch(() => undefined))
   const copies = config.recordingsCopy === undefined ? undefined : copiesAt(config.recordingsCopy)
-  const files = createRecordingFiles({ pbxs, maxBytes, copies })
+  const files = createRecordingFiles({ pbxs: pbxs.places, maxBytes, copies })
   return {
     urlOf: links.urlOf,
     async addUrls(record) {
@@ -93,15 +100,18 @@ export async function openRecordings({ store, config, pbxs }: RecordingsOptions)
         .use(recordingRoutes(auth, { recordings, links, files }))
         .use(recordingLinkRoutes(auth, { recordings, links, files })),
     start({ ownership, steadyUs, log, onStored, mayPrune }) {
-      const names = () => pbxs().flatMap(({ name, recordings }) => (recordings === undefined ? [] : [name]))
       const parts = [
         startRecordingSaver({
-          ...{ store, files, copies, pbxs: names, maxBytes, ownership, steadyUs, log, onStored },
+          ...{ store, files, copies, pbxs: pbxs.places, maxBytes, ownership, steadyUs, log, onStored },
           eventOf: (recording) => makeRecordingEvent({ store, urlOf: links.urlOf, nowUs: wallUs }, recording),
         }),
         startCopyRetention({
           ...{ recordings, copies, log, mayPrune, isOwner: () => ownership.ownsMaintenance() },
           keepMs: config.retentionRecordingsMs ?? config.retentionCallsMs,
+        }),
+        startPeriodic(DELETE_EVERY_MS, async () => {
+          if (!ownership.ownsMaintenance()) return
+          await pbxs.deleteRemoved().catch((error) => log.warn({ err: error }, CANNOT_DELETE))
         }),
       ]
       // A copy may take minutes: one that has not ended by then is made again by the next process.

@@ -1,4 +1,4 @@
-import { type Ownership, pbxLease } from '../cluster/ownership.ts'
+import type { Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 import { type NewEvent, type StoredEvent, storedEventsOf } from '../store/operations/calls.ts'
@@ -15,6 +15,10 @@ export type SaveOptions = {
   readonly copies: Copies | undefined
   readonly maxBytes: number
   readonly ownership: Ownership
+  /** Returns the lease under which the recordings of a PBX are saved. */
+  readonly leaseOf: (pbx: string) => string
+  /** Returns whether a PBX is watched, or was removed and it is known where its files are. */
+  readonly isKnown: (pbx: string) => boolean
   readonly steadyUs: NowUs
   readonly nowUs: NowUs
   readonly log: Log
@@ -34,6 +38,8 @@ export type Progress = {
 
 /** After that a file that is not there, or cannot be copied, is given up. */
 const GIVE_UP_AFTER_US = 24 * 3_600 * SECOND
+/** After so many tries a PBX that is not known was removed, and is not one that another node has just added. */
+const TRIES_OF_UNKNOWN = 5
 const FIRST_RETRY_US = 5 * SECOND
 const LAST_RETRY_US = 600 * SECOND
 
@@ -50,8 +56,10 @@ export async function advanceSaving(options: SaveOptions, recording: RecordingRe
 
 /** Returns why the recording cannot be saved now; `undefined`: it is saved, or not quiet yet. */
 async function attempt(options: SaveOptions, recording: RecordingRecord, progress: Progress) {
-  const opened = await options.files.filesOf(recording.pbx)?.open(recording.path)
-  if (opened?.kind !== 'file') return opened?.reason ?? 'it is not known where the files of its PBX are'
+  const files = options.files.filesOf(recording.pbx)
+  if (files === undefined) return options.isKnown(recording.pbx) ? NO_PLACE : REMOVED
+  const opened = await files.open(recording.path)
+  if (opened.kind !== 'file') return opened.reason
   const { file } = opened
   try {
     if (file.size === 0) return 'its file is empty'
@@ -61,6 +69,9 @@ async function attempt(options: SaveOptions, recording: RecordingRecord, progres
     await file.close()
   }
 }
+
+const NO_PLACE = 'recordings= is no longer in the URL of its PBX'
+const REMOVED = 'its PBX was removed, and it is not known where its files are'
 
 /** Returns whether a file has been as it is for some time. */
 function isQuiet({ stamp }: OpenFile, progress: Progress, atUs: number): boolean {
@@ -106,24 +117,25 @@ async function fail(options: SaveOptions, recording: RecordingRecord, { progress
   const { steadyUs, nowUs, log } = options
   progress.tries += 1
   progress.dueUs = steadyUs() + Math.min(LAST_RETRY_US, FIRST_RETRY_US * 2 ** (progress.tries - 1))
-  const isOver = nowUs() - recording.sinceUs > GIVE_UP_AFTER_US
+  const isHopeless = problem === REMOVED && progress.tries >= TRIES_OF_UNKNOWN
+  const isOver = isHopeless || nowUs() - recording.sinceUs > GIVE_UP_AFTER_US
   if (!isOver && recording.error === problem) return
   const facts = { ...factsOf(recording), reason: problem }
   if (isOver) {
     // If that fails now, it is done when the call is deleted.
     await options.copies?.remove(copyStemOf(recording)).catch(() => undefined)
-    log.warn(facts, 'a recording is given up: it could not be saved for a day')
+    log.warn(facts, `a recording is given up${isHopeless ? '' : ': it could not be saved for a day'}`)
   } else log.warn(facts, 'a recording cannot be saved yet: will retry')
   await put(options, { ...recording, state: isOver ? 'failed' : 'pending', error: problem })
 }
 
 /** Stores a recording as it is now, with its event, in one commit. */
 async function put(options: SaveOptions, recording: RecordingRecord, events: readonly NewEvent[] = []): Promise<void> {
-  const { store, steadyUs, ownership, onStored } = options
+  const { store, steadyUs, ownership, leaseOf, onStored } = options
   const { accountId, pbx } = recording
   const parts = [{ accountId, events, saved: [] }]
   const batch = { pbx, parts, live: [], removed: [], recordings: [recording], nowSteadyUs: steadyUs() }
-  const placed = await store.calls.batchStore(batch, ownership.fenceOf(pbxLease(pbx)))
+  const placed = await store.calls.batchStore(batch, ownership.fenceOf(leaseOf(pbx)))
   onStored(storedEventsOf(batch, placed))
 }
 

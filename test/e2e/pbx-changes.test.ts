@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import type { CallEvent } from '../../src/calls/event.ts'
 import type { PbxInfo } from '../../src/pbx/model.ts'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
+import { tone } from '../help/audio.ts'
 import { type Answer, ask, logIn, PASSWORD, webhook } from '../help/client.ts'
 import { fixture } from '../help/pbx.ts'
 import { emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
@@ -20,6 +21,9 @@ const METRICS_TOKEN = 'a-token-for-the-metrics'
 /** A call that is answered at this moment. There time stops until the test goes on. */
 const ANSWERED = { file: 'b-inbound-callee-hangup.ami', atMs: 3_000 }
 const SPEED = 10
+/** A call whose recording has begun. */
+const RECORDED = { file: 'recorded.esl', atMs: 3_000 }
+const SOUND = tone(1)
 const SHORT = 'g-internal.ami'
 
 const ENGINES = [
@@ -163,6 +167,35 @@ for (const engine of ENGINES)
       expect(names.filter((name) => name === 'call_ended')).toHaveLength(1)
       expect(events('default', 'gone').at(-1)?.call.hangup).toMatchObject({ cause: 'unknown', by: 'unknown' })
       expect((await api('DELETE', '/pbx/gone')).status).toBe(404)
+    })
+
+    test('one that is removed during a recorded call: its recording is saved when its file comes, and is played', async () => {
+      const replay = startReplay({
+        files: [fixture(RECORDED.file)],
+        holds: [{ atMs: RECORDED.atMs, until: new Promise(() => {}) }],
+      })
+      stops.unshift(replay.stop)
+      const monitor = join(folder.path, 'recordings')
+      mkdirSync(monitor)
+      await put('recorded', `esl://:${SECRET}@127.0.0.1:${replay.port}?recordings=${monitor}`)
+      await hasGot('default', 'recorded', 'dial_answered')
+      expect(await cli('pbx remove recorded')).toMatchObject({ code: 0 })
+      await hasGot('default', 'recorded', 'call_saved')
+      const saved = events('default', 'recorded').at(-1)
+      const [recording] = saved !== undefined && 'recordings' in saved ? saved.recordings : []
+      const play = () =>
+        fetch(`${app.url}/call/${saved?.call.id}/recording/${recording?.id}`, {
+          headers: { authorization: `Bearer ${tokens.plain}` },
+        })
+      expect((await play()).status).toBe(404)
+      expect(await find('recorded')).toBeUndefined()
+      await kill()
+      writeFileSync(join(monitor, basename(recording?.path ?? '')), SOUND)
+      const counted = async () =>
+        (await fetch(`${app.url}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })).text()
+      await until('it is saved', async () => (await counted()).includes('hookswitch_recordings{state="saved"} 1'))
+      const played = await play()
+      expect([played.status, Buffer.from(await played.arrayBuffer()).equals(SOUND)]).toEqual([200, true])
     })
 
     test('one that moves to another account: a call that is up stays with the account it had', async () => {

@@ -29,7 +29,7 @@ const store =
     ? openStore(join(folder, 'hookswitch.db'))
     : await openPostgresStore(databaseSource(databaseUrl))
 startRecordingSaver({
-  ...{ store, copies, pbxs: () => ['office'], maxBytes: 1e9, nowUs },
+  ...{ store, copies, pbxs: () => [parsed.pbx], maxBytes: 1e9, nowUs },
   ...{ ownership: OWNS_EVERYTHING, log: createLog('silent'), onStored() {}, everyMs: 1 },
   files: createRecordingFiles({ pbxs: () => [parsed.pbx], maxBytes: 1e9, copies }),
   steadyUs: () => steadyUs() * 1_000,

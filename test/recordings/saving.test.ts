@@ -20,7 +20,7 @@ import { SECOND } from '../../src/lib/time.ts'
 import type { Copies } from '../../src/recordings/copies/copies.ts'
 import { createFolderCopies } from '../../src/recordings/copies/folder-copies.ts'
 import { createS3Copies } from '../../src/recordings/copies/s3-copies.ts'
-import { createRecordingFiles } from '../../src/recordings/recording-files.ts'
+import { createRecordingFiles, type RecordingsPlace } from '../../src/recordings/recording-files.ts'
 import { type RecordingSaverOptions, startRecordingSaver } from '../../src/recordings/recording-saver.ts'
 import type { NewEvent, StoredEvent } from '../../src/store/operations/calls.ts'
 import type { RecordingRecord } from '../../src/store/operations/recordings.ts'
@@ -44,6 +44,7 @@ let clockUs: number
 let savers: { stop(): Promise<void> }[]
 let stored: StoredEvent[]
 let rounds: number
+let readings: number
 
 beforeEach(() => {
   folder = emptyFolder()
@@ -54,6 +55,7 @@ beforeEach(() => {
   savers = []
   stored = []
   rounds = 0
+  readings = 0
 })
 afterEach(async () => {
   for (const saver of savers) await saver.stop()
@@ -76,9 +78,16 @@ const put = (id: string, content: Uint8Array = SOUND) => writeFileSync(join(moni
 const get = async (recordingId: string) => store.recordings.recordingGet({ callId: 'call', recordingId })
 const copyFolder = () => join(folder.path, 'copies')
 
-function start({ copies, ...more }: Partial<RecordingSaverOptions> & { copies?: Copies | undefined } = {}) {
+/** Where the recordings of the PBX are. */
+function place(): RecordingsPlace {
   const parsed = parsePbxUrl(`ami://u:s@h?name=office&recordings=${monitor}`)
   if ('wrong' in parsed) throw new Error(parsed.wrong)
+  return parsed.pbx
+}
+
+function start({ copies, ...more }: Partial<RecordingSaverOptions> & { copies?: Copies | undefined } = {}) {
+  const known = [place()]
+  const pbxs = more.pbxs ?? (() => known)
   const counted = {
     ...store,
     recordings: {
@@ -87,11 +96,15 @@ function start({ copies, ...more }: Partial<RecordingSaverOptions> & { copies?: 
         rounds += 1
         return store.recordings.recordingListPending(query)
       },
+      recordingListPendingPbxs: () => {
+        readings += 1
+        return store.recordings.recordingListPendingPbxs()
+      },
     },
   }
   const saver = startRecordingSaver({
-    ...{ store: counted, copies, pbxs: () => ['office'], maxBytes: MAX_BYTES, ownership: OWNS_EVERYTHING },
-    files: createRecordingFiles({ pbxs: () => [parsed.pbx], maxBytes: MAX_BYTES, copies }),
+    ...{ store: counted, copies, pbxs, maxBytes: MAX_BYTES, ownership: OWNS_EVERYTHING },
+    files: createRecordingFiles({ pbxs, maxBytes: MAX_BYTES, copies }),
     steadyUs: () => clockUs,
     nowUs: () => SINCE + clockUs,
     log: createLog('silent'),
@@ -360,5 +373,85 @@ describe('with copies in a folder a recording', () => {
     await pass(2 * SECOND)
     await until('it is forgotten', async () => (await get('a')) === undefined)
     expect([events(), copied()]).toEqual([[], []])
+  })
+})
+
+describe('the pending recording of a PBX that', () => {
+  /** What is logged of recordings that are given up. */
+  async function giveUp(pbxs: readonly RecordingsPlace[]) {
+    await add(recording('a'))
+    start({ pbxs: () => pbxs })
+    await until('it failed once', async () => (await get('a'))?.error !== null)
+  }
+
+  test('was removed is saved from where its files were', async () => {
+    put('a')
+    await add(recording('a'))
+    const removed = { ...place(), isRemoved: true }
+    start({ pbxs: () => [removed], copies: createFolderCopies(copyFolder()) })
+    await passUntil('it is saved', () => events().length === 1)
+    expect(await get('a')).toMatchObject({ state: 'saved', copy: 'account-1/2026-11-20/call-a.wav' })
+  })
+
+  test('was removed is given up after a day if its file never comes, with the reason', async () => {
+    await giveUp([{ ...place(), isRemoved: true }])
+    await pass(24 * HOUR)
+    expect(await get('a')).toMatchObject({ state: 'pending', error: 'there is no such file' })
+    await pass(HOUR)
+    await until('it is given up', async () => (await get('a'))?.state === 'failed')
+    expect((await get('a'))?.error).toBe('there is no such file')
+  })
+
+  test.each<[string, () => RecordingsPlace[]]>([
+    ['was removed without recordings= in its URL', () => [{ name: 'office', isRemoved: true }]],
+    ['nothing is left of', () => []],
+  ])('%s is given up once no other node can have added it meanwhile', async (_, pbxs) => {
+    put('a')
+    await giveUp(pbxs())
+    expect((await get('a'))?.state).toBe('pending')
+    await passUntil('it is given up', async () => (await get('a'))?.state === 'failed')
+    expect((await get('a'))?.error).toBe('its PBX was removed, and it is not known where its files are')
+    expect(clockUs).toBeGreaterThan(60 * SECOND)
+    expect(clockUs).toBeLessThan(HOUR)
+  })
+
+  test('has lost recordings= waits for it for a day, and it is known why', async () => {
+    put('a')
+    let known: RecordingsPlace[] = [{ name: 'office' }]
+    await add(recording('a'))
+    start({ pbxs: () => known })
+    await until('it failed once', async () => (await get('a'))?.error !== null)
+    expect((await get('a'))?.error).toBe('recordings= is no longer in the URL of its PBX')
+    await pass(20 * HOUR)
+    expect((await get('a'))?.state).toBe('pending')
+    known = [place()]
+    clockUs += HOUR
+    await passUntil('it is saved', () => events().length === 1)
+  })
+
+  test('was removed is saved by the node that does the maintenance, under its lease', async () => {
+    put('a')
+    await add(recording('a'))
+    const fenced: string[] = []
+    const ownership = (ownsMaintenance: boolean) => ({
+      ...OWNS_EVERYTHING,
+      pbxOwnership: () => 'not owned' as const,
+      ownsMaintenance: () => ownsMaintenance,
+      fenceOf(lease: string) {
+        fenced.push(lease)
+        return undefined
+      },
+    })
+    const removed = { ...place(), isRemoved: true }
+    const other = start({ pbxs: () => [removed], ownership: ownership(false) })
+    await until('it has read several times that there is one', () => {
+      clockUs += SECOND
+      return readings > 3
+    })
+    expect(await get('a')).toEqual(recording('a'))
+    await other.stop()
+    start({ pbxs: () => [removed], ownership: ownership(true) })
+    await passUntil('it is saved', () => events().length === 1)
+    expect([...new Set(fenced)]).toEqual(['maintenance'])
   })
 })

@@ -94,7 +94,11 @@ beforeAll(async () => {
     recordingMaxBytes: MAX_BYTES,
     ...{ recordingsCopy: undefined, retentionRecordingsMs: undefined, retentionCallsMs: 1 },
   }
-  const recordings = await openRecordings({ store, config, pbxs: () => pbxs })
+  const recordings = await openRecordings({
+    store,
+    config,
+    pbxs: { places: () => pbxs, deleteRemoved: async () => undefined },
+  })
   api = await startApi(store, (auth) =>
     new Elysia().use(callRoutes(auth, store.calls, recordings.addUrls)).use(recordings.routes(auth)),
   )

@@ -4,6 +4,7 @@ import { SECOND } from '../../src/lib/time.ts'
 import { etagOf } from '../../src/store/list-etag.ts'
 import type { NewEvent, StoredEvent } from '../../src/store/operations/calls.ts'
 import { NOTHING_TO_SEND } from '../../src/store/operations/log.ts'
+import type { PbxRecord } from '../../src/store/operations/pbxs.ts'
 import {
   DELIVERIES_PER_EVENT,
   type OutcomeBatch,
@@ -925,7 +926,10 @@ for (const engine of ENGINES)
     })
 
     describe('PBXs', () => {
-      const office = { name: 'office', url: 'ami://u:s@h', origin: 'store', version: '1', endsCalls: false } as const
+      const office: PbxRecord = {
+        ...{ name: 'office', url: 'ami://u:s@h', version: '1', endsCalls: false, recordings: null },
+        origin: 'store',
+      }
 
       test('are added and replaced as long as they are as they were seen', async () => {
         await using at = await open()
@@ -960,6 +964,38 @@ for (const engine of ENGINES)
         await pbxs.pbxSet({ ...office, url: null, version: '2', endsCalls: true, seenVersion: '1' })
         expect(await pbxs.pbxSetCallsEnded({ name: 'office', version: '2' })).toBe(true)
         expect([await pbxs.pbxList(), await known()]).toEqual([[], [undefined, 0]])
+      })
+
+      test('stay when they are removed while recordings depend on them, and are deleted then', async () => {
+        await using at = await open(ONE)
+        const { pbxs, calls, recordings } = at.store
+        const recording = (id: string, more: Partial<RecordingRecord> = {}): RecordingRecord => ({
+          ...{ callId: 'call', id, accountId: ACCOUNT, pbx: 'office', path: '/a.wav', state: 'pending', sinceUs: NOW },
+          ...{ sequence: 9, error: null, sizeBytes: null, stamp: null, sha256: null, mediaType: null, copy: null },
+          ...more,
+        })
+        const put = (...some: RecordingRecord[]) => calls.batchStore(batch({}, { recordings: some }))
+        const names = async () => (await pbxs.pbxList()).map(({ name }) => name)
+        await put(recording('a'), recording('b'), recording('c', { pbx: 'branch', state: 'failed' }))
+        const removed = { ...office, url: null, endsCalls: true, recordings: '{"location":"/a"}', seenVersion: null }
+        await pbxs.pbxSet(removed)
+        await pbxs.pbxSet({ ...removed, name: 'branch' })
+        expect(await pbxs.pbxDeleteRemoved()).toBe(false)
+        for (const name of ['office', 'branch']) await pbxs.pbxSetCallsEnded({ name, version: '1' })
+        const kept = { ...office, url: null, recordings: '{"location":"/a"}' }
+        expect(await pbxs.pbxList()).toEqual([kept])
+        expect(await recordings.recordingListPendingPbxs()).toEqual(['office'])
+        await put(recording('a', { state: 'failed' }), recording('b', { state: 'saved' }))
+        expect([await pbxs.pbxDeleteRemoved(), await names()]).toEqual([false, ['office']])
+        expect(await recordings.recordingListPendingPbxs()).toEqual([])
+        await recordings.recordingDelete({ callIds: ['call'], ids: ['b'] })
+        await put(recording('d', { state: 'saved', copy: 'd.wav' }))
+        expect([await pbxs.pbxDeleteRemoved(), await names()]).toEqual([true, []])
+        expect(await pbxs.pbxDeleteRemoved()).toBe(false)
+        await put(recording('e'))
+        await pbxs.pbxSet({ ...removed, recordings: null })
+        await pbxs.pbxSetCallsEnded({ name: 'office', version: '1' })
+        expect(await names()).toEqual([])
       })
 
       test('have a state that their owner replaces', async () => {

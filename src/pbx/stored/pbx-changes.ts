@@ -77,6 +77,7 @@ export function createPbxChanges({ store, canRead }: Dependencies): PbxChanges {
           origin,
           version: crypto.randomUUID(),
           endsCalls: before !== undefined && (before.endsCalls || !isSameAddress(before, source)),
+          recordings: null,
           seenVersion: before?.version ?? null,
         }
         if (exists && before.url === whole && before.origin === origin) return { name: source.name, isNew: false }
@@ -95,15 +96,22 @@ export function createPbxChanges({ store, canRead }: Dependencies): PbxChanges {
   }
 }
 
-/** Returns the change that removes a PBX. */
-export const removalOf = ({ name, origin, version }: Pick<PbxRecord, 'name' | 'origin' | 'version'>) => ({
+/** Returns the change that removes a PBX. The place of its recordings is kept for as long as they are read. */
+export const removalOf = ({ name, origin, version, url }: Omit<PbxRecord, 'endsCalls' | 'recordings'>) => ({
   name,
   url: null,
   origin,
   version: crypto.randomUUID(),
   endsCalls: true,
+  recordings: recordingsIn(url),
   seenVersion: version,
 })
+
+function recordingsIn(url: string | null): string | null {
+  const parsed = url === null ? undefined : parsePbxUrl(url)
+  if (parsed === undefined || 'wrong' in parsed || parsed.pbx.recordings === undefined) return null
+  return JSON.stringify(parsed.pbx.recordings)
+}
 
 /**
  * Throws Fault `conflict` for a PBX of the settings. In a cluster one may be left over from settings that no node has

@@ -1,6 +1,8 @@
+import { Value } from '@sinclair/typebox/value'
 import { type AccountDirectory, newAccountDirectory } from '../../calls/account-directory.ts'
 import type { Log } from '../../lib/log.ts'
-import { type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
+import { type PbxSource, parsePbxUrl, RecordingsSource } from '../../lib/pbx-url.ts'
+import type { RecordingsPlace } from '../../recordings/recording-files.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
 import type { Store } from '../../store/store.ts'
 
@@ -11,6 +13,8 @@ export type PbxEntry = {
   readonly source: PbxSource | undefined
   /** Why it cannot be used on this machine. */
   readonly problem: string | null
+  /** The place of its recordings, also of a removed PBX. */
+  readonly recordings: RecordingsSource | undefined
 }
 
 /** The PBXs of the store. */
@@ -18,11 +22,15 @@ export type PbxList = {
   entries(): readonly PbxEntry[]
   /** Returns those that can be watched. */
   sources(): readonly PbxSource[]
+  /** Returns where the recordings of each are, also of removed ones that recordings still depend on. */
+  places(): readonly RecordingsPlace[]
   readonly accounts: AccountDirectory
   /** Reads the store. Listeners are called before it resolves, if anything has changed. @throws Fault `unavailable`. */
   reload(): Promise<void>
   /** Does the same in the background, as often as it takes. */
   update(): void
+  /** Deletes removed PBXs that no recording depends on any more. @throws Fault `unavailable`. */
+  deleteRemoved(): Promise<void>
   onChange(listener: () => void): void
   stop(): Promise<void>
 }
@@ -58,22 +66,12 @@ export async function openPbxList({ store, log, canRead }: Dependencies): Promis
   function entryOf(record: PbxRecord, before: PbxEntry | undefined): PbxEntry {
     const isUnchanged = before !== undefined && Bun.deepEquals(before.record, record)
     if (isUnchanged && before.problem === null) return before
-    const { source, problem } = record.url === null ? REMOVED : sourceOf(record.name, record.url)
+    if (record.url === null)
+      return { record, source: undefined, problem: null, recordings: formerRecordings(record.recordings) }
+    const { source, problem } = sourceOf(record.name, record.url, { accounts: accounts.directory, canRead })
     if (isUnchanged && before.problem === problem) return before
     if (problem !== null) log.error({ pbx: record.name }, `this PBX cannot be watched here: its URL ${problem}`)
-    return { record, source, problem }
-  }
-
-  function sourceOf(name: string, url: string): Pick<PbxEntry, 'source' | 'problem'> {
-    const parsed = parsePbxUrl(url)
-    if ('wrong' in parsed) return { source: undefined, problem: parsed.wrong }
-    const source = { ...parsed.pbx, name }
-    const { caFile, account } = source
-    if (caFile !== undefined && !canRead(caFile))
-      return { source: undefined, problem: `has ca=${caFile}, which cannot be read on this machine` }
-    if (account !== null && accounts.directory.get(account) === undefined)
-      return { source: undefined, problem: `names the unknown account ${account}` }
-    return { source, problem: null }
+    return { record, source, problem, recordings: source?.recordings }
   }
 
   function reload(): Promise<void> {
@@ -94,9 +92,15 @@ export async function openPbxList({ store, log, canRead }: Dependencies): Promis
   return {
     entries: () => entries,
     sources: () => entries.flatMap(({ source }) => source ?? []),
+    places: () =>
+      entries.map(({ record: { name, url }, recordings }) => ({ name, isRemoved: url === null, recordings })),
     accounts: accounts.directory,
     reload,
     update,
+    async deleteRemoved() {
+      const isAnyRemoved = entries.some(({ record }) => record.url === null && !record.endsCalls)
+      if (isAnyRemoved && (await store.pbxs.pbxDeleteRemoved())) await reload()
+    },
     async stop() {
       stopped = true
       clearTimeout(retry)
@@ -106,4 +110,22 @@ export async function openPbxList({ store, log, canRead }: Dependencies): Promis
   }
 }
 
-const REMOVED = { source: undefined, problem: null }
+type Machine = { readonly accounts: AccountDirectory; readonly canRead: (path: string) => boolean }
+
+/** Returns what a URL means on this machine, or why it cannot be used. */
+function sourceOf(name: string, url: string, { accounts, canRead }: Machine): Pick<PbxEntry, 'source' | 'problem'> {
+  const parsed = parsePbxUrl(url)
+  if ('wrong' in parsed) return { source: undefined, problem: parsed.wrong }
+  const source = { ...parsed.pbx, name }
+  const { caFile, account } = source
+  if (caFile !== undefined && !canRead(caFile))
+    return { source: undefined, problem: `has ca=${caFile}, which cannot be read on this machine` }
+  if (account !== null && accounts.get(account) === undefined)
+    return { source: undefined, problem: `names the unknown account ${account}` }
+  return { source, problem: null }
+}
+
+function formerRecordings(json: string | null): RecordingsSource | undefined {
+  const place: unknown = json === null ? undefined : JSON.parse(json)
+  return Value.Check(RecordingsSource, place) ? place : undefined
+}

@@ -24,7 +24,10 @@ export async function storePbxSettings({ store, pbxs, log }: Dependencies): Prom
   // Versions that did not store PBXs left the calls of those that were removed from the settings.
   const known = (await store.pbxs.pbxList()).map(({ name }) => name)
   for (const { pbx } of await store.calls.orphanedPbxList([...known, ...named]))
-    await store.pbxs.pbxSet({ ...removalOf({ name: pbx, origin: 'settings', version: '' }), seenVersion: null })
+    await store.pbxs.pbxSet({
+      ...removalOf({ name: pbx, origin: 'settings', version: '', url: null }),
+      seenVersion: null,
+    })
 }
 
 async function requireAccount({ accounts }: Pick<Store, 'accounts'>, { name, account }: GivenPbx): Promise<void> {
@@ -46,7 +49,7 @@ async function putPbx({ pbxs }: Pick<Store, 'pbxs'>, { url, ...source }: GivenPb
   const endsCalls = before !== undefined && (before.endsCalls || !isSameAddress(before, source))
   const seenVersion = before?.version ?? null
   const version = crypto.randomUUID()
-  const isSet = await pbxs.pbxSet({ name, url, origin: 'settings', version, endsCalls, seenVersion })
+  const isSet = await pbxs.pbxSet({ name, url, origin: 'settings', version, endsCalls, recordings: null, seenVersion })
   if (isSet && before !== undefined && before.url !== null) logReplaced(before, log)
   return isSet
 }

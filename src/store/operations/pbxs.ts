@@ -8,13 +8,17 @@ export type PbxOrigin = 'settings' | 'store'
 /** A PBX as it is stored. Its URL has its secret. */
 export type PbxRecord = {
   readonly name: string
-  /** `null`: it was removed, and its row goes as soon as its calls are ended. */
+  /**
+   * `null`: it was removed, and its row goes as soon as its calls are ended and no recording depends on it any more.
+   */
   readonly url: string | null
   readonly origin: PbxOrigin
   /** Random, and new with each change. */
   readonly version: string
   /** Whether the calls that are up are those of an earlier PBX of this name, and have to be ended. */
   readonly endsCalls: boolean
+  /** Of a removed PBX: where the files of its recordings are (JSON), `null` if its URL did not have that. */
+  readonly recordings: string | null
 }
 
 /** A change of a PBX that is made only if it is still as it was seen: `seenVersion` is `null` if there was none. */
@@ -30,9 +34,15 @@ export type PbxStore = {
   pbxSet(change: PbxChange): Promise<boolean>
   /**
    * Notes that the calls of an earlier PBX of this name are ended, and forgets what was known of that one. Deletes the
-   * PBX if it was removed. Returns false, and changes nothing, if the PBX was changed since that version.
+   * PBX if it was removed, as `pbxDeleteRemoved` does. Returns false, and changes nothing, if the PBX was changed since
+   * that version.
    */
   pbxSetCallsEnded(ended: { name: string; version: string }, fence?: Fence): Promise<boolean>
+  /**
+   * Deletes the PBXs that were removed and whose calls are ended, unless their `recordings` are still read: for pending
+   * recordings, and saved ones without a copy. Returns whether there were any.
+   */
+  pbxDeleteRemoved(): Promise<boolean>
   /**
    * Returns the names that are in the settings of nodes which are alive; `null` if the engine is for one node, and so
    * knows of none.

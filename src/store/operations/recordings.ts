@@ -46,6 +46,8 @@ export type RecordingStore = {
   recordingListOfCalls(callIds: readonly string[]): Promise<RecordingRecord[]>
   /** Returns the pending recordings of a PBX behind a position, the oldest first, at most `limit`. */
   recordingListPending(query: { pbx: string; after: RecordingPosition; limit: number }): Promise<RecordingRecord[]>
+  /** Returns the names of the PBXs that have pending recordings, also of removed ones, in the order of the oldest. */
+  recordingListPendingPbxs(): Promise<string[]>
   /** Returns recordings that are pending or failed and of which a try failed, the newest first, at most `limit`. */
   recordingListTroubled(limit: number): Promise<RecordingRecord[]>
   /** Returns recordings whose call was erased, or saved before a time, at most `limit`. */

@@ -129,7 +129,7 @@ const BEAT = `
       SELECT 'account:' || a.id, NULL, gen_random_uuid()::text FROM accounts a
         WHERE NOT EXISTS (SELECT FROM leases l WHERE l.name = 'account:' || a.id)
       UNION ALL SELECT 'pbx:' || p.name, NULL, gen_random_uuid()::text FROM pbxs p
-        WHERE NOT EXISTS (SELECT FROM leases l WHERE l.name = 'pbx:' || p.name)
+        WHERE (p.url IS NOT NULL OR p.ends_calls) AND NOT EXISTS (SELECT FROM leases l WHERE l.name = 'pbx:' || p.name)
       ON CONFLICT (name) DO NOTHING
   ), alive AS (
     SELECT id, beat, pbxs, leaving FROM nodes WHERE dead_us IS NULL

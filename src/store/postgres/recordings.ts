@@ -34,6 +34,12 @@ export function createRecordingStore({ read, change, transaction }: Database): R
          ORDER BY since, call_id, id LIMIT $5::int`,
         [pbx, sinceUs, callId, id, limit],
       ),
+    async recordingListPendingPbxs() {
+      const rows = await read<{ pbx: string }>(
+        "SELECT pbx FROM recordings WHERE state = 'pending' GROUP BY pbx ORDER BY min(since)",
+      )
+      return rows.map(({ pbx }) => pbx)
+    },
     recordingListTroubled: (limit) =>
       select(
         `WHERE state IN ('pending', 'failed') AND error IS NOT NULL ORDER BY since DESC, call_id, id LIMIT $1::int`,

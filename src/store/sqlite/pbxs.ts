@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull } from 'drizzle-orm'
+import { and, asc, eq, sql } from 'drizzle-orm'
 import type { PbxChange, PbxStateRecord, PbxStore } from '../operations/pbxs.ts'
 import type { Database } from './engine/database.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
@@ -20,13 +20,25 @@ export const setPbxCallsEnded = mutation(
     if (tx.select({ name: pbxs.name }).from(pbxs).where(same).get() === undefined) return false
     tx.delete(pbxMemory).where(eq(pbxMemory.pbx, name)).run()
     tx.delete(pbxStates).where(eq(pbxStates.pbx, name)).run()
-    tx.delete(pbxs)
-      .where(and(same, isNull(pbxs.url)))
-      .run()
     tx.update(pbxs).set({ endsCalls: false }).where(same).run()
+    deleteUnneeded(tx)
     return true
   },
 )
+
+/** Deletes the PBXs that were removed, and that nothing depends on. */
+const deleteUnneeded = (tx: Tx): boolean =>
+  tx
+    .delete(pbxs)
+    .where(
+      sql`url IS NULL AND ends_calls = 0 AND (recordings IS NULL OR NOT (
+        EXISTS (SELECT 1 FROM recordings r WHERE r.state = 'pending' AND r.pbx = pbxs.name)
+        OR EXISTS (SELECT 1 FROM recordings r WHERE r.state = 'saved' AND r.pbx = pbxs.name AND r.copy IS NULL)))`,
+    )
+    .returning({ name: pbxs.name })
+    .all().length > 0
+
+export const deleteRemovedPbxs = mutation('pbxs.pbxDeleteRemoved', (tx: Tx): boolean => deleteUnneeded(tx))
 
 /** Stores the state of a PBX. */
 export const setPbxState = mutation('pbxs.pbxStateSet', (tx: Tx, row: PbxStateRecord): void => {
@@ -39,6 +51,7 @@ export function createPbxStore({ read, commit }: Database): PbxStore {
     pbxList: async () => read.select().from(pbxs).orderBy(asc(pbxs.name)).all(),
     pbxSet: (change) => commit(setPbx, change),
     pbxSetCallsEnded: (ended) => commit(setPbxCallsEnded, ended),
+    pbxDeleteRemoved: () => commit(deleteRemovedPbxs, undefined),
     pbxListInSettings: async () => null,
     pbxStateSet: (state) => commit(setPbxState, state),
     pbxStateList: async () => read.select().from(pbxStates).all(),

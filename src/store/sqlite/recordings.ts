@@ -83,6 +83,13 @@ export function createRecordingStore({ read, commit }: Database): RecordingStore
       select<[string, number, string, string, number]>(
         `WHERE state = 'pending' AND pbx = ? AND (since, call_id, id) > (?, ?, ?) ORDER BY since, call_id, id LIMIT ?`,
       ).all(pbx, sinceUs, callId, id, limit),
+    recordingListPendingPbxs: async () =>
+      prepared<{ pbx: string }, []>(
+        read,
+        "SELECT pbx FROM recordings WHERE state = 'pending' GROUP BY pbx ORDER BY min(since)",
+      )
+        .all()
+        .map(({ pbx }) => pbx),
     recordingListTroubled: async (limit) =>
       select<[number]>(
         `WHERE state IN ('pending', 'failed') AND error IS NOT NULL ORDER BY since DESC, call_id, id LIMIT ?`,

@@ -52,6 +52,16 @@ describe('the PBXs of the settings, at the start of a service', () => {
       ])
     }))
 
+  test('leave where their recordings are, without the secret of the PBX, when they are removed', () =>
+    withStore(async (store) => {
+      await start(store, `${OFFICE}&recordings=/mnt/monitor&recordings_root=/var/monitor`, 'ami://u:s@h?name=branch')
+      await start(store)
+      const kept = (await store.pbxs.pbxList()).map(({ recordings }) => recordings)
+      expect(kept).toEqual([null, '{"location":"/mnt/monitor","root":"/var/monitor"}'])
+      await start(store, OFFICE)
+      expect((await store.pbxs.pbxList()).find(({ name }) => name === 'office')?.recordings).toBeNull()
+    }))
+
   test('take the place of one that was added by a command, and leave the others alone', () =>
     withStore(async (store) => {
       const { set, remove } = createPbxChanges({ store, canRead: () => true })

@@ -7,6 +7,7 @@ import operatorFacts from '../migrations/004.sql' with { type: 'text' }
 import pbxs from '../migrations/005.sql' with { type: 'text' }
 import statuses from '../migrations/006.sql' with { type: 'text' }
 import ownerRequests from '../migrations/007.sql' with { type: 'text' }
+import formerRecordings from '../migrations/008.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { createPartitions } from './partitions.ts'
 import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
@@ -23,6 +24,7 @@ const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number 
   { text: pbxs, usableFrom: 1 },
   { text: statuses, usableFrom: 1 },
   { text: ownerRequests, usableFrom: 1 },
+  { text: formerRecordings, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000

@@ -19,6 +19,7 @@ import recordings from '../migrations/014.sql' with { type: 'text' }
 import operatorFacts from '../migrations/015.sql' with { type: 'text' }
 import pbxs from '../migrations/016.sql' with { type: 'text' }
 import ownerRequests from '../migrations/017.sql' with { type: 'text' }
+import formerRecordings from '../migrations/018.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
@@ -43,6 +44,7 @@ const MIGRATIONS = [
   operatorFacts,
   pbxs,
   ownerRequests,
+  formerRecordings,
 ]
 const MAGIC = 'SQLite format 3\0'
 

@@ -145,6 +145,7 @@ export const pbxs = sqliteTable('pbxs', {
   origin: text('origin').$type<PbxOrigin>().notNull(),
   version: text('version').notNull(),
   endsCalls: flag('ends_calls'),
+  recordings: text('recordings'),
 })
 
 export const pbxStates = sqliteTable('pbx_states', {
