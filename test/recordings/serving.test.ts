@@ -32,6 +32,8 @@ const monitor = join(folder.path, 'monitor')
 const SOUND = tone(2)
 const PUBLIC = 'https://calls.example.com'
 const LONG_AGO = new Date('2026-11-20T10:00:00Z')
+/** A file of that time is not old enough to be complete, however slow the machine is. */
+const LATER = new Date(Date.now() + 3_600_000)
 const MAX_BYTES = 100_000
 const PATHS = {
   good: 'in/Зоя "1".wav',
@@ -74,9 +76,10 @@ beforeAll(async () => {
   put(PATHS.good, SOUND)
   put(PATHS.page, '<html><script>alert(1)</script>')
   put(PATHS.empty, '')
-  put(PATHS.growing, SOUND, new Date(Date.now() + 3_600_000))
+  put(PATHS.growing, SOUND, LATER)
   put(PATHS.large, Buffer.alloc(MAX_BYTES + 1))
   writeFileSync(join(folder.path, 'secret.wav'), 'secret')
+  utimesSync(join(folder.path, 'secret.wav'), LATER, LATER)
   symlinkSync('../secret.wav', join(monitor, PATHS.secret))
   store = openStore(join(folder.path, 'hookswitch.db'))
   const pbxs = [
