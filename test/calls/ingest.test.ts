@@ -1,7 +1,10 @@
 import { afterEach, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { newAccountDirectory } from '../../src/calls/account-directory.ts'
 import { type IngestOptions, startIngest } from '../../src/calls/ingest.ts'
+import { openTracker } from '../../src/calls/open-tracker.ts'
 import type { ChannelSignal, Signal } from '../../src/calls/signal.ts'
+import { newCall } from '../../src/calls/tracker/initial-state.ts'
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { openClock } from '../../src/deliveries/clock.ts'
 import { Fault } from '../../src/lib/fault.ts'
@@ -13,7 +16,7 @@ import { createWebhookService } from '../../src/webhooks/service.ts'
 import { emptyFolder } from '../help/app.ts'
 import { webhook } from '../help/client.ts'
 import { until } from '../help/receiver.ts'
-import { type OpenStore, openStore as openStoreAt } from '../help/store.ts'
+import { batch, type OpenStore, openStore as openStoreAt } from '../help/store.ts'
 
 const log = createLog('silent')
 const undo: (() => Promise<void> | void)[] = []
@@ -189,6 +192,24 @@ test('a call that was up when the PBX was given to another account stays with th
   const saved = await Promise.all([1, newId].map((accountId) => store.calls.callList({ accountId, ...all })))
   expect(saved.map((calls) => calls.length)).toEqual([1, 0])
   expect(second.stored.map(({ deliveries }) => deliveries.length)).toEqual([1, 1, 1, 1, 1, 1])
+})
+
+test('a call of a customer that was merged into before it was emitted stays with that customer after a takeover', async () => {
+  const store = openStore()
+  const user = { type: 1, name: 'A', passwordHash: '', atUs: 0 }
+  for (const account of ['main', 'Acme']) await store.accounts.userCreate({ ...user, account, email: account })
+  const { directory, set } = newAccountDirectory()
+  set(await store.accounts.accountList())
+  const call = newCall({ id: 'a', account: 'Acme', boot: null, pbxId: 'a', startedUs: 0 })
+  const state = JSON.stringify({ call: { ...call, mergedFrom: ['b'] }, channels: [] })
+  await store.calls.batchStore(batch({}, { live: [{ id: 'a', state }] }))
+  const { state: taken, accountIdOf } = await openTracker({
+    ...{ calls: store.calls, pbx: 'office', account: 'main', accountId: directory.get('main') ?? null, log },
+    tenants: { accounts: directory, isOnEveryChannel: false },
+    newId: String,
+  })
+  const { account } = taken.calls.get('a') ?? {}
+  expect([account, accountIdOf(account ?? '')]).toEqual(['Acme', directory.get('Acme')])
 })
 
 /** A store whose disk is full until it is released. */

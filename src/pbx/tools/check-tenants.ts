@@ -1,6 +1,7 @@
 import type { TenantRule } from '../../lib/pbx-url.ts'
 import type { AmiFrame } from '../ami/frame.ts'
 import { addAccountCommand } from '../call-owners.ts'
+import { kindOfContext } from '../endpoint-classifier.ts'
 import type { Commands } from '../esl/commands.ts'
 import { cleanValue } from '../sanitize.ts'
 import type { Finding } from './check.ts'
@@ -20,15 +21,17 @@ export function judgeTenants(rule: TenantRule, values: ReadonlySet<string>, acco
     return [{ level: 'advice', text: `it shows no customer now (${setting}): check it again during a call` }]
   const named = [...values].toSorted()
   const findings: Finding[] = [{ level: 'ok', text: `its customers (${setting}): ${listOf(named)}` }]
-  if (accountOf === undefined) return findings
-  const without = named.filter((value) => accountOf(value) === undefined)
+  if (accountOf === undefined) return [...findings, { level: 'advice', text: NO_STORE }]
+  const isContext = rule.by === 'context'
+  const without = named.filter(
+    (value) => accountOf(value) === undefined && !(isContext && kindOfContext(value) === 'trunk'),
+  )
+  if (without.length === 0) return [...findings, { level: 'ok', text: 'each customer has an account' }]
   // A context need not be a customer's: that of a trunk is not.
-  const level = rule.by === 'context' ? 'advice' : 'missing'
+  const level = isContext ? 'advice' : 'missing'
+  const why = isContext ? '; if this is the context of a customer' : ', so nobody gets the events of its calls'
   for (const value of without.slice(0, MAX_NAMED))
-    findings.push({
-      level,
-      text: `there is no account ${value}, so nobody gets the events of its calls: ${addAccountCommand(value)}`,
-    })
+    findings.push({ level, text: `there is no account ${value}${why}: ${addAccountCommand(value)}` })
   if (without.length > MAX_NAMED)
     findings.push({
       level,
@@ -36,6 +39,9 @@ export function judgeTenants(rule: TenantRule, values: ReadonlySet<string>, acco
     })
   return findings
 }
+
+const NO_STORE =
+  'it is not known here which of them have an account: add the store of the service, with --data or --database-url'
 
 function listOf(names: readonly string[]): string {
   const more = names.length - MAX_NAMED

@@ -41,11 +41,15 @@ test('the account codes that an Asterisk shows while it is watched', async () =>
 })
 
 test('contexts of trunks are no customers: a context without an account is advice', () => {
-  const findings = judgeTenants({ by: 'context', variable: null }, new Set(['from-trunk', 'ACME.example']), accountOf)
-  expect(findings).toEqual([
-    { level: 'ok', text: 'its customers (tenants=context): ACME.example, from-trunk' },
-    { level: 'advice', text: expect.stringMatching(/^there is no account from-trunk/) },
+  const judge = (...values: string[]) => judgeTenants({ by: 'context', variable: null }, new Set(values), accountOf)
+  expect(judge('from-trunk', 'ACME.example', 'default')).toEqual([
+    { level: 'ok', text: 'its customers (tenants=context): ACME.example, default, from-trunk' },
+    {
+      level: 'advice',
+      text: 'there is no account default; if this is the context of a customer: hookswitch user add --account default --email … --name …',
+    },
   ])
+  expect(judge('from-trunk', 'ACME.example').at(-1)).toEqual({ level: 'ok', text: 'each customer has an account' })
 })
 
 test('a name that a shell would read otherwise is quoted', () => {
@@ -64,5 +68,8 @@ test('a PBX that shows no customer, and accounts that are not known', () => {
   expect(judgeTenants(DOMAIN, new Set(), accountOf)).toEqual([
     { level: 'advice', text: expect.stringMatching(/again/) },
   ])
-  expect(judgeTenants(DOMAIN, new Set(['a.example']))).toEqual([{ level: 'ok', text: expect.any(String) }])
+  expect(judgeTenants(DOMAIN, new Set(['a.example']))).toEqual([
+    { level: 'ok', text: 'its customers (tenants=domain): a.example' },
+    { level: 'advice', text: expect.stringMatching(/not known here which of them have an account.*--data/) },
+  ])
 })
