@@ -55,15 +55,15 @@ export async function visit(browser: Browser, options: BrowserContextOptions = {
 
 const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
 
-/** What the accessibility check finds in what is shown, one line each. */
-export async function accessibilityFaults(page: Page): Promise<string[]> {
+/** What the accessibility check finds in what is shown, or in parts of it (CSS selectors), one line each. */
+export async function accessibilityFaults(page: Page, parts: readonly string[] = ['html']): Promise<string[]> {
   const session = await page.context().newCDPSession(page)
   // What only fades in has no contrast yet.
   await page.evaluate(() =>
     Promise.all(document.getAnimations().map((animation) => animation.finished.catch(() => {}))),
   )
   const { result } = await session.send('Runtime.evaluate', {
-    expression: `${AXE}; axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) =>
+    expression: `${AXE}; axe.run({ include: ${JSON.stringify(parts.map((part) => [part]))} }, { resultTypes: ['violations'] }).then(({ violations }) =>
       JSON.stringify(violations.flatMap((one) => one.nodes.map((node) => one.id + ': ' + node.target.join(' ')))))`,
     awaitPromise: true,
     returnByValue: true,
