@@ -8,7 +8,7 @@ import { createRandom, type Random } from '../help/random.ts'
 import { randomSignals } from '../help/signals.ts'
 
 // PROPERTY_STREAMS=1000000 PROPERTY_SEED=7 bun test test/calls/property.test.ts
-const STREAMS = Number(process.env.PROPERTY_STREAMS ?? 10_000)
+const STREAMS = Number(process.env.PROPERTY_STREAMS ?? 5_000)
 const SEED = Number(process.env.PROPERTY_SEED ?? 20_261_120)
 
 /** A single stream is printed in full. */

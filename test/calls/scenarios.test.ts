@@ -12,7 +12,7 @@ import { scenario } from '../help/scenarios.ts'
 // What is emitted of made-up scenarios is what happened in them, call by call and line by line; and it keeps the promises.
 // PROPERTY_STREAMS=100000 PROPERTY_SEED=7 bun test test/calls/scenarios.test.ts
 
-const STREAMS = Number(process.env.PROPERTY_STREAMS ?? 2_000)
+const STREAMS = Number(process.env.PROPERTY_STREAMS ?? 1_000)
 const SEED = Number(process.env.PROPERTY_SEED ?? 20_261_121)
 const IS_TRACED = STREAMS === 1
 
