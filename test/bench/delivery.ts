@@ -88,10 +88,9 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
     /** Stores some events of an account in one mutation, and nudges. */
     async emit(accountId: number, events: number, body: string): Promise<void> {
       const atUs = nowUs()
-      const call = newUuid(atUs)
-      const fresh = Array.from({ length: events }, (_, n) => {
+      const fresh = Array.from({ length: events }, () => {
         sequence += 1
-        return { uuid: newUuid(atUs), callId: `${call}${n}`, name: 'call_started' as const, sequence, atUs, body }
+        return { uuid: newUuid(atUs), callId: newUuid(atUs), name: 'call_started' as const, sequence, atUs, body }
       })
       emitter.emit('stored', await storeEvents(db, fresh, { accountId, nowSteadyUs: clock.steadyUs() }))
     },

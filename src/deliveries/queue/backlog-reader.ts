@@ -69,8 +69,9 @@ export function isOwnWebhook(
   { ownership, webhooks }: Pick<BacklogReaderOptions, 'ownership' | 'webhooks'>,
   webhookId: number,
 ): boolean {
+  if (!ownership.isShared) return true
   const accountId = webhooks.get(webhookId)?.accountId
-  return accountId === undefined ? !ownership.isShared : ownership.ownsAccount(accountId)
+  return accountId !== undefined && ownership.ownsAccount(accountId)
 }
 
 type Read = (backlog: Backlog, load: Load) => Promise<void>

@@ -143,22 +143,21 @@ function newUrgent(lanes: ReadonlyMap<string, Lane>) {
 
 /** Lanes in turn, those with a first attempt first. A lane that is not ready when its turn comes is skipped. */
 function newRotation() {
-  const first = { lanes: newFifo<Lane>(), members: new Set<Lane>() }
-  const retries = { lanes: newFifo<Lane>(), members: new Set<Lane>() }
+  const waiting = { first: newFifo<Lane>(), retries: newFifo<Lane>() }
   return {
     /** Adds a lane at the end, unless it is not ready or has its turn already. */
     add(lane: Lane): void {
       if (!isReady(lane)) return
-      const turns = hasFirstAttempt(lane) ? first : retries
-      if (turns.members.has(lane)) return
-      turns.members.add(lane)
-      turns.lanes.push(lane)
+      const kind = hasFirstAttempt(lane) ? 'first' : 'retries'
+      if (lane.turns[kind]) return
+      lane.turns[kind] = true
+      waiting[kind].push(lane)
     },
     /** Returns the next lane that is ready; `undefined` if there is none. */
     next(): Lane | undefined {
-      for (const turns of [first, retries])
-        for (let lane = turns.lanes.shift(); lane !== undefined; lane = turns.lanes.shift()) {
-          turns.members.delete(lane)
+      for (const kind of ['first', 'retries'] as const)
+        for (let lane = waiting[kind].shift(); lane !== undefined; lane = waiting[kind].shift()) {
+          lane.turns[kind] = false
           if (isReady(lane)) return lane
         }
       return undefined

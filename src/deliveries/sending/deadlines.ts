@@ -26,7 +26,8 @@ const MAX_USERS = 16
  */
 export function createDeadlines(timeoutMs: number) {
   const entries = newFifo<Entry>()
-  let newest: Entry | undefined
+  /** Of each group: requests of two groups cannot share a signal. */
+  const newest = new Map<AbortGroup | undefined, Entry>()
   let timer: Timer | undefined
 
   const check = () => {
@@ -35,7 +36,7 @@ export function createDeadlines(timeoutMs: number) {
       if (first.open > 0 && nowMs < first.beganMs + TOGETHER_MS + timeoutMs) return
       entries.shift()
       first.group?.remove(first.controller)
-      if (first === newest) newest = undefined
+      if (first === newest.get(first.group)) newest.delete(first.group)
       if (first.open > 0) first.controller.abort(new DOMException('too late', 'TimeoutError'))
     }
     clearInterval(timer)
@@ -65,10 +66,12 @@ export function createDeadlines(timeoutMs: number) {
   return {
     /** Begins a deadline. @param nowMs by `performance.now()` */
     begin(nowMs: number, group?: AbortGroup): Deadline {
-      if (newest === undefined || newest.group !== group || !mayShare(newest, nowMs)) newest = add(nowMs, group)
-      newest.users += 1
-      newest.open += 1
-      return newest
+      const last = newest.get(group)
+      const entry = last !== undefined && mayShare(last, nowMs) ? last : add(nowMs, group)
+      if (entry !== last) newest.set(group, entry)
+      entry.users += 1
+      entry.open += 1
+      return entry
     },
   }
 }

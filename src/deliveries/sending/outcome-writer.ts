@@ -16,7 +16,7 @@ const RETRY_MS = 250
 const LAST_TRY_MS = 5_000
 
 export type OutcomeWriterOptions = {
-  readonly queue: Store['queue']
+  readonly queue: Pick<Store['queue'], 'deliveryRecordOutcomes'>
   readonly log: Log
   readonly ownership: Ownership
   /** Called after a batch was recorded; the rows of the `superseded` deliveries had been changed meanwhile. */
@@ -76,47 +76,54 @@ function append(batch: Batch, { id, generation, tries, attemptsMade }: LoadedDel
 }
 
 /** The next batch with its deliveries: one for each account if nodes share accounts, else one for all (`undefined`). */
-type Groups = Map<number | undefined, { readonly deliveries: LoadedDelivery[]; readonly batch: Batch }>
+type Groups = Map<number | undefined, Group>
+type Group = { readonly deliveries: LoadedDelivery[]; readonly batch: Batch }
 
 /** Creates the writer of outcomes. All that come while a batch is written go into the next one. */
 export function createOutcomeWriter({ queue, ownership, log, onRecorded }: OutcomeWriterOptions): OutcomeWriter {
   const store = createPersistentWrite({ queue, ownership, log })
   let groups: Groups = new Map()
-  let count = 0
-  let writing = 0
+  let queued = 0
+  let beingWritten = 0
+  let isWriting = false
   let idle: PromiseWithResolvers<void> | undefined
 
   async function writeAll(): Promise<void> {
-    while (count > 0) {
+    while (queued > 0) {
       const written = [...groups]
       groups = new Map()
-      writing = count
-      count = 0
+      beingWritten = queued
+      queued = 0
       // The store commits them together all the same; each account has a fence of its own.
-      await Promise.all(
-        written.map(async ([accountId, { deliveries, batch }]) =>
-          onRecorded(deliveries, await store.write(batch, accountId)),
-        ),
-      )
-      writing = 0
+      await Promise.all(written.map(([accountId, group]) => write(group, accountId)))
     }
+    isWriting = false
     idle?.resolve()
+  }
+
+  async function write({ deliveries, batch }: Group, accountId: number | undefined): Promise<void> {
+    const superseded = await store.write(batch, accountId)
+    // Before the call: it begins as many attempts as the bound allows by then.
+    beingWritten -= deliveries.length
+    onRecorded(deliveries, superseded)
   }
 
   return {
     add(delivery, outcome) {
       const accountId = ownership.isShared ? delivery.accountId : undefined
-      const group = groups.get(accountId) ?? { deliveries: [], batch: newBatch() }
-      groups.set(accountId, group)
+      const known = groups.get(accountId)
+      const group = known ?? { deliveries: [], batch: newBatch() }
+      if (known === undefined) groups.set(accountId, group)
       group.deliveries.push(delivery)
       append(group.batch, delivery, outcome)
-      count += 1
-      if (writing > 0 || count > 1) return
+      queued += 1
+      if (isWriting) return
+      isWriting = true
       queueMicrotask(() => void writeAll())
     },
-    isFull: () => store.isBroken() || count + writing >= MAX_UNRECORDED,
+    isFull: () => store.isBroken() || queued + beingWritten >= MAX_UNRECORDED,
     async stop() {
-      if (writing === 0 && count === 0) return
+      if (!isWriting) return
       store.giveUpAfter(LAST_TRY_MS)
       idle ??= Promise.withResolvers<void>()
       await idle.promise

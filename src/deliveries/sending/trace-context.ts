@@ -1,18 +1,35 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 
 const NO_PARENT = '0'.repeat(16)
+const PARENT_BYTES = 8
+/** Random bytes are drawn for many ids at once: a call for each would cost a microsecond of every attempt. */
+const random = Buffer.alloc(PARENT_BYTES * 512)
+let drawn = random.length
 
 /**
  * Returns a `traceparent` header (W3C Trace Context, sampled) for one attempt. The trace is that of a call, so that the
  * spans of all systems that its events reach are one trace; the parent id is another one each time.
  */
 export function traceparentOf(callId: string): string {
-  const parentId = randomBytes(8).toString('hex')
+  if (drawn === random.length) {
+    crypto.getRandomValues(random)
+    drawn = 0
+  }
+  const parentId = random.toString('hex', drawn, drawn + PARENT_BYTES)
+  drawn += PARENT_BYTES
   return `00-${traceIdOf(callId)}-${parentId === NO_PARENT ? `${NO_PARENT.slice(1)}1` : parentId}-01`
 }
 
-/** Returns the digits of a UUID; of any other id as many digits that are its own. */
+/** The last one is remembered: an event goes to several webhooks, one after the other. */
+let last: { readonly callId: string; readonly traceId: string } | undefined
+
 function traceIdOf(callId: string): string {
+  if (callId !== last?.callId) last = { callId, traceId: newTraceId(callId) }
+  return last.traceId
+}
+
+/** Returns the digits of a UUID; of any other id as many digits that are its own. */
+function newTraceId(callId: string): string {
   const digits = callId.replaceAll('-', '').toLowerCase()
   return /^(?!0+$)[0-9a-f]{32}$/.test(digits) ? digits : createHash('sha256').update(callId).digest('hex').slice(0, 32)
 }
