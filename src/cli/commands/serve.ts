@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { startApp } from '../../app.ts'
 import { readConfig } from '../../config.ts'
 import { databaseName } from '../../lib/database-url.ts'
-import { createLog, isJournal } from '../../lib/log.ts'
+import { createLog, isJournal, type Log } from '../../lib/log.ts'
 import { addUserLine } from '../../ops/suggested-commands.ts'
 import type { GivenSettings } from '../../settings.ts'
 import { addSettingFlags } from '../options.ts'
@@ -18,6 +18,7 @@ export function serveCommand(program: Command, stopped: () => Promise<void>): vo
     const config = readConfig(flags, process.env)
     const { logLevel, logMaskNumbers: maskNumbers, dataPath, database } = config
     const log = createLog(logLevel, { maskNumbers, priorities: isJournal(STANDARD_ERROR) })
+    logFatalErrors(log)
     const app = await startApp(config, { log, version: VERSION })
     const startedMs = performance.now()
     const where = database === undefined ? { data: resolve(dataPath) } : { database: databaseName(database) }
@@ -30,5 +31,19 @@ export function serveCommand(program: Command, stopped: () => Promise<void>): vo
     log.info('hookswitch is stopping: requests in flight are finished first')
     await app.stop()
     log.info({ seconds: Math.round((performance.now() - startedMs) / 1_000) }, 'hookswitch has stopped')
+  })
+}
+
+/**
+ * Logs an error of this program that nothing has caught. It ends the process, which is the right thing: what is in
+ * memory may be wrong, and the next process begins from the store.
+ */
+export function logFatalErrors(log: Log): void {
+  process.on('uncaughtExceptionMonitor', (err) => {
+    const message = 'an internal error ends hookswitch: start it again, and it goes on from the store; please report it'
+    log.error({ err }, message)
+  })
+  process.on('unhandledRejection', (reason) => {
+    throw reason
   })
 }
