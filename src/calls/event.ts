@@ -165,8 +165,7 @@ export const BODIES = {
   recording_saved: body('recording_saved', { recording: Recording }),
 } as const satisfies Readonly<Record<EventKind, TSchema>>
 
-export type EventName = EventKind
-export type EventBody = (typeof BODIES)[EventName]['static']
+export type EventBody = (typeof BODIES)[EventKind]['static']
 
 /** The record of a saved call, as `GET /call/{id}` returns it. */
 export const CallRecord = t.Object({ call: Call, stages: t.Array(Stage), recordings: t.Array(Recording) }, closed)
@@ -175,7 +174,7 @@ export type CallRecord = typeof CallRecord.static
 /** An event of a call as the tracker emits it, ready to be stored and sent. */
 export type CallEvent = {
   readonly id: string
-  readonly name: EventName
+  readonly name: EventKind
   readonly callId: string
   readonly sequence: number
   readonly atUs: number

@@ -1,17 +1,17 @@
 import { Value } from '@sinclair/typebox/value'
-import { BODIES, type EventBody, type EventName, type Party, type Stage } from '../calls/event.ts'
-import { EVENT_KINDS } from '../lib/event-kinds.ts'
+import { BODIES, type EventBody, type Party, type Stage } from '../calls/event.ts'
+import { EVENT_KINDS, type EventKind } from '../lib/event-kinds.ts'
 import { harmless } from '../lib/terminal-text.ts'
 
-const isEventName = (name: unknown): name is EventName => typeof name === 'string' && Object.hasOwn(BODIES, name)
+const isEventKind = (name: unknown): name is EventKind => typeof name === 'string' && Object.hasOwn(BODIES, name)
 
 /** Reads the body of a webhook request; `undefined` if it is not a call event that matches the schemas. */
 export function readEvent(text: string): EventBody | undefined {
   try {
     const body: unknown = JSON.parse(text)
     const name: unknown = Object(Object(body).data).name
-    if (!isEventName(name)) return undefined
-    const schema: (typeof BODIES)[EventName] = BODIES[name]
+    if (!isEventKind(name)) return undefined
+    const schema: (typeof BODIES)[EventKind] = BODIES[name]
     return Value.Check(schema, body) ? body : undefined
   } catch {
     return undefined

@@ -1,6 +1,7 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { BODIES, type CallEvent, type EventName, type Stage } from '../../src/calls/event.ts'
+import { BODIES, type CallEvent, type Stage } from '../../src/calls/event.ts'
 import type { TrackerState } from '../../src/calls/tracker/state.ts'
+import type { EventKind } from '../../src/lib/event-kinds.ts'
 import { isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
 
 /** What events promise of any call, regardless of the PBX. Throws, in words, on the first promise that is broken. */
@@ -38,7 +39,7 @@ const NEW_CALL: CallAccount = {
 const checks = new Map(Object.entries(BODIES).map(([name, schema]) => [name, TypeCompiler.Compile(schema)] as const))
 
 /** Why a body does not fit its schema, `undefined` if it does. */
-export function misfit(name: EventName, body: unknown): string | undefined {
+export function misfit(name: EventKind, body: unknown): string | undefined {
   const check = checks.get(name)
   if (check === undefined) return `there is no schema for ${name}`
   if (check.Check(body)) return undefined
@@ -50,7 +51,7 @@ export function createLedger(): Ledger {
   const calls = new Map<string, CallAccount>()
   const stages = new Map<string, StageAccount>()
 
-  function stageEvent(call: CallAccount, name: EventName, stage: Stage): string | undefined {
+  function stageEvent(call: CallAccount, name: EventKind, stage: Stage): string | undefined {
     const { kind, parent_id: parentId } = stage
     const account = stages.get(stage.id) ?? { kind, parentId, started: false, answered: false, ended: false }
     account.parentId = parentId

@@ -1,4 +1,4 @@
-import type { EventName } from '../../calls/event.ts'
+import type { EventKind } from '../../lib/event-kinds.ts'
 import { type Recording, recordingOf } from '../../pbx/tools/replay/recording.ts'
 import ringGroup from './ring-group.ami' with { type: 'text' }
 import ringGroupTiming from './ring-group.timing' with { type: 'text' }
@@ -11,7 +11,7 @@ export type Played = {
   readonly pbx: string
   readonly title: string
   readonly recording: Recording
-  readonly expected: readonly EventName[]
+  readonly expected: readonly EventKind[]
 }
 
 /** The recordings of the demo. */

@@ -1,7 +1,7 @@
 import type { CallResult } from '../../../lib/call-enums.ts'
-import { isOnlyOnRequest } from '../../../lib/event-kinds.ts'
+import { type EventKind, isOnlyOnRequest } from '../../../lib/event-kinds.ts'
 import { rfc3339 } from '../../../lib/time.ts'
-import type { CallEvent, CallRecord, EventBody, EventName } from '../../event.ts'
+import type { CallEvent, CallRecord, EventBody } from '../../event.ts'
 import { dialledBy } from '../../event-facts.ts'
 import { EXPLANATION_US } from '../dials/stage-results.ts'
 import { closeStages, updateStages } from '../dials/stages.ts'
@@ -261,7 +261,7 @@ function emit(
   state: TrackerState,
   call: Call,
   events: CallEvent[],
-  name: EventName,
+  name: EventKind,
   atUs: number,
   extra: object,
 ): void {
