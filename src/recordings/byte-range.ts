@@ -3,8 +3,8 @@ export type ByteRange = { readonly start: number; readonly end: number }
 
 /**
  * Parses a `Range` header (RFC 9110, 14.2) for a file of `size` bytes. Returns the one range that it asks for; `whole`
- * without a header,
- * for another unit, and for several ranges; `unsatisfiable` where it is malformed or lies behind the end (416).
+ * without a header, for another unit, and for several ranges; `unsatisfiable` where it is malformed or lies behind the
+ * end (416).
  */
 export function parseRange(header: string | null, size: number): ByteRange | 'whole' | 'unsatisfiable' {
   const match = /^\s*bytes\s*=(.*)$/is.exec(header ?? '')

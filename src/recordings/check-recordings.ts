@@ -13,8 +13,7 @@ const MAX_ENTRIES = 20_000
 
 /**
  * Checks whether the recordings of a PBX can be read, with a real file: the one at `reportedPath`, as the PBX reports
- * it, or else the newest
- * in the folder.
+ * it, or else the newest in the folder.
  */
 export async function checkRecordings(source: RecordingsSource, reportedPath?: string): Promise<RecordingFinding> {
   const files = createPbxFiles(source)

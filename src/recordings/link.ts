@@ -16,8 +16,7 @@ export type LinkQuery = { readonly expires?: string | undefined; readonly signat
 
 /**
  * Checks whether a link opens a recording at a time. It takes as long and returns the same whether the signature is
- * wrong, of another
- * recording, or the link is expired.
+ * wrong, of another recording, or the link is expired.
  */
 export function isLinkValid(key: string, ref: RecordingRef, { expires = '', signature = '' }: LinkQuery, nowS: number) {
   const expected = macOf(key, ref, expires)

@@ -14,9 +14,8 @@ const MAX_NAME_BYTES = 255
 
 /**
  * Maps a path as the PBX reported it to one below the folder of its recordings. A path that does not begin with `/` is
- * below that folder
- * already: the CDR of Asterisk has it so. No segment of the result leads out of the folder; links are for the opener of
- * the file.
+ * below that folder already: the CDR of Asterisk has it so. No segment of the result leads out of the folder; links are
+ * for the opener of the file.
  */
 export function mapRecordingPath(reported: string, { root, folderName }: PathMapping): MappedPath {
   const path = reported.replace(FREESWITCH_PARAMETERS, '')

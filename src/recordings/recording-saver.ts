@@ -7,14 +7,11 @@ import { advanceSaving, type Progress, type SaveOptions } from './save-recording
 
 /**
  * Saves recordings: waits until the file of each is complete, copies it if that is wanted, and stores its state with
- * its event in one
- * commit.
+ * its event in one commit.
  *
  * A recording is pending from the commit of its call on, until it is saved, or failed after a day. After a crash all
- * that was done for a
- * pending one is done again: a copy has one name, so that another try replaces it, and its event is in the commit that
- * ends the state.
- * So each recording is saved once.
+ * that was done for a pending one is done again: a copy has one name, so that another try replaces it, and its event is
+ * in the commit that ends the state. So each recording is saved once.
  */
 export type RecordingSaverOptions = Omit<SaveOptions, 'nowUs' | 'leaseOf' | 'isKnown'> & {
   /** Returns the PBXs as they are now, with removed ones whose files can still be read. */

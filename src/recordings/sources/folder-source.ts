@@ -8,8 +8,7 @@ const CHUNK_BYTES = 128 * 1024
 
 /**
  * Creates a source of the files below a folder. Links are followed, but nothing that is not below the folder is opened,
- * and only regular
- * files are.
+ * and only regular files are.
  */
 export function createFolderSource(folder: string): Source {
   return {

@@ -9,8 +9,7 @@ export type OpenFile = {
   readonly ageMs: number | null
   /**
    * Streams bytes from `start` to before `end`. The stream fails if it cannot give all of them: never is a part taken
-   * for the whole.
-   * Cancelling it stops reading.
+   * for the whole. Cancelling it stops reading.
    */
   read(start: number, end: number): ReadableStream<Uint8Array<ArrayBuffer>>
   close(): Promise<void>
