@@ -1,3 +1,4 @@
+import { SECOND } from '../lib/time.ts'
 import type { Claim, ClusterView, Lease } from '../store/operations/cluster.ts'
 import { newOwnLeases } from './own-leases.ts'
 import { newShares, type Shares, type SharesOptions } from './shares.ts'
@@ -69,7 +70,6 @@ export type Plan = {
   readonly moreInUs: number | undefined
 }
 
-const SECOND = 1_000_000
 /** How long a heartbeat is good for, from before it was sent. */
 export const TRUST_US = 3 * SECOND
 /**

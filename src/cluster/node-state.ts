@@ -1,12 +1,9 @@
-import { SECOND } from '../lib/time.ts'
 import type { NodeRecord } from '../store/operations/cluster.ts'
+import { SILENT_US } from './leases.ts'
 
 /** `silent`: others are about to find it dead. */
 export const NODE_STATES = ['up', 'silent', 'dead'] as const
 export type NodeState = (typeof NODE_STATES)[number]
-
-/** A node that was not heard of for this time is about to be found dead. */
-const SILENT_US = 4 * SECOND
 
 /** Returns whether a node is alive, as far as the database knows at a time of its own clock. */
 export const stateOfNode = (

@@ -1,11 +1,12 @@
 import type { Log } from '../lib/log.ts'
-import { MILLISECOND, type NowUs } from '../lib/time.ts'
+import { MILLISECOND, type NowUs, SECOND } from '../lib/time.ts'
+import { TRUST_US } from './leases.ts'
 
 /**
  * A PBX connection is kept for this time after trust has ended: the database may come back, and its events are not
  * lost.
  */
-const KEEP_PBXS_US = 10_000 * MILLISECOND - 3_000 * MILLISECOND
+const KEEP_PBXS_US = 10 * SECOND - TRUST_US
 
 export type TrustWatchOptions = {
   readonly trustedUntilUs: () => number

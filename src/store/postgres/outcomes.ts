@@ -66,13 +66,8 @@ export function openOutcomeCommits(db: Database): GroupCommit<OutcomeJob, number
     return results
   }
   const rowsOf = ({ batch }: OutcomeJob) => batch.deliveryIds.length
-  return groupCommit({ counts: db.commits, rowsOf, write: send, parts: hasCommonId })
-}
-
-/** A statement may touch a row once. */
-function hasCommonId(before: readonly OutcomeJob[], job: OutcomeJob): boolean {
-  const ids = new Set(before.flatMap(({ batch }) => batch.deliveryIds))
-  return job.batch.deliveryIds.some((id) => ids.has(id))
+  const changedBy = ({ batch }: OutcomeJob) => batch.deliveryIds
+  return groupCommit({ counts: db.commits, rowsOf, write: send, changedBy })
 }
 
 function valuesOf(jobs: readonly OutcomeJob[], isFenced: boolean): Value[] {

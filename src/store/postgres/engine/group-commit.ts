@@ -22,23 +22,25 @@ export type GroupOptions<Job, Result> = {
   readonly rowsOf: (job: Job) => number
   /** Writes jobs in their order with one statement; an Error in the place of a result is what that job rejects with. */
   readonly write: (jobs: readonly Job[]) => Promise<(Result | Error)[]>
-  /** Returns whether a job must not be in one statement with those before it. */
-  readonly parts?: (before: readonly Job[], job: Job) => boolean
+  /** Returns the ids of the rows that a job changes, of which a statement may change each once; without it: none. */
+  readonly changedBy?: (job: Job) => readonly number[]
 }
 
 /** Collects jobs while the statement before runs, and writes them together: there is no other wait. */
 export function groupCommit<Job, Result>(options: GroupOptions<Job, Result>): GroupCommit<Job, Result> {
-  const { counts, rowsOf, write, parts = () => false } = options
+  const { counts, rowsOf, write, changedBy = () => [] } = options
   let waiting: Waiting<Job, Result>[] = []
   let running: Promise<void> | undefined
 
   function nextGroup(): Waiting<Job, Result>[] {
+    const changed = new Set<number>()
     let rows = 0
     let end = 0
     for (const { job } of waiting) {
       rows += rowsOf(job)
-      const before = waiting.slice(0, end).map((one) => one.job)
-      if (end > 0 && (rows > MAX_ROWS || parts(before, job))) break
+      const ids = changedBy(job)
+      if (end > 0 && (rows > MAX_ROWS || ids.some((id) => changed.has(id)))) break
+      for (const id of ids) changed.add(id)
       end += 1
     }
     const group = waiting.slice(0, end)

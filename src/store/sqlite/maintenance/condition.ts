@@ -10,6 +10,7 @@ export function readCondition(tx: Tx, sinceUs: number): StoreCondition {
     `SELECT DISTINCT a.name AS account, w.url FROM webhooks w JOIN accounts a ON a.id = w.account_id
      WHERE w.position IS NOT NULL ORDER BY a.name, w.position`,
   ).all()
+  // `state > 1` is the condition of the small index of those that were not delivered.
   const failed = prepared<{ count: number }, [number]>(
     tx,
     'SELECT count(*) AS count FROM deliveries WHERE state > 1 AND state = 2 AND ended_at > ?',
