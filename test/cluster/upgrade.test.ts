@@ -26,7 +26,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('nodes of two versions', () => {
     cleaning.defer(sql.stop)
     const receiver = startReceiver()
     cleaning.defer(() => receiver.stop())
-    const replay = startReplay({ files: [callsOf(CALLS_PER_SECOND, SECONDS, 0)] })
+    const replay = startReplay({ files: [callsOf(CALLS_PER_SECOND, SECONDS, { firstCall: 0 })] })
     cleaning.defer(() => replay.stop())
     const args = ['--allow-net', 'loopback', '--log-level', 'warn', '--database-url', database.url]
     const start = (...more: string[]) => startServe({ cwd: folder.path, args: [...args, ...more] })

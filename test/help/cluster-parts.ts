@@ -4,14 +4,22 @@ import { run } from './app.ts'
 import { acts } from './asterisk-load.ts'
 import { ask, logIn, PASSWORD, webhook } from './client.ts'
 
+type Calls = {
+  /** The number of the first one. */
+  readonly firstCall: number
+  /** One of so many goes on for longer, by so much. */
+  readonly long?: { readonly each: number; readonly ms: number }
+}
+
 /** The bytes of a PBX with so many calls a second, for so long. */
-export function callsOf(callsPerSecond: number, seconds: number, firstCall: number) {
-  const pieces = Array.from({ length: Math.floor(callsPerSecond * seconds) }, (_, index) =>
-    acts(firstCall + index).map(({ afterMs, bytes }) => ({
-      atMs: 500 + (index * 1_000) / callsPerSecond + afterMs,
+export function callsOf(callsPerSecond: number, seconds: number, { firstCall, long }: Calls) {
+  const pieces = Array.from({ length: Math.floor(callsPerSecond * seconds) }, (_, index) => {
+    const longerMs = long !== undefined && index % long.each === 0 ? long.ms : 0
+    return acts(firstCall + index).map(({ afterMs, bytes }) => ({
+      atMs: 500 + (index * 1_000) / callsPerSecond + afterMs + (afterMs >= HANGS_UP_MS ? longerMs : 0),
       bytes,
-    })),
-  ).flat()
+    }))
+  }).flat()
   pieces.sort((a, b) => a.atMs - b.atMs)
   let offset = 0
   const timing = pieces.map(({ atMs, bytes }) => {
@@ -21,6 +29,8 @@ export function callsOf(callsPerSecond: number, seconds: number, firstCall: numb
   })
   return recordingOf('ami', Buffer.from(pieces.map(({ bytes }) => bytes).join('')), timing.join('\n'))
 }
+/** When a call of the load is hung up. */
+const HANGS_UP_MS = 1_500
 
 /** Adds a user, and with it an account of that name, to a database. */
 export async function addUser(cwd: string, url: string, account: string): Promise<void> {
@@ -36,6 +46,13 @@ export async function putList(app: { url: string }, account: string, urls: reado
     token,
     body: urls.map((url) => webhook(url)),
   })
+  if (status !== 200) throw new Error(body.message)
+}
+
+/** Replaces the options of a URL in the list of an account. */
+export async function putOptions(app: { url: string }, account: string, options: { url: string; order: string }) {
+  const token = await logIn(app, `${account}@example.com`)
+  const { status, body } = await ask(app, 'PUT', '/integration/webhook/options', { token, body: options })
   if (status !== 200) throw new Error(body.message)
 }
 
@@ -58,6 +75,23 @@ export function lastingSql(url: string) {
   }
   const count = async (statement: string) => (await ask<{ count: number }>(statement))[0]?.count ?? 0
   const list = async (statement: string) => (await ask<{ what: string }>(statement)).map(({ what }) => what)
+  /** Events after one that were not delivered to each webhook, and calls that have not each beginning and end once. */
+  async function wrongAfter(event: number, webhooks: number): Promise<string[]> {
+    const undelivered =
+      await list(`WITH d AS MATERIALIZED (SELECT id / 128 AS event_id, count(*) AS n FROM ended_deliveries
+          WHERE state = 1 AND id >= ${(event + 1) * 128} GROUP BY 1)
+        SELECT e.uuid || ' ' || e.name || ' was delivered to ' || coalesce(d.n, 0) AS what FROM events e
+        LEFT JOIN d ON d.event_id = e.id WHERE e.id > ${event} AND coalesce(d.n, 0) <> ${webhooks} LIMIT 5`)
+    const ends =
+      await list(`SELECT call_id || ': ' || string_agg(name, ',' ORDER BY sequence) AS what FROM events WHERE id > ${event}
+        GROUP BY call_id HAVING count(*) FILTER (WHERE name = 'call_started') <> 1 OR count(*) FILTER (WHERE name = 'call_ended') <> 1
+          OR count(*) FILTER (WHERE name = 'call_saved') <> 1 OR max(sequence) <> count(*)
+          OR count(DISTINCT sequence) <> count(*) LIMIT 5`)
+    return [...undelivered, ...ends]
+  }
+  const eventsAfter = (event: number) =>
+    ask<{ uuid: string; account: string; call: string; sequence: number }>(`SELECT e.uuid, a.name AS account,
+      e.call_id AS call, e.sequence FROM events e JOIN accounts a ON a.id = e.account_id WHERE e.id > ${event} ORDER BY e.id`)
   return {
     ask,
     freeLeases: () =>
@@ -71,6 +105,11 @@ export function lastingSql(url: string) {
       list(
         `SELECT l.name || ' ' || l.term AS what FROM leases l JOIN nodes n ON n.id = l.node WHERE n.dead_us IS NULL`,
       ),
+    /** How many heartbeats the node has had that has some of these leases and lives; 0 if there is none. */
+    beatsOf: (leases: readonly string[]) =>
+      count(`SELECT coalesce(max(n.beat), 0)::int AS count FROM leases l JOIN nodes n ON n.id = l.node
+        WHERE n.dead_us IS NULL AND l.name || ' ' || l.term IN ('${leases.join("', '")}')`),
+    liveCalls: () => count('SELECT count(*)::int AS count FROM live_calls'),
     unfinished: () =>
       count(`SELECT ((SELECT count(*) FROM pending_deliveries) + (SELECT count(*) FROM live_calls))::int AS count`),
     /** What is left of it, for people. */
@@ -85,37 +124,18 @@ export function lastingSql(url: string) {
       const events = await count('SELECT count(*)::int AS count FROM events')
       return { events, calls: await count('SELECT count(DISTINCT call_id)::int AS count FROM events') }
     },
-    async faults(webhooks: number): Promise<string[]> {
-      const undelivered =
-        await list(`WITH d AS MATERIALIZED (SELECT id / 128 AS event_id, count(*) AS n FROM ended_deliveries WHERE state = 1 GROUP BY 1)
-        SELECT e.uuid || ' ' || e.name || ' was delivered to ' || coalesce(d.n, 0) AS what FROM events e
-        LEFT JOIN d ON d.event_id = e.id WHERE coalesce(d.n, 0) <> ${webhooks} LIMIT 5`)
-      const ends =
-        await list(`SELECT call_id || ': ' || string_agg(name, ',' ORDER BY sequence) AS what FROM events GROUP BY call_id
-        HAVING count(*) FILTER (WHERE name = 'call_started') <> 1 OR count(*) FILTER (WHERE name = 'call_ended') <> 1
-          OR count(*) FILTER (WHERE name = 'call_saved') <> 1 OR max(sequence) <> count(*) LIMIT 5`)
-      return [...undelivered, ...ends]
-    },
-    /** The place of the webhook in its list, and the event, of all that failed at least once. */
-    async failedAttempts(): Promise<Set<string>> {
-      const failed = await list(`SELECT DISTINCT w.position || ' ' || e.uuid AS what FROM attempts t
-        JOIN deliveries d ON d.id = t.delivery_id JOIN events e ON e.id = d.id / 128 JOIN webhooks w ON w.id = d.webhook_id
-        WHERE t.status IS NULL OR t.status NOT BETWEEN 200 AND 299`)
-      return new Set(failed)
-    },
-    /** Returns the attempts of a call, for people. */
-    attempts: (call: string) =>
-      ask(`SELECT w.position, e.sequence, e.uuid, t.at::text, t.status, t.duration_ms, t.error FROM events e
-        JOIN deliveries d ON d.id / 128 = e.id JOIN webhooks w ON w.id = d.webhook_id
-        LEFT JOIN attempts t ON t.delivery_id = d.id WHERE e.call_id = '${call}' ORDER BY w.position, e.sequence, t.at`),
-    events: () =>
-      ask<{
-        uuid: string
-        account: string
-        call: string
-        sequence: number
-      }>(`SELECT e.uuid, a.name AS account, e.call_id AS call,
-        e.sequence FROM events e JOIN accounts a ON a.id = e.account_id ORDER BY e.id`),
+    faults: (webhooks: number) => wrongAfter(0, webhooks),
+    wrongAfter,
+    /** All attempts that failed, on events after one. */
+    failedAttemptsAfter: (event: number) =>
+      ask<{ account: string; position: number; uuid: string; endedMs: number }>(`SELECT a.name AS account, w.position, e.uuid,
+          (t.at / 1000 + t.duration_ms)::float8 AS "endedMs" FROM attempts t JOIN events e ON e.id = t.delivery_id / 128
+        JOIN accounts a ON a.id = e.account_id JOIN deliveries d ON d.id = t.delivery_id JOIN webhooks w ON w.id = d.webhook_id
+        WHERE t.delivery_id >= ${(event + 1) * 128} AND d.id >= ${(event + 1) * 128} AND e.id > ${event}
+          AND (t.status IS NULL OR t.status NOT BETWEEN 200 AND 299)`),
+    lastEvent: () => count('SELECT coalesce(max(id), 0)::int AS count FROM events'),
+    events: () => eventsAfter(0),
+    eventsAfter,
     stop: () => client.close({ timeout: 0 }).catch(() => undefined),
   }
 }

@@ -1,0 +1,52 @@
+import type { Arrival } from './delivery-order.ts'
+
+/** How a receiver is while a test goes on. */
+export type Manner = 'answers' | 'hangs' | 'refuses'
+
+/** Starts a receiver that keeps a record of what came and what it answered, without the bodies: it is for long runs. */
+export function startRecorder() {
+  let arrivals: Arrival[] = []
+  let manner: Manner = 'answers'
+  let wake = Promise.withResolvers<void>()
+
+  async function answer(): Promise<Response> {
+    if (manner === 'hangs') await wake.promise
+    return manner === 'refuses' ? new Response('no', { status: 500 }) : new Response('ok')
+  }
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 0,
+    async fetch(request) {
+      const atMs = Date.now()
+      const body = await request.text().catch(() => undefined)
+      // Who sent it ended in the middle of it.
+      if (body === undefined) return new Response(null, { status: 400 })
+      const arrival: { -readonly [name in keyof Arrival]: Arrival[name] } = {
+        ...{ id: request.headers.get('webhook-id') ?? '', atMs, status: undefined, bodyHash: Bun.hash(body) },
+      }
+      arrivals.push(arrival)
+      const response = await answer()
+      if (!request.signal.aborted) arrival.status = response.status
+      return response
+    },
+  })
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    /** Returns the record so far, and begins another. */
+    takeArrivals(): readonly Arrival[] {
+      const taken = arrivals
+      arrivals = []
+      return taken
+    },
+    /** Changes how it answers, also what hangs already. */
+    become(next: Manner): void {
+      manner = next
+      wake.resolve()
+      wake = Promise.withResolvers<void>()
+    },
+    stop: () => server.stop(true),
+  }
+}
+
+export type Recorder = ReturnType<typeof startRecorder>
