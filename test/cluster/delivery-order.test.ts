@@ -25,7 +25,11 @@ describe('the record of a receiver', () => {
     ['a repeat after a fault', 'one two one two three', { mayRepeat: () => true }],
     ['a request for which nobody waited any more, again', 'one:- one two three', {}],
     ['a retry before those behind it, in a strict order', 'one:500 one:- one two three', { isStrict: true }],
-    ['other calls in between', 'one other two three', { events: [...EVENTS, { uuid: 'other', call: 'b', sequence: 1 }] }],
+    [
+      'other calls in between',
+      'one other two three',
+      { events: [...EVENTS, { uuid: 'other', call: 'b', sequence: 1 }] },
+    ],
   ])('is right with %s', (_, record, given) => {
     expect(wrongOf(record, given)).toEqual([])
   })
@@ -66,7 +70,14 @@ describe('a takeover', () => {
     ['nothing else was done', [], true],
     ['another node was frozen just before', [{ node: 1, fromMs: 1_000, toMs: 5_000 }], false],
     ['the database was restarted meanwhile', [{ node: undefined, fromMs: 11_000, toMs: 12_000 }], false],
-    ['all else was over for long, or began later', [{ node: 1, fromMs: 0, toMs: 3_000 }, { node: 1, fromMs: 16_000, toMs: 17_000 }], true],
+    [
+      'all else was over for long, or began later',
+      [
+        { node: 1, fromMs: 0, toMs: 3_000 },
+        { node: 1, fromMs: 16_000, toMs: 17_000 },
+      ],
+      true,
+    ],
   ])('is alone or not where %s', (_, others, expected) => {
     expect(isAlone(takeover, [own, ...others])).toBe(expected)
   })

@@ -128,7 +128,12 @@ export function lastingSql(url: string) {
     wrongAfter,
     /** All attempts that failed, on events after one. */
     failedAttemptsAfter: (event: number) =>
-      ask<{ account: string; position: number; uuid: string; endedMs: number }>(`SELECT a.name AS account, w.position, e.uuid,
+      ask<{
+        account: string
+        position: number
+        uuid: string
+        endedMs: number
+      }>(`SELECT a.name AS account, w.position, e.uuid,
           (t.at / 1000 + t.duration_ms)::float8 AS "endedMs" FROM attempts t JOIN events e ON e.id = t.delivery_id / 128
         JOIN accounts a ON a.id = e.account_id JOIN deliveries d ON d.id = t.delivery_id JOIN webhooks w ON w.id = d.webhook_id
         WHERE t.delivery_id >= ${(event + 1) * 128} AND d.id >= ${(event + 1) * 128} AND e.id > ${event}
