@@ -9,9 +9,7 @@ import type { Disturbance, Takeover } from './takeover-times.ts'
 const KINDS = ['kill', 'freeze', 'stop', 'partition', 'terminate', 'fast restart', 'immediate restart'] as const
 export type Kind = (typeof KINDS)[number]
 const OF_A_NODE: readonly Kind[] = ['kill', 'freeze', 'stop', 'partition']
-/** Each so many faults one comes when all is well, and the next comes when its effects are over. */
-const ALONE_EACH = 10
-/** Of those, what is promised a time. */
+/** Of those that come alone, what is promised a time. */
 const ALONE: readonly Kind[] = ['kill', 'kill', 'freeze', 'stop']
 /** As long a node must have had heartbeats without a failure to judge others, and some more. */
 const CALM_MS = 6_000
@@ -27,10 +25,19 @@ export type PlannedFault = {
   readonly victim: number
 }
 
-export function planFaults(count: number, pauseMs: readonly [number, number], random: Random): PlannedFault[] {
+export type FaultPlan = {
+  readonly faults: number
+  /** Between two faults, at least and at most. */
+  readonly pauseMs: readonly [number, number]
+  /** The last of each so many faults comes when all is well, and the next comes when its effects are over. */
+  readonly aloneEach: number
+  readonly random: Random
+}
+
+export function planFaults({ faults, pauseMs, aloneEach, random }: FaultPlan): PlannedFault[] {
   const between = (least: number, most: number) => least + random.next() * (most - least)
-  return Array.from({ length: count }, (_, at) => {
-    const isAlone = at % ALONE_EACH === ALONE_EACH - 1
+  return Array.from({ length: faults }, (_, at) => {
+    const isAlone = at % aloneEach === aloneEach - 1
     const kind = random.pick(isAlone ? ALONE : KINDS)
     const [least, most] = isAlone && kind === 'freeze' ? ([8_000, 12_000] as const) : LASTS_MS[kind]
     const lastsMs = between(least, most)
@@ -200,6 +207,7 @@ function newDisturbances() {
 
 async function untilCalm(nodes: readonly FaultyNode[], disturbances: readonly Disturbance[], sql: Sql): Promise<void> {
   await until('all is well', async () => {
+    await Bun.sleep(POLL_MS)
     const isOver = disturbances.every(({ toMs }) => toMs + CALM_MS < Date.now())
     return isOver && nodes.every(({ isUp }) => isUp) && (await sql.freeLeases()) === 0
   })
@@ -227,6 +235,7 @@ function newMeasures(sql: Sql) {
       }
       let hasReturned = false
       const isOver = async () => {
+        await Bun.sleep(POLL_MS)
         if (await isTaken()) return true
         hasReturned = await isBack()
         return hasReturned
@@ -247,5 +256,7 @@ function newMeasures(sql: Sql) {
   }
 }
 
+/** The database has other work than the questions of a test. */
+const POLL_MS = 50
 /** One heartbeat may have been in its socket when it was frozen. */
 const BEATS_OF_ONE_THAT_IS_BACK = 2

@@ -4,11 +4,18 @@ import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, run, startServe } from '../app.ts'
 import { addUser, callsOf, lastingSql, putList, putOptions, type Sql } from '../cluster-parts.ts'
 import { freePort, migratedDatabase, startPostgres } from '../postgres.ts'
-import type { Random } from '../random.ts'
 import { until } from '../receiver.ts'
 import { startTcpProxy } from '../tcp-proxy.ts'
 import { countRepeats, wrongDeliveries } from './delivery-order.ts'
-import { type FaultyNode, lengthMs, type Measured, type PlannedFault, planFaults, playFaults } from './play-faults.ts'
+import {
+  type FaultPlan,
+  type FaultyNode,
+  lengthMs,
+  type Measured,
+  type PlannedFault,
+  planFaults,
+  playFaults,
+} from './play-faults.ts'
 import { type Recorder, startRecorder } from './recorder.ts'
 import { dueMs, isAlone, type Takeover } from './takeover-times.ts'
 
@@ -23,12 +30,8 @@ const FAULTS_IN_A_ROUND = 50
 /** Of so many calls one goes on for so long that a takeover is in the middle of it. */
 const LONG_CALL = { each: 4, ms: 8_000 }
 
-export type FaultRun = {
-  readonly faults: number
-  /** Between two faults, at least and at most. */
-  readonly pauseMs: readonly [number, number]
+export type FaultRun = FaultPlan & {
   readonly callsPerSecond: number
-  readonly random: Random
   readonly onFault?: (fault: PlannedFault) => void
   readonly onRound?: (report: FaultReport) => void
   /** A folder for what the nodes have printed when something was wrong. */
@@ -166,13 +169,13 @@ const isStrict = (account: number): boolean => account === 1
 /** Plays calls and faults until both are over, and checks all that came of them. */
 async function playRound(rig: Rig, round: number, faults: number): Promise<FaultReport> {
   const { run: options, sql, recorders } = rig
-  const { callsPerSecond, random, pauseMs } = options
+  const { callsPerSecond } = options
   const before = await sql.lastEvent()
   // In turns: one that hangs and one that refuses, of each order.
   const [hangs, refuses] = round % 2 === 0 ? ([1, 4] as const) : ([4, 1] as const)
   recorders[hangs]?.become('hangs')
   recorders[refuses]?.become('refuses')
-  const plan = planFaults(faults, pauseMs, random)
+  const plan = planFaults({ ...options, faults })
   const seconds = 5 + lengthMs(plan) / 1_000
   const measured = await withPbxs(rig, { callsPerSecond, seconds, round }, () => rig.play(plan))
   for (const recorder of recorders) recorder.become('answers')
@@ -221,6 +224,9 @@ function timesOf({ takeovers, handOvers, returned, disturbances }: Measured) {
   }
 }
 
+/** The database has other work than the questions of a test. */
+const POLL_MS = 50
+
 type Traffic = { readonly callsPerSecond: number; readonly seconds: number; readonly round: number }
 
 /** Lets PBXs have calls, whether a node listens or not, during some work and until all of their calls are over. */
@@ -231,7 +237,10 @@ async function withPbxs<Result>(rig: Rig, traffic: Traffic, work: () => Promise<
   const result = await work()
   await Promise.all(replays.map(({ finished }) => finished))
   // What is up on the PBX when a node connects again is told by its list: so it stays until all is over.
-  await until('all calls are over', async () => (await rig.sql.liveCalls()) === 0)
+  await until('all calls are over', async () => {
+    await Bun.sleep(POLL_MS)
+    return (await rig.sql.liveCalls()) === 0
+  })
   return result
 }
 
