@@ -12,15 +12,25 @@ const SENDING = `SELECT d.id::float8 AS id, d.account_id::float8 AS "accountId",
     e.uuid, e.call_id AS "callId", e.name AS event, e.at::float8 AS "atUs", e.body`
 const EVENT = `JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}`
 
+/**
+ * The delivery of an event `b` to a webhook, if it is pending on its first schedule. `LIMIT`, as `OFFSET` where events
+ * are read, fixes the order of reading: a statement that was planned while nothing was pending would else go through
+ * all that is pending for each call.
+ */
+const pendingOfEvent = (webhook: string): string => `LATERAL (SELECT p.* FROM pending_deliveries p
+  WHERE p.id BETWEEN b.id * ${DELIVERIES_PER_EVENT} AND b.id * ${DELIVERIES_PER_EVENT} + ${DELIVERIES_PER_EVENT - 1}
+    AND p.webhook_id = ${webhook} AND p.generation = 1 LIMIT 1)`
+
 /** Whether an earlier delivery of the same call and webhook is pending on its first schedule. */
-const WAITS = `EXISTS (SELECT 1 FROM events b JOIN pending_deliveries p
-  ON p.id BETWEEN b.id * ${DELIVERIES_PER_EVENT} AND b.id * ${DELIVERIES_PER_EVENT} + ${DELIVERIES_PER_EVENT - 1}
-  WHERE b.call_id = e.call_id AND b.id < e.id AND p.webhook_id = d.webhook_id AND p.generation = 1)`
+const WAITS = `EXISTS (SELECT 1 FROM (SELECT id FROM events WHERE call_id = e.call_id OFFSET 0) AS b
+  CROSS JOIN ${pendingOfEvent('d.webhook_id')} AS first WHERE b.id < e.id)`
 
 const pendingOf = ({ dueSteadyUs, ...row }: Row): PendingDelivery => ({ ...row, dueSteadyUs: dueSteadyUs ?? undefined })
 
+type QueueDatabase = Pick<Database, 'read' | 'transaction' | 'change'>
+
 /** Creates the queue operations of the engine: pending deliveries and their outcomes. */
-export function createQueueStore(db: Database, outcomes: GroupCommit<OutcomeJob, number[]>): QueueStore {
+export function createQueueStore(db: QueueDatabase, outcomes: GroupCommit<OutcomeJob, number[]>): QueueStore {
   const { read, transaction, change } = db
   return {
     deliveryGetUntried: async ({ webhookId, afterId, limit }) => {
@@ -42,9 +52,9 @@ export function createQueueStore(db: Database, outcomes: GroupCommit<OutcomeJob,
     },
     async deliveryGetFirstOfCalls({ webhookId, callIds }) {
       const rows = await read<Row>(
-        `${SENDING} FROM unnest($2::text[]) AS c(id) CROSS JOIN LATERAL (SELECT p.* FROM events b JOIN pending_deliveries p
-             ON p.id BETWEEN b.id * ${DELIVERIES_PER_EVENT} AND b.id * ${DELIVERIES_PER_EVENT} + ${DELIVERIES_PER_EVENT - 1}
-           WHERE b.call_id = c.id AND p.webhook_id = $1::bigint AND p.generation = 1 ORDER BY p.id LIMIT 1) AS d ${EVENT}`,
+        `${SENDING} FROM unnest($2::text[]) AS c(id) CROSS JOIN LATERAL (
+           SELECT first.* FROM (SELECT id FROM events WHERE call_id = c.id OFFSET 0) AS b
+             CROSS JOIN ${pendingOfEvent('$1::bigint')} AS first ORDER BY b.id LIMIT 1) AS d ${EVENT}`,
         [webhookId, texts(callIds)],
       )
       return rows.map(pendingOf)

@@ -124,10 +124,20 @@ export async function playFaults({ plan, nodes, server, sql, startNode, onFault 
     over()
   }
 
-  async function nodeFault({ kind, lastsMs }: PlannedFault, node: FaultyNode): Promise<void> {
+  /** Returns a node that owns something, if there is one: nothing is to be taken over from the others. */
+  async function victimOf({ victim }: PlannedFault): Promise<{ node: FaultyNode; had: string[] } | undefined> {
+    const up = nodes.filter(({ isUp }) => isUp)
+    // One at least is left to take over.
+    if (up.length < 2) return undefined
+    const all = await Promise.all(up.map(async (node) => ({ node, had: await measures.leasesOf(node) })))
+    const owners = all.filter(({ had }) => had.length > 0)
+    const [among, at] = owners.length === 0 ? [all, 0] : [owners, Math.floor(victim * owners.length)]
+    return among[at]
+  }
+
+  async function nodeFault({ kind, lastsMs }: PlannedFault, node: FaultyNode, had: readonly string[]): Promise<void> {
     node.isUp = false
     const index = nodes.indexOf(node)
-    const had = await measures.leasesOf(node)
     const over = disturb(index, kind)
     if (kind === 'kill') {
       process.kill(node.app.pid, 'SIGKILL')
@@ -153,14 +163,13 @@ export async function playFaults({ plan, nodes, server, sql, startNode, onFault 
 
   for (const fault of plan) {
     if (fault.isAlone) await untilCalm(nodes, disturbances, sql)
-    const up = nodes.filter(({ isUp }) => isUp)
-    for (const { app } of up)
-      if (!isRunning(app)) throw new Error(`a node has ended by itself: ${app.output().slice(-4_000)}`)
-    // One at least is left to take over.
-    const node = up.length < 2 ? undefined : up[Math.floor(fault.victim * up.length)]
+    for (const { app, isUp } of nodes)
+      if (isUp && !isRunning(app)) throw new Error(`a node has ended by itself: ${app.output().slice(-4_000)}`)
     onFault(fault)
-    if (!OF_A_NODE.includes(fault.kind)) await databaseFault(fault.kind, fault.lastsMs)
-    else if (node !== undefined) await nodeFault(fault, node)
+    const isOfNode = OF_A_NODE.includes(fault.kind)
+    const victim = isOfNode ? await victimOf(fault) : undefined
+    if (!isOfNode) await databaseFault(fault.kind, fault.lastsMs)
+    else if (victim !== undefined) await nodeFault(fault, victim.node, victim.had)
     if (fault.isAlone) await measures.finished()
     await Bun.sleep(fault.pauseMs)
   }

@@ -34,7 +34,7 @@ export type Database = {
  * Statements are planned once for each connection. One that was planned while a table was empty must not read it all
  * when it is large.
  */
-const BY_INDEX = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off', jit: 'off' }
+export const BY_INDEX = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off', jit: 'off' }
 const BY_INDEX_AND_HASH = { enable_seqscan: 'off', plan_cache_mode: 'force_generic_plan', jit: 'off' }
 
 const STATEMENT_MS = 5_000
