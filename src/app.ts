@@ -39,7 +39,7 @@ import { openPbxList, type PbxList } from './pbx/stored/pbx-list.ts'
 import { storePbxSettings } from './pbx/stored/pbx-settings.ts'
 import { startPbxStates } from './pbx/stored/pbx-states.ts'
 import { startWatch } from './pbx/watch.ts'
-import { openPersistence, type Persistence } from './persistence.ts'
+import { againForAWhile, openPersistence, type Persistence } from './persistence.ts'
 import { openRecordings, type Recordings } from './recordings/recordings.ts'
 import { allowListOf } from './settings.ts'
 import type { StoredEvent } from './store/operations/calls.ts'
@@ -99,15 +99,16 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     await persistence.stop()
   }
   try {
-    await storePbxSettings({ store, pbxs: config.pbxs, log })
-    if (config.firstUser !== undefined) await ensureFirstUser(store.accounts, config.firstUser)
+    const { firstUser } = config
+    await againForAWhile(() => storePbxSettings({ store, pbxs: config.pbxs, log }))
+    if (firstUser !== undefined) await againForAWhile(() => ensureFirstUser(store.accounts, firstUser))
     const context: Context = { config, log, store, emitter: newEmitter(), ownership, persistence, started }
     const access = createAccess(context)
     const sending = await startSending(context)
-    const pbxs = await openPbxList({ store, log, canRead: isReadable })
+    const pbxs = await againForAWhile(() => openPbxList({ store, log, canRead: isReadable }))
     context.emitter.on('foreign', pbxs.update)
     started.push(pbxs)
-    const recordings = await openRecordings({ store, config, pbxs })
+    const recordings = await againForAWhile(() => openRecordings({ store, config, pbxs }))
     const watching = await startWatching(context, { sending, pbxs, recordings })
     const parts = { access, sending, watching, recordings, pbxs }
     const root = await createRoot(context, parts, { version, draining: () => draining })
@@ -116,7 +117,8 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     started.push(server)
     persistence.join(server.url, (name) => pbxs.entries().some(({ record }) => record.name === name))
     const described = pbxs.sources().map(({ name, protocol, host, port }) => `${name} (${protocol}://${host}:${port})`)
-    return { url: server.url, pbxs: described, hasNoUser: (await store.accounts.userCount()) === 0, stop }
+    const users = await againForAWhile(() => store.accounts.userCount())
+    return { url: server.url, pbxs: described, hasNoUser: users === 0, stop }
   } catch (error) {
     await stop()
     throw error

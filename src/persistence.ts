@@ -11,6 +11,7 @@ import { openServiceStore } from './store/open-store.ts'
 import type { ClusterStore } from './store/operations/cluster.ts'
 import type { StatusStore } from './store/operations/statuses.ts'
 import { openClusterStore } from './store/postgres/cluster.ts'
+import { databaseFaultKind } from './store/postgres/engine/store-fault.ts'
 import { openStatusStore } from './store/postgres/nodes/statuses.ts'
 import { type DiskWatch, NO_DISK, startDiskWatch } from './store/sqlite/engine/disk-space.ts'
 import type { Store } from './store/store.ts'
@@ -129,17 +130,20 @@ async function openAmongOthers(
   }
 }
 
-/** How long a database that went away just when this started is waited for. */
-const CLOCK_WITHIN_MS = 30_000
+/** How long a database that goes away while this starts is waited for. */
+const BACK_WITHIN_MS = 30_000
 const AGAIN_MS = 250
 
-async function againForAWhile<Result>(work: () => Promise<Result>): Promise<Result> {
-  const untilMs = steadyUs() / 1_000 + CLOCK_WITHIN_MS
+/** Does a step of the start, again while the database does not answer: it may go away at any moment of it. */
+export async function againForAWhile<Result>(step: () => Promise<Result>): Promise<Result> {
+  const untilMs = steadyUs() / 1_000 + BACK_WITHIN_MS
   for (;;) {
     try {
-      return await work()
+      return await step()
     } catch (error) {
-      if (steadyUs() / 1_000 > untilMs) throw error
+      const kind = databaseFaultKind(error)
+      const mayCome = kind === 'unreachable' || kind === 'slow'
+      if (!mayCome || steadyUs() / 1_000 > untilMs) throw error
       await Bun.sleep(AGAIN_MS)
     }
   }

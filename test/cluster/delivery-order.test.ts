@@ -50,7 +50,12 @@ describe('the record of a receiver', () => {
       { isStrict: true, failed: [{ uuid: 'one', endedMs: 0 }] },
       'event 2 of call came before event 1 (one)',
     ],
-    ['a repeat without a fault', 'one one two three', {}, 'one was accepted, and sent again for no reason'],
+    [
+      'a repeat without a fault',
+      'one one two three',
+      {},
+      'one was accepted, and sent again for no reason: at 1970-01-01T00:00:00.000Z and 1970-01-01T00:00:01.000Z',
+    ],
     ['a repeat with another body', 'one:500 one:200:other two three', {}, 'one came with several bodies'],
     ['an event that is none', 'one two three four', {}, 'four is no event that was stored'],
   ])('is wrong with %s', (_, record, given, wrong) => {

@@ -4,8 +4,9 @@ type Side = { readonly socket: Socket<Link>; unsent: Buffer }
 type Link = { other: Side | undefined; own: Side | undefined; early: Buffer[] }
 
 /** A way to a TCP server that a test can make silent: then nothing passes in either direction, and no connection is broken. */
-export function startTcpProxy(to: { hostname: string; port: number }) {
+export function startTcpProxy(to: { hostname: string; port: number }, onChunk: () => void = () => {}) {
   let isStalled = false
+  let refusing = 0
   const sides = new Set<Side>()
 
   function flush(side: Side): void {
@@ -26,6 +27,12 @@ export function startTcpProxy(to: { hostname: string; port: number }) {
     port: 0,
     socket: {
       open(client) {
+        if (refusing > 0) {
+          refusing -= 1
+          client.data = { own: undefined, other: undefined, early: [] }
+          client.terminate()
+          return
+        }
         const own: Side = { socket: client, unsent: Buffer.alloc(0) }
         client.data = { own, other: undefined, early: [] }
         sides.add(own)
@@ -48,6 +55,7 @@ export function startTcpProxy(to: { hostname: string; port: number }) {
         }).catch(() => client.end())
       },
       data(client, chunk) {
+        onChunk()
         if (client.data.other === undefined) client.data.early.push(Buffer.from(chunk))
         else pass(client.data.other, chunk)
       },
@@ -65,6 +73,11 @@ export function startTcpProxy(to: { hostname: string; port: number }) {
     resume(): void {
       isStalled = false
       for (const side of sides) flush(side)
+    },
+    /** Breaks all connections, and so many of the next ones. */
+    breakAll(andNext: number): void {
+      refusing = andNext
+      for (const { socket } of [...sides]) socket.terminate()
     },
     stop: () => server.stop(true),
   }

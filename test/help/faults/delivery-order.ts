@@ -73,8 +73,10 @@ function newPlaces(arrivals: readonly Arrival[]): Places {
 function repeatsOf(places: Places, { mayRepeat }: Deliveries): string[] {
   return [...places].flatMap(([id, of]) => {
     const accepted = of.filter(({ arrival }) => isSuccess(arrival)).map(({ arrival }) => arrival.atMs)
-    const isWrong = accepted.some((atMs, nth) => nth > 0 && !mayRepeat(accepted[nth - 1] ?? atMs, atMs))
-    return isWrong ? `${id} was accepted, and sent again for no reason` : []
+    const again = accepted.findIndex((atMs, nth) => nth > 0 && !mayRepeat(accepted[nth - 1] ?? atMs, atMs))
+    if (again === -1) return []
+    const times = [accepted[again - 1] ?? 0, accepted[again] ?? 0].map((atMs) => new Date(atMs).toISOString())
+    return `${id} was accepted, and sent again for no reason: at ${times.join(' and ')}`
   })
 }
 
