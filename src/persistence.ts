@@ -134,7 +134,7 @@ async function openAmongOthers(
 const BACK_WITHIN_MS = 30_000
 const AGAIN_MS = 250
 
-/** Does a step of the start, again while the database does not answer: it may go away at any moment of it. */
+/** Runs a step of the start, and repeats it while the database does not answer: it may go away at any moment. */
 export async function againForAWhile<Result>(step: () => Promise<Result>): Promise<Result> {
   const untilMs = steadyUs() / 1_000 + BACK_WITHIN_MS
   for (;;) {

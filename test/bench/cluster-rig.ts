@@ -87,7 +87,9 @@ export async function startBusyCluster(options: {
       return new Response('ok')
     }),
   )
-  const replays = receivers.map((_, at) => startReplay({ files: [callsOf(callsPerSecond, seconds, { firstCall: at * 1_000_000 })] }))
+  const replays = receivers.map((_, at) =>
+    startReplay({ files: [callsOf(callsPerSecond, seconds, { firstCall: at * 1_000_000 })] }),
+  )
   const bench = await startClusterBench({
     nodes,
     pbxUrls: replays.map(({ port }) => `ami://any:any@127.0.0.1:${port}`),

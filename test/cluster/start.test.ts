@@ -10,7 +10,7 @@ const AT_A_TIME = 4
 const REFUSED = 6
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('a node', () => {
-  test('starts, at whatever moment of its start the connections to its database break', async () => {
+  test('starts even if the connections to its database break in the middle of that', async () => {
     using folder = emptyFolder()
     await using database = await migratedDatabase()
     const { hostname, port } = new URL(database.url)

@@ -31,7 +31,7 @@ async function open() {
   const onlyRead = () => Promise.reject(new Error('this only reads'))
   const outcomes = { push: onlyRead, drained: onlyRead }
   const queue = createQueueStore({ read, transaction: onlyRead, change: onlyRead }, outcomes)
-  const held = cleaning.move()
+  const resources = cleaning.move()
   return {
     ...{ store, queue, webhookId },
     /** Returns how many rows of events and pending deliveries the statements of this test have read so far. */
@@ -43,7 +43,7 @@ async function open() {
       )
       return row?.rows ?? 0
     },
-    [Symbol.asyncDispose]: () => held.disposeAsync(),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 

@@ -236,7 +236,7 @@ async function withPbxs<Result>(rig: Rig, traffic: Traffic, work: () => Promise<
   for (const { port } of replays) cleaning.defer(await keepLoggedIn(port))
   const result = await work()
   await Promise.all(replays.map(({ finished }) => finished))
-  // What is up on the PBX when a node connects again is told by its list: so it stays until all is over.
+  // The PBX stays until then, so that a node that connects again reads its list of channels.
   await until('all calls are over', async () => {
     await Bun.sleep(POLL_MS)
     return (await rig.sql.liveCalls()) === 0

@@ -23,7 +23,7 @@ export function isAlone(takeover: Takeover, disturbances: readonly Disturbance[]
 
 /**
  * Returns when a takeover has to be over at the latest: as soon as any other node was left alone, with the database,
- * for as long as was promised. Before, there may be no node that can tell whether another is dead.
+ * for as long as was promised. Before, there may be no node that can judge whether another is dead.
  */
 export function dueMs({ node, fromMs }: Takeover, nodes: number, disturbances: readonly Disturbance[]): number {
   const others = Array.from({ length: nodes }, (_, one) => one).filter((one) => one !== node)
