@@ -15,6 +15,17 @@ const LATER = `DO $$ DECLARE one record; BEGIN
     AND NOT EXISTS (SELECT FROM pg_inherits WHERE inhrelid = format('%I', tablename)::regclass)
   LOOP EXECUTE format('ALTER TABLE %I ADD COLUMN of_a_later_version int', one.tablename); END LOOP; END $$`
 
+/** As migrations do: a node that runs on may lock a table that is to be changed, and wait for one that was. */
+async function untilUnlocked(change: () => Promise<unknown>): Promise<void> {
+  for (;;)
+    try {
+      await change()
+      return
+    } catch (error) {
+      if (!(error instanceof SQL.PostgresError) || !/^(55P03|40P01)/.test(String(error.errno))) throw error
+    }
+}
+
 describe.skipIf(POSTGRES_MISSING !== undefined)('nodes of two versions', () => {
   test('start at once on an empty database, go on while a later one migrates it, and are replaced one by one', async () => {
     await using cleaning = new AsyncDisposableStack()
@@ -47,7 +58,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('nodes of two versions', () => {
     const migrated = migrating.begin(async (tx) => {
       await tx.unsafe('SELECT version FROM hookswitch_store FOR UPDATE')
       await isStarting
-      await tx.unsafe(LATER)
+      await untilUnlocked(() => tx.savepoint((inner) => inner.unsafe(`SET LOCAL lock_timeout = '500ms'; ${LATER}`)))
       await tx.unsafe('UPDATE hookswitch_store SET version = version + 1')
     })
     const [one, two] = nodes
