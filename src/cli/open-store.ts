@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { isReadable } from '../config.ts'
 import { Fault } from '../lib/fault.ts'
@@ -34,6 +34,18 @@ export async function withStore<Result>(flags: StoreFlags, work: (store: Store) 
   }
 }
 
+/** @throws Fault if there is no store at a path, or this user may not read its folder. */
+export function requireStore(path: string): void {
+  try {
+    statSync(path)
+  } catch (cause) {
+    const isForbidden = cause instanceof Error && 'code' in cause && cause.code === 'EACCES'
+    throw isForbidden
+      ? new Fault('unavailable', `no permission to read ${path}: run this as the user of the service`, { cause })
+      : new Fault('not_found', `there is no store at ${path}: give its folder with --data`, { cause })
+  }
+}
+
 /** Opens a store that must exist for one piece of work. @throws Fault `not_found` if it does not. */
 export async function withExistingStore<Result>(
   flags: StoreFlags,
@@ -41,8 +53,7 @@ export async function withExistingStore<Result>(
 ): Promise<Result> {
   const { dataPath, database } = placeOf(flags)
   const path = join(dataPath, 'hookswitch.db')
-  if (database === undefined && !existsSync(path))
-    throw new Fault('not_found', `there is no store at ${path}: give its folder with --data`)
+  if (database === undefined) requireStore(path)
   return withStore(flags, work)
 }
 

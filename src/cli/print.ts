@@ -8,5 +8,5 @@ export const print = (text: string): void => console.log(printable(text))
 /** Prints a result for machines. */
 export const printJson = (value: unknown): void => console.log(printableJson(value))
 
-/** Prints to standard error. */
-export const printError = (text: string): void => console.error(printable(text))
+/** Prints to standard error. `console.error` would make hints red on a terminal, as if they were errors. */
+export const printError = (text: string): void => console.warn(printable(text))

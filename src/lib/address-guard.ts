@@ -103,7 +103,9 @@ function refusalOf(text: string, allow: AllowList): Refusal | undefined {
  */
 export function addressRefusal(text: string, allow: AllowList): string | undefined {
   const refusal = refusalOf(text, allow)
-  return refusal === undefined ? undefined : `${text} is ${refusal.kind}: ${refusal.setting} allows it`
+  return refusal === undefined
+    ? undefined
+    : `${text} is ${refusal.kind}: the service must be started with ${refusal.setting}`
 }
 
 /** The number of cached verdicts: several times the receivers of a large installation. */

@@ -1,3 +1,7 @@
+import { CALL_RESULTS } from './call-enums.ts'
+
+const RESULTS = CALL_RESULTS.map((result) => `\`${result}\``).join(', ')
+
 /** The fields of an event that a filter compares. An unknown one is `null`, and matches nothing. */
 export type EventFacts = {
   readonly direction: string | null
@@ -19,7 +23,7 @@ export const FILTER_KEYS = {
   number: 'The number of the caller, the number called, or an outside number that was dialled; also in its E.164 form',
   extension:
     'Of a `dial_*` event the extension that was dialled (of a group or queue: any member), else any in the call so far',
-  result: 'The result of the call; only `call_ended`, `call_saved` and `call_missed` have one',
+  result: `The result of the call: ${RESULTS}; only \`call_ended\`, \`call_saved\` and \`call_missed\` have one`,
 } as const satisfies Readonly<Record<keyof EventFacts, string>>
 export type FilterKey = keyof typeof FILTER_KEYS
 export const FILTER_NAMES = Object.keys(FILTER_KEYS) as readonly FilterKey[]

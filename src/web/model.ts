@@ -59,9 +59,10 @@ export const LastAttempt = t.Object({
 export const WebhookHealth = t.Object({
   url: t.String(),
   occurrence: whole,
-  /** Both from the options of the URL. */
+  /** These three are from the options of the URL. */
   name: text,
   paused: t.Boolean(),
+  filtered: t.Boolean(),
   down_since: timeOrNull,
   pending: whole,
   last: t.Union([LastAttempt, t.Null()]),

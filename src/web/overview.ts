@@ -160,10 +160,11 @@ function healthReader({ store, statuses, steadyUs, nowUs = wallUs }: OverviewSou
     const ids = listed.map(({ id }) => id)
     const statusOf = await statuses(accountId, ids)
     return listed.map(({ id, url, occurrence, options, pending }) => {
-      const { name = null, paused = false } = options ?? {}
+      const { name = null, paused = false, filter = null } = options ?? {}
+      const filtered = filter !== null
       const { downSinceUs = null, last = null } = statusOf.get(id) ?? {}
       const downSince = downSinceUs === null ? null : rfc3339(Math.round(nowUs() - steadyUs() + downSinceUs))
-      return { id, health: { url, occurrence, name, paused, down_since: downSince, pending, last } }
+      return { id, health: { url, occurrence, name, paused, filtered, down_since: downSince, pending, last } }
     })
   }
 }

@@ -21,5 +21,5 @@ export function literalRefusal(url: URL, allow: AllowList): string | undefined {
   const name = url.hostname.toLowerCase().replace(/\.+$/, '')
   if (name !== 'localhost' && !name.endsWith('.localhost')) return undefined
   const allowed = ['127.0.0.1', '::1'].some((address) => addressRefusal(address, allow) === undefined)
-  return allowed ? undefined : `${name} is this machine: --allow-net loopback allows it`
+  return allowed ? undefined : `${name} is this machine: the service must be started with --allow-net loopback`
 }

@@ -130,6 +130,12 @@ describe('hookswitch pbx', () => {
     })
   })
 
+  test('replay refuses a file that is no recording', async () => {
+    const child = start(['replay', join(import.meta.dir, '../../README.md')])
+    expect(await child.exited).toBe(2)
+    expect(await new Response(child.stderr).text()).toContain('README.md contains no PBX event: give a recording')
+  })
+
   test('replay prints where it is a PBX, and ends at SIGTERM', async () => {
     const child = start(['replay', fixture('o-ivr-no-dial.ami')])
     const line = new TextDecoder().decode((await child.stdout.getReader().read()).value)

@@ -48,7 +48,12 @@ test('a webhook is added, listed, changed, previewed and removed', async () => {
     body: { preset: 'flat', parameters: {} },
     events: ['call_missed'],
   })
-  expect((await webhook('list')).stdout).toContain(`${URL}\tCRM\tpaused\tcall_started,call_missed`)
+  expect((await webhook('list')).stdout).toContain(
+    [
+      ...[URL, 'CRM', 'paused', 'call_started,call_missed', 'filter={"direction":["inbound"],"queue":["sales*"]}'],
+      ...['order=strict', 'max_per_second=2.5', 'body=flat', 'headers=X-Api-Key,X-Other'],
+    ].join('\t'),
+  )
   const preview = await webhook('preview', URL, '--event', 'dial_answered')
   expect(preview.stdout).toStartWith(
     'Content-Type: application/json\n{"time":"2026-11-20T21:51:42.104118Z","event":"dial_answered",',

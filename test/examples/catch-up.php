@@ -2,7 +2,7 @@
 $context = stream_context_create(['http' => ['header' => 'Authorization: Bearer ' . getenv('HOOKSWITCH_TOKEN')]]);
 while (true) {
     $after = is_file('cursor') ? '&after=' . file_get_contents('cursor') : '';
-    $answer = file_get_contents(getenv('HOOKSWITCH_URL') . "/event?wait=20$after", false, $context);
+    $answer = file_get_contents(getenv('HOOKSWITCH_BASE_URL') . "/event?wait=20$after", false, $context);
     if ($answer === false) throw new Exception('Hookswitch does not answer, or refuses: check the token and the cursor');
     $result = json_decode($answer, true)['result'];
     foreach ($result['items'] as $item) echo "{$item['event']} {$item['id']} {$item['body']['data']['call']['id']}\n";

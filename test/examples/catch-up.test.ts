@@ -70,7 +70,7 @@ describe.each(PROGRAMS)('$file', ({ file, command }) => {
     const start = () => {
       const child = Bun.spawn([...command, join(import.meta.dir, file)], {
         cwd: own.path,
-        env: { ...process.env, HOOKSWITCH_URL: api.url, HOOKSWITCH_TOKEN: token },
+        env: { ...process.env, HOOKSWITCH_BASE_URL: api.url, HOOKSWITCH_TOKEN: token },
         stdout: 'pipe',
         stderr: 'inherit',
       })

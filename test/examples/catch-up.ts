@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 const headers = { authorization: `Bearer ${process.env.HOOKSWITCH_TOKEN}` }
 let after = existsSync('cursor') ? `&after=${readFileSync('cursor', 'utf8')}` : ''
 for (;;) {
-  const response = await fetch(`${process.env.HOOKSWITCH_URL}/event?wait=20${after}`, { headers })
+  const response = await fetch(`${process.env.HOOKSWITCH_BASE_URL}/event?wait=20${after}`, { headers })
   const { message, result } = await response.json()
   if (!response.ok) throw new Error(message)
   for (const { id, event, body } of result.items) console.log(event, id, body.data.call.id)

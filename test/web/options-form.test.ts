@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { formOf, optionsOf } from '../../src/web/browser/lib/webhooks/options-form.ts'
+import { findFormErrors, formOf, optionsOf } from '../../src/web/browser/lib/webhooks/options-form.ts'
 import type { WebhookOptions } from '../../src/webhooks/options/model.ts'
 
 const DEFAULTS: WebhookOptions = {
@@ -31,4 +31,16 @@ test.each(CASES)('%s come back from the form as they were', (_, options) => {
 test('what is left empty is nothing', () => {
   const form = { ...formOf(DEFAULTS), name: '  ', filter: { queue: ' , ' }, headers: [{ name: ' ', value: 'x' }] }
   expect(optionsOf(DEFAULTS.url, form)).toEqual(DEFAULTS)
+})
+
+test.each([
+  ['a pace that is no number', { maxPerSecond: 'fast' }, ['/max_per_second']],
+  [
+    'values of the filter that match no event',
+    { filter: { direction: 'in*, sideways', result: 'ok' } },
+    ['/filter/direction', '/filter/result'],
+  ],
+  ['nothing that the API would find', { maxPerSecond: '5000', filter: { direction: 'inbound', queue: 'sales' } }, []],
+])('the form reports %s', (_, change, paths) => {
+  expect(findFormErrors({ ...formOf(DEFAULTS), ...change }).map(({ path }) => path)).toEqual(paths)
 })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
 import {
+  findPortError,
   newPbxFields,
   type PbxFields,
   pbxFieldsOf,
@@ -15,6 +16,16 @@ const fields: PbxFields = {
 }
 
 describe('the fields of the form', () => {
+  test.each([
+    ['', null],
+    [' 5038 ', null],
+    ['0', 'The port is 0: give a number from 1 to 65535.'],
+    ['99999', 'The port is 99999: give a number from 1 to 65535.'],
+    ['5038x', 'The port is 5038x: give a number from 1 to 65535.'],
+  ])('have the port %j, about which the form reports %j', (port, error) => {
+    expect(findPortError({ ...fields, port })).toBe(error)
+  })
+
   test('become a URL that means the same', () => {
     expect(parsePbxUrl(pbxUrlOf(fields))).toMatchObject({
       pbx: {

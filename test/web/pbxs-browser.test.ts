@@ -77,7 +77,7 @@ describe.skipIf(CHROMIUM === undefined)('a PBX is connected in a browser (needs 
     const { page } = seen
     await page.getByLabel('Port').fill('1')
     await page.getByLabel('Port').press('Enter')
-    await page.getByText('Missing:').waitFor()
+    await page.getByText('Problem:').waitFor()
     await page.getByText('is Asterisk running there').waitFor()
     await proveFits('report')
     await page.getByRole('link', { name: 'PBXs', exact: true }).click()

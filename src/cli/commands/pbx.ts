@@ -99,12 +99,14 @@ function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
       const speed = Number(flags.speed)
       if (!(speed > 0)) throw wrongUsage(`--speed is ${JSON.stringify(flags.speed)}: give a number above 0`)
       for (const file of files) readable(file)
+      const strange = files[(await Promise.all(files.map(isRecording))).indexOf(false)]
+      if (strange !== undefined) throw noEvent(strange)
       const again = flags.loop === true ? { againAfterMs: BETWEEN_ROUNDS_MS } : {}
       const { host, port } = listenAddress(flags.listen, `--listen (${REPLAY_LISTEN})`)
       const replay = listening(() => startReplay({ files, hostname: host, port, speed, ...again }), { host, port })
       if (replay.events === 0) {
         await replay.stop()
-        throw wrongUsage(`${files.join(', ')}: no PBX event found: give a recording (.ami or .esl, see pbx record)`)
+        throw noEvent(files.join(', '))
       }
       // Before the line that reports it ready: its reader may stop us at once.
       const stop = stopped()
@@ -124,6 +126,17 @@ function readable(file: string): void {
   } catch {
     throw wrongUsage(`cannot read ${file}: give a recording (.ami or .esl, see pbx record)`)
   }
+}
+
+const noEvent = (file: string): Error =>
+  wrongUsage(`${file} contains no PBX event: give a recording (.ami or .esl, see pbx record)`)
+
+/** A recording has one of these lines soon; any text with empty lines could be played otherwise. */
+const OF_A_PBX = /^(?:Event: |Asterisk Call Manager|Content-Type: )/m
+const BEGINNING_BYTES = 65_536
+
+async function isRecording(file: string): Promise<boolean> {
+  return OF_A_PBX.test(await Bun.file(file).slice(0, BEGINNING_BYTES).text())
 }
 
 function listening<Started>(start: () => Started, address: { host: string; port: number }): Started {

@@ -10,6 +10,7 @@ import type { OperatorAct } from '../../store/operations/accounts.ts'
 import type { Store } from '../../store/store.ts'
 import { urlProblem, type WebhookList } from '../../webhooks/model.ts'
 import { PRESET_NAMES } from '../../webhooks/options/body-presets.ts'
+import type { WebhookOptions } from '../../webhooks/options/model.ts'
 import { optionsFrom } from '../../webhooks/options/rules.ts'
 import { createOptionsService } from '../../webhooks/options/service.ts'
 import { createWebhookService } from '../../webhooks/service.ts'
@@ -70,9 +71,9 @@ const addOptionFlags = (command: Command): Command =>
     )
     .option('--max-per-second <number>', 'how many attempts a second, 0.1 to 1000')
     .addOption(new Option('--preset <preset>', 'a body that comes with the program').choices(PRESET_NAMES))
-    .option('--parameter <name=value>', 'what the preset asks for (repeatable)', list, [])
+    .option('--parameter <name=value>', 'a parameter of the preset, like chat_id=-100123 (repeatable)', list, [])
     .option('--template <file>', 'a body in Liquid (-: standard input)')
-    .option('--content-type <type>', 'of the template')
+    .option('--content-type <type>', 'the content type of the template')
     .option('--default-body', 'the default body again')
 
 /** Runs something on the webhooks and options of an account. */
@@ -116,8 +117,21 @@ async function showWebhooks(flags: Flags): Promise<void> {
   for (const { url, options, ...switches } of shown) {
     const events = [...SWITCH_NAMES.filter((name) => switches[name]), ...(options?.events ?? [])]
     const state = options?.paused ? 'paused' : 'active'
-    print([url, options?.name ?? '', state, events.join(',')].join('\t'))
+    print([url, options?.name ?? '', state, events.join(','), ...describeOptions(options)].join('\t'))
   }
+}
+
+/** Returns the options that change what a URL gets; the values of headers are secrets. */
+function describeOptions(options: WebhookOptions | undefined): string[] {
+  if (options === undefined) return []
+  const { filter, order, max_per_second: pace, body, headers } = options
+  return [
+    ...(filter === null ? [] : [`filter=${JSON.stringify(filter)}`]),
+    ...(order === 'strict' ? ['order=strict'] : []),
+    ...(pace === null ? [] : [`max_per_second=${pace}`]),
+    ...(body === null ? [] : [`body=${body.preset ?? 'template'}`]),
+    ...(Object.keys(headers).length === 0 ? [] : [`headers=${Object.keys(headers).join(',')}`]),
+  ]
 }
 
 type AddFlags = Flags & { events: string[]; allowNet: string[] }

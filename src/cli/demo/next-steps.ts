@@ -8,6 +8,12 @@ export function ownName(argv: readonly string[] = process.argv, execPath = proce
 export const nextSteps = (name: string): string[] => [
   'Next: your own PBX',
   '',
+  '  In the browser: run these two, and log in at http://127.0.0.1:8080. The page has the lines for your PBX, and checks them.',
+  `    ${name} user add --admin --email you@example.com --name You`,
+  `    ${name} serve`,
+  '',
+  '  Without it:',
+  '',
   '  Asterisk: add to /etc/asterisk/manager.conf, then: asterisk -rx "manager reload"',
   '    [hookswitch]',
   '    secret = choose-a-long-one',
@@ -24,7 +30,6 @@ export const nextSteps = (name: string): string[] => [
   "    (umask 077; echo 'ami://hookswitch:choose-a-long-one@127.0.0.1?name=office' > pbx.url)",
   '    export HOOKSWITCH_PBX_FILE=pbx.url',
   `    ${name} pbx check`,
-  `    ${name} user add --admin --email you@example.com --name You`,
-  `    ${name} serve`,
-  '  Log in at http://127.0.0.1:8080 and add your webhooks. README.md has the details.',
+  `    ${name} pbx add`,
+  '  README.md has the details.',
 ]

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Target, targetOf } from '../../deliveries/sending/target.ts'
 import { type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
@@ -26,12 +26,12 @@ const NO_STORE = { webhooks: [], newestEventMs: undefined, pbxs: [] }
 /** Checks the store, whether a service is using it or not. */
 export async function diagnoseStore(folder: string): Promise<StoreFound> {
   const path = join(folder, 'hookswitch.db')
-  if (!existsSync(path))
-    return {
-      diagnoses: [wrong('store', `there is no store at ${path}`, `hookswitch serve --data ${folder}   creates it`)],
-      ...NO_STORE,
-    }
   try {
+    if (statSync(path, { throwIfNoEntry: false }) === undefined)
+      return {
+        diagnoses: [wrong('store', `there is no store at ${path}`, `hookswitch serve --data ${folder}   creates it`)],
+        ...NO_STORE,
+      }
     return await checkStore(folder, path)
   } catch (error) {
     return { diagnoses: [unusable(error, path)], ...NO_STORE }

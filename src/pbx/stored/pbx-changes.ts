@@ -69,7 +69,7 @@ export function createPbxChanges({ store, canRead }: Dependencies): PbxChanges {
         if (exists && !mayReplace)
           throw new Fault(
             'conflict',
-            `There is a PBX ${source.name} already: remove it first, or give another name with ?name=…`,
+            `There is a PBX ${source.name} already: change it with --replace, or give another name with ?name=…`,
           )
         const change = {
           name: source.name,

@@ -58,9 +58,9 @@ export async function checkPbx(
 }
 
 const WHERE = {
-  ami: 'is Asterisk running there, with enabled = yes, this port and a bindaddr that we reach in [general] of manager.conf?',
+  ami: 'is Asterisk running there, with enabled = yes, this port and a bindaddr that can be reached from here in [general] of manager.conf?',
   amis: 'is Asterisk running there, with tlsenable = yes and this port as tlsbindaddr in [general] of manager.conf?',
-  esl: 'is FreeSWITCH running there, with mod_event_socket loaded, and this listen-port and a listen-ip that we reach in event_socket.conf.xml?',
+  esl: 'is FreeSWITCH running there, with mod_event_socket loaded, and this listen-port and a listen-ip that can be reached from here in event_socket.conf.xml?',
 } as const
 
 /** Returns the advice for a problem with which the check ends; empty where the problem contains it. */
@@ -68,7 +68,7 @@ function fixOf(problem: string, protocol: PbxSource['protocol']): string {
   if (problem.startsWith('it refuses the user'))
     return ': check its section of manager.conf (secret, deny, permit), then run asterisk -rx "manager reload"'
   if (problem === 'it refuses the password') return ': check <param name="password"> in event_socket.conf.xml'
-  if (problem.endsWith('no such host')) return ': check the name in the URL'
+  if (problem.endsWith('no such host')) return ': check the name'
   return /^cannot connect|closed|does not answer|no greeting/.test(problem) ? `: ${WHERE[protocol]}` : ''
 }
 

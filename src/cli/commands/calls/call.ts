@@ -50,7 +50,9 @@ async function eraseNumbers({ data, databaseUrl, json = false, number: numbers }
       ? []
       : ['the write-ahead log of the store was in use and may still contain it']),
     ...(erased.pending > 0 ? [`${erased.pending} events are still pending`] : []),
-    ...(erased.live > 0 ? [`${erased.live} calls with it were live`] : []),
+    ...(erased.live > 0
+      ? [erased.live === 1 ? '1 call with it is active' : `${erased.live} calls with it are active`]
+      : []),
   ]
   if (left.length > 0)
     throw new Fault('unavailable', `${left.join(', and ')}: run the command again when that has ended`)

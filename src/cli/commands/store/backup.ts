@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
 import { Fault } from '../../../lib/fault.ts'
 import { backupStore } from '../../../store/sqlite/engine/backup.ts'
-import { placeOf, type StoreFlags } from '../../open-store.ts'
+import { placeOf, requireStore, type StoreFlags } from '../../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../../options.ts'
 import { print } from '../../print.ts'
 
@@ -21,7 +21,7 @@ export function backupCommand(program: Command): void {
       if (placeOf({ data, databaseUrl }).database !== undefined)
         throw new Fault('invalid', 'a Postgres database is backed up with pg_dump, or with the tools of its server')
       const store = join(data, 'hookswitch.db')
-      if (!existsSync(store)) throw new Fault('not_found', `there is no store at ${store}: give its folder with --data`)
+      requireStore(store)
       const folder = dirname(resolve(file))
       if (!existsSync(folder))
         throw new Fault(

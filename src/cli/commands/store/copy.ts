@@ -1,13 +1,11 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { databaseName } from '../../../lib/database-url.ts'
-import { Fault } from '../../../lib/fault.ts'
 import { wrongUsage } from '../../../lib/usage.ts'
 import { importTables } from '../../../store/postgres/engine/import.ts'
 import { lockFolder } from '../../../store/sqlite/engine/folder-lock.ts'
 import { openTables } from '../../../store/sqlite/engine/table-reader.ts'
-import { placeOf, type StoreFlags } from '../../open-store.ts'
+import { placeOf, requireStore, type StoreFlags } from '../../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../../options.ts'
 import { print, printJson } from '../../print.ts'
 
@@ -33,7 +31,7 @@ async function copyStore({ data, databaseUrl, json = false }: Flags): Promise<vo
       '--database-url is missing: give the database to copy to, as postgres://user:password@host/database',
     )
   const path = join(dataPath, 'hookswitch.db')
-  if (!existsSync(path)) throw new Fault('not_found', `there is no store at ${path}: give its folder with --data`)
+  requireStore(path)
   // A running service has the lock, and none can start until everything is copied.
   const lock = lockFolder(join(dataPath, 'lock'))
   const opened = openTables(path)

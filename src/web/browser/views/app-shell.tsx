@@ -133,7 +133,7 @@ function ConnectionStatus() {
   const state = useObservable(connectionState)
   const text = { connecting: 'Connecting…', up: 'Connected', lost: 'Reconnecting…' }[state]
   return (
-    <p class={`connection ${state}`} role="status">
+    <p class={`connection ${state}`} role="status" title="Whether this page gets changes as they happen">
       <i class="dot" aria-hidden="true" />
       {text}
     </p>

@@ -34,6 +34,13 @@ export function newPbxFields(random: (bytes: Uint8Array) => Uint8Array): PbxFiel
   }
 }
 
+/** Returns what is wrong with the port, `null` if nothing is: a URL with it could not be read at all. */
+export function findPortError({ port }: PbxFields): string | null {
+  const text = port.trim()
+  const isPort = text === '' || (/^\d{1,5}$/.test(text) && Number(text) >= 1 && Number(text) <= 65_535)
+  return isPort ? null : `The port is ${text}: give a number from 1 to 65535.`
+}
+
 /** Returns the URL of the fields. */
 export function pbxUrlOf({ kind, name, host, port, user, secret, account, more }: PbxFields): string {
   const { scheme } = PBX_KINDS[kind]

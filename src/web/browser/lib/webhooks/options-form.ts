@@ -1,3 +1,5 @@
+import { CALL_RESULTS, DIRECTIONS } from '../../../../lib/call-enums.ts'
+import type { FieldError } from '../../../../lib/fault.ts'
 import type { NewWebhookOptions, WebhookBody, WebhookOptions } from '../../../../webhooks/options/model.ts'
 
 /** The options of a URL as a form holds them: every field a text, a choice or a list. */
@@ -45,12 +47,32 @@ export function bodyOf({ body, chatId, template, contentType }: OptionsForm): We
   return preset === 'telegram' ? { preset, parameters: { chat_id: chatId.trim() } } : { preset }
 }
 
+/** The keys of a filter that have few values: another one would match no event. */
+const FILTER_VALUES: Readonly<Record<string, readonly string[]>> = { direction: DIRECTIONS, result: CALL_RESULTS }
+
+/** Returns the errors that the API would not find: what is no number, and values of the filter that match no event. */
+export function findFormErrors({ maxPerSecond, filter }: OptionsForm): FieldError[] {
+  const wrong = Object.entries(FILTER_VALUES).flatMap(([key, known]) =>
+    valuesOf(filter[key] ?? '')
+      .filter(
+        (value) => !known.some((one) => one === value || (value.endsWith('*') && one.startsWith(value.slice(0, -1)))),
+      )
+      .map((value) => ({ path: `/filter/${key}`, message: `${value} matches no event: use ${known.join(', ')}.` })),
+  )
+  if (!Number.isNaN(Number(maxPerSecond))) return wrong
+  return [
+    ...wrong,
+    { path: '/max_per_second', message: `${maxPerSecond} is not a number: use 0.1 to 1000, or leave it empty.` },
+  ]
+}
+
+const valuesOf = (text: string): string[] => text.split(',').flatMap((value) => value.trim() || [])
+
 /** Returns the options that a form describes, to be sent. */
 export function optionsOf(url: string, form: OptionsForm): NewWebhookOptions {
   const { name, paused, strict, maxPerSecond } = form
-  const values = (text: string) => text.split(',').flatMap((value) => value.trim() || [])
   const filter = Object.entries(form.filter).flatMap(([key, text]) =>
-    values(text).length === 0 ? [] : [[key, values(text)] as const],
+    valuesOf(text).length === 0 ? [] : [[key, valuesOf(text)] as const],
   )
   const headers = form.headers.filter((header) => header.name.trim() !== '')
   return {

@@ -121,7 +121,7 @@ function NewTokenForm({ onCreated }: { onCreated: () => void }) {
           value={name}
           onInput={setName}
           errors={errors}
-          hint="For a program that uses the API. It has your rights and holds until it is revoked."
+          hint="For a program that uses the API. It has your rights and is valid until it is revoked."
           required
         />
         <button type="submit">

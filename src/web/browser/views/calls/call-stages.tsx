@@ -11,12 +11,16 @@ export function StageTable({ stages, current }: { stages: readonly Stage[]; curr
       <header class="card-head">
         <h2 id="stages">Stages</h2>
       </header>
-      <table class="rows">
+      <table class="rows stage-rows">
         <thead>
           <tr>
             <th scope="col">Target</th>
-            <th scope="col">Kind</th>
-            <th scope="col">Started</th>
+            <th scope="col" class="wide-only">
+              Kind
+            </th>
+            <th scope="col" class="wide-only">
+              Started
+            </th>
             <th scope="col" class="number">
               Ringing
             </th>
@@ -43,11 +47,11 @@ function StageRow({ stage, isCurrent }: { stage: Stage; isCurrent: boolean }) {
         <b>{stage.target ?? 'unknown'}</b>
         {stage.name === null || stage.name === stage.target ? null : <span class="muted"> {stage.name}</span>}
       </td>
-      <td>
+      <td class="wide-only">
         {stage.kind}
         {stage.attempt > 1 ? <span class="muted"> · attempt {stage.attempt}</span> : null}
       </td>
-      <td>
+      <td class="wide-only">
         <Time at={stage.started_at} />
       </td>
       <td class="number">{stage.ring_duration === null ? '–' : formatStopwatch(stage.ring_duration)}</td>

@@ -43,7 +43,7 @@ export function EventFeed({ feed }: { feed: readonly FeedEvent[] }) {
 function describeNoDeliveries(webhooks: readonly WebhookHealth[]): string {
   if (webhooks.length === 0) return 'there is no webhook yet'
   const isWaiting = webhooks.some((one) => one.paused || one.down_since !== null)
-  return isWaiting ? 'not sent yet, or switched off' : 'no webhook has this event switched on'
+  return isWaiting ? 'nothing sent yet: a webhook is paused or down' : 'no webhook has this event switched on'
 }
 
 function hasFailed(delivery: Delivery): boolean {

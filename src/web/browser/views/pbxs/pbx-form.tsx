@@ -5,7 +5,7 @@ import { FormField } from '../../components/form-field.tsx'
 import { Icon, type IconName } from '../../components/icon.tsx'
 import { type ApiResult, errorText, request } from '../../lib/api.ts'
 import { refreshOverview } from '../../lib/live/connection.ts'
-import { PBX_KINDS, type PbxFields, type PbxKind, pbxUrlOf } from '../../lib/pbxs/pbx-fields.ts'
+import { findPortError, PBX_KINDS, type PbxFields, type PbxKind, pbxUrlOf } from '../../lib/pbxs/pbx-fields.ts'
 import type { Pbx, PbxFinding } from '../../lib/resources.ts'
 
 type PbxFormProps = {
@@ -34,9 +34,11 @@ export function PbxForm({ fields, onChange, isKnown = false, onSaved }: PbxFormP
   }
   const check = async (event: Event) => {
     event.preventDefault()
-    setBusy('checking')
-    setError(null)
     setFindings(null)
+    const wrong = findPortError(fields)
+    setError(wrong)
+    if (wrong !== null) return
+    setBusy('checking')
     const response = await request<PbxFinding[]>('POST', '/pbx/check', { url })
     setBusy(null)
     if (!response.ok) return setError(describeFailure(response))
@@ -128,7 +130,7 @@ function KindChoice({ kind, onChange }: { kind: PbxKind; onChange: (kind: PbxKin
 }
 
 const ICON = { ok: 'check', missing: 'cross', advice: 'alert' } as const satisfies Record<string, IconName>
-const TITLE = { ok: 'Works', missing: 'Missing', advice: 'Advice' } as const
+const TITLE = { ok: 'Works', missing: 'Problem', advice: 'Advice' } as const
 
 /** Shows what the check of a PBX has found, what is missing first, each with the line to add. */
 function PbxReport({ findings }: { findings: readonly PbxFinding[] }) {

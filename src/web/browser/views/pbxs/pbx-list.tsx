@@ -57,7 +57,7 @@ export function PbxList() {
           text={
             removing.calls === 0
               ? 'Its calls are not followed from then on. Events that are stored stay.'
-              : `${pluralize(removing.calls, 'call')} that are up end with the cause "unknown". Events that are stored stay.`
+              : `${pluralize(removing.calls, 'active call')} ${removing.calls === 1 ? 'ends' : 'end'} with the cause "unknown". Events that are stored stay.`
           }
           action="Remove"
           danger

@@ -83,7 +83,7 @@ export function BodyOptions({ form, errors, onChange }: BodyOptionsProps) {
         .filter(({ path }) => path === '/body' || path === '/body/template')
         .map(({ path, message }) => (
           <p class="field-error" role="alert" key={path}>
-            The template {message}
+            The template{message.startsWith('line ') ? ':' : ''} {message}
           </p>
         ))}
       <Preview form={form} />
@@ -98,6 +98,7 @@ function Preview({ form }: { form: OptionsForm }) {
   const [error, setError] = useState<string | null>(null)
   const body = bodyOf(form)
   const asked = JSON.stringify({ event, body })
+  const isEmpty = body?.template?.trim() === ''
   useEffect(() => {
     let isCurrent = true
     const show = async () => {
@@ -106,6 +107,8 @@ function Preview({ form }: { form: OptionsForm }) {
       setPreview(response.ok ? response.result : null)
       setError(response.ok ? null : errorText(response))
     }
+    setError(null)
+    if (isEmpty) return setPreview(null)
     const timer = setTimeout(show, PREVIEW_AFTER_MS)
     return () => {
       isCurrent = false

@@ -14,7 +14,7 @@ import { request } from '../../lib/api.ts'
 import { humanize } from '../../lib/format.ts'
 import { refreshOverview } from '../../lib/live/connection.ts'
 import type { WebhookOptions } from '../../lib/resources.ts'
-import { formOf, type OptionsForm, optionsOf } from '../../lib/webhooks/options-form.ts'
+import { findFormErrors, formOf, type OptionsForm, optionsOf } from '../../lib/webhooks/options-form.ts'
 import { BodyOptions } from './body-options.tsx'
 
 /** Shows and changes the options of one URL, with a live preview of what its receiver gets. */
@@ -32,6 +32,9 @@ export function OptionsDialog({ url, onClose }: { url: string; onClose: () => vo
   useEffect(() => void load(), [])
   const save = async () => {
     if (form === null) return
+    const wrong = findFormErrors(form)
+    setErrors(wrong)
+    if (wrong.length > 0) return
     const response = await request<WebhookOptions>('PUT', '/integration/webhook/options', optionsOf(url, form))
     setErrors(response.ok ? [] : response.errors)
     setError(response.ok || response.errors.length > 0 ? null : response.message)

@@ -11,7 +11,7 @@ import type { Delivery, Page, WebhookHealth } from '../../lib/resources.ts'
  */
 export function WebhookHealthLine({ health }: { health: WebhookHealth | null }) {
   if (health === null) return <p class="health muted">No attempts since the start.</p>
-  const { url, last, paused, pending, down_since: downSince } = health
+  const { url, last, paused, filtered, pending, down_since: downSince } = health
   return (
     <div class="health">
       <span class={`health-state ${toneOf(health)}`}>
@@ -19,6 +19,7 @@ export function WebhookHealthLine({ health }: { health: WebhookHealth | null }) 
         {describeState(health)}
       </span>
       {pending > 0 ? <span class="health-pending">{formatPendingCount(pending)} pending</span> : null}
+      {filtered ? <span>only events that match its filter</span> : null}
       {last === null ? null : <span class="muted">{describeLast(last)}</span>}
       {downSince !== null && pending > 0 && !paused ? <RetryButton url={url} /> : null}
     </div>

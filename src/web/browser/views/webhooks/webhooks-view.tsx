@@ -172,7 +172,7 @@ function NoWebhooks() {
     <EmptyState icon="webhooks" title="No webhooks yet">
       <p>Add the URL of your CRM, bot or monitoring. It gets a signed POST for each call event that is switched on.</p>
       <p>
-        To try it without one, this command prints what it receives:
+        To try it without one, run this and add <code>http://127.0.0.1:9000/</code>. It prints what it receives:
         <code class="line">hookswitch listen --port 9000</code>
       </p>
     </EmptyState>

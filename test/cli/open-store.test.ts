@@ -1,0 +1,40 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { requireStore } from '../../src/cli/open-store.ts'
+import { diagnoseStore } from '../../src/ops/doctor/store.ts'
+import { emptyFolder } from '../help/app.ts'
+
+const NOBODY = 65_534
+const folder = emptyFolder()
+afterAll(() => folder[Symbol.dispose]())
+
+/** Does something as a user who may not read the folder: root may read all. */
+function unprivileged<Result>(work: () => Result): Result {
+  const isRoot = process.getuid?.() === 0
+  if (isRoot) process.seteuid?.(NOBODY)
+  try {
+    return work()
+  } finally {
+    if (isRoot) process.seteuid?.(0)
+  }
+}
+
+describe('a store in a folder that this user may not read', () => {
+  const closed = join(folder.path, 'closed')
+  mkdirSync(closed)
+  mkdirSync(join(closed, 'data'), { mode: process.getuid?.() === 0 ? 0o700 : 0o000 })
+  const data = join(closed, 'data')
+
+  test('is not reported as missing', () => {
+    expect(() => unprivileged(() => requireStore(join(data, 'hookswitch.db')))).toThrow(
+      `no permission to read ${join(data, 'hookswitch.db')}: run this as the user of the service`,
+    )
+    expect(() => requireStore(join(folder.path, 'none/hookswitch.db'))).toThrow(/there is no store at .*--data$/)
+  })
+
+  test('is reported by doctor with what to do', async () => {
+    const { diagnoses } = await unprivileged(() => diagnoseStore(data))
+    expect(diagnoses).toMatchObject([{ level: 'wrong', text: expect.stringContaining('permission') }])
+  })
+})
