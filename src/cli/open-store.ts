@@ -34,7 +34,7 @@ export async function withStore<Result>(flags: StoreFlags, work: (store: Store) 
   }
 }
 
-/** @throws Fault if there is no store at a path, or this user may not read its folder. */
+/** Checks that there is a store at a path. @throws Fault if there is none, or this user may not read its folder. */
 export function requireStore(path: string): void {
   try {
     statSync(path)

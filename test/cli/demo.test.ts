@@ -23,7 +23,7 @@ describe('hookswitch demo', () => {
       /call_blind_transferred +1001 transfers 79161234567 to 1002/,
       /Every event of both calls arrived/,
       /read = system,call,agent,dialplan,cdr,user/,
-      /export HOOKSWITCH_PBX_FILE=.*\n +hookswitch pbx check\n.*\n +hookswitch serve\n/,
+      /export HOOKSWITCH_PBX_FILE=.*\n +hookswitch pbx check\n +hookswitch pbx add\n/,
     ])
       expect(stdout).toMatch(line)
     expect(stdout).not.toContain('\x1b')

@@ -132,7 +132,7 @@ const noEvent = (file: string): Error =>
   wrongUsage(`${file} contains no PBX event: give a recording (.ami or .esl, see pbx record)`)
 
 /** A recording has one of these lines soon; any text with empty lines could be played otherwise. */
-const OF_A_PBX = /^(?:Event: |Asterisk Call Manager|Content-Type: )/m
+const OF_A_PBX = /^(?:Event: |Asterisk Call Manager|Content-Type: (?:auth|command|text|api)\/)/m
 const BEGINNING_BYTES = 65_536
 
 async function isRecording(file: string): Promise<boolean> {
