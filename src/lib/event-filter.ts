@@ -54,7 +54,7 @@ function matchesAny(texts: readonly string[], matches: (text: string) => boolean
   return false
 }
 
-/** Prefixes are looked up by their length, so that a hundred of them cost little more than one. */
+/** Prefixes are searched for in their order, so that a hundred of them cost little more than one. */
 function compileValues(values: readonly string[]): (text: string) => boolean {
   const exact = values.filter((value) => !value.endsWith('*'))
   const prefixes = values.filter((value) => value.endsWith('*')).map((value) => value.slice(0, -1))
@@ -73,15 +73,33 @@ function matchesFew(exact: readonly string[], prefixes: readonly string[]): (tex
 }
 
 function matchesMany(exact: ReadonlySet<string>, prefixes: readonly string[]): (text: string) => boolean {
-  const byLength = [...Map.groupBy(prefixes, ({ length }) => length)]
-    .map(([length, some]) => ({ length, some: new Set(some) }))
-    .toSorted((one, other) => one.length - other.length)
-  return (text) => {
-    if (exact.has(text)) return true
-    for (const { length, some } of byLength) {
-      if (length > text.length) return false
-      if (some.has(text.slice(0, length))) return true
-    }
-    return false
+  const sorted = withoutLonger(prefixes)
+  return (text) => exact.has(text) || startsWithOne(text, sorted)
+}
+
+/** Returns prefixes in order, without those that begin with another one: they match nothing more. */
+function withoutLonger(prefixes: readonly string[]): readonly string[] {
+  const kept: string[] = []
+  for (const prefix of prefixes.toSorted(byCodeUnits)) {
+    const last = kept.at(-1)
+    if (last === undefined || !prefix.startsWith(last)) kept.push(prefix)
   }
+  return kept
+}
+
+const byCodeUnits = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0)
+
+/**
+ * Returns whether a text starts with one of the sorted prefixes. That one is the last that is not greater than the
+ * text: between the two all begin with it, and no prefix begins with another.
+ */
+function startsWithOne(text: string, sorted: readonly string[]): boolean {
+  let from = 0
+  let to = sorted.length
+  while (from < to) {
+    const middle = (from + to) >> 1
+    if ((sorted[middle] ?? '') <= text) from = middle + 1
+    else to = middle
+  }
+  return from > 0 && text.startsWith(sorted[from - 1] ?? '')
 }

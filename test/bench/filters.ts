@@ -1,7 +1,7 @@
 import { type EventFilter, FILTER_NAMES } from '../../src/lib/event-filter.ts'
 import { NO_FACTS, subscribersOf } from '../../src/store/subscription.ts'
 import { DEFAULT_OPTIONS, storedOptions } from '../../src/store/webhook-options.ts'
-import { atMost, figure, type Row } from './table.ts'
+import { atMost, type Row } from './table.ts'
 
 const EVENTS = 500_000
 const VALUES = 100
@@ -46,6 +46,6 @@ export function benchFilters(): Row[] {
   const largest = `the largest filter: ${FILTER_NAMES.length} keys with ${VALUES} prefixes each`
   return [
     atMost('a filter, for an event and a webhook', 1, microsecondsOf(USUAL), ' µs', '4 keys, exact and prefixes'),
-    figure(largest, microsecondsOf(LARGEST), ' µs'),
+    atMost(largest, 1, microsecondsOf(LARGEST), ' µs'),
   ]
 }

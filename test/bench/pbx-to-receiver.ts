@@ -30,13 +30,16 @@ export function startCalls(pbx: ReturnType<typeof startAsterisk>, { receiver }: 
   const total = callsPerSecond * seconds
   const beginMs = performance.now() + 500
   let stopped = false
-  const due = [...Array(total).keys()]
-    .flatMap((call) => acts(call).map((act) => ({ ...act, atMs: (call * 1_000) / callsPerSecond + act.afterMs })))
-    .toSorted((a, b) => a.atMs - b.atMs)
+  const actsOf = (call: number) =>
+    acts(call).map((act) => ({ ...act, atMs: (call * 1_000) / callsPerSecond + act.afterMs }))
   async function play(): Promise<void> {
-    for (let next = 0; next < due.length && !stopped; ) {
+    let next = 0
+    for (let due: ReturnType<typeof actsOf> = []; (next < total || due.length > 0) && !stopped; ) {
       const nowMs = performance.now() - beginMs
-      for (let act = due[next]; act !== undefined && act.atMs <= nowMs; act = due[++next]) {
+      for (; next < total && (next * 1_000) / callsPerSecond <= nowMs; next += 1) due.push(...actsOf(next))
+      due.sort((one, other) => one.atMs - other.atMs)
+      const left = due.findIndex(({ atMs }) => atMs > nowMs)
+      for (const act of due.splice(0, left < 0 ? due.length : left)) {
         sentMs.set(`${act.call} ${act.emits}`, performance.now())
         pbx.send(act.bytes)
       }

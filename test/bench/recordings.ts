@@ -20,7 +20,8 @@ const WINDOW_MS = 4_000
 const STEADY_AFTER_MS = 500
 /** A machine that is busy with something else is so for seconds: many short turns, and their median, do not see it. */
 const PAIRS = 11
-const MAX_SECONDS = 300
+/** It is stopped before. */
+const MAX_SECONDS = 3_600
 
 type Watched = Awaited<ReturnType<typeof startWatched>>
 type Window = { readonly fromMs: number; readonly toMs: number }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { compileFilter, type EventFacts, type EventFilter } from '../../src/lib/event-filter.ts'
+import { createRandom } from '../help/random.ts'
 
 const FACTS: EventFacts = {
   direction: 'inbound',
@@ -36,6 +37,26 @@ const CASES: readonly (readonly [string, EventFilter, boolean])[] = [
   ['a bare star asks that there is one', { queue: ['*'] }, true],
   ['a fact that is unknown matches nothing', { result: ['answered', '*'] }, false],
 ]
+
+test('of any values matches what one by one would match', () => {
+  const random = createRandom(7)
+  const text = (length: number) => Array.from({ length }, () => random.pick(['0', '1', '+', 'é', '😀', '*'])).join('')
+  const matched = { yes: 0, no: 0 }
+  for (let n = 0; n < 3_000; n += 1) {
+    const values = Array.from({ length: 9 + random.int(20) }, () => text(1 + random.int(4)) + random.pick(['', '*']))
+    const number = Array.from({ length: random.int(4) }, () => text(random.int(6)))
+    const expected = number.some((one) =>
+      values.some((value) => (value.endsWith('*') ? one.startsWith(value.slice(0, -1)) : one === value)),
+    )
+    expect([values, number, compileFilter({ number: values })({ ...FACTS, number })]).toEqual([
+      values,
+      number,
+      expected,
+    ])
+    matched[expected ? 'yes' : 'no'] += 1
+  }
+  expect(Math.min(matched.yes, matched.no)).toBeGreaterThan(100)
+})
 
 describe('a filter', () => {
   test.each(CASES)('%s', (_, filter, expected) => expect(compileFilter(filter)(FACTS)).toBe(expected))
