@@ -3,7 +3,7 @@ import type { TSchema } from 'elysia'
 import { Fault, type FieldError } from '../lib/fault.ts'
 import { steadyUs } from '../lib/time.ts'
 import { createAllowance } from './rate-limit.ts'
-import { errorsOf, INVALID } from './validation.ts'
+import { errorsOf, INVALID, MAX_ERRORS } from './validation.ts'
 
 /** A list of 100 webhooks needs less. */
 const MAX_BODY_BYTES = 1024 * 1024
@@ -63,9 +63,9 @@ export const takesNothing = {
 
 function checked(validator: ReturnType<typeof TypeCompiler.Compile>, rule: Rule, body: unknown): unknown {
   const fits = validator.Check(body)
-  const errors = [...(fits ? [] : errorsOf(validator.Errors(body)))]
-  const seen = new Set(errors.map((error) => error.path))
-  errors.push(...rule(body).filter((error) => !seen.has(error.path)))
+  const found = fits ? [] : errorsOf(validator.Errors(body))
+  const seen = new Set(found.map((error) => error.path))
+  const errors = [...found, ...rule(body).filter((error) => !seen.has(error.path))].slice(0, MAX_ERRORS)
   if (errors.length > 0) throw new Fault('invalid', INVALID, { errors })
   return body
 }

@@ -10,7 +10,7 @@ export const INVALID = 'The request is not valid. See the errors.'
  * A list of 100 webhooks cannot have more errors, except for unknown fields. Reporting 1 MiB of those would take
  * seconds.
  */
-const MAX_ERRORS = 1_000
+export const MAX_ERRORS = 1_000
 
 /**
  * Returns one error for each path (a JSON pointer) at which TypeBox found one. The messages come from the schema alone:

@@ -196,6 +196,17 @@ describe('what an answer contains', () => {
     expect((body.result as { errors: { path: string }[] }).errors[0]?.path).toBe('')
   })
 
+  test.each([
+    ['headers', (names: object) => ({ headers: names })],
+    ['parameters of a preset', (names: object) => ({ body: { preset: 'telegram', parameters: names } })],
+  ])('so are options of nothing but %s', async (_, optionsOf) => {
+    const names = Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`${n}:`, '1']))
+    const options = { url: 'https://crm.example.com/', ...optionsOf(names) }
+    const { status, body } = await ask(app, 'PUT', `${LIST}/options`, { token, body: options })
+    expect(status).toBe(422)
+    expect(body.result).toHaveProperty('errors.length', 1_000)
+  })
+
   test('every fault of a query is listed with its path, and what is unknown is ignored', async () => {
     const path = '/integration/delivery?state=bogus&limit=0&since=x&unknown=1'
     const { status, body } = await ask(app, 'GET', path, { token })
