@@ -18,6 +18,7 @@ const CALLS_PER_SECOND = 100
 const WINDOW_MS = 4_000
 /** Once connections were opened or closed. */
 const STEADY_AFTER_MS = 500
+const QUIET_MS = 3_000
 /** A machine that is busy with something else is so for seconds: many short turns, and their median, do not see it. */
 const PAIRS = 11
 /** It is stopped before. */
@@ -88,10 +89,15 @@ async function measurePairs(url: string, token: string) {
   return { pairs, received }
 }
 
+/** Waits until nothing arrives any more. */
+async function allArrived({ receiver }: Watched): Promise<void> {
+  for (let before = -1; receiver.received.length > before; await Bun.sleep(QUIET_MS)) before = receiver.received.length
+}
+
 function p99Of(taken: readonly Taken[], { fromMs, toMs }: Window): number {
   const within = taken.flatMap(({ sentMs, tookMs }) => (sentMs >= fromMs && sentMs < toMs ? tookMs : []))
   if (within.length < (CALLS_PER_SECOND * WINDOW_MS) / 1_000)
-    throw new Error(`only ${within.length} events in a window`)
+    throw new Error(`only ${within.length} events in a window: this machine is too busy`)
   return quantile(
     within.toSorted((a, b) => a - b),
     0.99,
@@ -116,6 +122,7 @@ export async function benchRecordings(): Promise<Row[]> {
   await Bun.sleep(calls.warmMs - performance.now())
   const { pairs, received } = await measurePairs(recording, watched.token)
   await calls.stop()
+  await allArrived(watched)
   const taken = calls.taken()
   await watched.stop()
   pbx.stop()
