@@ -28,6 +28,20 @@ symlinkSync('/dev/zero', join(monitor, 'zero'))
 
 const source = createFolderSource(monitor)
 
+test('no file of the folder of a store is opened from a wider folder; those of a folder below it are', async () => {
+  const data = join(folder, 'data')
+  mkdirSync(join(data, 'copies'), { recursive: true })
+  for (const name of ['hookswitch.db', 'hookswitch.db-wal', 'key.wav', 'copies/a.wav'])
+    writeFileSync(join(data, name), name)
+  symlinkSync('data/key.wav', join(folder, 'key.wav'))
+  const wide = createFolderSource(folder)
+  for (const segments of [['data', 'hookswitch.db'], ['data', 'hookswitch.db-wal'], ['data', 'key.wav'], ['key.wav']])
+    expect(await wide.open(segments)).toEqual({ kind: 'missing', reason: expect.stringContaining('of the store') })
+  const opened = await wide.open(['data', 'copies', 'a.wav'])
+  expect(opened.kind).toBe('file')
+  if (opened.kind === 'file') await opened.file.close()
+})
+
 /** Returns what is at a path as the PBX reports it; `undefined` if nothing was opened. */
 async function contentOf(reported: string, root: string | null): Promise<string | undefined> {
   const mapped = mapRecordingPath(reported, { root, folderName: 'monitor' })

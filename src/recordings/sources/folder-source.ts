@@ -1,6 +1,6 @@
 import { constants, type Stats } from 'node:fs'
 import { type FileHandle, open, readlink, realpath, stat } from 'node:fs/promises'
-import { join, sep } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import type { Opened, OpenFile, Source } from './source.ts'
 
 /** Few enough that a thousand downloads fit into memory, enough that reading is not what takes the time. */
@@ -27,6 +27,8 @@ async function openBelow(folder: string, segments: readonly string[]): Promise<O
   if (segments.some((name) => !isName(name))) return { kind: 'missing', reason: 'the path leads out of the folder' }
   const path = await realpath(join(root, ...segments))
   if (!isBelow(root, path)) return OUTSIDE
+  // An administrator may choose the folder of recordings, but not read the secrets of the store in this way.
+  if (await isInStore(path)) return IN_STORE
   // A pipe would block until a process writes to it.
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   try {
@@ -45,6 +47,13 @@ async function openBelow(folder: string, segments: readonly string[]): Promise<O
   }
 }
 
+const isInStore = (path: string): Promise<boolean> =>
+  stat(join(dirname(path), STORE_FILE)).then(
+    () => true,
+    () => false,
+  )
+const STORE_FILE = 'hookswitch.db'
+const IN_STORE: Opened = { kind: 'missing', reason: 'it is in the folder of the store, which has no recordings' }
 const OUTSIDE: Opened = { kind: 'missing', reason: 'the file is outside the folder: a link leads there' }
 const NO_REGULAR_FILE: Opened = { kind: 'missing', reason: 'it is not a regular file' }
 
