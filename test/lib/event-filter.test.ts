@@ -40,7 +40,8 @@ const CASES: readonly (readonly [string, EventFilter, boolean])[] = [
 
 test('of any values matches what one by one would match', () => {
   const random = createRandom(7)
-  const text = (length: number) => Array.from({ length }, () => random.pick(['0', '1', '+', 'é', '😀', '*'])).join('')
+  const text = (length: number) =>
+    Array.from({ length }, () => random.pick(['0', '1', '+', 'é', '\u{1f600}', '*'])).join('')
   const matched = { yes: 0, no: 0 }
   for (let n = 0; n < 3_000; n += 1) {
     const values = Array.from({ length: 9 + random.int(20) }, () => text(1 + random.int(4)) + random.pick(['', '*']))
