@@ -5,6 +5,7 @@ import type { CallBatch, NewEvent, PlacedEvent } from '../../src/store/operation
 import { type Fence, LeaseLost } from '../../src/store/operations/cluster.ts'
 import { type OutcomeBatch, stateNumber } from '../../src/store/operations/queue.ts'
 import { newClient } from '../../src/store/postgres/engine/client.ts'
+import { openDatabase } from '../../src/store/postgres/engine/database.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
@@ -138,6 +139,23 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a fence', () => {
     expect(await written).toHaveLength(1)
     expect(await seen).toEqual([{ n: 1 }])
     await other.stop()
+  })
+
+  test('a takeover does not wait for a node that froze in the middle of a transaction', async () => {
+    await using opened = await open({ statementMs: 20_000 })
+    const frozen = openDatabase(opened.source, 'n')
+    const taken = Promise.withResolvers<void>()
+    const locked = Promise.withResolvers<void>()
+    const transaction = frozen.transaction(async (query) => {
+      locked.resolve()
+      await taken.promise
+      return query('SELECT 1')
+    }, opened.fence)
+    await locked.promise
+    await opened.beside.query(TAKEOVER)
+    taken.resolve()
+    expect(await outcomeOf(transaction)).toContain('does not answer')
+    await frozen.stop(() => Promise.resolve())
   })
 
   test('a lost lease costs only the writes that were made under it, of all that share a statement', async () => {

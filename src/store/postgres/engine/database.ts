@@ -37,6 +37,12 @@ export type Database = {
 export const BY_INDEX = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off', jit: 'off' }
 const BY_INDEX_AND_HASH = { enable_seqscan: 'off', plan_cache_mode: 'force_generic_plan', jit: 'off' }
 
+/**
+ * A node that freezes in the middle of a transaction keeps its locks: for so long nobody could take its leases over.
+ * One that is alive is never idle within a transaction for a second, except when its event loop is blocked.
+ */
+const OF_NODES = { idle_in_transaction_session_timeout: '2000' }
+
 const STATEMENT_MS = 5_000
 const MAINTENANCE_MS = 600_000
 
@@ -44,7 +50,7 @@ const MAINTENANCE_MS = 600_000
 export function openDatabase(source: DatabaseSource, node: string): Database {
   const writer = randomUUID()
   const open = (role: string, connections: number, session: Record<string, string> = {}, statementMs = STATEMENT_MS) =>
-    newClient(source, { role, connections, statementMs, session })
+    newClient(source, { role, connections, statementMs, session: { ...OF_NODES, ...session } })
   const reads = open('reads', 4, BY_INDEX)
   const writes = open('writes', 3)
   const events = open('events', 1, BY_INDEX_AND_HASH)
@@ -52,7 +58,7 @@ export function openDatabase(source: DatabaseSource, node: string): Database {
   // read again, and what was undone is sent again, as if it had been in flight.
   const outcomes = newClient(source, {
     ...{ role: 'outcomes', connections: 1, statementMs: STATEMENT_MS },
-    session: { ...BY_INDEX_AND_HASH, synchronous_commit: 'off' },
+    session: { ...OF_NODES, ...BY_INDEX_AND_HASH, synchronous_commit: 'off' },
     onReconnected: () => changes.notify(),
   })
   const maintenance = open('maintenance', 1, {}, MAINTENANCE_MS)

@@ -22,7 +22,7 @@ const KINDS: readonly (readonly [code: RegExp, kind: DatabaseFaultKind])[] = [
   [/^42501/, 'not-allowed'],
   [/^53300/, 'crowded'],
   [/^(57014|55P03|40001|40P01|53)/, 'slow'],
-  [/^(08|57P)/, 'unreachable'],
+  [/^(08|57P|25P03)/, 'unreachable'],
   [/^ERR_POSTGRES_(TLS|SSL)|CERT|SELF_SIGNED|ALTNAME|VERIFY/, 'no-tls'],
   [/^(ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME|UNEXPECTED_MESSAGE)|ERR_DEADLINE|ECONN|ETIMEDOUT|EPIPE)/, 'unreachable'],
 ]
@@ -55,7 +55,7 @@ const TO_DO: Readonly<Record<DatabaseFaultKind, string>> = {
 const AGAIN = /^(40001|40P01)/
 /** Errors of the connection, not of the statement, which may have been executed. */
 const BROKEN =
-  /^(ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME|UNEXPECTED_MESSAGE|EXPECTED|INVALID|UNKNOWN)|ERR_DEADLINE|08|57P0|ECONN|EPIPE|ETIMEDOUT)/
+  /^(ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME|UNEXPECTED_MESSAGE|EXPECTED|INVALID|UNKNOWN)|ERR_DEADLINE|08|57P0|25P03|ECONN|EPIPE|ETIMEDOUT)/
 
 /** The server had not answered when the time was over. */
 export class DeadlineError extends Error {
