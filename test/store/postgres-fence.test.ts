@@ -146,15 +146,16 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a fence', () => {
     const frozen = openDatabase(opened.source, 'n')
     const taken = Promise.withResolvers<void>()
     const locked = Promise.withResolvers<void>()
-    const transaction = frozen.transaction(async (query) => {
+    const work = frozen.transaction(async (query) => {
       locked.resolve()
       await taken.promise
       return query('SELECT 1')
     }, opened.fence)
+    const transaction = outcomeOf(work)
     await locked.promise
     await opened.beside.query(TAKEOVER)
     taken.resolve()
-    expect(await outcomeOf(transaction)).toContain('does not answer')
+    expect(await transaction).toContain('does not answer')
     await frozen.stop(() => Promise.resolve())
   })
 
