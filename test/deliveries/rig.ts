@@ -11,6 +11,7 @@ import { parseAllowList } from '../../src/lib/address-guard.ts'
 import { newUuid } from '../../src/lib/id.ts'
 import { type NowUs, nowUs as wallUs } from '../../src/lib/time.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
+import { webhook } from '../help/client.ts'
 import { openStore, storeEvents } from '../help/store.ts'
 
 export const ACCOUNT = 1
@@ -23,16 +24,7 @@ export function allowing(...nets: string[]) {
   return parsed.allow
 }
 
-export const listed = (url: string) => ({
-  url,
-  call_started: true,
-  call_ended: true,
-  dial_started: true,
-  dial_answered: true,
-  dial_ended: true,
-  call_transferred: true,
-  call_saved: true,
-})
+export const listed = (url: string) => webhook(url)
 
 type RigOptions = Partial<DispatcherOptions> & {
   attemptOptions?: Partial<AttemptOptions>

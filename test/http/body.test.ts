@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { connect } from 'node:net'
 import { createAllowance } from '../../src/http/rate-limit.ts'
 import { Fault } from '../../src/lib/fault.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
+import { connectByHand } from '../help/by-hand.ts'
 import { ask, newToken } from '../help/client.ts'
 import { until } from '../help/receiver.ts'
 
@@ -26,17 +26,9 @@ afterAll(async () => {
 
 /** Sends the head of a request by hand, and bytes of its body now and then. */
 function byHand(head: string) {
-  const socket = connect(Number(new URL(app.url).port), '127.0.0.1')
-  const state = { text: '', closed: false }
-  socket.on('data', (chunk) => {
-    state.text += chunk
-  })
-  socket.on('error', () => {})
-  socket.on('close', () => {
-    state.closed = true
-  })
-  socket.write(`${head}\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n`)
-  return { socket, state, [Symbol.dispose]: () => void socket.destroy() }
+  const sender = connectByHand(app.url)
+  sender.socket.write(`${head}\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n`)
+  return sender
 }
 
 /** Sends a body drop by drop, for as long as the service lets it. The other tests are run meanwhile. */

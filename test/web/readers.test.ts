@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'bun:test'
-import { connect } from 'node:net'
 import { join } from 'node:path'
 import { Value } from '@sinclair/typebox/value'
 import { Elysia } from 'elysia'
@@ -17,6 +16,7 @@ import { followOwnEvents } from '../../src/web/stored-events.ts'
 import { readOwnStatuses } from '../../src/web/webhook-statuses.ts'
 import { startApi } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
+import { connectByHand } from '../help/by-hand.ts'
 import { ask } from '../help/client.ts'
 import { until } from '../help/receiver.ts'
 import { openStore, storeEvents } from '../help/store.ts'
@@ -80,18 +80,10 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
 
 /** A client that asks by hand, and sees when the other end closes. */
 function askByHand(url: string, token: string, { reads = true } = {}) {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1')
-  const state = { text: '', closed: false }
-  socket.on('data', (chunk) => {
-    state.text += chunk
-  })
-  socket.on('error', () => {})
-  socket.on('close', () => {
-    state.closed = true
-  })
-  if (!reads) socket.pause()
-  socket.write(`GET /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`)
-  return { state, read: () => socket.resume(), [Symbol.dispose]: () => void socket.destroy() }
+  const client = connectByHand(url)
+  if (!reads) client.socket.pause()
+  client.socket.write(`GET /stream HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+  return { ...client, read: () => client.socket.resume() }
 }
 
 /** Streams by hand, one for each token, until every one of them is answered. */

@@ -1,21 +1,15 @@
-import { afterEach, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { certify } from '../../help/certificate.ts'
+import { keepForTest } from '../../help/kept.ts'
 import { actionId, actionName, ami, fixture, startScripted, watchPbx } from '../../help/pbx.ts'
 import { until } from '../../help/receiver.ts'
 
 const GREETING = 'Asterisk Call Manager/11.0.0\r\n'
-const stops: (() => unknown)[] = []
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop()
-})
-const kept = <Started extends { stop(): unknown }>(started: Started): Started => {
-  stops.push(() => started.stop())
-  return started
-}
+const kept = keepForTest()
 const url = (port: number, query = ''): string => `ami://watcher:secret@127.0.0.1:${port}?name=office${query}`
 
 /** An Asterisk that lets us in, and answers the rest as given. */

@@ -1,16 +1,10 @@
-import { afterEach, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
+import { keepForTest } from '../../help/kept.ts'
 import { fixture, startScripted, watchPbx } from '../../help/pbx.ts'
 import { until } from '../../help/receiver.ts'
 
-const stops: (() => unknown)[] = []
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop()
-})
-const kept = <Started extends { stop(): unknown }>(started: Started): Started => {
-  stops.push(() => started.stop())
-  return started
-}
+const kept = keepForTest()
 const url = (port: number, user = ''): string => `esl://${user}:secret@127.0.0.1:${port}?name=office`
 const GREETING = 'Content-Type: auth/request\n\n'
 const reply = (text: string): string => `Content-Type: command/reply\nReply-Text: ${text}\n\n`

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parsePbxUrl } from '../../../../src/lib/pbx-url.ts'
@@ -6,17 +6,11 @@ import { checkPbx } from '../../../../src/pbx/tools/check.ts'
 import { startRecording } from '../../../../src/pbx/tools/record.ts'
 import { startReplay } from '../../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder } from '../../../help/app.ts'
+import { keepForTest } from '../../../help/kept.ts'
 import { fixture, watchPbx } from '../../../help/pbx.ts'
 import { until } from '../../../help/receiver.ts'
 
-const stops: (() => unknown)[] = []
-afterEach(async () => {
-  for (const stop of stops.splice(0).reverse()) await stop()
-})
-const kept = <Started extends { stop(): unknown }>(started: Started): Started => {
-  stops.push(() => started.stop())
-  return started
-}
+const kept = keepForTest()
 const FAST = Number.POSITIVE_INFINITY
 const amiUrl = (port: number): string => `ami://any:any@127.0.0.1:${port}?name=office`
 const eslUrl = (port: number): string => `esl://:any@127.0.0.1:${port}?name=office`
