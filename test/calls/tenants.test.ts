@@ -150,6 +150,14 @@ streams('calls that meet stay with their accounts, and come to an end', STREAMS 
   run(mixedSignals(random), random),
 )
 
+test.each([
+  // A transfer of a call whose account was open, between a customer's call and one that is nobody's.
+  2_760_332_004,
+])('the stream of seed %p, which was wrong once', (seed) => {
+  const random = createRandom(seed)
+  expect(run(mixedSignals(random), random)).toBeGreaterThan(0)
+})
+
 /** The signals of one customer, whose channels, bridges and conferences are its own, and whose numbers are everybody's. */
 function ownSignals(random: Random, tenant: string): Signal[] {
   const own = (id: string | null): string | null => (id === null ? null : `${id} of ${tenant}`)

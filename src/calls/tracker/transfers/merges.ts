@@ -22,7 +22,7 @@ import { setAccount } from '../tenants.ts'
 export const endsInside = (from: Call, into: Call): boolean => from.emitted && from.account === into.account
 
 /** Returns whether receivers know of a call, or of one that became part of it. */
-const isKnown = (call: Call): boolean => call.emitted || call.mergedFrom.length > 0
+export const isKnown = (call: Call): boolean => call.emitted || call.mergedFrom.length > 0
 
 /**
  * Returns whether two calls may become one. Those of two accounts never do, since nothing of one may be seen in the

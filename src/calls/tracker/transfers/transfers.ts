@@ -7,8 +7,8 @@ import { newDial } from '../initial-state.ts'
 import { callOf, channelOf, consultationsOf, heardBy, markChanged, placeInCall, stageOf } from '../registry.ts'
 import type { Call, Channel, Party, Stage, TrackerState } from '../state.ts'
 import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from '../state.ts'
-import { isExtensionOf } from '../tenants.ts'
-import { endsInside, isOver, mayBecomeOne, merge, mergeTransferred } from './merges.ts'
+import { isExtensionOf, setAccount } from '../tenants.ts'
+import { endsInside, isKnown, isOver, mayBecomeOne, merge, mergeTransferred } from './merges.ts'
 
 /** Transfers, and channels that take over a call. */
 
@@ -85,6 +85,9 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
   for (const one of transferers) calls.push(...consultationsOf(state, one.id))
   const [first, ...others] = [...new Set(calls)].filter((call) => !isOver(call)).sort(older)
   if (first === undefined) return
+  // While it is open whose the first one is, it becomes that of the others: only then is it known which may join it.
+  const known = others.find(isKnown)
+  if (first.accountDueUs !== null && known !== undefined) setAccount(state, first, known)
   const rest = others.filter((call) => mayBecomeOne(call, first))
   const other = rest.find((call) => endsInside(call, first)) ?? rest[0]
   // Two parties are joined only once, however much later it is reported again.
