@@ -138,7 +138,9 @@ type AddFlags = Flags & { events: string[]; allowNet: string[] }
 
 async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags): Promise<void> {
   const problem = urlProblem(url, allowListOf(allowNet))
-  if (problem !== undefined) throw new Fault('invalid', `${url}: ${problem}`)
+  // This command does not know how the service was started.
+  const too = problem?.includes('--allow-net') ? ', and so must this command' : ''
+  if (problem !== undefined) throw new Fault('invalid', `${url}: ${problem}${too}`)
   const wanted = eventsOf(events.length === 0 ? ['all'] : events)
   const secret = await onAccount(flags, async (services, accountId) => {
     const { webhooks } = services
