@@ -58,13 +58,17 @@ export async function putOptions(app: { url: string }, account: string, options:
 
 export type Sql = ReturnType<typeof lastingSql>
 
+/** A client whose connections died may wait for ever. */
+const ANSWER_WITHIN_MS = 60_000
+
 /** What the test asks the database itself, also after that was restarted. */
 export function lastingSql(url: string) {
   let client = new SQL({ url, max: 2 })
   async function ask<Row>(statement: string): Promise<Row[]> {
     for (let tries = 0; ; tries += 1) {
       try {
-        return [...(await client.unsafe<Row[]>(statement))]
+        const late = Bun.sleep(ANSWER_WITHIN_MS).then(() => Promise.reject(new Error('the database does not answer')))
+        return [...(await Promise.race([client.unsafe<Row[]>(statement), late]))]
       } catch (error) {
         if (tries === 200) throw error
         await client.close({ timeout: 0 }).catch(() => undefined)

@@ -57,7 +57,11 @@ export function startReplay(options: ReplayOptions): Replay {
         peers.drain(socket)
         setImmediate(player.play)
       },
-      close: (socket) => peers.remove(socket),
+      close(socket) {
+        peers.remove(socket)
+        // The others may have waited for this one to read.
+        setImmediate(player.play)
+      },
       error: (socket) => void socket.end(),
     },
   })
