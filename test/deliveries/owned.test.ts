@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { Fault } from '../../src/lib/fault.ts'
 import { type Fence, LeaseLost } from '../../src/store/operations/cluster.ts'
 import { changingOwnership } from '../help/ownership.ts'
 import { startReceiver, until } from '../help/receiver.ts'
@@ -70,6 +71,30 @@ test('an attempt that ends soon enough after its account was lost is recorded be
   lost()
   await handedOver
   expect(await pendingOf(rig)).toBe(0)
+  await receiver.stop()
+})
+
+test('sending goes on after outcomes could not be recorded until their account was lost', async () => {
+  const receiver = startReceiver()
+  const { ownership, lose, gain } = changingOwnership()
+  let tries = 0
+  let fenceOf = (_lease: string): Fence | undefined => {
+    tries += 1
+    throw new Fault('unavailable', 'the database does not answer')
+  }
+  await using rig = await newRig({ ownership: { ...ownership, fenceOf: (lease) => fenceOf(lease) } })
+  await rig.setUrls(receiver.url)
+  await rig.emit('a')
+  await until('its outcome could not be recorded', () => tries > 0)
+  fenceOf = (lease) => {
+    throw new LeaseLost(lease)
+  }
+  await lose(ACCOUNT)
+  fenceOf = () => undefined
+  await gain(ACCOUNT)
+  await rig.emit('b')
+  await until('all is sent', async () => (await pendingOf(rig)) === 0)
+  expect(receiver.received.length).toBe(3)
   await receiver.stop()
 })
 

@@ -133,7 +133,8 @@ export function createOutcomeWriter({ queue, ownership, log, onRecorded }: Outco
 
 /** Writes batches, and repeats each until it succeeds. */
 function createPersistentWrite({ queue, ownership, log }: Omit<OutcomeWriterOptions, 'onRecorded'>) {
-  let broken = false
+  /** Batches that could not be written so far. */
+  const failing = new Set<OutcomeBatch>()
   let giveUpAtMs = Number.POSITIVE_INFINITY
 
   /** Returns the ids of the deliveries that are superseded. */
@@ -142,15 +143,17 @@ function createPersistentWrite({ queue, ownership, log }: Omit<OutcomeWriterOpti
       try {
         const fence = accountId === undefined ? undefined : ownership.fenceOf(accountLease(accountId))
         const superseded = await queue.deliveryRecordOutcomes(batch, fence)
-        if (broken) log.info('outcomes of attempts are recorded again: the store can be written')
-        broken = false
+        if (failing.delete(batch)) log.info('outcomes of attempts are recorded again: the store can be written')
         return superseded
       } catch (err) {
         // Another node sends these deliveries again, or has recorded outcomes of its own.
-        if (err instanceof LeaseLost) return batch.deliveryIds
-        if (!broken)
+        if (err instanceof LeaseLost) {
+          if (failing.delete(batch)) log.info('outcomes that could not be recorded are left to the new owner')
+          return batch.deliveryIds
+        }
+        if (failing.size === 0)
           log.error({ err }, 'cannot record outcomes of attempts: sending is paused until the store can be written')
-        broken = true
+        failing.add(batch)
         if (performance.now() > giveUpAtMs) {
           const facts = { outcomes: batch.deliveryIds.length }
           log.error(facts, 'outcomes of attempts could not be recorded: their deliveries will be sent again')
@@ -163,7 +166,7 @@ function createPersistentWrite({ queue, ownership, log }: Omit<OutcomeWriterOpti
 
   return {
     write,
-    isBroken: () => broken,
+    isBroken: () => failing.size > 0,
     giveUpAfter(ms: number): void {
       giveUpAtMs = performance.now() + ms
     },
