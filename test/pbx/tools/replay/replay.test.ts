@@ -6,6 +6,7 @@ import { checkPbx } from '../../../../src/pbx/tools/check.ts'
 import { startRecording } from '../../../../src/pbx/tools/record.ts'
 import { startReplay } from '../../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder } from '../../../help/app.ts'
+import { callsOf } from '../../../help/cluster-parts.ts'
 import { keepForTest } from '../../../help/kept.ts'
 import { fixture, watchPbx } from '../../../help/pbx.ts'
 import { until } from '../../../help/receiver.ts'
@@ -42,6 +43,30 @@ describe('a replayed PBX', () => {
     kept(watchPbx(kind === 'ami' ? amiUrl(replay.port) : eslUrl(replay.port)))
     await until('three rounds are played', () => replay.played() >= 3 * replay.events)
     expect(replay.clients()).toBeLessThanOrEqual(1)
+  })
+
+  test('goes on for the others when a client that does not read leaves', async () => {
+    const replay = kept(startReplay({ files: [callsOf(1_000, 3, { firstCall: 0 })], speed: FAST }))
+    const silent = await Bun.connect({
+      ...{ hostname: '127.0.0.1', port: replay.port },
+      socket: {
+        open: (socket) => void socket.write('Action: Login\r\nUsername: any\r\nSecret: any\r\nEvents: on\r\n\r\n'),
+        data: (socket) => void socket.pause(),
+      },
+    })
+    await until('it is logged in', () => replay.clients() === 1)
+    kept(watchPbx(amiUrl(replay.port)))
+    let before = 0
+    await until('it is waited for', async () => {
+      const isWaiting = replay.clients() === 2 && replay.played() === before
+      before = replay.played()
+      await Bun.sleep(100)
+      return isWaiting
+    })
+    expect(replay.played()).toBeLessThan(replay.events)
+    silent.terminate()
+    await replay.finished
+    expect(replay.played()).toBe(replay.events)
   })
 
   test('waits while nobody is logged in, and goes on with the next client', async () => {
