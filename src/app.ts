@@ -176,6 +176,7 @@ async function startSending({ config, log, store, emitter, ownership, persistenc
     clock,
     ownership,
     drainMs: persistence.drainMs,
+    hints: persistence.cluster?.statuses,
     scheduleMs: config.retryScheduleMs,
     observer: observers(tally.observer, metrics.observer, ...attemptLog),
     onOutage: (name, state) => alerts.send({ what: 'webhook', state, name }),

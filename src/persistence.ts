@@ -11,6 +11,7 @@ import { openServiceStore } from './store/open-store.ts'
 import type { ClusterStore } from './store/operations/cluster.ts'
 import type { StatusStore } from './store/operations/statuses.ts'
 import { openClusterStore } from './store/postgres/cluster.ts'
+import { openHints } from './store/postgres/engine/hints.ts'
 import { databaseFaultKind } from './store/postgres/engine/store-fault.ts'
 import { openStatusStore } from './store/postgres/nodes/statuses.ts'
 import { type DiskWatch, NO_DISK, startDiskWatch } from './store/sqlite/engine/disk-space.ts'
@@ -49,7 +50,10 @@ export async function openPersistence(config: Config, options: Options): Promise
   // Written by a thread of its own, a file on a slow disk does not block the event loop.
   const thread = () => new Worker(new URL('./writer.ts', import.meta.url).href)
   const { store, release } = await openServiceStore(
-    { dataPath, database, node: `${hostname()} ${process.pid}` },
+    {
+      ...{ dataPath, database, node: `${hostname()} ${process.pid}` },
+      onWaiting: (message) => options.log.warn(message),
+    },
     thread,
   )
   const close = async () => {
@@ -92,8 +96,9 @@ async function openAmongOthers(
   config: Config,
   { store, close, log, version }: Opened & Options,
 ): Promise<Persistence> {
-  const clusterStore = openClusterStore(source)
-  const statuses = openStatusStore(source)
+  const hints = openHints(source)
+  const clusterStore = openClusterStore(source, hints)
+  const statuses = openStatusStore(source, hints)
   const first = await againForAWhile(async () => {
     const sentUs = steadyUs()
     return { sentUs, databaseUs: await clusterStore.clockGet(), nowUs: steadyUs() }
@@ -125,6 +130,7 @@ async function openAmongOthers(
       await keeper.stop()
       await clusterStore.stop()
       await statuses.stop()
+      await hints.stop()
       await close()
     },
   }

@@ -58,6 +58,21 @@ describe('README.md', () => {
     (script) => expect(Object.keys(manifest.scripts)).toContain(script),
   )
 
+  test('plans nodes and cores of the database by what a delivery costs', () => {
+    const costs = /([\d,]+) µs of processor time of a\s+node and ([\d,]+) µs of Postgres/.exec(README)
+    const numberOf = (text = '') => Number(text.replaceAll(',', ''))
+    const [nodeUs, serverUs] = [numberOf(costs?.[1]), numberOf(costs?.[2])]
+    const rows = [...README.matchAll(/^\| ([\d,]+) +\| ([\d,]+) +\| ([\d,]+) +\| ([\d,]+) +\|$/gm)]
+    const planned = rows.map((row) => row.slice(1).map(numberOf))
+    const coresFor = (rate: number, us: number) => Math.ceil(((rate * us) / 1_000_000) * (3 / 2))
+    expect(planned).toEqual(
+      [1_000, 100_000, 1_000_000].map((calls) => {
+        const rate = (calls / 180) * 6
+        return [calls, Math.round(rate), coresFor(rate, nodeUs) + 1, coresFor(rate, serverUs)]
+      }),
+    )
+  })
+
   test('lists its sections in its contents, in their order', () => {
     const text = README.replaceAll(/^```[\s\S]*?^```/gm, '')
     const sections = [...text.matchAll(/^###? (.+)$/gm)].map(([, title = '']) => [title, anchorOf(title)])

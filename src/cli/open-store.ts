@@ -9,9 +9,13 @@ import { makeFolder } from '../store/sqlite/engine/data-folder.ts'
 import { asStoreFault } from '../store/sqlite/engine/store-fault.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
+import { printError } from './print.ts'
 
 /** The flags for the place of the store, on every command that uses it. */
 export type StoreFlags = { readonly data: string; readonly databaseUrl?: string | undefined }
+
+/** Prints what a command waits for. */
+export const onWaiting = (message: string): void => printError(`hookswitch: ${message}`)
 
 /** Reads the place of the store. @throws CommanderError (exit code 2) when the URL of a database is none. */
 export const placeOf = ({ data, databaseUrl }: StoreFlags): StorePlace => ({
@@ -24,7 +28,7 @@ export async function withStore<Result>(flags: StoreFlags, work: (store: Store) 
   const { dataPath, database } = placeOf(flags)
   if (database === undefined) makeFolder(dataPath)
   const path = join(dataPath, 'hookswitch.db')
-  const store = database === undefined ? openSqliteStore(path) : await openPostgresStore(database)
+  const store = database === undefined ? openSqliteStore(path) : await openPostgresStore(database, { onWaiting })
   try {
     return await work(store)
   } catch (error) {

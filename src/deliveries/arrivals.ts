@@ -1,11 +1,17 @@
+import type { Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
+import type { StoredEvent } from '../store/operations/calls.ts'
+import type { StatusStore } from '../store/operations/statuses.ts'
 import type { Store } from '../store/store.ts'
+import type { Emitter } from './emitter.ts'
 
 export type ArrivalsOptions = {
   readonly store: Pick<Store['log'], 'eventGetNewest'>
+  /** Hints of other nodes, which are faster than the poll. */
+  readonly hints?: Pick<StatusStore, 'arrivalListen'> | undefined
   /** Returns the accounts that this node sends for. */
   readonly accountIds: () => readonly number[]
-  /** Called with the accounts for which events were stored, by any node, since the last poll. */
+  /** Called with the accounts for which events were stored, by any node, since the last poll or hint. */
   readonly onArrived: (accountIds: ReadonlySet<number>) => void
   readonly log: Log
 }
@@ -13,7 +19,7 @@ export type ArrivalsOptions = {
 const POLL_MS = 250
 
 /** Starts to poll the store for events of other nodes, four times a second. Not to be started without other nodes. */
-export function startArrivals({ store, accountIds, onArrived, log }: ArrivalsOptions): { stop(): void } {
+export function startArrivals({ store, hints, accountIds, onArrived, log }: ArrivalsOptions): { stop(): void } {
   let newest: ReadonlyMap<number, number> = new Map()
   let polling = false
 
@@ -35,5 +41,62 @@ export function startArrivals({ store, accountIds, onArrived, log }: ArrivalsOpt
         polling = false
       })
   }, POLL_MS)
-  return { stop: () => clearInterval(timer) }
+  const unlisten = hints?.arrivalListen((hinted) => {
+    const wanted = new Set(accountIds())
+    const arrived = hinted.filter((accountId) => wanted.has(accountId))
+    if (arrived.length > 0) onArrived(new Set(arrived))
+  })
+  return {
+    stop() {
+      clearInterval(timer)
+      void unlisten?.()
+    },
+  }
+}
+
+export type ArrivalHintsOptions = {
+  readonly hints: Pick<StatusStore, 'arrivalHint'>
+  readonly emitter: Emitter
+  readonly ownership: Pick<Ownership, 'ownsAccount'>
+  readonly log: Log
+}
+
+/** Between two hints at least: a busy PBX sends no more than some hundred a second, however many events it has. */
+const GAP_MS = 5
+/** A hint has 8,000 bytes at most. */
+const MAX_ACCOUNTS = 400
+
+/**
+ * Starts to send hints when events are stored for accounts that other nodes send for, so that those need not wait for
+ * their next poll: the first at once, the accounts of the next milliseconds together.
+ */
+export function startArrivalHints({ hints, emitter, ownership, log }: ArrivalHintsOptions): { stop(): Promise<void> } {
+  const waiting = new Set<number>()
+  let sending: Promise<void> | undefined
+
+  async function sendAll(): Promise<void> {
+    while (waiting.size > 0) {
+      const accountIds = [...waiting].slice(0, MAX_ACCOUNTS)
+      for (const id of accountIds) waiting.delete(id)
+      try {
+        await hints.arrivalHint(accountIds)
+      } catch (error) {
+        log.debug({ err: error }, 'cannot send the hint that events were stored: other nodes find them by themselves')
+      }
+      await Bun.sleep(GAP_MS)
+    }
+    sending = undefined
+  }
+  const onStored = (events: readonly StoredEvent[]) => {
+    for (const { accountId, deliveries } of events)
+      if (deliveries.length > 0 && !ownership.ownsAccount(accountId)) waiting.add(accountId)
+    if (waiting.size > 0) sending ??= sendAll()
+  }
+  emitter.on('stored', onStored)
+  return {
+    async stop() {
+      emitter.off('stored', onStored)
+      await sending
+    },
+  }
 }

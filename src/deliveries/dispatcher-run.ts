@@ -38,7 +38,7 @@ const LOG_EVERY_US = 5 * SECOND
  */
 export function startRun(options: DispatcherOptions, onError: (error: unknown) => void): DispatcherRun {
   const { store, emitter, attempt, log, clock, ownership, observer = silent, onOutage, isIntakeBehind } = options
-  const { scheduleMs = DEFAULT_SCHEDULE_MS, nowUs = wallUs, random = Math.random } = options
+  const { scheduleMs = DEFAULT_SCHEDULE_MS, nowUs = wallUs, random = Math.random, drainMs, hints } = options
   const { steadyUs } = clock
   const { guard, fail, failed } = newRunGuard(onError)
   const onRejected = newRejectionHandlers(options, fail)
@@ -61,7 +61,7 @@ export function startRun(options: DispatcherOptions, onError: (error: unknown) =
   const expiry = startExpiry({ ...parts, ...ending })
   const onAnswered = (webhookId: number) => scheduler.noteAnswered(webhookId, steadyUs())
   const refresh = startWebhookRefresh({ ...parts, store, emitter, loader, onAnswered, onRefreshed: expiry.cancel, run })
-  const following = { loader, sender, drainMs: options.drainMs, onGained: refresh.refresh, run }
+  const following = { loader, sender, drainMs, hints, emitter, onGained: refresh.refresh, run }
   const accounts = followAccounts({ ...parts, ...following, events: store.log })
 
   function onRecorded(deliveries: readonly LoadedDelivery[], superseded: readonly number[]): void {

@@ -1,6 +1,7 @@
 import type { Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
 import type { NowUs } from '../lib/time.ts'
+import type { StatusStore } from '../store/operations/statuses.ts'
 import type { Store } from '../store/store.ts'
 import type { BreakerHealth } from './circuit-breaker.ts'
 import type { Clock } from './clock.ts'
@@ -17,6 +18,8 @@ export type DispatcherOptions = {
   readonly log: Log
   readonly clock: Clock
   readonly ownership: Ownership
+  /** Hints between nodes that events were stored. */
+  readonly hints?: Pick<StatusStore, 'arrivalHint' | 'arrivalListen'> | undefined
   /**
    * How long attempts may take to end when this stops or loses their account. Then they are aborted, and count as none.
    */

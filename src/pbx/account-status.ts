@@ -6,7 +6,7 @@ import type { Watch } from './watch.ts'
 export const pbxStatusOf =
   (watch: Pick<Watch, 'endpoints'>, { listOf }: Pick<PbxService, 'listOf'>) =>
   async (accountId: number) => {
-    const endpoints = watch.endpoints(accountId)
+    const endpoints = await watch.endpoints(accountId)
     return (await listOf(accountId)).map(({ name, kind, state, since, error: detail }) => ({
       ...{ name, kind, state, since, detail },
       endpoints: summaryOf(endpoints.get(name) ?? []),

@@ -5,7 +5,7 @@ import type { CallStore } from '../store/operations/calls.ts'
 import { LeaseLost } from '../store/operations/cluster.ts'
 import type { PbxRun } from './connection/protocol.ts'
 import { SETTING } from './endpoint-summary.ts'
-import { createEndpoints, type Endpoints, type SavedEndpoints } from './endpoints.ts'
+import { createEndpoints, type Endpoints, type KnownEndpoint, type SavedEndpoints } from './endpoints.ts'
 
 /** The knowledge about a PBX that outlives a process: its endpoints, its last run, and the accounts that had calls. */
 export type EndpointMemory = {
@@ -27,7 +27,9 @@ type Saved = {
   readonly accounts?: readonly number[]
 }
 
-/** Calls show something new for a while, and then hardly ever. */
+/** A change is saved so soon, for other nodes to show. */
+const CHECK_MS = 500
+/** Between two that are saved: calls show something new for a while, and then hardly ever. */
 const SAVE_EVERY_MS = 5_000
 
 /** Reads the memory of a PBX and saves it from then on. A memory that cannot be read starts empty. */
@@ -44,10 +46,12 @@ export async function startEndpointMemory(
   let run = stored?.run ?? null
   let saved = { run, version: endpoints.version(), accounts: accounts.size }
   let saving: Promise<void> | undefined
+  let savedMs = Number.NEGATIVE_INFINITY
 
   async function save(): Promise<void> {
     const now = { run, version: endpoints.version(), accounts: accounts.size }
     if (now.run === saved.run && now.version === saved.version && now.accounts === saved.accounts) return
+    savedMs = performance.now()
     const memory: Saved = { run, endpoints: endpoints.saved(), accounts: [...accounts] }
     try {
       await store.pbxMemorySet(pbx, JSON.stringify(memory), ownership.fenceOf(pbxLease(pbx)))
@@ -60,10 +64,11 @@ export async function startEndpointMemory(
   }
   const timer = setInterval(() => {
     reportUndecided()
+    if (performance.now() - savedMs < SAVE_EVERY_MS) return
     saving ??= save().finally(() => {
       saving = undefined
     })
-  }, SAVE_EVERY_MS)
+  }, CHECK_MS)
   return {
     endpoints,
     lastRun: () => run,
@@ -79,6 +84,20 @@ export async function startEndpointMemory(
       await saving
       await save()
     },
+  }
+}
+
+/** Creates a reader of the endpoints of PBXs that other nodes watch, as those nodes saved them last. */
+export function createSavedEndpointsReader({ calls, log }: { calls: Pick<CallStore, 'pbxMemoryGet'>; log: Log }) {
+  const known = new WeakMap<PbxSource, { readonly json: string | undefined; readonly endpoints: Endpoints }>()
+  /** @throws Fault `unavailable`. */
+  return async (source: PbxSource): Promise<readonly KnownEndpoint[]> => {
+    const json = await calls.pbxMemoryGet(source.name)
+    const before = known.get(source)
+    if (before !== undefined && before.json === json) return before.endpoints.list()
+    const endpoints = createEndpoints(source, readSaved(json, source, log)?.endpoints)
+    known.set(source, { json, endpoints })
+    return endpoints.list()
   }
 }
 

@@ -1,4 +1,6 @@
 import type { LiveCall } from '../calls/tracker/tracker.ts'
+import type { PbxSource } from '../lib/pbx-url.ts'
+import { createSavedEndpointsReader } from './endpoint-memory.ts'
 import type { KnownEndpoint } from './endpoints.ts'
 import { createCallsElsewhere } from './live-calls-elsewhere.ts'
 import { createSlots } from './pbx-slots.ts'
@@ -12,8 +14,11 @@ export type Watch = {
   liveCalls(accountId: number): Iterable<LiveCall>
   /** Returns how many calls are up on each PBX that this node watches, for each account that may see it. */
   callCounts(): ReadonlyMap<string, ReadonlyMap<number, number>>
-  /** The phones and trunks of the PBXs that are an account's alone, by the PBX's name, as far as they are known. */
-  endpoints(accountId: number): ReadonlyMap<string, readonly KnownEndpoint[]>
+  /**
+   * Returns the phones and trunks of the PBXs that are an account's alone, by the PBX's name, as far as they are known;
+   * of PBXs that other nodes watch, as those saved them. @throws Fault `unavailable`.
+   */
+  endpoints(accountId: number): Promise<ReadonlyMap<string, readonly KnownEndpoint[]>>
   /** Returns how many events are emitted but not on disk yet, of all PBXs. */
   waiting(): number
   stop(): Promise<void>
@@ -21,7 +26,7 @@ export type Watch = {
 
 /** Watches every PBX of the list that this node owns: connection → signals → tracker → store. */
 export async function startWatch(options: WatchOptions): Promise<Watch> {
-  const { pbxs, ownership } = options
+  const { pbxs, ownership, store, log } = options
   const slots = createSlots(options)
   const { running } = slots
   const watchedByOthers = () => {
@@ -29,6 +34,9 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
     return ownership.isShared ? pbxs.sources().filter(({ name }) => !own.has(name)) : []
   }
   const elsewhere = createCallsElsewhere({ ...options, accounts: pbxs.accounts, pbxs: watchedByOthers })
+  const savedEndpointsOf = createSavedEndpointsReader({ calls: store.calls, log })
+  const isOnlyOf = (accountId: number, { tenants, account }: PbxSource) =>
+    tenants === undefined && pbxs.accounts.get(account ?? '') === accountId
   await slots.start()
   return {
     status: () => running().map((pbx) => pbx.status()),
@@ -38,12 +46,14 @@ export async function startWatch(options: WatchOptions): Promise<Watch> {
     },
     refreshCalls: elsewhere.refresh,
     callCounts: () => new Map(running().map((pbx) => [pbx.source.name, pbx.callCounts()])),
-    endpoints: (accountId) =>
-      new Map(
-        running()
-          .filter(({ source }) => source.tenants === undefined && pbxs.accounts.get(source.account ?? '') === accountId)
-          .map((pbx) => [pbx.source.name, pbx.endpoints()]),
-      ),
+    async endpoints(accountId) {
+      const own = running().filter(({ source }) => isOnlyOf(accountId, source))
+      const others = watchedByOthers().filter((source) => isOnlyOf(accountId, source))
+      return new Map([
+        ...(await Promise.all(others.map(async (source) => [source.name, await savedEndpointsOf(source)] as const))),
+        ...own.map((pbx) => [pbx.source.name, pbx.endpoints()] as const),
+      ])
+    },
     waiting: () => running().reduce((sum, pbx) => sum + pbx.waiting(), 0),
     stop: slots.stop,
   }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { DatabaseSource } from '../lib/database-url.ts'
-import { openPostgresStore } from './postgres/store.ts'
+import { openPostgresStore, type PostgresOptions } from './postgres/store.ts'
 import { makeFolder } from './sqlite/engine/data-folder.ts'
 import { lockFolder } from './sqlite/engine/folder-lock.ts'
 import { openSqliteStore } from './sqlite/store.ts'
@@ -17,11 +17,11 @@ type Place = { readonly dataPath: string; readonly database?: DatabaseSource | u
  * @throws Fault `unavailable` when it cannot be used.
  */
 export async function openServiceStore(
-  { dataPath, database, node }: Place & { readonly node: string },
+  { dataPath, database, node, onWaiting }: Place & Pick<PostgresOptions, 'node' | 'onWaiting'>,
   thread: () => Worker,
 ): Promise<{ store: Store; release(): void }> {
   if (database !== undefined) {
-    const store = await openPostgresStore(database, { node, withinMs: DATABASE_WITHIN_MS })
+    const store = await openPostgresStore(database, { node, withinMs: DATABASE_WITHIN_MS, onWaiting })
     return { store, release: () => undefined }
   }
   makeFolder(dataPath)

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { emptyFolder } from '../help/app.ts'
 import { acts, startAsterisk } from '../help/asterisk-load.ts'
+import type { Receiver } from '../help/receiver.ts'
 import { startWatched } from '../help/watched.ts'
 
 /** From an Asterisk's bytes to the receiver's handler, through the compiled file, at a steady rate of calls. */
@@ -18,13 +19,14 @@ const ARRIVES_WITHIN_MS = 10_000
 /** Events that have nothing to wait for. */
 const AT_ONCE = new Set(['call_started', 'dial_started', 'dial_answered', 'dial_ended'])
 
-type Watched = Awaited<ReturnType<typeof startWatched>>
+type Pbx = Pick<ReturnType<typeof startAsterisk>, 'send'>
+type Receiving = { readonly receiver: Pick<Receiver, 'received'> }
 
 /** An event that arrived: when its bytes were sent, and how long it took from then on. */
 export type Taken = { readonly sentMs: number; readonly tookMs: number }
 
-/** Starts calls at a steady rate, until so many seconds are over or they are stopped. */
-export function startCalls(pbx: ReturnType<typeof startAsterisk>, { receiver }: Watched, rate: Rate) {
+/** Starts calls at a steady rate on PBXs in turns, until so many seconds are over or they are stopped. */
+export function startCalls(pbxs: readonly Pbx[], { receiver }: Receiving, rate: Rate) {
   const { callsPerSecond, seconds } = rate
   const sentMs = new Map<string, number>()
   const total = callsPerSecond * seconds
@@ -41,7 +43,7 @@ export function startCalls(pbx: ReturnType<typeof startAsterisk>, { receiver }: 
       const left = due.findIndex(({ atMs }) => atMs > nowMs)
       for (const act of due.splice(0, left < 0 ? due.length : left)) {
         sentMs.set(`${act.call} ${act.emits}`, performance.now())
-        pbx.send(act.bytes)
+        pbxs[act.call % pbxs.length]?.send(act.bytes)
       }
       await Bun.sleep(TICK_MS)
     }
@@ -56,9 +58,9 @@ export function startCalls(pbx: ReturnType<typeof startAsterisk>, { receiver }: 
       stopped = true
       await ended
     },
-    /** Returns the events that have arrived, of those that have nothing to wait for. */
-    taken: (): Taken[] =>
-      receiver.received.flatMap(({ body, atMs }) => {
+    /** Returns the events that have arrived, there or at another receiver, of those that have nothing to wait for. */
+    taken: ({ received }: Receiving['receiver'] = receiver): Taken[] =>
+      received.flatMap(({ body, atMs }) => {
         const { data } = JSON.parse(body)
         if (!AT_ONCE.has(data.name)) return []
         const atPbxMs = sentMs.get(`${Number(data.call.from.number.slice(4))} ${data.name}`)
@@ -79,7 +81,7 @@ export async function benchLatency(
   const url = `ami://any:any@127.0.0.1:${pbx.port}?name=bench&trunks=trunk`
   const watched = await startWatched(folder.path, [url], store)
   await pbx.ready
-  const calls = startCalls(pbx, watched, { callsPerSecond, seconds })
+  const calls = startCalls([pbx], watched, { callsPerSecond, seconds })
   await calls.ended
   const total = callsPerSecond * seconds
   const deadline = performance.now() + ARRIVES_WITHIN_MS

@@ -118,7 +118,7 @@ export async function benchRecordings(): Promise<Row[]> {
   const headers = { authorization: `Bearer ${watched.token}` }
   // A file that was just written may still grow.
   while ((await fetch(recording, { method: 'HEAD', headers })).status !== 200) await Bun.sleep(100)
-  const calls = startCalls(pbx, watched, { callsPerSecond: CALLS_PER_SECOND, seconds: MAX_SECONDS })
+  const calls = startCalls([pbx], watched, { callsPerSecond: CALLS_PER_SECOND, seconds: MAX_SECONDS })
   await Bun.sleep(calls.warmMs - performance.now())
   const { pairs, received } = await measurePairs(recording, watched.token)
   await calls.stop()

@@ -37,9 +37,10 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('nodes on a database', () => {
     const all = { accounts: [1], pbxs: ['office'], maintenance: true }
     await until('it owns all', async () => (await nodes())[0]?.maintenance === true)
     expect(await nodes()).toEqual([{ address: app.url, state: 'up', ...all }])
-    const { stdout } = await run(['nodes', '--database-url', database.url], { cwd: folder.path })
-    expect(stdout).toMatch(
-      /^http:\/\/127\.0\.0\.1:\d+ {2}\S+ {2}up since \S+ {2}owns 1 account, PBX office, maintenance\n$/,
+    const printed = async () => (await run(['nodes', '--database-url', database.url], { cwd: folder.path })).stdout
+    await until('it has failed to connect', async () => (await printed()).includes('(not connected'))
+    expect(await printed()).toMatch(
+      /^http:\/\/127\.0\.0\.1:\d+ {2}\S+ {2}up since \S+ {2}owns 1 account, PBX office \(not connected: .+\), maintenance\n$/,
     )
     expect(await app.stop()).toBe(0)
     expect(await nodes()).toEqual([{ address: app.url, state: 'dead', accounts: [], pbxs: [], maintenance: false }])

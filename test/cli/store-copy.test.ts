@@ -177,6 +177,13 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('hookswitch store copy', () => {
       (error: unknown) => String(error),
     )
     expect(beside).toContain('is in use by process')
+    const second = Bun.spawn([EXECUTABLE, 'nodes', '--database-url', database.url], {
+      cwd: folder.path,
+      env: {},
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const { value } = await second.stderr.getReader().read()
+    expect(new TextDecoder().decode(value)).toStartWith('hookswitch: hookswitch store copy is writing to the database')
     copying.kill('SIGKILL')
     await copying.exited
     release.resolve()
@@ -185,6 +192,8 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('hookswitch store copy', () => {
       const sessions = await sql`SELECT 1 FROM pg_stat_activity WHERE application_name = 'hookswitch copy'`
       return sessions.length === 0
     })
+    expect(await second.exited).toBe(0)
+    expect(await new Response(second.stdout).text()).toContain('No node runs on this database')
     const left =
       await sql`SELECT (SELECT count(*) FROM users)::int AS users, (SELECT count(*) FROM events)::int AS events`
     expect([...left]).toEqual([{ users: 0, events: 0 }])

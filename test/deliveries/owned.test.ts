@@ -3,6 +3,7 @@ import { Fault } from '../../src/lib/fault.ts'
 import { type Fence, LeaseLost } from '../../src/store/operations/cluster.ts'
 import { changingOwnership } from '../help/ownership.ts'
 import { startReceiver, until } from '../help/receiver.ts'
+import { storeEvents } from '../help/store.ts'
 import { ACCOUNT, newRig } from './rig.ts'
 
 /** What a node does for accounts that it owns, loses and gains. */
@@ -132,5 +133,59 @@ test('while the database does not answer nothing is begun', async () => {
   isTrusted = true
   await gain(ACCOUNT)
   await until('all is sent', async () => (await pendingOf(rig)) === 0)
+  await receiver.stop()
+})
+
+test('when a PBX has come from another node, what that stored of its calls is sent first', async () => {
+  const receiver = startReceiver()
+  const { ownership, setPbxs } = changingOwnership()
+  await using rig = await newRig({ ownership })
+  await rig.setUrls(receiver.url)
+  await rig.emit('a')
+  await until('all is sent', async () => (await pendingOf(rig)) === 0)
+  // A server that takes its time to list the webhooks.
+  const { promise: isEnough, resolve: end } = Promise.withResolvers<void>()
+  const { webhookListActive } = rig.store.webhooks
+  Object.assign(rig.store.webhooks, { webhookListActive: () => isEnough.then(webhookListActive) })
+  await setPbxs('not owned')
+  // Stored by another node while that watched the PBX.
+  const [theirs] = await storeEvents(rig.store, [
+    { uuid: 'theirs', callId: 'b', name: 'call_started', sequence: 1, atUs: 0, body: '{}' },
+  ])
+  await setPbxs('owned')
+  const [ours] = await rig.emit('b')
+  await until('all is sent', async () => (await pendingOf(rig)) === 0)
+  expect(receiver.received.slice(-2).map(({ id }) => id)).toEqual([theirs?.uuid ?? '', ours ?? ''])
+  end()
+  await receiver.stop()
+})
+
+test('an event that was read and sent before its answer came is not sent again', async () => {
+  const receiver = startReceiver()
+  const { ownership } = changingOwnership()
+  await using rig = await newRig({ ownership })
+  await rig.setUrls(receiver.url)
+  const allSent = () => until('all is sent', async () => (await pendingOf(rig)) === 0)
+  await rig.emit('a')
+  await allSent()
+  const late = await storeEvents(rig.store, [
+    { uuid: 'late', callId: 'b', name: 'call_started', sequence: 1, atUs: 0, body: '{}' },
+  ])
+  await allSent()
+  let reads = 0
+  const { deliveryGetUntried } = rig.store.queue
+  const counted: typeof deliveryGetUntried = async (query) => {
+    const found = await deliveryGetUntried(query)
+    reads += 1
+    return found
+  }
+  Object.assign(rig.store.queue, { deliveryGetUntried: counted })
+  // All is read again, from the first on: nothing is pending.
+  rig.emitter.emit('foreign')
+  await until('it was read', () => reads > 0)
+  rig.emitter.emit('stored', late)
+  await rig.emit('c')
+  await allSent()
+  expect(receiver.received.filter(({ id }) => id === 'late')).toHaveLength(1)
   await receiver.stop()
 })

@@ -1,10 +1,12 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import type { Delivery } from '../../src/deliveries/model.ts'
 import { createDeliveryService } from '../../src/deliveries/service.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import { findWrong } from '../../src/store/sqlite/maintenance/verify.ts'
 import { emptyFolder } from '../help/app.ts'
+import { changingOwnership } from '../help/ownership.ts'
 import { createRandom, type Random } from '../help/random.ts'
 import { until } from '../help/receiver.ts'
 import { MODES, type Model, startModel } from './queue-model.ts'
@@ -23,8 +25,11 @@ type Rules = {
   readonly prunes: boolean
   readonly twice: boolean
   readonly strict: boolean
+  /** There are other nodes: they store events too, and the PBX and the account come and go. */
+  readonly shared: boolean
 }
-type Move = (model: Model, random: Random, rules: Rules) => Promise<unknown>
+type Game = Model & { readonly owner: ReturnType<typeof changingOwnership> }
+type Move = (model: Game, random: Random, rules: Rules) => Promise<unknown>
 
 async function someDelivery({ process, byHand }: Model, random: Random): Promise<Delivery | undefined> {
   const { items } = await process.deliveries.list(ACCOUNT, {}, 200)
@@ -108,6 +113,32 @@ const MOVES: readonly (readonly [weight: number, Move, when?: keyof Rules])[] = 
     },
     'prunes',
   ],
+  // Calls of a PBX that another node watches.
+  [
+    4,
+    (model, random) => model.emitElsewhere(calls(random, 1 + random.int(4), 4).map((one) => `${one} there`)),
+    'shared',
+  ],
+  [
+    3,
+    // The PBX goes to another node in the middle of its calls, and comes back: events of one call have one writer.
+    async (model, random) => {
+      await model.owner.setPbxs('not owned')
+      await model.emitElsewhere(calls(random, 1 + random.int(4), 10))
+      await model.owner.setPbxs('owned')
+      await model.emit(calls(random, 1 + random.int(4), 10))
+    },
+    'shared',
+  ],
+  [
+    2,
+    async (model, random) => {
+      await model.owner.lose(ACCOUNT)
+      await model.emit(calls(random, random.int(3), 10))
+      await model.owner.gain(ACCOUNT)
+    },
+    'shared',
+  ],
 ]
 
 /** All receivers are well: what waits has to come to its end. */
@@ -171,23 +202,36 @@ function reordered({ launched, emitted, byHand }: Model): string[] {
 }
 
 const { SEEDS = '4', FROM = '1' } = Bun.env
+const seeds = Array.from({ length: Number(SEEDS) }, (_, n) => n + Number(FROM))
 
-test.each(Array.from({ length: Number(SEEDS) }, (_, n) => n + Number(FROM)))(
-  'in a random game nothing is lost, reordered, sent twice or to the wrong webhook (seed %i)',
-  async (seed) => {
-    const random = createRandom(seed)
-    const strict = seed % 3 === 0
-    const rules: Rules = { kills: seed % 2 === 1, prunes: seed % 4 >= 2, twice: seed % 8 >= 4, strict }
-    const bag = MOVES.flatMap(([weight, move, when]) =>
-      when === undefined || rules[when] ? Array.from({ length: weight }, () => move) : [],
-    )
-    using folder = emptyFolder()
-    const model = await startModel(join(folder.path, 'hookswitch.db'), PATHS, rules.twice)
-    await model.setUrls(model.urls)
-    if (strict) await model.setOrder('strict')
-    for (model.turn = 1; model.turn <= TURNS; model.turn += 1) await random.pick(bag)(model, random, rules)
-    await finish(model)
-    expect(await faultsOf(model, rules)).toEqual([])
-    await model.stop()
-  },
+async function play(seed: number, rules: Rules): Promise<void> {
+  const random = createRandom(seed)
+  const bag = MOVES.flatMap(([weight, move, when]) =>
+    when === undefined || rules[when] ? Array.from({ length: weight }, () => move) : [],
+  )
+  using folder = emptyFolder()
+  const owner = changingOwnership()
+  const ownership = rules.shared ? owner.ownership : OWNS_EVERYTHING
+  const path = join(folder.path, 'hookswitch.db')
+  const model = Object.assign(await startModel(path, PATHS, { twice: rules.twice, ownership }), { owner })
+  await model.setUrls(model.urls)
+  if (rules.strict) await model.setOrder('strict')
+  for (model.turn = 1; model.turn <= TURNS; model.turn += 1) await random.pick(bag)(model, random, rules)
+  await finish(model)
+  expect(await faultsOf(model, rules)).toEqual([])
+  await model.stop()
+}
+
+test.each(seeds)('in a random game nothing is lost, reordered, sent twice or to the wrong webhook (seed %i)', (seed) =>
+  play(seed, {
+    kills: seed % 2 === 1,
+    prunes: seed % 4 >= 2,
+    twice: seed % 8 >= 4,
+    strict: seed % 3 === 0,
+    shared: false,
+  }),
+)
+
+test.each(seeds)('nor is it with other nodes, which store events and take over PBXs and accounts (seed %i)', (seed) =>
+  play(seed, { kills: false, prunes: seed % 4 === 2, twice: false, strict: seed % 3 === 0, shared: true }),
 )

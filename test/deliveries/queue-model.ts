@@ -1,4 +1,4 @@
-import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
+import type { Ownership } from '../../src/cluster/ownership.ts'
 import { openClock } from '../../src/deliveries/clock.ts'
 import { startDispatcher } from '../../src/deliveries/dispatcher.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
@@ -48,8 +48,10 @@ export type World = ReturnType<typeof newWorld>
 /** An attempt at a receiver of which it is known whether it hangs. */
 type Send = (request: Parameters<Attempt>[0], hangs: boolean) => ReturnType<Attempt>
 
+type ProcessOptions = { readonly world: World; readonly ownership: Ownership; readonly watch: (send: Send) => Attempt }
+
 /** One process on a store. */
-export async function startProcess(path: string, { nowUs, steadyUs }: World, watch: (send: Send) => Attempt) {
+export async function startProcess(path: string, { world: { nowUs, steadyUs }, ownership, watch }: ProcessOptions) {
   let dead = false
   const never = new Promise<never>(() => {})
   const real = openDatabase(path, {
@@ -76,7 +78,7 @@ export async function startProcess(path: string, { nowUs, steadyUs }: World, wat
     return dead ? never : attempted
   }
   const dispatcher = startDispatcher({
-    ownership: OWNS_EVERYTHING,
+    ownership,
     log: LOG,
     store,
     emitter,
@@ -84,6 +86,8 @@ export async function startProcess(path: string, { nowUs, steadyUs }: World, wat
     clock,
     nowUs,
     scheduleMs: SCHEDULE_MS,
+    // No attempt is aborted: its receiver may have taken it.
+    drainMs: NEVER_MS,
   })
   return {
     db,
@@ -94,6 +98,10 @@ export async function startProcess(path: string, { nowUs, steadyUs }: World, wat
     dispatcher,
     /** The options of a webhook were changed. */
     refresh: () => emitter.emit('webhooks'),
+    /** Stores events as another node does, of which nothing notifies this one. */
+    async storeOnly(events: readonly NewEvent[]): Promise<void> {
+      await storeEvents(store, events, { nowSteadyUs: clock.steadyUs() })
+    },
     async emit(events: readonly NewEvent[]): Promise<void> {
       emitter.emit('stored', await storeEvents(store, events, { nowSteadyUs: clock.steadyUs() }))
     },
@@ -114,7 +122,11 @@ export async function startProcess(path: string, { nowUs, steadyUs }: World, wat
  * A service that a test does anything to, and a record of all that it should do. `wrong` is what was seen to be wrong at
  * once: a signature that does not hold, an attempt for a URL that has left the list.
  */
-export async function startModel(path: string, paths: readonly string[], twice: boolean) {
+export async function startModel(
+  path: string,
+  paths: readonly string[],
+  { twice, ownership }: { twice: boolean; ownership: Ownership },
+) {
   const world = newWorld()
   const modes = new Map<string, Mode>()
   const taken = new Map<string, number>()
@@ -161,8 +173,21 @@ export async function startModel(path: string, paths: readonly string[], twice: 
         mine.delete(lane),
       )
     }
-  let process = await startProcess(path, world, watch)
+  let process = await startProcess(path, { world, ownership, watch })
   let sequence = 0
+
+  function newEvents(calls: readonly string[]): NewEvent[] {
+    const atUs = world.nowUs()
+    const events = calls.map((callId) => {
+      sequence += 1
+      const uuid = newUuid(atUs)
+      const body = JSON.stringify({ data: { id: uuid } })
+      return { uuid, callId, name: 'call_started' as const, sequence, atUs, body }
+    })
+    for (const one of events)
+      emitted.set(one.uuid, { uuid: one.uuid, call: one.callId, sequence: one.sequence, turn: model.turn })
+    return events
+  }
 
   const model = {
     turn: 0,
@@ -201,33 +226,17 @@ export async function startModel(path: string, paths: readonly string[], twice: 
       if (before !== undefined) rotated.set(url, before)
       secrets.set(url, (await process.webhooks.rotate(ACCOUNT, url, true)).secret)
     },
-    async emit(calls: readonly string[]): Promise<void> {
-      const atUs = world.nowUs()
-      const events = calls.map((callId) => {
-        sequence += 1
-        const uuid = newUuid(atUs)
-        return {
-          uuid,
-          callId,
-          name: 'call_started' as const,
-          sequence,
-          atUs,
-          body: JSON.stringify({ data: { id: uuid } }),
-        }
-      })
-      for (const one of events)
-        emitted.set(one.uuid, { uuid: one.uuid, call: one.callId, sequence: one.sequence, turn: model.turn })
-      await process.emit(events)
-    },
+    emit: (calls: readonly string[]): Promise<void> => process.emit(newEvents(calls)),
+    emitElsewhere: (calls: readonly string[]): Promise<void> => process.storeOnly(newEvents(calls)),
     async kill(): Promise<void> {
       await process.kill()
       // Of a new process: what comes of the attempts before is nobody's business.
       underWay = new Set()
-      process = await startProcess(path, world, watch)
+      process = await startProcess(path, { world, ownership, watch })
     },
     async restart(): Promise<void> {
       await process.stop()
-      process = await startProcess(path, world, watch)
+      process = await startProcess(path, { world, ownership, watch })
     },
     /** Does something as another process on the same store, which cannot know that the wall clock was set until that is stored. */
     async elsewhere(what: (store: OpenStore) => Promise<unknown>): Promise<void> {

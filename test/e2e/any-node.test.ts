@@ -88,6 +88,11 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('any of two nodes', () => {
       await until('the PBX is up', async () => (await overviewOf(app)).pbxs[0]?.state === 'up')
       await until('a call is up', async () => (await overviewOf(app)).calls.length > 0)
     }
+    const endpointsOf = async (app: RunningApp) => (await overviewOf(app)).pbxs[0]?.endpoints
+    await until('both show the same phones', async () => {
+      const [mine, theirs] = [await endpointsOf(owner), await endpointsOf(other)]
+      return (mine?.phones.length ?? 0) > 0 && Bun.deepEquals(mine, theirs)
+    })
     answered.resolve()
     await until('a call was saved', () => good.received.some(({ body }) => JSON.parse(body).data.name === 'call_saved'))
     const isDown = async (app: RunningApp) => (await overviewOf(app)).webhooks[1]?.down_since !== null

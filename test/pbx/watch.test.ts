@@ -59,16 +59,10 @@ test('what is known of the endpoints of an account is kept for the next process'
     const clock = await openClock({ maintenance: store.maintenance, log })
     const pbxs = await storedPbxs(store, `ami://any:any@127.0.0.1:${port}?name=office`)
     const watch = await startWatch({ store, clock, ownership: OWNS_EVERYTHING, pbxs, onStored() {}, log })
-    const known = () =>
-      new Map(
-        watch
-          .endpoints(1)
-          .get('office')
-          ?.map(({ name, kind }) => [name, kind]),
-      )
-    await until('the endpoints are known', () => isDone(known()))
-    const all = known()
-    expect(watch.endpoints(2).size).toBe(0)
+    const known = async () => new Map((await watch.endpoints(1)).get('office')?.map(({ name, kind }) => [name, kind]))
+    await until('the endpoints are known', async () => isDone(await known()))
+    const all = await known()
+    expect((await watch.endpoints(2)).size).toBe(0)
     await watch.stop()
     await store.stop()
     return all
@@ -97,11 +91,11 @@ test('a PBX is watched while it is owned, and begun again when it was lost in be
   await setPbxs('owned')
   await until('it is connected again', () => watch.status()[0]?.state === 'up')
   // Lost and gained before anything could be ended: it is begun again all the same.
-  const before = watch.endpoints(1).get('office')
+  const before = (await watch.endpoints(1)).get('office')
   const changes = [setPbxs('not owned'), setPbxs('owned')]
   await Promise.all(changes)
   await until('it is connected again', () => watch.status()[0]?.state === 'up')
-  expect(watch.endpoints(1).get('office')).not.toBe(before)
+  expect((await watch.endpoints(1)).get('office')).not.toBe(before)
   await setPbxs('not owned')
   expect([watch.status(), [...watch.liveCalls(1)], watch.waiting()]).toEqual([[], [], 0])
   await watch.stop()

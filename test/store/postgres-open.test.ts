@@ -11,7 +11,7 @@ import { until } from '../help/receiver.ts'
 /** Opening a database, and the traps of the client that are known. */
 
 const refusal = (source: DatabaseSource, withinMs = 0) =>
-  prepareDatabase(source, withinMs).then(
+  prepareDatabase(source, { withinMs }).then(
     () => 'opened',
     (error: unknown) => String(error),
   )
@@ -52,6 +52,30 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a Postgres database', () => {
     await preparing
     expect(await sql`SELECT name FROM accounts`).toMatchObject({ 0: { name: 'default' } })
     await sql.close()
+  })
+
+  test('that a store is copied into is waited for with a message, and not for long', async () => {
+    await using database = await emptyDatabase()
+    const source = databaseSource(database.url)
+    await prepareDatabase(source)
+    await using copy = new SQL({ url: database.url, max: 1, connection: { application_name: 'hookswitch copy' } })
+    const { promise: isEnough, resolve: end } = Promise.withResolvers<void>()
+    const { promise: isLocked, resolve: locked } = Promise.withResolvers<void>()
+    const copying = copy.begin(async (tx) => {
+      await tx`SELECT 1 FROM hookswitch_store FOR UPDATE`
+      locked()
+      await isEnough
+    })
+    await isLocked
+    const what = 'hookswitch store copy is writing to the database'
+    await expect(prepareDatabase(source, { copyWithinMs: 0 })).rejects.toThrow(what)
+    const messages: string[] = []
+    const preparing = prepareDatabase(source, { onWaiting: (message) => messages.push(message) })
+    await until('it has a message', () => messages.length > 0)
+    end()
+    await copying
+    await preparing
+    expect(messages).toEqual([expect.stringContaining(what)])
   })
 
   test('that a newer version made is opened as long as that allows it, else refused', async () => {

@@ -32,7 +32,7 @@ async function open() {
     client,
     store,
     setList,
-    statuses: createStatusStore(client),
+    statuses: createStatusStore(client, { listen: () => async () => undefined }),
     [Symbol.asyncDispose]: () => cleaning.disposeAsync(),
   }
 }

@@ -1,7 +1,9 @@
 import { accountLease, type Ownership } from '../../cluster/ownership.ts'
 import type { Log } from '../../lib/log.ts'
+import type { StatusStore } from '../../store/operations/statuses.ts'
 import type { Store } from '../../store/store.ts'
-import { startArrivals } from '../arrivals.ts'
+import { startArrivalHints, startArrivals } from '../arrivals.ts'
+import type { Emitter } from '../emitter.ts'
 import type { Sender } from '../sending/sender.ts'
 import type { Backlogs } from './backlog.ts'
 import type { Guard } from './guard.ts'
@@ -11,6 +13,9 @@ import type { WebhookCache } from './webhook-cache.ts'
 export type AccountFollowerOptions = {
   readonly ownership: Ownership
   readonly events: Pick<Store['log'], 'eventGetNewest'>
+  readonly emitter: Emitter
+  /** Hints between nodes that events were stored. */
+  readonly hints?: Pick<StatusStore, 'arrivalHint' | 'arrivalListen'> | undefined
   readonly backlogs: Backlogs
   readonly webhooks: WebhookCache
   readonly loader: Loader
@@ -34,11 +39,12 @@ const CHECK_MS = 10
  * since a PBX and its accounts may have different owners.
  */
 export function followAccounts(options: AccountFollowerOptions) {
-  const { ownership, events, backlogs, webhooks, loader, sender, guard, log, drainMs, onGained, run } = options
+  const { ownership, events, hints, backlogs, webhooks, loader, sender, guard, log, drainMs, onGained, run } = options
   let stopped = false
 
   function onChange(): ReadonlyMap<string, Promise<void>> {
     const lost = loader.releaseLost()
+    loader.noteOwnersChanged()
     if (!stopped) onGained()
     run()
     return new Map(lost.map((accountId) => [accountLease(accountId), ended(accountId)]))
@@ -64,18 +70,20 @@ export function followAccounts(options: AccountFollowerOptions) {
   }
 
   function onArrived(accountIds: ReadonlySet<number>): void {
-    for (const accountId of accountIds) loader.noteArrived(accountId)
+    loader.noteArrived(accountIds)
     run()
   }
 
   const unlisten = ownership.onChange(guard(onChange))
   const arrivals = ownership.isShared
-    ? startArrivals({ store: events, accountIds: knownAccounts, onArrived: guard(onArrived), log })
+    ? startArrivals({ store: events, hints, accountIds: knownAccounts, onArrived: guard(onArrived), log })
     : undefined
+  const hinting = hints && startArrivalHints({ ...options, hints })
   return {
     stop(): void {
       stopped = true
       arrivals?.stop()
+      void hinting?.stop()
       unlisten()
     },
     /** Resolves with `draining`: attempts that take longer than `drainMs` are aborted. */

@@ -4,11 +4,14 @@ import type { LoadedDelivery } from './delivery.ts'
  * The pending deliveries of one webhook that are in the store alone. Pure, and the only code that changes this.
  *
  * Invariants: a delivery that was never tried and has an id up to `cursor` is in memory or has ended; above, the store
- * may have some if `hasMore`, else none. Retries in the store alone are due at `retryUs` or later; `undefined`: none.
+ * alone may have some if `hasMore`, else none (of other nodes' events none that was noticed). Retries in the store
+ * alone are due at `retryUs` or later; `undefined`: none.
  */
 export type Backlog = {
   readonly webhookId: number
   readonly cursor: number
+  /** The highest id that was ever read or taken. Unlike the cursor it never goes back. */
+  readonly seenTo: number
   readonly hasMore: boolean
   /** In steady time. */
   readonly retryUs: number | undefined
@@ -39,6 +42,7 @@ type LoadState = { -readonly [name in keyof Load]: Load[name] }
 export const newBacklog = (webhookId: number): Backlog => ({
   webhookId,
   cursor: 0,
+  seenTo: 0,
   hasMore: true,
   retryUs: 0,
   load: undefined,
@@ -53,10 +57,14 @@ export const hasDue = ({ retryUs }: Backlog, nowUs: number): boolean => retryUs 
 export const needsLoad = (backlog: Backlog, nowUs: number): boolean =>
   backlog.hasMore || backlog.nextOf.size > 0 || hasDue(backlog, nowUs)
 
-/** Notes that a delivery was taken into memory as it was stored: none that was never tried is below it in the store. */
-export function noteTaken(backlog: Backlog, id: number): void {
+/**
+ * Notes that a delivery was taken into memory as it was stored. Unless other nodes may have stored some, none that was
+ * never tried is below it in the store.
+ */
+export function noteTaken(backlog: Backlog, id: number, { isShared }: { isShared: boolean }): void {
   const state: State = backlog
-  state.cursor = id
+  state.seenTo = Math.max(state.seenTo, id)
+  if (!isShared) state.cursor = id
 }
 
 /** Notes that a delivery was stored and not taken into memory. */
@@ -153,6 +161,7 @@ export function endLoad(backlog: Backlog): void {
 export function noteUntriedRead(backlog: Backlog, { lastId, hasMore }: { lastId: number; hasMore: boolean }): void {
   const state: State = backlog
   state.cursor = Math.max(state.cursor, lastId)
+  state.seenTo = Math.max(state.seenTo, lastId)
   state.hasMore = hasMore
 }
 

@@ -40,10 +40,11 @@ export type Loader = ReturnType<typeof createLoader>
 
 /** Creates the loader: it fills the queues with deliveries as they are stored, and from the store within its limits. */
 export function createLoader(options: LoaderOptions) {
-  const { loaded, backlogs, webhooks, ownership, steadyUs } = options
+  const { loaded, backlogs, webhooks, steadyUs } = options
   const refill = createRefill(options)
   const prioritize = createPrioritize(options)
   const removeUnneeded = () => removeUnneededWebhooks(options)
+  const isLost = ({ webhookId }: LoadedDelivery) => !isOwnWebhook(options, webhookId)
   const cancelledTo = (webhookId: number): number => webhooks.get(webhookId)?.cancelledTo ?? 0
 
   return {
@@ -76,12 +77,12 @@ export function createLoader(options: LoaderOptions) {
       for (const delivery of deliveries) {
         loaded.recorded(delivery, superseded.length > 0 && superseded.includes(delivery.id))
         const backlog = backlogs.of(delivery.webhookId)
-        if (!isOwnWebhook(options, delivery.webhookId)) noteUnknown(backlog)
+        if (isLost(delivery)) noteUnknown(backlog)
         if (delivery.phase === 'done' || delivery.phase === 'evicted') noteEndedOfCall(backlog, delivery.callId)
         if (backlog.hasMore || backlog.nextOf.size > 0) backlogs.toLoad.add(backlog)
         prioritize.afterRecording(delivery)
       }
-      if (superseded.length > 0 || ownership.isShared) removeUnneeded()
+      if (superseded.length > 0 || deliveries.some(isLost)) removeUnneeded()
     },
 
     /** Notes that deliveries ended without an attempt: in a strict order others may have waited for them. */
@@ -101,17 +102,21 @@ export function createLoader(options: LoaderOptions) {
   }
 }
 
-/** Queues the deliveries of an event that was just stored; if others precede them in the store they are left to it. */
+/**
+ * Queues the deliveries of an event that this node has just stored. If others of its call may precede them in the store
+ * they are left to it.
+ */
 function offer({ loaded, backlogs, webhooks, ownership }: LoaderOptions, event: StoredEvent): void {
   if (!ownership.ownsAccount(event.accountId)) return
   for (const place of event.deliveries) {
     const { id, webhookId } = place
     const backlog = backlogs.of(webhookId)
     if (id <= backlog.cursor) continue
-    // Other nodes may have stored events that precede it; in a strict order another of its call may be pending.
-    const isNext = !ownership.isShared && !backlog.hasMore && !backlog.isStrict && backlog.load === undefined
+    // In a strict order another of its call may be pending. After a lost answer it may have been read, and sent.
+    const isNext = !backlog.hasMore && !backlog.isStrict && backlog.load === undefined && id > backlog.seenTo
     if (isNext && webhooks.get(webhookId) !== undefined && loaded.freeOf(webhookId) > 0) {
-      noteTaken(backlog, id)
+      // Other nodes may have stored events that precede it, of other calls: they are read when they are noticed.
+      noteTaken(backlog, id, ownership)
       loaded.add(newDelivery(event, place))
     } else {
       noteStored(backlog)
@@ -190,10 +195,20 @@ function createAccountMoves(options: LoaderOptions) {
   const { loaded, backlogs, webhooks, ownership } = options
   const accountOf = ({ webhookId }: Backlog) => webhooks.get(webhookId)?.accountId
   return {
-    /** Notes that another node may have stored events of an account. */
-    noteArrived(accountId: number): void {
+    /** Notes that another node may have stored events of accounts. */
+    noteArrived(accountIds: ReadonlySet<number>): void {
       for (const backlog of backlogs.all()) {
-        if (accountOf(backlog) !== accountId) continue
+        if (!accountIds.has(accountOf(backlog) ?? 0)) continue
+        noteStored(backlog)
+        backlogs.toLoad.add(backlog)
+      }
+    },
+    /**
+     * Notes that a PBX may have come from another node, which stored the earlier events of its calls: all is read
+     * before an event is queued as it is stored.
+     */
+    noteOwnersChanged(): void {
+      for (const backlog of backlogs.all()) {
         noteStored(backlog)
         backlogs.toLoad.add(backlog)
       }

@@ -5,6 +5,7 @@ import type { Log } from '../../lib/log.ts'
 import { startPeriodic } from '../../lib/periodic.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
 import { LeaseLost } from '../../store/operations/cluster.ts'
+import type { PbxStateRecord } from '../../store/operations/pbxs.ts'
 import type { Store } from '../../store/store.ts'
 import { PBX_STATES } from '../model.ts'
 import type { Watch } from '../watch.ts'
@@ -84,22 +85,25 @@ export function startPbxStates({ watch, store, ownership, steadyUs, log }: Depen
     }
   }
 
-  async function ofOthers(): Promise<[string, PbxState][]> {
-    const rows = await store.pbxs.pbxStateList()
-    return rows.flatMap(({ pbx, state: json, atSteadyUs }) => {
-      const state = readState(json)
-      if (state === undefined) return []
-      const calls = Object.fromEntries(Object.keys(state.calls).map((accountId) => [accountId, 0]))
-      const isStale = steadyUs() - atSteadyUs > STALE_US
-      return [[pbx, isStale ? { ...state, state: 'down', error: NOBODY_WATCHES, eventsPerSecond: 0, calls } : state]]
-    })
-  }
-
   const sharing = ownership.isShared ? startPeriodic(CHECK_MS, shareAll) : undefined
   return {
-    read: async () => new Map([...(ownership.isShared ? await ofOthers() : []), ...own()]),
+    read: async () =>
+      new Map([...(ownership.isShared ? readPbxStates(await store.pbxs.pbxStateList(), steadyUs()) : []), ...own()]),
     stop: async () => sharing?.stop(),
   }
+}
+
+/** Returns the states of PBXs by name, as nodes stored them for each other; one that is too old is `down`. */
+export function readPbxStates(rows: readonly PbxStateRecord[], nowSteadyUs: number): ReadonlyMap<string, PbxState> {
+  const states = new Map<string, PbxState>()
+  for (const { pbx, state: json, atSteadyUs } of rows) {
+    const state = readState(json)
+    if (state === undefined) continue
+    const calls = Object.fromEntries(Object.keys(state.calls).map((accountId) => [accountId, 0]))
+    const isStale = nowSteadyUs - atSteadyUs > STALE_US
+    states.set(pbx, isStale ? { ...state, state: 'down', error: NOBODY_WATCHES, eventsPerSecond: 0, calls } : state)
+  }
+  return states
 }
 
 /** Another version may have stored it. */

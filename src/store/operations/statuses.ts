@@ -1,5 +1,5 @@
-// How things are that only their owner knows, for all nodes to show. Only an engine that several machines can share
-// has it: a node that is alone knows all of it itself.
+// Nodes let each other know here how things are that only their owner knows, and send hints. Only an engine that
+// several machines can share has it: a node that is alone knows all of it itself.
 
 /** The status of a webhook, JSON. */
 export type WebhookStatusRecord = {
@@ -43,4 +43,11 @@ export type StatusStore = {
     readonly accountIds: readonly number[]
     readonly after: readonly ChangePosition[]
   }): Promise<DeliveryChanges[]>
+  /**
+   * Sends all nodes the hint that events of these accounts were stored, at most 400. It may be lost: the newest events
+   * of the accounts show the same.
+   */
+  arrivalHint(accountIds: readonly number[]): Promise<void>
+  /** Calls back with the accounts of each hint, of any node. Returns what ends it. */
+  arrivalListen(onHint: (accountIds: readonly number[]) => void): () => Promise<void>
 }

@@ -3,7 +3,7 @@ import type { Store } from '../store.ts'
 import { createAccountStore } from './accounts.ts'
 import { createCallStore } from './calls.ts'
 import { type Database, openDatabase } from './engine/database.ts'
-import { prepareDatabase } from './engine/open.ts'
+import { type PrepareOptions, prepareDatabase } from './engine/open.ts'
 import { openEventCommits } from './events.ts'
 import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance/maintenance.ts'
@@ -14,11 +14,9 @@ import { createQueueStore } from './queue.ts'
 import { createRecordingStore } from './recordings.ts'
 import { createWebhookStore } from './webhooks.ts'
 
-export type PostgresOptions = {
+export type PostgresOptions = PrepareOptions & {
   /** The key of this process's figures, so that processes do not overwrite each other's. */
-  readonly node?: string
-  /** How long a server that does not answer is tried. */
-  readonly withinMs?: number
+  readonly node?: string | undefined
 }
 
 /** Puts the operations of a store over its database. */
@@ -50,6 +48,6 @@ export function storeOver(db: Database): Store {
  * used, with what to do.
  */
 export async function openPostgresStore(source: DatabaseSource, options: PostgresOptions = {}): Promise<Store> {
-  await prepareDatabase(source, options.withinMs)
+  await prepareDatabase(source, options)
   return storeOver(openDatabase(source, options.node ?? ''))
 }

@@ -5,7 +5,7 @@ import { wrongUsage } from '../../../lib/usage.ts'
 import { importTables } from '../../../store/postgres/engine/import.ts'
 import { lockFolder } from '../../../store/sqlite/engine/folder-lock.ts'
 import { openTables } from '../../../store/sqlite/engine/table-reader.ts'
-import { placeOf, requireStore, type StoreFlags } from '../../open-store.ts'
+import { onWaiting, placeOf, requireStore, type StoreFlags } from '../../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../../options.ts'
 import { print, printJson } from '../../print.ts'
 
@@ -36,7 +36,7 @@ async function copyStore({ data, databaseUrl, json = false }: Flags): Promise<vo
   const lock = lockFolder(join(dataPath, 'lock'))
   const opened = openTables(path)
   try {
-    const copied = await importTables(database, opened.tables)
+    const copied = await importTables(database, opened.tables, onWaiting)
     if (json) printJson(copied)
     else {
       for (const { table, rows } of copied) if (rows > 0) print(`${rows}\t${table}`)

@@ -28,8 +28,9 @@ const COPY_MS = 24 * 3_600_000
 export async function importTables(
   source: DatabaseSource,
   tables: readonly TableToCopy[],
+  onWaiting?: (message: string) => void,
 ): Promise<{ readonly table: string; readonly rows: number }[]> {
-  await prepareDatabase(source)
+  await prepareDatabase(source, { onWaiting })
   const name = databaseName(source)
   const client = newClient(source, { role: 'copy', connections: 1, statementMs: COPY_MS })
   try {

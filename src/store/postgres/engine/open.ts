@@ -35,17 +35,33 @@ const AGAIN_MS = 500
 const LOCKED_AT_MOST_MS = 500
 /** The SQLSTATE of a lock that was not got in time. */
 const LOCKED = '55P03'
+/** A wait that is longer is reported. */
+const REPORT_AFTER_MS = 2_000
+/** A copy may take hours: who starts beside it should not seem to hang. */
+const COPY_WITHIN_MS = 60_000
+
+export type PrepareOptions = {
+  /** How long a server that does not answer is tried. */
+  readonly withinMs?: number | undefined
+  /** How long a copy into the database is waited for. */
+  readonly copyWithinMs?: number | undefined
+  /** Called once with one sentence when this has to wait for another process. */
+  readonly onWaiting?: ((message: string) => void) | undefined
+}
 
 /**
- * Creates the store in a database, or migrates it to this version; only one process does it. A server that does not
- * answer is tried for `withinMs`. @throws Fault when the database cannot be used, with what to do.
+ * Creates the store in a database, or migrates it to this version; only one process does it, others wait.
+ * @throws Fault when the database cannot be used, with what to do.
  */
-export async function prepareDatabase(source: DatabaseSource, withinMs = 0): Promise<void> {
+export async function prepareDatabase(
+  source: DatabaseSource,
+  { withinMs = 0, copyWithinMs = COPY_WITHIN_MS, onWaiting }: PrepareOptions = {},
+): Promise<void> {
   const untilMs = performance.now() + withinMs
   for (;;) {
     const client = newClient(source, { role: 'start', connections: 1, statementMs: MIGRATION_MS })
     try {
-      await prepare(client, databaseName(source))
+      await prepare(client, { name: databaseName(source), copyWithinMs, onWaiting })
       return
     } catch (error) {
       const mayWait = databaseFaultKind(error) === 'unreachable' && performance.now() < untilMs
@@ -59,7 +75,10 @@ export async function prepareDatabase(source: DatabaseSource, withinMs = 0): Pro
 
 type Server = { version: number; isStandby: boolean; isReadOnly: boolean; encoding: string }
 
-async function prepare(client: Client, name: string): Promise<void> {
+type Preparing = Pick<PrepareOptions, 'onWaiting'> & { readonly name: string; readonly copyWithinMs: number }
+
+async function prepare(client: Client, preparing: Preparing): Promise<void> {
+  const { name } = preparing
   const [server] = await client.query<Server>(
     `SELECT current_setting('server_version_num')::int AS version, pg_is_in_recovery() AS "isStandby",
        current_setting('transaction_read_only') = 'on' AS "isReadOnly", current_setting('server_encoding') AS encoding`,
@@ -77,7 +96,7 @@ async function prepare(client: Client, name: string): Promise<void> {
       `the database ${name} has the encoding ${server.encoding}: make one with createdb --encoding=UTF8`,
     )
   await makeVersionRow(client, name)
-  await migrateWhenFree(client, name)
+  await migrateWhenFree(client, preparing)
 }
 
 /** Two that make it at the same moment are in each other's way: the later one finds it made. */
@@ -111,25 +130,51 @@ async function makeVersionRow(client: Client, name: string): Promise<void> {
  * Other nodes run on while this one migrates. A change of a table waits for the statements that use it, and lets no
  * others in meanwhile: so it gives up soon, and all is tried again.
  */
-async function migrateWhenFree(client: Client, name: string): Promise<void> {
-  const untilMs = performance.now() + MIGRATION_MS
+async function migrateWhenFree(client: Client, { name, copyWithinMs, onWaiting }: Preparing): Promise<void> {
+  const sinceMs = performance.now()
+  let isReported = false
   for (;;) {
     try {
       return await client.transaction((query) => migrate(query, name))
     } catch (error) {
-      if (!codeOf(error).startsWith(LOCKED) || performance.now() > untilMs) throw error
+      const waitedMs = performance.now() - sinceMs
+      if (!codeOf(error).startsWith(LOCKED) || waitedMs > MIGRATION_MS) throw error
+      const other = waitedMs > REPORT_AFTER_MS ? await findOther(client.query) : undefined
+      if (other === 'copy' && waitedMs > copyWithinMs)
+        throw new Fault('unavailable', `${WAITS_FOR.copy(name)}. Start this again when it has ended.`, { cause: error })
+      if (other !== undefined && !isReported) {
+        isReported = true
+        onWaiting?.(`${WAITS_FOR[other](name)}: waiting for it to end`)
+      }
       await Bun.sleep(AGAIN_MS)
     }
   }
 }
 
+const WAITS_FOR = {
+  copy: (name: string) =>
+    `hookswitch store copy is writing to the database ${name} (if it is stopped, nothing of it is kept)`,
+  start: (name: string) => `another process is making or upgrading the tables of the database ${name}`,
+} as const
+
+/** Returns what another process is doing that has the tables to itself, as far as this user may see it. */
+async function findOther(query: Query): Promise<keyof typeof WAITS_FOR | undefined> {
+  const rows = await query<{ name: string }>(
+    `SELECT application_name AS name FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
+       AND xact_start IS NOT NULL AND (application_name = 'hookswitch copy'
+         OR (application_name = 'hookswitch start' AND wait_event_type IS DISTINCT FROM 'Lock'))`,
+  )
+  if (rows.length === 0) return undefined
+  return rows.some(({ name }) => name === 'hookswitch copy') ? 'copy' : 'start'
+}
+
 /** The row is locked until all is done: a second node waits here, and finds nothing left to do. */
 async function migrate(query: Query, name: string): Promise<void> {
+  await query(`SET LOCAL lock_timeout = ${LOCKED_AT_MOST_MS}`)
   const [row] = await query<{ version: number; usableFrom: number }>(
     'SELECT version, usable_from AS "usableFrom" FROM hookswitch_store FOR UPDATE',
   )
   const version = row?.version ?? 0
-  await query(`SET LOCAL lock_timeout = ${LOCKED_AT_MOST_MS}`)
   if (version > MIGRATIONS.length && (row?.usableFrom ?? 0) > MIGRATIONS.length)
     throw new Fault(
       'unavailable',

@@ -2,21 +2,27 @@ import type { DatabaseSource } from '../../../lib/database-url.ts'
 import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
 import type { StatusStore, WebhookStatusRow } from '../../operations/statuses.ts'
 import { bigints, type Client, newClient, texts } from '../engine/client.ts'
+import type { Hints } from '../engine/hints.ts'
 
 /** A status that takes longer is too late to be shown. */
 const STATEMENT_MS = 2_000
 /** Long enough for a node that is slow to read or to repeat, short enough to keep the tables small. */
 const KEPT = "interval '10 seconds'"
+/** Of the hints that events were stored. */
+const CHANNEL = 'hookswitch_events'
 
 /** Opens a connection of its own, whose commits do not wait for the disk: a status is soon replaced by the next. */
-export function openStatusStore(source: DatabaseSource): StatusStore & { stop(): Promise<void> } {
+export function openStatusStore(source: DatabaseSource, hints: Hints): StatusStore & { stop(): Promise<void> } {
   const session = { synchronous_commit: 'off' }
   const client = newClient(source, { role: 'status', connections: 1, statementMs: STATEMENT_MS, session })
-  return { ...createStatusStore(client), stop: client.stop }
+  return { ...createStatusStore(client, hints), stop: client.stop }
 }
 
-/** Creates the operations of the engine on the statuses that owners share with other nodes. */
-export function createStatusStore({ query, read }: Pick<Client, 'query' | 'read'>): StatusStore {
+/** Creates the operations of the engine on what nodes let each other know. */
+export function createStatusStore(
+  { query, read }: Pick<Client, 'query' | 'read'>,
+  hints: Pick<Hints, 'listen'>,
+): StatusStore {
   return {
     async webhookStatusSet(statuses) {
       const ids = bigints(statuses.map(({ webhookId }) => webhookId))
@@ -44,6 +50,10 @@ export function createStatusStore({ query, read }: Pick<Client, 'query' | 'read'
       ])
       return rows.map((row) => ({ ...row, ids: row.ids.split(',').map(Number) }))
     },
+    async arrivalHint(accountIds) {
+      await query('SELECT pg_notify($1, $2)', [CHANNEL, accountIds.join(',')])
+    },
+    arrivalListen: (onHint) => hints.listen(CHANNEL, (text) => onHint(text.split(',').map(Number))),
   }
 }
 

@@ -1,0 +1,85 @@
+import { describe, expect, test } from 'bun:test'
+import { startArrivalHints, startArrivals } from '../../src/deliveries/arrivals.ts'
+import { newEmitter } from '../../src/deliveries/emitter.ts'
+import type { StoredEvent } from '../../src/store/operations/calls.ts'
+import { openHints } from '../../src/store/postgres/engine/hints.ts'
+import { openStatusStore } from '../../src/store/postgres/nodes/statuses.ts'
+import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
+import { until } from '../help/receiver.ts'
+import { LOG } from './rig.ts'
+
+/** How a node notices what another has stored for its accounts, between two nodes on a real server. */
+
+const MINE = 1
+const THEIRS = 2
+
+const storedFor = (accountId: number): StoredEvent => ({
+  ...{ id: 1, accountId, uuid: 'u', callId: 'c', name: 'call_started', sequence: 1, atUs: 0, body: '{}' },
+  ...{ sinceSteadyUs: 0, deliveries: [{ id: 128, webhookId: 1 }] },
+})
+
+/** A node that stores events for an account that is not its own, and the owner of that account. */
+async function startNodes() {
+  const cleaning = new AsyncDisposableStack()
+  const database = cleaning.use(await migratedDatabase())
+  const source = databaseSource(database.url)
+  const open = () => {
+    const hints = openHints(source)
+    const statuses = openStatusStore(source, hints)
+    cleaning.defer(hints.stop)
+    cleaning.defer(statuses.stop)
+    return statuses
+  }
+  const [writer, owner] = [open(), open()]
+  let sent = 0
+  const emitter = newEmitter()
+  const hinting = startArrivalHints({
+    hints: {
+      arrivalHint(accountIds) {
+        sent += 1
+        return writer.arrivalHint(accountIds)
+      },
+    },
+    ...{ emitter, log: LOG, ownership: { ownsAccount: (accountId) => accountId === MINE } },
+  })
+  const arrived: number[] = []
+  const arrivals = startArrivals({
+    // A poll that takes for ever: what arrives has come by a hint.
+    store: { eventGetNewest: () => new Promise(() => {}) },
+    ...{ hints: owner, log: LOG, accountIds: () => [THEIRS], onArrived: (ids) => void arrived.push(...ids) },
+  })
+  cleaning.defer(() => arrivals.stop())
+  cleaning.defer(() => hinting.stop())
+  return {
+    arrived,
+    sent: () => sent,
+    store: (...accountIds: number[]) => emitter.emit('stored', accountIds.map(storedFor)),
+    [Symbol.asyncDispose]: () => cleaning.disposeAsync(),
+  }
+}
+
+describe.skipIf(POSTGRES_MISSING !== undefined)('events for the accounts of another node', () => {
+  test('are noticed by their owner before its next poll, and only those', async () => {
+    await using nodes = await startNodes()
+    await until('a hint has come', () => {
+      nodes.store(MINE, THEIRS, 3)
+      return nodes.arrived.length > 0
+    })
+    expect(new Set(nodes.arrived)).toEqual(new Set([THEIRS]))
+  })
+
+  test('take one hint for all that is stored while the one before is sent; its own accounts take none', async () => {
+    await using nodes = await startNodes()
+    nodes.store(MINE)
+    expect(nodes.sent()).toBe(0)
+    await until('the owner listens', () => {
+      nodes.store(THEIRS)
+      return nodes.arrived.length > 0
+    })
+    const before = nodes.sent()
+    for (let n = 0; n < 1_000; n += 1) nodes.store(THEIRS)
+    const arrived = nodes.arrived.length
+    await until('the last has come', () => nodes.arrived.length > arrived)
+    expect(nodes.sent() - before).toBeLessThan(5)
+  })
+})
