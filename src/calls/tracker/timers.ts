@@ -7,7 +7,7 @@ export type Timers = {
   delete(key: string): void
   /** The earliest time, `null` if nobody waits. */
   earliest(): number | null
-  /** Removes and returns all that are due. */
+  /** Removes and returns all that are due, in the order of their times; of one time in that of their keys. */
   due(nowUs: number): string[]
 }
 
@@ -35,12 +35,14 @@ export function newTimers(): Timers {
     delete: (key) => void times.delete(key),
     earliest: () => top()?.atUs ?? null,
     due(nowUs) {
-      const keys: string[] = []
+      const due: Entry[] = []
       for (let first = top(); first !== undefined && first.atUs <= nowUs; first = top()) {
-        keys.push(first.key)
+        due.push(first)
         times.delete(first.key)
       }
-      return keys
+      // In which order the heap has those of one time depends on all others: on those of other customers, too.
+      due.sort((a, b) => a.atUs - b.atUs || (a.key < b.key ? -1 : 1))
+      return due.map(({ key }) => key)
     },
   }
 }
