@@ -11,6 +11,7 @@ import type { Call, Channel, TrackerState } from './state.ts'
 export function noteTenant(state: TrackerState, channel: Channel | undefined, value: string | null): void {
   if (channel === undefined || state.tenants === null || value === null || value === '') return
   channel.tenant = value
+  noteExtension(state, channel)
   const call = callOf(state, channel)
   if (call !== undefined && call.accountDueUs !== null) markChanged(state, call)
 }
@@ -55,9 +56,13 @@ export function mayBeOf(state: TrackerState, call: Call | undefined, { tenant }:
 /** More than any PBX has; a caller cannot make these grow, since they are endpoints. */
 const MAX_EXTENSIONS = 100_000
 
-/** Notes that a number turned out to be an extension of the channel's customer. */
+/**
+ * Notes that a number turned out to be an extension of the channel's customer. While a channel of a shared PBX shows no
+ * customer, nothing is noted: another customer's calls could find it.
+ */
 export function noteExtension(state: TrackerState, { endpoint, tenant }: Pick<Channel, 'endpoint' | 'tenant'>): void {
   const { kind, number } = endpoint
+  if (state.tenants !== null && tenant === null) return
   if (kind === 'extension' && number !== null && state.extensions.size < MAX_EXTENSIONS)
     state.extensions.add(extensionKey(number, tenant))
 }
