@@ -243,8 +243,7 @@ test.each([
   // Two calls of a customer are due at the same moment.
   4_174_677_080,
   // An extension of a channel that showed no customer yet was found by a transfer of another customer's call.
-  2_805_122_493,
-  3_276_723_322,
+  2_805_122_493, 3_276_723_322,
 ])('the customers of seed %p, of whom one got other events once', (seed) => {
   expect(compareAlone(createRandom(seed))).toBeGreaterThan(0)
 })
