@@ -53,6 +53,15 @@ export async function visit(browser: Browser, options: BrowserContextOptions = {
   return { page, asked, faults }
 }
 
+/** How far the page sticks out sideways, once what follows its size in a later frame, as charts do, has followed. */
+export async function overflowOf(page: Page): Promise<number> {
+  const read = () => document.documentElement.scrollWidth - document.documentElement.clientWidth
+  const fits = () => document.documentElement.scrollWidth <= document.documentElement.clientWidth
+  // What never fits is named by the number.
+  await page.waitForFunction(fits, undefined, { timeout: 20_000 }).catch(() => undefined)
+  return page.evaluate(read)
+}
+
 const AXE = readFileSync(new URL('../../node_modules/axe-core/axe.min.js', import.meta.url), 'utf8')
 
 /** What the accessibility check finds in what is shown, or in parts of it (CSS selectors), one line each. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
-import { accessibilityFaults, browserOfRun, CHROMIUM, visit } from '../help/browser.ts'
+import { accessibilityFaults, browserOfRun, CHROMIUM, overflowOf, visit } from '../help/browser.ts'
 import { addUser, PASSWORD } from '../help/client.ts'
 
 const folder = emptyFolder()
@@ -60,7 +60,7 @@ describe.skipIf(CHROMIUM === undefined)('in a browser, /docs', () => {
         const { page, faults: pageFaults } = await visit(browser, { colorScheme, viewport: { width, height: 800 } })
         await page.goto(`${app.url}/docs#schema-WebhookOptions`)
         await page.locator('section[id="schema-WebhookOptions"]').waitFor()
-        expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+        expect(await overflowOf(page)).toBe(0)
         await page.getByLabel('Search').fill('retry')
         const entries = page.locator('nav[aria-label="Contents"] li')
         expect(await entries.allTextContents()).toEqual([

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Replay, startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
-import { accessibilityFaults, browserOfRun, CHROMIUM, type Visit, visit } from '../help/browser.ts'
+import { accessibilityFaults, browserOfRun, CHROMIUM, overflowOf, type Visit, visit } from '../help/browser.ts'
 import { addUser, ask, logIn, PASSWORD, webhook } from '../help/client.ts'
 import { startGate } from '../help/gate.ts'
 import { fixture } from '../help/pbx.ts'
@@ -432,10 +432,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
         await open(hash)
         await page.locator(landmark).first().waitFor()
         expect([hash, await accessibilityFaults(page)]).toEqual([hash, []])
-        const tooWide = await page.evaluate(
-          () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        )
-        expect([hash, tooWide]).toEqual([hash, 0])
+        expect([hash, await overflowOf(page)]).toEqual([hash, 0])
       }
     },
   )

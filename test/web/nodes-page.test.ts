@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Locator } from 'playwright-core'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
-import { accessibilityFaults, browserOfRun, CHROMIUM, visit } from '../help/browser.ts'
+import { accessibilityFaults, browserOfRun, CHROMIUM, overflowOf, visit } from '../help/browser.ts'
 import { ask, logIn, PASSWORD } from '../help/client.ts'
 import { emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 import { until } from '../help/receiver.ts'
@@ -92,9 +92,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('two nodes', () => {
     for (const width of [390, 1_360]) {
       await page.setViewportSize({ width, height: 850 })
       expect(await accessibilityFaults(page)).toEqual([])
-      expect(
-        await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth),
-      ).toBe(0)
+      expect(await overflowOf(page)).toBe(0)
     }
     if (process.env.HOOKSWITCH_TEST_SHOTS !== undefined)
       await card.screenshot({ path: `${process.env.HOOKSWITCH_TEST_SHOTS}/nodes.png` })

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Browser } from 'playwright-core'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
-import { accessibilityFaults, browserOfRun, CHROMIUM, type Visit, visit } from '../help/browser.ts'
+import { accessibilityFaults, browserOfRun, CHROMIUM, overflowOf, type Visit, visit } from '../help/browser.ts'
 import { addUser, PASSWORD } from '../help/client.ts'
 import { fixture } from '../help/pbx.ts'
 import { startReceiver, until } from '../help/receiver.ts'
@@ -43,8 +43,7 @@ describe.skipIf(CHROMIUM === undefined)('a PBX is connected in a browser (needs 
   async function proveFits(name: string, { page }: Visit = seen) {
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 800 })
-      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)
-      expect([name, width, Math.max(0, overflow)]).toEqual([name, width, 0])
+      expect([name, width, await overflowOf(page)]).toEqual([name, width, 0])
       expect([name, width, await accessibilityFaults(page)]).toEqual([name, width, []])
       if (SCREENSHOTS !== undefined)
         await page.screenshot({ path: `${SCREENSHOTS}/${name}-${width}.png`, fullPage: true })

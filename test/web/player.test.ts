@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { audioFixture, tone } from '../help/audio.ts'
-import { accessibilityFaults, browserOfRun, CHROMIUM, type Visit, visit } from '../help/browser.ts'
+import { accessibilityFaults, browserOfRun, CHROMIUM, overflowOf, type Visit, visit } from '../help/browser.ts'
 import { addUser, ask, logIn, PASSWORD } from '../help/client.ts'
 import { fixture } from '../help/pbx.ts'
 import { until } from '../help/receiver.ts'
@@ -157,7 +157,7 @@ describe.skipIf(CHROMIUM === undefined)('a recording in the page, in a browser (
     const { page } = seen
     await page.setViewportSize({ width: 390, height: 844 })
     await page.emulateMedia({ colorScheme: 'dark' })
-    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true)
+    expect(await overflowOf(page)).toBe(0)
     expect(await accessibilityFaults(page)).toEqual([])
     await page.setViewportSize({ width: 1_360, height: 1_000 })
     await page.emulateMedia({ colorScheme: 'light' })
