@@ -121,7 +121,9 @@ async function runBunTest(folder: string, args: readonly string[], print: (line:
     if (/^test\/\S+\.test\.ts:$/.test(line)) file = line
     if (/^\((fail|pass|skip)\) |^-{20,}$/.test(line)) {
       // A line of dashes ends an error that was thrown outside of a test.
-      if (!/^\((pass|skip)\)/.test(line)) failures.push(file, ...output.slice(-LINES_OF_A_FAILURE))
+      // Bun names what failed again at the end of a run.
+      const isNew = !/^\((pass|skip)\)/.test(line) && !(line.startsWith('(fail)') && failures.includes(line))
+      if (isNew) failures.push(file, ...output.slice(-LINES_OF_A_FAILURE))
       output = []
     }
     const [, count, what] = /^ *(\d+) (pass|fail|skip|errors?)$/.exec(line) ?? []
