@@ -93,7 +93,6 @@ export type Playing = {
 
 /** Plays faults one after the other. Resolves when all nodes are up again, and all that was to be measured is. */
 export async function playFaults({ plan, nodes, server, sql, startNode, onFault }: Playing): Promise<Measured> {
-  const beganMs = Date.now()
   const { disturb, disturbances, abrupt } = newDisturbances()
   const measures = newMeasures(sql)
   const wrong: string[] = []
@@ -176,26 +175,22 @@ export async function playFaults({ plan, nodes, server, sql, startNode, onFault 
   }
   await Promise.all(repairs)
   await measures.finished()
-  const noticed = nodes.flatMap((node, index) => outagesOf(node, index, beganMs))
-  return {
-    ...measures.taken(),
-    disturbances: [...disturbances, ...noticed],
-    abrupt: [...abrupt, ...noticed],
-    wrong,
-  }
+  return { ...measures.taken(), disturbances, abrupt, wrong }
 }
 
 /**
- * Returns when a node itself had no answer from the database for so long that it trusted its leases no more: on a
- * machine that is busy enough that happens without our doing.
+ * Returns when nodes themselves had no answer from the database for so long that they trusted their leases no more: on
+ * a machine that is busy enough that happens without our doing, and also after the last fault.
  */
-function outagesOf({ app, printed }: FaultyNode, node: number, sinceMs: number): Disturbance[] {
-  const lines = [...printed, app.output()]
-    .join('\n')
-    .matchAll(/"time":"([^"]+)".*"msg":"(the database has|this node was) not/g)
-  return [...lines]
-    .map(([, time = '']) => ({ node, fromMs: Date.parse(time) - TRUSTED_MS, toMs: Date.parse(time) }))
-    .filter(({ toMs }) => toMs >= sinceMs)
+export function outagesOf(nodes: readonly FaultyNode[], sinceMs: number): Disturbance[] {
+  return nodes.flatMap(({ app, printed }, node) => {
+    const lines = [...printed, app.output()]
+      .join('\n')
+      .matchAll(/"time":"([^"]+)".*"msg":"(the database has|this node was) not/g)
+    return [...lines]
+      .map(([, time = '']) => ({ node, fromMs: Date.parse(time) - TRUSTED_MS, toMs: Date.parse(time) }))
+      .filter(({ toMs }) => toMs >= sinceMs)
+  })
 }
 const TRUSTED_MS = 4_000
 

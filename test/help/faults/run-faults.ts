@@ -12,6 +12,7 @@ import {
   type FaultyNode,
   lengthMs,
   type Measured,
+  outagesOf,
   type PlannedFault,
   planFaults,
   playFaults,
@@ -171,6 +172,7 @@ async function playRound(rig: Rig, round: number, faults: number): Promise<Fault
   const { run: options, sql, recorders } = rig
   const { callsPerSecond } = options
   const before = await sql.lastEvent()
+  const beganMs = Date.now()
   // In turns: one that hangs and one that refuses, of each order.
   const [hangs, refuses] = round % 2 === 0 ? ([1, 4] as const) : ([4, 1] as const)
   recorders[hangs]?.become('hangs')
@@ -183,8 +185,9 @@ async function playRound(rig: Rig, round: number, faults: number): Promise<Fault
   const events = await sql.eventsAfter(before)
   const failed = await sql.failedAttemptsAfter(before)
   const arrivals = recorders.map((recorder) => recorder.takeArrivals())
+  const outages = outagesOf(rig.nodes, beganMs)
   const mayRepeat = (fromMs: number, toMs: number) =>
-    measured.abrupt.some((one) => one.fromMs <= toMs && one.toMs + AFTERMATH_MS >= fromMs)
+    [...measured.abrupt, ...outages].some((one) => one.fromMs <= toMs && one.toMs + AFTERMATH_MS >= fromMs)
   const wrong = arrivals.flatMap((of, index) => {
     const account = Math.floor(index / RECEIVERS_EACH)
     const found = wrongDeliveries({
@@ -202,7 +205,7 @@ async function playRound(rig: Rig, round: number, faults: number): Promise<Fault
     events: events.length,
     calls: new Set(events.map(({ call }) => call)).size,
     repeated: arrivals.reduce((sum, of) => sum + countRepeats(of), 0),
-    ...timesOf(measured),
+    ...timesOf({ ...measured, disturbances: [...measured.disturbances, ...outages] }),
     wrong: [...measured.wrong, ...(await sql.wrongAfter(before, RECEIVERS_EACH)), ...wrong],
   }
 }
