@@ -1,6 +1,6 @@
 import type { At, ChannelSignal, End } from '../signal.ts'
+import { startWith } from './call-start.ts'
 import { beginDial } from './dials/dials.ts'
-import { decideDirectionByCaller, destination, isFeatureCode } from './direction.ts'
 import { newChannel } from './initial-state.ts'
 import {
   callByLinkedId,
@@ -15,22 +15,13 @@ import {
   openCall,
   placeInCall,
 } from './registry.ts'
-import type { Call, Channel, TrackerState } from './state.ts'
+import type { Channel, TrackerState } from './state.ts'
 import { isUp, isVirtual } from './state.ts'
-import { mayBeOf, noteExtension } from './tenants.ts'
-import { isParkedAt, unpark } from './transfers/parking.ts'
+import { noteExtension } from './tenants.ts'
+import { unpark } from './transfers/parking.ts'
 
 /** Channels come and go, and with them calls. */
 
-/** The start of a call by an extension waits that long for a dial to show where it goes. */
-const EXTENSION_START_US = 500_000
-/**
- * One to a feature code or an occupied parking slot waits that long to turn out to be a pick-up: media may be late, an
- * announcement first.
- */
-const JOIN_START_US = 10_000_000
-/** A call from a trunk waits that long for the number that was called. */
-const TRUNK_START_US = 250_000
 /** An end that came before its channel is kept that long. */
 const EARLY_END_US = 5_000_000
 
@@ -61,16 +52,7 @@ function beginCall(state: TrackerState, at: At, channel: Channel, linkedId: stri
   placeInCall(state, channel, call)
   if (isVirtual(channel)) return
   call.root = channel.id
-  startWith(state, at, call, channel)
-}
-
-/** The call starts with that channel, at once or when it is clear where it goes. */
-function startWith(state: TrackerState, at: At, call: Call, root: Channel): void {
-  decideDirectionByCaller(call, root)
-  findParentCall(state, call, root)
-  const waitUs = startWaitUs(state, root)
-  call.startDueUs = waitUs === null ? null : at.arrivedUs + waitUs
-  if (waitUs !== null) call.directionKnown = false
+  startWith(state, call, channel, at.arrivedUs)
 }
 
 /** Corrects a channel that was taken for originated, and the call that it began. */
@@ -78,27 +60,7 @@ export function callIn(state: TrackerState, at: At, channel: Channel): void {
   if (!channel.originated || channel.upUs !== null) return
   channel.originated = false
   const call = callOf(state, channel)
-  if (call !== undefined && call.root === channel.id && !call.emitted) startWith(state, at, call, channel)
-}
-
-/** Returns for how long the start of a call waits until it is clear; `null`: it is clear. */
-function startWaitUs(state: TrackerState, channel: Channel): number | null {
-  const { endpoint, dialledNumber: dialled } = channel
-  const place = destination(dialled)
-  if (endpoint.kind === 'external') return place === null ? TRUNK_START_US : null
-  const mayJoin = place !== null && (isFeatureCode(place) || isParkedAt(state, place, channel))
-  return mayJoin ? JOIN_START_US : EXTENSION_START_US
-}
-
-/** A party that has another call on hold makes this one for that call. */
-function findParentCall(state: TrackerState, call: Call, channel: Channel): void {
-  if (channel.endpoint.kind !== 'extension' || channel.originated) return
-  for (const id of state.onHold) {
-    const other = channelOf(state, id)
-    if (other === undefined || other.id === channel.id || !mayBeOf(state, callOf(state, other), channel)) continue
-    if (other.endpoint.kind === 'extension' && other.endpoint.number === channel.endpoint.number)
-      call.parentId = other.callId
-  }
+  if (call !== undefined && call.root === channel.id && !call.emitted) startWith(state, call, channel, at.arrivedUs)
 }
 
 /** The end of a channel may come before its beginning. */

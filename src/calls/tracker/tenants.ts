@@ -16,9 +16,9 @@ export function noteTenant(state: TrackerState, channel: Channel | undefined, va
   if (call !== undefined && call.accountDueUs !== null) markChanged(state, call)
 }
 
-/** Decides whose a call is, if that is not known yet and shows now. */
-export function placeInAccount(state: TrackerState, call: Call): void {
-  if (call.accountDueUs === null || state.tenants === null) return
+/** Decides whose a call is, if that shows now. Returns whether it was decided just now. */
+export function placeInAccount(state: TrackerState, call: Call): boolean {
+  if (call.accountDueUs === null || state.tenants === null) return false
   const channels = channelsOf(state, call)
   const isCaller = (channel: Channel): boolean => channel.dial === null || channel.dial.source === null
   const dialled = channels.filter((channel) => !isCaller(channel))
@@ -31,7 +31,9 @@ export function placeInAccount(state: TrackerState, call: Call): void {
     isLate: isOver || state.nowUs >= call.accountDueUs,
   }
   const decision = decideAccount(facts, state.tenants, state.account)
-  if (decision !== undefined) setAccount(state, call, decision)
+  if (decision === undefined) return false
+  setAccount(state, call, decision)
+  return true
 }
 
 /** Makes a call the one of an account, for ever. What it had of another customer's calls is taken from it. */
@@ -43,14 +45,20 @@ export function setAccount(state: TrackerState, call: Call, { account, tenant }:
   if (parent?.account !== account || parent.accountDueUs !== null) call.parentId = null
 }
 
-/** Returns whether a channel may be of the customer whose call this is. Always on a PBX of one account. */
-export function mayBeOf(state: TrackerState, call: Call | undefined, { tenant }: Channel): boolean {
-  if (state.tenants === null || call === undefined) return true
-  if (call.accountDueUs !== null) return false
-  if (tenant === null) return call.tenant === null
-  const account = state.tenants.accountOf(tenant)
-  if (account === undefined && state.tenants.isOnEveryChannel) return true
-  return (account ?? null) === call.account
+/** Returns whether it is known of two calls that they are of one account. */
+export const areOfOneAccount = (one: Call, other: Call): boolean =>
+  one.accountDueUs === null && other.accountDueUs === null && one.account === other.account
+
+/**
+ * Returns whether a channel is of the account whose call this is; always on a PBX of one account. One that shows no
+ * customer yet is of none: it may turn out to be of any.
+ */
+export function isOfSameAccount(state: TrackerState, call: Call, channel: Channel): boolean {
+  if (state.tenants === null) return true
+  const own = callOf(state, channel)
+  if (own?.accountDueUs === null) return areOfOneAccount(own, call)
+  const account = channel.tenant === null ? undefined : state.tenants.accountOf(channel.tenant)
+  return account !== undefined && call.accountDueUs === null && account === call.account
 }
 
 /** More than any PBX has; a caller cannot make these grow, since they are endpoints. */

@@ -3,6 +3,7 @@ import { type EventKind, isOnlyOnRequest } from '../../../lib/event-kinds.ts'
 import { rfc3339 } from '../../../lib/time.ts'
 import type { CallEvent, CallRecord, EventBody } from '../../event.ts'
 import { dialledBy } from '../../event-facts.ts'
+import { relateToOthers } from '../call-start.ts'
 import { EXPLANATION_US } from '../dials/stage-results.ts'
 import { closeStages, updateStages } from '../dials/stages.ts'
 import { channelsOf, forgetCall } from '../registry.ts'
@@ -59,7 +60,7 @@ function emitCall(state: TrackerState, call: Call, events: CallEvent[]): void {
   else if (!call.ended) {
     updateStages(state, call)
     noteEnd(state, call)
-    placeInAccount(state, call)
+    if (placeInAccount(state, call)) relateToOthers(state, call)
     if (!call.emitted && !isStartDue(state, call)) {
       if (call.endDueUs !== null && state.nowUs >= call.endDueUs && call.direction === null) {
         forgetCall(state, call)

@@ -3,7 +3,7 @@ import { realPartyOf } from '../conversations.ts'
 import { callOf, channelOf, markChanged } from '../registry.ts'
 import type { Call, Channel, TrackerState } from '../state.ts'
 import { isUp, partyOf, partyOfNumber } from '../state.ts'
-import { isExtensionOf, mayBeOf } from '../tenants.ts'
+import { areOfOneAccount, isExtensionOf } from '../tenants.ts'
 
 /** Parking is a blind transfer, which a PBX may report or not: one-touch parking is not reported. */
 
@@ -36,11 +36,12 @@ export function unpark(state: TrackerState, channel: Channel): void {
   state.parked.delete(channel.id)
 }
 
-/** Returns whether a number that a channel dialled is a parking slot in which a call of its customer is parked. */
-export const isParkedAt = (state: TrackerState, dialled: string, dialler: Channel): boolean =>
+/** Returns whether a number that was dialled is a slot in which another call of the same account is parked. */
+export const isParkedAt = (state: TrackerState, dialled: string, call: Call): boolean =>
   [...state.parked].some((id) => {
     const parked = channelOf(state, id)
-    return parked?.slot === dialled && mayBeOf(state, callOf(state, parked), dialler)
+    const other = callOf(state, parked)
+    return parked?.slot === dialled && other !== undefined && areOfOneAccount(other, call)
   })
 
 /** Turns a parking into a transfer, if the PBX reported none in time. */

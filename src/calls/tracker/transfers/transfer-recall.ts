@@ -2,7 +2,7 @@ import { assignStage } from '../dials/dial-stages.ts'
 import { callOf, channelOf, heardBy, placeInCall } from '../registry.ts'
 import type { Call, Channel, TrackerState } from '../state.ts'
 import { isUp } from '../state.ts'
-import { mayBeOf } from '../tenants.ts'
+import { isOfSameAccount } from '../tenants.ts'
 import { isOver, merge } from './merges.ts'
 
 /**
@@ -15,7 +15,7 @@ export function placeRecall(state: TrackerState, dest: Channel): boolean {
   if (number === null) return false
   for (const call of state.calls.values()) {
     const transferee = waitingTransferee(state, call)
-    if (transferee === undefined || transferee === dest || !mayBeOf(state, call, dest)) continue
+    if (transferee === undefined || transferee === dest || !isOfSameAccount(state, call, dest)) continue
     const { by, to } = call.recall ?? { by: null, to: null }
     if (number !== by && number !== to) continue
     if (!isSameNumber(dest.shown, transferee.endpoint.number)) continue
