@@ -1,4 +1,4 @@
-import { userInfo } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { nowUs } from '../lib/time.ts'
 import type { OperatorAct } from '../store/operations/accounts.ts'
 import type { Store } from '../store/store.ts'
@@ -13,13 +13,24 @@ export async function noteAct(
 }
 
 /** Returns the system user who runs this command, also behind sudo. */
-function operatorName(env: Record<string, string | undefined>): string {
-  if (env.SUDO_USER !== undefined) return env.SUDO_USER
+export function operatorName(env: Record<string, string | undefined>, readUsers = readSystemUsers): string {
+  if (env.SUDO_USER) return env.SUDO_USER
+  const id = process.getuid?.()
+  if (id === undefined) return 'unknown'
+  // Not by $USER at first: cron jobs and containers have none, and anybody can set it.
+  const line = readUsers()
+    .split('\n')
+    .find((one) => one.split(':')[2] === String(id))
+  const name = line?.split(':')[0]
+  // Users of a directory server are not in the list.
+  return name || env.USER || `system user with the id ${id}`
+}
+
+/** Returns the lines of the system's users; none where there is no such list, as in a small container. */
+function readSystemUsers(): string {
   try {
-    const { username } = userInfo()
-    if (username !== '' && username !== 'unknown') return username
+    return readFileSync('/etc/passwd', 'utf8')
   } catch {
-    // The user has no entry in the system's list, as in many containers.
+    return ''
   }
-  return `user ${process.getuid?.() ?? 'unknown'}`
 }

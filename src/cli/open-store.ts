@@ -17,6 +17,9 @@ export type StoreFlags = { readonly data: string; readonly databaseUrl?: string 
 /** Prints what a command waits for. */
 export const onWaiting = (message: string): void => printError(`hookswitch: ${message}`)
 
+/** A person who waits wants to know for what; a script reads the error that follows. */
+const onSilence = process.stderr.isTTY === true ? onWaiting : undefined
+
 /** Reads the place of the store. @throws CommanderError (exit code 2) when the URL of a database is none. */
 export const placeOf = ({ data, databaseUrl }: StoreFlags): StorePlace => ({
   dataPath: data,
@@ -28,7 +31,8 @@ export async function withStore<Result>(flags: StoreFlags, work: (store: Store) 
   const { dataPath, database } = placeOf(flags)
   if (database === undefined) makeFolder(dataPath)
   const path = join(dataPath, 'hookswitch.db')
-  const store = database === undefined ? openSqliteStore(path) : await openPostgresStore(database, { onWaiting })
+  const store =
+    database === undefined ? openSqliteStore(path) : await openPostgresStore(database, { onWaiting, onSilence })
   try {
     return await work(store)
   } catch (error) {
@@ -66,8 +70,19 @@ export async function withExistingStore<Result>(
  * is created.
  */
 export async function accountsIn(flags: StoreFlags): Promise<((name: string) => string | undefined) | undefined> {
+  const names = await whereItExists(flags, async ({ accounts }) =>
+    (await accounts.accountList()).map(({ name }) => name),
+  )
+  if (names === undefined) return undefined
+  return (wanted) => names.find((name) => name.toLowerCase() === wanted.toLowerCase())
+}
+
+/** Opens a store for one piece of work, or returns `undefined` if there is none. Nothing is created in a folder. */
+export async function whereItExists<Result>(
+  flags: StoreFlags,
+  work: (store: Store) => Promise<Result>,
+): Promise<Result | undefined> {
   const { dataPath, database } = placeOf(flags)
   if (database === undefined && !existsSync(join(dataPath, 'hookswitch.db'))) return undefined
-  const names = await withStore(flags, async ({ accounts }) => (await accounts.accountList()).map(({ name }) => name))
-  return (wanted) => names.find((name) => name.toLowerCase() === wanted.toLowerCase())
+  return await withStore(flags, work)
 }

@@ -21,6 +21,7 @@ import { VERSION, versionCommand } from './commands/version.ts'
 import { webhookCommand } from './commands/webhook.ts'
 import { nameVariables } from './options.ts'
 import { printError } from './print.ts'
+import { unknownVariables } from './unknown-variables.ts'
 
 /** Creates the command line with all commands. Long-running commands stop when `stopped()` resolves. */
 export function commandLine(stopped: () => Promise<void>): Command {
@@ -58,6 +59,11 @@ export async function run(args: readonly string[], stopped: () => Promise<void>)
   try {
     prepareEnvironment(process.env)
     nameVariables(program, process.env)
+    program.hook('preAction', (_, command) => {
+      // The service has them in its log.
+      if (command.name() === 'serve') return
+      for (const warning of unknownVariables(program, process.env)) printError(`hookswitch: ${warning}`)
+    })
     await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {

@@ -21,7 +21,12 @@ export async function openServiceStore(
   thread: () => Worker,
 ): Promise<{ store: Store; release(): void }> {
   if (database !== undefined) {
-    const store = await openPostgresStore(database, { node, withinMs: DATABASE_WITHIN_MS, onWaiting })
+    const store = await openPostgresStore(database, {
+      node,
+      withinMs: DATABASE_WITHIN_MS,
+      onWaiting,
+      onSilence: onWaiting,
+    })
     return { store, release: () => undefined }
   }
   makeFolder(dataPath)

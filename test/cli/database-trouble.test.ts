@@ -197,9 +197,14 @@ async function serveUnanswered() {
   return ends
 }
 
-test('a server that never answers is tried for 30 s at the start, as one that is not there', async () => {
+test('a server that never answers is tried for 30 s at the start, as one that is not there, and the log has it at once', async () => {
   for (const { ran, url, tookMs } of await unanswered) {
-    expectLine({ ...ran, stderr: ran.stderr.trim().split('\n').at(-1) ?? '' }, url, 'does not answer')
+    const [first = '', ...more] = ran.stderr.trim().split('\n')
+    expect(JSON.parse(first)).toMatchObject({
+      level: 'warn',
+      msg: expect.stringMatching(/^the database d on .* does not answer yet: waiting for it, for some 30 s$/),
+    })
+    expectLine({ ...ran, stderr: more.join('\n') }, url, 'does not answer')
     expect(tookMs).toBeGreaterThan(30_000)
   }
 })

@@ -32,3 +32,17 @@ test('a script gets the id alone', async () => {
   const args = ['user', 'add', '--email', 'a@example.com', '--name', 'A']
   expect(await run(args, { cwd: folder.path, stdin: PASSWORD })).toEqual({ code: 0, stdout: '1\n', stderr: '' })
 })
+
+test('a password is asked for only when there is something to do with it', async () => {
+  using folder = emptyFolder()
+  const known = ['--email', 'a@example.com']
+  await run(['user', 'add', ...known, '--name', 'A'], { cwd: folder.path, stdin: PASSWORD })
+  // Without a line of input the password would be missing.
+  const cases = [
+    [['passwd', '--email', 'b@example.com'], 'there is no user b@example.com: list the users'],
+    [['add', ...known, '--name', 'B'], 'a@example.com already exists: change the password'],
+    [['passwd', ...known], 'the password is missing'],
+  ] as const
+  for (const [args, message] of cases)
+    expect((await run(['user', ...args], { cwd: folder.path, stdin: '' })).stderr).toContain(message)
+})

@@ -85,14 +85,11 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a node on Postgres', () => {
   test('makes nothing in a folder, and commands work beside it', async () => {
     expect(await Bun.file(join(folder.path, 'data/hookswitch.db')).exists()).toBe(false)
     expect((await cli('user', 'list')).stdout).toContain('a@example.com')
-    expect((await cli('delivery', 'list', '--limit', '2')).stdout.split('\n')).toHaveLength(3)
+    expect(JSON.parse((await cli('delivery', 'list', '--limit', '2', '--json')).stdout)).toHaveLength(2)
     const backup = await cli('backup', 'x.db')
     expect([backup.code, backup.stderr]).toEqual([1, expect.stringContaining('pg_dump')])
-    const retried = await cli(
-      'delivery',
-      'retry',
-      (await cli('delivery', 'list', '--limit', '1')).stdout.split('\t')[0] ?? '',
-    )
+    const [{ id }] = JSON.parse((await cli('delivery', 'list', '--limit', '1', '--json')).stdout)
+    const retried = await cli('delivery', 'retry', id)
     expect(retried.stdout).toContain('1 delivery')
     const before = receiver.received.length
     await until('it is sent again', () => receiver.received.length >= before)

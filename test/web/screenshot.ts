@@ -80,7 +80,7 @@ try {
   await page.getByLabel('E-mail').fill(EMAIL)
   await page.getByLabel('Password').fill(PASSWORD)
   await page.getByRole('button', { name: 'Log in' }).click()
-  await page.getByText('Connected', { exact: true }).waitFor()
+  await page.getByText('Up to date', { exact: true }).waitFor()
   due.resolve()
   if (folder === undefined) await takeLive(page, join(ROOT, '.github/live.png'))
   else await takeAll(page, folder)

@@ -3,7 +3,7 @@ import type { Delivery, DeliveryDetail } from '../../deliveries/model.ts'
 import { createDeliveryService } from '../../deliveries/service.ts'
 import { EVENT_NAMES } from '../../lib/event-kinds.ts'
 import { Fault } from '../../lib/fault.ts'
-import { harmless, oneLine } from '../../lib/terminal-text.ts'
+import { harmless } from '../../lib/terminal-text.ts'
 import { parseTime } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../../store/operations/queue.ts'
@@ -11,6 +11,7 @@ import type { Store } from '../../store/store.ts'
 import { type StoreFlags, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
+import { printTable, tableLines } from '../table.ts'
 
 type Flags = StoreFlags & { json?: boolean }
 type ListFlags = Flags & {
@@ -32,7 +33,7 @@ export function deliveryCommand(program: Command): void {
   const delivery = program.command('delivery').description('list, show and retry deliveries')
   delivery
     .command('list')
-    .description('list deliveries, newest first: id, created, state, event, attempts, call, URL')
+    .description('list deliveries, newest first')
     .addOption(new Option('--state <state>', 'only deliveries in this state').choices(DELIVERY_STATES))
     .addOption(new Option('--event <name>', 'only deliveries of this event').choices(EVENT_NAMES))
     .option('--url <url>', 'only deliveries to this URL')
@@ -80,19 +81,15 @@ async function list({ data, databaseUrl, json, limit, call, ...wanted }: ListFla
     serviceOf(store).list(null, filter, count),
   )
   if (json) printJson(items)
-  else for (const item of items) print(line(item))
+  else printTable(COLUMNS, items.map(cellsOf), { whenEmpty: 'No delivery is like that.' })
 }
 
-const line = (item: Delivery) =>
-  [
-    item.id,
-    item.created_at,
-    item.state,
-    item.event,
-    `${item.attempts_made} ${item.attempts_made === 1 ? 'attempt' : 'attempts'}`,
-    item.call_id,
-    harmless(masked(item.url)),
-  ].join('\t')
+const COLUMNS = ['id', 'created', 'state', 'event', 'attempts', 'call', 'url']
+
+const cellsOf = ({ id, created_at, state, event, attempts_made, call_id, url }: Delivery) => [
+  ...[id, created_at, state, event, attempts_made, call_id],
+  masked(url),
+]
 
 async function show(id: string, { data, databaseUrl, json }: Flags): Promise<void> {
   const detail = await withExistingStore({ data, databaseUrl }, (store) => known(id, serviceOf(store).show(null, id)))
@@ -101,21 +98,14 @@ async function show(id: string, { data, databaseUrl, json }: Flags): Promise<voi
 }
 
 function lines({ body, attempts, url, ...rest }: DeliveryDetail): string[] {
+  const facts = Object.entries({ ...rest, url: masked(url) })
+  const rows = attempts.map(({ at, probe, status, error, duration_ms, address, response }) => [
+    ...[at, probe ? 'probe' : 'attempt', status ?? error, `${duration_ms} ms`, address, response],
+  ])
   return [
-    ...Object.entries({ ...rest, url: harmless(masked(url)) }).map(([name, value]) => `${name}\t${value ?? '-'}`),
-    ...attempts.map(({ at, probe, status, error, duration_ms, address, response }) =>
-      [
-        probe ? 'probe' : 'attempt',
-        at,
-        status ?? harmless(error ?? '-'),
-        `${duration_ms} ms`,
-        address ?? '-',
-        oneLine(response ?? ''),
-      ]
-        .join('\t')
-        .trimEnd(),
-    ),
-    harmless(body),
+    ...tableLines(['field', 'value'], facts),
+    ...['', ...tableLines(['attempt at', 'kind', 'outcome', 'took', 'address', 'response'], rows)],
+    ...['', 'BODY', harmless(body)],
   ]
 }
 

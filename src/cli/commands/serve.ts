@@ -8,30 +8,34 @@ import { addUserLine } from '../../ops/suggested-commands.ts'
 import type { GivenSettings } from '../../settings.ts'
 import { addSettingFlags } from '../options.ts'
 import { print } from '../print.ts'
+import { unknownVariables } from '../unknown-variables.ts'
 import { VERSION } from './version.ts'
 
 const STANDARD_ERROR = 2
 
 /** Adds `hookswitch serve`, the service itself. */
 export function serveCommand(program: Command, stopped: () => Promise<void>): void {
-  addSettingFlags(program.command('serve').description('run the service')).action(async (flags: GivenSettings) => {
-    const config = readConfig(flags, process.env)
-    const { logLevel, logMaskNumbers: maskNumbers, dataPath, database } = config
-    const log = createLog(logLevel, { maskNumbers, priorities: isJournal(STANDARD_ERROR) })
-    logFatalErrors(log)
-    const app = await startApp(config, { log, version: VERSION })
-    const startedMs = performance.now()
-    const where = database === undefined ? { data: resolve(dataPath) } : { database: databaseName(database) }
-    log.info({ version: VERSION, url: app.url, ...where, pbxs: app.pbxs }, 'hookswitch has started')
-    if (app.hasNoUser) log.warn(`no user exists, so nobody can log in yet: ${addUserLine(config)}`)
-    // Before the ready line: a program that reads it may stop us at once.
-    const stop = stopped()
-    print(`hookswitch ready on ${app.url}`)
-    await stop
-    log.info('hookswitch is stopping: requests in flight are finished first')
-    await app.stop()
-    log.info({ seconds: Math.round((performance.now() - startedMs) / 1_000) }, 'hookswitch has stopped')
-  })
+  addSettingFlags(program.command('serve').description('run the service')).action(
+    async (flags: GivenSettings, command: Command) => {
+      const config = readConfig(flags, process.env)
+      const { logLevel, logMaskNumbers: maskNumbers, dataPath, database } = config
+      const log = createLog(logLevel, { maskNumbers, priorities: isJournal(STANDARD_ERROR) })
+      logFatalErrors(log)
+      for (const warning of unknownVariables(command, process.env)) log.warn(warning)
+      const app = await startApp(config, { log, version: VERSION })
+      const startedMs = performance.now()
+      const where = database === undefined ? { data: resolve(dataPath) } : { database: databaseName(database) }
+      log.info({ version: VERSION, url: app.url, ...where, pbxs: app.pbxs }, 'hookswitch has started')
+      if (app.hasNoUser) log.warn(`no user exists, so nobody can log in yet: ${addUserLine(config)}`)
+      // Before the ready line: a program that reads it may stop us at once.
+      const stop = stopped()
+      print(`hookswitch ready on ${app.url}`)
+      await stop
+      log.info('hookswitch is stopping: requests in flight are finished first')
+      await app.stop()
+      log.info({ seconds: Math.round((performance.now() - startedMs) / 1_000) }, 'hookswitch has stopped')
+    },
+  )
 }
 
 /**

@@ -9,6 +9,7 @@ import { type StoreFlags, withExistingStore, withStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { nameOption, PBX_URL, type PbxGiven, pbxSource } from '../pbx-source.ts'
 import { print, printJson } from '../print.ts'
+import { printTable } from '../table.ts'
 
 type Flags = StoreFlags & { json?: boolean }
 type AddFlags = Flags & { name?: string; replace?: boolean }
@@ -45,7 +46,7 @@ export function storedPbxCommands(pbx: Command, readInput: PbxGiven['readInput']
       const records = await withExistingStore({ data, databaseUrl }, ({ pbxs }) => pbxs.pbxList())
       const rows = records.flatMap(rowOf)
       if (json) printJson(rows)
-      else for (const row of rows) print(Object.values(row).join('\t'))
+      else printTable(Object.keys(rows[0] ?? {}), rows.map(Object.values), { whenEmpty: NO_PBX })
     })
   pbx
     .command('remove')
@@ -62,6 +63,9 @@ export function storedPbxCommands(pbx: Command, readInput: PbxGiven['readInput']
       else print(`The PBX ${name} was removed. A running service disconnects from it within 2 s.`)
     })
 }
+
+const NO_PBX =
+  'The store has no PBX: hookswitch pbx add adds one. Those of --pbx are listed once a service has run with them.'
 
 /** Returns a PBX as it is listed; nothing for one that was removed. */
 function rowOf({ name, url, origin }: PbxRecord) {

@@ -10,10 +10,11 @@ import type { OperatorAct } from '../../store/operations/accounts.ts'
 import { holderOf } from '../../store/sqlite/engine/folder-lock.ts'
 import type { Store } from '../../store/store.ts'
 import { noteAct } from '../note-act.ts'
-import { placeOf, type StoreFlags, withExistingStore, withStore } from '../open-store.ts'
+import { placeOf, type StoreFlags, whereItExists, withExistingStore, withStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { readPassword } from '../password-prompt.ts'
 import { print, printError, printJson } from '../print.ts'
+import { printTable } from '../table.ts'
 
 type Flags = StoreFlags & { json?: boolean; email: string; name: string; account: string; admin?: boolean }
 
@@ -76,6 +77,13 @@ async function addUser({ data, databaseUrl, json, email, name, account, admin }:
   if (name.trim() === '') throw wrongUsage("--name is empty: give the user's name")
   if (!ACCOUNT_NAME.test(account))
     throw wrongUsage(`--account is ${JSON.stringify(account)}: use at most 64 letters, digits, dots, dashes and spaces`)
+  const taken = new Fault(
+    'invalid',
+    `${normalEmail(email)} already exists: change the password with hookswitch user passwd`,
+  )
+  // Before a person types a password twice for nothing.
+  const before = await whereItExists({ data, databaseUrl }, ({ accounts }) => accounts.userList())
+  if (before?.some((one) => one.email === normalEmail(email))) throw taken
   const passwordHash = await hashed(await readPassword())
   const fresh = {
     account,
@@ -87,8 +95,7 @@ async function addUser({ data, databaseUrl, json, email, name, account, admin }:
   }
   const made = await withStore({ data, databaseUrl }, async (store) => {
     const created = await store.accounts.userCreate(fresh)
-    if (created === undefined)
-      throw new Fault('invalid', `${fresh.email} already exists: change the password with hookswitch user passwd`)
+    if (created === undefined) throw taken
     await noteAct(store, { event: admin ? 'admin_added' : 'user_added', email: fresh.email, account, facts: null })
     return created
   })
@@ -112,8 +119,10 @@ async function showUsers({ data, databaseUrl, json }: Flags): Promise<void> {
     created_at: rfc3339(row.createdUs),
   }))
   if (json) printJson(rows)
-  else for (const row of rows) print(Object.values(row).join('\t'))
+  else printTable(Object.keys(rows[0] ?? {}), rows.map(Object.values), { whenEmpty: NO_USER })
 }
+
+const NO_USER = 'There is no user: hookswitch user add --admin --email you@example.com --name You adds one.'
 
 async function changeType(given: string, { data, databaseUrl, email, json }: Flags): Promise<void> {
   const type = TYPES[given] ?? 'USER'
@@ -126,6 +135,8 @@ async function changeType(given: string, { data, databaseUrl, email, json }: Fla
 }
 
 async function changePassword({ data, databaseUrl, email, json }: Flags): Promise<void> {
+  await withExistingStore({ data, databaseUrl }, (store) => userOf(store, normalEmail(email)))
+  // Typing takes a while: the store is not kept open meanwhile.
   const passwordHash = await hashed(await readPassword())
   await toUser({ data, databaseUrl }, email, 'user_password_set', async ({ accounts }, known) =>
     (await accounts.userSetPassword({ email: known, passwordHash })) ? true : undefined,
@@ -159,14 +170,23 @@ function toUser<Result>(
 ): Promise<Result> {
   const known = normalEmail(email)
   return withExistingStore(flags, async (store) => {
-    const user = (await store.accounts.userList()).find((one) => one.email === known)
-    const done = user === undefined ? undefined : await act(store, known)
-    if (user === undefined || done === undefined)
-      throw new Fault('not_found', `there is no user ${known}: list the users with hookswitch user list`)
+    const user = await userOf(store, known)
+    const done = await act(store, known)
+    if (done === undefined) throw noSuchUser(known)
     await noteAct(store, { event, email: known, account: user.account, facts: null })
     return done
   })
 }
+
+/** Returns the user with an e-mail address. @throws Fault `not_found` if there is none. */
+async function userOf({ accounts }: Store, email: string) {
+  const user = (await accounts.userList()).find((one) => one.email === email)
+  if (user === undefined) throw noSuchUser(email)
+  return user
+}
+
+const noSuchUser = (email: string) =>
+  new Fault('not_found', `there is no user ${email}: list the users with hookswitch user list`)
 
 async function hashed(password: string): Promise<string> {
   const problem = passwordProblem(password)

@@ -18,6 +18,7 @@ import { noteAct } from '../note-act.ts'
 import { type StoreFlags, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption, list } from '../options.ts'
 import { print, printJson } from '../print.ts'
+import { printTable } from '../table.ts'
 import { changesOf, eventsOf, type OptionFlags } from '../webhook-flags.ts'
 
 type Flags = StoreFlags & { json?: boolean; account: string }
@@ -114,11 +115,14 @@ async function showWebhooks(flags: Flags): Promise<void> {
     return (await webhooks.list(accountId)).list.map((webhook) => ({ ...webhook, options: byUrl.get(webhook.url) }))
   })
   if (flags.json) return printJson(shown)
-  for (const { url, options, ...switches } of shown) {
-    const events = [...SWITCH_NAMES.filter((name) => switches[name]), ...(options?.events ?? [])]
+  const rows = shown.map(({ url, options, ...switches }) => {
+    const chosen = SWITCH_NAMES.filter((name) => switches[name])
+    const events = [...(chosen.length === SWITCH_NAMES.length ? ['all'] : chosen), ...(options?.events ?? [])]
     const state = options?.paused ? 'paused' : 'active'
-    print([url, options?.name ?? '', state, events.join(','), ...describeOptions(options)].join('\t'))
-  }
+    return [url, options?.name, state, events.join(','), describeOptions(options).join(' ')]
+  })
+  const whenEmpty = `The account ${flags.account} has no webhook: hookswitch webhook add URL adds one.`
+  printTable(['url', 'name', 'state', 'events', 'options'], rows, { whenEmpty })
 }
 
 /** Returns the options that change what a URL gets; the values of headers are secrets. */

@@ -8,6 +8,7 @@ import { openTables } from '../../../store/sqlite/engine/table-reader.ts'
 import { onWaiting, placeOf, requireStore, type StoreFlags } from '../../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../../options.ts'
 import { print, printJson } from '../../print.ts'
+import { tableLines } from '../../table.ts'
 
 type Flags = StoreFlags & { json?: boolean }
 
@@ -39,7 +40,8 @@ async function copyStore({ data, databaseUrl, json = false }: Flags): Promise<vo
     const copied = await importTables(database, opened.tables, onWaiting)
     if (json) printJson(copied)
     else {
-      for (const { table, rows } of copied) if (rows > 0) print(`${rows}\t${table}`)
+      const filled = copied.filter(({ rows }) => rows > 0).map(({ table, rows }) => [table, rows])
+      for (const line of tableLines(['table', 'rows'], filled)) print(line)
       print(`Everything is in ${databaseName(database)}. Start the service with --database-url from now on.`)
     }
   } finally {

@@ -37,6 +37,8 @@ const LOCKED_AT_MOST_MS = 500
 const LOCKED = '55P03'
 /** A wait that is longer is reported. */
 const REPORT_AFTER_MS = 2_000
+/** Longer than a server that is there takes to answer; a person who waits wants to know for what. */
+const ANSWERS_WITHIN_MS = 800
 /** A copy may take hours: who starts beside it should not seem to hang. */
 const COPY_WITHIN_MS = 60_000
 
@@ -47,6 +49,8 @@ export type PrepareOptions = {
   readonly copyWithinMs?: number | undefined
   /** Called once with one sentence when this has to wait for another process. */
   readonly onWaiting?: ((message: string) => void) | undefined
+  /** Called once with one sentence when the server has not answered within a second. */
+  readonly onSilence?: ((message: string) => void) | undefined
 }
 
 /**
@@ -55,27 +59,41 @@ export type PrepareOptions = {
  */
 export async function prepareDatabase(
   source: DatabaseSource,
-  { withinMs = 0, copyWithinMs = COPY_WITHIN_MS, onWaiting }: PrepareOptions = {},
+  { withinMs = 0, copyWithinMs = COPY_WITHIN_MS, onWaiting, onSilence }: PrepareOptions = {},
 ): Promise<void> {
   const untilMs = performance.now() + withinMs
-  for (;;) {
-    const client = newClient(source, { role: 'start', connections: 1, statementMs: MIGRATION_MS })
-    try {
-      await prepare(client, { name: databaseName(source), copyWithinMs, onWaiting })
-      return
-    } catch (error) {
-      const mayWait = databaseFaultKind(error) === 'unreachable' && performance.now() < untilMs
-      if (!mayWait) throw error
-      await Bun.sleep(AGAIN_MS)
-    } finally {
-      await client.stop()
+  const name = databaseName(source)
+  const howLong = withinMs === 0 ? '' : `, for some ${withinMs / 1_000} s`
+  const report = setTimeout(
+    () => onSilence?.(`the database ${name} does not answer yet: waiting for it${howLong}`),
+    ANSWERS_WITHIN_MS,
+  )
+  try {
+    for (;;) {
+      const client = newClient(source, { role: 'start', connections: 1, statementMs: MIGRATION_MS })
+      try {
+        return await prepare(client, { name, copyWithinMs, onWaiting, onAnswer: () => clearTimeout(report) })
+      } catch (error) {
+        const mayWait = databaseFaultKind(error) === 'unreachable' && performance.now() < untilMs
+        if (!mayWait) throw error
+        await Bun.sleep(AGAIN_MS)
+      } finally {
+        await client.stop()
+      }
     }
+  } finally {
+    clearTimeout(report)
   }
 }
 
 type Server = { version: number; isStandby: boolean; isReadOnly: boolean; encoding: string }
 
-type Preparing = Pick<PrepareOptions, 'onWaiting'> & { readonly name: string; readonly copyWithinMs: number }
+type Preparing = Pick<PrepareOptions, 'onWaiting'> & {
+  readonly name: string
+  readonly copyWithinMs: number
+  /** Called when the server has answered. */
+  readonly onAnswer: () => void
+}
 
 async function prepare(client: Client, preparing: Preparing): Promise<void> {
   const { name } = preparing
@@ -84,6 +102,7 @@ async function prepare(client: Client, preparing: Preparing): Promise<void> {
        current_setting('transaction_read_only') = 'on' AS "isReadOnly", current_setting('server_encoding') AS encoding`,
   )
   if (server === undefined) throw databaseFault('unreachable', name)
+  preparing.onAnswer()
   if (server.version < LEAST_VERSION)
     throw new Fault(
       'unavailable',

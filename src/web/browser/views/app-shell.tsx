@@ -131,9 +131,13 @@ function DownCount() {
 
 function ConnectionStatus() {
   const state = useObservable(connectionState)
-  const text = { connecting: 'Connecting…', up: 'Connected', lost: 'Reconnecting…' }[state]
+  const text = { connecting: 'Connecting…', up: 'Up to date', lost: 'Reconnecting…' }[state]
   return (
-    <p class={`connection ${state}`} role="status" title="Whether this page gets changes as they happen">
+    <p
+      class={`connection ${state}`}
+      role="status"
+      title="Whether this page gets changes from the service as they happen; PBXs have their own state"
+    >
       <i class="dot" aria-hidden="true" />
       {text}
     </p>
