@@ -3,12 +3,19 @@ import { ANONYMOUS, type Call, type Channel, type Dial } from './state.ts'
 
 /** The beginnings of what the tracker keeps; what an earlier version did not store yet is filled in from here too. */
 
-const NONE: Readonly<Record<string, string>> = {}
+/** Shared, since most calls have nothing in most of their lists. */
+const NONE: readonly never[] = []
+const NO_VARIABLES: Readonly<Record<string, string>> = {}
 
 /** Creates a call without any facts. */
 export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'startedUs'>): Call {
+  // Each field by its name: an object that begins with a spread takes half as much memory again.
   return {
-    ...of,
+    id: of.id,
+    account: of.account,
+    boot: of.boot,
+    pbxId: of.pbxId,
+    startedUs: of.startedUs,
     tenant: null,
     accountDueUs: null,
     linkedIds: [],
@@ -16,7 +23,7 @@ export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'st
     channels: [],
     parentId: null,
     consultedBy: null,
-    mergedFrom: [],
+    mergedFrom: NONE,
     mergedInto: null,
     clickToCall: false,
     customerFirst: false,
@@ -32,16 +39,16 @@ export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'st
     answeredBy: null,
     stages: [],
     stagesOmitted: 0,
-    queues: [],
-    recordings: [],
-    transfers: [],
-    holds: [],
+    queues: NONE,
+    recordings: NONE,
+    transfers: NONE,
+    holds: NONE,
     transferCount: 0,
-    transferred: [],
+    transferred: NONE,
     recorded: false,
     voicemail: false,
     pbxAnswered: false,
-    variables: NONE,
+    variables: NO_VARIABLES,
     partial: false,
     lost: null,
     hungUpBy: null,
@@ -75,7 +82,7 @@ export function newChannel(id: string, endpoint: Endpoint): Channel {
     onHold: false,
     holdDoubtUs: null,
     spoke: false,
-    talked: [],
+    talked: NONE,
     talkedUs: null,
     slot: null,
     queuing: null,

@@ -36,7 +36,7 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
     name: null,
     startedUs: queuing.atUs,
   })
-  call.queues.push({
+  const queue = {
     stageId: stage.id,
     channel: channel.id,
     name: queuing.queue,
@@ -48,7 +48,8 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
     leftByKey: false,
     final: false,
     answeredUs: null,
-  })
+  }
+  call.queues = [...call.queues, queue]
   markChanged(state, call)
 }
 

@@ -30,7 +30,7 @@ export function startRecording(state: TrackerState, channel: Channel, atUs: numb
   )
   if (again !== undefined || call.recordings.length >= MAX_RECORDINGS) return
   call.recorded = true
-  call.recordings.push({
+  const recording = {
     id: state.newId(atUs),
     channel: channel.id,
     path,
@@ -38,7 +38,8 @@ export function startRecording(state: TrackerState, channel: Channel, atUs: numb
     endedUs: null,
     durationMs: null,
     kept: true,
-  })
+  }
+  call.recordings = [...call.recordings, recording]
 }
 
 /** Ends the last recording of a channel that it fits; `kept` is false where the PBX discarded it. */

@@ -63,7 +63,7 @@ export type Channel = {
   /** It was in a bridge with another party of this call. */
   spoke: boolean
   /** The parties that it talked with, the last one last, and when it last stopped talking with one. */
-  talked: string[]
+  talked: readonly string[]
   talkedUs: number | null
   /** The place where it is parked. */
   slot: string | null
@@ -155,6 +155,7 @@ export type TransferState = {
   atUs: number
 }
 
+/** Its `readonly` lists and variables are replaced, never changed in place: most calls share the empty ones. */
 export type Call = {
   id: string
   /** The account that gets its events: a call never changes it. `null`: nobody gets them. */
@@ -172,7 +173,7 @@ export type Call = {
   parentId: string | null
   /** Of a consultation: the channel that asks, which is in the first call too. */
   consultedBy: string | null
-  mergedFrom: string[]
+  mergedFrom: readonly string[]
   /** It went on in another call other than by an attended transfer: which one, and what it had come to by then. */
   mergedInto: { id: string | null; result: CallResult | null } | null
   /** The PBX began it, by ringing one of its parties. */
@@ -196,18 +197,17 @@ export type Call = {
   stages: Stage[]
   /** Stages that were forgotten because there were too many. */
   stagesOmitted: number
-  queues: QueueState[]
-  recordings: RecordingState[]
-  transfers: TransferState[]
+  queues: readonly QueueState[]
+  recordings: readonly RecordingState[]
+  transfers: readonly TransferState[]
   /** Parties that pressed hold or resume, until that is emitted. */
-  holds: { channel: string; onHold: boolean; atUs: number; arrivedUs: number }[]
+  holds: readonly { channel: string; onHold: boolean; atUs: number; arrivedUs: number }[]
   transferCount: number
   /** The transfers that were emitted or are about to be: a PBX reports the same one several times. */
-  transferred: { key: string; by: string | null; atUs: number }[]
+  transferred: readonly { key: string; by: string | null; atUs: number }[]
   recorded: boolean
   voicemail: boolean
   pbxAnswered: boolean
-  /** Never changed in place: most calls share the empty one. */
   variables: Readonly<Record<string, string>>
   partial: boolean
   /** The end was not seen: why it is over. */

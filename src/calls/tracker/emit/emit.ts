@@ -133,6 +133,7 @@ function emitTransfers(
   events: CallEvent[],
   beforeUs = Number.POSITIVE_INFINITY,
 ): void {
+  if (call.transfers.length === 0) return
   const due = call.transfers.filter(({ atUs }) => atUs <= beforeUs)
   call.transfers = call.transfers.filter(({ atUs }) => atUs > beforeUs)
   for (const transfer of due) {

@@ -15,8 +15,8 @@ const RESUME_SETTLING_US = 300_000
 /** Notes that a party pressed hold or resume; what it had pressed before is no news. */
 export function setHold(state: TrackerState, channel: Channel, { onHold, atUs, arrivedUs }: At & Hold): void {
   const isNews = channel.onHold !== onHold
-  if (isNews && !isVirtual(channel))
-    callOf(state, channel)?.holds.push({ channel: channel.id, onHold, atUs, arrivedUs })
+  const call = isNews && !isVirtual(channel) ? callOf(state, channel) : undefined
+  if (call !== undefined) call.holds = [...call.holds, { channel: channel.id, onHold, atUs, arrivedUs }]
   channel.onHold = onHold
   channel.holdDoubtUs = null
   if (onHold && isUp(channel)) state.onHold.add(channel.id)
@@ -45,8 +45,9 @@ type DueHold = { channel: Channel; stage: Stage | undefined; onHold: boolean; at
  * dropped.
  */
 export function takeDueHolds(state: TrackerState, call: Call): DueHold[] {
+  if (call.holds.length === 0) return []
   const due: DueHold[] = []
-  const settling: Call['holds'] = []
+  const settling: Call['holds'][number][] = []
   for (const hold of call.holds) {
     const channel = channelOf(state, hold.channel)
     const stage = stageOf(call, channel?.dial?.stageId ?? null)

@@ -38,7 +38,7 @@ export function callPayload(state: TrackerState, call: Call): CallView {
   return {
     id: call.id,
     pbx_id: call.pbxId,
-    merged_from: call.mergedFrom,
+    merged_from: [...call.mergedFrom],
     merged_into: call.mergedInto?.id ?? null,
     parent_id: call.parentId,
     direction: call.direction ?? 'internal',

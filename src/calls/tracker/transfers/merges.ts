@@ -69,7 +69,7 @@ export function merge(state: TrackerState, from: Call, into: Call): void {
   from.recordings = from.recordings.filter((one) => one.endedUs === null)
   moveInto(state, from, into)
   if (!from.emitted) {
-    into.recordings.push(...ended)
+    into.recordings = [...into.recordings, ...ended]
     dropCall(state, from)
     state.dirty.delete(from.id)
     return
@@ -96,15 +96,15 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
     placeInCall(state, channel, into)
   }
   into.stages.push(...openStages)
-  into.queues.push(...openQueues)
-  into.recordings.push(...from.recordings)
-  into.transferred.push(...from.transferred)
-  into.transfers.push(...from.transfers)
-  into.holds.push(...from.holds)
+  into.queues = [...into.queues, ...openQueues]
+  into.recordings = [...into.recordings, ...from.recordings]
+  into.transferred = [...into.transferred, ...from.transferred]
+  into.transfers = [...into.transfers, ...from.transfers]
+  into.holds = [...into.holds, ...from.holds]
   into.recorded ||= from.recorded
   into.partial ||= from.partial
   into.variables = { ...from.variables, ...into.variables }
-  into.mergedFrom.push(...(from.emitted ? [from.id] : []), ...from.mergedFrom)
+  into.mergedFrom = [...into.mergedFrom, ...(from.emitted ? [from.id] : []), ...from.mergedFrom]
   if (into.direction === null) inheritBeginning(from, into)
   inheritAnswer(state, openStages, into)
   for (const linkedId of from.linkedIds) claimLinkedId(state, into, linkedId)

@@ -52,13 +52,14 @@ export function transferByParking(state: TrackerState, call: Call): void {
   const by = channelOf(state, parking.by)
   const transferee = channelOf(state, parking.transferee)
   if (by === undefined || transferee === undefined) return
-  call.transfers.push({
-    kind: 'blind',
+  const transfer = {
+    kind: 'blind' as const,
     by: partyOf(by.endpoint),
     transferee: partyOf(transferee.endpoint),
     to: partyOfNumber(parking.to, isExtensionOf(state, call, parking.to)),
     otherCallId: null,
     atUs: parking.atUs,
-  })
+  }
+  call.transfers = [...call.transfers, transfer]
   if (by.dial !== null && by.dial.answeredUs !== null) by.dial.leftUs ??= parking.atUs
 }

@@ -35,7 +35,7 @@ export function blindTransfer(state: TrackerState, at: At, signal: Blind): void 
     atUs: at.atUs,
   }
   if (isNew(call, { key: `blind by ${by?.endpoint.number ?? '-'} to ${to}`, by: by?.id ?? null }, at))
-    call.transfers.push(transfer)
+    call.transfers = [...call.transfers, transfer]
   call.parking = null
   for (const one of [transferer, by]) {
     if (signal.stays === true) markStaying(one)
@@ -65,7 +65,7 @@ function isNew(
 ): boolean {
   const before = call.transferred.findLast((one) => one.key === key)
   if (before !== undefined && at.atUs - before.atUs < withinUs) return false
-  call.transferred.push({ key, by, atUs: at.atUs })
+  call.transferred = [...call.transferred, { key, by, atUs: at.atUs }]
   return true
 }
 
@@ -100,14 +100,15 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
     isPair ? Number.POSITIVE_INFINITY : SAME_TRANSFER_US,
   )
   if (isTransfer) {
-    first.transfers.push({
-      kind: 'attended',
+    const transfer = {
+      kind: 'attended' as const,
       by: partyIn(state, first, parties.by) ?? ANONYMOUS,
       transferee: partyIn(state, first, parties.transferee),
       to: targetIn(state, first, { parties, transferers, other, isApart: rest.length < others.length }),
       otherCallId: other !== undefined && endsInside(other, first) ? other.id : null,
       atUs: at.atUs,
-    })
+    }
+    first.transfers = [...first.transfers, transfer]
   }
   if (signal.stays !== true) for (const one of [...transferers, parties.by]) markLeft(one, at)
   for (const call of [first, ...rest]) handOver(state, call, parties, { transferers, at })
