@@ -16,7 +16,12 @@ export function callOf(state: TrackerState, channel: Channel | undefined): Call 
 
 /** Returns the channels of a call, those that have ended too. */
 export function channelsOf(state: TrackerState, call: Call): Channel[] {
-  return call.channels.flatMap((id) => state.channels.get(id) ?? [])
+  const channels: Channel[] = []
+  for (const id of call.channels) {
+    const channel = state.channels.get(id)
+    if (channel !== undefined) channels.push(channel)
+  }
+  return channels
 }
 
 /** Returns the real channels of a call that are up. */
@@ -182,6 +187,7 @@ export function leaveConference(state: TrackerState, channel: Channel): void {
  * Bounded by the members of those bridges; conferences and holding bridges join nobody.
  */
 export function heardBy(state: TrackerState, start: Channel): Channel[] {
+  if (start.bridge === null && !isVirtual(start)) return []
   const seen = new Set([start.id])
   const queue = [start]
   const parties: Channel[] = []

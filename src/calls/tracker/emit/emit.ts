@@ -109,10 +109,11 @@ function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
 
 /** Emits the answers that happened before a time. */
 function emitAnswers(state: TrackerState, call: Call, events: CallEvent[], beforeUs = Number.POSITIVE_INFINITY): void {
-  for (const stage of call.stages.filter(isPartyStage)) {
+  for (const stage of call.stages) {
+    if (!isPartyStage(stage) || !stage.answered || stage.emitted.answered) continue
     const answeredUs = stage.answeredUs ?? state.atUs
     const isNext = stage.emitted.started || !stage.rang
-    if (!stage.answered || stage.emitted.answered || !isNext || answeredUs >= beforeUs) continue
+    if (!isNext || answeredUs >= beforeUs) continue
     Object.assign(stage.emitted, { started: true, answered: true })
     emit(state, call, events, 'dial_answered', answeredUs, { stage: stagePayload(stage) })
   }
@@ -161,10 +162,12 @@ function emitDueStageEnds(
 ): void {
   const isDue = (stage: Stage): boolean =>
     stage.ended &&
+    !stage.emitted.ended &&
     (stage.endedUs ?? 0) <= beforeUs &&
     (!stage.rang || stage.emitted.started) &&
     (!stage.answered || isAnswerEmitted(stage))
   const due = call.stages.filter(isDue)
+  if (due.length === 0) return
   emitStageEnds(state, call, events, due.filter(isPartyStage))
   for (const kind of ['group', 'queue'] as const)
     emitStageEnds(
@@ -250,13 +253,18 @@ function isSaveDue(state: TrackerState, call: Call): boolean {
 }
 
 function schedule(state: TrackerState, call: Call): void {
-  const due = [call.endDueUs, call.accountDueUs, call.ended ? call.saveDueUs : null]
-  if (!call.emitted) due.push(call.startDueUs)
-  if (call.ended && call.saveDueUs !== null && state.nowUs >= call.saveDueUs) due.push(call.saveLatestUs)
-  if (!call.ended && isSettling(state, call)) due.push(state.nowUs + RECHECK_US)
-  const times = due.flatMap((atUs) => (atUs !== null && atUs > state.nowUs ? atUs : []))
-  if (times.length === 0) state.timers.delete(call.id)
-  else state.timers.set(call.id, Math.min(...times))
+  let nextUs = Number.POSITIVE_INFINITY
+  const note = (atUs: number | null): void => {
+    if (atUs !== null && atUs > state.nowUs && atUs < nextUs) nextUs = atUs
+  }
+  note(call.endDueUs)
+  note(call.accountDueUs)
+  if (!call.emitted) note(call.startDueUs)
+  if (call.ended) note(call.saveDueUs)
+  if (call.ended && call.saveDueUs !== null && state.nowUs >= call.saveDueUs) note(call.saveLatestUs)
+  if (!call.ended && isSettling(state, call)) note(state.nowUs + RECHECK_US)
+  if (nextUs === Number.POSITIVE_INFINITY) state.timers.delete(call.id)
+  else state.timers.set(call.id, nextUs)
 }
 
 function emit(

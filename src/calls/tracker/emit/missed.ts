@@ -1,17 +1,17 @@
 import type { Call, Party, Stage, TrackerState } from '../state.ts'
 import { sameParty } from '../state.ts'
-import { handledBy, stageParty } from './handled-by.ts'
+import { stageParty } from './handled-by.ts'
 
 /** Missed calls: those to the PBX's own people which none of them answered. */
 
 /**
- * Returns whether a call was missed, `null` where that cannot be: before its end, of outbound calls, of consultations,
- * and of calls that went on in another. A conference is answered by nobody, and not missed.
+ * Returns whether a call that these parties handled was missed, `null` where that cannot be: before its end, of outbound
+ * calls, of consultations, and of calls that went on in another. A conference is answered by nobody, and not missed.
  */
-export function isMissed(state: TrackerState, call: Call): boolean | null {
+export function isMissed(call: Call, handlers: readonly Party[]): boolean | null {
   if (!call.ended || call.direction === 'outbound' || call.parentId !== null || call.mergedInto !== null) return null
   const isConference = call.answeredUs !== null && call.answeredBy === null
-  return !isConference && !handledBy(state, call).some(({ extension }) => extension !== null)
+  return !isConference && !handlers.some(({ extension }) => extension !== null)
 }
 
 /** Returns whether a phone of the PBX was called; the agent's own in click-to-call was not. */
@@ -20,11 +20,8 @@ const isTried = (stage: Stage): boolean => stage.kind === 'user' && !stage.own
 /** So many fit into a body. */
 const MAX_MISSED_BY = 100
 
-/**
- * Returns the extensions that were tried of a call that was missed, each once, in the order in which they were dialled.
- */
-export function missedBy(state: TrackerState, call: Call): Party[] {
-  if (isMissed(state, call) !== true) return []
+/** Returns the extensions that a call tried, each once, in the order in which they were dialled. */
+export function triedBy(state: TrackerState, call: Call): Party[] {
   const tried = call.stages
     .filter(isTried)
     .toSorted((a, b) => (a.startedUs ?? 0) - (b.startedUs ?? 0))

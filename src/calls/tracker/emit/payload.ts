@@ -12,7 +12,7 @@ import {
 } from '../state.ts'
 import { hangupOf, resultOf } from './call-result.ts'
 import { handledBy } from './handled-by.ts'
-import { isMissed, missedBy } from './missed.ts'
+import { isMissed, triedBy } from './missed.ts'
 
 /** The tracker's state as receivers see it (event.ts). */
 
@@ -35,6 +35,8 @@ export function callPayload(state: TrackerState, call: Call): CallView {
   const answered = call.answeredUs !== null || call.answeredBy !== null
   // A call may go on until its end is emitted: nothing of its end is in a body before.
   const endedUs = call.ended ? call.endedUs : null
+  const handlers = handledBy(state, call)
+  const missed = isMissed(call, handlers)
   return {
     id: call.id,
     pbx_id: call.pbxId,
@@ -54,14 +56,14 @@ export function callPayload(state: TrackerState, call: Call): CallView {
     talk_duration: between(call.answeredUs, endedUs),
     result: call.ended ? resultOf(state, call) : null,
     answered_by: partyOrNull(state, call.answeredBy),
-    handled_by: handledBy(state, call).map((party) => partyPayload(state, party)),
+    handled_by: handlers.map((party) => partyPayload(state, party)),
     queue: queuePayload(call),
     transfers: call.transferCount,
     recorded: call.recorded && (call.recordings.length === 0 || call.recordings.some((one) => one.kept)),
     hangup: call.ended ? hangupOf(state, call) : null,
     variables: call.variables,
-    missed: isMissed(state, call),
-    missed_by: missedBy(state, call).map((party) => partyPayload(state, party)),
+    missed,
+    missed_by: missed === true ? triedBy(state, call).map((party) => partyPayload(state, party)) : [],
     stages_omitted: call.stagesOmitted,
     partial: call.partial,
   }

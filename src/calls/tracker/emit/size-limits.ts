@@ -30,6 +30,7 @@ const isForgettable = (stage: Stage): boolean => stage.emitted.ended && !stage.a
  * A member of a queue that is rung again and again without answering is one stage: the last attempt, which is counted.
  */
 function foldAttempts(state: TrackerState, call: Call): void {
+  if (call.stages.length <= 2) return
   const last = new Map<string, Stage>()
   for (const stage of [...call.stages]) {
     if (!isForgettable(stage) || stageOf(call, stage.parentId)?.kind !== 'queue') continue
