@@ -18,11 +18,20 @@ function listOf(value: string): readonly string[] {
   return value.startsWith(LIST) ? value.slice(LIST.length).split('|:') : [value]
 }
 
-function eventOf(find: (key: string) => readonly string[] | undefined, body: string): EslEvent {
+/** Returns an event whose values `search` finds: each is searched once, since several parts ask for the same ones. */
+function eventOf(search: (key: string) => readonly string[] | undefined, body: string): EslEvent {
+  const found = new Map<string, readonly string[] | undefined>()
+  const find = (key: string): readonly string[] | undefined => {
+    if (found.has(key)) return found.get(key)
+    const values = search(key)
+    found.set(key, values)
+    return values
+  }
   const get = (key: string): string => find(key)?.[0] ?? ''
+  const name = get('Event-Name')
   return {
-    name: get('Event-Name'),
-    subclass: get('Event-Subclass'),
+    name,
+    subclass: name === 'CUSTOM' ? get('Event-Subclass') : '',
     get,
     has: (key) => find(key) !== undefined,
     all: (key) => find(key) ?? [],

@@ -11,7 +11,7 @@ import { type Call, isPartyStage, isUp, isVirtual, partyOf, type Stage, type Tra
 import { placeInAccount } from '../tenants.ts'
 import { takeDueHolds } from './holds.ts'
 import { callPayload, keptRecordings, partyPayload, stagePayload, stagesPayload, transferPayload } from './payload.ts'
-import { isSettling, isStartDue } from './settling.ts'
+import { isSaveDue, isSettling, isStartDue } from './settling.ts'
 import { forgetOldStages, MAX_BODY_BYTES, stagesWithin } from './size-limits.ts'
 
 /**
@@ -244,12 +244,6 @@ function emitMerged(
   const answered = into !== undefined && (into.answeredUs !== null || into.answeredBy !== null)
   merged.result = answered ? 'answered' : 'no_answer'
   emitEnd(state, call, events)
-}
-
-function isSaveDue(state: TrackerState, call: Call): boolean {
-  if (call.saveLatestUs !== null && state.nowUs >= call.saveLatestUs) return true
-  const complete = call.recordings.every((one) => !one.kept || one.path !== null)
-  return complete && call.saveDueUs !== null && state.nowUs >= call.saveDueUs
 }
 
 function schedule(state: TrackerState, call: Call): void {

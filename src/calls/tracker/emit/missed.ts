@@ -5,8 +5,9 @@ import { stageParty } from './handled-by.ts'
 /** Missed calls: those to the PBX's own people which none of them answered. */
 
 /**
- * Returns whether a call that these parties handled was missed, `null` where that cannot be: before its end, of outbound
- * calls, of consultations, and of calls that went on in another. A conference is answered by nobody, and not missed.
+ * Returns whether a call was missed that these parties handled, `null` where that cannot be: before its end, of
+ * outbound calls, of consultations, and of calls that went on in another. A conference is answered by nobody, and not
+ * missed.
  */
 export function isMissed(call: Call, handlers: readonly Party[]): boolean | null {
   if (!call.ended || call.direction === 'outbound' || call.parentId !== null || call.mergedInto !== null) return null

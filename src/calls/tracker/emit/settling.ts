@@ -28,4 +28,11 @@ export function isStartDue(state: TrackerState, call: Call): boolean {
   return isDue(state, call.endDueUs) || call.startDueUs === null || state.nowUs >= call.startDueUs
 }
 
+/** Returns whether the record of a call that has ended is due: its recordings are complete, or have had their time. */
+export function isSaveDue(state: TrackerState, call: Call): boolean {
+  if (isDue(state, call.saveLatestUs)) return true
+  const complete = call.recordings.every((one) => !one.kept || one.path !== null)
+  return complete && isDue(state, call.saveDueUs)
+}
+
 const isDue = (state: TrackerState, dueUs: number | null): boolean => dueUs !== null && state.nowUs >= dueUs

@@ -96,8 +96,9 @@ function counterpart(context: EslContext, leg: Leg): string | undefined {
 /** REFER: the leg's own phone sent the other party away. */
 function referred(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const destination = variableOf(event, 'transfer_destination')
-  const to = cleanText(destination.replace(/^blind:/, ''))
-  if (!isBlind(event) || !destination.startsWith('blind:') || to === null || leg.sentTo === to) return []
+  if (!destination.startsWith('blind:') || !isBlind(event)) return []
+  const to = cleanText(destination.slice('blind:'.length))
+  if (to === null || leg.sentTo === to) return []
   leg.sentTo = to
   // The PBX moves the leg that this one is bridged with, be it a loopback half.
   const moved = context.legs.get(leg.peer ?? leg.peers.at(-1) ?? '')
@@ -115,8 +116,10 @@ const isBlind = (event: EslEvent): boolean =>
  */
 function replaced(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const to = /^att:(.+)$/.exec(variableOf(event, 'transfer_to'))?.[1]
+  const isReplaced = to !== undefined || variableOf(event, 'transfer_disposition') === 'recv_replace'
+  if (!isReplaced) return []
   const second = variableOf(event, 'refer_uuid')
-  const isDone = to !== undefined || (variableOf(event, 'transfer_disposition') === 'recv_replace' && second !== '')
+  const isDone = to !== undefined || second !== ''
   const transferee = context.legs.get(counterpart(context, leg) ?? '')
   if (!isDone || isBlind(event) || transferee === undefined || transferee.id === to) return []
   const consulting = everLeg(context, second)

@@ -66,6 +66,7 @@ function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   if (event.name === 'CUSTOM') return BY_SUBCLASS.get(event.subclass)?.(context, event) ?? []
   const handler = BY_NAME.get(event.name)
   if (handler === undefined) return []
+  // Each header that is read is searched in some 8 KB: so here, and below, only those are that may matter.
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg === undefined) return handler(context, event, undefined)
   // A transfer comes before its consequences, and UNBRIDGE shows it when the leg is not bridged any more.
@@ -93,9 +94,9 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
     leg.tenant = tenant
     signals.push({ kind: 'tenant', id, value: tenant })
   }
-  leg.replaced ||= variableOf(event, 'transfer_disposition') === 'replaced' && leg.source === null
-  const dialled = event.get('Caller-Destination-Number')
-  if (leg.source === null && !leg.originated && dialled !== '' && dialled !== leg.dialled) {
+  leg.replaced ||= leg.source === null && variableOf(event, 'transfer_disposition') === 'replaced'
+  const dialled = leg.source === null && !leg.originated ? event.get('Caller-Destination-Number') : ''
+  if (dialled !== '' && dialled !== leg.dialled) {
     leg.dialled = dialled
     signals.push({ kind: 'extension_changed', id, extension: dialled })
   }
@@ -118,16 +119,18 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
 
 /** Returns whether a message is left, with mod_voicemail or with FusionPBX's script; a mailbox is not listened to. */
 function isVoicemail(application: string, event: EslEvent): boolean {
+  if (application !== 'lua' && application !== 'voicemail') return false
   const data = variableOf(event, 'current_application_data') || variableOf(event, 'last_arg')
   if (application === 'lua') return /\bvoicemail\b/.test(data) && variableOf(event, 'voicemail_action') !== 'check'
-  return application === 'voicemail' && !/^\s*(check|auth)/.test(data)
+  return !/^\s*(check|auth)/.test(data)
 }
 
 /** A bridge that could reach nobody makes no leg: only the caller's variables name the party that it was to ring. */
 function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const disposition = variableOf(event, 'originate_disposition')
+  if (!isUnreached(disposition)) return []
   const user = variableOf(event, 'dialed_user')
-  if (!isUnreached(disposition) || user === '' || leg.reached.has(user) || leg.unreached.has(user)) return []
+  if (user === '' || leg.reached.has(user) || leg.unreached.has(user)) return []
   leg.unreached.add(user)
   return [
     {
