@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import type { Dispatcher } from '../deliveries/dispatcher.ts'
 import type { Observer } from '../deliveries/observer.ts'
+import { Fault } from '../lib/fault.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 import { PBX_STATES } from '../pbx/model.ts'
 import type { WatchedStatus } from '../pbx/watched-pbx.ts'
@@ -68,12 +69,14 @@ function settingsOf({ name, help, labels = [] }: MetricDefinition, registry: Reg
 }
 
 function addGauges(registry: Registry, { store, dispatcher, disk, node, pbxs, unstored, steadyUs }: Watched): void {
-  const gauge = (definition: MetricDefinition, read: () => number | undefined | Promise<number>) =>
+  /** A value that is not known has no sample: 0 would be a value. */
+  const gauge = (definition: MetricDefinition, read: () => number | undefined | Promise<number | undefined>) =>
     new Gauge({
       ...settingsOf(definition, registry),
       async collect() {
         const value = await read()
-        if (value !== undefined) this.set(value)
+        if (value === undefined) this.remove()
+        else this.set(value)
       },
     })
   /** A counter that is kept elsewhere: `read` returns its total. */
@@ -88,8 +91,8 @@ function addGauges(registry: Registry, { store, dispatcher, disk, node, pbxs, un
   const backlog = backlogOf(store, steadyUs)
   counter(METRICS.interrupted, dispatcher.interrupted)
   counter(METRICS.sendingRestarts, dispatcher.restarts)
-  gauge(METRICS.pending, async () => (await backlog()).pending)
-  gauge(METRICS.oldestPending, async () => (await backlog()).oldestS)
+  gauge(METRICS.pending, async () => (await unlessUnavailable(backlog()))?.pending)
+  gauge(METRICS.oldestPending, async () => (await unlessUnavailable(backlog()))?.oldestS)
   gauge(METRICS.inFlight, () => dispatcher.inFlight)
   gauge(METRICS.webhooksDown, () => dispatcher.down().now)
   gauge(METRICS.webhooksDownLong, () => dispatcher.down().long)
@@ -131,8 +134,9 @@ function recordingGauge(registry: Registry, { recordings }: Store): void {
   new Gauge({
     ...settingsOf(METRICS.recordings, registry),
     async collect() {
-      const counts = await recordings.recordingCount()
-      for (const state of SHOWN_RECORDING_STATES) this.set({ state }, counts[state])
+      const counts = await unlessUnavailable(recordings.recordingCount())
+      this.reset()
+      if (counts !== undefined) for (const state of SHOWN_RECORDING_STATES) this.set({ state }, counts[state])
     },
   })
 }
@@ -159,6 +163,26 @@ function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
   counter(METRICS.pbxUntrusted, ({ taints }) => taints)
   counter(METRICS.pbxFailed, ({ faults }) => faults)
   counter(METRICS.callsWithoutAccount, (status) => status.callsWithoutAccount)
+}
+
+/** Prometheus gives up a scrape after 10 s: values that the store has not given by then are left out of it. */
+const STORE_WITHIN_MS = 3_000
+
+/**
+ * Returns what is read from the store, `undefined` while that is not possible: the other metrics are needed most when
+ * the store is unavailable.
+ */
+async function unlessUnavailable<Value>(reading: Promise<Value>): Promise<Value | undefined> {
+  const late = Promise.withResolvers<undefined>()
+  const timer = setTimeout(late.resolve, STORE_WITHIN_MS)
+  try {
+    return await Promise.race([reading, late.promise])
+  } catch (error) {
+    if (error instanceof Fault && error.code === 'unavailable') return undefined
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 function backlogOf({ queue, webhooks }: Store, steadyUs: NowUs) {

@@ -1,8 +1,11 @@
 import { afterEach, expect, test } from 'bun:test'
 import { Elysia } from 'elysia'
+import { Fault } from '../../src/lib/fault.ts'
+import { SECOND } from '../../src/lib/time.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { metricsRoutes } from '../../src/metrics/routes.ts'
 import type { WatchedStatus } from '../../src/pbx/watched-pbx.ts'
+import { type DiskWatch, NO_DISK } from '../../src/store/sqlite/engine/disk-space.ts'
 import { newRig } from '../deliveries/rig.ts'
 import { startApi } from '../help/api.ts'
 import { readScrape, type Sample, sumOf } from '../help/prometheus.ts'
@@ -36,11 +39,21 @@ const PBX: WatchedStatus = {
   callsWithoutAccount: 5,
 }
 
+const DISK: DiskWatch = { freeBytes: () => 1e9, nearlyFull: () => false, stop: async () => {} }
+
+/** Returns a clock that is a step further each time that it is read. */
+function createSteps(fromUs: number, stepUs: number) {
+  let atUs = fromUs
+  return () => {
+    atUs += stepUs
+    return atUs
+  }
+}
+
 /** A rig that is measured. */
-async function measured(options: Parameters<typeof newRig>[0] = {}) {
+async function measured(options: Parameters<typeof newRig>[0] = {}, disk: DiskWatch = DISK) {
   const metrics = createMetrics()
   const rig = await newRig({ scheduleMs: [], observer: metrics.observer, ...options })
-  const disk = { freeBytes: () => 1e9, nearlyFull: () => false, stop: async () => {} }
   const { store, dispatcher } = rig
   metrics.watch({ store, dispatcher, disk, pbxs: () => [PBX], unstored: () => 3, steadyUs: rig.clock.steadyUs })
   const scrape = async () => readScrape(await metrics.text())
@@ -135,6 +148,50 @@ test('what is under way, the commits, the disk and the PBXs are emitted as they 
   ])
   await until('both have come', () => unanswered.length === 2)
   for (const answer of unanswered) answer(new Response())
+})
+
+test('while the store cannot be read, all that does not need it is measured', async () => {
+  await using rig = await newRig({ scheduleMs: [] })
+  const unavailable = async () => {
+    throw new Fault('unavailable', 'The database does not answer.')
+  }
+  let isAvailable = true
+  const { store, dispatcher, clock } = rig
+  const metrics = createMetrics()
+  metrics.watch({
+    dispatcher,
+    store: {
+      ...store,
+      queue: { ...store.queue, pendingCount: () => (isAvailable ? store.queue.pendingCount() : unavailable()) },
+      recordings: {
+        ...store.recordings,
+        recordingCount: () => (isAvailable ? store.recordings.recordingCount() : unavailable()),
+      },
+    },
+    disk: NO_DISK,
+    node: { counts: () => ({ accounts: 2, pbxs: 1 }), isTrusted: () => isAvailable },
+    pbxs: () => [PBX],
+    unstored: () => 3,
+    // Each scrape is long after the one before.
+    steadyUs: createSteps(clock.steadyUs(), 60 * SECOND),
+  })
+  const scrape = async () => readScrape(await metrics.text())
+  const ofStore = ['hookswitch_deliveries_pending', 'hookswitch_oldest_pending_seconds', 'hookswitch_recordings']
+  const before = await scrape()
+  expect(ofStore.map((name) => sumOf(before, name))).toEqual([0, 0, 0])
+  isAvailable = false
+  const during = await scrape()
+  expect(ofStore.map((name) => sumOf(during, name))).toEqual([undefined, undefined, undefined])
+  expect(sumOf(during, 'hookswitch_database_answers')).toBe(0)
+  expect(sumOf(during, 'hookswitch_events_unstored')).toBe(3)
+  isAvailable = true
+  const after = await scrape()
+  expect(ofStore.map((name) => sumOf(after, name))).toEqual([0, 0, 0])
+})
+
+test('what is unknown has no value: the free space where the store is a database', async () => {
+  await using all = await measured({}, NO_DISK)
+  expect(sumOf(await all.scrape(), 'hookswitch_disk_free_bytes')).toBeUndefined()
 })
 
 test('no label is made of what clients choose: a hundred URLs make no more samples than one', async () => {
