@@ -2,7 +2,7 @@ import type { Signal, Translator } from '../../calls/signal.ts'
 import type { Log } from '../../lib/log.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { Endpoints } from '../endpoints.ts'
-import { createEnding } from './ending.ts'
+import { createEnding, type Ending } from './ending.ts'
 import { type ConnectionParts, createFrameReader, type FrameReader, type PbxCounts } from './frame-reader.ts'
 import { createInbox, type Intake } from './inbox.ts'
 import { type InboxEntry, translate } from './inbox-entry.ts'
@@ -65,7 +65,12 @@ export function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOpt
     isSheddable: (entry) => 'frame' in entry && protocol.isSheddable(entry.frame),
     intake,
   })
-  const resync = createResync({ snapshot: () => protocol.requestSnapshot(inbox), isAnyMissing, timeouts })
+  const snapshot = () =>
+    protocol.requestSnapshot(inbox).catch((error) => {
+      endByFault(options, ending, error)
+      return false
+    })
+  const resync = createResync({ snapshot, isAnyMissing, timeouts })
   const inventory = createInventoryRefresh({ pbx, request: protocol.requestInventory, endpoints, log, timeouts })
   const shared = { socket, protocol, inbox, resync, inventory, ending }
   const reader = createFrameReader({ ...shared, name: pbx, counts, log, nowUs })
@@ -88,20 +93,22 @@ async function run<Frame>(connection: Connection<Frame>): Promise<SessionEnd> {
     dead: () => ending.end('lost', protocol.silence),
   })
   inbox.pause()
-  const fail = (error: unknown): void => {
-    options.log.error({ pbx: options.name, err: error }, 'a fault of Hookswitch ends the connection to the PBX')
-    ending.end('lost', 'a fault of Hookswitch')
-  }
-  await converse(connection).catch(fail)
+  await converse(connection).catch((error) => endByFault(options, ending, error))
   const { kind, reason } = await ending.ended
   clearInterval(releasing)
   liveness.stop()
   try {
     leave(connection)
   } catch (error) {
-    fail(error)
+    endByFault(options, ending, error)
   }
   return { kind: kind === 'lost' && reader.isShuttingDown() ? 'shutdown' : kind, reason }
+}
+
+/** Ends a connection after an error of this program: the next one begins with nothing that may be wrong. */
+function endByFault({ name: pbx, log }: Pick<SessionOptions<never>, 'name' | 'log'>, ending: Ending, error: unknown) {
+  log.error({ pbx, err: error }, 'a fault of Hookswitch ends the connection to the PBX')
+  ending.end('lost', 'a fault of Hookswitch')
 }
 
 /**

@@ -2,6 +2,7 @@ import type { InventoryReply } from '../connection/inventory-refresh.ts'
 import type { Configured } from '../endpoint-classifier.ts'
 import type { Inventory } from '../endpoints.ts'
 import type { Commands } from './commands.ts'
+import { listRows } from './list-rows.ts'
 import { userOf } from './translator/legs.ts'
 
 /**
@@ -35,7 +36,8 @@ export function inventoryOf(answers: EslAnswers): Inventory {
     const context = /^Context\s+(\S+)/m.exec(text)?.[1]
     note(profile, { profile: true, ...(context === undefined ? {} : { context }) })
   }
-  for (const name of registered(answers.registrations)) note(name, { listed: 'registration' })
+  for (const { reg_user: user } of listRows(answers.registrations))
+    if (user !== undefined) note(userOf(user), { listed: 'registration' })
   for (const agent of table(answers.agents)) {
     // Other agents are reached through a gateway or the dialplan.
     const user = /(?:^|[\]/])user\/([^@/]+)/.exec(agent.get('contact') ?? '')?.[1]
@@ -86,19 +88,6 @@ function table(text: string): Map<string, string>[] {
   return lines
     .filter((line) => line.includes('|'))
     .map((line) => new Map(line.split('|').map((value, index) => [names[index] ?? '', value])))
-}
-
-function registered(text: string): string[] {
-  try {
-    const rows: unknown = Object(JSON.parse(text)).rows
-    if (!Array.isArray(rows)) return []
-    return rows.flatMap((row: unknown) => {
-      const user: unknown = Object(row).reg_user
-      return typeof user === 'string' ? userOf(user) : []
-    })
-  } catch {
-    return []
-  }
 }
 
 /** The commands, and the meaning of their output. */

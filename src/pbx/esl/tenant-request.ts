@@ -1,6 +1,7 @@
 import type { TenantRule } from '../../lib/pbx-url.ts'
 import type { Commands } from './commands.ts'
 import type { EslFrame } from './decoder.ts'
+import { type ListRow, listRows } from './list-rows.ts'
 
 /** Requests the values by which listed legs show their customers, where the list of channels does not have them. */
 
@@ -10,8 +11,6 @@ const variableOf = ({ by, variable }: TenantRule): string | null => (by === 'dom
 /** More than a FreeSWITCH has at a time: each costs a question. */
 const MAX_ASKED = 5_000
 
-type Row = Readonly<Record<string, string | undefined>>
-
 /** Returns a further list with the values of the legs in a list of channels, or `undefined` if none is needed. */
 export async function requestTenants(
   commands: Commands,
@@ -20,8 +19,8 @@ export async function requestTenants(
 ): Promise<EslFrame | undefined> {
   const variable = rule === undefined ? null : variableOf(rule)
   if (rule === undefined || variable === null || channels === undefined) return undefined
-  const isShown = ({ presence_id: presence = '' }: Row): boolean => rule.by === 'domain' && presence.includes('@')
-  const ids = rowsOf(channels.body)
+  const isShown = ({ presence_id: presence = '' }: ListRow): boolean => rule.by === 'domain' && presence.includes('@')
+  const ids = listRows(channels.body)
     .filter((row) => !isShown(row))
     .flatMap(({ uuid = '' }) => (/^[0-9a-f-]{36}$/i.test(uuid) ? uuid : []))
   const asked = ids.slice(0, MAX_ASKED)
@@ -33,16 +32,7 @@ export async function requestTenants(
   return listOf(channels, rows)
 }
 
-function rowsOf(body: string): readonly Row[] {
-  try {
-    const rows: unknown = Object(JSON.parse(body)).rows
-    return Array.isArray(rows) ? rows.map((row) => Object(row)) : []
-  } catch {
-    return []
-  }
-}
-
-const listOf = ({ offset, contentType }: EslFrame, rows: readonly Row[]): EslFrame => ({
+const listOf = ({ offset, contentType }: EslFrame, rows: readonly ListRow[]): EslFrame => ({
   offset,
   contentType,
   get: () => '',

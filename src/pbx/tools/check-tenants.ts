@@ -3,6 +3,7 @@ import type { AmiFrame } from '../ami/frame.ts'
 import { addAccountCommand } from '../call-owners.ts'
 import { kindOfContext } from '../endpoint-classifier.ts'
 import type { Commands } from '../esl/commands.ts'
+import { listRows } from '../esl/list-rows.ts'
 import { cleanValue } from '../sanitize.ts'
 import type { Finding } from './check.ts'
 
@@ -64,12 +65,12 @@ export function amiTenants({ by, variable }: TenantRule, frames: readonly AmiFra
 
 /** Returns the values that the channels, the directory and the registrations of a FreeSWITCH show. */
 export async function eslTenants({ by }: TenantRule, commands: Commands): Promise<Set<string>> {
-  const channels = rowsOf((await commands.send('api show channels as json'))?.body)
+  const channels = listRows((await commands.send('api show channels as json'))?.body ?? '')
   if (by === 'accountcode') return valuesOf(channels.map(({ accountcode }) => accountcode))
   if (by === 'context') return valuesOf(channels.flatMap((row) => [row.initial_context, row.context]))
   // Which variables a channel has is shown by its events alone.
   if (by === 'variable') return new Set()
-  const registered = rowsOf(await commands.runJob('show registrations as json'))
+  const registered = listRows((await commands.runJob('show registrations as json')) ?? '')
   const users = (await commands.runJob('list_users')) ?? ''
   const [head = '', ...lines] = users.split('\n')
   const column = head.split('|').indexOf('domain')
@@ -80,13 +81,3 @@ export async function eslTenants({ by }: TenantRule, commands: Commands): Promis
 
 const valuesOf = (values: readonly (string | undefined)[]): Set<string> =>
   new Set(values.flatMap((value) => cleanValue(value ?? '') ?? []))
-
-/** Returns the rows of a list as JSON; none if it is no list. */
-function rowsOf(text: string | undefined): Record<string, string | undefined>[] {
-  try {
-    const rows: unknown = Object(JSON.parse(text ?? '')).rows
-    return Array.isArray(rows) ? rows.map((row) => Object(row)) : []
-  } catch {
-    return []
-  }
-}

@@ -21,7 +21,7 @@ bert|default|pbx.example|default|error/user_not_registered|office|Bert|2002
 
 +OK
 `
-const REGISTRATIONS = '{"row_count":1,"rows":[{"reg_user":"1003","realm":"pbx.example"},null,{"reg_user":7}]}'
+const REGISTRATIONS = '{"row_count":1,"rows":[{"reg_user":"1003","realm":"pbx.example"},null,{"reg_user":{}}]}'
 const AGENTS = `name|instance_id|uuid|type|contact|status
 1004@default|single_box||callback|[leg_timeout=5]user/1004@pbx.example|Available
 mobile@default|single_box||callback|[leg_timeout=5]sofia/gateway/carrier/79037778899|Available

@@ -117,6 +117,19 @@ describe('a FreeSWITCH is watched', () => {
     ])
   })
 
+  test('rows of the list that hold no text cost nothing but themselves', async () => {
+    let lists = 0
+    const server = letIn((command, send) => {
+      if (command.startsWith('api show channels')) lists += 1
+      const rows = [{ uuid: '00000000-0000-0000-0000-000000000001', presence_id: lists > 1 ? null : '' }]
+      if (command.startsWith('api show')) send(response(JSON.stringify({ row_count: 1, rows })))
+      else send(response(''))
+    })
+    const pbx = kept(watchPbx(`${url(server.port)}&tenants=domain`, { snapshotAgainMs: 10 }))
+    await until('further lists', () => pbx.entries.filter((entry) => entry.kind === 'list').length >= 3)
+    expect(pbx.status().state).toBe('up')
+  })
+
   test('without the right to list, events flow and the log names what is missing', async () => {
     const server = letIn((_, send) => {
       send(response('-ERR permission denied\n'))

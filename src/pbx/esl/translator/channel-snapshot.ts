@@ -2,10 +2,11 @@ import type { Endpoint, SnapshotChannel } from '../../../calls/signal.ts'
 import { SECOND } from '../../../lib/time.ts'
 import { cleanValue } from '../../sanitize.ts'
 import type { EslFrame } from '../decoder.ts'
+import { type ListRow, listRows } from '../list-rows.ts'
 import { isOwn } from './channel-create.ts'
 import { addLeg, type EslContext, noteQueued, partyBehind, userOf } from './legs.ts'
 
-type Row = Readonly<Record<string, string>>
+type Row = Readonly<ListRow>
 
 /** The clock of a PBX that is on another day is not used to correct its times. */
 const MAX_OFFSET_US = 86_400 * SECOND
@@ -21,7 +22,7 @@ export function snapshotChannels(
   arrivedUs: number,
   created: ReadonlySet<string> = new Set(),
 ): SnapshotChannel[] {
-  const rows = frames.flatMap((frame) => rowsOf(frame.body))
+  const rows = frames.flatMap((frame) => listRows(frame.body))
   const clock = frames.flatMap(({ body }) => /^\s*(\d{16})\s*$/.exec(body)?.[1] ?? [])[0]
   const offsetUs = clock === undefined ? 0 : arrivedUs - Number(clock)
   const legs = new Map<string, Row>()
@@ -149,26 +150,6 @@ function sourceOf(id: string, { legs, bridged }: List): string | null {
   if (row?.direction !== 'outbound') return null
   const call = row.call_uuid ?? ''
   return call !== '' && call !== id && legs.has(call) ? call : (bridged.get(id) ?? null)
-}
-
-/** The rows of an answer; what is no row, and values that are no text, are left out. */
-function rowsOf(body: string): Row[] {
-  if (!body.trimStart().startsWith('{')) return []
-  try {
-    const parsed: unknown = JSON.parse(body)
-    const rows: unknown = Object(parsed).rows
-    if (!Array.isArray(rows)) return []
-    return rows.filter((row: unknown) => typeof row === 'object' && row !== null).map(textsOf)
-  } catch {
-    return []
-  }
-}
-
-function textsOf(row: object): Row {
-  const texts: Record<string, string> = {}
-  for (const [key, value] of Object.entries(row))
-    if (typeof value === 'string' || typeof value === 'number') texts[key] = String(value)
-  return texts
 }
 
 function snapshotChannel(context: EslContext, id: string, row: Row, list: List): Omit<SnapshotChannel, 'startedUs'> {

@@ -1,7 +1,8 @@
 import { EslDecoder, type EslEvent, type EslFrame } from '../../esl/decoder.ts'
+import { type ListRow, listRows } from '../../esl/list-rows.ts'
 import type { Recording, Step } from './recording.ts'
 
-type Row = Record<string, string> & { uuid?: string }
+type Row = ListRow & { uuid?: string }
 
 export type EslStep = Step & { readonly event: EslEvent }
 
@@ -34,7 +35,8 @@ const NOTICE: EslEvent = { name: 'notice', subclass: '', body: '', get: () => ''
 function upBefore(frames: readonly EslFrame[], steps: readonly EslStep[]): Row[] {
   const made = new Set(steps.filter(({ name }) => name === 'CHANNEL_CREATE').map(({ event }) => event.get('Unique-ID')))
   const met = new Map<string, Row>()
-  for (const row of frames.flatMap(rowsOf)) {
+  const answers = frames.filter(({ contentType }) => contentType === 'api/response')
+  for (const row of answers.flatMap(({ body }): Row[] => listRows(body))) {
     const id = row.uuid ?? ''
     if (!made.has(id)) met.set(id, { ...met.get(id), ...row })
   }
@@ -44,16 +46,6 @@ function upBefore(frames: readonly EslFrame[], steps: readonly EslStep[]): Row[]
     if (name.startsWith('CHANNEL_') && id !== '' && !made.has(id) && !met.has(id)) met.set(id, rowOf(event))
   }
   return [...met.values()]
-}
-
-function rowsOf(frame: EslFrame): Row[] {
-  if (frame.contentType !== 'api/response' || !frame.body.startsWith('{')) return []
-  try {
-    const { rows }: { rows?: Row[] } = JSON.parse(frame.body)
-    return rows ?? []
-  } catch {
-    return []
-  }
 }
 
 function rowOf(event: EslEvent): Row {
