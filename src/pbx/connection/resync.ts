@@ -13,7 +13,7 @@ export type Resync = {
 }
 
 type Options = {
-  /** Requests one snapshot and puts it into the inbox; resolves with whether it was complete, and never rejects. */
+  /** Requests one snapshot and puts it into the inbox; never rejects, and resolves with whether it was complete. */
   readonly snapshot: () => Promise<boolean>
   /** Returns whether a channel that was up is not in the last snapshot. */
   readonly isAnyMissing?: (() => boolean) | undefined

@@ -2,7 +2,7 @@ import type { SnapshotChannel } from '../../../calls/signal.ts'
 import { bareName, isShortNumber } from '../../endpoint-classifier.ts'
 import { cleanValue } from '../../sanitize.ts'
 import type { AmiFrame } from '../frame.ts'
-import { type AmiContext, displayName, tenantIn } from './channels.ts'
+import { type AmiContext, addChannel, displayName, tenantIn } from './channels.ts'
 import { endpointOf, readDialString, readDialTargets } from './dial-string.ts'
 
 const CALLEE_APPLICATIONS: ReadonlySet<string> = new Set(['AppDial', 'AppDial2', 'AppQueue'])
@@ -87,24 +87,8 @@ function snapshotChannel(
   const linkedId = get('Linkedid')
   const exten = get('DNID', 'Exten')
   const tenant = listedTenant(context, rows)
-  if (!context.channels.has(id)) {
-    context.channels.set(id, {
-      name,
-      local,
-      linkedId,
-      exten,
-      entered: null,
-      number,
-      display,
-      nextTargets: [],
-      targets: [],
-      rung: new Set(),
-      unanswered: [],
-      path: null,
-      tenant,
-      rang: state === '5',
-    })
-  }
+  if (!context.channels.has(id))
+    addChannel(context, id, { name, linkedId, exten, number, display, tenant, rang: state === '5' })
   const behind = (callee ? sent.get(keyOf(linkedId, endpoint)) : null) ?? null
   const isNamedByNumber = isShortNumber(bareName(endpoint)) || isShortNumber(number)
   return {

@@ -27,6 +27,29 @@ export type KnownChannel = {
   tenant: string | null
   /** It rang: a refusal means another thing then than at once. */
   rang: boolean
+  /** The last values of variables that became signals, by name. */
+  readonly reportedVariables: Map<string, string>
+}
+
+/** Adds a channel of which nothing else is known. */
+export function addChannel(
+  context: AmiContext,
+  id: string,
+  channel: Pick<KnownChannel, 'name' | 'linkedId' | 'exten' | 'number' | 'display' | 'tenant' | 'rang'>,
+): KnownChannel {
+  const added: KnownChannel = {
+    ...channel,
+    local: channel.name.startsWith('Local/'),
+    entered: null,
+    nextTargets: [],
+    targets: [],
+    rung: new Set(),
+    unanswered: [],
+    path: null,
+    reportedVariables: new Map(),
+  }
+  context.channels.set(id, added)
+  return added
 }
 
 export type AmiContext = {
@@ -41,18 +64,16 @@ export type AmiContext = {
   readonly variables: ReadonlySet<string>
   /** The fact that names the customer of a channel, if there are several. */
   readonly tenants: TenantRule | undefined
-  /** The last values of variables that became signals, by channel and name. */
-  readonly reportedVariables: Map<string, string>
 }
 
 /** Returns the name of an endpoint. FreePBX and Issabel call every phone `device`. */
 export const displayName = (name: string): string => (name === 'device' ? '' : name)
 
-/** Returns the signal of a variable that is passed on and has changed. */
+/** Returns the signal of a variable that is passed on and has changed. Of a channel that is over nothing is kept. */
 function variable(context: AmiContext, id: string, name: string, value: string): ChannelSignal[] {
-  const key = `${id} ${name}`
-  if (value === '' || !context.variables.has(name) || context.reportedVariables.get(key) === value) return []
-  context.reportedVariables.set(key, value)
+  const reported = context.channels.get(id)?.reportedVariables
+  if (value === '' || !context.variables.has(name) || reported?.get(name) === value) return []
+  reported?.set(name, value)
   return [{ kind: 'variable', id, name, value: cleanText(value) ?? '' }]
 }
 

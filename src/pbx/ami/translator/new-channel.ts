@@ -1,6 +1,6 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
 import type { AmiFrame } from '../frame.ts'
-import { type AmiContext, displayName, type KnownChannel, tenantIn, variablesIn } from './channels.ts'
+import { type AmiContext, addChannel, displayName, tenantIn, variablesIn } from './channels.ts'
 import { endpointOf } from './dial-string.ts'
 
 /** Asterisk's own helpers: announcers and recorders of bridges. Newer versions hide them. */
@@ -13,24 +13,16 @@ const RING = '4'
 export function newChannel(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const name = frame.get('Channel')
   if (INTERNAL.test(name) || id === '') return []
-  const local = name.startsWith('Local/')
-  const known: KnownChannel = {
+  const known = addChannel(context, id, {
     name,
-    local,
     linkedId: frame.get('Linkedid'),
     exten: frame.get('Exten'),
-    entered: null,
     number: frame.get('CallerIDNum'),
     display: displayName(frame.get('CallerIDName')),
-    nextTargets: [],
-    targets: [],
-    rung: new Set(),
-    unanswered: [],
-    path: null,
     tenant: tenantIn(context, (key) => frame.get(key)),
     rang: false,
-  }
-  context.channels.set(id, known)
+  })
+  const { local } = known
   const endpoint = local
     ? ({ kind: 'virtual', number: null, name: null } as const)
     : context.endpoints.caller(endpointOf(name).endpoint, {

@@ -47,7 +47,6 @@ export function createAmiTranslator(options: AmiOptions, endpoints = createEndpo
     endpoints,
     variables: new Set(options.variables),
     tenants: options.tenants,
-    reportedVariables: new Map(),
   }
   return {
     event(frame, arrivedUs) {
@@ -223,7 +222,6 @@ function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
   context.channels.delete(id)
   context.lastTransfers.delete(id)
   if (known?.local === true) context.halves.delete(known.name.slice(0, -2))
-  for (const name of context.variables) context.reportedVariables.delete(`${id} ${name}`)
   return [{ kind: 'hangup', id, end: endOf(frame.get('Cause'), frame.get('TechCause'), known?.rang) }]
 }
 

@@ -55,6 +55,8 @@ export type Leg = {
   gone: boolean
   /** A party that was handed over has taken its place. */
   replaced: boolean
+  /** The last values of variables that became signals, by name. */
+  readonly reportedVariables: Map<string, string>
 }
 
 export type EslContext = {
@@ -74,8 +76,6 @@ export type EslContext = {
   readonly variables: readonly string[]
   /** The fact that names the customer of a leg, if there are several. */
   readonly tenants: TenantRule | undefined
-  /** The last values of variables that became signals, by leg and name. */
-  readonly reportedVariables: Map<string, string>
   /** How often a queue offered a caller to an agent for whom there is no leg (yet), by session and agent. */
   readonly offers: Map<string, number>
   count: number
@@ -110,6 +110,7 @@ export function addLeg(
     hungUpItself: false,
     gone: false,
     replaced: false,
+    reportedVariables: new Map(),
   }
   context.legs.set(leg.id, added)
   return added
@@ -124,7 +125,7 @@ export function noteQueued(context: EslContext, caller: string, entry = ''): voi
 /** Some seconds of the busiest PBX, and some 1 MB. */
 const MAX_ENDED = 2_000
 
-/** Moves a leg to those that ended, and forgets its queues, offers and variables. */
+/** Moves a leg to those that ended, and forgets its queues and offers. */
 export function dropLeg(context: EslContext, id: string): void {
   context.queued.delete(id)
   const leg = context.legs.get(id)
@@ -132,7 +133,6 @@ export function dropLeg(context: EslContext, id: string): void {
   if (leg !== undefined) context.ended.set(id, leg)
   if (context.ended.size > MAX_ENDED) context.ended.delete(context.ended.keys().next().value ?? '')
   for (const key of context.offers.keys()) if (key.startsWith(`${id} `)) context.offers.delete(key)
-  for (const name of context.variables) context.reportedVariables.delete(`${id} ${name}`)
 }
 
 /** The party for which `source` dials, behind loopback halves. */

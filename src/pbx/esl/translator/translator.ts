@@ -40,7 +40,6 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     endpoints,
     variables: options.variables,
     tenants: options.tenants,
-    reportedVariables: new Map(),
     offers: new Map(),
     count: 0,
   }
@@ -110,8 +109,8 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
   if (application === 'conference') signals.push(...conference(context, leg))
   for (const name of context.variables) {
     const value = variableOf(event, name)
-    if (value === '' || context.reportedVariables.get(`${id} ${name}`) === value) continue
-    context.reportedVariables.set(`${id} ${name}`, value)
+    if (value === '' || leg.reportedVariables.get(name) === value) continue
+    leg.reportedVariables.set(name, value)
     signals.push({ kind: 'variable', id, name, value: cleanText(value) ?? '' })
   }
   return signals
