@@ -9,7 +9,9 @@ import { openDatabase } from '../../src/store/sqlite/engine/database.ts'
 import { mutation, type Tx } from '../../src/store/sqlite/engine/mutation.ts'
 import { connect, prepareStore } from '../../src/store/sqlite/engine/open.ts'
 import { prepared } from '../../src/store/sqlite/engine/prepared.ts'
+import { storeFaultKind } from '../../src/store/sqlite/engine/store-fault.ts'
 import { registryOf } from '../../src/store/sqlite/engine/writer.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { emptyFolder } from '../help/app.ts'
 import { until } from '../help/receiver.ts'
 
@@ -83,6 +85,20 @@ test('a store that is full refuses the whole batch, and takes the next when ther
   expect(runBatch(connection, registry, jobs).every((reply) => 'value' in reply)).toBe(true)
   expect(names(connection.tx)).toHaveLength(501)
   connection.sqlite.close()
+})
+
+test('what cannot be read is refused with the reason, as what cannot be written is', async () => {
+  store()
+  const opened = openSqliteStore(path)
+  overwrite(4_096, Buffer.alloc(statSync(path).size - 4_096, 0xa5))
+  const refused = await opened.accounts.userList().catch((error: unknown) => error)
+  expect(refused).toBeInstanceOf(Fault)
+  expect(refused).toMatchObject({
+    code: 'unavailable',
+    message: 'the store cannot be read: it is damaged (database disk image is malformed)',
+  })
+  expect(storeFaultKind(refused, path)).toBe('damaged')
+  await opened.stop()
 })
 
 test('a reader cannot write', () => {

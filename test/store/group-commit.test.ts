@@ -106,7 +106,7 @@ test('each write is answered with what came of it', async () => {
   event('e3')
   const next = await batch(1)
   next.commit([])
-  expect(answered[2]).toBe('e3: cannot write to the store: its writer thread has ended, restart the service')
+  expect(answered[2]).toBe('e3: cannot write to the store: the thread that writes to it has ended')
   expect(group.counts).toEqual({ batches: 2, writes: 3, failed: 2, lastMs: 1, waiting: 0 })
 })
 

@@ -2,6 +2,7 @@ import type { Store } from '../store.ts'
 import { createAccountStore } from './accounts.ts'
 import { createCallStore } from './calls.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './engine/database.ts'
+import { withReadFaults } from './engine/store-fault.ts'
 import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance/maintenance.ts'
 import { createStatisticsStore } from './minutes.ts'
@@ -12,16 +13,17 @@ import { createWebhookStore } from './webhooks.ts'
 
 /** Puts the operations of a store over its database. */
 export function storeOver(db: Database): Store {
+  const group = <Group extends object>(create: (db: Database) => Group): Group => withReadFaults(create(db), db.path)
   return {
-    accounts: createAccountStore(db),
-    webhooks: createWebhookStore(db),
-    queue: createQueueStore(db),
-    calls: createCallStore(db),
-    recordings: createRecordingStore(db),
-    pbxs: createPbxStore(db),
-    log: createLogStore(db),
-    statistics: createStatisticsStore(db),
-    maintenance: createMaintenanceStore(db),
+    accounts: group(createAccountStore),
+    webhooks: group(createWebhookStore),
+    queue: group(createQueueStore),
+    calls: group(createCallStore),
+    recordings: group(createRecordingStore),
+    pbxs: group(createPbxStore),
+    log: group(createLogStore),
+    statistics: group(createStatisticsStore),
+    maintenance: group(createMaintenanceStore),
     onForeignChange: db.onForeignChange,
     commits: db.commits,
     stop: db.stop,

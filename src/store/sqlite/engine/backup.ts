@@ -4,7 +4,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync, statSyn
 import { dirname } from 'node:path'
 import { Fault } from '../../../lib/fault.ts'
 import { FILE_MODE } from './data-folder.ts'
-import { writeRefusal } from './store-fault.ts'
+import { refusalOf } from './store-fault.ts'
 
 /**
  * Copies the store as it is at this moment, without blocking its writers. The copy is complete or absent, readable only
@@ -24,7 +24,7 @@ export function backupStore(path: string, target: string): number {
     return statSync(target).size
   } catch (cause) {
     rmSync(part, { force: true })
-    throw new Fault('unavailable', `cannot write the backup ${target}: ${writeRefusal(cause, target)}`, { cause })
+    throw new Fault('unavailable', `cannot write the backup ${target}: ${refusalOf(cause, target)}`, { cause })
   }
 }
 

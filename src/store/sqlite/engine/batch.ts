@@ -2,7 +2,7 @@ import { SQLiteError } from 'bun:sqlite'
 import { Fault, type FaultCode, type FieldError } from '../../../lib/fault.ts'
 import type { Mutation } from './mutation.ts'
 import type { Connection } from './open.ts'
-import { writeRefusal } from './store-fault.ts'
+import { refusalOf } from './store-fault.ts'
 
 /** A requested mutation, and its result. Both are passed between threads. */
 export type Job = readonly [name: string, args: unknown]
@@ -31,17 +31,16 @@ export const isUnwritable = (error: unknown): boolean =>
  * Runs a batch in one transaction, and commits it. A mutation that throws undoes only its own writes: the batch is run
  * again with a savepoint around each. Always using savepoints would cost a tenth of the throughput.
  */
-export function runBatch({ sqlite, tx }: Connection, registry: Registry, jobs: readonly Job[]): Reply[] {
+export function runBatch(connection: Connection, registry: Registry, jobs: readonly Job[]): Reply[] {
+  const { sqlite, tx } = connection
   const run = ([name, args]: Job): Reply => {
     const found = registry.get(name)
     if (found === undefined) throw new Error(`no mutation is called ${name}: is its file registered in src/writer.ts?`)
     return { value: found.run(tx, args) }
   }
-  const refuseAll = (error: unknown): Reply[] => {
-    const reply = unavailable(`the store cannot be written: ${writeRefusal(error, sqlite.filename)}`)
-    return jobs.map(() => reply)
-  }
   const all = (one: (job: Job) => Reply): Reply[] => {
+    // The batch before could not even be undone: this one must not be part of it.
+    if (sqlite.inTransaction) sqlite.run('ROLLBACK')
     sqlite.run('BEGIN IMMEDIATE')
     try {
       const replies = jobs.map(one)
@@ -69,14 +68,20 @@ export function runBatch({ sqlite, tx }: Connection, registry: Registry, jobs: r
   try {
     return all(run)
   } catch (error) {
-    if (isUnwritable(error)) return refuseAll(error)
+    if (isUnwritable(error)) return refuseAll(connection, jobs, error)
     if (jobs.length === 1) return [failed(error)]
   }
   try {
     return all(guarded)
   } catch (error) {
-    return refuseAll(error)
+    return refuseAll(connection, jobs, error)
   }
+}
+
+/** Returns the replies to a batch of which nothing could be written. */
+export function refuseAll({ sqlite }: Connection, jobs: readonly Job[], error: unknown): Reply[] {
+  const reply = unavailable(`the store cannot be written: ${refusalOf(error, sqlite.filename)}`)
+  return jobs.map(() => reply)
 }
 
 function failed(error: unknown): Reply {

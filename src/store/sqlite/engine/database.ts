@@ -9,6 +9,7 @@ import { type FromWriter, startWriter, type ToWriter } from './writer.ts'
  * An open store. Reads see everything that was committed; a write resolves when it has the durability of its mutation.
  */
 export type Database = {
+  readonly path: string
   readonly read: Tx
   /**
    * Queues a mutation for the next group commit, and resolves with its result when the commit has the mutation's
@@ -27,20 +28,35 @@ export type Database = {
 export type DatabaseOptions = {
   /** Makes the thread that runs src/writer.ts; without it this thread writes, which fits short commands and tests. */
   readonly thread?: () => Worker
+  /** Called when that thread has ended by itself. */
+  readonly onThreadEnded?: (error: Error) => void
+}
+
+/**
+ * Ends the process, as each error does that nothing catches: whether its last commit was made is not known, so nothing
+ * in memory can be trusted to agree with the store. The next process begins from the store.
+ */
+function endProcess(error: Error): never {
+  throw error
 }
 
 /** Opens the store of a file. @throws Fault when the file is damaged or of a newer version; it is not changed then. */
-export function openDatabase(path: string, { thread }: DatabaseOptions = {}): Database {
+export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
+  const { thread, onThreadEnded = endProcess } = options
   prepareStore(path)
   const callbacks: (() => void)[] = []
   const foreign = () => {
     for (const callback of callbacks) callback()
   }
   const mutations = new Map<string, Mutation<unknown, unknown>>()
-  const backend = thread === undefined ? inline(path, mutations, foreign) : threaded(path, thread, foreign)
+  const backend =
+    thread === undefined
+      ? inline(path, mutations, foreign)
+      : threaded(path, { thread, onForeign: foreign, onEnded: onThreadEnded })
   const reader = connect(path, 'reader')
   const queue = createGroupCommit(backend, () => performance.now())
   return {
+    path,
     read: reader.tx,
     commits: queue.counts,
     onForeignChange: (callback) => void callbacks.push(callback),
@@ -72,36 +88,51 @@ function inline(path: string, mutations: Map<string, Mutation<unknown, unknown>>
   }
 }
 
-function threaded(path: string, thread: () => Worker, onForeign: () => void): Backend {
+type Threaded = {
+  readonly thread: () => Worker
+  readonly onForeign: () => void
+  readonly onEnded: (error: Error) => void
+}
+
+function threaded(path: string, { thread, onForeign, onEnded }: Threaded): Backend {
   const worker = thread()
   const closed = Promise.withResolvers<void>()
   let done: ((replies: readonly Reply[]) => void) | undefined
-  let broken: Error | undefined
+  let isEnded = false
   const send = (message: ToWriter) => worker.postMessage(message)
   const finish = (replies: readonly Reply[]) => {
     const callback = done
     done = undefined
     callback?.(replies)
   }
-  worker.addEventListener('message', ({ data }: MessageEvent<FromWriter>) => {
-    if (data === 'foreign') onForeign()
-    else if (data === 'closed') closed.resolve()
-    else finish(data.replies)
-  })
-  worker.addEventListener('error', (event) => {
-    broken = new Error(`the writer's thread ended: ${event.message}`)
+  const end = (reason: string) => {
+    if (isEnded) return
+    isEnded = true
     closed.resolve()
     finish([])
+    onEnded(new Error(`the thread that writes to the store has ended: ${reason}`))
+  }
+  worker.addEventListener('message', ({ data }: MessageEvent<FromWriter>) => {
+    if (data === 'foreign') onForeign()
+    else if (data === 'closed') {
+      isEnded = true
+      closed.resolve()
+    } else if ('failed' in data) end(data.failed)
+    else finish(data.replies)
   })
+  // The line of its source comes first.
+  worker.addEventListener('error', ({ message }) => end(/^error: (.+)$/m.exec(message)?.[1] ?? message))
+  // Without an error: something in it has ended it.
+  worker.addEventListener('close', () => end('it gave no reason'))
   send({ open: path })
   return {
     run(batch, callback) {
-      if (broken !== undefined) return callback([])
+      if (isEnded) return callback([])
       done = callback
       send(batch)
     },
     async stop() {
-      if (broken === undefined) send({ close: true })
+      if (!isEnded) send({ close: true })
       await closed.promise
       worker.terminate()
     },

@@ -115,7 +115,7 @@ function answerAll(writes: readonly Write[], replies: readonly Reply[], counts: 
 function answer({ resolve, reject }: Write, reply: Reply | undefined, counts: CommitCounts): void {
   try {
     if (reply === undefined)
-      throw new Fault('unavailable', 'cannot write to the store: its writer thread has ended, restart the service')
+      throw new Fault('unavailable', 'cannot write to the store: the thread that writes to it has ended')
     resolve(resultOf(reply))
   } catch (error) {
     counts.failed += 1

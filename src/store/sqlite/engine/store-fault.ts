@@ -66,8 +66,26 @@ export function storeFault(kind: StoreFaultKind, path: string, cause?: unknown):
   return new Fault('unavailable', `${path} ${what}: ${TO_DO[kind]}`, { cause })
 }
 
-/** Returns why a file at a path cannot be written, for messages that have their own advice. */
-export function writeRefusal(error: unknown, path: string): string {
+/**
+ * Makes each operation of a group reject with Fault `unavailable` where a read failed for want of the store. Writes
+ * reject so already.
+ */
+export function withReadFaults<Group extends object>(group: Group, path: string): Group {
+  const refuse = (error: unknown): never => {
+    const isStores = !(error instanceof Fault) && storeFaultKind(error, path) !== undefined
+    if (!isStores) throw error
+    throw new Fault('unavailable', `the store cannot be read: ${refusalOf(error, path)}`, { cause: error })
+  }
+  const guarded = Object.entries(group).map(([name, operation]: [string, (...args: unknown[]) => Promise<unknown>]) => [
+    name,
+    (...args: unknown[]) => operation(...args).catch(refuse),
+  ])
+  // fromEntries forgets which operations there are: these are all of the group, each with its own arguments and result.
+  return Object.fromEntries(guarded) as Group
+}
+
+/** Returns why a file at a path cannot be used, for messages that have their own advice. */
+export function refusalOf(error: unknown, path: string): string {
   const kind = storeFaultKind(error, path)
   const reason = error instanceof Error ? error.message : String(error)
   return kind === undefined ? reason : `${WHAT[kind]} (${reason})`
@@ -114,6 +132,7 @@ function writeObstacle(folder: string): 'read-only' | 'not-allowed' | undefined 
     accessSync(folder, constants.W_OK)
     return undefined
   } catch (error) {
-    return codeOf(error) === 'EROFS' ? 'read-only' : 'not-allowed'
+    if (codeOf(error) === 'EROFS') return 'read-only'
+    return /^(EACCES|EPERM)/.test(codeOf(error)) ? 'not-allowed' : undefined
   }
 }

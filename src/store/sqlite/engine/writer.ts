@@ -1,6 +1,7 @@
-import { type Job, type Registry, type Reply, runBatch } from './batch.ts'
+import { type Job, type Registry, type Reply, refuseAll, runBatch } from './batch.ts'
 import type { Durability, Mutation } from './mutation.ts'
 import { connect } from './open.ts'
+import { refusalOf } from './store-fault.ts'
 
 /**
  * Messages to the writer thread and its replies. They are structured clones: JSON text would escape the bodies and
@@ -8,7 +9,7 @@ import { connect } from './open.ts'
  */
 export type ToWriter = { readonly open: string } | { readonly close: true } | Batch
 export type Batch = { readonly jobs: readonly Job[]; readonly durability: Durability }
-export type FromWriter = 'foreign' | 'closed' | { readonly replies: readonly Reply[] }
+export type FromWriter = 'foreign' | 'closed' | { readonly replies: readonly Reply[] } | { readonly failed: string }
 
 /** With NORMAL a commit is written without waiting for the disk; the next FULL one brings it there too. */
 const SYNCHRONOUS: Readonly<Record<Durability, string>> = { 'power cut': 'FULL', crash: 'NORMAL' }
@@ -36,17 +37,26 @@ export function startWriter(path: string, registry: Registry, onForeign?: () => 
   let seen = current()
   let durabilityNow: Durability = 'power cut'
   const check = () => {
-    const now = current()
-    if (now === seen) return
-    seen = now
+    try {
+      const now = current()
+      if (now === seen) return
+      seen = now
+    } catch {
+      // The disk reports an error, as it does to the next commit. A change is found when it can be read again.
+      return
+    }
     onForeign?.()
   }
   const timer = onForeign === undefined ? undefined : setInterval(check, FOREIGN_POLL_MS)
   timer?.unref?.()
   return {
     run({ jobs, durability }) {
-      if (durability !== durabilityNow) connection.sqlite.run(`PRAGMA synchronous = ${SYNCHRONOUS[durability]}`)
-      durabilityNow = durability
+      try {
+        if (durability !== durabilityNow) connection.sqlite.run(`PRAGMA synchronous = ${SYNCHRONOUS[durability]}`)
+        durabilityNow = durability
+      } catch (error) {
+        return refuseAll(connection, jobs, error)
+      }
       return runBatch(connection, registry, jobs)
     },
     stop() {
@@ -77,8 +87,13 @@ export function serveWriter(registry: Registry, port: Pick<Worker, 'addEventList
   const send = (message: FromWriter) => port.postMessage(message)
   port.addEventListener('message', ({ data }: MessageEvent<ToWriter>) => {
     if ('jobs' in data) send({ replies: writer?.run(data) ?? [] })
-    else if ('open' in data) writer = startWriter(data.open, registry, () => send('foreign'))
-    else {
+    else if ('open' in data) {
+      try {
+        writer = startWriter(data.open, registry, () => send('foreign'))
+      } catch (error) {
+        send({ failed: `it cannot open ${data.open}: ${refusalOf(error, data.open)}` })
+      }
+    } else {
       writer?.stop()
       send('closed')
     }
