@@ -37,6 +37,8 @@ export type Ingest = {
 
 export type IngestOptions = CallOwners & {
   readonly calls: Store['calls']
+  /** The events of the calls that are taken over. */
+  readonly history: Pick<Store['log'], 'eventListOfCall'>
   readonly ownership: Ownership
   readonly pbx: string
   /** The country in which numbers are dialled (`UZ`): they have an E.164 form then. */

@@ -30,6 +30,7 @@ export function createCallsElsewhere({ store, accounts, log, pbxs }: ElsewhereOp
       openTracker({
         ...ownersOf(source, accounts),
         calls: store.calls,
+        history: undefined,
         pbx: source.name,
         country: source.country,
         log,

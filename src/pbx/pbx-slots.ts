@@ -140,7 +140,7 @@ async function endCalls(
 ): Promise<void> {
   const [owner = NO_OWNER] = await store.calls.liveCallListAccounts(name)
   const ingest = await startIngest({
-    ...{ calls: store.calls, ownership, clock, log, onStored, pbx: name },
+    ...{ calls: store.calls, history: store.log, ownership, clock, log, onStored, pbx: name },
     ...{ account: owner.account, accountId: owner.accountId },
     // It may have been one of several accounts.
     tenants: { accounts: pbxs.accounts, isOnEveryChannel: false },

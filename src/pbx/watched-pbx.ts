@@ -66,6 +66,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
   const memory = await startEndpointMemory({ calls: store.calls, ownership }, source, log)
   const ingest = await startIngest({
     calls: store.calls,
+    history: store.log,
     ownership,
     ...owners,
     pbx: source.name,

@@ -49,7 +49,7 @@ test('a number is erased where it is a whole value, and nothing else is', async 
   expect(await maintenance.liveCallErase(NUMBER)).toBe(1)
   expect(await maintenance.callListWithNumber(NUMBER)).toEqual([])
   expect(await maintenance.callListWithNumber(LONGER)).toEqual(['other'])
-  const left = (await store.calls.liveCallList('office')).map((json) => JSON.parse(json))
+  const left = (await store.calls.liveCallList('office')).map(({ state }) => JSON.parse(state))
   expect(left.map(({ call }) => call)).toEqual([
     { id: 'else', from: { number: LONGER } },
     { id: 'up', from: { number: null, name: null }, variables: { A: '', B: LONGER } },

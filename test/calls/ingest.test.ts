@@ -1,10 +1,15 @@
 import { afterEach, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { Value } from '@sinclair/typebox/value'
 import { newAccountDirectory } from '../../src/calls/account-directory.ts'
+import { BODIES } from '../../src/calls/event.ts'
 import { type IngestOptions, startIngest } from '../../src/calls/ingest.ts'
 import { openTracker } from '../../src/calls/open-tracker.ts'
 import type { ChannelSignal, Signal } from '../../src/calls/signal.ts'
 import { newCall } from '../../src/calls/tracker/initial-state.ts'
+import { rebuildCall } from '../../src/calls/tracker/resync/rebuilt-call.ts'
+import { takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
+import { newTracker, track } from '../../src/calls/tracker/tracker.ts'
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import { openClock } from '../../src/deliveries/clock.ts'
 import { Fault } from '../../src/lib/fault.ts'
@@ -54,7 +59,7 @@ const FINISH: readonly ChannelSignal[] = [
 const ALL = ['call_started', 'dial_started', 'dial_answered', 'dial_ended', 'call_ended', 'call_saved']
 
 /** Starts an ingest; `stored` is what was reported to be on disk, in order. */
-async function start(store: Pick<Store, 'calls' | 'maintenance'>, options: Partial<IngestOptions> = {}) {
+async function start(store: Pick<Store, 'calls' | 'maintenance' | 'log'>, options: Partial<IngestOptions> = {}) {
   const stored: StoredEvent[] = []
   const waiting: { count: number; resolve: () => void }[] = []
   const onStored = (more: readonly StoredEvent[]) => {
@@ -64,6 +69,7 @@ async function start(store: Pick<Store, 'calls' | 'maintenance'>, options: Parti
   const { nowUs: wallUs = nowUs } = options
   const ingest = await startIngest({
     calls: store.calls,
+    history: store.log,
     ownership: OWNS_EVERYTHING,
     clock: await openClock({ maintenance: store.maintenance, log, nowUs: wallUs }),
     pbx: 'office',
@@ -72,8 +78,8 @@ async function start(store: Pick<Store, 'calls' | 'maintenance'>, options: Parti
     onStored,
     onMissed: () => {},
     onFault: () => {},
-    ...options,
     log,
+    ...options,
   })
   const has = (count: number) => {
     const { promise, resolve } = Promise.withResolvers<void>()
@@ -204,7 +210,14 @@ test('a call of a customer that was merged into before it was emitted stays with
   const state = JSON.stringify({ call: { ...call, mergedFrom: ['b'] }, channels: [] })
   await store.calls.batchStore(batch({}, { live: [{ id: 'a', state }] }))
   const { state: taken, accountIdOf } = await openTracker({
-    ...{ calls: store.calls, pbx: 'office', account: 'main', accountId: directory.get('main') ?? null, log },
+    ...{
+      calls: store.calls,
+      history: store.log,
+      pbx: 'office',
+      account: 'main',
+      accountId: directory.get('main') ?? null,
+      log,
+    },
     tenants: { accounts: directory, isOnEveryChannel: false },
     newId: String,
   })
@@ -212,12 +225,68 @@ test('a call of a customer that was merged into before it was emitted stays with
   expect([account, accountIdOf(account ?? '')]).toEqual(['Acme', directory.get('Acme')])
 })
 
+test.each([1, 2, 3, 4, 5])('a live call that cannot be read is ended by its first %d events', async (count) => {
+  const store = openStore()
+  const before = await start(store)
+  before.feed([...BEGIN, ...FINISH].map(at))
+  await before.has(ALL.length)
+  await before.stop()
+  const callId = before.stored[0]?.callId ?? ''
+  const events = await store.log.eventListOfCall(1, callId)
+  const past = events.slice(0, count).map(({ name, sequence, body }) => ({ name, sequence, body: JSON.parse(body) }))
+  const state = newTracker('office', 'default', String)
+  takeOverLiveCalls(state, [rebuildCall(callId, 'default', past)])
+  const tick = (arrivedUs: number) => track(state, { kind: 'tick', atUs: nowUs(), arrivedUs })
+  const ended = [...tick(1).events, ...tick(10_000_000).events].filter(({ name }) => name !== 'call_missed')
+  const open = count === 2 || count === 3 ? ['dial_ended'] : []
+  const names = [...open, ...(count === 5 ? [] : ['call_ended']), 'call_saved']
+  expect(ended.map(({ name }): string => name)).toEqual(names)
+  expect(ended.map(({ sequence }) => sequence)).toEqual(names.map((_, at) => count + 1 + at))
+  for (const { name, body } of ended) {
+    expect([...Value.Errors(BODIES[name], body)]).toEqual([])
+    expect(body.data.call).toMatchObject({ id: callId, from: { number: '15551230001' }, partial: true })
+  }
+  expect(state.calls.size).toBe(0)
+  expect([...state.removed]).toEqual([callId])
+})
+
+test('live calls that cannot be read are logged with their ids, and ended or forgotten', async () => {
+  const store = openStore()
+  const before = await start(store)
+  before.feed(BEGIN.map(at))
+  await before.has(2)
+  await before.stop()
+  const callId = before.stored[0]?.callId ?? ''
+  const live = [
+    { id: callId, state: '{"call":{"id"' },
+    { id: 'unheard', state: '{"call":{},"channels":[]}' },
+  ]
+  await store.calls.batchStore(batch({}, { live }))
+  const lines: string[] = []
+  const after = await start(store, {
+    log: createLog('error', { readable: false, write: (line) => void lines.push(line) }),
+  })
+  undo.push(after.stop)
+  await after.has(3)
+  await until('both are gone', async () => (await store.calls.liveCallList('office')).length === 0)
+  const names = (await store.log.eventListOfCall(1, callId)).map(({ name }) => name)
+  expect(names).toEqual(['call_started', 'dial_started', 'dial_ended', 'call_ended', 'call_saved'])
+  expect(await store.maintenance.verify()).toEqual([])
+  const logged = lines.map((line) => JSON.parse(line)).map(({ call, msg }) => `${call}: ${msg}`)
+  expect(logged.toSorted()).toEqual(
+    [
+      `${callId}: a live call in the store cannot be read: it is ended as unknown, by what its events show of it`,
+      'unheard: a live call in the store cannot be read, and no event of it is there: it is forgotten',
+    ].toSorted(),
+  )
+})
+
 /** A store whose disk is full until it is released. */
-function fullDisk({ calls, maintenance }: Store) {
+function fullDisk({ calls, maintenance, log: events }: Store) {
   const state = { full: true }
   const batchStore: Store['calls']['batchStore'] = (batch) =>
     state.full ? Promise.reject(new Fault('unavailable', 'the disk is full')) : calls.batchStore(batch)
-  return { state, store: { calls: { ...calls, batchStore }, maintenance } }
+  return { state, store: { calls: { ...calls, batchStore }, maintenance, log: events } }
 }
 
 test('while the store cannot be written events wait in memory, and then come in order', async () => {

@@ -59,7 +59,13 @@ test.skipIf(POSTGRES_MISSING !== undefined)('its events and its takeover are tho
     const fenceOf: Ownership['fenceOf'] = (lease) => ({ leaseNames: [lease], terms: [term] })
     const stored: StoredEvent[] = []
     const ingest = await startIngest({
-      ...{ calls: store.calls, ownership: { ...OWNS_EVERYTHING, isShared: true, fenceOf }, clock, log },
+      ...{
+        calls: store.calls,
+        history: store.log,
+        ownership: { ...OWNS_EVERYTHING, isShared: true, fenceOf },
+        clock,
+        log,
+      },
       ...{ pbx: 'shared', account: null, accountId: null, tenants: { accounts: directory, isOnEveryChannel: false } },
       onStored: (events) => void stored.push(...events),
       onMissed() {},

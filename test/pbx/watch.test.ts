@@ -25,7 +25,15 @@ test('calls that a PBX left open which is watched no more are ended', async () =
   const stored: StoredEvent[] = []
   const onStored = (more: readonly StoredEvent[]) => void stored.push(...more)
   const clock = await openClock({ maintenance: store.maintenance, log })
-  const own = { calls: store.calls, ownership: OWNS_EVERYTHING, clock, pbx: 'old', account: 'default', accountId: 1 }
+  const own = {
+    calls: store.calls,
+    history: store.log,
+    ownership: OWNS_EVERYTHING,
+    clock,
+    pbx: 'old',
+    account: 'default',
+    accountId: 1,
+  }
   const options = { ...own, onStored, onMissed() {}, onFault() {}, log }
   const before = await startIngest(options)
   const endpoint = { kind: 'external', number: '15551230001', name: null } as const
@@ -117,7 +125,15 @@ test('what a PBX sent and could not be stored before another node took it over i
   }
   const stored: StoredEvent[] = []
   const onStored = (more: readonly StoredEvent[]) => void stored.push(...more)
-  const own = { calls, ownership: OWNS_EVERYTHING, clock, pbx: 'office', account: 'default', accountId: 1 }
+  const own = {
+    calls,
+    history: store.log,
+    ownership: OWNS_EVERYTHING,
+    clock,
+    pbx: 'office',
+    account: 'default',
+    accountId: 1,
+  }
   const ingest = await startIngest({ ...own, onStored, onMissed() {}, onFault() {}, log })
   const endpoint = { kind: 'external', number: '15551230001', name: null } as const
   const channel = { linkedId: 'a', endpoint, dialledNumber: '200', originated: false, shown: null } as const

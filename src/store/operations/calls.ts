@@ -36,12 +36,15 @@ export type AccountBatch = {
   readonly saved: readonly SavedCall[]
 }
 
+/** A live call as it is stored: `state` is the JSON of a StoredCall. */
+export type LiveCallRow = { readonly id: string; readonly state: string }
+
 /** All that happened at one PBX since the last commit. */
 export type CallBatch = {
   readonly pbx: string
   readonly parts: readonly AccountBatch[]
-  /** Live calls as they are now (JSON of a StoredCall), and the ids of those that are over. */
-  readonly live: readonly { readonly id: string; readonly state: string }[]
+  /** Live calls as they are now, and the ids of those that are over. */
+  readonly live: readonly LiveCallRow[]
   readonly removed: readonly string[]
   /** Recordings as they are now. Of those in the store only pending ones change. */
   readonly recordings?: readonly RecordingRecord[]
@@ -103,8 +106,8 @@ export type CallStore = {
    * because an answer was lost, the same batch can be given again: it is stored once.
    */
   batchStore(batch: CallBatch, fence?: Fence): Promise<PlacedEvent[]>
-  /** Returns the live calls of a PBX as they were stored last, each the JSON of a StoredCall. */
-  liveCallList(pbx: string): Promise<string[]>
+  /** Returns the live calls of a PBX as they were stored last, in the order of their ids. */
+  liveCallList(pbx: string): Promise<LiveCallRow[]>
   /** Returns whose each live call of a PBX is: the account that got its start. */
   liveCallListAccounts(pbx: string): Promise<LiveCallAccount[]>
   /** Returns the PBXs that left calls open and are none of these. */

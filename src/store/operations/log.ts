@@ -93,6 +93,9 @@ export type EventRow = {
   readonly deliveries: readonly DeliveryRow[]
 }
 
+/** The events of a call that are returned: more than any real call has. */
+export const MAX_EVENTS_OF_CALL = 500
+
 /** The start of the body of an event that was erased. Nothing that is sent begins so. */
 export const ERASED_START = '{"erased":'
 
@@ -112,7 +115,7 @@ export type LogStore = {
   deliveryGet(accountId: number | null, id: number): Promise<DeliveryDetail | undefined>
   /** Returns deliveries as they are now; ids that are unknown are left out. */
   deliveryGetMany(ids: readonly number[]): Promise<DeliveryRow[]>
-  /** Returns the events of a call in order of `sequence`, each with its deliveries, at most 500. */
+  /** Returns the events of a call in order of `sequence`, each with its deliveries, at most MAX_EVENTS_OF_CALL. */
   eventListOfCall(accountId: number, callId: string): Promise<EventRow[]>
   /**
    * Returns events of an account that match of a part of all behind one, in the order in which they were stored, at

@@ -5,6 +5,7 @@ import type {
   CallRow,
   CallStore,
   LiveCallAccount,
+  LiveCallRow,
   OrphanedPbx,
   PlacedEvent,
 } from '../operations/calls.ts'
@@ -92,10 +93,7 @@ export function createCallStore(
 ): CallStore {
   return {
     batchStore: (batch, fence) => events.push({ batch, fence }),
-    async liveCallList(pbx) {
-      const rows = await read<{ state: string }>('SELECT state FROM live_calls WHERE pbx = $1', [pbx])
-      return rows.map(({ state }) => state)
-    },
+    liveCallList: (pbx) => read<LiveCallRow>('SELECT id, state FROM live_calls WHERE pbx = $1 ORDER BY id', [pbx]),
     liveCallListAccounts: (pbx) =>
       read<LiveCallAccount>(
         `SELECT l.id AS "callId", a.id::float8 AS "accountId", a.name AS account FROM live_calls l JOIN accounts a

@@ -1,13 +1,14 @@
 import { SECOND } from '../../lib/time.ts'
-import type {
-  AttemptRow,
-  DeliveryDetail,
-  DeliveryFilter,
-  DeliveryPart,
-  DeliveryRow,
-  EventRow,
-  LogOrder,
-  LogStore,
+import {
+  type AttemptRow,
+  type DeliveryDetail,
+  type DeliveryFilter,
+  type DeliveryPart,
+  type DeliveryRow,
+  type EventRow,
+  type LogOrder,
+  type LogStore,
+  MAX_EVENTS_OF_CALL,
 } from '../operations/log.ts'
 import { DELIVERIES_PER_EVENT, DELIVERY_STATES, stateNumber } from '../operations/queue.ts'
 import { bigints, type Query, texts, type Value } from './engine/client.ts'
@@ -153,14 +154,11 @@ async function readDelivery(read: Query, accountId: number | null, id: number): 
   return { ...rowOf(rest), body, attempts }
 }
 
-/** More than any call has; a call that has more shows its first ones. */
-const MAX_EVENTS = 500
-
 async function readEventsOfCall(read: Query, accountId: number, callId: string): Promise<EventRow[]> {
   const events = await read<Omit<EventRow, 'deliveries'> & { id: number }>(
     `SELECT id::float8 AS id, uuid, name, sequence, at::float8 AS "atUs", body FROM events
      WHERE call_id = $1 AND account_id = $2::bigint ORDER BY sequence, id LIMIT $3::int`,
-    [callId, accountId, MAX_EVENTS],
+    [callId, accountId, MAX_EVENTS_OF_CALL],
   )
   const rows = await read<Row>(
     `SELECT ${COLUMNS} FROM (SELECT d.* FROM unnest($1::bigint[]) AS e(id)

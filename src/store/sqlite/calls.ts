@@ -1,4 +1,4 @@
-import { and, eq } from 'drizzle-orm'
+import { and, asc, eq } from 'drizzle-orm'
 import { DIRECTIONS } from '../../lib/call-enums.ts'
 import type {
   CallBatch,
@@ -100,10 +100,13 @@ function readCallIdsEndingIn(tx: Tx, { ending, beforeId }: EndingQuery): { ids: 
 export function createCallStore({ read, commit }: Database): CallStore {
   return {
     batchStore: (batch) => commit(storeBatch, batch),
-    async liveCallList(pbx) {
-      const rows = read.select({ state: liveCalls.state }).from(liveCalls).where(eq(liveCalls.pbx, pbx)).all()
-      return rows.map((row) => row.state)
-    },
+    liveCallList: async (pbx) =>
+      read
+        .select({ id: liveCalls.id, state: liveCalls.state })
+        .from(liveCalls)
+        .where(eq(liveCalls.pbx, pbx))
+        .orderBy(asc(liveCalls.id))
+        .all(),
     liveCallListAccounts: async (pbx) =>
       prepared<LiveCallAccount, [string]>(
         read,

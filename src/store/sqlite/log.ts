@@ -1,14 +1,15 @@
 import { collectInSlices } from '../../lib/slices.ts'
 import { SECOND } from '../../lib/time.ts'
-import type {
-  AttemptRow,
-  DeliveryDetail,
-  DeliveryFilter,
-  DeliveryPart,
-  DeliveryRow,
-  EventRow,
-  LogOrder,
-  LogStore,
+import {
+  type AttemptRow,
+  type DeliveryDetail,
+  type DeliveryFilter,
+  type DeliveryPart,
+  type DeliveryRow,
+  type EventRow,
+  type LogOrder,
+  type LogStore,
+  MAX_EVENTS_OF_CALL,
 } from '../operations/log.ts'
 import {
   DELIVERIES_PER_EVENT,
@@ -262,15 +263,12 @@ function readDelivery(tx: Tx, accountId: number | null, id: number): DeliveryDet
   return { ...rowOf(row), attempts: attempts.map((attempt) => ({ ...attempt, probe: attempt.probe === 1 })) }
 }
 
-/** The events of a call that are shown. No real call has more. */
-const MAX_EVENTS = 500
-
 function* readEventsOfCall(tx: Tx, accountId: number, callId: string): Generator<EventRow> {
   const events = prepared<Omit<EventRow, 'deliveries'> & { id: number }, [string, number, number]>(
     tx,
     `SELECT id, uuid, name, sequence, at AS atUs, body FROM events
      WHERE call_id = ? AND account_id = ? ORDER BY sequence, id LIMIT ?`,
-  ).all(callId, accountId, MAX_EVENTS)
+  ).all(callId, accountId, MAX_EVENTS_OF_CALL)
   const deliveries = prepared<Row, [number, number]>(
     tx,
     `SELECT ${COLUMNS} ${JOINED} WHERE d.id >= ? AND d.id < ? ORDER BY d.id`,

@@ -1,0 +1,82 @@
+import { parseTime } from '../../../lib/time.ts'
+import type { Call as CallBody, EventBody, Party as PartyBody, Stage as StageBody } from '../../event.ts'
+import { newCall } from '../initial-state.ts'
+import type { Call, Party, Stage } from '../state.ts'
+import type { StoredCall } from './takeover.ts'
+
+/** An event of a call; of one whose call was erased there is no body. */
+export type PastEvent = { readonly name: string; readonly sequence: number; readonly body: EventBody | undefined }
+
+/**
+ * Rebuilds a live call from its events, the oldest first, so that each call_started gets its call_ended: with no
+ * channel it ends at once. What no event has is lost (channels, recordings), so its record is marked as partial.
+ */
+export function rebuildCall(id: string, account: string, events: readonly PastEvent[]): StoredCall {
+  const known = events.flatMap(({ body }) => body ?? []).at(-1)?.data.call
+  const empty = newCall({
+    ...{ id, account, boot: null },
+    ...{ pbxId: known?.pbx_id ?? id, startedUs: timeOf(known?.started_at ?? null) },
+  })
+  const call: Call = {
+    ...empty,
+    ...(known === undefined ? {} : factsOf(known)),
+    stages: stagesOf(events),
+    sequence: Math.max(...events.map(({ sequence }) => sequence)),
+    emitted: true,
+    partial: true,
+    lost: 'unknown',
+  }
+  return { call: events.some(({ name }) => name === 'call_ended') ? ended(call, known) : call, channels: [] }
+}
+
+/** Only its record is due. */
+const ended = (call: Call, known: CallBody | undefined): Call => ({
+  ...call,
+  ...{ ended: true, endedUs: timeOf(known?.ended_at ?? null), lost: known?.hangup?.cause ?? call.lost },
+  ...{ saveDueUs: 0, saveLatestUs: 0 },
+})
+
+const timeOf = (text: string | null): number | null => (text === null ? null : (parseTime(text) ?? null))
+
+const partyOf = ({ number, name, extension }: PartyBody): Party => ({ number, name, extension })
+
+const factsOf = (known: CallBody): Partial<Call> => ({
+  ...{ direction: known.direction, directionKnown: true, from: partyOf(known.from), to: partyOf(known.to) },
+  ...{ did: known.did, parentId: known.parent_id, mergedFrom: known.merged_from, variables: known.variables },
+  ...{ answeredUs: timeOf(known.answered_at), answeredBy: known.answered_by && partyOf(known.answered_by) },
+  ...{ transferCount: known.transfers, recorded: known.recorded, stagesOmitted: known.stages_omitted },
+})
+
+/** Each stage as the last event that has it, in the order of their first ones. */
+function stagesOf(events: readonly PastEvent[]): Stage[] {
+  const stages = new Map<string, Stage>()
+  for (const { name, body } of events) {
+    const data = body?.data
+    if (data === undefined || !('stage' in data) || data.stage === null) continue
+    const { emitted } = stages.get(data.stage.id) ?? { emitted: { started: false, answered: false, ended: false } }
+    stages.set(data.stage.id, {
+      ...stageOf(data.stage),
+      emitted: {
+        started: emitted.started || name === 'dial_started',
+        answered: emitted.answered || name === 'dial_answered',
+        ended: emitted.ended || name === 'dial_ended',
+      },
+    })
+  }
+  return [...stages.values()].map((stage) => ({
+    ...stage,
+    ...{ rang: stage.emitted.started, answered: stage.emitted.answered, ended: stage.emitted.ended },
+  }))
+}
+
+function stageOf(body: StageBody): Stage {
+  const { id, kind, target, name, attempt, result } = body
+  const startedUs = timeOf(body.started_at)
+  const answeredUs = timeOf(body.answered_at)
+  return {
+    ...{ id, kind, target, name, attempt, result, parentId: body.parent_id, forwardedTo: body.forwarded_to },
+    ...{ startedUs, rangUs: startedUs, answeredUs, enteredUs: answeredUs, endedUs: timeOf(body.ended_at) },
+    ...{ legs: [], source: null, sinceUs: null, dialler: null, settlingSinceUs: null, overUs: null, own: false },
+    ...{ rang: false, answered: false, ended: false, emitted: { started: false, answered: false, ended: false } },
+  }
+}
