@@ -52,7 +52,7 @@ describe("when the writer's thread ends by itself", () => {
         import { dyingThread } from ${JSON.stringify(join(import.meta.dir, '../help/dying-thread.ts'))}
         logFatalErrors(createLog('info'))
         const store = openSqliteStore('hookswitch.db', { thread: dyingThread(${JSON.stringify(death)}) })
-        // As a service does, whatever comes of it.
+        // As a service does, again and again.
         setInterval(() => store.maintenance.writeProbe().catch(() => undefined), 20)`
       const child = Bun.spawn([process.execPath, '-e', source], { cwd: folder.path, stdout: 'pipe', stderr: 'pipe' })
       const text = (await new Response(child.stderr).text()) + (await new Response(child.stdout).text())

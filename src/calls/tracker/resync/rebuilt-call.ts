@@ -8,7 +8,7 @@ import type { StoredCall } from './takeover.ts'
 export type PastEvent = { readonly name: string; readonly sequence: number; readonly body: EventBody | undefined }
 
 /**
- * Rebuilds a live call from its events, the oldest first, so that each call_started gets its call_ended: with no
+ * Returns a live call as its events show it, the oldest first, so that its call_started gets its call_ended: with no
  * channel it ends at once. What no event has is lost (channels, recordings), so its record is marked as partial.
  */
 export function rebuildCall(id: string, account: string, events: readonly PastEvent[]): StoredCall {
