@@ -104,6 +104,15 @@ test('an end that is missed later on the same connection is not the restart', ()
   expect(checked(events).ended).toMatchObject({ hangup: { cause: 'unknown' } })
 })
 
+test('an end whose channel did not come in time ends nothing that a list shows later', () => {
+  const { play, events } = player()
+  play(at(0, ...hangsUp('a')))
+  play(at(4, { kind: 'snapshot', channels: [listed('a', '101', 'x')] }))
+  expect(events).toEqual([])
+  play(at(6, { kind: 'snapshot', channels: [listed('a', '101', 'x')] }))
+  expect(events.map(({ name }) => name)).toEqual(['call_started'])
+})
+
 const SENT_ON = [
   ...TALK,
   ...at(20, { kind: 'blind_transfer', transferer: 'b', transferee: 'a', to: '102' }, ...hangsUp('b')),

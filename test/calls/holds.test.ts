@@ -49,6 +49,13 @@ const holdsIn = (...signals: readonly Signal[]): string[] =>
     .filter(({ name }) => name === 'call_held' || name === 'call_resumed')
     .map(({ body }) => lineOf(body))
 
+test('a hold that waits for an answer wants no tick until then', () => {
+  const ticks: (number | null)[] = []
+  const { play } = player({ onTracked: ({ tickAtUs }) => ticks.push(tickAtUs) })
+  play([...RINGS, ...at(1, holds('b', true))])
+  expect(ticks.at(-1)).toBeNull()
+})
+
 describe('hold and resume', () => {
   test('come with the party that pressed it, and its stage', () => {
     const events = eventsOf(...RINGS, ...TALKS, ...at(2, holds('b', true)), ...at(4, holds('b', false)), ...ENDS)

@@ -46,6 +46,7 @@ export function applySignal(state: TrackerState, signal: Signal): void {
     case 'disconnected':
       return
     case 'snapshot':
+      purgeEarlyEnds(state)
       markMissing(state, signal, signal)
       resync(state, signal, signal.channels)
       closeMissingChannels(state, signal, signal)

@@ -54,13 +54,17 @@ export function takeDueHolds(state: TrackerState, call: Call): DueHold[] {
     if (channel === undefined || stage?.ended === true) continue
     if (!hold.onHold && hasLeft(call, channel, hold.atUs)) continue
     const isUnanswered = stage !== undefined && !stage.emitted.answered
-    const isResuming = !hold.onHold && state.nowUs - hold.arrivedUs < RESUME_SETTLING_US
-    if (isUnanswered || isResuming || settling.some((one) => one.channel === hold.channel)) settling.push(hold)
+    if (isUnanswered || isResuming(state, hold) || settling.some((one) => one.channel === hold.channel))
+      settling.push(hold)
     else due.push({ channel, stage, onHold: hold.onHold, atUs: hold.atUs })
   }
   call.holds = settling
   return due
 }
+
+/** Returns whether a resume may still turn out to be that of a transfer or a hang-up. */
+export const isResuming = (state: TrackerState, hold: Call['holds'][number]): boolean =>
+  !hold.onHold && state.nowUs - hold.arrivedUs < RESUME_SETTLING_US
 
 function hasLeft(call: Call, channel: Channel, sinceUs: number): boolean {
   if (!isUp(channel) || (channel.dial?.leftUs ?? null) !== null) return true

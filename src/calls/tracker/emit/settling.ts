@@ -1,10 +1,11 @@
 import { channelsOf } from '../registry.ts'
 import type { Call, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
+import { isResuming } from './holds.ts'
 
-/** Returns whether an event of the call is settling. */
+/** Returns whether an event of the call is settling whose time may come without another signal of the call. */
 export function isSettling(state: TrackerState, call: Call): boolean {
-  if (call.parking !== null || call.holds.length > 0) return true
+  if (call.parking !== null || call.holds.some((hold) => isResuming(state, hold))) return true
   if (call.stages.some((stage) => !stage.ended && stage.settlingSinceUs !== null)) return true
   if (
     call.queues.some(
