@@ -1,47 +1,98 @@
 /**
- * Downloads one URL on many connections at once, in a process of its own: each as fast as a link of so many bytes a second takes it. Prints
- * a line once all are answered, and the bytes of all when its standard input ends. Arguments: URL, token, connections, bytes a second.
+ * Clients that download one URL, in a process of its own: so many at once, each as fast as a link of so many bytes a
+ * second takes it. When a download ends, another begins on a new connection. The first ones begin somewhere in the
+ * file, so that not all end together. Arguments: URL, token, connections, bytes a second. Each line of the standard
+ * input, `on` or `off`, is answered with a line: `{ bytes, ended, refused }` of the time since the last.
  */
+import { createInterface } from 'node:readline'
+
 const [url = '', token = '', connections = '0', bytesPerSecond = '0'] = process.argv.slice(2)
 const { hostname, port, pathname } = new URL(url)
-const request = `GET ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\n\r\n`
 const rate = Number(bytesPerSecond)
-let answered = 0
-let refused = 0
-let bytes = 0
-const { promise: allAnswered, resolve } = Promise.withResolvers<void>()
+/** As many begin in 5 ms when all begin. */
+const BEGIN_AT_ONCE = 5
+const counts = { bytes: 0, ended: 0, refused: 0 }
+const open = new Set<{ terminate(): void }>()
+let isOn = false
 
-async function download(): Promise<void> {
+function requestFrom(start: number): string {
+  const range = start === 0 ? '' : `Range: bytes=${start}-\r\n`
+  return `GET ${pathname} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\n${range}\r\n`
+}
+
+const HEAD_END = '\r\n\r\n'
+
+/** Returns the bytes of a whole answer as far as they are known. */
+function lengthOf(head: string): number {
+  const end = head.indexOf(HEAD_END)
+  if (end < 0) return Number.POSITIVE_INFINITY
+  if (!/^HTTP\/1\.1 20[06] /.test(head)) counts.refused += 1
+  return end + HEAD_END.length + Number(/^content-length: *(\d+)/im.exec(head)?.[1])
+}
+
+async function download(start: number): Promise<void> {
   let own = 0
+  let head = ''
+  let length = 0
   let beganMs = 0
+  const end = (socket: { terminate(): void }) => {
+    open.delete(socket)
+    socket.terminate()
+    if (!isOn) return
+    counts.ended += 1
+    void download(0)
+  }
   await Bun.connect({
     hostname,
     port: Number(port),
     socket: {
-      open: (socket) => void socket.write(request),
+      open(socket) {
+        open.add(socket)
+        if (isOn) socket.write(requestFrom(start))
+        else end(socket)
+      },
       data(socket, chunk) {
-        if (own === 0) {
-          beganMs = performance.now()
-          answered += 1
-          if (!chunk.toString('latin1', 0, 12).startsWith('HTTP/1.1 200')) refused += 1
-          if (answered === Number(connections)) resolve()
+        if (own === 0) beganMs = performance.now()
+        if (!head.includes(HEAD_END)) {
+          head += chunk.toString('latin1', 0, 2_000)
+          length = lengthOf(head)
         }
         own += chunk.length
-        bytes += chunk.length
+        counts.bytes += chunk.length
         const aheadMs = (own / rate) * 1_000 - (performance.now() - beganMs)
+        if (own >= length) return void setTimeout(() => open.has(socket) && end(socket), Math.max(aheadMs, 1))
         if (aheadMs < 10) return
         socket.pause()
-        setTimeout(() => socket.resume(), aheadMs)
+        setTimeout(() => open.has(socket) && socket.resume(), aheadMs)
+      },
+      close(socket) {
+        if (open.delete(socket) && isOn) counts.refused += 1
       },
     },
   })
 }
 
-for (let count = 0; count < Number(connections); count += 1) await download()
-if (Number(connections) > 0) await allAnswered
-console.log('ready')
-for await (const _ of Bun.stdin.stream());
-console.log(JSON.stringify({ bytes, refused }))
-process.exit(0)
+async function begin(): Promise<void> {
+  const head = await fetch(url, { method: 'HEAD', headers: { authorization: `Bearer ${token}` } })
+  const size = Number(head.headers.get('content-length'))
+  isOn = true
+  for (let count = 0; count < Number(connections); count += BEGIN_AT_ONCE) {
+    const starts = Array.from({ length: BEGIN_AT_ONCE }, () => Math.floor(Math.random() * size))
+    await Promise.all(starts.map(download))
+    await Bun.sleep(5)
+  }
+}
 
-export {}
+function stop(): void {
+  isOn = false
+  for (const socket of open) socket.terminate()
+  open.clear()
+}
+
+for await (const line of createInterface({ input: process.stdin })) {
+  if (line === 'on') await begin()
+  else stop()
+  console.log(JSON.stringify(counts))
+  Object.assign(counts, { bytes: 0, ended: 0, refused: 0 })
+}
+process.exit(0)
