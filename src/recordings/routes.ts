@@ -4,6 +4,7 @@ import type { AuthService } from '../auth/service.ts'
 import { accepts } from '../http/accepts.ts'
 import { Failure, responses, success } from '../http/envelope.ts'
 import { Fault } from '../lib/fault.ts'
+import { nextTurn } from '../lib/slices.ts'
 import { rfc3339 } from '../lib/time.ts'
 import type { RecordingRecord, RecordingRef } from '../store/operations/recordings.ts'
 import type { Store } from '../store/store.ts'
@@ -44,6 +45,7 @@ export function recordingRoutes(auth: AuthService, { recordings, links, files }:
     return found?.accountId === user.accountId ? found : undefined
   }
   const answer = async ({ params, query, bearer, request, server, set }: Context) => {
+    await nextTurn()
     const recording = await find({ callId: params.id, recordingId: params.recording }, bearer, query)
     if (recording === undefined) throw new Fault('not_found', 'There is no such recording.')
     const ready = await files.open(recording)
@@ -122,6 +124,8 @@ async function respond(request: Request, recording: RecordingRecord, { ready, re
     'content-security-policy': "default-src 'none'; sandbox",
     'referrer-policy': 'no-referrer',
     'x-request-id': requestId,
+    // Before a file, Bun's server sends its own in four packets.
+    date: new Date().toUTCString(),
     ...(modified === null ? {} : { 'last-modified': modified }),
   })
   if (matchesAny(request.headers.get('if-none-match'), etag)) {
@@ -140,6 +144,7 @@ async function respond(request: Request, recording: RecordingRecord, { ready, re
   if (range !== 'whole') headers.set('content-range', `bytes ${start}-${end - 1}/${file.size}`)
   headers.set('content-length', String(end - start))
   const status = range === 'whole' ? 200 : 206
+  await nextTurn()
   if (request.method !== 'HEAD') return new Response(await bodyOf(file, start, end), { status, headers })
   await file.close()
   return new Response(statedLength(end - start), { status, headers })

@@ -1,5 +1,5 @@
-import { constants, type Stats } from 'node:fs'
-import { type FileHandle, open, readlink, realpath, stat } from 'node:fs/promises'
+import { constants, readlinkSync, type Stats } from 'node:fs'
+import { type FileHandle, open, realpath, stat } from 'node:fs/promises'
 import { dirname, join, sep } from 'node:path'
 import type { Opened, OpenFile, Source } from './source.ts'
 
@@ -23,9 +23,9 @@ export function createFolderSource(folder: string): Source {
 }
 
 async function openBelow(folder: string, segments: readonly string[]): Promise<Opened> {
-  const root = await realpath(folder)
   if (segments.some((name) => !isName(name))) return { kind: 'missing', reason: 'the path leads out of the folder' }
-  const path = await realpath(join(root, ...segments))
+  // Each wait is a turn of the event loop, so what can be is asked for at once.
+  const [root, path] = await Promise.all([realpath(folder), realpath(join(folder, ...segments))])
   if (!isBelow(root, path)) return OUTSIDE
   // An administrator may choose the folder of recordings, but not read the secrets of the store in this way.
   if (await isInStore(path)) return IN_STORE
@@ -65,7 +65,8 @@ const isBelow = (root: string, path: string) => path.startsWith(root.endsWith(se
  * opened.
  */
 async function isStillBelow(root: string, path: string, { handle, stats }: { handle: FileHandle; stats: Stats }) {
-  if (process.platform === 'linux') return isBelow(root, await readlink(`/proc/self/fd/${handle.fd}`))
+  // The kernel knows it without a disk.
+  if (process.platform === 'linux') return isBelow(root, readlinkSync(`/proc/self/fd/${handle.fd}`))
   const again = await realpath(path)
   const now = await stat(again)
   return isBelow(root, again) && now.dev === stats.dev && now.ino === stats.ino
