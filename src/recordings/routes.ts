@@ -144,7 +144,6 @@ async function respond(request: Request, recording: RecordingRecord, { ready, re
   if (range !== 'whole') headers.set('content-range', `bytes ${start}-${end - 1}/${file.size}`)
   headers.set('content-length', String(end - start))
   const status = range === 'whole' ? 200 : 206
-  await nextTurn()
   if (request.method !== 'HEAD') return new Response(await bodyOf(file, start, end), { status, headers })
   await file.close()
   return new Response(statedLength(end - start), { status, headers })

@@ -79,7 +79,7 @@ function startScript(name: string, args: readonly string[]) {
   }
 }
 
-/** Starts clients that download when they are told to. They have the lowest priority: users have them elsewhere. */
+/** Starts clients that download while something is measured, at the lowest priority: users have them elsewhere. */
 function startClients(url: string, token: string) {
   const clients = startScript('downloads.ts', [url, token, String(CONNECTIONS), String(BYTES_PER_SECOND)])
   setPriority(clients.pid, constants.priority.PRIORITY_LOW)
@@ -88,8 +88,8 @@ function startClients(url: string, token: string) {
     received,
     stop: clients.stop,
     async during(window: () => Promise<Window>): Promise<Window> {
-      await clients.ask('on')
       const beganMs = performance.now()
+      await clients.ask('on')
       const measured = await window()
       const { bytes, ended, refused } = JSON.parse(await clients.ask('off'))
       if (refused > 0) throw new Error(`${refused} downloads were refused`)
@@ -140,10 +140,10 @@ function p99Of(taken: readonly Taken[], { fromMs, toMs }: Window): number {
 const ascending = (values: readonly number[]) => values.toSorted((a, b) => a - b)
 const median = (values: readonly number[]) => quantile(ascending(values), 0.5)
 
-/** Returns the median of some values, and between which two of them the true one is with 95 %, whatever they are like. */
+/** Returns the median of some values, and its confidence interval, which supposes nothing about them. */
 function medianOf(values: readonly number[]) {
   const sorted = ascending(values)
-  const below = Math.max(0, Math.floor(sorted.length / 2 - 0.98 * Math.sqrt(sorted.length)))
+  const below = Math.max(0, Math.floor(sorted.length / 2 - 0.98 * Math.sqrt(sorted.length)) - 1)
   const [low, high] = [sorted[below] ?? Number.NaN, sorted[sorted.length - 1 - below] ?? Number.NaN]
   return { value: median(values), between: `95 %: ${low.toFixed(2)} to ${high.toFixed(2)}` }
 }

@@ -1,8 +1,12 @@
 import { afterAll, describe, expect, test } from 'bun:test'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { bodyOf } from '../../src/recordings/response-body.ts'
 import type { OpenFile } from '../../src/recordings/sources/source.ts'
+import { emptyFolder } from '../help/app.ts'
+import { until } from '../help/receiver.ts'
 
-// Bodies of files that are not of this machine, as the server sends them.
+// Bodies of responses with files of this machine and from elsewhere, as the server sends them.
 
 const LIMIT = 1024 * 1024
 let closed = 0
@@ -77,4 +81,65 @@ test('only so many are read first at a time; the others are streamed', async () 
   goOn()
   for (const body of await Promise.all(waiting)) expect(body).toBeInstanceOf(Uint8Array)
   expect(await bodyOf(remote(1_000), 0, 1_000)).toBeInstanceOf(Uint8Array)
+})
+
+describe('a file of this machine', () => {
+  const MIB = 1024 * 1024
+  const FROM = 1_000
+  const folder = emptyFolder()
+  const path = join(folder.path, 'sound.wav')
+  writeFileSync(path, 'sound')
+  afterAll(() => folder[Symbol.dispose]())
+
+  /** Resolves once what was begun has gone as far as it can without others, turns of the event loop later. */
+  const turns = async (count: number) => {
+    for (let turn = 0; turn < count; turn += 1) await new Promise((resolve) => void setImmediate(resolve))
+  }
+
+  test.each([
+    ['as a whole, where it is small', 5_000, [[FROM, 5_000]]],
+    [
+      'its beginning, then so much of the rest',
+      100 * MIB,
+      [
+        [FROM, FROM + 8 * MIB],
+        [FROM + 8 * MIB, FROM + 32 * MIB],
+      ],
+    ],
+  ])('is in the cache of the system before the server sends it: %s', async (_, end, parts) => {
+    const asked: number[][] = []
+    const waiting: (() => void)[] = []
+    const cache = (from: number, to: number) => {
+      if (from < to) asked.push([from, to])
+      return new Promise<void>((resolve) => void waiting.push(resolve))
+    }
+    closed = 0
+    let body: unknown
+    const made = bodyOf({ ...remote(end), local: { path, cache } }, FROM, end).then((one) => {
+      body = one
+    })
+    await turns(20)
+    expect([asked, body]).toEqual([parts.slice(0, 1), undefined])
+    waiting[0]?.()
+    await made
+    expect(asked).toEqual(parts)
+    expect(body).toBeInstanceOf(Blob)
+    expect(closed).toBe(0)
+    waiting[1]?.()
+    await until('the file is closed', () => closed === 1)
+  })
+
+  test('begins in a turn of the event loop of its own, however many are asked for at once', async () => {
+    let turn = 0
+    let counting = true
+    const count = () => {
+      turn += 1
+      if (counting) setImmediate(count)
+    }
+    setImmediate(count)
+    const file = { ...remote(5), local: { path, cache: async () => undefined } }
+    const begun = await Promise.all(Array.from({ length: 100 }, () => bodyOf(file, 0, 5).then(() => turn)))
+    counting = false
+    expect(new Set(begun).size).toBe(100)
+  })
 })

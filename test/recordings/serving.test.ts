@@ -211,6 +211,17 @@ describe.each(['folder', 'web'])('a recording in a %s', (pbx) => {
   })
 })
 
+test('three hundred clients at once each get the whole, with one date', async () => {
+  const sound = await Promise.all(
+    Array.from({ length: 300 }, async () => {
+      const response = await get(pathOf('good'))
+      expect(response.headers.get('date')).toMatch(/^\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT$/)
+      return Buffer.from(await response.arrayBuffer())
+    }),
+  )
+  expect(sound.every((one) => one.equals(SOUND))).toBe(true)
+})
+
 test('a PBX of which it is not known where its files are: 404', async () => {
   expect((await get(pathOf('good', 'none'))).status).toBe(404)
 })

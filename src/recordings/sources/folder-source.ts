@@ -80,7 +80,26 @@ function openFile(handle: FileHandle, stats: Stats): OpenFile {
     ageMs: Date.now() - stats.mtimeMs,
     read: (start, end) => streamOf(handle, start, end),
     close: () => handle.close(),
-    ...(process.platform === 'linux' ? { ownPath: `/proc/self/fd/${handle.fd}` } : {}),
+    ...(process.platform === 'linux'
+      ? { local: { path: `/proc/self/fd/${handle.fd}`, cache: (start, end) => cache(handle, start, end) } }
+      : {}),
+  }
+}
+
+const CACHED_AT_ONCE_BYTES = 4 * 1024 * 1024
+/** One for all files: its content is not used. */
+let unread: Uint8Array<ArrayBuffer> | undefined
+
+async function cache(handle: FileHandle, start: number, end: number): Promise<void> {
+  unread ??= new Uint8Array(CACHED_AT_ONCE_BYTES)
+  try {
+    for (let at = start; at < end; ) {
+      const { bytesRead } = await handle.read(unread, 0, Math.min(unread.length, end - at), at)
+      if (bytesRead === 0) return
+      at += bytesRead
+    }
+  } catch {
+    // The server reads it again, and breaks the connection if it cannot.
   }
 }
 

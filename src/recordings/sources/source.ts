@@ -13,8 +13,13 @@ export type OpenFile = {
    */
   read(start: number, end: number): ReadableStream<Uint8Array<ArrayBuffer>>
   close(): Promise<void>
-  /** A path that opens this very file again, until it is closed; only files of this machine may have one. */
-  readonly ownPath?: string
+  /** Only files of this machine may have it. */
+  readonly local?: {
+    /** A path that opens this very file again, until it is closed. */
+    readonly path: string
+    /** Reads bytes into the cache of the operating system, so that sending them waits for no disk. Never rejects. */
+    cache(start: number, end: number): Promise<void>
+  }
 }
 
 /**
