@@ -66,7 +66,7 @@ test('all that is written while a commit runs shares the next', async () => {
 })
 
 test('outcomes have the first turn, a commit of their own that does not wait for the disk; then the two take turns', async () => {
-  const { event, outcome, commit, batch } = play()
+  const { event, outcome, commit, batch, clock } = play()
   event('e1')
   await batch(0)
   outcome('o1')
@@ -76,9 +76,30 @@ test('outcomes have the first turn, a commit of their own that does not wait for
   outcome('o2')
   expect(await commit(1)).toEqual(['crash', ['o1']])
   event('e3')
+  clock.nowMs += 10
   expect(await commit(2)).toEqual(['power cut', ['e2']])
   expect(await commit(3)).toEqual(['crash', ['o2']])
   expect(await commit(4)).toEqual(['power cut', ['e3']])
+})
+
+test('on a fast disk events do not wait for a commit of outcomes each time', async () => {
+  const { event, outcome, commit, batch } = play()
+  event('e1')
+  await batch(0)
+  outcome('o1')
+  event('e2')
+  await commit(0)
+  await batch(1)
+  outcome('o2')
+  event('e3')
+  expect(await commit(1)).toEqual(['crash', ['o1']])
+  expect(await commit(2)).toEqual(['power cut', ['e2', 'e3']])
+  event('e4')
+  await batch(3)
+  event('e5')
+  expect(await commit(3)).toEqual(['power cut', ['e4']])
+  expect(await commit(4)).toEqual(['crash', ['o2']])
+  expect(await commit(5)).toEqual(['power cut', ['e5']])
 })
 
 test('a power cut undoes the outcomes of a tenth of a second at most', async () => {

@@ -21,8 +21,8 @@ export type Backend = {
 /** A batch larger than this would make the first write in it wait for the last. */
 const MAX_BATCH = 4_096
 /**
- * The pause between two commits that do not wait for the disk. A commit costs as much as some 20 writes, so it pays to
- * collect more.
+ * At least this is between two commits that do not wait for the disk. A commit costs as much as some 20 writes, so it
+ * pays to collect more; and on a fast disk events that come one after the other need not wait for one each.
  */
 const PACE_MS = 3
 /** Writes of durability `crash` are on disk after this time at the latest: a power cut may undo no more. */
@@ -30,8 +30,8 @@ const DISK_WITHIN_MS = 100
 
 /**
  * Collects writes while a commit runs, and commits those of one durability together. Writes that need not wait for the
- * disk have the first turn, in a commit of their own: on a slow disk, or beside a long commit of events, they would
- * hold up sending. The two take turns.
+ * disk have the first turn every `PACE_MS`, in a commit of their own: on a slow disk, or beside a long commit of
+ * events, they would hold up sending. Then the two take turns.
  */
 export function createGroupCommit(backend: Backend, nowMs: () => number) {
   const counts: CommitCounts = { batches: 0, writes: 0, failed: 0, lastMs: 0, waiting: 0 }
@@ -40,7 +40,7 @@ export function createGroupCommit(backend: Backend, nowMs: () => number) {
   let scheduled = false
   let paced: Timer | undefined
   let lastDurability: Durability = 'power cut'
-  let lastStartMs = Number.NEGATIVE_INFINITY
+  let lastQuickMs = Number.NEGATIVE_INFINITY
   let lastDurableMs = Number.NEGATIVE_INFINITY
   let whenIdle: (() => void)[] = []
 
@@ -52,19 +52,17 @@ export function createGroupCommit(backend: Backend, nowMs: () => number) {
     scheduled = false
     if (running) return
     const isAwaited = waiting['power cut'].length > 0
-    if (waiting.crash.length > 0 && !(isAwaited && lastDurability === 'crash')) commitSoon(isAwaited)
+    const hasQuick = waiting.crash.length > 0
+    const waitMs = whenIdle.length > 0 ? 0 : lastQuickMs + PACE_MS - nowMs()
+    if (hasQuick && waitMs <= 0 && !(isAwaited && lastDurability === 'crash')) commit('crash')
     else if (isAwaited) commit('power cut')
+    else if (hasQuick) paced ??= setTimeout(resume, waitMs)
     else for (const callback of whenIdle.splice(0)) callback()
   }
 
-  function commitSoon(isAwaited: boolean): void {
-    const waitMs = lastStartMs + PACE_MS - nowMs()
-    if (waitMs <= 0 || isAwaited || whenIdle.length > 0) commit('crash')
-    else
-      paced ??= setTimeout(() => {
-        paced = undefined
-        next()
-      }, waitMs)
+  function resume(): void {
+    paced = undefined
+    next()
   }
 
   function commit(kind: Durability): void {
@@ -73,13 +71,14 @@ export function createGroupCommit(backend: Backend, nowMs: () => number) {
     const writes = waiting[kind].splice(0, MAX_BATCH)
     count()
     running = true
-    lastStartMs = nowMs()
+    const startMs = nowMs()
     lastDurability = kind
-    const durability = lastStartMs - lastDurableMs > DISK_WITHIN_MS ? 'power cut' : kind
-    if (durability === 'power cut') lastDurableMs = lastStartMs
+    if (kind === 'crash') lastQuickMs = startMs
+    const durability = startMs - lastDurableMs > DISK_WITHIN_MS ? 'power cut' : kind
+    if (durability === 'power cut') lastDurableMs = startMs
     backend.run({ jobs: writes.map(({ job }) => job), durability }, (replies) => {
       running = false
-      answerAll(writes, replies, counts, nowMs() - lastStartMs)
+      answerAll(writes, replies, counts, nowMs() - startMs)
       next()
     })
   }
