@@ -316,6 +316,22 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     await rows.first().waitFor()
   })
 
+  test('a filter that changes while another one is typed stays', async () => {
+    const { page } = seen
+    await open('#/deliveries')
+    await page.getByLabel('Number').waitFor()
+    // The search for what is typed begins after a pause, within which the state is chosen.
+    await page.evaluate(`new Promise((resolve) => {
+      const labelled = (text) => [...document.querySelectorAll('label')].find((one) => one.textContent === text)
+      labelled('Number').control.value = '15551230001'
+      labelled('Number').control.dispatchEvent(new Event('input', { bubbles: true }))
+      requestAnimationFrame(() => setTimeout(() => resolve(labelled('Delivered').click()), 20))
+    })`)
+    await page.waitForURL(/number=15551230001/)
+    expect(page.url()).toContain('state=delivered')
+    await page.getByRole('button', { name: 'Clear' }).click()
+  })
+
   test('new deliveries are counted above the list while it is read, and shown on request', async () => {
     const { page } = seen
     await open('#/live')
@@ -553,6 +569,14 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     // The figures of the last hour were saved.
     expect(before[1]).toMatch(/[1-9]/)
     expect(await figures()).toEqual(before)
+  })
+
+  test('a page that could not ask who is logged in asks again when it is connected', async () => {
+    const { page } = seen
+    for (const path of ['auth/me', 'stream']) await page.route(`**/${path}`, (route) => route.abort(), { times: 1 })
+    await open('#/account')
+    await page.reload()
+    await page.locator('dd').filter({ hasText: EMAIL }).waitFor()
   })
 
   test('times are in the zone of the reader', async () => {

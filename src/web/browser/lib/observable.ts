@@ -32,6 +32,11 @@ export function observable<T>(initial: T): Observable<T> {
 /** Returns the observable's value and redraws the component whenever it changes. */
 export function useObservable<T>(source: Observable<T>): T {
   const [, redraw] = useState({})
-  useEffect(() => source.subscribe(() => redraw({})), [source])
-  return source.get()
+  const drawn = source.get()
+  useEffect(() => {
+    // It may have changed between the drawing and the subscription.
+    if (!Object.is(source.get(), drawn)) redraw({})
+    return source.subscribe(() => redraw({}))
+  }, [source])
+  return drawn
 }

@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { request } from './api.ts'
+import { useReconnected } from './live/connection.ts'
 import { observable, useObservable } from './observable.ts'
 import type { User } from './resources.ts'
 import { accessToken } from './session.ts'
@@ -10,12 +11,15 @@ const currentUser = observable<{ readonly token: string; readonly user: User } |
 export function useUser(): User | null {
   const token = useObservable(accessToken)
   const known = useObservable(currentUser)
-  useEffect(() => {
+  const read = () => {
     if (token === null || currentUser.get()?.token === token) return
     void request<User>('GET', '/auth/me').then((response) => {
       if (response.ok) currentUser.set({ token, user: response.result })
     })
-  }, [token])
+  }
+  useEffect(read, [token])
+  // The service may have been away when the page was opened.
+  useReconnected(read)
   return known !== null && known.token === token ? known.user : null
 }
 

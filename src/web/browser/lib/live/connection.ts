@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { authorizationHeader, request } from '../api.ts'
 import { observable, useObservable } from '../observable.ts'
 import type { Delivery, Overview, Page } from '../resources.ts'
+import { accessToken } from '../session.ts'
 import { createEventStreamDecoder } from './event-stream-decoder.ts'
 import { applyLiveMessage, EMPTY_LIVE_STATE, type LiveMessage, type LiveState } from './live-state.ts'
 import { serverNowMs, serverOffsetMs } from './server-clock.ts'
@@ -53,9 +54,11 @@ export function startConnection(): { stop(): void } {
 
 /** Reads the overview again. As a snapshot it also replaces the live calls. */
 export async function refreshOverview({ asSnapshot = false } = {}): Promise<void> {
+  const token = accessToken.get()
   // Thousands of live calls are read once: after that the stream sends their changes.
   const response = await request<Overview>('GET', asSnapshot ? '/overview' : '/overview?calls=none')
-  if (!response.ok) return
+  // Another user may have logged in meanwhile, who must not see this account.
+  if (!response.ok || accessToken.get() !== token) return
   serverOffsetMs.set(Date.parse(response.result.now) - Date.now())
   overview.set(response.result)
   if (!asSnapshot) return
@@ -70,8 +73,10 @@ async function readPendingDeliveries(): Promise<void> {
 }
 
 async function readHistory(): Promise<LiveMessage | null> {
+  const token = accessToken.get()
   const response = await request<Page<Delivery>>('GET', `/integration/delivery?limit=${FEED_HISTORY}`)
-  return response.ok ? { kind: 'history', deliveries: response.result.items } : null
+  if (!response.ok || accessToken.get() !== token) return null
+  return { kind: 'history', deliveries: response.result.items }
 }
 
 /** Calls `reload` each time that a lost connection is back, so that errors and old data do not stay on the screen. */
@@ -106,7 +111,7 @@ async function readStream(signal: AbortSignal): Promise<void> {
     await request('GET', '/auth/me')
     return
   }
-  const batch = createMessageBatch()
+  const batch = createMessageBatch(signal)
   // The stream is open before the snapshot is taken: a change in between is in both, and applying it twice does no
   // harm.
   const [, history] = await Promise.all([refreshOverview({ asSnapshot: true }), readHistory()])
@@ -140,7 +145,8 @@ function parseMessage(name: string, data: string): LiveMessage | null {
   return null
 }
 
-function createMessageBatch(): { add(message: LiveMessage): void } {
+/** Applies messages together; those that are not applied when the connection is stopped are dropped. */
+function createMessageBatch(stopped: AbortSignal): { add(message: LiveMessage): void } {
   let messages: LiveMessage[] = []
   return {
     add(message) {
@@ -149,6 +155,7 @@ function createMessageBatch(): { add(message: LiveMessage): void } {
       setTimeout(() => {
         const batch = messages
         messages = []
+        if (stopped.aborted) return
         liveState.update((before) =>
           batch.reduce((state, next) => applyLiveMessage(state, next, serverNowMs()), before),
         )

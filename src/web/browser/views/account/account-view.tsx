@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { FormField } from '../../components/form-field.tsx'
@@ -6,9 +6,8 @@ import { Time } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { request } from '../../lib/api.ts'
 import { timeZone } from '../../lib/format.ts'
-import { useReconnected } from '../../lib/live/connection.ts'
-import type { User } from '../../lib/resources.ts'
 import { accessToken, replaceToken } from '../../lib/session.ts'
+import { useUser } from '../../lib/user.ts'
 import { TokenList } from './token-list.tsx'
 
 /** Shows who is logged in, changes the password, and lists the sessions and API tokens. */
@@ -30,13 +29,7 @@ export function AccountView() {
 }
 
 function Profile() {
-  const [user, setUser] = useState<User | null>(null)
-  const load = async () => {
-    const response = await request<User>('GET', '/auth/me')
-    if (response.ok) setUser(response.result)
-  }
-  useEffect(() => void load(), [])
-  useReconnected(load)
+  const user = useUser()
   return (
     <section class="card" aria-labelledby="profile">
       <header class="card-head">

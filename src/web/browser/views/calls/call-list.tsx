@@ -30,7 +30,8 @@ export function CallList() {
     until: localToUtc(filters.until),
   })
   const setFilter = (name: keyof Filters, value: string) =>
-    replaceRoute(routeHref('calls', null, { ...filters, [name]: value }))
+    // A field calls this after a pause in the typing: by then another filter may have changed.
+    replaceRoute(routeHref('calls', null, { ...pickFilters(currentRoute.get().query, FILTERS), [name]: value }))
   const filtered = Object.keys(filters).length > 0
   return (
     <div class="view">

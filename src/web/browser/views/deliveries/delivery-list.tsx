@@ -44,7 +44,8 @@ export function DeliveryList() {
   const newCount = useNewDeliveries(list, query)
   const [confirming, setConfirming] = useState(false)
   const setFilter = (name: keyof Filters, value: string) =>
-    replaceRoute(routeHref('deliveries', null, { ...filters, [name]: value }))
+    // A field calls this after a pause in the typing: by then another filter may have changed.
+    replaceRoute(routeHref('deliveries', null, { ...pickFilters(currentRoute.get().query, FILTERS), [name]: value }))
   const filtered = Object.keys(filters).length > 0
   const state = filters.state ?? 'failed'
 

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Time } from '../../components/time.tsx'
 import { request } from '../../lib/api.ts'
-import type { Node, User } from '../../lib/resources.ts'
+import type { Node } from '../../lib/resources.ts'
+import { useIsAdmin } from '../../lib/user.ts'
 
 const EVERY_MS = 5_000
 /** More names would make a row too high: their number is shown too. */
@@ -23,7 +24,7 @@ export function NodeList() {
             <th scope="col">Address</th>
             <th scope="col">Watches and sends for</th>
             <th scope="col">Version</th>
-            <th scope="col">Since</th>
+            <th scope="col">Since, or last heard of</th>
           </tr>
         </thead>
         <tbody>
@@ -37,28 +38,20 @@ export function NodeList() {
 }
 
 function useNodes(): readonly Node[] {
+  const isAdmin = useIsAdmin()
   const [nodes, setNodes] = useState<readonly Node[]>([])
   useEffect(() => {
-    let isOver = false
-    let timer: ReturnType<typeof setInterval> | undefined
+    if (isAdmin !== true) return
     const load = async () => {
       const response = await request<Node[]>('GET', '/node')
-      if (response.ok && !isOver) setNodes(response.result)
+      if (response.ok) setNodes(response.result)
     }
-    const begin = async () => {
-      const me = await request<User>('GET', '/auth/me')
-      if (!me.ok || me.result.type.name !== 'ADMIN' || isOver) return
-      timer = setInterval(() => {
-        if (!document.hidden) void load()
-      }, EVERY_MS)
-      await load()
-    }
-    void begin()
-    return () => {
-      isOver = true
-      clearInterval(timer)
-    }
-  }, [])
+    void load()
+    const timer = setInterval(() => {
+      if (!document.hidden) void load()
+    }, EVERY_MS)
+    return () => clearInterval(timer)
+  }, [isAdmin])
   return nodes
 }
 
