@@ -19,6 +19,7 @@ import { startArrivals } from './deliveries/arrivals.ts'
 import { newAttemptLog } from './deliveries/attempt-log.ts'
 import { startDispatcher } from './deliveries/dispatcher.ts'
 import { type Emitter, newEmitter } from './deliveries/emitter.ts'
+import { combinedObserver } from './deliveries/observer.ts'
 import { startPruner } from './deliveries/pruner.ts'
 import { deliveryRoutes } from './deliveries/routes.ts'
 import { newAttempt } from './deliveries/sending/attempt.ts'
@@ -46,7 +47,7 @@ import type { StoredEvent } from './store/operations/calls.ts'
 import type { Store } from './store/store.ts'
 import { startAccountState } from './web/account-state.ts'
 import { loadAssets } from './web/assets.ts'
-import { createTally, observers } from './web/delivery-counts.ts'
+import { createDeliveryCounts } from './web/delivery-counts.ts'
 import { startStreams, streamRoutes } from './web/event-stream.ts'
 import { createLastHour } from './web/last-hour.ts'
 import { startLastHourSaver } from './web/last-hour-saver.ts'
@@ -161,7 +162,7 @@ async function startSending({ config, log, store, emitter, ownership, persistenc
   const allow = allowListOf(config.allowNets)
   const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
   const lastHour = createLastHour()
-  const tally = createTally({ emitter, lastHour })
+  const counts = createDeliveryCounts({ emitter, lastHour })
   const metrics = createMetrics()
   const alerts = createAlerts({ url: config.alertUrl, proxy: config.proxy, log })
   // Not created at other levels, because it would cost every attempt some time.
@@ -178,12 +179,12 @@ async function startSending({ config, log, store, emitter, ownership, persistenc
     drainMs: persistence.drainMs,
     hints: persistence.cluster?.statuses,
     scheduleMs: config.retryScheduleMs,
-    observer: observers(tally.observer, metrics.observer, ...attemptLog),
+    observer: combinedObserver(counts.observer, metrics.observer, ...attemptLog),
     onOutage: (name, state) => alerts.send({ what: 'webhook', state, name }),
   })
   const { isShared } = ownership
   started.push(dispatcher, startLastHourSaver({ statistics: store.statistics, lastHour, isShared, log }))
-  return { clock, allow, attempt, lastHour, tally, metrics, alerts, intake, dispatcher }
+  return { clock, allow, attempt, lastHour, counts, metrics, alerts, intake, dispatcher }
 }
 
 type Sending = Awaited<ReturnType<typeof startSending>>
@@ -235,10 +236,10 @@ async function createRoot(
   { version, draining }: { version: string; draining: () => boolean },
 ) {
   const { auth, audit, webhooks, options, eventReader } = access
-  const { metrics, dispatcher, clock, allow, attempt, tally, lastHour } = sending
+  const { metrics, dispatcher, clock, allow, attempt, counts, lastHour } = sending
   const { watch, states, disk } = watching
   const { liveCalls, refreshCalls } = watch
-  const watched = { store, emitter, ownership, lastHour, own: { tally, health: dispatcher.health }, log }
+  const watched = { store, emitter, ownership, lastHour, own: { counts, health: dispatcher.health }, log }
   const state = startAccountState(persistence.cluster?.statuses, watched)
   const { ownsAccount: isOwner } = ownership
   metrics.watch({

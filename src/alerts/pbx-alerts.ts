@@ -1,5 +1,5 @@
 import type { Log } from '../lib/log.ts'
-import { MILLISECOND, type NowUs } from '../lib/time.ts'
+import { type NowUs, SECOND, steadyUs as systemSteadyUs } from '../lib/time.ts'
 import type { PbxStatus } from '../pbx/connection/supervisor.ts'
 import type { Alerts } from './alerts.ts'
 
@@ -7,17 +7,16 @@ export type PbxAlertOptions = {
   readonly status: () => readonly Pick<PbxStatus, 'name' | 'state' | 'lastError'>[]
   readonly alerts: Alerts
   readonly log: Log
-  /** A steady clock, in microseconds from an arbitrary moment. */
   readonly steadyUs?: NowUs
   readonly everyMs?: number
 }
 
 const EVERY_MS = 5_000
-const ALERT_AFTER_US = 5 * 60_000 * MILLISECOND
+const ALERT_AFTER_US = 5 * 60 * SECOND
 
 /** Watches the PBXs and sends an alert when one has been down for five minutes, and when it is up again after that. */
 export function startPbxAlerts(options: PbxAlertOptions): { stop(): Promise<void> } {
-  const { status, alerts, log, steadyUs = () => performance.now() * MILLISECOND, everyMs = EVERY_MS } = options
+  const { status, alerts, log, steadyUs = systemSteadyUs, everyMs = EVERY_MS } = options
   const down = new Map<string, { readonly sinceUs: number; alerted: boolean }>()
 
   function check(): void {

@@ -33,3 +33,21 @@ export const silent: Observer = {
   endedUnsent: () => {},
   webhookRemoved: () => {},
 }
+
+/** Combines several observers into one. */
+export function combinedObserver(...all: readonly Observer[]): Observer {
+  return {
+    started(item, waitedUs) {
+      for (const one of all) one.started(item, waitedUs)
+    },
+    ended(attempt) {
+      for (const one of all) one.ended(attempt)
+    },
+    endedUnsent(count, state) {
+      for (const one of all) one.endedUnsent(count, state)
+    },
+    webhookRemoved(webhookId) {
+      for (const one of all) one.webhookRemoved(webhookId)
+    },
+  }
+}

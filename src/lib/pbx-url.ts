@@ -63,6 +63,10 @@ const PARAMETERS = [
   'recordings_token',
 ]
 
+/** Returns the address of a PBX for people: `192.0.2.1:5038`, `[2001:db8::1]:5038`. */
+export const hostAndPort = ({ host, port }: Pick<PbxSource, 'host' | 'port'>): string =>
+  `${host.includes(':') ? `[${host}]` : host}:${port}`
+
 /** Returns whether a host is this machine. */
 export const isLoopbackHost = (host: string): boolean => /^(127\.|::1$|localhost$)/.test(host)
 

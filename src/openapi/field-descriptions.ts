@@ -133,7 +133,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, Readonly<Record<string,
     id: 'The id of the user',
     name: 'The name of the user',
     email: 'The e-mail address, in lower case',
-    type: 'The type of the user: `1` is `USER`',
+    type: 'The type of the user: `1` is `USER`; `2` is `ADMIN`, who manages all PBXs',
     created_at: 'When the user was created',
   },
   Token: {

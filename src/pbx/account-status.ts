@@ -7,8 +7,12 @@ export const pbxStatusOf =
   (watch: Pick<Watch, 'endpoints'>, { listOf }: Pick<PbxService, 'listOf'>) =>
   async (accountId: number) => {
     const endpoints = await watch.endpoints(accountId)
-    return (await listOf(accountId)).map(({ name, kind, state, since, error: detail }) => ({
-      ...{ name, kind, state, since, detail },
+    return (await listOf(accountId)).map(({ name, kind, state, since, error }) => ({
+      name,
+      kind,
+      state,
+      since,
+      detail: error,
       endpoints: summaryOf(endpoints.get(name) ?? []),
     }))
   }

@@ -101,21 +101,6 @@ export function createSavedEndpointsReader({ calls, log }: { calls: Pick<CallSto
   }
 }
 
-/** Returns a memory that ends with the process. */
-export function newEndpointMemory(source: PbxSource): EndpointMemory {
-  let run: PbxRun | null = null
-  return {
-    endpoints: createEndpoints(source),
-    lastRun: () => run,
-    setRun(now) {
-      run = now
-    },
-    accountsWithCalls: () => [],
-    noteCalls() {},
-    async stop() {},
-  }
-}
-
 /** Logs each endpoint once that nothing classifies: its operator has to. */
 function createUndecidedReport(pbx: string, endpoints: Endpoints, log: Log): () => void {
   const reported = new Set<string>()

@@ -3,13 +3,15 @@ import { t } from 'elysia'
 /** `refused`: it answers, and does not let us in (password, access list). */
 export const PBX_STATES = ['connecting', 'up', 'down', 'refused'] as const
 
+export const PBX_KINDS = ['asterisk', 'freeswitch'] as const
+
 const closed = { additionalProperties: false } as const
 const MAX_URL_CHARACTERS = 8_192
 
 /** A PBX as users see it; the last three fields are for administrators. */
 export const PbxInfo = t.Object({
   name: t.String({ description: 'its name in events and metrics' }),
-  kind: t.UnionEnum(['asterisk', 'freeswitch'], { default: undefined, description: 'the software' }),
+  kind: t.UnionEnum(PBX_KINDS, { default: undefined, description: 'the software' }),
   address: t.String({ description: 'host and port' }),
   state: t.UnionEnum(PBX_STATES, {
     default: undefined,

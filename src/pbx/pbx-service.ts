@@ -1,5 +1,5 @@
 import { Fault } from '../lib/fault.ts'
-import { type PbxSource, parsePbxUrl } from '../lib/pbx-url.ts'
+import { hostAndPort, type PbxSource, parsePbxUrl } from '../lib/pbx-url.ts'
 import { rfc3339 } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 import type { PbxInfo } from './model.ts'
@@ -92,7 +92,7 @@ function infoOf({ entry: { record, problem }, url, state }: Shown, calls: number
   return {
     name: record.name,
     kind: url.startsWith('esl:') ? 'freeswitch' : 'asterisk',
-    address: source === undefined ? '' : addressOf(source),
+    address: source === undefined ? '' : hostAndPort(source),
     state: problem === null ? name : 'down',
     since: sinceUs === null ? null : rfc3339(sinceUs),
     error: problem === null ? error : `Its URL ${problem}.`,
@@ -112,7 +112,3 @@ function sourceOf(url: string): PbxSource | undefined {
   const parsed = parsePbxUrl(url)
   return 'wrong' in parsed ? undefined : parsed.pbx
 }
-
-/** Returns the address of a PBX for people: `192.0.2.1:5038`, `[2001:db8::1]:5038`. */
-export const addressOf = ({ host, port }: Pick<PbxSource, 'host' | 'port'>): string =>
-  `${host.includes(':') ? `[${host}]` : host}:${port}`

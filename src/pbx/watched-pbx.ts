@@ -17,7 +17,7 @@ import { createEslTranslator } from './esl/translator/translator.ts'
 import type { PbxList } from './stored/pbx-list.ts'
 
 /** The translators of both kinds of PBX. */
-export const TRANSLATORS: Translators = { ami: createAmiTranslator, esl: createEslTranslator }
+const TRANSLATORS: Translators = { ami: createAmiTranslator, esl: createEslTranslator }
 
 export type WatchOptions = {
   readonly store: Store

@@ -12,7 +12,7 @@ export type LastResponse = NonNullable<WebhookHealth['last']>
  * Counts what the page shows of the past: the figures of the last hour, and the last response of each webhook since the
  * start.
  */
-export type Tally = {
+export type DeliveryCounts = {
   readonly observer: Observer
   last(webhookId: number): LastResponse | null
   /** Returns the webhooks that have a last response, and those that got one since this was called last. */
@@ -20,10 +20,10 @@ export type Tally = {
   takeChanged(): readonly WebhookKey[]
 }
 
-export type TallyOptions = { emitter: Emitter; lastHour: LastHour; nowUs?: NowUs }
+export type DeliveryCountsOptions = { emitter: Emitter; lastHour: LastHour; nowUs?: NowUs }
 
 /** Creates empty counts of the past deliveries that the page shows. They are counted through `observer`. */
-export function createTally({ emitter, lastHour, nowUs = wallUs }: TallyOptions): Tally {
+export function createDeliveryCounts({ emitter, lastHour, nowUs = wallUs }: DeliveryCountsOptions): DeliveryCounts {
   const responses = new Map<
     number,
     { readonly key: WebhookKey; readonly atUs: number; readonly attempted: Attempted }
@@ -67,22 +67,4 @@ export function createTally({ emitter, lastHour, nowUs = wallUs }: TallyOptions)
 
 function describeResponse(atUs: number, { outcome, durationMs }: Attempted): LastResponse {
   return { at: rfc3339(atUs), status: statusOf(outcome), error: failureOf(outcome), duration_ms: durationMs }
-}
-
-/** Combines several observers of the dispatcher into one. */
-export function observers(...all: readonly Observer[]): Observer {
-  return {
-    started(item, waitedUs) {
-      for (const one of all) one.started(item, waitedUs)
-    },
-    ended(attempt) {
-      for (const one of all) one.ended(attempt)
-    },
-    endedUnsent(count, state) {
-      for (const one of all) one.endedUnsent(count, state)
-    },
-    webhookRemoved(webhookId) {
-      for (const one of all) one.webhookRemoved(webhookId)
-    },
-  }
 }

@@ -147,7 +147,14 @@ const lastMinutes = (nowUs: number) =>
   Array.from({ length: MINUTES }, (_, index) => minuteOf(nowUs) - MINUTES + 1 + index)
 
 const emptySlot = ({ accountId, webhookId }: WebhookKey, minute: number): Slot => ({
-  ...{ accountId, webhookId, minute, events: 0, delivered: 0, failedAttempts: 0, failedProbes: 0, latencies: [] },
+  accountId,
+  webhookId,
+  minute,
+  events: 0,
+  delivered: 0,
+  failedAttempts: 0,
+  failedProbes: 0,
+  latencies: [],
 })
 
 /** Adds the figures of the same minute; ignores those of another minute. */

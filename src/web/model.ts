@@ -2,6 +2,7 @@ import { t } from 'elysia'
 import { Call, Stage, Transfer } from '../calls/event.ts'
 import { NODE_STATES } from '../cluster/node-state.ts'
 import { Delivery } from '../deliveries/model.ts'
+import { PBX_KINDS, PBX_STATES } from '../pbx/model.ts'
 
 /** The resources of `GET /overview` and `GET /call/{id}/event`, which are for the page. Times as in the contract. */
 
@@ -36,8 +37,8 @@ export const PbxEndpoints = t.Object({
 /** The state of one PBX of the account. */
 export const PbxStatus = t.Object({
   name: t.String(),
-  kind: t.UnionEnum(['asterisk', 'freeswitch'], { default: undefined }),
-  state: t.UnionEnum(['up', 'connecting', 'down', 'refused'], { default: undefined }),
+  kind: t.UnionEnum(PBX_KINDS, { default: undefined }),
+  state: t.UnionEnum(PBX_STATES, { default: undefined }),
   since: timeOrNull,
   detail: text,
   /**

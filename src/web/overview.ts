@@ -10,6 +10,7 @@ import { bodyInSlices } from '../lib/slices.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 import type { EventRow } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
+import { MAX_URL_CHARACTERS } from '../webhooks/model.ts'
 import type { Figures } from './figures.ts'
 import { createFreshReader } from './fresh-reader.ts'
 import {
@@ -43,13 +44,13 @@ const Query = t.Object({
   calls: t.Optional(
     t.UnionEnum(['all', 'none'], {
       default: undefined,
-      description: 'none: without the calls: the stream sends them',
+      description: '`none` leaves the calls out: the stream sends them',
     }),
   ),
 })
 
 const WebhookQuery = t.Object({
-  url: t.String({ maxLength: 2_048 }),
+  url: t.String({ maxLength: MAX_URL_CHARACTERS }),
   occurrence: t.Optional(
     t.Integer({ minimum: 0, default: 0, description: 'which one, if the list has this URL several times' }),
   ),

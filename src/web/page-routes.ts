@@ -6,7 +6,7 @@ import type { Asset } from './assets.ts'
  * Only what this service itself serves: no inline script or style, no other host, no frame around us, no form that goes
  * elsewhere, and no string that is turned into markup or code (Trusted Types without any policy).
  */
-export const PAGE_POLICY = [
+const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",

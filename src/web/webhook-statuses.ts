@@ -2,7 +2,7 @@ import type { Ownership } from '../cluster/ownership.ts'
 import type { WebhookReport } from '../cluster/status-reporter.ts'
 import type { BreakerHealth } from '../deliveries/circuit-breaker.ts'
 import type { StatusStore } from '../store/operations/statuses.ts'
-import type { LastResponse, Tally } from './delivery-counts.ts'
+import type { DeliveryCounts, LastResponse } from './delivery-counts.ts'
 import { createFreshReader } from './fresh-reader.ts'
 
 /** How a webhook does. `downSinceUs`: since when its circuit breaker is open, in steady time. */
@@ -15,7 +15,7 @@ export type ReadWebhookStatuses = (
 ) => Promise<ReadonlyMap<number, WebhookStatus>>
 
 export type OwnStatuses = {
-  readonly tally: Pick<Tally, 'last' | 'takeChanged' | 'known'>
+  readonly counts: Pick<DeliveryCounts, 'last' | 'takeChanged' | 'known'>
   readonly health: (webhookId: number) => BreakerHealth
 }
 
@@ -55,7 +55,7 @@ export function readAllStatuses(
 export const webhookReports =
   (own: OwnStatuses) =>
   (which: 'changed' | 'all'): WebhookReport[] =>
-    (which === 'all' ? own.tally.known() : own.tally.takeChanged()).map(({ webhookId, accountId }) => ({
+    (which === 'all' ? own.counts.known() : own.counts.takeChanged()).map(({ webhookId, accountId }) => ({
       webhookId,
       accountId,
       status: JSON.stringify(statusOf(own, webhookId)),
@@ -63,9 +63,9 @@ export const webhookReports =
 
 const UNKNOWN: WebhookStatus = { downSinceUs: null, last: null }
 
-const statusOf = ({ tally, health }: OwnStatuses, webhookId: number): WebhookStatus => ({
+const statusOf = ({ counts, health }: OwnStatuses, webhookId: number): WebhookStatus => ({
   downSinceUs: health(webhookId).downSinceUs,
-  last: tally.last(webhookId),
+  last: counts.last(webhookId),
 })
 
 /** The next owner begins with a closed breaker: of an owner that is gone only the last response is worth showing. */

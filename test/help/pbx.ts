@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import type { Signal } from '../../src/calls/signal.ts'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
 import type { AmiFrame } from '../../src/pbx/ami/decoder.ts'
+import type { PbxRun } from '../../src/pbx/connection/protocol.ts'
 import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../src/pbx/connection/supervisor.ts'
-import { newEndpointMemory } from '../../src/pbx/endpoint-memory.ts'
-import type { Endpoints } from '../../src/pbx/endpoints.ts'
+import { createEndpoints, type Endpoints } from '../../src/pbx/endpoints.ts'
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
 
 export const fixture = (name: string): string =>
@@ -60,10 +60,17 @@ export function watchPbx(
       return []
     },
   }
-  const memory = newEndpointMemory(parsed.pbx)
+  const endpoints = createEndpoints(parsed.pbx)
+  let lastRun: PbxRun | null = null
   const supervisor = startSupervisor({
     source: parsed.pbx,
-    memory,
+    memory: {
+      endpoints,
+      lastRun: () => lastRun,
+      setRun(run) {
+        lastRun = run
+      },
+    },
     translators: { ami: () => ami, esl: () => esl },
     feed(signals) {
       for (const signal of signals) {
@@ -74,7 +81,7 @@ export function watchPbx(
     log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
     timeouts: { inventoryMs: 20, firstMs: 10, maxMs: 20, snapshotAgainMs: 20, resyncMs: 20, ...timeouts },
   })
-  return { ...supervisor, entries, logged, endpoints: memory.endpoints.list }
+  return { ...supervisor, entries, logged, endpoints: endpoints.list }
 }
 
 export type Scripted = { readonly port: number; readonly connections: () => number; stop(): void }

@@ -6,7 +6,7 @@ import type { AuthService } from '../../src/auth/service.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
 import { nowUs, steadyUs } from '../../src/lib/time.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
-import { createTally } from '../../src/web/delivery-counts.ts'
+import { createDeliveryCounts } from '../../src/web/delivery-counts.ts'
 import { followNoChanges, type Streams, startStreams, streamRoutes } from '../../src/web/event-stream.ts'
 import { ownFigures } from '../../src/web/figures.ts'
 import { createLastHour } from '../../src/web/last-hour.ts'
@@ -51,12 +51,12 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
     })
     parts.streams = streams
     const lastHour = createLastHour()
-    const tally = createTally({ emitter, lastHour })
+    const counts = createDeliveryCounts({ emitter, lastHour })
     const health = () => ({ state: 'up' as const, downSinceUs: null })
     const sources = {
       store,
       figures: ownFigures(lastHour, nowUs),
-      statuses: readOwnStatuses({ tally, health }),
+      statuses: readOwnStatuses({ counts, health }),
       steadyUs,
       liveCalls: () => calls(count),
       refreshCalls: async () => undefined,

@@ -2,6 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { portProblem } from '../../http/server.ts'
 import { Fault } from '../../lib/fault.ts'
+import { hostAndPort } from '../../lib/pbx-url.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { parseDuration } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
@@ -16,15 +17,14 @@ import { print, printJson } from '../print.ts'
 import { explainCommand } from './explain.ts'
 import { storedPbxCommands } from './stored-pbxs.ts'
 
-/** Adds `hookswitch pbx …`. @returns the command, so that others can add to it. */
-export function pbxCommand(program: Command, stopped: () => Promise<void>): Command {
+/** Adds `hookswitch pbx …`. */
+export function pbxCommand(program: Command, stopped: () => Promise<void>): void {
   const pbx = program.command('pbx').description('add, list, remove, check, record, replay or explain PBXs')
   storedPbxCommands(pbx, inputLine)
   checkCommand(pbx)
   recordCommand(pbx, stopped)
   replayCommand(pbx, stopped)
   explainCommand(pbx)
-  return pbx
 }
 
 const given = (url: string | undefined, name: string | undefined) =>
@@ -110,8 +110,9 @@ function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
       }
       // Before the line that reports it ready: its reader may stop us at once.
       const stop = stopped()
-      const url = replay.kind === 'ami' ? `ami://any:any@${host}` : `esl://:any@${host}`
-      print(`hookswitch replays ${replay.events} events on ${url}:${replay.port}`)
+      const login = replay.kind === 'ami' ? 'ami://any:any' : 'esl://:any'
+      const address = hostAndPort({ host, port: replay.port })
+      print(`hookswitch replays ${replay.events} events on ${login}@${address}`)
       void replay.finished.then(() =>
         print(`hookswitch has replayed all of them${flags.loop === true ? ' and starts again' : ''}`),
       )

@@ -1,7 +1,6 @@
 import type { Command } from 'commander'
 import { isReadable } from '../../config.ts'
-import { parsePbxUrl } from '../../lib/pbx-url.ts'
-import { addressOf } from '../../pbx/pbx-service.ts'
+import { hostAndPort, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { createPbxChanges } from '../../pbx/stored/pbx-changes.ts'
 import { maskPbxUrl } from '../../pbx/stored/pbx-secrets.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
@@ -73,5 +72,5 @@ function rowOf({ name, url, origin }: PbxRecord) {
   const parsed = parsePbxUrl(url)
   const { account = '', ...address } = 'wrong' in parsed ? { host: '', port: 0 } : parsed.pbx
   const kind = url.startsWith('esl:') ? 'freeswitch' : 'asterisk'
-  return { name, kind, address: addressOf(address), account, source: origin, url: maskPbxUrl(url) }
+  return { name, kind, address: hostAndPort(address), account, source: origin, url: maskPbxUrl(url) }
 }

@@ -1,3 +1,5 @@
+import { READ_LINE, WRITE_LINE } from '../../pbx/ami/manager-conf.ts'
+
 /** Returns the command by which this program was started, for lines that a user copies. */
 export function ownName(argv: readonly string[] = process.argv, execPath = process.execPath): string {
   if (argv[1]?.startsWith('/$bunfs/') || argv[1] === undefined) return 'hookswitch'
@@ -17,8 +19,8 @@ export const nextSteps = (name: string): string[] => [
   '  Asterisk: add to /etc/asterisk/manager.conf, then: asterisk -rx "manager reload"',
   '    [hookswitch]',
   '    secret = choose-a-long-one',
-  '    read = system,call,agent,dialplan,cdr,user',
-  '    write = reporting',
+  `    ${READ_LINE}`,
+  `    ${WRITE_LINE}`,
   '  and in its [general]: enabled = yes, bindaddr = 127.0.0.1, timestampevents = yes',
   '',
   '  FreeSWITCH: in autoload_configs/event_socket.conf.xml, then: fs_cli -x "reload mod_event_socket"',

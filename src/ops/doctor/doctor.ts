@@ -1,7 +1,7 @@
 import { type Config, readConfig } from '../../config.ts'
 import type { Target } from '../../deliveries/sending/target.ts'
 import { parseAllowList } from '../../lib/address-guard.ts'
-import type { PbxSource } from '../../lib/pbx-url.ts'
+import { hostAndPort, type PbxSource } from '../../lib/pbx-url.ts'
 import { checkPbx } from '../../pbx/tools/check.ts'
 import type { GivenSettings } from '../../settings.ts'
 import { diagnoseDatabase } from './database.ts'
@@ -65,7 +65,7 @@ async function diagnosePbxs(pbxs: readonly PbxSource[], isServed: boolean): Prom
       const findings = await checkPbx(source, 0)
       return findings.map(({ level, text }): Diagnosis => {
         const finding = `${source.name}: ${text}`
-        const fix = `hookswitch pbx check '${source.protocol}://…@${source.host}:${source.port}'`
+        const fix = `hookswitch pbx check '${source.protocol}://…@${hostAndPort(source)}'`
         return level === 'missing' ? wrong('PBX', finding, fix) : { level, about: 'PBX', text: finding }
       })
     }),

@@ -27,11 +27,14 @@ export async function diagnoseDisk(folder: string): Promise<Diagnosis[]> {
         : ok('disk', `${folder} has ${free} MiB of free space`),
     ]
   } catch (error) {
-    const kind = existsSync(folder) ? storeFaultKind(error, join(folder, 'hookswitch.db')) : undefined
+    if (!existsSync(folder))
+      return [wrong('disk', `${folder} does not exist`, `mkdir -p ${folder} && chown "$(id -un)" ${folder}`)]
+    const path = join(folder, 'hookswitch.db')
+    const kind = storeFaultKind(error, path)
     return [
       kind === undefined
-        ? wrong('disk', `${folder} does not exist`, `mkdir -p ${folder} && chown "$(id -un)" ${folder}`)
-        : wrong('disk', `${folder} is not writable`, fixCommand(kind, join(folder, 'hookswitch.db'))),
+        ? wrong('disk', `${folder} cannot be used: ${String(error)}`, `ls -ld ${folder}`)
+        : wrong('disk', `${folder} is not writable`, fixCommand(kind, path)),
     ]
   }
 }

@@ -164,7 +164,7 @@ function replyOfList(
 }
 
 /** Returns the bytes of an action, `undefined` if a value would end its line, or is too long. */
-export function encodeAction(action: Action): string | undefined {
+function encodeAction(action: Action): string | undefined {
   const lines = Object.entries(action).map(([key, value]) => `${key}: ${value}`)
   if (lines.some((line) => /[\r\n\0]/.test(line) || Buffer.byteLength(line) > MAX_LINE_BYTES)) return undefined
   return `${lines.join('\r\n')}\r\n\r\n`

@@ -44,27 +44,27 @@ export class AmiDecoder {
     this.#skip = skip
   }
 
-  /** Why the stream can be read no further, once it cannot: the connection must go. */
+  /** Returns why the stream can be read no further, `undefined` while it can: the connection must go then. */
   get fault(): string | undefined {
     return this.#scan.fault
   }
 
-  /** The first line, which names the version of the protocol; empty before it came. */
+  /** Returns the first line, which names the version of the protocol; empty before it came. */
   get greeting(): string {
     return this.#greeting
   }
 
-  /** How many events were passed over. */
+  /** Returns how many events were passed over. */
   get skipped(): number {
     return this.#skipped
   }
 
-  /** How many bytes of the stream are behind us: all up to the first that is of no whole frame yet. */
+  /** Returns how many bytes of the stream are behind us: all up to the first that is of no whole frame yet. */
   get consumed(): number {
     return this.#buffer.offset
   }
 
-  /** The frames that this chunk completes. The chunk must not change afterwards: frames point into it. */
+  /** Returns the frames that this chunk completes. It must not change afterwards: frames point into it. */
   push(chunk: Uint8Array): AmiFrame[] {
     const frames: AmiHeaders[] = []
     if (this.#scan.fault !== undefined) return frames
@@ -149,7 +149,7 @@ export class AmiDecoder {
   }
 }
 
-export const MAX_FRAME_BYTES = 1024 * 1024
+const MAX_FRAME_BYTES = 1024 * 1024
 const MAX_GREETING_BYTES = 100
 
 const CRLF_END = Buffer.from('\r\n\r\n')

@@ -65,7 +65,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 }
 
 /** Undoes `ast_escape_c`, which Asterisk runs over names and variables (not over numbers and extensions), once. */
-export function unescapeC(value: string): string {
+function unescapeC(value: string): string {
   return value.includes('\\')
     ? value.replace(/\\([abfnrtv\\'"?])/g, (whole, letter: string) => ESCAPES[letter] ?? whole)
     : value

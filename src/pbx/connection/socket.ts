@@ -1,6 +1,6 @@
 import { checkServerIdentity } from 'node:tls'
 import type { Socket } from 'bun'
-import type { PbxSource } from '../../lib/pbx-url.ts'
+import { hostAndPort, type PbxSource } from '../../lib/pbx-url.ts'
 
 /** A TCP or TLS connection to a PBX. Closing it twice is fine; writing to a closed one does nothing. */
 export type PbxSocket = {
@@ -24,7 +24,7 @@ export type SocketAddress = {
   readonly tls: { readonly caFile?: string | undefined } | undefined
 }
 
-/** Returns the address of a PBX. */
+/** Returns the address of a PBX, and whether it is reached over TLS. */
 export const addressOf = ({ host, port, protocol, caFile }: PbxSource): SocketAddress => ({
   host,
   port,
@@ -35,7 +35,7 @@ export const addressOf = ({ host, port, protocol, caFile }: PbxSource): SocketAd
 export function openSocket({ host, port, tls }: SocketAddress, connectMs: number): PbxSocket {
   const opening = Promise.withResolvers<boolean>()
   const closing = Promise.withResolvers<string>()
-  const where = `${host}:${port}`
+  const where = hostAndPort({ host, port })
   let socket: Socket | undefined
   let isClosed = false
   let unsent = Buffer.alloc(0)
@@ -104,7 +104,7 @@ type Handlers = {
 
 async function connect({ host, port, tls }: SocketAddress, handlers: Handlers): Promise<void> {
   const { open, connected, data, drain, finish } = handlers
-  const where = `${host}:${port}`
+  const where = hostAndPort({ host, port })
   await Bun.connect({
     hostname: host,
     port,

@@ -8,6 +8,7 @@ import type { EndpointMemory } from '../endpoint-memory.ts'
 import type { Endpoints } from '../endpoints.ts'
 import type { EslFrame } from '../esl/decoder.ts'
 import { eslDialect } from '../esl/protocol.ts'
+import type { PBX_KINDS, PBX_STATES } from '../model.ts'
 import type { PbxCounts } from './frame-reader.ts'
 import type { Intake } from './inbox.ts'
 import type { PbxRun, SessionEnd } from './protocol.ts'
@@ -18,9 +19,9 @@ export type PbxStatus = Readonly<PbxCounts> & {
   readonly name: string
   /** The owner of its calls; on a PBX with several accounts of those that show no customer. */
   readonly account: string | null
-  readonly kind: 'asterisk' | 'freeswitch'
+  readonly kind: (typeof PBX_KINDS)[number]
   /** `refused`: it answers, and does not let us in (password, access list). */
-  readonly state: 'connecting' | 'up' | 'down' | 'refused'
+  readonly state: (typeof PBX_STATES)[number]
   readonly sinceUs: number
   readonly lastError: string | null
   /** Over the last seconds. */
@@ -36,7 +37,7 @@ export type Translators = {
 export type SupervisorOptions = {
   readonly source: PbxSource
   readonly translators: Translators
-  readonly memory: EndpointMemory
+  readonly memory: Pick<EndpointMemory, 'endpoints' | 'lastRun' | 'setRun'>
   readonly feed: Feed
   /** Counts the entries of all inboxes; shared by all PBXs. */
   readonly intake?: Intake

@@ -27,17 +27,17 @@ export class EslDecoder {
     | undefined
   #fault: string | undefined
 
-  /** Why the stream can be read no further, once it cannot: the connection must go. */
+  /** Returns why the stream can be read no further, `undefined` while it can: the connection must go then. */
   get fault(): string | undefined {
     return this.#fault
   }
 
-  /** How many bytes of the stream are behind us: all up to the first that is of no whole frame yet. */
+  /** Returns how many bytes of the stream are behind us: all up to the first that is of no whole frame yet. */
   get consumed(): number {
     return this.#buffer.offset
   }
 
-  /** The frames that this chunk completes. The chunk must not change afterwards: frames point into it. */
+  /** Returns the frames that this chunk completes. It must not change afterwards: frames point into it. */
   push(chunk: Uint8Array): EslFrame[] {
     const frames: EslFrame[] = []
     if (this.#fault !== undefined) return frames
@@ -123,7 +123,7 @@ class Frame implements EslFrame {
 }
 
 /** A header block is two lines; a command/reply to `connect` is a few kilobytes. */
-export const MAX_HEADER_BYTES = 64 * 1024
+const MAX_HEADER_BYTES = 64 * 1024
 export const MAX_BODY_BYTES = 16 * 1024 * 1024
 
 const LF = 0x0a

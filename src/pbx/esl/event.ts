@@ -151,7 +151,7 @@ const startsWith = (header: Buffer, needle: Buffer): boolean =>
  * Decodes percent-encoding as FreeSWITCH has it: a plus is a plus, a percent sign without two digits is itself,
  * invalid UTF-8 is U+FFFD.
  */
-export function unescapePercent(text: string): string {
+function unescapePercent(text: string): string {
   if (!text.includes('%')) return text
   try {
     return decodeURIComponent(text)

@@ -1,5 +1,5 @@
 /** Replaces a secret in the URL of a PBX that is shown. */
-export const HIDDEN = '***'
+const HIDDEN = '***'
 
 /** The parts of a PBX URL, as they are written. */
 type Parts = {

@@ -49,6 +49,7 @@ const NOBODY_WATCHES = 'No node watches this PBX at present.'
  */
 export function startPbxStates({ watch, store, ownership, steadyUs, log }: Dependencies): PbxStates {
   const stored = new Map<string, { readonly key: string; readonly atSteadyUs: number }>()
+  /** An outage is logged once, not twice a second. */
   let isReported = false
 
   function own(): Map<string, PbxState> {
@@ -72,17 +73,20 @@ export function startPbxStates({ watch, store, ownership, steadyUs, log }: Depen
   }
 
   async function shareAll(): Promise<void> {
+    let hasFailed = false
     for (const [name, state] of own()) {
       try {
         await share(name, state)
-        isReported = false
       } catch (error) {
         stored.delete(name)
-        if (error instanceof LeaseLost || isReported) continue
+        if (error instanceof LeaseLost) continue
+        hasFailed = true
+        if (isReported) continue
         isReported = true
         log.warn({ pbx: name, err: error }, 'cannot store the state of the PBX for the other nodes, will retry')
       }
     }
+    isReported = hasFailed
   }
 
   const sharing = ownership.isShared ? startPeriodic(CHECK_MS, shareAll) : undefined

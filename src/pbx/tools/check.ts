@@ -1,4 +1,4 @@
-import { isLoopbackHost, type PbxSource } from '../../lib/pbx-url.ts'
+import { hostAndPort, isLoopbackHost, type PbxSource } from '../../lib/pbx-url.ts'
 import { checkRecordings } from '../../recordings/check-recordings.ts'
 import { type Actions, createActions } from '../ami/actions.ts'
 import { AmiDecoder } from '../ami/decoder.ts'
@@ -6,6 +6,7 @@ import type { EventClass } from '../ami/events.ts'
 import type { AmiFrame } from '../ami/frame.ts'
 import { LISTS, requestInventory as requestAmiInventory } from '../ami/inventory.ts'
 import { logIn as logInToAmi } from '../ami/login.ts'
+import { READ_LINE, WRITE_LINE } from '../ami/manager-conf.ts'
 import type { InventoryReply } from '../connection/inventory-refresh.ts'
 import { addressOf, openSocket } from '../connection/socket.ts'
 import { TIMEOUTS } from '../connection/timeouts.ts'
@@ -27,10 +28,6 @@ export type Finding = {
   /** The line to write into the configuration of the PBX, if one is enough. */
   readonly line?: string
 }
-
-/** The rights of the user of an Asterisk, in manager.conf. */
-const READ_LINE = 'read = system,call,agent,dialplan,cdr,user'
-const WRITE_LINE = 'write = reporting'
 
 export type CheckOptions = { readonly recordingPath?: string | undefined; readonly accountOf?: AccountOf | undefined }
 
@@ -88,10 +85,7 @@ async function checkAmi(source: PbxSource, listenMs: number, { find, tenants }: 
       for (const frame of decoder.push(chunk))
         if (!actions.receive(frame) && frame.type === 'event' && events.length < MAX_EVENTS) events.push(frame)
     })
-    find(
-      'ok',
-      `${source.host}:${source.port} answers${source.protocol === 'amis' ? ', and its certificate is valid' : ''}`,
-    )
+    find('ok', `${hostAndPort(source)} answers${source.protocol === 'amis' ? ', and its certificate is valid' : ''}`)
     if (source.protocol === 'ami' && !isLoopbackHost(source.host))
       find(
         'advice',
@@ -221,7 +215,7 @@ async function checkEsl(source: PbxSource, { find, tenants }: Found): Promise<st
   void socket.closed.then(commands.close)
   try {
     if (!(await socket.opened)) return await socket.closed
-    find('ok', `${source.host}:${source.port} answers`)
+    find('ok', `${hostAndPort(source)} answers`)
     socket.read((chunk) => {
       for (const frame of decoder.push(chunk)) {
         if (frame.contentType === 'text/rude-rejection')

@@ -57,7 +57,7 @@ const BY_CODE: Readonly<Record<number, StageResult>> = {
 }
 
 /** Returns the result of an unanswered dial that ends with this Q.850 code. */
-export const resultOfCode = (code: number | null): StageResult => (code === null ? 'other' : (BY_CODE[code] ?? 'other'))
+const resultOfCode = (code: number | null): StageResult => (code === null ? 'other' : (BY_CODE[code] ?? 'other'))
 
 /**
  * Returns the meaning of a SIP reply that has no cause of its own (Asterisk prints 127, "interworking"); 487 is our

@@ -70,7 +70,8 @@ export function buildTimeline({ call, stages, events, nowMs, minGap, maxTicks }:
     arrows: events.flatMap((event) => arrowsOf(event, stages, share)),
     marks: marksOf(events, share, minGap),
     ticks: ticksOf((toMs - fromMs) / 1_000, maxTicks),
-    ...{ fromMs, toMs },
+    fromMs,
+    toMs,
   }
 }
 

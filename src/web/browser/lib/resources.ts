@@ -1,4 +1,3 @@
-import type { Call, CallRecord } from '../../../calls/event.ts'
 import type { Delivery } from '../../../deliveries/model.ts'
 
 export type { AuthUser as User, NamedToken, TokenInfo } from '../../../auth/model.ts'
@@ -27,6 +26,3 @@ export type DeliveryState = Delivery['state']
 
 /** One page of a list; `next_cursor` is null on the last. */
 export type Page<T> = { items: T[]; next_cursor: string | null }
-
-export type CallPage = Page<Call>
-export type OneCall = CallRecord

@@ -6,7 +6,7 @@ import { observable } from './observable.ts'
 export type Route = { view: string; id: string | null; query: Record<string, string> }
 
 /** Parses the address's fragment; an empty one is the live view. */
-export function parseRoute(hash: string): Route {
+function parseRoute(hash: string): Route {
   const [path = '', search = ''] = hash.replace(/^#\/?/, '').split('?', 2)
   const [view = '', id] = path.split('/')
   return {

@@ -3,7 +3,7 @@ import { overview } from '../../lib/live/connection.ts'
 import { useObservable } from '../../lib/observable.ts'
 
 /** Returns the name that the options give to a URL, `null` if it has none. */
-export function useWebhookName(url: string): string | null {
+function useWebhookName(url: string): string | null {
   return useObservable(overview)?.webhooks.find((one) => one.url === url)?.name ?? null
 }
 

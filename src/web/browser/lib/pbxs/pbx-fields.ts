@@ -1,3 +1,5 @@
+import { READ_LINE, WRITE_LINE } from '../../../../pbx/ami/manager-conf.ts'
+
 /** The kinds of PBX that the form offers, with the scheme and the usual port of each. */
 export const PBX_KINDS = {
   asterisk: { title: 'Asterisk', scheme: 'ami', port: '5038' },
@@ -116,8 +118,8 @@ timestampevents = yes
 
 [${user.trim() || 'hookswitch'}]
 secret = ${secret}
-read = system,call,agent,dialplan,cdr,user
-write = reporting`,
+${READ_LINE}
+${WRITE_LINE}`,
   }
 }
 
