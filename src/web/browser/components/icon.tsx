@@ -33,6 +33,7 @@ const PATHS = {
   outbound: 'M4.5 15.5 15 5M7 5h8v8',
   internal: 'M3 7h12.5L12 3.5M17 13H4.5L8 16.5',
   filter: 'M3 5h14M6 10h8M8.5 15h3',
+  options: 'M3 5.5h7M14 5.5h3M12 3.5v4M3 14.5h3M10 14.5h7M8 12.5v4M3 10h11M17 10h0',
   eye: 'M2 10s3-5.5 8-5.5 8 5.5 8 5.5-3 5.5-8 5.5S2 10 2 10Zm8 2.3a2.3 2.3 0 1 0 0-4.6 2.3 2.3 0 0 0 0 4.6Z',
 } as const
 

@@ -1,10 +1,11 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { FILTER_KEYS, FILTER_NAMES } from '../../../../lib/event-filter.ts'
 import { FURTHER_EVENTS, FURTHER_NAMES } from '../../../../lib/event-kinds.ts'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { Dialog } from '../../components/dialog.tsx'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
+import { useFirstError } from '../../components/first-error.ts'
 import { FormField } from '../../components/form-field.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { InlineText } from '../../components/text/inline-text.tsx'
@@ -22,6 +23,8 @@ export function OptionsDialog({ url, onClose }: { url: string; onClose: () => vo
   const [form, setForm] = useState<OptionsForm | null>(null)
   const [error, setError] = useState<string | null>(null)
   const [errors, setErrors] = useState<readonly FieldError[]>([])
+  const element = useRef<HTMLFormElement>(null)
+  useFirstError(element, errors)
   const load = async () => {
     const response = await request<WebhookOptions[]>('GET', '/integration/webhook/options')
     if (!response.ok) return setError(response.message)
@@ -55,6 +58,7 @@ export function OptionsDialog({ url, onClose }: { url: string; onClose: () => vo
         ) : null
       ) : (
         <form
+          ref={element}
           class="options-form"
           onSubmit={(event) => {
             event.preventDefault()

@@ -58,11 +58,13 @@ function TestOutcome({ result }: { result: TestResult }) {
         <strong>{succeeded ? 'Received' : 'Failed'}</strong>
         <span>
           {result.status === null ? result.error : `response ${result.status}`}
-          {result.duration_ms === null ? '' : ` in ${formatMilliseconds(result.duration_ms)}`}
+          {result.duration_ms === null
+            ? ''
+            : `${result.status === null ? ', after' : ' in'} ${formatMilliseconds(result.duration_ms)}`}
         </span>
       </p>
       {result.status !== null && result.error !== null ? <p class="dialog-text">{result.error}</p> : null}
-      {result.response === null || result.response === '' ? (
+      {result.status === null ? null : result.response === null || result.response === '' ? (
         <p class="muted">The response has no body.</p>
       ) : (
         <CodeBlock text={result.response} label="the response" />

@@ -39,7 +39,7 @@ function describeState({ last, paused, down_since: downSince }: WebhookHealth): 
 
 function describeLast({ status, error, duration_ms: durationMs, at }: NonNullable<WebhookHealth['last']>): string {
   const outcome = status === null ? `last attempt: ${error ?? 'no response'}` : `last response ${status}`
-  const duration = durationMs === null ? '' : ` in ${formatMilliseconds(durationMs)}`
+  const duration = durationMs === null ? '' : `${status === null ? ', after' : ' in'} ${formatMilliseconds(durationMs)}`
   return `${outcome}${duration}, ${formatDuration(serverNowMs() - Date.parse(at))} ago`
 }
 

@@ -97,7 +97,7 @@ export function WebhookRow({ row, health, error, copies, onEdit, onRemove, onOpe
               onClick={() => setCharted(!charted)}
             />
             <RowButton
-              icon="filter"
+              icon="options"
               label={`Options of ${name}`}
               text="Options"
               disabled={!isSaved}
@@ -160,7 +160,7 @@ function UrlField({ row: { webhook, saved, removed }, name, error, onEdit }: Url
 }
 
 type RowButtonProps = {
-  icon: 'live' | 'filter' | 'key' | 'send' | 'trash'
+  icon: 'live' | 'options' | 'key' | 'send' | 'trash'
   label: string
   text: string
   disabled?: boolean

@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { EmptyState, Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
+import { useFirstError } from '../../components/first-error.ts'
 import { Icon } from '../../components/icon.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { type ApiResult, request } from '../../lib/api.ts'
@@ -43,6 +44,8 @@ export function WebhooksView() {
   const { draft, theirs, error, errors, save, resolveConflict, discard, load } = useWebhookDraft()
   const setDraft = currentDraft.set
   const [dialog, setDialog] = useState<{ kind: RowDialog; url: string } | null>(null)
+  const table = useRef<HTMLElement>(null)
+  useFirstError(table, errors)
   if (draft === null)
     return (
       <div class="view">
@@ -71,7 +74,7 @@ export function WebhooksView() {
           onTakeTheirs={() => resolveConflict(theirs.list, theirs)}
         />
       )}
-      <section class="card webhook-table" aria-label="Webhook list">
+      <section ref={table} class="card webhook-table" aria-label="Webhook list">
         {draft.rows.length === 0 ? (
           <NoWebhooks />
         ) : (
