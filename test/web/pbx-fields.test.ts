@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
 import {
+  findNameError,
   findPortError,
   newPbxFields,
   type PbxFields,
   pbxFieldsOf,
   pbxSetupOf,
   pbxUrlOf,
+  withFreeName,
 } from '../../src/web/browser/lib/pbxs/pbx-fields.ts'
 
 const fields: PbxFields = {
@@ -24,6 +26,15 @@ describe('the fields of the form', () => {
     ['5038x', 'The port is 5038x: give a number from 1 to 65535.'],
   ])('have the port %j, about which the form reports %j', (port, error) => {
     expect(findPortError({ ...fields, port })).toBe(error)
+  })
+
+  test('propose a name that is free, and refuse that of another PBX, whose place it would take', () => {
+    const proposed = newPbxFields((bytes) => bytes)
+    expect(withFreeName(proposed, []).name).toBe('office')
+    expect(withFreeName(proposed, ['office', 'office-2', 'lab']).name).toBe('office-3')
+    expect(withFreeName({ ...proposed, name: 'lab' }, ['lab']).name).toBe('lab')
+    expect(findNameError({ ...proposed, name: ' lab ' }, ['lab'])).toMatch(/^There is a PBX lab already: give/)
+    expect(findNameError(proposed, ['lab'])).toBeNull()
   })
 
   test('become a URL that means the same', () => {

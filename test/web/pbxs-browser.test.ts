@@ -109,6 +109,16 @@ describe.skipIf(CHROMIUM === undefined)('a PBX is connected in a browser (needs 
     expect(await page.content()).not.toContain(secret)
   })
 
+  test('a second one is proposed another name, and cannot take the place of the first', async () => {
+    const { page } = seen
+    await page.getByRole('link', { name: 'Connect a PBX' }).click()
+    await page.waitForFunction(() => document.querySelector<HTMLInputElement>('[name=name]')?.value === 'office-2')
+    await page.getByLabel('Name').fill('office')
+    await page.getByRole('button', { name: 'Check and connect' }).click()
+    await page.getByRole('alert').filter({ hasText: 'There is a PBX office already' }).waitFor()
+    await page.getByRole('link', { name: 'PBXs', exact: true }).click()
+  })
+
   test('it is changed without its secret', async () => {
     const { page } = seen
     await page.getByRole('link', { name: 'Change office' }).click()

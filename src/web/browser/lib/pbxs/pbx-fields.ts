@@ -26,14 +26,30 @@ export type PbxFields = {
 }
 
 const SECRET_BYTES = 18
+const FIRST_NAME = 'office'
 
 /** Returns the fields of a new PBX, with a secret that is made for it. */
 export function newPbxFields(random: (bytes: Uint8Array) => Uint8Array): PbxFields {
   const secret = [...random(new Uint8Array(SECRET_BYTES))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
   return {
-    ...{ kind: 'asterisk', name: 'office', host: '127.0.0.1', port: '', user: 'hookswitch' },
+    ...{ kind: 'asterisk', name: FIRST_NAME, host: '127.0.0.1', port: '', user: 'hookswitch' },
     ...{ secret, account: '', more: '' },
   }
+}
+
+/** Returns the fields of a new PBX with a name that is free, if its name is still the one that was proposed. */
+export function withFreeName(fields: PbxFields, taken: readonly string[]): PbxFields {
+  if (fields.name !== FIRST_NAME) return fields
+  const names = [FIRST_NAME, ...taken.map((_, at) => `${FIRST_NAME}-${at + 2}`)]
+  return { ...fields, name: names.find((name) => !taken.includes(name)) ?? FIRST_NAME }
+}
+
+/** Returns why a new PBX cannot have its name, `null` if it can: with that of another it would take its place. */
+export function findNameError({ name }: PbxFields, taken: readonly string[]): string | null {
+  const text = name.trim()
+  return taken.includes(text)
+    ? `There is a PBX ${text} already: give this one another name, or change that one under PBXs.`
+    : null
 }
 
 /** Returns what is wrong with the port, `null` if nothing is: a URL with it could not be read at all. */

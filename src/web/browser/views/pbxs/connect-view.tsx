@@ -1,8 +1,8 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { liveState, overview } from '../../lib/live/connection.ts'
 import { useObservable } from '../../lib/observable.ts'
-import { newPbxFields, type PbxFields } from '../../lib/pbxs/pbx-fields.ts'
+import { newPbxFields, type PbxFields, withFreeName } from '../../lib/pbxs/pbx-fields.ts'
 import { usePbxs } from '../../lib/pbxs/pbx-store.ts'
 import { routeHref } from '../../lib/router.ts'
 import { useIsAdmin } from '../../lib/user.ts'
@@ -17,6 +17,9 @@ export function ConnectView() {
   const isAdmin = useIsAdmin()
   const [fields, setFields] = useState<PbxFields>(() => newPbxFields((bytes) => crypto.getRandomValues(bytes)))
   const [saved, setSaved] = useState<string | null>(null)
+  const { pbxs } = usePbxs()
+  const taken = pbxs?.map(({ name }) => name) ?? []
+  useEffect(() => setFields((before) => withFreeName(before, taken)), [pbxs === null])
   return (
     <div class="view connect-view">
       <header class="view-head">
@@ -31,7 +34,7 @@ export function ConnectView() {
               <h2 id="connect-1">1. Where is it?</h2>
             </header>
             <div class="pad">
-              <PbxForm fields={fields} onChange={setFields} onSaved={({ name }) => setSaved(name)} />
+              <PbxForm fields={fields} taken={taken} onChange={setFields} onSaved={({ name }) => setSaved(name)} />
             </div>
           </section>
           <section class="card" aria-labelledby="connect-2">
@@ -56,6 +59,8 @@ function FirstCall({ name }: { name: string }) {
   const now = useObservable(overview)
   const { pbxs } = usePbxs()
   const pbx = pbxs?.find((one) => one.name === name)
+  // An administrator manages the PBXs of all accounts, and sees only the calls of one.
+  const isMine = pbx === undefined || (pbx.account === now?.account && !/[?&]tenants=/.test(pbx.url ?? ''))
   const mine = [...calls.values()].filter((entry) => entry.pbx === name)
   return (
     <section class="card" aria-labelledby="first-call">
@@ -69,12 +74,20 @@ function FirstCall({ name }: { name: string }) {
         ) : (
           <EmptyState
             icon="calls"
-            title={pbx?.state === 'up' ? 'Connected. Now make a call.' : 'Connecting to the PBX…'}
+            title={
+              pbx?.state !== 'up' ? 'Connecting to the PBX…' : isMine ? 'Connected. Now make a call.' : 'Connected.'
+            }
           >
-            {pbx?.error == null ? (
+            {pbx?.error != null ? (
+              <p>{pbx.error}</p>
+            ) : isMine ? (
               <p>Call one of the phones of {name}: the call appears here as soon as it starts.</p>
             ) : (
-              <p>{pbx.error}</p>
+              <p>
+                Its calls belong to{' '}
+                {pbx?.account === now?.account ? 'the accounts of its customers' : `the account ${pbx?.account}`}: users
+                of that account see them, and you do not.
+              </p>
             )}
           </EmptyState>
         )}

@@ -5,7 +5,14 @@ import { FormField } from '../../components/form-field.tsx'
 import { Icon, type IconName } from '../../components/icon.tsx'
 import { type ApiResult, errorText, request } from '../../lib/api.ts'
 import { refreshOverview } from '../../lib/live/connection.ts'
-import { findPortError, PBX_KINDS, type PbxFields, type PbxKind, pbxUrlOf } from '../../lib/pbxs/pbx-fields.ts'
+import {
+  findNameError,
+  findPortError,
+  PBX_KINDS,
+  type PbxFields,
+  type PbxKind,
+  pbxUrlOf,
+} from '../../lib/pbxs/pbx-fields.ts'
 import type { Pbx, PbxFinding } from '../../lib/resources.ts'
 
 type PbxFormProps = {
@@ -13,11 +20,13 @@ type PbxFormProps = {
   onChange: (fields: PbxFields) => void
   /** Whether the PBX exists: its name stays then. */
   isKnown?: boolean
+  /** The names that a new PBX cannot have. */
+  taken?: readonly string[]
   onSaved: (pbx: Pbx) => void
 }
 
 /** Asks for the address and the login of a PBX, checks them, and connects to it. */
-export function PbxForm({ fields, onChange, isKnown = false, onSaved }: PbxFormProps) {
+export function PbxForm({ fields, onChange, isKnown = false, taken = [], onSaved }: PbxFormProps) {
   const [busy, setBusy] = useState<'checking' | 'saving' | null>(null)
   const [findings, setFindings] = useState<readonly PbxFinding[] | null>(null)
   const [error, setError] = useState<string | null>(null)
@@ -35,7 +44,7 @@ export function PbxForm({ fields, onChange, isKnown = false, onSaved }: PbxFormP
   const check = async (event: Event) => {
     event.preventDefault()
     setFindings(null)
-    const wrong = findPortError(fields)
+    const wrong = findNameError(fields, taken) ?? findPortError(fields)
     setError(wrong)
     if (wrong !== null) return
     setBusy('checking')
