@@ -1,3 +1,4 @@
+import { MIN_PASSWORD_CHARACTERS } from '../auth/password.ts'
 import { Fault } from '../lib/fault.ts'
 import { wrongUsage } from '../lib/usage.ts'
 
@@ -12,9 +13,13 @@ export async function readPassword(): Promise<string> {
       throw wrongUsage('the password is missing: type it at a terminal, or give it as one line of standard input')
     return line
   }
-  const [password = '', again] = await ask(['Password: ', 'Repeat it: '])
+  const [password = '', again] = await ask([
+    `Password (at least ${MIN_PASSWORD_CHARACTERS} characters): `,
+    'Repeat it: ',
+  ])
   if (password === '') throw wrongUsage('the password is empty')
-  if (again !== password) throw wrongUsage('the two passwords differ')
+  if (again !== password)
+    throw wrongUsage('the two passwords differ: run the command again, and type the same one twice')
   return password
 }
 

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { findValueError } from '../lib/event-filter.ts'
 import {
   EVENT_SWITCHES,
   type EventSwitch,
@@ -49,7 +50,7 @@ export function changesOf(flags: OptionFlags): Partial<Record<keyof WebhookOptio
   return {
     ...(name === undefined ? {} : { name: name === '' ? null : name }),
     ...(paused === undefined ? {} : { paused }),
-    ...(filter === undefined ? {} : { filter: filter === '' ? null : jsonOf('--filter', filter) }),
+    ...(filter === undefined ? {} : { filter: filter === '' ? null : filterOf(filter) }),
     ...(headers === undefined ? {} : { headers: headers === '' ? {} : headersOf(textOf('--headers', headers)) }),
     ...(order === undefined ? {} : { order }),
     ...(maxPerSecond === undefined ? {} : { max_per_second: maxPerSecond === '' ? null : Number(maxPerSecond) }),
@@ -71,6 +72,17 @@ function pairOf(text: string): [string, string] {
   const at = text.indexOf('=')
   if (at < 1) throw wrongUsage(`--parameter is ${JSON.stringify(text)}: give name=value`)
   return [text.slice(0, at), text.slice(at + 1)]
+}
+
+/** Returns a filter; the API accepts values that match no event, a person has mistyped them. */
+function filterOf(text: string): unknown {
+  const filter = jsonOf('--filter', text)
+  for (const [key, values] of Object.entries(Object(filter)))
+    for (const value of [values].flat()) {
+      const problem = findValueError(key, String(value))
+      if (problem !== undefined) throw wrongUsage(`--filter: ${key} ${problem}`)
+    }
+  return filter
 }
 
 function headersOf(text: string): Record<string, string> {

@@ -1,4 +1,4 @@
-import { CALL_RESULTS } from './call-enums.ts'
+import { CALL_RESULTS, DIRECTIONS } from './call-enums.ts'
 
 const RESULTS = CALL_RESULTS.map((result) => `\`${result}\``).join(', ')
 
@@ -30,6 +30,16 @@ export const FILTER_NAMES = Object.keys(FILTER_KEYS) as readonly FilterKey[]
 
 /** An event must match every key that is given, by one of its values: exactly, or as a prefix when that ends in `*`. */
 export type EventFilter = { readonly [key in FilterKey]?: readonly string[] }
+
+/** The keys of a filter that have few values: another one would match no event. */
+const KNOWN_VALUES: Readonly<Record<string, readonly string[]>> = { direction: DIRECTIONS, result: CALL_RESULTS }
+
+/** Returns, if a value of a key of a filter cannot match any event, why and what to do; else `undefined`. */
+export function findValueError(key: string, value: string): string | undefined {
+  const known = KNOWN_VALUES[key]
+  const isKnown = (one: string) => one === value || (value.endsWith('*') && one.startsWith(value.slice(0, -1)))
+  return known === undefined || known.some(isKnown) ? undefined : `${value} matches no event: use ${known.join(', ')}`
+}
 
 export type Matches = (facts: EventFacts) => boolean
 

@@ -106,6 +106,11 @@ test.each([
   [['remove', 'https://nowhere.example/'], 1, /is not in the list/],
   [['list', '--account', 'nobody'], 1, /there is no account nobody/],
   [['set', 'https://other.example/', '--filter', '{'], 2, /--filter is no JSON/],
+  [
+    ['set', 'https://other.example/', '--filter', '{"direction":["incoming"]}'],
+    2,
+    /direction incoming matches no event: use inbound, outbound, internal/,
+  ],
   [['set', 'https://other.example/', '--filter', '{"colour":["red"]}'], 1, /filter\/colour: is an unknown field/],
   [['set', 'https://other.example/', '--max-per-second', '0'], 1, /max_per_second: must be 0\.1 at least/],
   [['set', 'https://other.example/', '--preset', 'telegram'], 1, /body\/parameters\/chat_id: is missing/],

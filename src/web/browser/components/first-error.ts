@@ -2,7 +2,7 @@ import type { RefObject } from 'preact'
 import { useEffect } from 'preact/hooks'
 import type { FieldError } from '../../../lib/fault.ts'
 
-/** Goes to the first error below an element when there are new ones: in a long form it may be out of sight. */
+/** Shows the first error below an element when there are new ones: in a long form it may be out of sight. */
 export function useFirstError(root: RefObject<HTMLElement | null>, errors: readonly FieldError[]): void {
   useEffect(() => {
     if (errors.length === 0) return

@@ -1,4 +1,4 @@
-import { CALL_RESULTS, DIRECTIONS } from '../../../../lib/call-enums.ts'
+import { findValueError } from '../../../../lib/event-filter.ts'
 import type { FieldError } from '../../../../lib/fault.ts'
 import type { NewWebhookOptions, WebhookBody, WebhookOptions } from '../../../../webhooks/options/model.ts'
 
@@ -47,17 +47,13 @@ export function bodyOf({ body, chatId, template, contentType }: OptionsForm): We
   return preset === 'telegram' ? { preset, parameters: { chat_id: chatId.trim() } } : { preset }
 }
 
-/** The keys of a filter that have few values: another one would match no event. */
-const FILTER_VALUES: Readonly<Record<string, readonly string[]>> = { direction: DIRECTIONS, result: CALL_RESULTS }
-
 /** Returns the errors that the API would not find: what is no number, and values of the filter that match no event. */
 export function findFormErrors({ maxPerSecond, filter }: OptionsForm): FieldError[] {
-  const wrong = Object.entries(FILTER_VALUES).flatMap(([key, known]) =>
-    valuesOf(filter[key] ?? '')
-      .filter(
-        (value) => !known.some((one) => one === value || (value.endsWith('*') && one.startsWith(value.slice(0, -1)))),
-      )
-      .map((value) => ({ path: `/filter/${key}`, message: `${value} matches no event: use ${known.join(', ')}.` })),
+  const wrong = Object.entries(filter).flatMap(([key, text]) =>
+    valuesOf(text).flatMap((value) => {
+      const problem = findValueError(key, value)
+      return problem === undefined ? [] : [{ path: `/filter/${key}`, message: `${problem}.` }]
+    }),
   )
   if (!Number.isNaN(Number(maxPerSecond))) return wrong
   return [
