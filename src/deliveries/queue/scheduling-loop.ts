@@ -100,7 +100,8 @@ function newPause(steadyUs: NowUs, log: Log) {
   let untilUs = Number.NEGATIVE_INFINITY
   let loggedUs = Number.NEGATIVE_INFINITY
   return {
-    isOn: (): boolean => steadyUs() < untilUs,
+    // Asked at each answer: the clock is not read while there was no pause.
+    isOn: (): boolean => untilUs !== Number.NEGATIVE_INFINITY && steadyUs() < untilUs,
     begin(reason: string): void {
       const atUs = steadyUs()
       untilUs = atUs + PAUSE_US

@@ -23,7 +23,7 @@ export type Request = {
   /** Further headers, as the options of the webhook have them. */
   readonly headers?: Readonly<Record<string, string>>
   /** The requests that are aborted together with it. */
-  readonly group?: AbortGroup
+  readonly group?: AbortGroup | undefined
 }
 
 /** One POST request and its outcome. `durationMs` ends with the status. */
@@ -138,8 +138,7 @@ const failed = (outcome: Outcome, address: string | null, startedMs: number): At
 
 function init(request: Request, signal: AbortSignal, keepalive: boolean, proxy?: string) {
   const { target, id, timestampS, signature, traceparent, body, contentType = 'application/json' } = request
-  const headers: Record<string, string> = {
-    ...request.headers,
+  const own: Record<string, string> = {
     'content-type': contentType,
     'user-agent': USER_AGENT,
     'accept-encoding': 'identity',
@@ -149,13 +148,14 @@ function init(request: Request, signal: AbortSignal, keepalive: boolean, proxy?:
     traceparent,
   }
   // The URL has the address: the name is in the header Host, as it would have been.
-  if (target.literal === undefined) headers.host = target.host
-  if (target.authorization !== undefined) headers.authorization = target.authorization
+  if (target.literal === undefined) own.host = target.host
+  if (target.authorization !== undefined) own.authorization = target.authorization
+  const headers = request.headers === undefined ? own : { ...request.headers, ...own }
   // `false` ignores HTTP_PROXY of the environment, which would circumvent the checked address.
   const through = proxy ?? false
   // An answer that is compressed all the same is logged as it came: 631 bytes of it could be 400 MB.
-  const plainly = { redirect: 'manual' as const, decompress: false, proxy: through }
-  const sent = { method: 'POST', headers, body, signal, keepalive, ...plainly }
+  const plainly = { redirect: 'manual' as const, decompress: false }
+  const sent = { method: 'POST', headers, body, signal, keepalive, proxy: through, ...plainly }
   const pinned = proxy === undefined && target.literal === undefined && target.url.protocol === 'https:'
   return pinned ? { ...sent, tls: { serverName: target.name } } : sent
 }

@@ -23,32 +23,37 @@ export function customRequestOf(
   return { headers, render: body === null ? undefined : rendererOf(body, steadyUs, budget) }
 }
 
-type Head = Pick<Request, 'target' | 'id' | 'timestampS' | 'traceparent' | 'group'>
-type Parts = { readonly body: string; readonly sign: Signer }
+/** The parts of a webhook that its requests are made of. */
+export type Recipient = {
+  readonly target: Request['target']
+  readonly sign: Signer
+  readonly custom: CustomRequest | undefined
+}
+
+/** A request with the default body of an event, before it is signed. */
+type Sent = Pick<Request, 'id' | 'timestampS' | 'traceparent' | 'body' | 'group'>
 
 /** Makes an attempt with the request that a webhook gets: the default one, or one that its options have changed. */
-export function attemptFor(
-  attempt: Attempt,
-  request: Head,
-  { body, sign, custom }: Parts & { readonly custom: CustomRequest | undefined },
-): Promise<Attempted> {
-  if (custom !== undefined) return attemptCustom(attempt, request, { body, sign, custom })
-  // No promise of its own: of thousands of attempts a second nearly all are this one.
-  return attempt({ ...request, signature: sign(request.id, request.timestampS, body), body })
+export function attemptFor(attempt: Attempt, { target, sign, custom }: Recipient, sent: Sent): Promise<Attempted> {
+  const { id, timestampS, traceparent, body, group } = sent
+  if (custom !== undefined) return attemptCustom(attempt, { target, sign, custom }, sent)
+  // No promise of its own, and no copy: of thousands of attempts a second nearly all are this one.
+  return attempt({ target, id, timestampS, traceparent, signature: sign(id, timestampS, body), body, group })
 }
 
 /** The signature covers what is sent. */
 async function attemptCustom(
   attempt: Attempt,
-  request: Head,
-  { body, sign, custom: { headers, render } }: Parts & { readonly custom: CustomRequest },
+  { target, sign, custom: { headers, render } }: Recipient & { readonly custom: CustomRequest },
+  sent: Sent,
 ): Promise<Attempted> {
-  const { id, timestampS } = request
-  if (render === undefined) return await attempt({ ...request, signature: sign(id, timestampS, body), body, headers })
+  const { id, timestampS, body } = sent
+  const request = { ...sent, target, headers }
+  if (render === undefined) return await attempt({ ...request, signature: sign(id, timestampS, body) })
   try {
     const { text, contentType } = render(body)
     if (text === '') return unsent('skipped', NOTHING_TO_SEND)
-    return await attempt({ ...request, signature: sign(id, timestampS, text), body: text, contentType, headers })
+    return await attempt({ ...request, signature: sign(id, timestampS, text), body: text, contentType })
   } catch (error) {
     if (error instanceof TemplateError) return unsent('unrendered', `the template: ${error.message}`)
     throw error

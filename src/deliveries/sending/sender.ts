@@ -56,26 +56,8 @@ export function createSender(options: SenderOptions): Sender {
     atSteadyUs - Math.max(sinceUs, webhooks.resumedUs(webhookId)) > maxAgeUs
   const groups = newAbortGroups()
   const interruptions = createInterruptions(options)
-  const running = newRunningCount()
   const begin = createBeginning(options, groups)
-
-  function send(slot: AttemptSlot): void {
-    const atUs = nowUs()
-    interruptions.guard(slot, () => {
-      const attempting = begin(slot, atUs)
-      running.begin()
-      attempting.then(
-        (attempted) => ended(() => interruptions.guard(slot, () => end(slot, atUs, attempted))),
-        (error) => ended(() => interruptions.note(slot, error)),
-      )
-    })
-  }
-
-  function ended(conclude: () => void): void {
-    conclude()
-    running.end()
-    onEnded()
-  }
+  const running = createRunning({ begin, end, onError: interruptions.note, onEnded })
 
   function end(slot: AttemptSlot, atUs: number, attempted: Attempted): void {
     const { delivery } = slot
@@ -105,7 +87,7 @@ export function createSender(options: SenderOptions): Sender {
   }
 
   return {
-    send,
+    send: (slot) => running.start(slot, nowUs()),
     abort: groups.abort,
     interrupted: interruptions.count,
     async abortAll() {
@@ -123,10 +105,8 @@ function createBeginning({ attempt, webhooks, observer }: SenderOptions, groups:
     if (webhook === undefined) throw new Error(`delivery ${id} is queued, but its webhook ${webhookId} is not cached`)
     const timestampS = Math.floor(atUs / SECOND)
     observer.started(slot.delivery, slot.startedUs - sinceUs)
-    const { target, sign, custom } = webhook
-    const traceparent = traceparentOf(callId)
-    const request = { target, id: uuid, timestampS, traceparent, group: groups.of(accountId) }
-    return attemptFor(attempt, request, { body, sign, custom })
+    const sent = { id: uuid, timestampS, traceparent: traceparentOf(callId), body, group: groups.of(accountId) }
+    return attemptFor(attempt, webhook, sent)
   }
 }
 
@@ -135,17 +115,48 @@ function logFailed(log: Log, delivery: LoadedDelivery, { url, outcome }: { url: 
   log.warn(facts, 'delivery has failed for good: send it again with `hookswitch delivery retry`')
 }
 
-/** Counts the attempts that have begun and not ended. */
-function newRunningCount() {
+type RunningOptions = {
+  readonly begin: (slot: AttemptSlot, atUs: number) => Promise<Attempted>
+  readonly end: (slot: AttemptSlot, atUs: number, attempted: Attempted) => void
+  readonly onError: (slot: AttemptSlot, error: unknown) => void
+  readonly onEnded: () => void
+}
+
+/** Creates the attempts that are running. An error of this program in one of them goes to `onError`. */
+function createRunning({ begin, end, onError, onEnded }: RunningOptions) {
   let count = 0
   let ending: PromiseWithResolvers<void> | undefined
+
+  function noteEnded(): void {
+    count -= 1
+    if (count === 0) ending?.resolve()
+    onEnded()
+  }
+  function conclude(slot: AttemptSlot, atUs: number, attempted: Attempted): void {
+    try {
+      end(slot, atUs, attempted)
+    } catch (error) {
+      onError(slot, error)
+    }
+    noteEnded()
+  }
+  function interrupt(slot: AttemptSlot, error: unknown): void {
+    onError(slot, error)
+    noteEnded()
+  }
+
   return {
-    begin(): void {
-      count += 1
-    },
-    end(): void {
-      count -= 1
-      if (count === 0) ending?.resolve()
+    start(slot: AttemptSlot, atUs: number): void {
+      try {
+        const attempting = begin(slot, atUs)
+        count += 1
+        attempting.then(
+          (attempted) => conclude(slot, atUs, attempted),
+          (error) => interrupt(slot, error),
+        )
+      } catch (error) {
+        onError(slot, error)
+      }
     },
     /** Resolves when there is none. */
     async none(): Promise<void> {
@@ -187,13 +198,6 @@ function createInterruptions({ scheduler, loaded, log, steadyUs, fail }: SenderO
   return {
     count: () => count,
     note,
-    guard(slot: AttemptSlot, work: () => void): void {
-      try {
-        work()
-      } catch (error) {
-        note(slot, error)
-      }
-    },
   }
 }
 

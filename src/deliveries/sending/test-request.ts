@@ -44,11 +44,11 @@ async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord, budget: 
   const time = rfc3339(atUs)
   const body = JSON.stringify({ time, data: { name: 'test', id, account } })
   const timestampS = Math.floor(atUs / SECOND)
-  const request = { target, id, timestampS, traceparent: traceparentOf(id) }
+  const sent = { id, timestampS, traceparent: traceparentOf(id), body }
   const end = await reserve?.(webhook.id)
   let outcome: Outcome = { kind: 'aborted' }
   try {
-    const attempted = await attemptFor(attempt, request, { body, sign, custom })
+    const attempted = await attemptFor(attempt, { target, sign, custom }, sent)
     outcome = attempted.outcome
     const { durationMs, response } = attempted
     if (outcome.kind === 'delivered' && !isOwner(accountId))

@@ -1,22 +1,23 @@
 import { createHash } from 'node:crypto'
 
 const NO_PARENT = '0'.repeat(16)
-const PARENT_BYTES = 8
-/** Random bytes are drawn for many ids at once: a call for each would cost a microsecond of every attempt. */
-const random = Buffer.alloc(PARENT_BYTES * 512)
-let drawn = random.length
+const PARENT_DIGITS = 16
+/** Parent ids are drawn for many attempts at once: a call for each would cost a microsecond of every attempt. */
+const DRAWN_TOGETHER = 512
+let drawn = ''
+let at = 0
 
 /**
  * Returns a `traceparent` header (W3C Trace Context, sampled) for one attempt. The trace is that of a call, so that the
  * spans of all systems that its events reach are one trace; the parent id is another one each time.
  */
 export function traceparentOf(callId: string): string {
-  if (drawn === random.length) {
-    crypto.getRandomValues(random)
-    drawn = 0
+  if (at === drawn.length) {
+    drawn = crypto.getRandomValues(Buffer.alloc((DRAWN_TOGETHER * PARENT_DIGITS) / 2)).toString('hex')
+    at = 0
   }
-  const parentId = random.toString('hex', drawn, drawn + PARENT_BYTES)
-  drawn += PARENT_BYTES
+  const parentId = drawn.slice(at, at + PARENT_DIGITS)
+  at += PARENT_DIGITS
   return `00-${traceIdOf(callId)}-${parentId === NO_PARENT ? `${NO_PARENT.slice(1)}1` : parentId}-01`
 }
 
