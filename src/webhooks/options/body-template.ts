@@ -35,7 +35,7 @@ export function parseTemplate(text: string): BodyTemplate {
   if (depthOf(text) > MAX_DEPTH) throw new TemplateError(`may have tags within tags ${MAX_DEPTH} deep at most`)
   if (bracketDepthOf(text) > MAX_DEPTH)
     throw new TemplateError(`may have brackets within brackets ${MAX_DEPTH} deep at most`)
-  const template = tried(() => engine.parse(text))
+  const template = tried(() => theEngine().parse(text))
   return (data) => {
     const result = rendered(template, data)
     if (typeof result !== 'string') throw new TemplateError('gives no text')
@@ -50,7 +50,7 @@ export function parseTemplate(text: string): BodyTemplate {
  * the template that took it. It was if this thread has worked for half of the limit.
  */
 function rendered(template: Template[], data: object): unknown {
-  const render = (limitMs: number) => tried((): unknown => engine.render(template, data, limitMs))
+  const render = (limitMs: number) => tried((): unknown => theEngine().render(template, data, limitMs))
   try {
     return render(MAX_RENDER_MS)
   } catch (error) {
@@ -75,7 +75,13 @@ export function processorUs(): number {
 
 const isSlow = (error: unknown): boolean => error instanceof TemplateError && error.isSlow
 
-const engine = createTemplateEngine()
+let engine: ReturnType<typeof createTemplateEngine> | undefined
+
+/** Returns the one engine. It takes some 20 ms to create, which no command without a template should. */
+function theEngine() {
+  engine ??= createTemplateEngine()
+  return engine
+}
 
 /** Returns an upper bound, from the text alone, on how deep block tags are nested. */
 function depthOf(text: string): number {

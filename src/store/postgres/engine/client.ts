@@ -1,4 +1,4 @@
-import { SQL, type SQLArrayParameter, sql } from 'bun'
+import type { SQL, SQLArrayParameter } from 'bun'
 import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
 import { asDatabaseFault, codeOf, DeadlineError, isBroken, isConflict } from './store-fault.ts'
 
@@ -100,7 +100,8 @@ export function newClient(source: DatabaseSource, options: ClientOptions): Clien
 export function connect(source: DatabaseSource, options: ClientOptions, onConnected = () => {}): SQL {
   const { role, connections, statementMs, session } = options
   const { host, port, user, password, database, tls, caFile } = source
-  return new SQL({
+  // `Bun.SQL`, since an import of it would load Bun's client of databases at the start of every command.
+  return new Bun.SQL({
     adapter: 'postgres',
     hostname: host,
     port,
@@ -168,16 +169,16 @@ async function faulty<Result>(name: string, work: () => Promise<Result>): Promis
 
 /** Returns a parameter for an array of texts. */
 export const texts = (values: readonly (string | null)[]): SQLArrayParameter =>
-  sql.array(
+  Bun.sql.array(
     values.map((value) => (value === null ? null : clean(value))),
     'TEXT',
   )
 /** Returns a parameter for an array of bigints. */
-export const bigints = (values: readonly (number | null)[]): SQLArrayParameter => sql.array([...values], 'BIGINT')
+export const bigints = (values: readonly (number | null)[]): SQLArrayParameter => Bun.sql.array([...values], 'BIGINT')
 /** Returns a parameter for an array of integers. */
-export const ints = (values: readonly (number | null)[]): SQLArrayParameter => sql.array([...values], 'INT')
+export const ints = (values: readonly (number | null)[]): SQLArrayParameter => Bun.sql.array([...values], 'INT')
 /** Returns a parameter for an array of booleans. */
-export const booleans = (values: readonly boolean[]): SQLArrayParameter => sql.array([...values], 'BOOLEAN')
+export const booleans = (values: readonly boolean[]): SQLArrayParameter => Bun.sql.array([...values], 'BOOLEAN')
 
 /** Returns the SQLSTATE behind a Fault or an error of the database. */
 export const sqlStateOf = codeOf

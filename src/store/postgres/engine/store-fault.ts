@@ -1,4 +1,3 @@
-import { SQL } from 'bun'
 import { Fault } from '../../../lib/fault.ts'
 
 /** Why the database cannot be used. */
@@ -64,7 +63,7 @@ export class DeadlineError extends Error {
 
 /** Returns the SQLSTATE of the server's error, else the code of the connection's error. */
 export function codeOf(error: unknown): string {
-  if (error instanceof SQL.PostgresError)
+  if (error instanceof Bun.SQL.PostgresError)
     return error.code === 'ERR_POSTGRES_SERVER_ERROR' ? String(error.errno ?? '') : error.code
   if (!(error instanceof Error)) return ''
   if ('code' in error && typeof error.code === 'string' && !(error instanceof Fault)) return error.code
