@@ -11,7 +11,7 @@ const FROM_INPUT = '-'
 
 /** Returns the option that chooses one of several PBXs in the variable. */
 export const nameOption = () =>
-  new Option('--name <name>', `the PBX to use if ${VARIABLE} contains several`).env('HOOKSWITCH_PBX_NAME')
+  new Option('--name <name>', 'the PBX to use if there are several').env('HOOKSWITCH_PBX_NAME')
 
 /** The sources of a PBX's URL: the argument, `-` for a line of standard input, else the service's own variable. */
 export type PbxGiven = {

@@ -12,10 +12,15 @@ export type StorePlace = { readonly dataPath: string; readonly database?: Databa
  */
 export function dataFlag({ dataPath, database }: StorePlace): string {
   if (database !== undefined) return ' --database-url …'
-  return dataPath === SETTINGS.dataPath.default
-    ? ''
-    : ` --data ${/^[\w./-]+$/.test(dataPath) ? dataPath : `'${dataPath.replaceAll("'", `'\\''`)}'`}`
+  return dataPath === SETTINGS.dataPath.default ? '' : ` --data ${quoted(dataPath)}`
 }
+
+/** Returns the command that checks a PBX of the store. */
+export const checkPbxLine = (name: string, place: StorePlace): string =>
+  `hookswitch pbx check --name ${quoted(name)}${dataFlag(place)}`
+
+/** Returns a text as one word of a shell. */
+const quoted = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
 /** Returns the command that adds a first user. */
 export const addUserLine = (place: StorePlace): string =>

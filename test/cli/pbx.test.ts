@@ -110,6 +110,14 @@ describe('hookswitch pbx', () => {
       expect(out).toContain('the user u may log in')
     })
 
+    test('check: from the store, where it was added', async () => {
+      const data = ['--data', join(folder.path, 'data')]
+      for (const one of [url, far]) expect((await runWith({}, one, 'add', '-', ...data)).code).toBe(0)
+      const check = (...args: string[]) => runWith({}, '', 'check', ...args, ...data, '--listen-for', '100ms')
+      expect((await check('--name', 'office')).out).toContain('the user u may log in')
+      expect((await check()).err).toContain('choose one of them with --name')
+    })
+
     test.each<[string, string[], Record<string, string>, string]>([
       ['not by a name that is not there', ['--name', 'home'], { HOOKSWITCH_PBX: `${far} ${url}` }, 'among far, office'],
       ['not without a name among several', [], { HOOKSWITCH_PBX: `${far} ${url}` }, 'far, office: choose one'],

@@ -2,7 +2,7 @@ import { accessSync, constants } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { portProblem } from '../../http/server.ts'
 import { Fault } from '../../lib/fault.ts'
-import { hostAndPort } from '../../lib/pbx-url.ts'
+import { hostAndPort, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { parseDuration } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
@@ -10,7 +10,7 @@ import { checkPbx } from '../../pbx/tools/check.ts'
 import { startRecording } from '../../pbx/tools/record.ts'
 import { startReplay } from '../../pbx/tools/replay/replay.ts'
 import { listenAddress } from '../../settings.ts'
-import { accountsIn, type StoreFlags } from '../open-store.ts'
+import { accountsIn, type StoreFlags, whereItExists } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { inputLine, nameOption, PBX_URL, pbxSource } from '../pbx-source.ts'
 import { print, printJson } from '../print.ts'
@@ -37,7 +37,7 @@ type RecordFlags = { mask?: boolean; name?: string }
 function checkCommand(pbx: Command): void {
   pbx
     .command('check')
-    .argument('[url]', URL_HELP)
+    .argument('[url]', `${URL_HELP}, else the PBX of the store`)
     .description('connect, log in, and report what works and which rights are missing')
     .option('--listen-for <duration>', 'how long to watch events', '5s')
     .option('--recording <path>', 'a recording to read, with its path as the PBX reports it; default: the newest file')
@@ -49,7 +49,7 @@ function checkCommand(pbx: Command): void {
       const { listenFor, json, name, recording } = flags
       const listenMs = parseDuration(listenFor)
       if (listenMs === undefined) throw wrongUsage(`--listen-for is ${JSON.stringify(listenFor)}: give it as 5s`)
-      const source = await given(url, name)
+      const source = await pbxToCheck(url, name, flags)
       const accountOf = source.tenants === undefined ? undefined : await accountsIn(flags)
       const findings = await checkPbx(source, listenMs, { recordingPath: recording, accountOf })
       if (json) printJson(findings)
@@ -57,6 +57,20 @@ function checkCommand(pbx: Command): void {
       if (findings.some(({ level }) => level === 'missing'))
         throw new Fault('unavailable', 'some events of the PBX cannot be received: see what is missing above')
     })
+}
+
+/** Returns the PBX of the argument or of the variable, else that of the store: its URL need not be known again. */
+async function pbxToCheck(url: string | undefined, name: string | undefined, flags: StoreFlags) {
+  const variable = process.env.HOOKSWITCH_PBX
+  const isNamed = variable?.split(/\s+/).some((one) => {
+    const parsed = parsePbxUrl(one)
+    return 'pbx' in parsed && parsed.pbx.name === name
+  })
+  if (url !== undefined || isNamed || (variable !== undefined && name === undefined)) return await given(url, name)
+  const records = await whereItExists(flags, ({ pbxs }) => pbxs.pbxList())
+  const urls = records?.flatMap((record) => record.url ?? []) ?? []
+  if (urls.length === 0) return await given(url, name)
+  return await pbxSource({ url, name, env: { HOOKSWITCH_PBX: urls.join(' ') }, readInput: inputLine })
 }
 
 function recordCommand(pbx: Command, stopped: () => Promise<void>): void {

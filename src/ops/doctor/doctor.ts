@@ -4,6 +4,7 @@ import { parseAllowList } from '../../lib/address-guard.ts'
 import { hostAndPort, type PbxSource } from '../../lib/pbx-url.ts'
 import { checkPbx } from '../../pbx/tools/check.ts'
 import type { GivenSettings } from '../../settings.ts'
+import { checkPbxLine } from '../suggested-commands.ts'
 import { diagnoseDatabase } from './database.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 import { diagnoseClock, diagnoseDisk, diagnoseService } from './machine.ts'
@@ -32,7 +33,16 @@ export async function diagnose(
   const isServed = service.some(({ level }) => level === 'ok')
   const [receivers, pbxs] = await Promise.all([
     diagnoseReceivers(config, store.webhooks),
-    diagnosePbxs([...config.pbxs, ...store.pbxs], isServed),
+    diagnosePbxs(
+      [
+        ...config.pbxs.map((source) => ({
+          source,
+          fix: `hookswitch pbx check '${source.protocol}://…@${hostAndPort(source)}'`,
+        })),
+        ...store.pbxs.map((source) => ({ source, fix: checkPbxLine(source.name, config) })),
+      ],
+      isServed,
+    ),
   ])
   const clock = diagnoseClock(Date.now(), receivers.clocksMs, store.newestEventMs)
   return [
@@ -52,7 +62,9 @@ const foldersOf = ({ database, dataPath, recordingsCopy }: Config): string[] => 
   ...(recordingsCopy === undefined || /^s3:/i.test(recordingsCopy) ? [] : [recordingsCopy]),
 ]
 
-async function diagnosePbxs(pbxs: readonly PbxSource[], isServed: boolean): Promise<Diagnosis[]> {
+type Watched = { readonly source: PbxSource; readonly fix: string }
+
+async function diagnosePbxs(pbxs: readonly Watched[], isServed: boolean): Promise<Diagnosis[]> {
   const add = "hookswitch pbx add 'ami://hookswitch:secret@127.0.0.1?name=office'"
   if (pbxs.length === 0)
     return [
@@ -61,11 +73,10 @@ async function diagnosePbxs(pbxs: readonly PbxSource[], isServed: boolean): Prom
         : advice('PBX', 'no PBX is connected', add),
     ]
   const found = await Promise.all(
-    pbxs.map(async (source) => {
+    pbxs.map(async ({ source, fix }) => {
       const findings = await checkPbx(source, 0)
       return findings.map(({ level, text }): Diagnosis => {
         const finding = `${source.name}: ${text}`
-        const fix = `hookswitch pbx check '${source.protocol}://…@${hostAndPort(source)}'`
         return level === 'missing' ? wrong('PBX', finding, fix) : { level, about: 'PBX', text: finding }
       })
     }),
