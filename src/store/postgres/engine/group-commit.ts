@@ -29,23 +29,31 @@ export type GroupOptions<Job, Result> = {
 /** Collects jobs while the statement before runs, and writes them together: there is no other wait. */
 export function groupCommit<Job, Result>(options: GroupOptions<Job, Result>): GroupCommit<Job, Result> {
   const { counts, rowsOf, write, changedBy = () => [] } = options
+  /** Those before `taken` are in a group. They leave together: to cut each group off would copy a long queue each time. */
   let waiting: Waiting<Job, Result>[] = []
+  let taken = 0
   let running: Promise<void> | undefined
 
+  const count = () => {
+    counts.waiting = waiting.length - taken
+  }
   function nextGroup(): Waiting<Job, Result>[] {
     const changed = new Set<number>()
+    const group: Waiting<Job, Result>[] = []
     let rows = 0
-    let end = 0
-    for (const { job } of waiting) {
-      rows += rowsOf(job)
-      const ids = changedBy(job)
-      if (end > 0 && (rows > MAX_ROWS || ids.some((id) => changed.has(id)))) break
+    for (let next = waiting[taken]; next !== undefined; next = waiting[taken + group.length]) {
+      rows += rowsOf(next.job)
+      const ids = changedBy(next.job)
+      if (group.length > 0 && (rows > MAX_ROWS || ids.some((id) => changed.has(id)))) break
       for (const id of ids) changed.add(id)
-      end += 1
+      group.push(next)
     }
-    const group = waiting.slice(0, end)
-    waiting = waiting.slice(end)
-    counts.waiting = waiting.length
+    taken += group.length
+    if (taken * 2 >= waiting.length) {
+      waiting = waiting.slice(taken)
+      taken = 0
+    }
+    count()
     return group
   }
   async function runGroup(group: readonly Waiting<Job, Result>[]): Promise<void> {
@@ -78,14 +86,14 @@ export function groupCommit<Job, Result>(options: GroupOptions<Job, Result>): Gr
   async function run(): Promise<void> {
     // All that one turn of the event loop writes shares a statement.
     await new Promise<void>((resolve) => void setImmediate(resolve))
-    while (waiting.length > 0) await runGroup(nextGroup())
+    while (waiting.length > taken) await runGroup(nextGroup())
     running = undefined
   }
   return {
     push: (job) =>
       new Promise<Result>((resolve, reject) => {
         waiting.push({ job, resolve, reject })
-        counts.waiting = waiting.length
+        count()
         running ??= run()
       }),
     async drained() {
