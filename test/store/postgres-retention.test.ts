@@ -5,6 +5,7 @@ import { type OutcomeBatch, stateNumber } from '../../src/store/operations/queue
 import { newClient } from '../../src/store/postgres/engine/client.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
+import { until } from '../help/receiver.ts'
 import { storeEvents } from '../help/store.ts'
 
 /** Retention by partitions: a day's events, deliveries and attempts go together, but for what failed or is pending. */
@@ -123,5 +124,40 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('retention on Postgres', () => {
     release.resolve()
     await reading
     expect(await at.prune(NOW + 40 * DAY)).toBeGreaterThan(0)
+  })
+
+  test('a URL that comes back to its list at this moment keeps its webhook and its secret', async () => {
+    await using at = await open()
+    const { store, beside } = at
+    const one = { url: 'https://one.example/', ...forSwitches(() => true) }
+    const two = { ...one, url: 'https://two.example/' }
+    const setList = (list: (typeof one)[]) =>
+      store.webhooks.listReplace({ accountId: 1, list, ifMatch: null, nowUs: NOW, secrets: list.map(() => 'whsec_x') })
+    await setList([one, two])
+    await setList([one])
+    const prunes = [
+      () => store.maintenance.webhookPrune(10),
+      () => store.maintenance.secretPrune({ beforeUs: NOW + 1, limit: 10 }),
+    ]
+    for (const prune of prunes) {
+      const pruned = await beside.transaction(async (query) => {
+        // As a change of the list does, which is not committed yet.
+        await query("UPDATE webhooks SET position = 2 WHERE url = 'https://two.example/'")
+        await query("UPDATE secrets SET left_at = NULL WHERE url = 'https://two.example/'")
+        const pruning = prune()
+        await until('it waits for the row', async () => {
+          const [row] = await query<{ count: number }>(
+            'SELECT count(*)::int AS count FROM pg_locks WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid))',
+          )
+          return row?.count === 1
+        })
+        return { pruning }
+      })
+      expect(await pruned.pruning).toBe(0)
+      expect(await store.webhooks.listGet(1)).toEqual([one, two])
+      expect((await store.webhooks.secretList(1)).map(({ url }) => url)).toEqual([one.url, two.url])
+      await setList([one])
+    }
+    expect(await Promise.all(prunes.map((prune) => prune()))).toEqual([1, 1])
   })
 })
