@@ -31,7 +31,10 @@ const READ_AT_ONCE = 200
 
 /** Follows what any node stores, in the order of each account, within half a second. */
 export const followAllEvents =
-  (events: Pick<LogStore, 'eventGetNewest' | 'eventRead' | 'eventGetBounds'>, log: Log): FollowEvents =>
+  (
+    events: Pick<LogStore, 'eventGetNewest' | 'eventGetNewestAbove' | 'eventRead' | 'eventGetBounds'>,
+    log: Log,
+  ): FollowEvents =>
   (accountIds, onStored) => {
     /** Up to which event each account was followed. */
     const positions = new Map<number, number>()

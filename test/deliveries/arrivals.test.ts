@@ -45,7 +45,7 @@ async function startNodes() {
   const arrived: number[] = []
   const arrivals = startArrivals({
     // A poll that takes for ever: what arrives has come by a hint.
-    store: { eventGetNewest: () => new Promise(() => {}) },
+    store: { eventGetNewest: () => new Promise(() => {}), eventGetNewestAbove: () => new Promise(() => {}) },
     ...{ hints: owner, log: LOG, accountIds: () => [THEIRS], onArrived: (ids) => void arrived.push(...ids) },
   })
   cleaning.defer(() => arrivals.stop())
@@ -82,4 +82,45 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('events for the accounts of anot
     await until('the last has come', () => nodes.arrived.length > arrived)
     expect(nodes.sent() - before).toBeLessThan(5)
   })
+})
+
+test('of many accounts what is newest in the store is read, and now and then all of them are compared', async () => {
+  const accounts = Array.from({ length: 101 }, (_, at) => at + 1)
+  const events = new Map(accounts.map((accountId) => [accountId, accountId]))
+  const above: number[] = []
+  let compared = 0
+  const arrived: (readonly number[])[] = []
+  let isHidden = false
+  const arrivals = startArrivals({
+    store: {
+      async eventGetNewest(wanted) {
+        compared += 1
+        return new Map([...events].filter(([accountId]) => wanted.includes(accountId)))
+      },
+      async eventGetNewestAbove(id) {
+        above.push(id)
+        return new Map([...events].filter(([, newest]) => newest > id && !(isHidden && newest === 202)))
+      },
+    },
+    ...{ accountIds: () => accounts, onArrived: (ids) => void arrived.push([...ids]), log: LOG },
+    ...{ pollMs: 20, compareMs: 3_000 },
+  })
+  await until('what is newest is read', () => above.length > 2)
+  expect(above[0]).toBe(101)
+  expect(arrived).toEqual([accounts])
+  events.set(7, 201)
+  events.set(999, 300)
+  await until('it is found', () => arrived.length > 1)
+  expect(arrived[1]).toEqual([7])
+  // The commit of an event takes so long that the polls have gone on to later ones.
+  isHidden = true
+  const before = compared
+  events.set(8, 202)
+  await until('all are compared', () => compared > before && arrived.length > 2)
+  expect(arrived[2]).toEqual([8])
+  accounts.push(102)
+  events.set(102, 5)
+  await until('an account is compared that was not there before', () => arrived.length > 3)
+  expect(arrived[3]).toEqual([102])
+  arrivals.stop()
 })

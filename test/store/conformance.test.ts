@@ -1164,6 +1164,13 @@ for (const engine of ENGINES)
         const stored = await at.put(event('a'), event('b'))
         expect(await log.eventGetNewest([ACCOUNT, theirs])).toEqual(new Map([[ACCOUNT, stored.at(-1)?.id ?? 0]]))
         expect(await log.eventGetNewest([])).toEqual(new Map())
+        const [first = 0, last = 0] = stored.map(({ id }) => id)
+        expect(await log.eventGetNewestAbove(0)).toEqual(new Map([[ACCOUNT, last]]))
+        expect(await log.eventGetNewestAbove(first)).toEqual(new Map([[ACCOUNT, last]]))
+        expect(await log.eventGetNewestAbove(last)).toEqual(new Map())
+        const parts = [{ accountId: theirs, events: [event('c')], saved: [] }]
+        const [placed] = await at.store.calls.batchStore(batch({}, { parts }))
+        expect(await log.eventGetNewestAbove(last)).toEqual(new Map([[theirs, placed?.id ?? 0]]))
       })
 
       test('the events of a call come in order of their sequence, each with its deliveries', async () => {

@@ -12,7 +12,7 @@ import type { WebhookCache } from './webhook-cache.ts'
 
 export type AccountFollowerOptions = {
   readonly ownership: Ownership
-  readonly events: Pick<Store['log'], 'eventGetNewest'>
+  readonly events: Pick<Store['log'], 'eventGetNewest' | 'eventGetNewestAbove'>
   readonly emitter: Emitter
   /** Hints between nodes that events were stored. */
   readonly hints?: Pick<StatusStore, 'arrivalHint' | 'arrivalListen'> | undefined

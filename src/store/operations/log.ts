@@ -96,6 +96,9 @@ export type EventRow = {
 /** The events of a call that are returned: more than any real call has. */
 export const MAX_EVENTS_OF_CALL = 500
 
+/** So many of the newest events are read at a time to find out for which accounts some were stored. */
+export const MAX_NEWEST = 10_000
+
 /** The start of the body of an event that was erased. Nothing that is sent begins so. */
 export const ERASED_START = '{"erased":'
 
@@ -127,4 +130,9 @@ export type LogStore = {
   eventGetBounds(accountId: number): Promise<EventBounds>
   /** Returns the newest event of each of these accounts that has one. */
   eventGetNewest(accountIds: readonly number[]): Promise<ReadonlyMap<number, number>>
+  /**
+   * Returns the newest event of each account that has one above an id, among the newest MAX_NEWEST of the store. It
+   * takes the same time however many accounts there are.
+   */
+  eventGetNewestAbove(id: number): Promise<ReadonlyMap<number, number>>
 }

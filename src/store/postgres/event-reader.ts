@@ -1,4 +1,4 @@
-import type { EventBounds, EventItem, EventPart, EventQuery } from '../operations/log.ts'
+import { type EventBounds, type EventItem, type EventPart, type EventQuery, MAX_NEWEST } from '../operations/log.ts'
 import { bigints, type Query, texts, type Value } from './engine/client.ts'
 import { IS_ERASED } from './events.ts'
 
@@ -51,6 +51,17 @@ export async function readEventBounds(read: Query, accountId: number): Promise<E
   )
   const oldestId = row?.id ?? 0
   return { oldestId, newestId: Math.max(await newestOf(read, accountId), oldestId) }
+}
+
+/** Returns the newest event of each account that has one among the newest of the store above an id. */
+export async function readNewestAbove(read: Query, id: number): Promise<ReadonlyMap<number, number>> {
+  const rows = await read<{ accountId: number; id: number }>(
+    `SELECT account_id::float8 AS "accountId", max(id)::float8 AS id FROM
+       (SELECT account_id, id FROM events WHERE id > $1::bigint ORDER BY id DESC LIMIT ${MAX_NEWEST}) AS newest
+     GROUP BY account_id`,
+    [id],
+  )
+  return new Map(rows.map((row) => [row.accountId, row.id]))
 }
 
 /** Returns the id of the newest event of each account that has one. */

@@ -13,7 +13,7 @@ import {
 import { DELIVERIES_PER_EVENT, DELIVERY_STATES, stateNumber } from '../operations/queue.ts'
 import { bigints, type Query, texts, type Value } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
-import { readEventBounds, readEvents, readNewestEvents } from './event-reader.ts'
+import { readEventBounds, readEvents, readNewestAbove, readNewestEvents } from './event-reader.ts'
 import { STEPPED } from './maintenance/clock.ts'
 
 type Row = Omit<DeliveryRow, 'state'> & { readonly state: number }
@@ -185,5 +185,6 @@ export function createLogStore({ read }: Database): LogStore {
     eventRead: (asked) => readEvents(read, asked),
     eventGetBounds: (accountId) => readEventBounds(read, accountId),
     eventGetNewest: (accountIds) => readNewestEvents(read, accountIds),
+    eventGetNewestAbove: (id) => readNewestAbove(read, id),
   }
 }

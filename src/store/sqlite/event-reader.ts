@@ -1,4 +1,4 @@
-import type { EventBounds, EventItem, EventPart, EventQuery } from '../operations/log.ts'
+import { type EventBounds, type EventItem, type EventPart, type EventQuery, MAX_NEWEST } from '../operations/log.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { IS_ERASED } from './events.ts'
@@ -68,6 +68,17 @@ export function readEventBounds(tx: Tx, accountId: number): EventBounds {
     prepared<{ id: number }, [number]>(tx, 'SELECT events_pruned_to AS id FROM accounts WHERE id = ?').get(accountId)
       ?.id ?? 0
   return { oldestId, newestId: newestOf(tx, accountId, oldestId) }
+}
+
+/** Returns the newest event of each account that has one among the newest of the store above an id. */
+export function readNewestAbove(tx: Tx, id: number): ReadonlyMap<number, number> {
+  const rows = prepared<{ accountId: number; id: number }, [number]>(
+    tx,
+    `SELECT account_id AS accountId, max(id) AS id FROM
+       (SELECT account_id, id FROM events NOT INDEXED WHERE id > ? ORDER BY id DESC LIMIT ${MAX_NEWEST})
+     GROUP BY account_id`,
+  ).all(id)
+  return new Map(rows.map((row) => [row.accountId, row.id]))
 }
 
 /** Returns the id of the newest event of each account that has one. */

@@ -21,7 +21,7 @@ import {
 import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
-import { readEventBounds, readEvents, readNewestEvents } from './event-reader.ts'
+import { readEventBounds, readEvents, readNewestAbove, readNewestEvents } from './event-reader.ts'
 import { STEPPED } from './maintenance/clock.ts'
 
 type Bindings = (string | number)[]
@@ -292,6 +292,7 @@ export function createLogStore({ read }: Database): LogStore {
     eventRead: async (query) => readEvents(read, query),
     eventGetBounds: async (accountId) => readEventBounds(read, accountId),
     eventGetNewest: async (accountIds) => readNewestEvents(read, accountIds),
+    eventGetNewestAbove: async (id) => readNewestAbove(read, id),
     eventListOfCall: (accountId, callId) => collectInSlices(readEventsOfCall(read, accountId, callId)),
   }
 }
