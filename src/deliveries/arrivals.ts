@@ -34,7 +34,7 @@ export function startArrivals(options: ArrivalsOptions): { stop(): void } {
   const { store, hints, accountIds, onArrived, log, pollMs = POLL_MS, compareMs = COMPARE_MS } = options
   const newest = new Map<number, number>()
   let known: ReadonlySet<number> = new Set()
-  /** The highest id that was seen by each of the last polls. */
+  /** The highest id that was seen until each of the last polls. */
   let seen: { readonly atMs: number; readonly id: number }[] = []
   let comparedMs = Number.NEGATIVE_INFINITY
   let polling = false
@@ -42,6 +42,7 @@ export function startArrivals(options: ArrivalsOptions): { stop(): void } {
   /** Returns the newest events as they are now: of all wanted accounts, or of those that have some that are new. */
   async function read(wanted: ReadonlySet<number>, nowMs: number): Promise<ReadonlyMap<number, number>> {
     const from = seen.findLast(({ atMs }) => nowMs - atMs >= ORDERED_WITHIN_MS)
+    if (from !== undefined) seen = seen.slice(seen.indexOf(from))
     const isSame = wanted.isSubsetOf(known) && nowMs - comparedMs < compareMs
     if (from === undefined || !isSame || wanted.size <= FEW_ACCOUNTS) {
       const all = await store.eventGetNewest([...wanted])
@@ -49,7 +50,6 @@ export function startArrivals(options: ArrivalsOptions): { stop(): void } {
       known = wanted
       return all
     }
-    seen = seen.slice(seen.indexOf(from))
     return await store.eventGetNewestAbove(from.id)
   }
   async function poll(): Promise<void> {
