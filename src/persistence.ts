@@ -28,7 +28,10 @@ export type Persistence = {
   readonly cluster:
     | { readonly store: ClusterStore; readonly keeper: LeaseKeeper; readonly statuses: StatusStore; nodeId(): string }
     | undefined
-  /** How long attempts may take to end when this node stops: then they are aborted, and another node sends them. */
+  /**
+   * How long attempts may take to end when this node stops: then they are aborted, and another node sends them.
+   * `undefined`: there is no other node, so they end by themselves or by their own time limit.
+   */
   readonly drainMs: number | undefined
   /** Begins to own: this node is ready, answers at this URL, and can watch these PBXs. */
   join(url: string, canWatch: (pbx: string) => boolean): void

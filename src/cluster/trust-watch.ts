@@ -19,6 +19,7 @@ export type TrustWatchOptions = {
 /** Watches for the end of this node's trust in its leases, which comes by itself if no heartbeat succeeds. */
 export function newTrustWatch({ trustedUntilUs, elapsedUs, log, onEnded }: TrustWatchOptions) {
   let timers: Timer[] = []
+  let isStopped = false
   const clear = () => {
     for (const timer of timers) clearTimeout(timer)
   }
@@ -34,6 +35,8 @@ export function newTrustWatch({ trustedUntilUs, elapsedUs, log, onEnded }: Trust
     /** Begins again, after a heartbeat that succeeded. */
     restart(): void {
       clear()
+      // A heartbeat may be on its way when the node stops.
+      if (isStopped) return
       const untilUs = trustedUntilUs()
       timers = [
         at(untilUs, 'the database has not answered for 3 s: deliveries are paused, and go on when it is back'),
@@ -45,6 +48,9 @@ export function newTrustWatch({ trustedUntilUs, elapsedUs, log, onEnded }: Trust
     },
     /** Returns whether connections to PBXs are kept. */
     keepsPbxs: (): boolean => elapsedUs() < trustedUntilUs() + KEEP_PBXS_US,
-    stop: clear,
+    stop(): void {
+      isStopped = true
+      clear()
+    },
   }
 }

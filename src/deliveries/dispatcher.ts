@@ -22,6 +22,7 @@ export type DispatcherOptions = {
   readonly hints?: Pick<StatusStore, 'arrivalHint' | 'arrivalListen'> | undefined
   /**
    * How long attempts may take to end when this stops or loses their account. Then they are aborted, and count as none.
+   * `undefined`: no other node can send them, so a stop waits for each; no account is ever lost then.
    */
   readonly drainMs?: number | undefined
   readonly scheduleMs?: readonly number[]

@@ -22,7 +22,7 @@ export type AccountFollowerOptions = {
   readonly sender: Sender
   readonly guard: Guard
   readonly log: Log
-  /** How long attempts may take to end before they are aborted; without it they never are. */
+  /** How long attempts may take to end before they are aborted; `undefined`: a stop aborts none. */
   readonly drainMs?: number | undefined
   /** Called when accounts may have been gained: their webhooks are read. */
   readonly onGained: () => void

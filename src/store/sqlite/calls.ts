@@ -90,7 +90,7 @@ function readCallIdsEndingIn(tx: Tx, { ending, beforeId }: EndingQuery): { ids: 
   const part = 'SELECT call_id FROM events WHERE call_id < ? ORDER BY call_id DESC LIMIT'
   const found = prepared<{ id: string }, [string, number, string]>(
     tx,
-    `SELECT DISTINCT call_id AS id FROM (${part} ?) WHERE call_id LIKE '%' || ?`,
+    `SELECT DISTINCT call_id AS id FROM (${part} ?) WHERE lower(substr(call_id, -length(?3))) = lower(?3)`,
   ).all(beforeId, CALL_SPAN, ending)
   const last = prepared<{ id: string }, [string, number]>(tx, `SELECT call_id AS id FROM (${part} 1 OFFSET ?)`)
   return { ids: found.map(({ id }) => id), nextId: last.get(beforeId, CALL_SPAN - 1)?.id ?? null }
