@@ -657,6 +657,24 @@ for (const engine of ENGINES)
         expect(await at.untried(TWO)).toHaveLength(3)
       })
 
+      test('retries that are too old fail also when younger ones are due before them, not more than are asked for', async () => {
+        await using at = await open(ONE)
+        const { queue } = at.store
+        const [old = 0, older = 0] = idsOf(
+          await storeEvents(at.store, [event('a'), event('b')], { nowSteadyUs: NOW - HOUR }),
+        )
+        const young = idsOf(await at.put(event('c'), event('d')))
+        const retry = (ids: number[], dueSteadyUs: number) =>
+          queue.deliveryRecordOutcomes(outcomes(ids, { state: 'pending', dueSteadyUs }))
+        await retry([old, older], NOW + 2 * HOUR)
+        await retry(young, NOW + HOUR)
+        const step = { webhookId: await at.webhookId(), beforeSteadyUs: NOW, nowUs: NOW, limit: 1 }
+        expect(
+          [...(await queue.deliveryFailExpired(step)), ...(await queue.deliveryFailExpired(step))].toSorted(),
+        ).toEqual([old, older])
+        expect(await queue.deliveryFailExpired(step)).toEqual([])
+      })
+
       test('a retry makes a delivery due at once, and reports why it cannot', async () => {
         await using at = await open(ONE, TWO)
         const { queue, maintenance } = at.store

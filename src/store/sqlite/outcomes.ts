@@ -56,15 +56,13 @@ function forgetProbes(tx: Tx, id: number): void {
   ).run(id, id, PROBES_KEPT - 1)
 }
 
+const FRESH = `FROM deliveries INDEXED BY deliveries_fresh WHERE webhook_id = $webhookId AND state = 0 AND due_at IS NULL`
+const RETRIES = `FROM deliveries INDEXED BY deliveries_retry WHERE webhook_id = $webhookId AND state = 0 AND due_at IS NOT NULL`
 /**
- * Selects a step of the pending deliveries of a webhook, a part from each of the two indexes. `matches` may use their
- * columns only.
+ * So many retries of a webhook are checked for their age, those that are due first: some 20 ms. When there are more, the
+ * others are checked once these have ended.
  */
-const pending = (matches = 'TRUE') => `
-  SELECT id FROM (SELECT id FROM deliveries INDEXED BY deliveries_fresh
-    WHERE webhook_id = $webhookId AND state = 0 AND due_at IS NULL AND ${matches} ORDER BY id LIMIT $limit)
-  UNION ALL SELECT id FROM (SELECT id FROM deliveries INDEXED BY deliveries_retry
-    WHERE webhook_id = $webhookId AND state = 0 AND due_at IS NOT NULL AND ${matches} ORDER BY due_at LIMIT $limit)`
+const MAX_RETRIES_CHECKED = 10_000
 
 type Step = { readonly webhookId: number; readonly nowUs: number; readonly limit: number }
 
@@ -72,10 +70,12 @@ type Step = { readonly webhookId: number; readonly nowUs: number; readonly limit
 export const cancelUnlisted = mutation(
   'queue.deliveryCancelUnlisted',
   (tx: Tx, { webhookId, nowUs, limit }: Step): number[] => {
-    const upTo = '(SELECT cancelled_to FROM webhooks WHERE id = $webhookId)'
+    const upTo = 'id <= (SELECT cancelled_to FROM webhooks WHERE id = $webhookId)'
     const ids = prepared<{ id: number }, [Step]>(
       tx,
-      `UPDATE deliveries SET state = 3, due_at = NULL, ended_at = $nowUs WHERE id IN (${pending(`id <= ${upTo}`)}) RETURNING id`,
+      `UPDATE deliveries SET state = 3, due_at = NULL, ended_at = $nowUs WHERE id IN (
+         SELECT id FROM (SELECT id ${FRESH} AND ${upTo} ORDER BY id LIMIT $limit)
+         UNION ALL SELECT id FROM (SELECT id ${RETRIES} AND ${upTo} ORDER BY due_at LIMIT $limit) LIMIT $limit) RETURNING id`,
     )
       .all({ webhookId, nowUs, limit })
       .map(({ id }) => id)
@@ -87,13 +87,16 @@ export const cancelUnlisted = mutation(
   },
 )
 
+/** Untried ones have the order of their age, retries have not. */
 export const failExpired = mutation(
   'queue.deliveryFailExpired',
   (tx: Tx, { webhookId, beforeSteadyUs, nowUs, limit }: Step & { readonly beforeSteadyUs: number }): number[] =>
     prepared<{ id: number }, [Step & { beforeSteadyUs: number }]>(
       tx,
-      `UPDATE deliveries SET state = 2, due_at = NULL, ended_at = $nowUs
-       WHERE since < $beforeSteadyUs AND id IN (${pending()}) RETURNING id`,
+      `UPDATE deliveries SET state = 2, due_at = NULL, ended_at = $nowUs WHERE id IN (
+         SELECT id FROM (SELECT id, since ${FRESH} ORDER BY id LIMIT $limit) WHERE since < $beforeSteadyUs
+         UNION ALL SELECT id FROM (SELECT id, since ${RETRIES} ORDER BY due_at LIMIT ${MAX_RETRIES_CHECKED})
+           WHERE since < $beforeSteadyUs LIMIT $limit) RETURNING id`,
     )
       .all({ webhookId, nowUs, limit, beforeSteadyUs })
       .map(({ id }) => id),
