@@ -1,7 +1,7 @@
 import type { Claim, Lease } from '../store/operations/cluster.ts'
 
 /**
- * The leases that one node has, each with its term. Pure, and the only code that changes them.
+ * Makes the leases that one node has, each with its term: none at first. Pure, and the only code that changes them.
  *
  * States of a lease, seen from its node:
  *
@@ -10,7 +10,6 @@ import type { Claim, Lease } from '../store/operations/cluster.ts'
  *
  * Under a lease that it is giving a node begins nothing, but stores what it had begun.
  */
-/** Makes the leases of a node that has none. */
 export function newOwnLeases() {
   const owned = new Map<string, string>()
   const giving = new Map<string, string>()

@@ -92,8 +92,12 @@ async function newestFile(location: string): Promise<string | undefined> {
     if (count > MAX_ENTRIES) break
     if (!entry.isFile()) continue
     const path = join(entry.parentPath, entry.name)
-    const { mtimeMs: modifiedMs } = await stat(path)
-    if (newest === undefined || modifiedMs > newest.modifiedMs) newest = { path, modifiedMs }
+    // It may have been deleted since the folder was read.
+    const modifiedMs = await stat(path).then(
+      ({ mtimeMs }) => mtimeMs,
+      () => Number.NEGATIVE_INFINITY,
+    )
+    if (modifiedMs > (newest?.modifiedMs ?? Number.NEGATIVE_INFINITY)) newest = { path, modifiedMs }
   }
   return newest?.path
 }

@@ -15,8 +15,7 @@ export type RecordingEventOptions = {
 
 /**
  * Makes the event `recording_saved` of a recording, with the call as its record has it. It repeats the sequence of
- * `call_saved`. Returns
- * `undefined` if the call is not known any more.
+ * `call_saved`. Returns `undefined` if the call is not known any more.
  */
 export async function makeRecordingEvent(
   { store, urlOf, nowUs }: RecordingEventOptions,

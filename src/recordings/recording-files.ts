@@ -29,8 +29,7 @@ export type RecordingFiles = {
   /**
    * Opens the complete file of a recording.
    * @throws Fault `not_found` when there is none, `conflict` while it is being written, `too_large` when it is larger
-   * than allowed,
-   * `unavailable` when its place does not answer.
+   * than allowed, `unavailable` when its place does not answer.
    */
   open(recording: RecordingRecord): Promise<ReadyFile>
   /** Returns whether there is a place where the file of a recording may be. */

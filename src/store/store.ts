@@ -14,7 +14,8 @@ import type { WebhookStore } from './operations/webhooks.ts'
  *
  * For every operation:
  * - It rejects with Fault `unavailable` when the store cannot be reached, or not be written: then nothing of it was
- *   kept.
+ *   kept. Only when the connection was lost before the answer came is that not known: `batchStore` and
+ *   `deliveryRecordOutcomes` can be given again then, and are written once.
  * - A write resolves when it is durable; all of one operation is written, or nothing.
  * - Ids of accounts, users and webhooks are unique in the store; those of events and deliveries in their account, where
  *   they grow in the order in which events were stored: none becomes visible after one with a higher id.

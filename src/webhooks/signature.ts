@@ -1,9 +1,8 @@
 import { timingSafeEqual } from 'node:crypto'
 
-/**
- * Signing and verifying as the Standard Webhooks specification 1.0 has it: HMAC-SHA256 over `id.timestamp.body`, in
- * base64, with the version `v1`. Pure: time and randomness come in.
- */
+// Signing and verifying as the Standard Webhooks specification 1.0 has it: HMAC-SHA256 over `id.timestamp.body`, in
+// base64, with the version `v1`. Pure, but for `newSecret`: time comes in.
+
 const PREFIX = 'whsec_'
 const SECRET_BYTES = 32
 

@@ -150,6 +150,22 @@ describe.each(Object.entries(SCHEMAS))('the preset %s', (name, schema: TSchema) 
 })
 
 describe('what others wrote', () => {
+  test.each(Object.keys(SCHEMAS) as (keyof typeof SCHEMAS)[])(
+    'is cut off in %s between two emoji, not within one',
+    (name) => {
+      const [example] = EXAMPLES
+      for (const shift of ['', 'a']) {
+        const phones = shift + '\u{1F4DE}'.repeat(3_000)
+        const replaced = JSON.stringify(example, (key, value) =>
+          key === 'name' && value !== example?.data.name ? phones : value,
+        )
+        const body = PRESETS[name].render(JSON.parse(replaced), parameters)
+        // JSON has a half as an escape.
+        expect(body).not.toMatch(/\\ud[89a-f]/i)
+        expect(body.isWellFormed()).toBe(true)
+      }
+    },
+  )
   const rendered = (name: keyof typeof PRESETS) => PRESETS[name].render(hostile(EXAMPLES[0] as EventBody), parameters)
   test('is no mention and no link in Slack', () => expect(rendered('slack')).not.toMatch(/<[!@h]/))
   test('mentions nobody in Mattermost', () => expect(rendered('mattermost')).not.toMatch(/@(channel|everyone)/))

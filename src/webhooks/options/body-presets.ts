@@ -103,13 +103,15 @@ const forSlack: Escape = (text) => text.replace(/[&<>]/g, (found) => `&${{ '&': 
  */
 const forMarkdown: Escape = (text) => text.replace(/[\\`*_[\]<>~|]/g, '\\$&').replaceAll('@', '@\u200b')
 
-const cut = (text: string, max: number): string => (text.length <= max ? text : `${text.slice(0, max - 1)}…`)
+/** Cuts text off. Half of an emoji is no text: receivers refuse a body with one. */
+const cut = (text: string, max: number): string =>
+  text.length <= max ? text : `${text.slice(0, max - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 
 /** A title and a line for each fact. */
 function textOf(view: EventView, escaped: Escape, max: number, bold = ''): string {
   const { title, facts } = sentenceOf(view)
   const lines = facts.map(([name, value]) => `${name}: ${escaped(cut(value, 200))}`)
-  return [`${bold}${escaped(cut(title, 300))}${bold}`, ...lines].join('\n').slice(0, max)
+  return cut([`${bold}${escaped(cut(title, 300))}${bold}`, ...lines].join('\n'), max)
 }
 
 function slack(view: EventView): string {
