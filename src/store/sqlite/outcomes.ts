@@ -59,8 +59,8 @@ function forgetProbes(tx: Tx, id: number): void {
 const FRESH = `FROM deliveries INDEXED BY deliveries_fresh WHERE webhook_id = $webhookId AND state = 0 AND due_at IS NULL`
 const RETRIES = `FROM deliveries INDEXED BY deliveries_retry WHERE webhook_id = $webhookId AND state = 0 AND due_at IS NOT NULL`
 /**
- * So many retries of a webhook are checked for their age, those that are due first: some 20 ms. When there are more, the
- * others are checked once these have ended.
+ * So many retries of a webhook are checked for their age, those that are due first: some 7 ms. Where there are more,
+ * the others are checked when these have ended.
  */
 const MAX_RETRIES_CHECKED = 10_000
 
