@@ -2,14 +2,15 @@
  * Clients that download one URL, in a process of its own: so many at once, each as fast as a link of so many bytes a
  * second takes it. When a download ends, another begins on a new connection. The first ones begin somewhere in the
  * file, so that not all end together. Arguments: URL, token, connections, bytes a second. Each line of the standard
- * input, `on` or `off`, is answered with a line: `{ bytes, ended, refused }` of the time since the last.
+ * input is answered with a line: `{ bytes, ended, refused }` of the time since the last. `on`: they begin one after the
+ * other within a second or two; `at once`: in one moment; `off`: they are cut off.
  */
 import { createInterface } from 'node:readline'
 
 const [url = '', token = '', connections = '0', bytesPerSecond = '0'] = process.argv.slice(2)
 const { hostname, port, pathname } = new URL(url)
 const rate = Number(bytesPerSecond)
-/** As many begin in 5 ms when all begin. */
+/** As many begin in 5 ms where they begin one after the other. */
 const BEGIN_AT_ONCE = 5
 const counts = { bytes: 0, ended: 0, refused: 0 }
 const open = new Set<{ terminate(): void }>()
@@ -72,12 +73,12 @@ async function download(start: number): Promise<void> {
   })
 }
 
-async function begin(): Promise<void> {
+async function begin(atOnce: number): Promise<void> {
   const head = await fetch(url, { method: 'HEAD', headers: { authorization: `Bearer ${token}` } })
   const size = Number(head.headers.get('content-length'))
   isOn = true
-  for (let count = 0; count < Number(connections); count += BEGIN_AT_ONCE) {
-    const starts = Array.from({ length: BEGIN_AT_ONCE }, () => Math.floor(Math.random() * size))
+  for (let count = 0; count < Number(connections); count += atOnce) {
+    const starts = Array.from({ length: atOnce }, () => Math.floor(Math.random() * size))
     await Promise.all(starts.map(download))
     await Bun.sleep(5)
   }
@@ -90,7 +91,8 @@ function stop(): void {
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
-  if (line === 'on') await begin()
+  if (line === 'on') await begin(BEGIN_AT_ONCE)
+  else if (line === 'at once') await begin(Number(connections))
   else stop()
   console.log(JSON.stringify(counts))
   Object.assign(counts, { bytes: 0, ended: 0, refused: 0 })

@@ -24,6 +24,8 @@ const STEADY_AFTER_MS = 500
 const QUIET_MS = 3_000
 /** A machine that is busy with something else is so for seconds: many short turns, and their median, do not see it. */
 const TURNS = Number(process.env.DOWNLOAD_TURNS ?? 24)
+/** How often all begin in one moment. */
+const MOMENTS = 7
 /** Not counted: code is compiled in it. */
 const WARM_UP_TURNS = 1
 /** It is stopped before. */
@@ -87,6 +89,12 @@ function startClients(url: string, token: string) {
   return {
     received,
     stop: clients.stop,
+    /** Measures while all begin in one moment. */
+    async atOnce(window: () => Promise<Window>): Promise<Window> {
+      const [measured] = await Promise.all([window(), clients.ask('at once')])
+      await clients.ask('off')
+      return measured
+    },
     async during(window: () => Promise<Window>): Promise<Window> {
       const beganMs = performance.now()
       await clients.ask('on')
@@ -104,8 +112,11 @@ function startClients(url: string, token: string) {
 /** Lets windows of all kinds alternate beside calls that go on: each kind is first, second and last in turn. */
 async function measureTurns(urls: Readonly<Record<'control' | 'service', string>>, { token, pid }: Watched) {
   const clients = { control: startClients(urls.control, token), service: startClients(urls.service, token) }
-  async function window(): Promise<Window> {
+  async function steady(): Promise<Window> {
     await Bun.sleep(STEADY_AFTER_MS)
+    return window()
+  }
+  async function window(): Promise<Window> {
     const [fromMs, fromUs] = [performance.now(), processorUs(pid())]
     await Bun.sleep(WINDOW_MS)
     const [toMs, toUs] = [performance.now(), processorUs(pid())]
@@ -116,13 +127,20 @@ async function measureTurns(urls: Readonly<Record<'control' | 'service', string>
     const windows: Partial<Record<Kind, Window>> = {}
     for (let at = 0; at < KINDS.length; at += 1) {
       const kind = KINDS[(turn + WARM_UP_TURNS + at) % KINDS.length] ?? 'alone'
-      windows[kind] = kind === 'alone' ? await window() : await clients[kind].during(window)
+      windows[kind] = kind === 'alone' ? await steady() : await clients[kind].during(steady)
     }
     const { alone, control, service } = windows
     if (turn >= 0 && alone && control && service) turns.push({ alone, control, service })
   }
+  const moments: Record<'control' | 'service', Window>[] = []
+  for (let moment = 0; moment < MOMENTS; moment += 1) {
+    const service = await clients.service.atOnce(window)
+    await Bun.sleep(STEADY_AFTER_MS)
+    moments.push({ service, control: await clients.control.atOnce(window) })
+    await Bun.sleep(STEADY_AFTER_MS)
+  }
   await Promise.all([clients.control.stop(), clients.service.stop()])
-  return { turns, received: { control: clients.control.received, service: clients.service.received } }
+  return { turns, moments, received: { control: clients.control.received, service: clients.service.received } }
 }
 
 /** Waits until nothing arrives any more. */
@@ -130,8 +148,11 @@ async function allArrived({ receiver }: Watched): Promise<void> {
   for (let before = -1; receiver.received.length > before; await Bun.sleep(QUIET_MS)) before = receiver.received.length
 }
 
-function p99Of(taken: readonly Taken[], { fromMs, toMs }: Window): number {
-  const within = taken.flatMap(({ sentMs, tookMs }) => (sentMs >= fromMs && sentMs < toMs ? tookMs : []))
+const takenWithin = (taken: readonly Taken[], { fromMs, toMs }: Window): number[] =>
+  taken.flatMap(({ sentMs, tookMs }) => (sentMs >= fromMs && sentMs < toMs ? tookMs : []))
+
+function p99Of(taken: readonly Taken[], window: Window): number {
+  const within = takenWithin(taken, window)
   if (within.length < (CALLS_PER_SECOND * WINDOW_MS) / 1_000)
     throw new Error(`only ${within.length} events in a window: this machine is too busy`)
   return quantile(ascending(within), 0.99)
@@ -170,7 +191,10 @@ export async function benchRecordings(): Promise<Row[]> {
   return rowsOf(taken, measured)
 }
 
-function rowsOf(taken: readonly Taken[], { turns, received }: Awaited<ReturnType<typeof measureTurns>>): Row[] {
+function rowsOf(
+  taken: readonly Taken[],
+  { turns, moments, received }: Awaited<ReturnType<typeof measureTurns>>,
+): Row[] {
   const p99s = turns.map(({ alone, control, service }) => ({
     ...{ alone: p99Of(taken, alone), control: p99Of(taken, control), service: p99Of(taken, service) },
   }))
@@ -181,6 +205,8 @@ function rowsOf(taken: readonly Taken[], { turns, received }: Awaited<ReturnType
   const alike = p99s.slice(1).map(({ alone }, index) => alone / (p99s[index]?.alone ?? Number.NaN))
   const noise = median(alike.map((one) => Math.max(one, 1 / one) - 1))
   const [fair, all, machine] = [ratio('service', 'control'), ratio('service', 'alone'), ratio('control', 'alone')]
+  const slowest = (kind: 'control' | 'service') =>
+    median(moments.map((one) => Math.max(...takenWithin(taken, one[kind]))))
   const row = (other: string) => `p99 PBX to receiver with ${CONNECTIONS} downloads ÷ ${other}`
   const { bytes, ended, forMs } = received.service
   const perSecond = (one: typeof received.service) => one.bytes / one.forMs / 1_000
@@ -215,6 +241,12 @@ function rowsOf(taken: readonly Taken[], { turns, received }: Awaited<ReturnType
       bytes / forMs / 1_000,
       ' MB/s',
       `${BYTES_PER_SECOND / 1_000} kB/s each, ${Math.round((ended / forMs) * 1_000)} end and begin a second; from the other process ${perSecond(received.control).toFixed(0)} MB/s`,
+    ),
+    figure(
+      `the slowest event while all ${CONNECTIONS} begin in one moment`,
+      slowest('service'),
+      ' ms',
+      `median of ${MOMENTS} times; ${slowest('control').toFixed(0)} ms where another process sends them`,
     ),
     figure(
       'memory with them',

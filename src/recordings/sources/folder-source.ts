@@ -27,7 +27,8 @@ async function openBelow(folder: string, segments: readonly string[]): Promise<O
   // Each wait is a turn of the event loop, so what can be is asked for at once.
   const [root, path] = await Promise.all([realpath(folder), realpath(join(folder, ...segments))])
   if (!isBelow(root, path)) return OUTSIDE
-  // An administrator may choose the folder of recordings, but not read the secrets of the store in this way.
+  // An administrator may choose the folder of recordings, but not read the secrets of the store in this way. And the
+  // first close of a file of SQLite would take its locks from this process: it must not even be opened.
   if (await isInStore(path)) return IN_STORE
   // A pipe would block until a process writes to it.
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
