@@ -1,4 +1,5 @@
 import { createWriteStream, openSync, rmSync } from 'node:fs'
+import { finished } from 'node:stream/promises'
 import { Fault } from '../../lib/fault.ts'
 import type { PbxSource } from '../../lib/pbx-url.ts'
 import { createActions, ping } from '../ami/actions.ts'
@@ -13,7 +14,10 @@ import { logIn as logInToEsl } from '../esl/login.ts'
 import { createAnonymizer } from './anonymize.ts'
 
 export type Recorder = {
-  /** Resolves with the reason when the PBX went away or refused us, with `undefined` when it was stopped. */
+  /**
+   * Resolves with the reason when the PBX went away or refused us, or the files cannot be written; with `undefined`
+   * when it was stopped.
+   */
   readonly ended: Promise<string | undefined>
   /** Returns how many bytes were recorded. */
   bytes(): number
@@ -26,9 +30,9 @@ export type Recorder = {
  * @throws Fault when a file exists already or cannot be made: then nothing was connected.
  */
 export function startRecording(source: PbxSource, path: string, { isAnonymized = false } = {}): Recorder {
-  const output = createOutput(path)
-  const socket = openSocket(addressOf(source), TIMEOUTS.connectMs)
   const ending = Promise.withResolvers<string | undefined>()
+  const output = createOutput(path, ending.resolve)
+  const socket = openSocket(addressOf(source), TIMEOUTS.connectMs)
   const wire = { write: socket.write, lost: ending.resolve }
   const talk = source.protocol === 'esl' ? talkEsl(source, wire) : talkAmi(source, wire)
   const anonymize = isAnonymized ? createAnonymizer(crypto.randomUUID()) : undefined
@@ -146,9 +150,16 @@ function talkEsl(source: PbxSource, { write, lost }: Wire): Talk {
 
 type Output = { write(bytes: Uint8Array): void; bytes(): number; close(): Promise<void> }
 
-function createOutput(path: string): Output {
-  const file = createFile(path)
-  const timing = createFile(`${path}.timing`)
+/** Creates the two files of a recording; `failed` is called with the reason when one of them cannot be written. */
+function createOutput(path: string, failed: (reason: string) => void): Output {
+  const files = createFiles(path)
+  const [file, timing] = files
+  for (const one of files)
+    one.on('error', (error) => {
+      const isFull = 'code' in error && error.code === 'ENOSPC'
+      const why = isFull ? 'the disk is full: free some space, and record into another file' : error.message
+      failed(`cannot write ${path}: ${why}`)
+    })
   const startMs = performance.now()
   let offset = 0
   return {
@@ -157,11 +168,11 @@ function createOutput(path: string): Output {
       file.write(bytes)
       offset += bytes.length
     },
-    bytes: () => offset,
+    bytes: () => file.bytesWritten,
     async close() {
-      const closed = Promise.withResolvers<void>()
-      file.end(() => timing.end(() => closed.resolve()))
-      await closed.promise
+      for (const one of files) one.end()
+      // An error was reported already.
+      await Promise.allSettled(files.map((one) => finished(one)))
       if (offset === 0) for (const one of [path, `${path}.timing`]) rmSync(one, { force: true })
     },
   }
@@ -175,6 +186,18 @@ function createFile(path: string) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'EEXIST') throw new Fault('unavailable', `${path} exists already: name another file`)
     throw new Fault('unavailable', `cannot create ${path} (${code}): name a file in a folder that exists`)
+  }
+}
+
+/** Makes both files of a recording, or none. */
+function createFiles(path: string) {
+  const file = createFile(path)
+  try {
+    return [file, createFile(`${path}.timing`)] as const
+  } catch (error) {
+    file.destroy()
+    rmSync(path, { force: true })
+    throw error
   }
 }
 
