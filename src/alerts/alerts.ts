@@ -1,4 +1,5 @@
 import type { Log } from '../lib/log.ts'
+import { createPauses } from '../lib/pause.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 
 /** A notice for the operator: a webhook or PBX has been down for five minutes, or is up again. */
@@ -11,7 +12,7 @@ export type Alert = {
 }
 
 export type Alerts = {
-  /** Queues an alert for the operator's URL. */
+  /** Queues an alert for the operator's URL. It is dropped, and logged, when too many others wait. */
   send(alert: Alert): void
   /** Aborts the alert in flight and drops the others. */
   stop(): Promise<void>
@@ -29,10 +30,14 @@ export type AlertOptions = {
 /** The operator's chat may be unavailable for a moment: pauses before the next attempts. */
 const PAUSES_MS = [5_000, 30_000, 120_000]
 const TIMEOUT_MS = 10_000
+/** Webhooks of customers that go down and up again must not fill the memory while the operator's URL is away. */
+const MAX_QUEUED = 1_000
 
 /** Creates the sender of alerts. It posts one at a time, so that "down" never arrives after "up". */
 export function createAlerts({ url, proxy, log, nowUs = wallUs, pausesMs = PAUSES_MS }: AlertOptions): Alerts {
   const stopping = new AbortController()
+  const pauses = createPauses()
+  let queued = 0
   let last: Promise<void> = Promise.resolve()
 
   async function post(target: string, body: string): Promise<void> {
@@ -41,7 +46,7 @@ export function createAlerts({ url, proxy, log, nowUs = wallUs, pausesMs = PAUSE
       if (problem === undefined || stopping.signal.aborted) return
       log.warn({ reason: problem }, 'cannot send an alert to the alert URL (--alert-url)')
       if (pauseMs === undefined) return
-      await Promise.race([Bun.sleep(pauseMs), aborted(stopping.signal)])
+      await pauses.wait(pauseMs)
       if (stopping.signal.aborted) return
     }
   }
@@ -49,11 +54,20 @@ export function createAlerts({ url, proxy, log, nowUs = wallUs, pausesMs = PAUSE
   return {
     send(alert) {
       if (url === undefined) return
+      if (queued >= MAX_QUEUED) {
+        log.warn(alert, 'an alert is dropped: too many others wait for the alert URL (--alert-url)')
+        return
+      }
       const body = JSON.stringify(bodyOf(alert, nowUs()))
-      last = last.then(() => post(url, body))
+      queued += 1
+      last = last.then(async () => {
+        await post(url, body)
+        queued -= 1
+      })
     },
     async stop() {
       stopping.abort()
+      pauses.end()
       await last
     },
   }
@@ -85,9 +99,3 @@ async function postOnce(url: string, body: string, proxy: string | undefined, st
     return error instanceof Error ? error.message : String(error)
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })

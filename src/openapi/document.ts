@@ -50,7 +50,8 @@ delivered. Times are UTC with microseconds.
 
 **Webhook requests** are POSTs with a JSON body, signed as defined by
 [Standard Webhooks](https://www.standardwebhooks.com) with the secret of their URL (\`GET /integration/webhook/secret\`). Answer with 2xx within 10 seconds. Any other response
-is retried after 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 4 h, 8 h and 16 h; \`410\` ends a delivery at once, and
+is retried after 5 s, 30 s, 2 min, 10 min, 30 min, 1 h, 2 h, 4 h, 8 h and 16 h, unless the operator has set another
+schedule; \`410\` ends a delivery at once, and
 \`Retry-After\` is respected. Each event is delivered at least once: store \`webhook-id\` to recognize repetitions.
 The events of a call are first sent in their order, which is \`sequence\`; a retry does not hold back later events
 unless the webhook has the option \`order: "strict"\`. At most 16 requests are sent to a webhook at a time. A receiver

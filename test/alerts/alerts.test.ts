@@ -34,6 +34,30 @@ describe('alerts', () => {
     await alerts.stop()
   })
 
+  test('are dropped, and logged, when too many others wait; those come', async () => {
+    receiver.received.length = 0
+    const gate = Promise.withResolvers<void>()
+    receiver.answerWith(async () => {
+      await gate.promise
+      return new Response()
+    })
+    const lines: string[] = []
+    const alerts = createAlerts({
+      url: receiver.url,
+      log: createLog('warn', { readable: false, write: (line) => void lines.push(line) }),
+    })
+    for (let place = 0; place < 1_005; place++) alerts.send({ what: 'pbx', state: 'down', name: `pbx ${place}` })
+    expect(lines.map((line) => JSON.parse(line).name)).toEqual(
+      [1_000, 1_001, 1_002, 1_003, 1_004].map((at) => `pbx ${at}`),
+    )
+    gate.resolve()
+    await until('the others came', () => receiver.received.length === 1_000)
+    alerts.send({ what: 'pbx', state: 'up', name: 'the last' })
+    await until('so does a later one', () => bodies().at(-1)?.pbx === 'the last')
+    await alerts.stop()
+    expect(lines).toHaveLength(5)
+  })
+
   test('without a URL are not sent', async () => {
     const alerts = createAlerts({ log })
     alerts.send({ what: 'pbx', state: 'down', name: 'office' })

@@ -1,3 +1,5 @@
+import { createPauses } from '../../lib/pause.ts'
+
 /**
  * Requests snapshots when there is reason to doubt what is known. Each time two of them, since a call is closed only
  * when two snapshots lack it (events.md 9), and further ones while a channel that was up is missing: FreeSWITCH's
@@ -32,18 +34,10 @@ export function createResync({ snapshot, isAnyMissing = () => false, timeouts }:
   let hasBegun = false
   let isStopped = false
   let isWanted = false
-  /** Ends the pause, or the wait for a reason, that goes on. */
-  let endPause = (): void => {}
+  const pauses = createPauses()
+  /** Ends the wait for a reason that goes on. */
   let wake = (): void => {}
 
-  const pause = (delayMs: number): Promise<void> =>
-    new Promise((resolve) => {
-      const timer = setTimeout(resolve, isStopped ? 0 : delayMs)
-      endPause = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
   const reason = (): Promise<void> =>
     new Promise((resolve) => {
       wake = resolve
@@ -51,7 +45,7 @@ export function createResync({ snapshot, isAnyMissing = () => false, timeouts }:
   /** Requests snapshots until one is complete, each after a pause. */
   async function retry(attempts: number): Promise<void> {
     for (let left = attempts; left > 0; left--) {
-      await pause(timeouts.snapshotAgainMs)
+      await pauses.wait(timeouts.snapshotAgainMs)
       if (isStopped || (await snapshot())) return
     }
   }
@@ -59,7 +53,7 @@ export function createResync({ snapshot, isAnyMissing = () => false, timeouts }:
     if (!isFirstComplete) await retry(ATTEMPTS - 1)
     while (!isStopped) {
       await retry(ATTEMPTS)
-      await pause(timeouts.resyncMs)
+      await pauses.wait(timeouts.resyncMs)
       if (!isStopped && !isWanted && !isAnyMissing()) await reason()
       if (isStopped) return
       isWanted = false
@@ -82,7 +76,7 @@ export function createResync({ snapshot, isAnyMissing = () => false, timeouts }:
     },
     stop() {
       isStopped = true
-      endPause()
+      pauses.end()
       wake()
     },
   }

@@ -1,5 +1,6 @@
 import type { Translator } from '../../calls/signal.ts'
 import type { Log } from '../../lib/log.ts'
+import { createPauses } from '../../lib/pause.ts'
 import { isLoopbackHost, type PbxSource } from '../../lib/pbx-url.ts'
 import { type NowUs, nowUs as systemNowUs } from '../../lib/time.ts'
 import type { AmiFrame } from '../ami/frame.ts'
@@ -83,7 +84,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
   const timeouts = { ...TIMEOUTS, ...BACKOFF, ...options.timeouts }
   const counts: PbxCounts = { events: 0, taints: 0, overruns: 0, faults: 0 }
   const rate = startRate(() => counts.events)
-  const stopping = Promise.withResolvers<void>()
+  const pauses = createPauses()
   const nextWaitMs = createBackoff(timeouts, options.random ?? Math.random)
   let state: PbxStatus['state'] = 'connecting'
   let sinceUs = nowUs()
@@ -114,7 +115,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       lastError = end.reason
       enter(end.kind === 'refused' ? 'refused' : 'down')
       logEnd(options, end, waitMs)
-      await Promise.race([Bun.sleep(waitMs), stopping.promise])
+      await pauses.wait(waitMs)
     }
   }
   if (source.protocol === 'esl' && source.secret === 'ClueCon' && !isLoopbackHost(source.host))
@@ -139,7 +140,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     },
     async stop() {
       isStopped = true
-      stopping.resolve()
+      pauses.end()
       session?.stop()
       rate.stop()
       await running
