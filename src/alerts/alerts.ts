@@ -1,5 +1,5 @@
 import type { Log } from '../lib/log.ts'
-import { createPauses } from '../lib/pause.ts'
+import { createPauses } from '../lib/periodic.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 
 /** A notice for the operator: a webhook or PBX has been down for five minutes, or is up again. */

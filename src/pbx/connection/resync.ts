@@ -1,4 +1,4 @@
-import { createPauses } from '../../lib/pause.ts'
+import { createPauses } from '../../lib/periodic.ts'
 
 /**
  * Requests snapshots when there is reason to doubt what is known. Each time two of them, since a call is closed only

@@ -10,7 +10,7 @@ import type { Delivery, Page, WebhookHealth } from '../../lib/resources.ts'
  * Shows whether a webhook is up, its pending deliveries and its last response; one that is down can be tried at once.
  */
 export function WebhookHealthLine({ health }: { health: WebhookHealth | null }) {
-  if (health === null) return <p class="health muted">No attempts since the start.</p>
+  if (health === null) return <p class="health muted">Its state is not known yet.</p>
   const { url, last, paused, filtered, pending, down_since: downSince } = health
   return (
     <div class="health">
