@@ -99,15 +99,19 @@ export async function playFaults({ plan, nodes, server, sql, startNode, onFault 
   const repairs: Promise<void>[] = []
   const later = (ms: number, action: () => Promise<void> | void) => repairs.push(Bun.sleep(ms).then(action))
 
-  /** Starts a node again. One that cannot start is wrong, and started again, as what runs a service does. */
+  /**
+   * Starts a node again. One that ends since the database does not answer is started again, as what runs a service
+   * does; for any other reason, or when that does not help, something is wrong.
+   */
   async function restart(node: FaultyNode): Promise<void> {
     node.printed.push(node.app.output())
-    for (;;)
+    for (let start = 1; ; start += 1)
       try {
         node.app = await startNode(node.proxy.port)
         break
       } catch (error) {
-        wrong.push(`a node did not start: ${error}`)
+        if (start === MAX_STARTS || !String(error).includes('does not answer'))
+          wrong.push(`a node did not start: ${error}`)
       }
     node.isUp = true
   }
@@ -193,6 +197,7 @@ export function outagesOf(nodes: readonly FaultyNode[], sinceMs: number): Distur
   })
 }
 const TRUSTED_MS = 4_000
+const MAX_STARTS = 3
 
 function isRunning({ pid }: RunningApp): boolean {
   try {
