@@ -32,35 +32,40 @@ const ORDERED_WITHIN_MS = 2_000
  */
 export function startArrivals(options: ArrivalsOptions): { stop(): void } {
   const { store, hints, accountIds, onArrived, log, pollMs = POLL_MS, compareMs = COMPARE_MS } = options
-  const newest = new Map<number, number>()
+  let newest: ReadonlyMap<number, number> = new Map()
   let known: ReadonlySet<number> = new Set()
   /** The highest id that was seen until each of the last polls. */
   let seen: { readonly atMs: number; readonly id: number }[] = []
+  let seenTo = 0
   let comparedMs = Number.NEGATIVE_INFINITY
   let polling = false
 
-  /** Returns the newest events as they are now: of all wanted accounts, or of those that have some that are new. */
+  /** Returns the newest event of each wanted account, as far as it was found now or before. */
   async function read(wanted: ReadonlySet<number>, nowMs: number): Promise<ReadonlyMap<number, number>> {
     const from = seen.findLast(({ atMs }) => nowMs - atMs >= ORDERED_WITHIN_MS)
     if (from !== undefined) seen = seen.slice(seen.indexOf(from))
-    const isSame = wanted.isSubsetOf(known) && nowMs - comparedMs < compareMs
-    if (from === undefined || !isSame || wanted.size <= FEW_ACCOUNTS) {
+    const isSame = wanted.size === known.size && wanted.isSubsetOf(known)
+    const isDue = nowMs - comparedMs >= compareMs
+    if (from === undefined || !isSame || isDue || wanted.size <= FEW_ACCOUNTS) {
       const all = await store.eventGetNewest([...wanted])
+      seenTo = Math.max(seenTo, ...all.values())
       comparedMs = nowMs
       known = wanted
       return all
     }
-    return await store.eventGetNewestAbove(from.id)
+    const recent = await store.eventGetNewestAbove(from.id)
+    seenTo = Math.max(seenTo, ...recent.values())
+    return new Map([...newest, ...[...recent].filter(([accountId]) => wanted.has(accountId))])
   }
   async function poll(): Promise<void> {
     const wanted = new Set(accountIds())
     if (wanted.size === 0) return
     const nowMs = performance.now()
-    const found = await read(wanted, nowMs)
-    const arrived = [...found].filter(([accountId, id]) => wanted.has(accountId) && newest.get(accountId) !== id)
-    for (const [accountId, id] of arrived) newest.set(accountId, id)
-    seen.push({ atMs: nowMs, id: Math.max(seen.at(-1)?.id ?? 0, ...found.values()) })
-    if (arrived.length > 0) onArrived(new Set(arrived.map(([accountId]) => accountId)))
+    const now = await read(wanted, nowMs)
+    const arrived = [...now].filter(([accountId, id]) => newest.get(accountId) !== id).map(([accountId]) => accountId)
+    newest = now
+    seen.push({ atMs: nowMs, id: seenTo })
+    if (arrived.length > 0) onArrived(new Set(arrived))
   }
   const timer = setInterval(() => {
     if (polling) return
