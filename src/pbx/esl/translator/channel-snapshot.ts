@@ -43,7 +43,7 @@ export function snapshotChannels(
     if (createdUs === 0) return null
     return Math.min(arrivedUs, createdUs + (Math.abs(offsetUs) <= MAX_OFFSET_US ? offsetUs : 0))
   }
-  bridgeMoving(legs, bridged)
+  bridgeMoving(context, legs, bridged)
   const places = new Map([...legs.keys()].map((id, index) => [id, index]))
   const list = { legs, bridged, pairs: pairsOf(legs), places }
   const known = new Set(context.legs.keys())
@@ -58,15 +58,17 @@ export function snapshotChannels(
  * Two parties whose loopback channels are just being removed from between them talk to each other, and are in no
  * list of calls at that moment: those of one caller, where there are just two.
  */
-function bridgeMoving(legs: ReadonlyMap<string, Row>, bridged: Map<string, string>): void {
+function bridgeMoving(context: EslContext, legs: ReadonlyMap<string, Row>, bridged: Map<string, string>): void {
   const moving = new Map<string, string[]>()
+  const customers = (...ids: string[]) =>
+    new Set(ids.flatMap((id) => listedTenant(context, legs.get(id) ?? {})?.toLowerCase() ?? []))
   for (const [id, row] of legs) {
     if (row.state !== 'CS_SOFT_EXECUTE' || row.callstate !== 'ACTIVE' || bridged.has(id)) continue
     const caller = row.initial_cid_num ?? ''
     moving.set(caller, [...(moving.get(caller) ?? []), id])
   }
   for (const [one, other, ...more] of moving.values()) {
-    if (one === undefined || other === undefined || more.length > 0) continue
+    if (one === undefined || other === undefined || more.length > 0 || customers(one, other).size > 1) continue
     bridged.set(one, other).set(other, one)
   }
 }

@@ -181,6 +181,10 @@ export function tenantIn({ tenants }: EslContext, event: EslEvent): string | nul
   }
 }
 
-/** Returns whether two legs may be of one customer: numbers are the same for many customers. */
-export const mayBeOfOne = (one: Leg, other: Leg): boolean =>
-  one.tenant === null || other.tenant === null || one.tenant.toLowerCase() === other.tenant.toLowerCase()
+/** Returns whether two legs are of one customer; always on a PBX of one. Numbers are the same for many customers. */
+export const areOfOneCustomer = (context: EslContext, one: Leg, other: Leg): boolean =>
+  customerOf(context, one) === customerOf(context, other)
+
+/** Returns the value that stands for a leg's customer: its own, else that of the party for which it was dialled. */
+export const customerOf = (context: EslContext, { tenant, dialler }: Leg): string | null =>
+  (tenant ?? everLeg(context, dialler)?.tenant)?.toLowerCase() ?? null

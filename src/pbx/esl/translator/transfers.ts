@@ -1,7 +1,7 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
 import { cleanText } from '../../sanitize.ts'
 import type { EslEvent } from '../event.ts'
-import { type EslContext, everLeg, type Leg, mayBeOfOne, partyBehind, variableOf } from './legs.ts'
+import { areOfOneCustomer, type EslContext, everLeg, type Leg, partyBehind, variableOf } from './legs.ts'
 
 // Transfers and pick-ups: FreeSWITCH has no event for them, so that they follow from variables and from legs that meet.
 
@@ -80,7 +80,7 @@ function arrangedTransfer(context: EslContext, event: EslEvent, leg: Leg): Chann
       one.source === null &&
       one.dialled === number &&
       one.extension === peer.extension &&
-      mayBeOfOne(one, peer),
+      areOfOneCustomer(context, one, peer),
   )
   if (second === undefined) return []
   leg.isTransferArranged = true
@@ -206,7 +206,7 @@ function consultation(context: EslContext, first: Leg | undefined, to: string): 
       leg !== first &&
       leg.source === null &&
       leg.extension === first.extension &&
-      mayBeOfOne(leg, first) &&
+      areOfOneCustomer(context, leg, first) &&
       leg.dialled === to &&
       leg.peers.length === 0 &&
       (leg.replaced || (leg.answered && !leg.gone)),

@@ -12,7 +12,16 @@ import { createCausalOrder } from './causal-order.ts'
 import { createLeg } from './channel-create.ts'
 import { snapshotChannels } from './channel-snapshot.ts'
 import { codeOfCause, isGivenUp, isUnreached, resultOfCause } from './hangup-causes.ts'
-import { dropLeg, type EslContext, type Leg, mayBeOfOne, tenantIn, userOf, variableOf } from './legs.ts'
+import {
+  areOfOneCustomer,
+  customerOf,
+  dropLeg,
+  type EslContext,
+  type Leg,
+  tenantIn,
+  userOf,
+  variableOf,
+} from './legs.ts'
 import { orderOf } from './prerequisites.ts'
 import { callcenter, fifo } from './queues.ts'
 import { transfersOf } from './transfers.ts'
@@ -147,11 +156,12 @@ function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
  */
 function conference(context: EslContext, leg: Leg): ChannelSignal[] {
   if (leg.gone) return []
-  const name = leg.tenant === null ? leg.dialled : `${leg.dialled} of ${leg.tenant.toLowerCase()}`
+  const customer = customerOf(context, leg)
+  const name = customer === null ? leg.dialled : `${leg.dialled} of ${customer}`
   const others = [...context.legs.values()].filter(
     (one) =>
       one.dialled === leg.dialled &&
-      mayBeOfOne(one, leg) &&
+      areOfOneCustomer(context, one, leg) &&
       one.answered &&
       !one.gone &&
       one.source === null &&
