@@ -1,6 +1,8 @@
+import { newTracker } from '../../src/calls/tracker/tracker.ts'
+import type { TenantRule } from '../../src/lib/pbx-url.ts'
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
 import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
-import { player } from './play.ts'
+import { countingIds, player } from './play.ts'
 
 /** A scene at a FreeSWITCH, as the events it would send; for situations that no recording has. */
 
@@ -15,9 +17,12 @@ type Leg = {
 
 const START_US = 1_795_213_000_000_000
 
-export function freeswitchScene() {
-  const signals = createEslTranslator({ trunks: [], extensions: [], variables: [] })
-  const played = player()
+/** With `tenants` every value that a leg shows is the name of an account. */
+export function freeswitchScene(tenants?: TenantRule) {
+  const signals = createEslTranslator({ trunks: [], extensions: [], variables: [], ...(tenants && { tenants }) })
+  const shared = { accountOf: (value: string) => value, isOnEveryChannel: false }
+  const state = { ...newTracker('pbx', 'default', countingIds()), tenants: tenants === undefined ? null : shared }
+  const played = player({ state })
   const legs = new Map<string, Leg>()
   let atMs = 0
 
@@ -71,7 +76,7 @@ export function freeswitchScene() {
     unknown(id: string): void {
       legs.set(id, { direction: 'outbound', fixed: {}, answeredUs: 0, bridgedUs: 0, variables: {} })
     },
-    inbound(id: string, from: string, did: string): void {
+    inbound(id: string, from: string, did: string, extra: Record<string, string> = {}): void {
       scene.create(
         id,
         'inbound',
@@ -80,10 +85,10 @@ export function freeswitchScene() {
           'Caller-Caller-ID-Number': from,
           'Caller-Destination-Number': did,
         },
-        { sofia_profile_name: 'external' },
+        { sofia_profile_name: 'external', ...extra },
       )
     },
-    call(id: string, user: string, dialled: string): void {
+    call(id: string, user: string, dialled: string, extra: Record<string, string> = {}): void {
       scene.create(
         id,
         'inbound',
@@ -92,7 +97,7 @@ export function freeswitchScene() {
           'Caller-Caller-ID-Number': user,
           'Caller-Destination-Number': dialled,
         },
-        { sofia_profile_name: 'internal', user_name: user },
+        { sofia_profile_name: 'internal', user_name: user, ...extra },
       )
     },
     /** A user is dialled; `source` null: originated. */
