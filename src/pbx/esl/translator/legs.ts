@@ -185,6 +185,6 @@ export function tenantIn({ tenants }: EslContext, event: EslEvent): string | nul
 export const areOfOneCustomer = (context: EslContext, one: Leg, other: Leg): boolean =>
   customerOf(context, one) === customerOf(context, other)
 
-/** Returns the value that stands for a leg's customer: its own, else that of the party for which it was dialled. */
+/** Returns the value that shows a leg's customer: its own, else that of the party for which it was dialled. */
 export const customerOf = (context: EslContext, { tenant, dialler }: Leg): string | null =>
   (tenant ?? everLeg(context, dialler)?.tenant)?.toLowerCase() ?? null
