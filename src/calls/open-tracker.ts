@@ -96,9 +96,9 @@ const FORGOTTEN = 'a live call in the store cannot be read, and no event of it i
 /** Returns a stored call, or why it cannot be taken over: that is tried with a tracker of its own. */
 function readStored(json: string): StoredCall | Error {
   try {
-    const call = readLiveCall(json)
-    takeOverLiveCalls(newTracker('', null, String), [call])
-    return call
+    takeOverLiveCalls(newTracker('', null, String), [readLiveCall(json)])
+    // Read again: a tracker changes what it took over.
+    return readLiveCall(json)
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error))
   }
