@@ -285,3 +285,10 @@ test.each([
 ])('the customers of seed %p, of whom one got other events once', (seed) => {
   expect(compareAlone(createRandom(seed), ownSignals)).toBeGreaterThan(0)
 })
+
+test.each([
+  // A number that a call of nobody dialled was a parking slot of another call of nobody, of another customer.
+  1_509_051_720,
+])('the customers of seed %p, where channels show theirs late', (seed) => {
+  expect(compareAlone(createRandom(seed), lateSignals)).toBeGreaterThan(0)
+})

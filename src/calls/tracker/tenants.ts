@@ -45,9 +45,9 @@ export function setAccount(state: TrackerState, call: Call, { account, tenant }:
   if (parent?.account !== account || parent.accountDueUs !== null) call.parentId = null
 }
 
-/** Returns whether it is known of two calls that they are of one account. */
+/** Returns whether it is known of two calls that they are of one account. Those of nobody may be of two customers. */
 export const areOfOneAccount = (one: Call, other: Call): boolean =>
-  one.accountDueUs === null && other.accountDueUs === null && one.account === other.account
+  one.account !== null && one.accountDueUs === null && other.accountDueUs === null && one.account === other.account
 
 /**
  * Returns whether a channel is of the account whose call this is; always on a PBX of one account. One that shows no
