@@ -132,8 +132,10 @@ async function beat(context: Context): Promise<Plan | undefined> {
   const view = await cluster.nodeBeat(id, { isLeaving: self.isLeaving })
   if (view === undefined) return undefined
   const at = { sentUs, nowUs: elapsedUs() }
-  // Trust may have ended while the answer was on its way: then the work has ended too, and has to begin again.
+  // Trust may have ended while the answer was on its way, before a timer noticed. All that acts on a lease has to
+  // notice that it was lost, since another node may have acted on it meanwhile, and then begins again.
   const wasTrusted = leases.isTrusted(at.nowUs)
+  if (!wasTrusted) notify()
   context.onView?.(view, at)
   const plan = leases.beaten(view, at)
   context.onBeat()

@@ -120,6 +120,65 @@ test('an outcome that is refused, since another node owns the account, is droppe
   await receiver.stop()
 })
 
+test('what was read while trust had ended is read again, also if nobody is notified that it began again', async () => {
+  const receiver = startReceiver()
+  const { ownership } = changingOwnership()
+  let isTrusted = true
+  await using rig = await newRig({ ownership: { ...ownership, ownsAccount: () => isTrusted }, asleep: true })
+  await rig.setUrls(receiver.url)
+  await rig.emit('a', 'b')
+  const { queue } = rig.store
+  const { deliveryGetUntried } = queue
+  let reads = 0
+  Object.assign(queue, {
+    async deliveryGetUntried(page: Parameters<typeof deliveryGetUntried>[0]) {
+      const found = await deliveryGetUntried(page)
+      reads += 1
+      isTrusted = reads > 1
+      return found
+    },
+  })
+  rig.wake()
+  await until('the first read has ended', () => !isTrusted)
+  expect(await pendingOf(rig)).toBe(2)
+  isTrusted = true
+  await until('both are sent', async () => (await pendingOf(rig)) === 0)
+  expect(receiver.received).toHaveLength(2)
+  await receiver.stop()
+})
+
+test('a retry in the store is sent also when the question when it is due was not answered', async () => {
+  let isUp = false
+  const receiver = startReceiver(() => new Response(null, { status: isUp ? 200 : 500 }))
+  const { ownership, lose, gain } = changingOwnership()
+  let leapUs = 0
+  const steadyUs = () => performance.now() * 1_000 + leapUs
+  await using rig = await newRig({ ownership, steadyUs, scheduleMs: [600_000, 86_400_000] })
+  await rig.setUrls(receiver.url)
+  await rig.emit('a')
+  const attempts = async () => (await rig.deliveries.list(ACCOUNT, {}, 100)).items.map((one) => one.attempts_made)
+  await until('its first attempt is recorded', async () => (await attempts())[0] === 1)
+  const { queue } = rig.store
+  const { deliveryGetNextDue } = queue
+  let asked = 0
+  let isAway = true
+  Object.assign(queue, {
+    async deliveryGetNextDue(question: Parameters<typeof deliveryGetNextDue>[0]) {
+      asked += 1
+      if (isAway) throw new Fault('unavailable', 'the database does not answer')
+      return await deliveryGetNextDue(question)
+    },
+  })
+  await lose(ACCOUNT)
+  await gain(ACCOUNT)
+  await until('it is asked again and again', () => asked > 20)
+  isAway = false
+  isUp = true
+  leapUs = 1_200 * 1_000_000
+  await until('it is sent', async () => (await pendingOf(rig)) === 0)
+  await receiver.stop()
+})
+
 test('while the database does not answer nothing is begun', async () => {
   const receiver = startReceiver()
   const { ownership, gain } = changingOwnership()

@@ -76,12 +76,18 @@ export function isOwnWebhook(
 
 type Read = (backlog: Backlog, load: Load) => Promise<void>
 
+/**
+ * Returns whether the result of a read may be used. Trust in an account may have ended while it was on its way, and may
+ * begin again before anybody is notified: nothing of it is taken then, and nothing is noted as read.
+ */
+const isUsable = (options: BacklogReaderOptions, { webhookId }: Backlog, { isStale }: Load): boolean =>
+  !isStale && isOwnWebhook(options, webhookId)
+
 const cancelledTo = ({ webhooks }: BacklogReaderOptions, webhookId: number): number =>
   webhooks.get(webhookId)?.cancelledTo ?? 0
 
 function isNew(options: BacklogReaderOptions, { id, webhookId }: PendingDelivery): boolean {
-  const isUnknown = id > cancelledTo(options, webhookId) && options.loaded.get(id) === undefined
-  return isUnknown && isOwnWebhook(options, webhookId)
+  return id > cancelledTo(options, webhookId) && options.loaded.get(id) === undefined
 }
 
 /** Takes deliveries that were read into memory, unless they changed. Returns false if some have to be read again. */
@@ -97,7 +103,7 @@ function createDueReader(options: BacklogReaderOptions): Read {
     const { webhookId } = backlog
     const dueSteadyUs = steadyUs()
     const due = await queue.deliveryGetDue({ webhookId, dueSteadyUs, limit: MAX_RETRIES_READ })
-    if (load.isStale) return
+    if (!isUsable(options, backlog, load)) return
     const wanted = due.filter((pending) => isNew(options, pending))
     const free = Math.max(0, loaded.freeOf(webhookId))
     const isCurrent = take(options, wanted.slice(0, free), load)
@@ -107,7 +113,10 @@ function createDueReader(options: BacklogReaderOptions): Read {
     }
     // A retry that is evicted from here on is noted by itself.
     noteRetriesRead(backlog, undefined)
-    const next = await queue.deliveryGetNextDue({ webhookId, fromSteadyUs: dueSteadyUs })
+    const next = await queue.deliveryGetNextDue({ webhookId, fromSteadyUs: dueSteadyUs }).catch((error) => {
+      noteRetry(backlog, dueSteadyUs)
+      throw error
+    })
     if (next !== undefined) noteRetry(backlog, next)
   }
 }
@@ -120,7 +129,7 @@ function createUntriedReader(options: BacklogReaderOptions): Read {
     if (!backlog.hasMore || limit <= 0) return
     const afterId = Math.max(backlog.cursor, cancelledTo(options, webhookId))
     const untried = await queue.deliveryGetUntried({ webhookId, afterId, limit })
-    if (load.isStale) return
+    if (!isUsable(options, backlog, load)) return
     take(options, untried, load)
     noteUntriedRead(backlog, {
       lastId: untried.at(-1)?.id ?? 0,
@@ -146,7 +155,7 @@ function createStrictReader(options: BacklogReaderOptions): { loadNext: Read; lo
         putBack()
         throw error
       })
-      if (load.isStale) {
+      if (!isUsable(options, backlog, load)) {
         putBack()
         return
       }
@@ -163,7 +172,7 @@ function createStrictReader(options: BacklogReaderOptions): { loadNext: Read; lo
       if (!backlog.hasMore || limit <= 0) return
       const afterId = Math.max(backlog.cursor, cancelledTo(options, webhookId))
       const { deliveries, lastId } = await queue.deliveryGetUntriedStrict({ webhookId, afterId, limit })
-      if (load.isStale) return
+      if (!isUsable(options, backlog, load)) return
       take(options, deliveries, load)
       const readTo = lastId ?? deliveries.at(-1)?.id ?? 0
       noteUntriedRead(backlog, { lastId: readTo, hasMore: lastId !== null || load.moreStored })
