@@ -9,6 +9,7 @@ import type { OpenFile } from '../../src/recordings/sources/source.ts'
 import { emptyFolder } from '../help/app.ts'
 import { tone } from '../help/audio.ts'
 import { S3_BUCKET, S3_KEYS, startS3Server } from '../help/s3-server.ts'
+import { startS3rver } from '../help/s3rver.ts'
 
 // Copies in a bucket, over HTTP, of Bun's own client.
 
@@ -75,12 +76,24 @@ test('a bucket that does not answer is unavailable, and a copy to it fails', asy
   server.setBroken(false)
 })
 
-/**
- * A real server beside ours, as Versity's gateway, MinIO or Amazon's: http://KEY:SECRET@127.0.0.1:7070/BUCKET?region=us-east-1
- */
+test('the same at s3rver, another server', async () => {
+  const place = emptyFolder()
+  const s3rver = await startS3rver(place.path, 'calls')
+  await copyTo(s3rver.url, [{ accessKeyId: 'wrong' }, { bucket: 'hookswitch-nobody' }])
+  await s3rver.stop()
+  place[Symbol.dispose]()
+})
+
+/** One as Versity's gateway, MinIO or Amazon's: http://KEY:SECRET@127.0.0.1:7070/BUCKET?region=us-east-1 */
 const REAL = process.env.HOOKSWITCH_TEST_S3
 test.skipIf(REAL === undefined)('the same at the server that HOOKSWITCH_TEST_S3 names', async () => {
-  const { origin, username, password, pathname, searchParams } = new URL(REAL ?? '')
+  const wrongBucketOrKey = [{ accessKeyId: 'wrong' }, { bucket: 'hookswitch-nobody' }]
+  await copyTo(REAL ?? '', [{ secretAccessKey: 'wrong' }, ...wrongBucketOrKey, { region: 'x' }])
+})
+
+/** Copies, reads and removes at a server, and does it with `wrongs` in place of what is right. */
+async function copyTo(url: string, wrongs: readonly object[]): Promise<void> {
+  const { origin, username, password, pathname, searchParams } = new URL(url)
   const region = searchParams.get('region') ?? 'us-east-1'
   const bucket = pathname.slice(1)
   const credentials = { endpoint: origin, region, bucket, accessKeyId: username, secretAccessKey: password }
@@ -93,12 +106,6 @@ test.skipIf(REAL === undefined)('the same at the server that HOOKSWITCH_TEST_S3 
     const opened = await real().open(['x', `${name}.wav`])
     if (opened.kind !== 'file') throw new Error(opened.reason)
     expect((await bytesOf(opened.file.read(10, 5_000))).equals(content.subarray(10, 5_000))).toBe(true)
-    const wrongs = [
-      { secretAccessKey: 'wrong' },
-      { accessKeyId: 'wrong' },
-      { bucket: 'hookswitch-nobody' },
-      { region: 'x' },
-    ]
     for (const change of wrongs) {
       await expect(real(change).write({ stem: `x/${name}`, extension: 'wav' }, file)).rejects.toThrow('S3, bucket')
       expect((await real(change).open(['x', 'none.wav'])).kind).toBe('unavailable')
@@ -108,7 +115,7 @@ test.skipIf(REAL === undefined)('the same at the server that HOOKSWITCH_TEST_S3 
     expect((await real().open(['x', `${name}.wav`])).kind).toBe('missing')
     await real().remove(`x/${name}`)
   }
-})
+}
 
 test.each([
   ['a wrong secret', { secretAccessKey: 'wrong' }, 'SignatureDoesNotMatch'],
