@@ -40,6 +40,9 @@ export function startArrivals(options: ArrivalsOptions): { stop(): void } {
   let comparedMs = Number.NEGATIVE_INFINITY
   let polling = false
 
+  function note(ids: Iterable<number>): void {
+    for (const id of ids) seenTo = Math.max(seenTo, id)
+  }
   /** Returns the newest event of each wanted account, as far as it was found now or before. */
   async function read(wanted: ReadonlySet<number>, nowMs: number): Promise<ReadonlyMap<number, number>> {
     const from = seen.findLast(({ atMs }) => nowMs - atMs >= ORDERED_WITHIN_MS)
@@ -48,13 +51,13 @@ export function startArrivals(options: ArrivalsOptions): { stop(): void } {
     const isDue = nowMs - comparedMs >= compareMs
     if (from === undefined || !isSame || isDue || wanted.size <= FEW_ACCOUNTS) {
       const all = await store.eventGetNewest([...wanted])
-      seenTo = Math.max(seenTo, ...all.values())
+      note(all.values())
       comparedMs = nowMs
       known = wanted
       return all
     }
     const recent = await store.eventGetNewestAbove(from.id)
-    seenTo = Math.max(seenTo, ...recent.values())
+    note(recent.values())
     return new Map([...newest, ...[...recent].filter(([accountId]) => wanted.has(accountId))])
   }
   async function poll(): Promise<void> {
