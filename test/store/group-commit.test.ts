@@ -65,8 +65,8 @@ test('all that is written while a commit runs shares the next', async () => {
   expect(answered).toEqual(['e1', 'e2', 'e3'])
 })
 
-test('outcomes have the first turn, a commit of their own that does not wait for the disk; then the two take turns', async () => {
-  const { event, outcome, commit, batch, clock } = play()
+/** Plays until a commit of outcomes has begun, while another outcome and an event wait. */
+async function beginOutcomes({ event, outcome, commit, batch }: ReturnType<typeof play>): Promise<void> {
   event('e1')
   await batch(0)
   outcome('o1')
@@ -74,6 +74,12 @@ test('outcomes have the first turn, a commit of their own that does not wait for
   await commit(0)
   await batch(1)
   outcome('o2')
+}
+
+test('outcomes have the first turn, a commit of their own that does not wait for the disk; then the two take turns', async () => {
+  const playing = play()
+  const { event, commit, clock } = playing
+  await beginOutcomes(playing)
   expect(await commit(1)).toEqual(['crash', ['o1']])
   event('e3')
   clock.nowMs += 10
@@ -83,14 +89,9 @@ test('outcomes have the first turn, a commit of their own that does not wait for
 })
 
 test('on a fast disk events do not wait for a commit of outcomes each time', async () => {
-  const { event, outcome, commit, batch } = play()
-  event('e1')
-  await batch(0)
-  outcome('o1')
-  event('e2')
-  await commit(0)
-  await batch(1)
-  outcome('o2')
+  const playing = play()
+  const { event, commit, batch } = playing
+  await beginOutcomes(playing)
   event('e3')
   expect(await commit(1)).toEqual(['crash', ['o1']])
   expect(await commit(2)).toEqual(['power cut', ['e2', 'e3']])

@@ -1,4 +1,5 @@
 import { Fault } from '../../../lib/fault.ts'
+import { newFifo } from '../../../lib/fifo.ts'
 import type { CommitCounts } from '../../store.ts'
 
 /** A group larger than this would make the first write in it wait for the last. */
@@ -29,22 +30,22 @@ export type GroupOptions<Job, Result> = {
 /** Collects jobs while the statement before runs, and writes them together: there is no other wait. */
 export function groupCommit<Job, Result>(options: GroupOptions<Job, Result>): GroupCommit<Job, Result> {
   const { counts, rowsOf, write, changedBy = () => [] } = options
-  const waiting = newQueue<Waiting<Job, Result>>()
+  const waiting = newFifo<Waiting<Job, Result>>()
   let running: Promise<void> | undefined
 
   function nextGroup(): Waiting<Job, Result>[] {
+    const group: Waiting<Job, Result>[] = []
     const changed = new Set<number>()
     let rows = 0
-    let size = 0
-    for (let next = waiting.at(0); next !== undefined; next = waiting.at(size)) {
+    for (let next = waiting.peek(); next !== undefined; next = waiting.peek()) {
       rows += rowsOf(next.job)
       const ids = changedBy(next.job)
-      if (size > 0 && (rows > MAX_ROWS || ids.some((id) => changed.has(id)))) break
+      if (group.length > 0 && (rows > MAX_ROWS || ids.some((id) => changed.has(id)))) break
       for (const id of ids) changed.add(id)
-      size += 1
+      waiting.shift()
+      group.push(next)
     }
-    const group = waiting.take(size)
-    counts.waiting = waiting.size()
+    counts.waiting = waiting.size
     return group
   }
   async function runGroup(group: readonly Waiting<Job, Result>[]): Promise<void> {
@@ -77,39 +78,18 @@ export function groupCommit<Job, Result>(options: GroupOptions<Job, Result>): Gr
   async function run(): Promise<void> {
     // All that one turn of the event loop writes shares a statement.
     await new Promise<void>((resolve) => void setImmediate(resolve))
-    while (waiting.size() > 0) await runGroup(nextGroup())
+    while (waiting.size > 0) await runGroup(nextGroup())
     running = undefined
   }
   return {
     push: (job) =>
       new Promise<Result>((resolve, reject) => {
         waiting.push({ job, resolve, reject })
-        counts.waiting = waiting.size()
+        counts.waiting = waiting.size
         running ??= run()
       }),
     async drained() {
       while (running !== undefined) await running
-    },
-  }
-}
-
-/** Makes a queue. Taking some off its front takes the same time however long it is. */
-function newQueue<Item>() {
-  let items: Item[] = []
-  /** So many are taken already: they leave together, once they are half of all. */
-  let taken = 0
-  return {
-    push: (item: Item): void => void items.push(item),
-    size: (): number => items.length - taken,
-    at: (place: number): Item | undefined => items[taken + place],
-    take(count: number): Item[] {
-      const some = items.slice(taken, taken + count)
-      taken += count
-      if (taken * 2 >= items.length) {
-        items = items.slice(taken)
-        taken = 0
-      }
-      return some
     },
   }
 }
