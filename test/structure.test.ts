@@ -56,6 +56,13 @@ describe('every file', () => {
     expect(imports.get(path)?.filter((target) => rank(target) < rank(path))).toEqual([])
   })
 
+  test.each(files)(
+    "%s uses plain integers: each of Elysia's compiles a validator, a millisecond of every start",
+    (path) => {
+      expect(source(path)).not.toMatch(/\bt\.(?:Integer|Numeric)\(/)
+    },
+  )
+
   test.each(files)(`%s has at most ${MAX_LINES} lines`, (path) => {
     expect(source(path).split('\n').length).toBeLessThanOrEqual(MAX_LINES)
   })

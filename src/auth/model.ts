@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { type Static, t } from 'elysia'
 import { rfc3339 } from '../lib/time.ts'
 import type { UserRecord } from '../store/operations/accounts.ts'
@@ -20,7 +21,7 @@ export const MAX_PASSWORD_BYTES = 1_024
 /** A password to check: no user has a longer one. */
 const presentedPassword = t.String({
   maxLength: MAX_PASSWORD_BYTES,
-  description: `${MAX_PASSWORD_BYTES.toLocaleString('en')} bytes at most`,
+  description: `${MAX_PASSWORD_BYTES} bytes at most`,
 })
 
 export const Login = t.Object({ email: t.String({ maxLength: MAX_EMAIL_CHARACTERS }), password: presentedPassword })
@@ -28,7 +29,7 @@ export type Login = Static<typeof Login>
 
 export const ChangePassword = t.Object({
   old_password: presentedPassword,
-  password: t.String({ description: '6 characters at least, 1,024 bytes at most' }),
+  password: t.String({ description: `6 characters at least, ${MAX_PASSWORD_BYTES} bytes at most` }),
   password_confirmation: t.String({ description: 'must equal password' }),
   revoke_other_tokens: t.Optional(
     t.Boolean({ description: 'true revokes all other tokens of the user, including the token of this request' }),
@@ -64,12 +65,12 @@ export type TokenInfo = Static<typeof TokenInfo>
 export const TokenResult = t.Object({ access_token: t.String() })
 
 export const UserTypeResource = t.Object({
-  number: t.Integer({ description: `one of ${Object.values(USER_TYPES).join(', ')}` }),
+  number: Type.Integer({ description: `one of ${Object.values(USER_TYPES).join(', ')}` }),
   name: t.String({ description: '`USER`, or `ADMIN`: a person who runs the service, and may manage its PBXs' }),
 })
 
 export const AuthUser = t.Object({
-  id: t.Integer(),
+  id: Type.Integer(),
   name: t.String(),
   email: t.String(),
   type: UserTypeResource,

@@ -7,7 +7,7 @@ const MAX_AT_ONCE = 4
 /** A later request would be answered after more than 10 s: it is refused at once instead. */
 const MAX_WAITING = 500
 
-const TOO_LONG = `may have ${MAX_PASSWORD_BYTES.toLocaleString('en')} bytes at most`
+const TOO_LONG = `may have ${MAX_PASSWORD_BYTES} bytes at most`
 
 const ARGON2ID = { algorithm: 'argon2id', memoryCost: 65_536, timeCost: 2 } as const
 /**

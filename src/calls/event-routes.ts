@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
@@ -26,7 +27,7 @@ export const ReadEvent = t.Object({
   id: t.String({ format: 'uuid', description: 'The webhook-id of its requests' }),
   event: t.UnionEnum(EVENT_NAMES, { default: undefined, description: 'Which kind of event it is' }),
   call_id: t.String({ description: 'The id of the call' }),
-  sequence: t.Integer({ minimum: 1, description: 'The place among the events of its call' }),
+  sequence: Type.Integer({ minimum: 1, description: 'The place among the events of its call' }),
   created_at: t.String({ format: 'date-time', description: 'When the event happened' }),
   body: AnyBody,
 })
@@ -46,7 +47,7 @@ const Query = t.Object({
     }),
   ),
   limit: t.Optional(
-    t.Integer({
+    Type.Integer({
       minimum: 1,
       maximum: MAX_PAGE_SIZE,
       default: PAGE_SIZE,
@@ -54,7 +55,7 @@ const Query = t.Object({
     }),
   ),
   wait: t.Optional(
-    t.Integer({
+    Type.Integer({
       minimum: 0,
       maximum: MAX_WAIT_S,
       default: 0,

@@ -1,4 +1,4 @@
-import type { TSchema } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import { t } from 'elysia'
 import {
   CALL_RESULTS,
@@ -19,7 +19,7 @@ import type { EventKind } from '../lib/event-kinds.ts'
 const closed = { additionalProperties: false } as const
 const text = t.Union([t.String(), t.Null()])
 const time = t.Union([t.String({ format: 'date-time' }), t.Null()])
-const seconds = t.Union([t.Integer({ minimum: 0 }), t.Null()])
+const seconds = t.Union([Type.Integer({ minimum: 0 }), t.Null()])
 
 /** A closed set of words. Elysia's UnionEnum would name the first one as default, which none of ours has. */
 const words = <const T extends readonly [string, ...string[]]>(values: T) => t.UnionEnum(values, { default: undefined })
@@ -35,13 +35,13 @@ export type Party = typeof Party.static
 const party = t.Union([Party, t.Null()])
 
 export const Hangup = t.Object(
-  { cause: words(HANGUP_CAUSES), code: t.Union([t.Integer(), t.Null()]), by: words(HANGUP_BY) },
+  { cause: words(HANGUP_CAUSES), code: t.Union([Type.Integer(), t.Null()]), by: words(HANGUP_BY) },
   closed,
 )
 export type Hangup = typeof Hangup.static
 
 export const CallQueue = t.Object(
-  { name: t.String(), position: t.Union([t.Integer(), t.Null()]), wait_duration: seconds },
+  { name: t.String(), position: t.Union([Type.Integer(), t.Null()]), wait_duration: seconds },
   closed,
 )
 
@@ -67,13 +67,13 @@ export const Call = t.Object(
     answered_by: party,
     handled_by: t.Array(Party),
     queue: t.Union([CallQueue, t.Null()]),
-    transfers: t.Integer({ minimum: 0 }),
+    transfers: Type.Integer({ minimum: 0 }),
     recorded: t.Boolean(),
     hangup: t.Union([Hangup, t.Null()]),
     variables: t.Record(t.String(), t.String()),
     missed: t.Union([t.Boolean(), t.Null()]),
     missed_by: t.Array(Party),
-    stages_omitted: t.Integer({ minimum: 0 }),
+    stages_omitted: Type.Integer({ minimum: 0 }),
     partial: t.Boolean(),
   },
   closed,
@@ -87,7 +87,7 @@ export const Stage = t.Object(
     kind: words(STAGE_KINDS),
     target: text,
     name: text,
-    attempt: t.Integer({ minimum: 1 }),
+    attempt: Type.Integer({ minimum: 1 }),
     started_at: time,
     answered_at: time,
     ended_at: time,
@@ -131,7 +131,7 @@ export type Recording = typeof Recording.static
 
 const head = {
   id: t.String({ description: 'The webhook-id header: the same on every attempt and at every webhook' }),
-  sequence: t.Integer({ minimum: 1 }),
+  sequence: Type.Integer({ minimum: 1 }),
   account: t.String(),
   pbx: t.String(),
   call: Call,

@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
@@ -24,7 +25,7 @@ const Query = t.Object({
   number: t.Optional(t.String({ minLength: 1, maxLength: 256, description: 'whom the call was from or to' })),
   since: time('saved at this time (RFC 3339) or later'),
   until: time('saved before this time (RFC 3339)'),
-  limit: t.Optional(t.Integer({ minimum: 1, maximum: MAX_PAGE_SIZE, default: PAGE_SIZE })),
+  limit: t.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE_SIZE, default: PAGE_SIZE })),
   cursor: t.Optional(t.String({ description: 'next_cursor of the page before' })),
 })
 

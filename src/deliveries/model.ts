@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
 import { EVENT_NAMES } from '../lib/event-kinds.ts'
 import { DELIVERY_STATES } from '../store/operations/queue.ts'
@@ -14,7 +15,7 @@ export const Delivery = t.Object({
   call_id: t.String(),
   url: t.String(),
   state: t.UnionEnum(DELIVERY_STATES, { default: undefined }),
-  attempts_made: t.Integer({ description: 'without probes' }),
+  attempts_made: Type.Integer({ description: 'without probes' }),
   next_attempt_at: time,
   created_at: t.String({ format: 'date-time' }),
   delivered_at: time,
@@ -27,8 +28,8 @@ export const LoggedAttempt = t.Object({
   probe: t.Optional(
     t.Boolean({ description: 'with `probes=true`: it failed while the webhook was down, and does not count' }),
   ),
-  status: t.Union([t.Integer(), t.Null()]),
-  duration_ms: t.Integer(),
+  status: t.Union([Type.Integer(), t.Null()]),
+  duration_ms: Type.Integer(),
   error: text,
   address: text,
   response: text,
@@ -72,12 +73,12 @@ export const DeliveryFilter = t.Object({
 })
 export type DeliveryFilter = typeof DeliveryFilter.static
 
-export const Queued = t.Object({ queued: t.Integer() })
+export const Queued = t.Object({ queued: Type.Integer() })
 
 /** The outcome of a test request. */
 export const Tested = t.Object({
-  status: t.Union([t.Integer(), t.Null()]),
-  duration_ms: t.Integer(),
+  status: t.Union([Type.Integer(), t.Null()]),
+  duration_ms: Type.Integer(),
   error: text,
   response: text,
 })

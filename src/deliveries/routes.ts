@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
@@ -15,7 +16,7 @@ const about = { tags: ['Deliveries'], security: [{ bearer: [] }] }
 const Query = t.Composite([
   DeliveryFilter,
   t.Object({
-    limit: t.Optional(t.Integer({ minimum: 1, maximum: MAX_PAGE_SIZE, default: PAGE_SIZE })),
+    limit: t.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE_SIZE, default: PAGE_SIZE })),
     cursor: t.Optional(t.String({ description: 'next_cursor of the page before' })),
   }),
 ])

@@ -1,9 +1,9 @@
-import { TypeCompiler } from '@sinclair/typebox/compiler'
+import type { TypeCheck } from '@sinclair/typebox/compiler'
 import type { TSchema } from 'elysia'
 import { Fault, type FieldError } from '../lib/fault.ts'
 import { steadyUs } from '../lib/time.ts'
 import { createAllowance } from './rate-limit.ts'
-import { errorsOf, INVALID, MAX_ERRORS } from './validation.ts'
+import { errorsOf, INVALID, lazyValidator, MAX_ERRORS } from './validation.ts'
 
 /** A list of 100 webhooks needs less. */
 const MAX_BODY_BYTES = 1024 * 1024
@@ -42,13 +42,13 @@ export function takes<Body extends TSchema>(schema: Body, rule?: Rule) {
 export const takesOptional = <Body extends TSchema>(schema: Body, rule?: Rule) => reading(schema, rule, () => ({}))
 
 function reading<Body extends TSchema>(schema: Body, rule: Rule = () => [], whenEmpty: () => unknown) {
-  const validator = TypeCompiler.Compile(schema)
+  const validator = lazyValidator(schema)
   return {
     body: schema,
     parse: 'none' as const,
     transform: async (context: Incoming) => {
       const body = await readJson(context)
-      context.body = checked(validator, rule, body === undefined ? whenEmpty() : body)
+      context.body = checked(validator(), rule, body === undefined ? whenEmpty() : body)
     },
   }
 }
@@ -61,7 +61,7 @@ export const takesNothing = {
   },
 }
 
-function checked(validator: ReturnType<typeof TypeCompiler.Compile>, rule: Rule, body: unknown): unknown {
+function checked(validator: TypeCheck<TSchema>, rule: Rule, body: unknown): unknown {
   const fits = validator.Check(body)
   const found = fits ? [] : errorsOf(validator.Errors(body))
   const seen = new Set(found.map((error) => error.path))

@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { type TSchema, t } from 'elysia'
 import { FAULT_STATUS, type Fault, type FaultCode } from '../lib/fault.ts'
 
@@ -15,7 +16,7 @@ const FieldErrors = t.Object({ errors: t.Array(FieldProblem) })
 
 export const Failure = t.Object({
   status: t.Literal('error'),
-  code: t.Integer(),
+  code: Type.Integer(),
   result: t.Union([Nothing, FieldErrors]),
   message: t.String(),
 })

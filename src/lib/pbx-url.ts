@@ -1,50 +1,55 @@
-import { type Static, Type as t } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { isSupportedCountry } from 'libphonenumber-js/min'
 
 /** The place of a PBX's recordings. */
-export const RecordingsSource = t.Object({
+export const RecordingsSource = Type.Object({
   /** The path of a folder, or the URL below which the files are, without user and password. */
-  location: t.String({ minLength: 1 }),
+  location: Type.String({ minLength: 1 }),
   /** The folder on the PBX that is at the location; `null`: it is found by the name of the location. */
-  root: t.Union([t.String(), t.Null()]),
+  root: Type.Union([Type.String(), Type.Null()]),
   /** The header `Authorization` of requests to a URL. */
-  authorization: t.Optional(t.String()),
+  authorization: Type.Optional(Type.String()),
 })
 export type RecordingsSource = Static<typeof RecordingsSource>
 
 /** The fact about a channel that names its customer, where one PBX serves several. */
-export const TenantRule = t.Object({
+export const TenantRule = Type.Object({
   /** `domain`: of FreeSWITCH; `context`: of the dialplan; `variable`: a channel variable. */
-  by: t.Union([t.Literal('domain'), t.Literal('accountcode'), t.Literal('context'), t.Literal('variable')]),
+  by: Type.Union([
+    Type.Literal('domain'),
+    Type.Literal('accountcode'),
+    Type.Literal('context'),
+    Type.Literal('variable'),
+  ]),
   /** The name of the channel variable, else `null`. */
-  variable: t.Union([t.String({ minLength: 1 }), t.Null()]),
+  variable: Type.Union([Type.String({ minLength: 1 }), Type.Null()]),
 })
 export type TenantRule = Static<typeof TenantRule>
 
 /** The address of a PBX, how to log in, and which of its endpoints are trunks and extensions. */
-export const PbxSource = t.Object({
-  protocol: t.Union([t.Literal('ami'), t.Literal('amis'), t.Literal('esl')]),
+export const PbxSource = Type.Object({
+  protocol: Type.Union([Type.Literal('ami'), Type.Literal('amis'), Type.Literal('esl')]),
   /** Its name in events, metrics and the log. */
-  name: t.String({ minLength: 1 }),
+  name: Type.String({ minLength: 1 }),
   /**
    * The account that owns its calls; of a PBX with `tenants` those that show no customer, `null`: these are nobody's.
    */
-  account: t.Union([t.String({ minLength: 1 }), t.Null()]),
+  account: Type.Union([Type.String({ minLength: 1 }), Type.Null()]),
   /** It serves several accounts: each call belongs to the one whose name this value is. */
-  tenants: t.Optional(TenantRule),
-  host: t.String({ minLength: 1 }),
-  port: t.Integer({ minimum: 1, maximum: 65535 }),
-  user: t.String(),
-  secret: t.String(),
-  trunks: t.Array(t.String()),
-  extensions: t.Array(t.String()),
+  tenants: Type.Optional(TenantRule),
+  host: Type.String({ minLength: 1 }),
+  port: Type.Integer({ minimum: 1, maximum: 65535 }),
+  user: Type.String(),
+  secret: Type.String(),
+  trunks: Type.Array(Type.String()),
+  extensions: Type.Array(Type.String()),
   /** Channel variables that are copied into events. */
-  variables: t.Array(t.String()),
+  variables: Type.Array(Type.String()),
   /** The country in which its numbers are dialled (ISO 3166, `UZ`): events have their E.164 form then. */
-  country: t.Optional(t.String()),
+  country: Type.Optional(Type.String()),
   /** For `amis`: a file of certificates that are trusted instead of the system's. */
-  caFile: t.Optional(t.String()),
-  recordings: t.Optional(RecordingsSource),
+  caFile: Type.Optional(Type.String()),
+  recordings: Type.Optional(RecordingsSource),
 })
 export type PbxSource = Static<typeof PbxSource>
 

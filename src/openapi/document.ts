@@ -1,5 +1,4 @@
 import type { TSchema } from 'elysia'
-import { plainSchema } from '../http/query.ts'
 import { EVENT_KINDS, EVENT_NAMES, type EventKind } from '../lib/event-kinds.ts'
 import { EXAMPLES } from './examples.ts'
 import { FIELD_DESCRIPTIONS, PARAMETER_DESCRIPTIONS } from './field-descriptions.ts'
@@ -208,5 +207,5 @@ function plain(schema: unknown, itself = false): unknown {
   if (!isObject(schema)) return schema
   const name = itself ? undefined : Object.keys(NAMED_SCHEMAS).find((key) => NAMED_SCHEMAS[key] === schema)
   if (name !== undefined) return reference(name)
-  return Object.fromEntries(Object.entries(plainSchema(schema as TSchema)).map(([key, value]) => [key, plain(value)]))
+  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, plain(value)]))
 }

@@ -175,7 +175,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, Readonly<Record<string,
   UserType: { number: 'The number of the type', name: 'Its name' },
   Login: { email: 'The e-mail address of the user, without regard to case', password: 'The password of the user' },
   AccessToken: { access_token: 'Goes into the header `Authorization: Bearer …`' },
-  PasswordChange: { old_password: 'The present password', password: 'The new password: 1,024 bytes at most' },
+  PasswordChange: { old_password: 'The present password', password: 'The new password: 1024 bytes at most' },
   NamedToken: {
     id: 'The id of the token, for revoking it',
     name: 'What it is for',

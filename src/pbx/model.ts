@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
 
 /** `refused`: it answers, and does not let us in (password, access list). */
@@ -20,7 +21,7 @@ export const PbxInfo = t.Object({
   since: t.Union([t.String({ format: 'date-time' }), t.Null()], { description: 'when it came into this state' }),
   error: t.Union([t.String(), t.Null()], { description: 'why it is not connected' }),
   events_per_second: t.Number({ description: 'over the last 5 seconds' }),
-  calls: t.Integer({ minimum: 0, description: 'how many calls are up: your own; for administrators all' }),
+  calls: Type.Integer({ minimum: 0, description: 'how many calls are up: your own; for administrators all' }),
   source: t.Optional(
     t.UnionEnum(['settings', 'store'], {
       default: undefined,

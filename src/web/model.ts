@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
 import { Call, Stage, Transfer } from '../calls/event.ts'
 import { NODE_STATES } from '../cluster/node-state.ts'
@@ -8,7 +9,7 @@ import { PBX_KINDS, PBX_STATES } from '../pbx/model.ts'
 
 const time = t.String({ format: 'date-time' })
 const timeOrNull = t.Union([time, t.Null()])
-const whole = t.Integer({ minimum: 0 })
+const whole = Type.Integer({ minimum: 0 })
 const wholeOrNull = t.Union([whole, t.Null()])
 const text = t.Union([t.String(), t.Null()])
 
@@ -98,7 +99,7 @@ export const Node = t.Object(
     }),
     since: t.String({ format: 'date-time', description: 'When it joined' }),
     last_heard_of: t.String({ format: 'date-time', description: 'When it last showed that it is alive' }),
-    account_count: t.Integer({ minimum: 0, description: 'How many accounts it owns: it sends their deliveries' }),
+    account_count: Type.Integer({ minimum: 0, description: 'How many accounts it owns: it sends their deliveries' }),
     accounts: t.Array(t.String(), { description: 'The names of these accounts, the first 100' }),
     pbxs: t.Array(t.String(), { description: 'The names of the PBXs that it owns: it watches them' }),
     maintenance: t.Boolean({ description: 'Whether it is the one that deletes what is too old' }),

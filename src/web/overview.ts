@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
@@ -52,7 +53,7 @@ const Query = t.Object({
 const WebhookQuery = t.Object({
   url: t.String({ maxLength: MAX_URL_CHARACTERS }),
   occurrence: t.Optional(
-    t.Integer({ minimum: 0, default: 0, description: 'which one, if the list has this URL several times' }),
+    Type.Integer({ minimum: 0, default: 0, description: 'which one, if the list has this URL several times' }),
   ),
 })
 

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
 import { faults } from '../../src/http/fault-handler.ts'
 import { asks } from '../../src/http/query.ts'
@@ -19,7 +20,7 @@ function application(draining = false) {
       '/query',
       ({ query }) => query,
       asks(
-        t.Object({ limit: t.Optional(t.Integer({ minimum: 1, maximum: 200 })), state: t.Optional(t.Literal('up')) }),
+        t.Object({ limit: t.Optional(Type.Integer({ minimum: 1, maximum: 200 })), state: t.Optional(t.Literal('up')) }),
       ),
     )
     .get('/call/:id', () => 'fine')

@@ -1,3 +1,4 @@
+import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { t } from 'elysia'
 import { type Ownership, pbxLease } from '../../cluster/ownership.ts'
@@ -13,11 +14,11 @@ import type { Watch } from '../watch.ts'
 /** The state of a PBX, as the node that watches it sees it. */
 export const PbxState = t.Object({
   state: t.UnionEnum(PBX_STATES, { default: undefined }),
-  sinceUs: t.Integer(),
+  sinceUs: Type.Integer(),
   error: t.Union([t.String(), t.Null()]),
   eventsPerSecond: t.Number(),
   /** The calls that are up, by the id of their account: of each that may see the PBX, beside its owner. */
-  calls: t.Record(t.String(), t.Integer()),
+  calls: t.Record(t.String(), Type.Integer()),
 })
 export type PbxState = typeof PbxState.static
 

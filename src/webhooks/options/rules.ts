@@ -1,10 +1,8 @@
-import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { Value } from '@sinclair/typebox/value'
 import { errorsOf, INVALID } from '../../http/validation.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { PRESET_NAMES, type PresetName, presetOf } from './body-presets.ts'
 import { NewWebhookOptions } from './model.ts'
-
-const validator = TypeCompiler.Compile(NewWebhookOptions)
 
 /**
  * Checks options from another source than a request, such as the command line, and returns them.
@@ -12,8 +10,8 @@ const validator = TypeCompiler.Compile(NewWebhookOptions)
  */
 export function optionsFrom(value: unknown): NewWebhookOptions {
   const rest = optionsRule(value)
-  if (validator.Check(value) && rest.length === 0) return value
-  throw new Fault('invalid', INVALID, { errors: [...errorsOf(validator.Errors(value)), ...rest] })
+  if (Value.Check(NewWebhookOptions, value) && rest.length === 0) return value
+  throw new Fault('invalid', INVALID, { errors: [...errorsOf(Value.Errors(NewWebhookOptions, value)), ...rest] })
 }
 
 /** Checks options for what their schema cannot express. It gets the body before the schema has accepted it. */
