@@ -163,7 +163,7 @@ const PURE: readonly RegExp[] = [
   /^cluster\/(leases|own-leases|silence|shares)\.ts$/,
   /^webhooks\/signature\.ts$/,
   /^deliveries\/(retry-policy|circuit-breaker)\.ts$/,
-  /^deliveries\/queue\/(backlog|capacity|delivery|lane|loaded-deliveries|scheduler|webhook-queue)\.ts$/,
+  /^deliveries\/queue\/(backlog|call-lane|capacity|delivery|loaded-deliveries|scheduler|webhook-queue)\.ts$/,
   /^calls\/(event|signal)\.ts$/,
   /^calls\/tracker\//,
   /^recordings\/(recording-path|byte-range|link|audio-type)\.ts$/,

@@ -1,6 +1,5 @@
 import { newFifo } from '../../lib/fifo.ts'
 import { type CircuitBreaker, newCircuitBreaker } from '../circuit-breaker.ts'
-import { beginAttempt, type LoadedDelivery } from './delivery.ts'
 import {
   hasFirstAttempt,
   insertDelivery,
@@ -12,7 +11,8 @@ import {
   removeDeliveries,
   takeFirst,
   takeUrgent,
-} from './lane.ts'
+} from './call-lane.ts'
+import { beginAttempt, type LoadedDelivery } from './delivery.ts'
 import { newPace, type Pace } from './pace.ts'
 
 /**
