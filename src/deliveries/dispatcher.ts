@@ -1,5 +1,6 @@
 import type { Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
+import { createPauses } from '../lib/periodic.ts'
 import type { NowUs } from '../lib/time.ts'
 import type { StatusStore } from '../store/operations/statuses.ts'
 import type { Store } from '../store/store.ts'
@@ -64,8 +65,8 @@ const STABLE_MS = 60_000
  */
 export function startDispatcher(options: DispatcherOptions): Dispatcher {
   const { log } = options
-  const stopping = Promise.withResolvers<void>()
-  const nextPauseMs = newPauses()
+  const pauses = createPauses()
+  const nextPauseMs = createBackoff()
   let isStopping = false
   let restarts = 0
   let interruptedBefore = 0
@@ -82,7 +83,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
   }
   async function restart(pauseMs: number): Promise<void> {
     await run.abandon()
-    await Promise.race([Bun.sleep(pauseMs), stopping.promise])
+    await pauses.wait(pauseMs)
     if (isStopping) return
     interruptedBefore += run.interrupted()
     run = startRun(options, onError)
@@ -99,7 +100,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
     },
     async stop() {
       isStopping = true
-      stopping.resolve()
+      pauses.end()
       await run.stop()
       await restarting
     },
@@ -107,7 +108,7 @@ export function startDispatcher(options: DispatcherOptions): Dispatcher {
 }
 
 /** Returns a function that returns how long to wait after the end of a run that has just failed. */
-function newPauses(): () => number {
+function createBackoff(): () => number {
   let failures = 0
   let failedMs = performance.now()
   return () => {

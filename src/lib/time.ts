@@ -58,3 +58,12 @@ export function parseDuration(text: string): number | undefined {
   const unit = match?.[2] === undefined ? undefined : UNIT_MS[match[2]]
   return unit === undefined ? undefined : Number(match?.[1]) * unit
 }
+
+/** Formats a duration roughly, as `7 s`, `3 min`, `2 h` or `4 d`. */
+export function formatDuration(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000))
+  if (seconds < 60) return `${seconds} s`
+  if (seconds < 3_600) return `${Math.round(seconds / 60)} min`
+  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`
+  return `${Math.round(seconds / 86_400)} d`
+}

@@ -20,7 +20,7 @@ export const checkPbxLine = (name: string, place: StorePlace): string =>
   `hookswitch pbx check --name ${quoted(name)}${dataFlag(place)}`
 
 /** Returns a text as one word of a shell. */
-const quoted = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
+export const quoted = (text: string): string => (/^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`)
 
 /** Returns the command that adds a first user. */
 export const addUserLine = (place: StorePlace): string =>

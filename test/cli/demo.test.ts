@@ -22,7 +22,7 @@ describe('hookswitch demo', () => {
       /102 \(Phone 102\) answers, after \d s of ringing/,
       /call_blind_transferred +1001 transfers 79161234567 to 1002/,
       /Every event of both calls arrived/,
-      /read = system,call,agent,dialplan,cdr,user/,
+      /read = system,call,agent,dialplan,cdr/,
       /export HOOKSWITCH_PBX_FILE=.*\n +hookswitch pbx check\n +hookswitch pbx add\n/,
     ])
       expect(stdout).toMatch(line)

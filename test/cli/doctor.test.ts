@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { nowUs } from '../../src/lib/time.ts'
 import { diagnoseClock } from '../../src/ops/doctor/machine.ts'
 import { type Replay, startReplay } from '../../src/pbx/tools/replay/replay.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
 import { fixture } from '../help/pbx.ts'
 import { startReceiver } from '../help/receiver.ts'
+import { storeEvents } from '../help/store.ts'
 
 const folder = emptyFolder()
 const cwd = folder.path
@@ -95,6 +99,27 @@ describe('hookswitch doctor', () => {
     expect(free.stdout).toMatch(/^ok +port: 127\.0\.0\.1:0 is free$/m)
   })
 
+  test('names a webhook that is paused while deliveries are pending for it', async () => {
+    using other = emptyFolder()
+    const inOther = { cwd: other.path }
+    await run(['user', 'add', '--email', 'a@example.com', '--name', 'A'], { ...inOther, stdin: 'correct horse' })
+    const url = 'http://u:passw0rd@example.com/crm'
+    for (const args of [
+      ['add', url],
+      ['set', url, '--paused'],
+    ])
+      await run(['webhook', ...args], inOther)
+    const doctorsLine = async () => (await run(['doctor', '--listen', '127.0.0.1:0'], inOther)).stdout
+    expect(await doctorsLine()).not.toContain('is paused')
+    const store = openSqliteStore(join(other.path, 'data', 'hookswitch.db'))
+    const event = { uuid: 'a', callId: 'b', name: 'call_started' as const, sequence: 1, atUs: nowUs(), body: '{}' }
+    await storeEvents(store, [event])
+    await store.stop()
+    expect(await doctorsLine()).toMatch(
+      /^advice +webhook: http:\/\/example\.com\/crm is paused: 1 delivery is pending.*\n +→ hookswitch webhook set URL --no-paused/m,
+    )
+  })
+
   test('as JSON', async () => {
     const { stdout } = await doctor(['--json'])
     expect(JSON.parse(stdout)).toContainEqual({ level: 'ok', about: 'settings', text: 'all settings are valid' })
@@ -111,5 +136,9 @@ describe('the clock', () => {
     ['that was set back', [], NOW + 3_600_000, 'wrong'],
   ])('%s', (_, others, newest, level) => {
     expect(diagnoseClock(NOW, others, newest).map((one) => one.level)).toEqual([level])
+  })
+
+  test('that is wrong by days is reported in days', () => {
+    expect(diagnoseClock(NOW, [NOW + 3 * 86_400_000], undefined)[0]?.text).toContain('by 3 d from the clocks')
   })
 })

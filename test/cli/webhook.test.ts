@@ -35,13 +35,18 @@ test("a receiver's answer is shown in one line, and cannot move the reader's cur
 })
 
 test.each([
-  ['what was not taken is exit code 1', [], 1, /loopback.*--allow-net loopback/],
+  [
+    'what was not taken is exit code 1, with the reason once',
+    [],
+    1,
+    /^hookswitch: .*loopback.*--allow-net loopback.*\n$/,
+  ],
   ['a network that is none is exit code 2', ['--allow-net', 'x'], 2, /--allow-net \(HOOKSWITCH_ALLOW_NET\) has "x"/],
   ['a proxy that is none is exit code 2', ['--proxy', 'x:1'], 2, /--proxy \(HOOKSWITCH_PROXY\)/],
   ['an unknown account is exit code 1', ['--account', 'x'], 1, /no account x/],
   ['a URL of another list is exit code 1', ['--account', 'other'], 1, /is not in the list of account other/],
 ] as const)('%s', async (_, more, code, message) => {
   const ran = await send(...more)
-  expect(ran.code).toBe(code)
+  expect({ code: ran.code, stdout: ran.stdout }).toEqual({ code, stdout: '' })
   expect(ran.stderr).toMatch(message)
 })

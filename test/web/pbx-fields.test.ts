@@ -72,7 +72,7 @@ describe('what to write into the PBX', () => {
     expect(file).toBe('/etc/asterisk/manager.conf')
     expect(text.split('\n')).toEqual([
       ...['[general]', 'enabled = yes', 'bindaddr = 127.0.0.1', 'timestampevents = yes', '', '[hook@switch]'],
-      ...['secret = a:b/c?#%@ü', 'read = system,call,agent,dialplan,cdr,user', 'write = reporting'],
+      ...['secret = a:b/c?#%@ü', 'read = system,call,agent,dialplan,cdr', 'write = reporting'],
     ])
     expect(pbxSetupOf(fields).text).toContain('bindaddr = 0.0.0.0')
   })

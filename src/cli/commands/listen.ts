@@ -111,7 +111,7 @@ function listening(place: Parameters<typeof startReceiver>[0], onRequest: Parame
   try {
     return startReceiver(place, onRequest)
   } catch (cause) {
-    const problem = portProblem(place)?.replace(/--listen .*/, '--port')
+    const problem = portProblem(place)?.replace(/--listen\b.*/, '--port')
     throw new Fault('unavailable', problem ?? `cannot listen on ${place.host}:${place.port}: try again`, { cause })
   }
 }

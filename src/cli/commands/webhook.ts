@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import { newAttempt } from '../../deliveries/sending/attempt.ts'
 import { sendTestRequest } from '../../deliveries/sending/test-request.ts'
 import { EVENT_NAMES, type EventKind, SWITCH_NAMES } from '../../lib/event-kinds.ts'
-import { Fault } from '../../lib/fault.ts'
+import { Fault, type FieldError } from '../../lib/fault.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
 import { EXAMPLES } from '../../openapi/examples.ts'
 import { allowListOf, httpUrl } from '../../settings.ts'
@@ -106,8 +106,11 @@ type Services = {
 /** On a command line there is no list of errors beside the message. */
 function inWords(error: unknown): unknown {
   if (!(error instanceof Fault) || error.errors.length === 0) return error
-  return new Fault(error.code, error.errors.map(({ path, message }) => `${path.slice(1)}: ${message}`).join('; '))
+  return new Fault(error.code, error.errors.map(inOneLine).join('; '))
 }
+
+/** An error of the whole list has an empty path. */
+const inOneLine = ({ path, message }: FieldError): string => (path === '' ? message : `${path.slice(1)}: ${message}`)
 
 async function showWebhooks(flags: Flags): Promise<void> {
   const shown = await onAccount(flags, async ({ webhooks, options }, accountId) => {
@@ -241,7 +244,8 @@ async function sendTest(url: string, flags: SendFlags): Promise<void> {
     }),
   )
   if (json) printJson({ status, duration_ms, error, response })
-  else print([status ?? error, `${duration_ms} ms`, oneLine(response ?? '')].join('\t').trimEnd())
+  else if (status !== null) print([status, `${duration_ms} ms`, oneLine(response ?? '')].join('\t').trimEnd())
+  // Without an answer, the error is the whole result.
   if (status === null || status < 200 || status >= 300)
     throw new Fault('unavailable', `the receiver did not accept the request: ${error ?? `it answered ${status}`}`)
 }

@@ -3,6 +3,7 @@ import { access, constants, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { portProblem } from '../../http/server.ts'
+import { formatDuration } from '../../lib/time.ts'
 import { holderOf } from '../../store/sqlite/engine/folder-lock.ts'
 import { fixCommand, storeFaultKind } from '../../store/sqlite/engine/store-fault.ts'
 import { dataFlag } from '../suggested-commands.ts'
@@ -115,7 +116,7 @@ export function diagnoseClock(
     return [
       wrong(
         'clock',
-        `it differs by ${Math.round(Math.abs(middle) / 1_000)} s from the clocks of the receivers, which will refuse signatures`,
+        `it differs by ${formatDuration(Math.abs(middle))} from the clocks of the receivers, which will refuse signatures`,
         fix,
       ),
     ]

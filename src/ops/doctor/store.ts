@@ -3,13 +3,13 @@ import { join } from 'node:path'
 import { type Target, targetOf } from '../../deliveries/sending/target.ts'
 import { type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { harmless } from '../../lib/terminal-text.ts'
-import { nowUs, SECOND } from '../../lib/time.ts'
+import { formatDuration, nowUs, SECOND } from '../../lib/time.ts'
 import { MAX_COUNTED_BRIEFLY } from '../../store/operations/queue.ts'
 import { asStoreFault, fixCommand, storeFaultKind } from '../../store/sqlite/engine/store-fault.ts'
 import { tryToWrite } from '../../store/sqlite/engine/write-probe.ts'
 import { openSqliteStore } from '../../store/sqlite/store.ts'
 import type { Store } from '../../store/store.ts'
-import { addUserLine, dataFlag, type StorePlace } from '../suggested-commands.ts'
+import { addUserLine, dataFlag, quoted, type StorePlace } from '../suggested-commands.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 
 export type StoreFound = {
@@ -84,7 +84,7 @@ export async function diagnoseContents(store: Store, place: StorePlace): Promise
     pending > 0
       ? advice(
           'deliveries',
-          `${pending}${pending === MAX_COUNTED_BRIEFLY ? ' or more' : ''} pending, the oldest for ${Math.round((now - (oldestPendingUs ?? now)) / SECOND)} s`,
+          `${pending}${pending === MAX_COUNTED_BRIEFLY ? ' or more' : ''} pending, the oldest for ${formatDuration((now - (oldestPendingUs ?? now)) / 1_000)}`,
           list('pending'),
         )
       : ok('deliveries', 'none is pending'),
@@ -98,9 +98,31 @@ export async function diagnoseContents(store: Store, place: StorePlace): Promise
         ]
       : []),
   ]
+  if (pending > 0) diagnoses.push(...(await diagnosePaused(store, place)))
   diagnoses.push(...(await diagnoseRecordings(store)))
   const newestEventMs = newestEventUs === undefined ? undefined : newestEventUs / 1_000
   return { diagnoses, webhooks, newestEventMs, pbxs: await storedPbxs(store) }
+}
+
+/** Reports the paused webhooks for which deliveries are pending: they are sent when the pause ends. */
+async function diagnosePaused({ accounts, webhooks }: Store, place: StorePlace): Promise<Diagnosis[]> {
+  const diagnoses: Diagnosis[] = []
+  for (const { id, name } of await accounts.accountList()) {
+    const options = await webhooks.optionsList(id)
+    const paused = new Set(options.flatMap((one) => (one.options?.paused ? one.url : [])))
+    if (paused.size === 0) continue
+    const account = name === 'default' ? '' : ` --account ${quoted(name)}`
+    for (const { url, pending } of await webhooks.webhookListWithPending(id))
+      if (pending > 0 && paused.has(url))
+        diagnoses.push(
+          advice(
+            name === 'default' ? 'webhook' : `webhook of ${name}`,
+            `${targetOf(url).logged} is paused: ${pending} ${pending === 1 ? 'delivery is' : 'deliveries are'} pending for it`,
+            `hookswitch webhook set URL --no-paused${account}${dataFlag(place)}   sends them`,
+          ),
+        )
+  }
+  return diagnoses
 }
 
 /** Returns the PBXs that are not those of the settings. One that was removed is left out. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { AmiDecoder } from '../../../src/pbx/ami/decoder.ts'
 import { EVENT_CLASSES, isSheddable, isWanted } from '../../../src/pbx/ami/events.ts'
+import { READ_LINE } from '../../../src/pbx/ami/manager-conf.ts'
 import { amiEvent, snapshotOf } from '../../help/ami-event.ts'
 
 const GREETING = 'Asterisk Call Manager/11.0.0\r\n'
@@ -60,6 +61,7 @@ describe('of the events of an Asterisk', () => {
 
   test('the login asks for the classes of all that are wanted, and the noisiest are dropped first', () => {
     expect(EVENT_CLASSES.toSorted()).toEqual(['agent', 'call', 'cdr', 'dialplan', 'system'])
+    expect(READ_LINE.replace('read = ', '').split(',').toSorted()).toEqual(EVENT_CLASSES.toSorted())
     expect(['VarSet', 'Newexten', 'Hangup', 'Shutdown', 'unknown'].filter(isSheddable)).toEqual(['VarSet', 'Newexten'])
   })
 })

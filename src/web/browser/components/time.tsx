@@ -1,4 +1,5 @@
-import { formatDateTime, formatDuration, formatExactTime, formatTime } from '../lib/format.ts'
+import { formatDuration } from '../../../lib/time.ts'
+import { formatDateTime, formatExactTime, formatTime } from '../lib/format.ts'
 
 /** Shows a time of the day, with `day` also the day unless that is today. Its tooltip has it in full. */
 export function Time({ at, day = false }: { at: string | null; day?: boolean }) {

@@ -54,15 +54,6 @@ export function formatStopwatch(seconds: number): string {
     : `${Math.floor(minutes / 60)}:${pad(minutes % 60)}:${pad(whole % 60)}`
 }
 
-/** Formats a duration roughly, as `7 s`, `3 min`, `2 h` or `4 d`. */
-export function formatDuration(ms: number): string {
-  const seconds = Math.max(0, Math.round(ms / 1_000))
-  if (seconds < 60) return `${seconds} s`
-  if (seconds < 3_600) return `${Math.round(seconds / 60)} min`
-  if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`
-  return `${Math.round(seconds / 86_400)} d`
-}
-
 /** Formats a short duration as `0.4 ms`, `120 ms`, `2.35 s` or `40.5 s`. */
 export function formatMilliseconds(ms: number | null): string {
   if (ms === null) return '–'

@@ -1,5 +1,6 @@
+import { formatDuration } from '../../../../lib/time.ts'
 import { ErrorMessage } from '../../components/error-message.tsx'
-import { formatDuration, pluralize } from '../../lib/format.ts'
+import { pluralize } from '../../lib/format.ts'
 import { serverNowMs } from '../../lib/live/server-clock.ts'
 import type { PbxStatus } from '../../lib/resources.ts'
 
