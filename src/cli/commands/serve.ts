@@ -1,6 +1,5 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { startApp } from '../../app.ts'
 import { readConfig } from '../../config.ts'
 import { databaseName } from '../../lib/database-url.ts'
 import { createLog, isJournal, type Log } from '../../lib/log.ts'
@@ -22,6 +21,8 @@ export function serveCommand(program: Command, stopped: () => Promise<void>): vo
       const log = createLog(logLevel, { maskNumbers, priorities: isJournal(STANDARD_ERROR) })
       logFatalErrors(log)
       for (const warning of unknownVariables(command, process.env)) log.warn(warning)
+      // The other commands start without it.
+      const { startApp } = await import('../../app.ts')
       const app = await startApp(config, { log, version: VERSION })
       const startedMs = performance.now()
       const where = database === undefined ? { data: resolve(dataPath) } : { database: databaseName(database) }

@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type App, startApp } from '../../app.ts'
+import { type Config, readConfig } from '../../config.ts'
+import { Fault } from '../../lib/fault.ts'
+import { createLog } from '../../lib/log.ts'
+import { newPaint } from '../../lib/terminal-text.ts'
+import { startReplay } from '../../pbx/tools/replay/replay.ts'
+import { listenAddress, SETTINGS } from '../../settings.ts'
+import { VERSION } from '../commands/version.ts'
+import { print } from '../print.ts'
+import { startReceiver } from '../receiver.ts'
+import { newChecklist } from './checklist.ts'
+import { configureWebhook } from './client.ts'
+import { newProgress } from './progress.ts'
+import { PLAYED, type Played } from './recordings.ts'
+
+const EMAIL = 'demo@hookswitch.test'
+const PASSWORD = 'hookswitch-demo'
+/** After the last event of a recording: events that are settling, and the second before `call_saved`. */
+const ARRIVE_WITHIN_MS = 15_000
+/** The recordings take 8 and 12 seconds: after this time the service has not connected to one. */
+const PLAYED_WITHIN_MS = 60_000
+
+export type DemoFlags = { listen: string; once?: boolean; bodies?: boolean }
+
+/**
+ * Runs the whole path on a temporary store (recordings → TCP → service → webhook → receiver) and prints what happens.
+ */
+export async function runDemo({ listen, once = false, bodies = false }: DemoFlags, stop: Promise<void>): Promise<void> {
+  listenAddress(listen)
+  const folder = mkdtempSync(join(tmpdir(), 'hookswitch-demo-'))
+  const progress = newProgress({ paint: newPaint(), bodies, print })
+  const checklist = newChecklist()
+  let secret = ''
+  const receiver = startReceiver({ host: '127.0.0.1', port: 0 }, (request) => {
+    progress.received(request, checklist.enter(request, secret))
+    return undefined
+  })
+  const pbxs = PLAYED.map((played) => {
+    const turn = Promise.withResolvers<void>()
+    return { played, turn, replay: startReplay({ files: [played.recording], after: turn.promise }) }
+  })
+  let app: App | undefined
+  try {
+    const urls = pbxs.map(({ played, replay }) => urlOf(played.pbx, replay))
+    app = await startApp(demoConfig(listen, folder, urls), { log: createLog('error'), version: VERSION })
+    const webhook = `${receiver.url}/crm`
+    secret = await configureWebhook(app.url, { email: EMAIL, password: PASSWORD, webhook })
+    progress.open({ url: app.url, webhook, email: EMAIL, password: PASSWORD })
+    for (const { played, turn, replay } of pbxs) {
+      progress.begin(played)
+      turn.resolve()
+      const complete = replay.finished.then(() => checklist.complete(played, ARRIVE_WITHIN_MS))
+      const late = Bun.sleep(PLAYED_WITHIN_MS)
+      const stopped = await Promise.race([complete, late, stop.then(() => 'stopped' as const)])
+      if (stopped && !once) return
+    }
+    const missing = checklist.missing(PLAYED)
+    if (missing.length > 0 && once) throw new Fault('unavailable', `the demo is incomplete: ${missing.join('; ')}`)
+    progress.close(missing)
+    if (once) return
+    progress.goOn(app.url)
+    await stop
+  } finally {
+    await app?.stop()
+    for (const { replay } of pbxs) await replay.stop()
+    await receiver.stop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const urlOf = (pbx: Played['pbx'], { kind, port }: { kind: 'ami' | 'esl'; port: number }): string =>
+  kind === 'ami'
+    ? `ami://hookswitch:secret@127.0.0.1:${port}?name=${pbx}`
+    : `esl://:secret@127.0.0.1:${port}?name=${pbx}`
+
+function demoConfig(listen: string, data: string, pbx: string[]): Config {
+  const flags = {
+    listen,
+    data,
+    pbx,
+    allowNet: ['loopback'],
+    trustProxy: [],
+    retrySchedule: SETTINGS.retryScheduleMs.default,
+    retention: SETTINGS.retentionMs.default,
+    retentionFailed: SETTINGS.retentionFailedMs.default,
+    retentionCalls: SETTINGS.retentionCallsMs.default,
+    recordingLink: SETTINGS.recordingLinkMs.default,
+    recordingMax: SETTINGS.recordingMaxBytes.default,
+    logLevel: 'error',
+  }
+  return readConfig(flags, { HOOKSWITCH_USER_EMAIL: EMAIL, HOOKSWITCH_USER_PASSWORD: PASSWORD })
+}
