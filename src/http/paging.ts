@@ -10,7 +10,7 @@ export function writeCursor(parts: readonly (string | number)[]): string {
 }
 
 /**
- * Decodes a cursor of the given shape.
+ * Decodes a cursor of the given shape; its numbers are whole, since a database refuses others.
  * @throws Fault `invalid`, with the `path` of its parameter, when it is not a cursor of this list.
  */
 export function readCursor(
@@ -20,9 +20,9 @@ export function readCursor(
 ): (string | number)[] {
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
-    if (Array.isArray(parts) && parts.length === shape.length && parts.every((part, at) => typeof part === shape[at])) {
-      return parts
-    }
+    const fits = (part: unknown, at: number) =>
+      typeof part === shape[at] && (typeof part === 'string' || Number.isSafeInteger(part))
+    if (Array.isArray(parts) && parts.length === shape.length && parts.every(fits)) return parts
   } catch {
     // Neither base64url nor JSON: not one of our cursors.
   }

@@ -151,6 +151,7 @@ describe('reading the log', () => {
     ['a limit beyond 200', 'limit=201', '/limit'],
     ['a limit that is no number', 'limit=many', '/limit'],
     ['a cursor of nobody', 'cursor=abc', '/cursor'],
+    ['a cursor with a number that no id has', `cursor=${Buffer.from('[1e300]').toString('base64url')}`, '/cursor'],
     ['a cursor of another list', `cursor=${Buffer.from('["2026","x"]').toString('base64url')}`, '/cursor'],
     ['an event that there is not', 'event=call_transferred', '/event'],
     ['a time that is none', 'until=yesterday', '/until'],

@@ -1,5 +1,6 @@
 import { type DatabaseSource, databaseName } from '../../lib/database-url.ts'
 import { isLoopbackHost } from '../../lib/pbx-url.ts'
+import { formatDuration } from '../../lib/time.ts'
 import { readServerFacts, type ServerFacts } from '../../store/postgres/engine/server-facts.ts'
 import { openPostgresStore } from '../../store/postgres/store.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
@@ -73,7 +74,7 @@ export function diagnoseServer(facts: ServerFacts, source: DatabaseSource): Diag
       : [
           advice(
             'database',
-            `its clock differs from the clock of this machine by ${Math.round(Math.abs(facts.clockAheadMs) / 1_000)} s`,
+            `its clock differs from the clock of this machine by ${formatDuration(Math.abs(facts.clockAheadMs))}`,
             'timedatectl set-ntp true   on both',
           ),
         ]),

@@ -54,13 +54,16 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
   const { name: pbx, counts, log, nowUs, socket, protocol, inbox, resync, inventory, ending } = options
   let isShuttingDown = false
   let readMs = performance.now()
-  /** The size of the chunks since the last entry of the inbox. */
+  /** The size of the chunks since the last entry that the inbox took; nothing is kept of those that it did not. */
   let readBytes = 0
+  let isTaken = true
+  const handleLosses = createLossHandler(options)
 
   function read(chunk: Uint8Array): void {
     const arrivedUs = nowUs()
     readMs = performance.now()
-    readBytes += chunk.length
+    readBytes = (isTaken ? readBytes : 0) + chunk.length
+    isTaken = true
     for (const frame of protocol.decoder.push(chunk)) if (!ending.isOver()) receive(frame, arrivedUs)
     if (protocol.decoder.fault !== undefined) ending.end('lost', protocol.decoder.fault)
   }
@@ -102,20 +105,33 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
 
   /** Of the frames of one chunk the first takes its whole size: the sum is what counts. */
   function enqueue(entry: InboxEntry<Frame>): void {
-    const dropped = inbox.push(entry, readBytes)
-    readBytes = 0
-    if (dropped === undefined) return
-    counts.overruns += 1
-    log.warn(
-      { pbx, dropped },
-      'the PBX sends events faster than they can be handled: some are dropped, and it is asked for its channels',
-    )
-    resync.request()
+    isTaken = inbox.push(entry, readBytes)
+    if (isTaken) readBytes = 0
+    handleLosses()
   }
 
   return {
     start: () => socket.read(read),
     silentMs: () => performance.now() - readMs,
     isShuttingDown: () => isShuttingDown,
+  }
+}
+
+/** Returns a function that requests a snapshot if the inbox has dropped entries since it was called last. */
+function createLossHandler<Frame>({ name: pbx, inbox, resync, counts, log }: Options<Frame>): () => void {
+  let handled = 0
+  let logged = 0
+  return () => {
+    const dropped = inbox.dropped()
+    if (dropped === handled) return
+    handled = dropped
+    // Logged once for each resync: losses go on as long as the inbox is full.
+    if (!resync.request()) return
+    counts.overruns += 1
+    log.warn(
+      { pbx, dropped: dropped - logged },
+      'the PBX sends events faster than they can be handled: some are dropped, and it is asked for its channels',
+    )
+    logged = dropped
   }
 }

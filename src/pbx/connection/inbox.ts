@@ -5,12 +5,14 @@ export type Intake = { waiting: number }
  * The queue between the socket of a PBX and the tracker. The socket's callback only puts entries in; a session takes
  * them out in slices, between which the sockets are read, since a PBX drops a client that does not read.
  *
- * Bounded by bytes: when it is full, sheddable entries are dropped first, then new ones. Either way something is
- * missing, which `push` reports once, until the inbox has been empty again.
+ * Bounded by bytes: when it is full, sheddable entries are dropped first, once until it has been empty again, then new
+ * ones. Either way something is missing, which `dropped` counts.
  */
 export type Inbox<Entry> = {
-  /** Appends an entry of that size. Returns how many entries were dropped when an overrun begins, else `undefined`. */
-  push(entry: Entry, bytes?: number): number | undefined
+  /** Appends an entry of that size; one without a size always has a place. Returns whether there was one. */
+  push(entry: Entry, bytes?: number): boolean
+  /** Returns how many entries were dropped so far. */
+  dropped(): number
   /** Puts an entry before all others. */
   unshift(entry: Entry): void
   /** Gives nothing out until `resume`. */
@@ -40,7 +42,7 @@ const MAX_BYTES = 256 * 1024 * 1024
 /** Some 2 ms of tracking. */
 const SLICE = 256
 
-type BoundedQueue<Entry> = Pick<Inbox<Entry>, 'push' | 'unshift' | 'waiting'> & {
+type BoundedQueue<Entry> = Pick<Inbox<Entry>, 'push' | 'dropped' | 'unshift' | 'waiting'> & {
   isEmpty(): boolean
   /** Removes and returns the first `count` entries. */
   take(count: number): readonly Entry[]
@@ -54,6 +56,7 @@ function createBoundedQueue<Entry>({ isSheddable, intake, maxBytes }: Required<O
   /** The place of the first entry that waits. */
   let first = 0
   let hasOverrun = false
+  let dropped = 0
 
   const replace = (nextEntries: Entry[], nextSizes: number[]): void => {
     intake.waiting += nextEntries.length - (entries.length - first)
@@ -66,27 +69,31 @@ function createBoundedQueue<Entry>({ isSheddable, intake, maxBytes }: Required<O
    * Drops what is sheddable, once in an overrun: searching all of it for each new entry would cost more than handling
    * it.
    */
-  const shed = (): number => {
-    const before = entries.length - first
+  const shed = (): void => {
     const sized = entries.map((entry, at) => ({ entry, size: sizes[at] ?? 0 }))
     const kept = sized.slice(first).filter(({ entry }) => !isSheddable(entry))
     hasOverrun = true
+    dropped += entries.length - first - kept.length
     replace(
       kept.map(({ entry }) => entry),
       kept.map(({ size }) => size),
     )
-    return before - kept.length
   }
   return {
     isEmpty: () => first === entries.length,
-    push(entry, size = 1) {
-      const dropped = bytes + size > maxBytes && !hasOverrun ? shed() : undefined
-      if (bytes + size > maxBytes) return dropped
+    dropped: () => dropped,
+    push(entry, size = 0) {
+      const isFull = (): boolean => size > 0 && bytes + size > maxBytes
+      if (isFull() && !hasOverrun) shed()
+      if (isFull()) {
+        dropped += 1
+        return false
+      }
       entries.push(entry)
       sizes.push(size)
       bytes += size
       intake.waiting += 1
-      return dropped
+      return true
     },
     unshift: (entry) => replace([entry, ...entries.slice(first)], [0, ...sizes.slice(first)]),
     waiting: () => entries.slice(first),
@@ -130,10 +137,11 @@ export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
   }
   return {
     push(entry, bytes) {
-      const dropped = queue.push(entry, bytes)
+      const isTaken = queue.push(entry, bytes)
       schedule()
-      return dropped
+      return isTaken
     },
+    dropped: queue.dropped,
     unshift(entry) {
       queue.unshift(entry)
       schedule()

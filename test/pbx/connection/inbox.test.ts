@@ -4,7 +4,6 @@ import { createInbox } from '../../../src/pbx/connection/inbox.ts'
 /** An inbox of numbers of which the odd ones are sheddable, whose turns run when the test lets them, and which a session pumps. */
 function inboxOf(capacity: number) {
   const handled: number[] = []
-  const shed: number[] = []
   const turns: (() => void)[] = []
   const inbox = createInbox<number>({
     maxBytes: capacity,
@@ -21,12 +20,9 @@ function inboxOf(capacity: number) {
       for (let turn = 0; turn < 5; turn += 1) await Promise.resolve()
     }
   }
-  const push = (entry: number): void => {
-    const dropped = inbox.push(entry)
-    if (dropped !== undefined) shed.push(dropped)
-  }
+  const push = (entry: number): boolean => inbox.push(entry, 1)
   const pumping = pump()
-  return { inbox, push, handled, shed, runAll, pumping }
+  return { inbox, push, handled, runAll, pumping }
 }
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, at) => at)
 
@@ -51,24 +47,30 @@ describe('the inbox', () => {
     expect(handled).toEqual([0, 1])
   })
 
-  test('when full it drops sheddable entries, then new ones, and reports it once', async () => {
-    const { push, handled, shed, runAll } = inboxOf(10)
-    for (const entry of upTo(30)) push(entry)
-    expect(shed).toEqual([5])
+  test('when full it drops sheddable entries, once until it was empty, then new ones, and counts them', async () => {
+    const { inbox, push, handled, runAll } = inboxOf(10)
+    expect(upTo(30).filter(push)).toEqual(upTo(15))
+    expect(inbox.dropped()).toBe(5 + 15)
     await runAll()
     expect(handled).toEqual([0, 2, 4, 6, 8, 10, 11, 12, 13, 14])
     for (const entry of upTo(11)) push(entry)
-    expect(shed).toEqual([5, 5])
+    expect(inbox.dropped()).toBe(20 + 5)
+  })
+
+  test('takes what has no size, such as the place of a snapshot, also when it is full', () => {
+    const { inbox, push } = inboxOf(2)
+    for (const entry of [0, 2, 4]) push(entry)
+    expect(inbox.push(6)).toBe(true)
+    expect(inbox.waiting()).toEqual([0, 2, 6])
   })
 
   test('is bounded by bytes, and counts its entries', () => {
     const intake = { waiting: 0 }
-    const shed: (number | undefined)[] = []
     const inbox = createInbox<number>({ maxBytes: 1_000, isSheddable: () => false, intake, defer: () => {} })
-    for (const entry of upTo(9)) shed.push(inbox.push(entry, 100))
-    shed.push(inbox.push(9, 200))
+    for (const entry of upTo(9)) inbox.push(entry, 100)
+    expect(inbox.push(9, 200)).toBe(false)
     expect(intake.waiting).toBe(9)
-    expect(shed.filter((dropped) => dropped !== undefined)).toEqual([0])
+    expect(inbox.dropped()).toBe(1)
     inbox.push(10, 100)
     expect(intake.waiting).toBe(10)
     inbox.unshift(11)

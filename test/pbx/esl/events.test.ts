@@ -12,6 +12,7 @@ test('only changes of variables are dropped first: all others become call events
 test('an overrun keeps holds, from which call_held and call_resumed are made', () => {
   const inbox = createInbox<string>({ isSheddable, maxBytes: 4, defer: () => {} })
   const arrived = ['CHANNEL_HOLD', 'CALL_UPDATE', 'CHANNEL_UNHOLD', 'CALL_UPDATE', 'CHANNEL_HANGUP']
-  expect(arrived.map((name) => inbox.push(name))).toEqual([undefined, undefined, undefined, undefined, 2])
+  expect(arrived.map((name) => inbox.push(name, 1))).toEqual([true, true, true, true, true])
+  expect(inbox.dropped()).toBe(2)
   expect(inbox.waiting()).toEqual(['CHANNEL_HOLD', 'CHANNEL_UNHOLD', 'CHANNEL_HANGUP'])
 })

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'bun:test'
+import { createLog } from '../../../src/lib/log.ts'
+import { createEnding } from '../../../src/pbx/connection/ending.ts'
+import { createFrameReader } from '../../../src/pbx/connection/frame-reader.ts'
+import { createInbox } from '../../../src/pbx/connection/inbox.ts'
+import type { InboxEntry } from '../../../src/pbx/connection/inbox-entry.ts'
+import type { Protocol } from '../../../src/pbx/connection/protocol.ts'
+
+/** Frames of one letter each. */
+const protocol = {
+  decoder: { push: (chunk: Uint8Array) => Buffer.from(chunk).toString(), fault: undefined },
+  receive: () => ({ kind: 'event' }),
+} as unknown as Protocol<string>
+
+/** A reader of chunks whose inbox has place for so many bytes, and the snapshots that it requests. */
+function readerOf(maxBytes: number) {
+  const counts = { events: 0, taints: 0, overruns: 0, faults: 0 }
+  const inbox = createInbox<InboxEntry<string>>({ maxBytes, isSheddable: () => false, defer: () => {} })
+  let isWanted = false
+  const resync = {
+    first: async () => true,
+    request() {
+      const isNew = !isWanted
+      isWanted = true
+      return isNew
+    },
+    stop() {},
+  }
+  let read = (_: Uint8Array): void => {}
+  const socket = {
+    opened: Promise.resolve(true),
+    closed: new Promise<string>(() => {}),
+    read(handle: (chunk: Uint8Array) => void) {
+      read = handle
+    },
+    write() {},
+    close() {},
+  }
+  const inventory = { refresh: async () => {}, schedule() {}, stop() {} }
+  const parts = { socket, protocol, inbox, resync, inventory, ending: createEnding() }
+  createFrameReader({ ...parts, name: 'office', counts, log: createLog('silent'), nowUs: () => 0 }).start()
+  return {
+    inbox,
+    counts,
+    read: (text: string) => read(Buffer.from(text)),
+    /** Begins the snapshot that was requested; returns whether one was. */
+    beginSnapshot() {
+      const was = isWanted
+      isWanted = false
+      return was
+    },
+  }
+}
+
+describe('the reader of frames, when its inbox is full', () => {
+  test('drops all frames of a chunk that has no place, not the first of them alone', () => {
+    const { inbox, read } = readerOf(10)
+    read('abcdef')
+    for (let chunk = 0; chunk < 100; chunk += 1) read('ghijkl')
+    expect(inbox.waiting()).toHaveLength(6)
+    expect(inbox.dropped()).toBe(600)
+    inbox.drain()
+    read('mnopqr')
+    expect(inbox.waiting()).toHaveLength(6)
+  })
+
+  test('requests a snapshot after each loss that came later than the last one, and counts these', () => {
+    const { counts, read, beginSnapshot } = readerOf(10)
+    for (const chunk of ['abcdef', 'ghijkl', 'mnopqr']) read(chunk)
+    expect(beginSnapshot()).toBe(true)
+    expect(counts.overruns).toBe(1)
+    read('stuvwx')
+    expect(beginSnapshot()).toBe(true)
+    expect(counts.overruns).toBe(2)
+  })
+})
