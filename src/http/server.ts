@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import type { AnyElysia } from 'elysia'
 import { Fault } from '../lib/fault.ts'
 
@@ -55,5 +56,7 @@ function listenProblem(cause: unknown, host: string, port: number): string {
     return `port ${port} on ${host} is in use: stop the other program, or choose another port with --listen ${host}:PORT`
   if (code === 'EACCES')
     return `port ${port} on ${host} may not be opened by this user: choose a port above 1023 with --listen`
+  if (code === 'EADDRNOTAVAIL' || isIP(host) === 0)
+    return `${host} is no address of this machine: use one that it has, 127.0.0.1 for this machine alone, or 0.0.0.0 for all`
   return `cannot listen on ${host}:${port}: ${cause instanceof Error ? cause.message : String(cause)}`
 }

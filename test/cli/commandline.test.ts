@@ -160,6 +160,19 @@ describe('serve', () => {
   })
 
   test.each([
+    [['serve', '--listen', '192.0.2.1:8080']],
+    [['listen', '--host', '192.0.2.1']],
+    [['listen', '--host', 'here.invalid']],
+  ])('names an address that this machine does not have: %j', async (args) => {
+    using other = emptyFolder()
+    const { code, stderr } = await run(args, { cwd: other.path })
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^hookswitch: \S+ is no address of this machine: use .*\n$/),
+    ])
+  })
+
+  test.each([
     ['that is a file', 'taken', /^hookswitch: the data folder taken cannot be used .*--data\n$/],
     ['whose store is a folder', 'odd', /^hookswitch: odd\/hookswitch\.db cannot be used .*--data\n$/],
   ])('refuses a data folder %s in one line', async (_, data, message) => {

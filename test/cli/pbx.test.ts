@@ -40,6 +40,22 @@ describe('hookswitch pbx', () => {
     expect([code, out]).toEqual([1, expect.stringMatching(message)])
   })
 
+  test('check of a recording names the place that the URL does not give', async () => {
+    const { code, out } = await run('check', 'ami://u:x@127.0.0.1:1', '--recording', '/var/spool/a.wav')
+    expect([code, out]).toEqual([1, expect.stringContaining('add recordings=/FOLDER or recordings=https://…')])
+  })
+
+  test('remove of a name that is not there names the command that lists them', async () => {
+    using folder = emptyFolder()
+    const data = ['--data', folder.path]
+    expect((await run('add', 'ami://u:x@127.0.0.1:1?name=office', ...data)).code).toBe(0)
+    const { code, err } = await run('remove', 'offce', ...data)
+    expect([code, err]).toEqual([
+      1,
+      'hookswitch: there is no PBX offce in the store: list the PBXs with hookswitch pbx list\n',
+    ])
+  })
+
   test('check of a PBX that refuses the login names where it is set', async () => {
     const asterisk = Bun.listen({
       hostname: '127.0.0.1',
@@ -145,6 +161,13 @@ describe('hookswitch pbx', () => {
     if (firstLine !== undefined) child.kill()
     expect(await child.exited).toBe(2)
     expect(await new Response(child.stderr).text()).toContain('README.md contains no PBX event: give a recording')
+  })
+
+  test.each(['replay', 'explain'])('%s refuses a folder in one line', async (command) => {
+    using folder = emptyFolder()
+    const { code, err } = await run(command, folder.path)
+    expect(code).toBeGreaterThan(0)
+    expect(err).toBe(`hookswitch: cannot read ${folder.path}: give a recording (.ami or .esl, see pbx record)\n`)
   })
 
   test('replay prints where it is a PBX, and ends at SIGTERM', async () => {

@@ -72,6 +72,20 @@ test('a webhook is added, listed, changed, previewed and removed', async () => {
   expect((await listed()).map(({ url }: { url: string }) => url)).toEqual(['https://other.example/'])
 })
 
+test('a URL is added once, and a change without a change is refused', async () => {
+  const url = 'https://once.example/'
+  await webhook('add', url)
+  expect(await webhook('add', url)).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: `hookswitch: ${url} is already in the list of account default: hookswitch webhook set changes it`,
+  })
+  const refused = await webhook('set', url)
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('there is nothing to change: give')])
+  expect((await webhook('set', url, '--no-paused')).code).toBe(0)
+  await webhook('remove', url)
+})
+
 test('a template comes from a file, and is tried when it is set', async () => {
   const url = 'https://template.example/'
   await webhook('add', url)

@@ -1,4 +1,4 @@
-// Bun, Node or Deno: all events since the last run, then each new one.
+// Bun, Deno, or Node in a file .mjs: all events since the last run, then each new one.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
 const headers = { authorization: `Bearer ${process.env.HOOKSWITCH_TOKEN}` }

@@ -81,7 +81,7 @@ async function list({ data, databaseUrl, json, limit, call, ...wanted }: ListFla
     serviceOf(store).list(null, filter, count),
   )
   if (json) printJson(items)
-  else printTable(COLUMNS, items.map(cellsOf), { whenEmpty: 'No delivery is like that.' })
+  else printTable(COLUMNS, items.map(cellsOf), { whenEmpty: 'No delivery matches.' })
 }
 
 const COLUMNS = ['id', 'created', 'state', 'event', 'attempts', 'call', 'url']

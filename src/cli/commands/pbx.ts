@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { portProblem } from '../../http/server.ts'
 import { Fault } from '../../lib/fault.ts'
@@ -136,11 +136,13 @@ function replayCommand(pbx: Command, stopped: () => Promise<void>): void {
 }
 
 function readable(file: string): void {
+  const problem = wrongUsage(`cannot read ${file}: give a recording (.ami or .esl, see pbx record)`)
   try {
     accessSync(file, constants.R_OK)
   } catch {
-    throw wrongUsage(`cannot read ${file}: give a recording (.ami or .esl, see pbx record)`)
+    throw problem
   }
+  if (statSync(file).isDirectory()) throw problem
 }
 
 const noEvent = (file: string): Error =>

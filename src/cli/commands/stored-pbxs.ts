@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { isReadable } from '../../config.ts'
+import { Fault } from '../../lib/fault.ts'
 import { hostAndPort, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { createPbxChanges } from '../../pbx/stored/pbx-changes.ts'
 import { maskPbxUrl } from '../../pbx/stored/pbx-secrets.ts'
@@ -57,7 +58,10 @@ export function storedPbxCommands(pbx: Command, readInput: PbxGiven['readInput']
     .action(async (name: string, { data, databaseUrl, json }: Flags) => {
       await withExistingStore({ data, databaseUrl }, (store) =>
         createPbxChanges({ store, canRead: isReadable }).remove(name),
-      )
+      ).catch((cause) => {
+        if (!(cause instanceof Fault && cause.code === 'not_found')) throw cause
+        throw new Fault('not_found', `there is no PBX ${name} in the store: list the PBXs with hookswitch pbx list`)
+      })
       if (json) printJson({})
       else print(`The PBX ${name} was removed. A running service disconnects from it within 2 s.`)
     })

@@ -4,6 +4,7 @@ import { sendTestRequest } from '../../deliveries/sending/test-request.ts'
 import { EVENT_NAMES, type EventKind, SWITCH_NAMES } from '../../lib/event-kinds.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
+import { wrongUsage } from '../../lib/usage.ts'
 import { EXAMPLES } from '../../openapi/examples.ts'
 import { allowListOf, httpUrl } from '../../settings.ts'
 import type { OperatorAct } from '../../store/operations/accounts.ts'
@@ -152,6 +153,7 @@ async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags)
   const secret = await onAccount(flags, async (services, accountId) => {
     const { webhooks } = services
     const { list: before, etag } = await webhooks.list(accountId)
+    if (before.some((one) => one.url === url)) throw isInList(url, flags.account)
     await replaceList(services, accountId, [...before, { url, ...wanted.switches }], etag)
     if (wanted.events.length > 0) await changeOptions(services, accountId, url, { events: wanted.events })
     return (await webhooks.secrets(accountId)).find((one) => one.url === url)?.secret
@@ -174,6 +176,10 @@ async function removeWebhook(url: string, flags: Flags): Promise<void> {
 async function setWebhook(url: string, flags: Flags & OptionFlags & { events: string[] }): Promise<void> {
   const changes = changesOf(flags)
   const wanted = flags.events.length === 0 ? undefined : eventsOf(flags.events)
+  if (wanted === undefined && Object.keys(changes).length === 0)
+    throw wrongUsage(
+      'there is nothing to change: give --events, --name, --paused, … (see hookswitch webhook set --help)',
+    )
   const shown = await onAccount(flags, async (services, accountId) => {
     const { list: before, etag } = await services.webhooks.list(accountId)
     if (!before.some((one) => one.url === url)) throw notInList(url, flags.account)
@@ -249,6 +255,10 @@ async function sendTest(url: string, flags: SendFlags): Promise<void> {
   if (status === null || status < 200 || status >= 300)
     throw new Fault('unavailable', `the receiver did not accept the request: ${error ?? `it answered ${status}`}`)
 }
+
+/** A list may name a URL twice, which is then called twice: a command that is repeated does not ask for that. */
+const isInList = (url: string, account: string) =>
+  new Fault('conflict', `${url} is already in the list of account ${account}: hookswitch webhook set changes it`)
 
 const notInList = (url: string, account: string) =>
   new Fault(

@@ -51,6 +51,8 @@ export async function checkPbx(
     findings.push(...judgeTenants(source.tenants, tenants, accountOf))
   if (problem !== undefined) find('missing', `${problem}${fixOf(problem, source.protocol)}`)
   if (source.recordings !== undefined) findings.push(await checkRecordings(source.recordings, recordingPath))
+  else if (recordingPath !== undefined)
+    find('missing', 'the PBX URL does not give the place of recordings: add recordings=/FOLDER or recordings=https://…')
   return findings
 }
 
