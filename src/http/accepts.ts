@@ -12,7 +12,7 @@ export const accepts = new Elysia({ name: 'accepts' }).onTransform({ as: 'scoped
 })
 
 /** Returns whether an `Accept` header allows application/json. The most specific media range decides. */
-export function acceptsJson(header: string): boolean {
+function acceptsJson(header: string): boolean {
   if (header === '*/*' || header === 'application/json' || header.trim() === '') return true
   let best = { rank: -1, quality: 0 }
   for (const range of header.split(',')) {

@@ -23,7 +23,7 @@ export const BODY_FAULTS = [...READ_FAULTS, 'invalid'] as const
  * A check that a schema cannot express. It gets the body before the schema has accepted it, so that all errors are
  * reported together.
  */
-export type Rule = (body: unknown) => readonly FieldError[]
+type Rule = (body: unknown) => readonly FieldError[]
 /** `accountId` comes from the guard; a route without a guard is open to everyone. */
 type Incoming = { request: Request; body: unknown; accountId?: number }
 

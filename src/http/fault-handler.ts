@@ -6,7 +6,7 @@ import { nowUs } from '../lib/time.ts'
 import { failure } from './envelope.ts'
 import { errorsOf, INVALID } from './validation.ts'
 
-export type FaultsOptions = {
+type FaultsOptions = {
   log: Log
   /** Returns every route of the application, to distinguish an unknown path (404) from an unsupported method (405). */
   routes: () => readonly Routed[]
@@ -46,7 +46,7 @@ export function faults(options: FaultsOptions) {
 }
 
 /** Converts any thrown value to a Fault. */
-export function asFault(error: unknown, requestId: string): Fault {
+function asFault(error: unknown, requestId: string): Fault {
   if (error instanceof Fault) return error
   if (error instanceof ValidationError && error.type !== 'response')
     return new Fault('invalid', INVALID, { errors: errorsOf(error.all) })
@@ -61,10 +61,10 @@ function unrouted(routes: readonly Routed[], method: string, path: string): Faul
   })
 }
 
-export type Routed = { readonly method: string; readonly path: string }
+type Routed = { readonly method: string; readonly path: string }
 
 /** Returns the methods that the routes accept at a path, sorted; empty if the path is unknown. */
-export function allowedMethods(routes: readonly Routed[], path: string): string[] {
+function allowedMethods(routes: readonly Routed[], path: string): string[] {
   const given = segments(path)
   const methods = new Set(routes.filter((route) => matches(route.path, given)).map((route) => route.method))
   if (methods.has('GET')) methods.add('HEAD')

@@ -1,7 +1,7 @@
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 
-export type Allowance = {
+type Allowance = {
   /**
    * Spends part of an account's allowance.
    * @throws Fault `too_many_requests` when it is too little, with the time until it is enough.
@@ -9,7 +9,7 @@ export type Allowance = {
   spend(accountId: number, amount: number): void
 }
 
-export type AllowanceOptions = { readonly atOnce: number; readonly perSecond: number; readonly now: NowUs }
+type AllowanceOptions = { readonly atOnce: number; readonly perSecond: number; readonly now: NowUs }
 
 type Left = { readonly amount: number; readonly atUs: number }
 
@@ -35,7 +35,7 @@ export function createAllowance({ atOnce, perSecond, now }: AllowanceOptions): A
   }
 }
 
-export type Quota = {
+type Quota = {
   /**
    * Counts one use by an account or a user.
    * @throws Fault `too_many_requests` when the quota is used up, with the time until the next.
@@ -43,7 +43,7 @@ export type Quota = {
   take(id: number): void
 }
 
-export type QuotaOptions = { readonly limit: number; readonly windowUs: number; readonly now: NowUs }
+type QuotaOptions = { readonly limit: number; readonly windowUs: number; readonly now: NowUs }
 
 /**
  * Creates a quota for each account or user: at most `limit` uses in any window of `windowUs`. In memory: the times of

@@ -5,8 +5,8 @@ import { Fault } from '../lib/fault.ts'
 /** Requests in flight get this long at a stop. The slowest is a login, which waits for a queue of password checks. */
 const FINISH_WITHIN_MS = 2_000
 
-export type Address = { host: string; port: number }
-export type HttpServer = { url: string; stop(): Promise<void> }
+type Address = { host: string; port: number }
+type HttpServer = { url: string; stop(): Promise<void> }
 
 /**
  * Opens the port and passes every request to the application.

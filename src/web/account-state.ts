@@ -19,7 +19,7 @@ import {
 } from './webhook-statuses.ts'
 
 /** The state of whole accounts as the page shows it, on whichever node it is open. */
-export type AccountState = {
+type AccountState = {
   readonly figures: Figures
   readonly statuses: ReadWebhookStatuses
   readonly follow: FollowEvents

@@ -20,7 +20,7 @@ export type DeliveryCounts = {
   takeChanged(): readonly WebhookKey[]
 }
 
-export type DeliveryCountsOptions = { emitter: Emitter; lastHour: LastHour; nowUs?: NowUs }
+type DeliveryCountsOptions = { emitter: Emitter; lastHour: LastHour; nowUs?: NowUs }
 
 /** Creates empty counts of the past deliveries that the page shows. They are counted through `observer`. */
 export function createDeliveryCounts({ emitter, lastHour, nowUs = wallUs }: DeliveryCountsOptions): DeliveryCounts {

@@ -14,7 +14,7 @@ import { openSink, type Sink } from './stream-sink.ts'
  * `GET /stream` sends an account's calls, events and deliveries as they change, as server-sent events. Missed messages
  * are not repeated: a client that (re)connects first gets each live call, and reads the rest through the API.
  */
-export type StreamOptions = {
+type StreamOptions = {
   emitter: Emitter
   auth: AuthService
   /** Returns these deliveries as they are now. */

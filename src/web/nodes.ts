@@ -11,7 +11,7 @@ import { createFreshReader } from './fresh-reader.ts'
 import { Node } from './model.ts'
 
 /** The nodes that share the database of this one. */
-export type Cluster = {
+type Cluster = {
   readonly store: Pick<ClusterStore, 'nodeList' | 'clockGet'>
   readonly statuses: Pick<StatusStore, 'accountListByNode'>
   /** Returns the id of this node. */

@@ -24,7 +24,7 @@ import {
 } from './model.ts'
 import type { ReadWebhookStatuses } from './webhook-statuses.ts'
 
-export type OverviewSources = {
+type OverviewSources = {
   store: Store
   figures: Figures
   statuses: ReadWebhookStatuses

@@ -8,7 +8,7 @@ export type Sink = {
   close(): void
 }
 
-export type SinkOptions = {
+type SinkOptions = {
   /** How things are: messages that the reader gets at its own pace, before and among those that are sent to it. */
   readonly first?: Iterator<{ readonly name: string; readonly data: string }>
   /** Called once when the stream has ended, on either side. */

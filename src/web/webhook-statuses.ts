@@ -6,7 +6,7 @@ import type { DeliveryCounts, LastResponse } from './delivery-counts.ts'
 import { createFreshReader } from './fresh-reader.ts'
 
 /** How a webhook does. `downSinceUs`: since when its circuit breaker is open, in steady time. */
-export type WebhookStatus = { readonly downSinceUs: number | null; readonly last: LastResponse | null }
+type WebhookStatus = { readonly downSinceUs: number | null; readonly last: LastResponse | null }
 
 /** Returns a function that reads how these webhooks of an account do, whichever node sends for it. */
 export type ReadWebhookStatuses = (

@@ -194,7 +194,7 @@ async function hashed(password: string): Promise<string> {
   return createPasswords().hash(password)
 }
 
-export type AddedUser = {
+type AddedUser = {
   readonly email: string
   readonly account: string
   readonly isAdmin: boolean

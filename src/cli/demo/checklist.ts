@@ -9,7 +9,7 @@ import type { Played } from './recordings.ts'
 export type Entry = { readonly event: EventBody | undefined; readonly fault: string | undefined }
 
 /** Compares the events that arrive with those that the recordings give. */
-export type Checklist = {
+type Checklist = {
   enter(request: Received, secret: string): Entry
   /** Returns the missing events of the recordings, and what was wrong with others, as sentences. */
   missing(played: readonly Played[]): string[]

@@ -16,7 +16,7 @@ export type InventoryRefresh = {
   stop(): void
 }
 
-export type InventoryRefreshOptions = {
+type InventoryRefreshOptions = {
   readonly pbx: string
   readonly request: () => Promise<InventoryReply>
   readonly endpoints: Endpoints

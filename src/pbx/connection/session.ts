@@ -16,7 +16,7 @@ import type { Timeouts } from './timeouts.ts'
 /** Takes signals. It must not wait: it is called between two reads of the socket. */
 export type Feed = (signals: readonly Signal[]) => void
 
-export type SessionOptions<Frame> = {
+type SessionOptions<Frame> = {
   readonly name: string
   readonly intake: Intake
   readonly translator: Translator<Frame>

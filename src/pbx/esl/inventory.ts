@@ -14,7 +14,7 @@ import { userOf } from './translator/legs.ts'
  * The answers of `sofia status`, of each profile, `list_users`, `show registrations as json` and `callcenter_config
  * agent list`.
  */
-export type EslAnswers = {
+type EslAnswers = {
   readonly sofia: string
   readonly profiles: Readonly<Record<string, string>>
   readonly users: string

@@ -8,7 +8,7 @@ import type { EslEvent } from '../event.ts'
  *
  * free → (a prerequisite is not met) waiting → (it is met, or its timeout, in arrival time, is over) released
  */
-export type CausalOrder<Result> = {
+type CausalOrder<Result> = {
   /** Takes an event; returns the results of all that is released: of this one, and of those that waited for it. */
   take(event: EslEvent, arrivedUs: number): Result[]
   /** Releases the events whose prerequisites are met by now, or have timed out; returns their results. */

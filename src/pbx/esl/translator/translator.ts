@@ -26,7 +26,7 @@ import { orderOf } from './prerequisites.ts'
 import { callcenter, fifo } from './queues.ts'
 import { transfersOf } from './transfers.ts'
 
-export type EslOptions = {
+type EslOptions = {
   readonly trunks: readonly string[]
   readonly extensions: readonly string[]
   /** Channel variables to pass on. */

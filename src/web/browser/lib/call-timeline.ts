@@ -7,22 +7,22 @@ import type { Call, EventWithDeliveries, Party, Stage } from './resources.ts'
  *
  * A bar whose start or end is unknown (`null`) reaches to the edge of the call.
  */
-export type Bar = {
+type Bar = {
   readonly tone: 'pending' | 'ring' | 'talk' | 'group'
   readonly left: number
   readonly width: number
   readonly text: string
 }
-export type TimelineRow = {
+type TimelineRow = {
   readonly key: string
   readonly label: string
   readonly detail: string
   readonly depth: number
   readonly bars: readonly Bar[]
 }
-export type Arrow = { readonly left: number; readonly fromRow: number; readonly toRow: number; readonly text: string }
+type Arrow = { readonly left: number; readonly fromRow: number; readonly toRow: number; readonly text: string }
 /** Events too close together for a mark each share one, from the first to the last. */
-export type Mark = {
+type Mark = {
   readonly left: number
   readonly names: readonly string[]
   readonly first: number
@@ -38,7 +38,7 @@ export type Timeline = {
   readonly toMs: number
 }
 
-export type TimelineInput = {
+type TimelineInput = {
   call: Call
   stages: readonly Stage[]
   events: readonly EventWithDeliveries[]

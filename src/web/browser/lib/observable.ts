@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 
 /** A value that views can subscribe to. The state shared by the whole page is a handful of these. */
-export type Observable<T> = {
+type Observable<T> = {
   get(): T
   set(next: T): void
   update(change: (before: T) => T): void

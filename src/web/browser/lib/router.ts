@@ -3,7 +3,7 @@ import { observable } from './observable.ts'
 /**
  * Which view is open: `#/deliveries/42?state=failed` is `{ view: 'deliveries', id: '42', query: { state: 'failed' } }`.
  */
-export type Route = { view: string; id: string | null; query: Record<string, string> }
+type Route = { view: string; id: string | null; query: Record<string, string> }
 
 /** Parses the address's fragment; an empty one is the live view. */
 function parseRoute(hash: string): Route {

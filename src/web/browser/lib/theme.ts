@@ -2,7 +2,7 @@ import { observable } from './observable.ts'
 
 /** `system` follows the setting of the reader's device. */
 export const THEMES = ['system', 'light', 'dark'] as const
-export type Theme = (typeof THEMES)[number]
+type Theme = (typeof THEMES)[number]
 
 const KEY = 'hookswitch.theme'
 

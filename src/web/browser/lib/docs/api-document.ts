@@ -34,7 +34,7 @@ export type Parameter = {
   readonly schema: Schema
 }
 
-export type Content = Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>
+type Content = Readonly<Record<string, { readonly schema?: Schema; readonly example?: unknown }>>
 
 export type Operation = {
   readonly operationId: string

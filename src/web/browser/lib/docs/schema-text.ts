@@ -1,7 +1,7 @@
 import { choicesOf, nameOf, type Schema } from './api-document.ts'
 
 /** A type in words; the names of schemas are links of their own. */
-export type TypePart = { readonly text: string; readonly schema?: string }
+type TypePart = { readonly text: string; readonly schema?: string }
 
 /** Returns the type of a schema in words: `array of Webhook`, `string or null`. */
 export function typeParts(schema: Schema): readonly TypePart[] {

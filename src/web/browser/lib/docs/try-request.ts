@@ -26,7 +26,7 @@ export function formOf(endpoint: Endpoint, document: ApiDocument): RequestForm {
 }
 
 /** Returns the path with its parameters and query filled in. */
-export function pathOf(endpoint: Endpoint, { parameters }: RequestForm): string {
+function pathOf(endpoint: Endpoint, { parameters }: RequestForm): string {
   const path = endpoint.path.replace(/\{(\w+)\}/g, (_, name: string) =>
     encodeURIComponent(parameters[name] || `{${name}}`),
   )

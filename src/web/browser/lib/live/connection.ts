@@ -8,7 +8,7 @@ import { applyLiveMessage, EMPTY_LIVE_STATE, type LiveMessage, type LiveState } 
 import { serverNowMs, serverOffsetMs } from './server-clock.ts'
 
 /** `lost` only after a connection was tried and failed, so that a page that is opening does not alarm anybody. */
-export type ConnectionState = 'connecting' | 'up' | 'lost'
+type ConnectionState = 'connecting' | 'up' | 'lost'
 
 export const connectionState = observable<ConnectionState>('connecting')
 export const overview = observable<Overview | null>(null)

@@ -5,7 +5,7 @@ import type { Pbx } from '../resources.ts'
 
 const EVERY_MS = 2_000
 
-export type PbxsNow = { readonly pbxs: readonly Pbx[] | null; readonly error: string | null; reload(): Promise<void> }
+type PbxsNow = { readonly pbxs: readonly Pbx[] | null; readonly error: string | null; reload(): Promise<void> }
 
 /** Returns the PBXs with their state, which is read again and again as long as the component is shown. */
 export function usePbxs(): PbxsNow {

@@ -43,6 +43,11 @@ export function rebaseDraft(list: readonly Webhook[], base: readonly Webhook[], 
   return { base, etag, rows: [...rows, ...removed], nextKey: list.length + removed.length }
 }
 
+/** Returns the draft after `sent` was saved as this list: what was edited meanwhile is still there, and not saved. */
+export function saveDraft(now: Draft, sent: Draft, list: readonly Webhook[], etag: string | null): Draft {
+  return now === sent ? newDraft(list, etag) : rebaseDraft(draftWebhooks(now), list, etag)
+}
+
 /** Returns the list to be sent to the server. */
 export function draftWebhooks(draft: Draft): Webhook[] {
   return draft.rows.filter((row) => !row.removed).map((row) => row.webhook)

@@ -8,7 +8,7 @@ const STEP_S = 5
 /** The file may begin later than the recording did, or have gaps. From this difference on a note reports it. */
 const NOTED_DIFFERENCE_S = 3
 
-export type PlayerProps = {
+type PlayerProps = {
   readonly callId: string
   readonly id: string
   readonly number: number

@@ -22,6 +22,7 @@ import {
   markRemoved,
   newDraft,
   rebaseDraft,
+  saveDraft,
 } from '../../lib/webhooks/webhook-draft.ts'
 import { OptionsDialog } from './options-dialog.tsx'
 import { SecretDialog } from './secret-dialog.tsx'
@@ -120,9 +121,10 @@ function useWebhookDraft() {
   }
   const load = async () => {
     const savesBefore = saves.current
+    const token = accessToken.get()
     const response = await request<Webhook[]>('GET', '/integration/webhook')
-    // A response that was asked for before a save may be older than the save.
-    if (savesBefore === saves.current) takeServerList(response)
+    // A response that was asked for before a save may be older than the save, or before a logout another account's.
+    if (savesBefore === saves.current && accessToken.get() === token) takeServerList(response)
   }
   useEffect(() => {
     void load()
@@ -138,12 +140,15 @@ function useWebhookDraft() {
   const save = async () => {
     if (draft === null) return
     saves.current += 1
+    const token = accessToken.get()
     const ifMatch: Record<string, string> = draft.etag === null ? {} : { 'if-match': draft.etag }
     const response = await request<Webhook[]>('PUT', '/integration/webhook', draftWebhooks(draft), ifMatch)
+    const now = currentDraft.get()
+    if (accessToken.get() !== token || now === null) return
     setErrors(response.ok ? [] : response.errors)
     setError(response.ok || response.status === 412 || response.errors.length > 0 ? null : response.message)
     if (response.ok) {
-      setDraft(newDraft(response.result, response.etag))
+      setDraft(saveDraft(now, draft, response.result, response.etag))
       showToast('good', 'Saved. New events go to this list.')
       void refreshOverview()
     } else if (response.status === 412) await load()
