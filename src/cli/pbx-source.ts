@@ -44,5 +44,5 @@ function parsed(url: string): GivenPbx {
   return { ...result.pbx, url }
 }
 
-/** Reads one line of standard input, so that a script may give more to what it runs. */
+/** Reads standard input to its end, and returns its first line. */
 export const inputLine = async (): Promise<string> => (await Bun.stdin.text()).split(/\r?\n/, 1)[0] ?? ''

@@ -131,7 +131,8 @@ export function startStreams(options: StreamOptions): Streams {
 
 /**
  * Returns a function that sends deliveries that changed: one batch after the other, so that the last message has the
- * present state, and after the events that they belong to. If the store cannot be read, the next change is sent again.
+ * present state, and after the events that they belong to. If the store cannot be read, only the next change of a
+ * delivery is sent.
  */
 function createChangeSender(caughtUp: () => Promise<void>, send: (ids: readonly number[]) => Promise<void>) {
   let changed = new Set<number>()

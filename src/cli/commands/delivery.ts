@@ -136,5 +136,5 @@ const known = <Found>(id: string, found: Promise<Found>): Promise<Found> =>
       : cause
   })
 
-/** `user:pass@` is never printed. */
+/** Returns a URL as people see it, without its user and password; JSON has it whole, as the API does. */
 const masked = (url: string) => url.replace(/^(\w+:\/\/)[^/?#]*@/, '$1***@')

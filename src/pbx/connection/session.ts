@@ -42,7 +42,8 @@ export type Session = {
   readonly ended: Promise<SessionEnd>
   /** Requests a snapshot: there is reason to doubt what is known. */
   resync(): void
-  stop(): void
+  /** Ends the connection; the reason is for people. */
+  stop(reason: string): void
 }
 
 type Connection<Frame> = ConnectionParts<Frame> & {
@@ -78,7 +79,7 @@ export function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOpt
   return {
     ended: run({ ...shared, options, reader, stage: 'connecting' }),
     resync: () => void resync.request(),
-    stop: () => ending.end('stopped', 'stopped'),
+    stop: (reason) => ending.end('stopped', reason),
   }
 }
 

@@ -133,7 +133,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
       eventsPerSecond: rate.perSecond(),
       ...counts,
     }),
-    reconnect: () => session?.stop(),
+    reconnect: () => session?.stop('events were missed, so that it is connected again'),
     fault() {
       counts.faults += 1
       session?.resync()
@@ -141,7 +141,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     async stop() {
       isStopped = true
       pauses.end()
-      session?.stop()
+      session?.stop('stopped')
       rate.stop()
       await running
     },

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import type { Command } from 'commander'
-
 import { Fault } from '../../../lib/fault.ts'
 import { harmless } from '../../../lib/terminal-text.ts'
 import { wrongUsage } from '../../../lib/usage.ts'
@@ -49,7 +48,9 @@ async function eraseNumbers({ data, databaseUrl, json = false, number: numbers }
     ...(placeOf({ data, databaseUrl }).database !== undefined || emptyWriteAheadLog(join(data, 'hookswitch.db'))
       ? []
       : ['the write-ahead log of the store was in use and may still contain it']),
-    ...(erased.pending > 0 ? [`${erased.pending} events are still pending`] : []),
+    ...(erased.pending > 0
+      ? [erased.pending === 1 ? '1 event is still pending' : `${erased.pending} events are still pending`]
+      : []),
     ...(erased.live > 0
       ? [erased.live === 1 ? '1 call with it is active' : `${erased.live} calls with it are active`]
       : []),

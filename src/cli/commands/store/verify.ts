@@ -18,6 +18,6 @@ export function verifyCommand(program: Command): void {
       else if (wrong.length === 0) print('The store is complete and consistent.')
       else for (const text of wrong) print(text)
       if (wrong.length > 0)
-        throw new Fault('unavailable', `the store is not consistent: ${wrong.length} kinds of errors, see above`)
+        throw new Fault('unavailable', 'the store is not consistent, see above: restore a backup, or report it')
     })
 }
