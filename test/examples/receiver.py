@@ -1,5 +1,5 @@
 # Python, nothing to install: PORT=3000 WEBHOOK_SECRET=whsec_… python3 receiver.py
-import base64, hashlib, hmac, json, os, time
+import base64, hashlib, hmac, json, os, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 key = base64.b64decode(os.environ["WEBHOOK_SECRET"].removeprefix("whsec_"))
@@ -14,7 +14,7 @@ def is_genuine(headers, body):
     return is_recent and any(hmac.compare_digest(one, f"v1,{expected}") for one in given)
 
 # Keep both in your database: they have to outlive this process.
-handled, latest = set(), {}
+handled, latest, lock = set(), {}, threading.Lock()
 
 class Receiver(BaseHTTPRequestHandler):
     def do_POST(self):
@@ -22,7 +22,8 @@ class Receiver(BaseHTTPRequestHandler):
         genuine = is_genuine(self.headers, body)
         self.send_response(200 if genuine else 401)
         if genuine:
-            self.handle_event(self.headers["webhook-id"], json.loads(body)["data"])
+            with lock:  # each request has a thread of its own
+                self.handle_event(self.headers["webhook-id"], json.loads(body)["data"])
         self.send_header("content-length", "0")
         self.end_headers()
 

@@ -89,6 +89,14 @@ describe.each(PROGRAMS)('$file with $tool', ({ file, tool, command }) => {
         'handle test',
         'handle call_saved 4',
       ])
+      // Several at once, as from a service: each has a line of its own.
+      const at = printed.length
+      for (let round = 0; round < 30; round++) {
+        const together = [1, 2, 3, 4].map((n) => send(`${round}-${n}`, { name: 'test', account: 'default' }))
+        expect(await Promise.all(together)).toEqual([200, 200, 200, 200])
+      }
+      await until('these are printed too', () => printed.slice(at).split('handle').length > 120)
+      expect(printed.slice(at)).not.toMatch(/handle.*handle/)
     } finally {
       // `go run` starts a process of its own.
       Bun.spawnSync(['sh', '-c', `for p in $(cat /proc/${child.pid}/task/*/children 2>/dev/null); do kill $p; done`])
