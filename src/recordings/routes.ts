@@ -2,6 +2,7 @@ import { Elysia, t } from 'elysia'
 import { guard, headerToken, requireSession } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
 import { accepts } from '../http/accepts.ts'
+import { matchesAny } from '../http/entity-tag.ts'
 import { Failure, responses, success } from '../http/envelope.ts'
 import { Fault } from '../lib/fault.ts'
 import { nextTurn } from '../lib/slices.ts'
@@ -147,12 +148,6 @@ async function respond(request: Request, recording: RecordingRecord, { ready, re
   if (request.method !== 'HEAD') return new Response(await bodyOf(file, start, end), { status, headers })
   await file.close()
   return new Response(statedLength(end - start), { status, headers })
-}
-
-/** Compares tags as `If-None-Match` does, without regard to `W/`. */
-function matchesAny(header: string | null, etag: string): boolean {
-  const plain = (tag: string) => tag.trim().replace(/^W\//, '')
-  return (header ?? '').split(',').some((tag) => tag.trim() === '*' || plain(tag) === plain(etag))
 }
 
 /**

@@ -1,5 +1,6 @@
 import { gzipSync } from 'bun'
 import { Elysia } from 'elysia'
+import { matchesAny } from '../http/entity-tag.ts'
 import type { Asset } from './assets.ts'
 
 /**
@@ -57,7 +58,7 @@ function createHandler(asset: Asset) {
     const headers = new Headers({ ...ALWAYS, 'content-type': asset.type, 'cache-control': caching, etag: tag })
     const requestId = inherited['x-request-id']
     if (typeof requestId === 'string') headers.set('x-request-id', requestId)
-    if (request.headers.get('if-none-match') === tag) return new Response(null, { status: 304, headers })
+    if (matchesAny(request.headers.get('if-none-match'), tag)) return new Response(null, { status: 304, headers })
     if (wantsGzip) headers.set('content-encoding', 'gzip')
     return new Response(wantsGzip ? (gzipped ?? asset.bytes) : asset.bytes, { headers })
   }

@@ -58,8 +58,11 @@ test('its files may be kept for ever, and have another name when they have chang
 
 test('what did not change is not sent again', async () => {
   const etag = (await fetch(app.url)).headers.get('etag') ?? ''
-  const again = await fetch(app.url, { headers: { 'if-none-match': etag } })
-  expect([again.status, await again.text()]).toEqual([304, ''])
+  for (const known of [etag, `W/${etag}`, `"of before", ${etag}`]) {
+    const again = await fetch(app.url, { headers: { 'if-none-match': known } })
+    expect([known, again.status, await again.text()]).toEqual([known, 304, ''])
+  }
+  expect((await fetch(app.url, { headers: { 'if-none-match': '"of before"' } })).status).toBe(200)
 })
 
 test('HEAD gets what GET would, and a file that is unknown is not found', async () => {
