@@ -120,6 +120,14 @@ describe('hookswitch doctor', () => {
     )
   })
 
+  test('names a store that is given as a file, with what to give instead', async () => {
+    const { code, stdout } = await doctor(['--data', 'data/hookswitch.db'])
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^wrong +store: data\/hookswitch\.db is not a folder\n.*give the folder with --data$/m),
+    ])
+  })
+
   test('as JSON', async () => {
     const { stdout } = await doctor(['--json'])
     expect(JSON.parse(stdout)).toContainEqual({ level: 'ok', about: 'settings', text: 'all settings are valid' })

@@ -40,4 +40,5 @@ class Receiver(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
+ThreadingHTTPServer.request_queue_size = 128  # many calls may begin at once
 ThreadingHTTPServer(("127.0.0.1", int(os.environ.get("PORT", 3000))), Receiver).serve_forever()

@@ -27,6 +27,8 @@ const NO_STORE = { webhooks: [], newestEventMs: undefined, pbxs: [] }
 export async function diagnoseStore(folder: string): Promise<StoreFound> {
   const path = join(folder, 'hookswitch.db')
   try {
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)
+      return { diagnoses: [wrong('store', `${folder} is not a folder`, 'give the folder with --data')], ...NO_STORE }
     if (statSync(path, { throwIfNoEntry: false }) === undefined)
       return {
         diagnoses: [wrong('store', `there is no store at ${path}`, `hookswitch serve --data ${folder}   creates it`)],
