@@ -16,13 +16,16 @@ const CHECKS = [
  * no pattern are the last part.
  */
 const PARTS = [
-  /^test\/(web|openapi)\//,
   /^test\/deliveries\//,
-  /^test\/cluster\//,
   /^test\/cli\//,
-  /^test\/e2e\//,
+  /^test\/web\/browser\.test\.ts$/,
+  /^test\/(web|openapi)\//,
   /^test\/(calls|webhooks)\//,
+  /^test\/cluster\/faults\.test\.ts$/,
   /^test\/(store|recordings)\//,
+  /^test\/e2e\//,
+  /^test\/cluster\//,
+  /^test\/pbx\//,
 ]
 
 /** So many parts run at a time. Tests wait for a browser, for leases or for processes as long as they compute, so two cores are busy. */
