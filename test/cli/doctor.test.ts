@@ -101,9 +101,9 @@ describe('hookswitch doctor', () => {
 
   test('names a webhook that is paused while deliveries are pending for it', async () => {
     using other = emptyFolder()
-    const inOther = { cwd: other.path }
+    const inOther = { cwd: other.path, env: { HOOKSWITCH_ALLOW_NET: 'loopback' } }
     await run(['user', 'add', '--email', 'a@example.com', '--name', 'A'], { ...inOther, stdin: 'correct horse' })
-    const url = 'http://u:passw0rd@example.com/crm'
+    const url = 'http://u:passw0rd@127.0.0.1:1/crm'
     for (const args of [
       ['add', url],
       ['set', url, '--paused'],
@@ -116,7 +116,7 @@ describe('hookswitch doctor', () => {
     await storeEvents(store, [event])
     await store.stop()
     expect(await doctorsLine()).toMatch(
-      /^advice +webhook: http:\/\/example\.com\/crm is paused: 1 delivery is pending.*\n +→ hookswitch webhook set URL --no-paused/m,
+      /^advice +webhook: http:\/\/127\.0\.0\.1:1\/crm is paused: 1 delivery is pending.*\n +→ hookswitch webhook set URL --no-paused/m,
     )
   })
 
