@@ -1,46 +1,10 @@
 import { expect, test } from 'bun:test'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { EslDecoder, type EslFrame } from '../../src/pbx/esl/decoder.ts'
-import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
 import { CONTINUES } from '../help/continues.ts'
 import { compare } from '../help/expected.ts'
-import { player } from '../help/play.ts'
-import { FIXTURES, readExpectedFile, readRecording } from '../help/recording.ts'
-
-const START_US = 1_795_213_000_000_000
-
-function eventsOf(names: readonly string[]) {
-  const played = player()
-  let fromUs = START_US
-  names.forEach((name, index) => {
-    const decoder = new EslDecoder()
-    const signals = createEslTranslator({ trunks: [], extensions: [], variables: [] })
-    const lastUs = fromUs
-    played.play([{ kind: 'connected', first: index === 0, boot: null, atUs: lastUs, arrivedUs: lastUs }])
-    const lists: EslFrame[] = []
-    let listedUs = 0
-    for (const { bytes, atMs } of readRecording(`freeswitch/${name}`)) {
-      const arrivedUs = lastUs + Math.round(atMs * 1000)
-      // Two lists 2 s apart close what both lack.
-      if (listedUs > 0 && arrivedUs - listedUs > 2_000_000) {
-        played.play(signals.snapshot(lists, listedUs + 2_000_000))
-        listedUs = 0
-      }
-      for (const frame of decoder.push(bytes)) {
-        if (frame.contentType === 'api/response') lists.push(frame)
-        else played.play(signals.event(frame, arrivedUs))
-        if (frame.contentType === 'api/response' && lists.length === 2) {
-          played.play(signals.snapshot(lists, arrivedUs))
-          listedUs = arrivedUs
-        }
-      }
-      fromUs = arrivedUs
-    }
-  })
-  played.rest(10_000_000)
-  return played.events
-}
+import { freeswitchEvents } from '../help/freeswitch-recording.ts'
+import { FIXTURES, readExpectedFile } from '../help/recording.ts'
 
 const names = readdirSync(join(FIXTURES, 'freeswitch'))
   .filter((file) => file.endsWith('.expected'))
@@ -48,7 +12,7 @@ const names = readdirSync(join(FIXTURES, 'freeswitch'))
 
 test.each(names)('%s gives its events', (name) => {
   const second = CONTINUES[name]
-  const events = eventsOf(second === undefined ? [name] : [name, second])
+  const events = freeswitchEvents(second === undefined ? [name] : [name, second])
   const { got, expected } = compare(
     events.map((event) => event.body),
     readExpectedFile(`freeswitch/${name}`),

@@ -21,6 +21,8 @@ export type KnownChannel = {
   rung: Set<string>
   /** The channels of the Dial that runs which ended unanswered. */
   unanswered: string[]
+  /** Its Dial was answered, and has not returned yet. */
+  dialAnswered: boolean
   /** The file of a recording whose start was not reported yet. */
   path: string | null
   /** The value by which it shows its customer; `null` if it has none. */
@@ -45,6 +47,7 @@ export function addChannel(
     targets: [],
     rung: new Set(),
     unanswered: [],
+    dialAnswered: false,
     path: null,
     reportedVariables: new Map(),
   }

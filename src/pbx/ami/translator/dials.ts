@@ -86,6 +86,8 @@ function unreachedTargets(context: AmiContext, known: KnownChannel, id: string, 
 /** Reads the DIALSTATUS of a Dial that is over. */
 export function dialStatus(context: AmiContext, known: KnownChannel, id: string, status: string): ChannelSignal[] {
   const unanswered = known.unanswered.splice(0)
+  // Dial reports its answer, and the same once more when it returns.
+  known.dialAnswered = status === 'ANSWER' && !known.dialAnswered
   return [...unreachedTargets(context, known, id, status), ...(status === 'CHANUNAVAIL' ? unanswered.map(stopped) : [])]
 
   // Had it rung until it was given up, the Dial would be NOANSWER: an operator or a shutdown hung up the phone's

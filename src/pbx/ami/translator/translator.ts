@@ -115,7 +115,8 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
   switch (frame.get('Application').toLowerCase()) {
     case 'dial':
       if (known === undefined) return []
-      known.nextTargets = readDialTargets(frame.get('AppData'))
+      // A channel that is moved (transfer, redirect, return from parking) still shows the Dial that it has not left.
+      known.nextTargets = known.dialAnswered ? [] : readDialTargets(frame.get('AppData'))
       // Macros and subroutines run in `s`.
       return extensionChanged(known, id, exten === 's' ? (known.entered ?? exten) : exten)
     case 'page':
@@ -139,6 +140,7 @@ function varSet(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
       known.nextTargets = []
       known.rung = new Set()
       known.unanswered = []
+      known.dialAnswered = false
       return []
     case 'QUEUESTATUS':
       return value === ''

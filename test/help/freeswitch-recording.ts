@@ -1,0 +1,42 @@
+import type { CallEvent } from '../../src/calls/event.ts'
+import { EslDecoder, type EslFrame } from '../../src/pbx/esl/decoder.ts'
+import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
+import { player } from './play.ts'
+import { readRecording } from './recording.ts'
+
+/** Plays ESL recordings of test/fixtures/freeswitch through the translator and the tracker. */
+
+const START_US = 1_795_213_000_000_000
+
+/** Returns the events of a recording, or of several that continue each other. */
+export function freeswitchEvents(names: readonly string[]): readonly CallEvent[] {
+  const played = player()
+  let fromUs = START_US
+  names.forEach((name, index) => {
+    const decoder = new EslDecoder()
+    const signals = createEslTranslator({ trunks: [], extensions: [], variables: [] })
+    const lastUs = fromUs
+    played.play([{ kind: 'connected', first: index === 0, boot: null, atUs: lastUs, arrivedUs: lastUs }])
+    const lists: EslFrame[] = []
+    let listedUs = 0
+    for (const { bytes, atMs } of readRecording(`freeswitch/${name}`)) {
+      const arrivedUs = lastUs + Math.round(atMs * 1000)
+      // Two lists 2 s apart close what both lack.
+      if (listedUs > 0 && arrivedUs - listedUs > 2_000_000) {
+        played.play(signals.snapshot(lists, listedUs + 2_000_000))
+        listedUs = 0
+      }
+      for (const frame of decoder.push(bytes)) {
+        if (frame.contentType === 'api/response') lists.push(frame)
+        else played.play(signals.event(frame, arrivedUs))
+        if (frame.contentType === 'api/response' && lists.length === 2) {
+          played.play(signals.snapshot(lists, arrivedUs))
+          listedUs = arrivedUs
+        }
+      }
+      fromUs = arrivedUs
+    }
+  })
+  played.rest(10_000_000)
+  return played.events
+}

@@ -1,0 +1,101 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CallEvent } from '../src/calls/event.ts'
+import { asteriskEvents } from './help/asterisk-recording.ts'
+import { CONTINUES } from './help/continues.ts'
+import { compare } from './help/expected.ts'
+import { freeswitchEvents } from './help/freeswitch-recording.ts'
+import { FIXTURES, readExpectedFile, readRecording } from './help/recording.ts'
+
+// bun run truth: of the recordings of real PBXs in test/fixtures, how many give exactly the events that happened, by
+
+type Pbx = 'asterisk' | 'freeswitch'
+const EVENTS_OF: Readonly<Record<Pbx, (names: readonly string[]) => readonly CallEvent[]>> = {
+  asterisk: asteriskEvents,
+  freeswitch: freeswitchEvents,
+}
+
+/** The families, each with a pattern of names; the first that fits decides. */
+const FAMILIES: readonly (readonly [family: string, pattern: RegExp])[] = (
+  JSON.parse(readFileSync(join(FIXTURES, 'families.json'), 'utf8')) as [string, string][]
+).map(([family, pattern]) => [family, new RegExp(pattern)])
+
+export const familyOf = (name: string): string => FAMILIES.find(([, pattern]) => pattern.test(name))?.[0] ?? 'Calls'
+
+/** The versions of AMI, by the Asterisk that speaks them. */
+const AMI_VERSIONS: readonly (readonly [banner: RegExp, asterisk: string])[] = [
+  [/^2\./, '13'],
+  [/^5\./, '16'],
+  [/^7\./, '18'],
+  [/^9\./, '20'],
+  [/^1[01]\./, '22'],
+]
+
+function versionOf(pbx: Pbx, name: string): string {
+  const [first] = readRecording(`${pbx}/${name}`)
+  if (pbx === 'freeswitch') return 'FreeSWITCH 1.10'
+  const banner = /^Asterisk Call Manager\/(\S+)/.exec(Buffer.from(first?.bytes ?? []).toString('latin1'))?.[1] ?? ''
+  return `Asterisk ${AMI_VERSIONS.find(([pattern]) => pattern.test(banner))?.[1] ?? banner}`
+}
+
+function isExact(pbx: Pbx, name: string): boolean {
+  const second = CONTINUES[name]
+  const bodies = EVENTS_OF[pbx](second === undefined ? [name] : [name, second]).map(({ body }) => body)
+  const { got, expected } = compare(bodies, readExpectedFile(`${pbx}/${name}`), { all: true })
+  return got === expected
+}
+
+type Cell = { exact: number; all: number }
+export type Truth = {
+  /** The recordings that do not give exactly their events. */
+  readonly wrong: readonly string[]
+  readonly exact: number
+  /** Rows of cells, the first with the names of the columns. */
+  readonly rows: readonly (readonly string[])[]
+}
+
+/** Judges all recordings. */
+export function judgeRecordings(): Truth {
+  const cells = new Map<string, Cell>()
+  const wrong: string[] = []
+  const versions = new Set<string>()
+  const families = new Set<string>()
+  let exact = 0
+  for (const pbx of ['asterisk', 'freeswitch'] as const) {
+    for (const file of readdirSync(join(FIXTURES, pbx)).filter((one) => one.endsWith('.expected'))) {
+      const name = file.replace('.expected', '')
+      const [family, version] = [familyOf(name), versionOf(pbx, name)]
+      const cell = cells.get(`${family} ${version}`) ?? { exact: 0, all: 0 }
+      const isRight = isExact(pbx, name)
+      cells.set(`${family} ${version}`, { exact: cell.exact + (isRight ? 1 : 0), all: cell.all + 1 })
+      if (isRight) exact += 1
+      else wrong.push(`${pbx}/${name}`)
+      versions.add(version)
+      families.add(family)
+    }
+  }
+  const columns = [...versions].toSorted()
+  const rows = FAMILIES.map(([family]) => family)
+    .filter((family) => families.has(family))
+    .map((family) => [family, ...columns.map((version) => textOf(cells.get(`${family} ${version}`)))])
+  return { wrong, exact, rows: [['Calls told exactly, of all recorded', ...columns], ...rows] }
+}
+
+const textOf = (cell: Cell | undefined): string => (cell === undefined ? '' : `${cell.exact} of ${cell.all}`)
+
+/** Returns the rows as a Markdown table. */
+export function markdownTable(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)))
+  const line = (row: readonly string[]) =>
+    `| ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(' | ')} |`
+  const [head = [], ...rest] = rows
+  return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rest.map(line)].join('\n')
+}
+
+if (import.meta.main) {
+  const { wrong, exact, rows } = judgeRecordings()
+  console.log(markdownTable(rows))
+  console.log(`\n${exact} of ${exact + wrong.length} recordings are told exactly.`)
+  for (const name of wrong) console.log(`not exact: ${name}`)
+  process.exitCode = wrong.length > 0 ? 1 : 0
+}
