@@ -25,6 +25,7 @@ import { deliveryRoutes } from './deliveries/routes.ts'
 import { newAttempt } from './deliveries/sending/attempt.ts'
 import { createTestSender } from './deliveries/sending/test-request.ts'
 import { createDeliveryService } from './deliveries/service.ts'
+import { createHostCheck } from './http/allowed-hosts.ts'
 import { faults } from './http/fault-handler.ts'
 import { healthRoutes } from './http/health.ts'
 import { startServer } from './http/server.ts'
@@ -266,9 +267,11 @@ async function createRoot(
     steadyUs: clock.steadyUs,
   })
   const pbxs = createPbxService({ store, list, states, canRead: isReadable })
+  // The name that the service listens at is printed as its URL.
+  const isHostAllowed = createHostCheck({ publicUrl: config.publicUrl, names: [...config.hosts, config.listen.host] })
   const root = new Elysia({ name: 'root', normalize: false, encodeSchema: false, handler: { standardHostname: false } })
   return root
-    .use(faults({ log, routes: () => root.routes, draining }))
+    .use(faults({ log, routes: () => root.routes, draining, isHostAllowed }))
     .use(healthRoutes(store.maintenance, disk.nearlyFull))
     .use(metricsRoutes(config.metricsToken, metrics))
     .use(authRoutes(auth, audit.clientOf))

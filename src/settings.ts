@@ -121,6 +121,12 @@ export const SETTINGS = {
     // Links with it have to fit into bodies.
     read: optional((given) => httpUrl('--public-url', given, 300)),
   },
+  hosts: {
+    flag: '--host <name>',
+    description: 'a name by which this service is opened, besides addresses, localhost and the host of --public-url',
+    default: [],
+    read: (given: Given) => texts(given).map(hostName),
+  },
   recordingLinkMs: {
     flag: '--recording-link <duration>',
     description: 'how long a link to a recording is valid',
@@ -258,6 +264,14 @@ function trustedNet(given: string): string {
   if (ipaddr.isValidCIDR(given)) return given
   if (ipaddr.isValid(given)) return `${given}/${given.includes(':') ? 128 : 32}`
   throw wrong('--trust-proxy', `has ${JSON.stringify(given)}: give a network like 10.0.0.0/8, or an address`)
+}
+
+function hostName(given: string): string {
+  const parsed = URL.canParse(`http://${given}`) ? new URL(`http://${given}`) : undefined
+  // The host alone: no port, path or user.
+  if (parsed !== undefined && parsed.hostname !== '' && parsed.href === `http://${parsed.hostname}/`)
+    return parsed.hostname
+  throw wrong('--host', `has ${JSON.stringify(given)}: give a host name like hookswitch.internal, without a port`)
 }
 
 /** Returns a text that is an http: or https: URL. @throws CommanderError (exit code 2) that names the flag. */

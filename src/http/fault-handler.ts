@@ -12,8 +12,13 @@ type FaultsOptions = {
   routes: () => readonly Routed[]
   /** True once the service is stopping: requests are then refused with 503. */
   draining?: () => boolean
+  /** Returns whether requests with this header `Host` are answered; others are refused with 421. */
+  isHostAllowed?: (host: string | null) => boolean
   newRequestId?: () => string
 }
+
+const MISDIRECTED =
+  'This service does not answer under the name in the header Host. Open it by its address, or allow the name with --host NAME (or --public-url).'
 
 /** Headers of every response that does not set its own: it is private, and browsers must not guess another type. */
 const ALWAYS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
@@ -25,9 +30,11 @@ const ALWAYS = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff
  */
 export function faults(options: FaultsOptions) {
   const { log, routes, draining = () => false, newRequestId = () => newUuid(nowUs()) } = options
+  const { isHostAllowed = () => true } = options
   return new Elysia({ name: 'faults' })
-    .onRequest(({ set }) => {
+    .onRequest(({ set, request }) => {
       Object.assign(set.headers, ALWAYS, { 'x-request-id': newRequestId() })
+      if (!isHostAllowed(request.headers.get('host'))) throw new Fault('misdirected', MISDIRECTED)
       if (draining())
         throw new Fault('unavailable', 'The service is stopping. Try again in a moment.', {
           headers: { connection: 'close' },

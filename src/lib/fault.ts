@@ -16,6 +16,7 @@ export const FAULT_STATUS = {
   too_large: 413,
   unsupported_media_type: 415,
   range_not_satisfiable: 416,
+  misdirected: 421,
   invalid: 422,
   too_many_requests: 429,
   internal: 500,

@@ -41,7 +41,7 @@ export const PbxRequest = t.Object(
       maxLength: MAX_URL_CHARACTERS,
       description:
         '`ami://user:secret@host:5038`, `amis://…` or `esl://:password@host:8021`, with the parameters of README; `***` in place of a ' +
-        'secret keeps the stored one, for the same host',
+        'secret keeps the stored one, for the same protocol, host and port',
     }),
   },
   closed,

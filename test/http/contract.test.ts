@@ -9,7 +9,7 @@ let app: RunningApp
 let token: string
 
 beforeAll(async () => {
-  app = await startServe({ cwd: folder.path })
+  app = await startServe({ cwd: folder.path, args: ['--host', 'pbx'] })
   token = await newToken(app, 'table@example.com')
 })
 afterAll(async () => {

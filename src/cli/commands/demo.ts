@@ -1,5 +1,7 @@
 import type { Command } from 'commander'
+import { SETTINGS } from '../../settings.ts'
 import type { DemoFlags } from '../demo/demo.ts'
+import { list } from '../options.ts'
 
 /** Adds `hookswitch demo`. */
 export function demoCommand(program: Command, stopped: () => Promise<void>): void {
@@ -9,6 +11,7 @@ export function demoCommand(program: Command, stopped: () => Promise<void>): voi
     .option('--once', 'end after the last event; exit code 1 if an event is missing')
     .option('--bodies', 'show the body of each request')
     .option('--listen <address>', 'address and port of the API and the web page', '127.0.0.1:0')
+    .option(SETTINGS.hosts.flag, `${SETTINGS.hosts.description} (repeatable)`, list, [])
     .action(async (flags: DemoFlags) => {
       const stop = stopped()
       // The recordings are loaded by this command alone.

@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { portProblem } from '../../http/server.ts'
 import { Fault } from '../../lib/fault.ts'
 import { harmless, newPaint, type Paint } from '../../lib/terminal-text.ts'
@@ -20,7 +20,10 @@ export function listenCommand(program: Command, stopped: () => Promise<void>): v
     .command('listen')
     .description('run a receiver for development: print each request and verify its signature')
     .option('--port <port>', 'the port to listen on', '9000')
-    .option('--host <address>', 'the address to listen on', '127.0.0.1')
+    // HOOKSWITCH_HOST is that of `serve`, which means another thing.
+    .addOption(
+      new Option('--host <address>', 'the address to listen on').default('127.0.0.1').env('HOOKSWITCH_LISTEN_HOST'),
+    )
     .option(
       '--secret <secret>',
       "the URL's signing secret (whsec_…): requests with a wrong signature are answered with 401",

@@ -17,19 +17,22 @@ import { newProgress } from './progress.ts'
 import { PLAYED, type Played } from './recordings.ts'
 
 const EMAIL = 'demo@hookswitch.test'
-const PASSWORD = 'hookswitch-demo'
+/** Nobody else on this machine may guess it: the user is an administrator. */
+const newPassword = (): string => crypto.getRandomValues(new Uint8Array(12)).toBase64({ alphabet: 'base64url' })
 /** After the last event of a recording: events that are settling, and the second before `call_saved`. */
 const ARRIVE_WITHIN_MS = 15_000
 /** The recordings take 8 and 12 seconds: after this time the service has not connected to one. */
 const PLAYED_WITHIN_MS = 60_000
 
-export type DemoFlags = { listen: string; once?: boolean; bodies?: boolean }
+export type DemoFlags = { listen: string; host: readonly string[]; once?: boolean; bodies?: boolean }
 
 /**
  * Runs the whole path on a temporary store (recordings → TCP → service → webhook → receiver) and prints what happens.
  */
-export async function runDemo({ listen, once = false, bodies = false }: DemoFlags, stop: Promise<void>): Promise<void> {
+export async function runDemo(flags: DemoFlags, stop: Promise<void>): Promise<void> {
+  const { listen, host, once = false, bodies = false } = flags
   listenAddress(listen)
+  const password = newPassword()
   const folder = mkdtempSync(join(tmpdir(), 'hookswitch-demo-'))
   const progress = newProgress({ paint: newPaint(), bodies, print })
   const checklist = newChecklist()
@@ -45,10 +48,13 @@ export async function runDemo({ listen, once = false, bodies = false }: DemoFlag
   let app: App | undefined
   try {
     const urls = pbxs.map(({ played, replay }) => urlOf(played.pbx, replay))
-    app = await startApp(demoConfig(listen, folder, urls), { log: createLog('error'), version: VERSION })
+    app = await startApp(demoConfig({ listen, host, data: folder, pbx: urls, password }), {
+      log: createLog('error'),
+      version: VERSION,
+    })
     const webhook = `${receiver.url}/crm`
-    secret = await configureWebhook(app.url, { email: EMAIL, password: PASSWORD, webhook })
-    progress.open({ url: app.url, webhook, email: EMAIL, password: PASSWORD })
+    secret = await configureWebhook(app.url, { email: EMAIL, password, webhook })
+    progress.open({ url: app.url, webhook, email: EMAIL, password })
     for (const { played, turn, replay } of pbxs) {
       progress.begin(played)
       turn.resolve()
@@ -76,11 +82,15 @@ const urlOf = (pbx: Played['pbx'], { kind, port }: { kind: 'ami' | 'esl'; port: 
     ? `ami://hookswitch:secret@127.0.0.1:${port}?name=${pbx}`
     : `esl://:secret@127.0.0.1:${port}?name=${pbx}`
 
-function demoConfig(listen: string, data: string, pbx: string[]): Config {
+type DemoSettings = Pick<DemoFlags, 'listen' | 'host'> & {
+  readonly data: string
+  readonly pbx: readonly string[]
+  readonly password: string
+}
+
+function demoConfig({ password, ...given }: DemoSettings): Config {
   const flags = {
-    listen,
-    data,
-    pbx,
+    ...given,
     allowNet: ['loopback'],
     trustProxy: [],
     retrySchedule: SETTINGS.retryScheduleMs.default,
@@ -91,5 +101,5 @@ function demoConfig(listen: string, data: string, pbx: string[]): Config {
     recordingMax: SETTINGS.recordingMaxBytes.default,
     logLevel: 'error',
   }
-  return readConfig(flags, { HOOKSWITCH_USER_EMAIL: EMAIL, HOOKSWITCH_USER_PASSWORD: PASSWORD })
+  return readConfig(flags, { HOOKSWITCH_USER_EMAIL: EMAIL, HOOKSWITCH_USER_PASSWORD: password })
 }

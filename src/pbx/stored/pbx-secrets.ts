@@ -1,3 +1,5 @@
+import { parsePbxUrl } from '../../lib/pbx-url.ts'
+
 /** Replaces a secret in the URL of a PBX that is shown. */
 const HIDDEN = '***'
 
@@ -26,7 +28,8 @@ export function maskPbxUrl(url: string): string {
 
 /**
  * Puts the secrets of the stored URL in place of each `***`. Returns the complete URL, or what is wrong. A secret is
- * only kept for the host that it was given for: so it cannot be sent to another one.
+ * only kept for the protocol, host and port that it was given for: so it cannot be sent to another program, nor in
+ * clear where it was given for TLS.
  */
 export function restoreSecrets(url: string, stored: string | undefined): { url: string } | { wrong: string } {
   const parts = partsOf(url)
@@ -37,28 +40,27 @@ export function restoreSecrets(url: string, stored: string | undefined): { url: 
   const keys = parts.pairs.map((pair) => decoded(pair.split('=', 1)[0] ?? ''))
   const twice = keys.find((key, at) => keys.indexOf(key) < at)
   let wrong = twice === undefined ? undefined : `has the parameter ${twice} twice: give it once`
-  const kept = (secret: string, host: string, earlier: Secret | undefined): string => {
+  const kept = (secret: string, place: string, earlier: Secret | undefined): string => {
     if (decoded(secret) !== HIDDEN) return secret
     if (earlier === undefined) wrong ??= `has ${HIDDEN} in place of a secret, and none is stored: write the secret`
-    else if (earlier.host !== host)
-      wrong ??= `has ${HIDDEN} in place of a secret that was given for another host: write the secret again`
+    else if (earlier.place !== place)
+      wrong ??= `has ${HIDDEN} in place of a secret that was given for another protocol, host or port: write the secret again`
     return earlier?.secret ?? secret
   }
-  const hostOf = ({ host }: Parts): string => host.toLowerCase().replace(/:\d*$/, '')
-  const earlier = before?.password === undefined ? undefined : { secret: before.password, host: hostOf(before) }
-  const password = parts.password === undefined ? undefined : kept(parts.password, hostOf(parts), earlier)
-  const places = { now: placeOf(parts.pairs), before: placeOf(before?.pairs ?? []) }
+  const earlier = before?.password === undefined ? undefined : { secret: before.password, place: placeOf(stored ?? '') }
+  const password = parts.password === undefined ? undefined : kept(parts.password, placeOf(url), earlier)
+  const places = { now: recordingsPlaceOf(parts.pairs), before: recordingsPlaceOf(before?.pairs ?? []) }
   const pairs = parts.pairs.map((pair) =>
     replaceSecret(pair, (secret, key) => {
       const found = before?.pairs.flatMap((one) => secretOf(one, key) ?? [])[0]
-      return kept(secret, places.now, found === undefined ? undefined : { secret: found, host: places.before })
+      return kept(secret, places.now, found === undefined ? undefined : { secret: found, place: places.before })
     }),
   )
   return wrong === undefined ? { url: textOf({ ...parts, password, pairs }) } : { wrong }
 }
 
-/** A secret as it is written, and the host that it was given for. */
-type Secret = { readonly secret: string; readonly host: string }
+/** A secret as it is written, and where it may be sent to. */
+type Secret = { readonly secret: string; readonly place: string }
 
 function partsOf(url: string): Parts | undefined {
   const [, scheme, authority = '', path = '', query = ''] =
@@ -116,11 +118,17 @@ function userinfoSecret(value: string): { from: number; to: number } | undefined
   return { from: scheme.length + colon + 1, to }
 }
 
-/** Returns the host of the recordings, for which their secret was given. */
-function placeOf(pairs: readonly string[]): string {
+/** Returns protocol, host and port of a PBX; empty if the URL is none, which those who parse it refuse. */
+function placeOf(url: string): string {
+  const parsed = parsePbxUrl(url)
+  return 'wrong' in parsed ? '' : `${parsed.pbx.protocol}://${parsed.pbx.host.toLowerCase()}:${parsed.pbx.port}`
+}
+
+/** Returns protocol, host and port of the recordings. */
+function recordingsPlaceOf(pairs: readonly string[]): string {
   const found = pairs.find((pair) => decoded(pair.split('=', 1)[0] ?? '') === 'recordings')
   const value = decoded(found?.slice(found.indexOf('=') + 1) ?? '')
-  return URL.canParse(value) ? new URL(value).host : ''
+  return URL.canParse(value) ? new URL(value).origin : ''
 }
 
 function decoded(text: string): string {

@@ -29,9 +29,9 @@ describe('a secret that is hidden', () => {
   const stored = 'ami://u:s3cret@pbx:5038?recordings=https://me:p4ss@web/&recordings_root=/a'
 
   test('is put back where it was, regardless of what else has changed', () => {
-    const changed = 'amis://v:***@PBX:5039?recordings_root=/b&recordings=https://you:***@web/other/&trunks=x'
+    const changed = 'ami://v:***@PBX?recordings_root=/b&recordings=https://you:***@web:443/other/&trunks=x'
     expect(restoreSecrets(changed, stored)).toEqual({
-      url: 'amis://v:s3cret@PBX:5039?recordings_root=/b&recordings=https://you:p4ss@web/other/&trunks=x',
+      url: 'ami://v:s3cret@PBX?recordings_root=/b&recordings=https://you:p4ss@web:443/other/&trunks=x',
     })
     expect(restoreSecrets(maskPbxUrl(stored), stored)).toEqual({ url: stored })
   })
@@ -43,13 +43,18 @@ describe('a secret that is hidden', () => {
   test.each([
     ['without one that is stored', 'ami://u:***@pbx', undefined, /none is stored/],
     ['of recordings without one that is stored', 'ami://u:s@pbx?recordings_token=***', stored, /none is stored/],
-    ['for another host', 'ami://u:***@elsewhere', stored, /another host/],
-    ['of recordings for another host', 'ami://u:***@pbx?recordings=https://me:***@evil/', stored, /another host/],
+    ['for another host', 'ami://u:***@elsewhere', stored, /another protocol, host or port/],
+    ['for another port', 'ami://u:***@pbx:5039', stored, /another protocol, host or port/],
+    ['for another protocol', 'esl://u:***@pbx:5038', stored, /another protocol, host or port/],
+    ['given for TLS, in clear', 'ami://u:***@pbx:5039', 'amis://u:s3cret@pbx', /another protocol, host or port/],
+    ['of recordings for another host', 'ami://u:***@pbx?recordings=https://me:***@evil/', stored, /another protocol/],
+    ['of recordings for another port', 'ami://u:***@pbx?recordings=https://me:***@web:8/', stored, /another protocol/],
+    ['of recordings, in clear', 'ami://u:***@pbx?recordings=http://me:***@web/', stored, /another protocol/],
     [
       'of recordings whose host is hidden behind a second parameter',
       'ami://u:***@pbx?recordings=https://web/&recordings=https://me:***@evil/',
       stored,
-      /another host|once/,
+      /another protocol, host or port|once/,
     ],
   ])('is refused %s', (_, url, before, message) => {
     expect(restoreSecrets(url, before)).toEqual({ wrong: expect.stringMatching(message) })
