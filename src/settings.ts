@@ -123,7 +123,7 @@ export const SETTINGS = {
   },
   hosts: {
     flag: '--host <name>',
-    description: 'a name by which this service is opened, besides addresses, localhost and the host of --public-url',
+    description: 'a further name of this service, besides addresses, localhost and that of --public-url',
     default: [],
     read: (given: Given) => texts(given).map(hostName),
   },
