@@ -8,7 +8,7 @@ import type { RecordingRecord } from '../store/operations/recordings.ts'
 import type { Store } from '../store/store.ts'
 
 export type RecordingEventOptions = {
-  readonly store: Pick<Store, 'accounts' | 'calls'>
+  readonly store: Pick<Store, 'accounts' | 'calls' | 'log'>
   readonly urlOf: UrlOf
   readonly nowUs: NowUs
 }
@@ -30,8 +30,16 @@ export async function makeRecordingEvent(
   const found = recordings.find((one) => one.id === recordingId)
   if (found === undefined) return undefined
   const recording: Recording = { ...found, url: urlOf({ callId, recordingId }) }
-  const atUs = nowUs()
-  const id = newUuid(atUs)
+  // The clock may have been set back since the call's last event.
+  const past = await store.log.eventListOfCall(accountId, callId)
+  const atUs = Math.max(nowUs(), ...past.map((one) => one.atUs))
+  const id = newUuid(
+    atUs,
+    past
+      .map(({ uuid }) => uuid)
+      .toSorted()
+      .at(-1),
+  )
   const data = { name: 'recording_saved' as const, id, sequence, account, pbx, call, recording }
   const event: CallEvent = {
     ...{ id, name: data.name, callId, sequence, atUs, body: { time: rfc3339(atUs), data } },

@@ -53,3 +53,19 @@ test.each([
   rest(5_000_000)
   expect(events.map(({ name }) => name)).toEqual(['dial_ended', 'call_ended', 'call_missed', 'call_saved'])
 })
+
+test('events after a takeover are not before those of the earlier process, though its clock was an hour ahead', () => {
+  const BEHIND_US = START_US - 3_600_000_000
+  const { play, rest, state, events } = player()
+  takeOverLiveCalls(state, [readLiveCall(storedCall())])
+  play([
+    { atUs: BEHIND_US, arrivedUs: START_US, kind: 'connected', first: true, boot: null },
+    { atUs: BEHIND_US, arrivedUs: START_US, kind: 'snapshot', channels: [] },
+  ])
+  rest(5_000_000)
+  const { id } = JSON.parse(storedCall()).call.last
+  for (const event of events) {
+    expect(event.atUs).toBeGreaterThanOrEqual(START_US)
+    expect(event.id > id).toBe(true)
+  }
+})

@@ -5,6 +5,7 @@ import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resy
 import type { TrackerState } from '../../src/calls/tracker/state.ts'
 import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
 import { contradiction, createLedger, leftover } from '../help/ledger.ts'
+import { countingIds } from '../help/play.ts'
 import { createRandom, type Random } from '../help/random.ts'
 import { randomSignals } from '../help/signals.ts'
 
@@ -56,9 +57,8 @@ function run(signals: readonly Signal[], random: Random): number {
   const accounts = createAccounts()
   const store = new Map<string, string>()
   const isOnEveryChannel = random.chance(0.3)
-  let ids = 0
   let emitted = 0
-  const newId = (): string => `id-${++ids}`
+  const newId = countingIds()
   let state = tracker(newId, isOnEveryChannel)
   let wakeAtUs: number | null = null
 

@@ -13,6 +13,9 @@ export type Ledger = {
 
 type CallAccount = {
   sequence: number
+  /** The time and id of its last event. */
+  time: string
+  id: string
   /** As it was first emitted. */
   direction: string | null
   ended: boolean
@@ -28,6 +31,8 @@ type StageAccount = { kind: string; parentId: string | null; started: boolean; a
 
 const NEW_CALL: CallAccount = {
   sequence: 0,
+  time: '',
+  id: '',
   direction: null,
   ended: false,
   saved: false,
@@ -110,6 +115,10 @@ export function createLedger(): Ledger {
     if (event.sequence !== sequence || data.sequence !== event.sequence)
       return `sequence ${event.sequence} after ${account.sequence}`
     account.sequence = event.sequence
+    const { time } = event.body
+    if (time < account.time) return `the time ${time} after ${account.time}`
+    if (event.id <= account.id) return `the id ${event.id} after ${account.id}`
+    Object.assign(account, { time, id: event.id })
     account.direction ??= data.call.direction
     if (data.call.direction !== account.direction)
       return `a direction that turned from ${account.direction} to ${data.call.direction}`

@@ -3,11 +3,15 @@ import type { Signal } from '../../src/calls/signal.ts'
 import { type StoredCall, takeOverLiveCalls } from '../../src/calls/tracker/resync/takeover.ts'
 import type { TrackerState } from '../../src/calls/tracker/state.ts'
 import { newTracker, type Tracked, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
+import type { NewId } from '../../src/lib/id.ts'
 
-/** Ids that count, so that a failing test reads the same each time. */
-export function countingIds(): (atUs: number) => string {
+/** Ids that sort by their times and have a count, so that a failing test reads the same each time. */
+export function countingIds(): NewId {
   let count = 0
-  return () => `id-${++count}`
+  return (atUs, after = '') => {
+    const id = `${Math.floor(atUs / 1_000)}-${String(++count).padStart(6, '0')}`
+    return id > after ? id : `${after}+${count}`
+  }
 }
 
 /** Live calls as they are stored, by their id. */

@@ -54,6 +54,9 @@ test('a saved recording is an event with its call, its link and the sequence of 
   const options = { ...DEFAULT_OPTIONS, events: ['recording_saved' as const] }
   await store.webhooks.optionsReplace({ accountId: 1, url: URL, options, nowUs: NOW })
   expect((await storeAgain()).map(({ webhookIds }) => webhookIds.length)).toEqual([1])
+  const later = await makeRecordingEvent({ store, urlOf, nowUs: () => NOW - 60 * SECOND }, row)
+  expect(later?.atUs, 'a clock that was set back').toBe(NOW)
+  expect((later?.uuid ?? '') > event.uuid, 'the id sorts behind the last').toBe(true)
   expect(await makeRecordingEvent({ store, urlOf, nowUs: () => NOW }, { ...row, callId: 'erased' })).toBeUndefined()
   await store.stop()
 })

@@ -53,6 +53,7 @@ export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'st
     lost: null,
     hungUpBy: null,
     sequence: 0,
+    last: null,
     emitted: false,
     startDueUs: null,
     endDueUs: null,

@@ -215,6 +215,8 @@ export type Call = {
   /** The first party that hung up by itself. */
   hungUpBy: HangupBy | null
   sequence: number
+  /** The time and id of its last event: later ones are never before it, whatever a clock does. */
+  last: { readonly atUs: number; readonly id: string } | null
   emitted: boolean
   /** Arrival times at which the call's start, end and record are due. */
   startDueUs: number | null

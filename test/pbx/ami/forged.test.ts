@@ -286,5 +286,5 @@ function eventsOf(frames: readonly Timed[], of: string): string[] {
   )
   return played.events
     .filter(({ body }) => own.has(body.data.call.pbx_id))
-    .map(({ body }) => JSON.stringify(body).replace(/"id-\d+"/g, '"id"'))
+    .map(({ body }) => JSON.stringify(body).replace(/"[\d+-]+-\d+(\+\d+)*"/g, '"id"'))
 }

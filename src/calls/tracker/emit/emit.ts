@@ -266,11 +266,13 @@ function emit(
   call: Call,
   events: CallEvent[],
   name: EventKind,
-  atUs: number,
+  happenedUs: number,
   extra: object,
 ): void {
   if (call.account === null) return
-  const id = state.newId(atUs)
+  // An event may be emitted after one that happened later, and the PBX's clock or ours may have been set back.
+  const atUs = Math.max(happenedUs, call.last?.atUs ?? happenedUs)
+  const id = state.newId(atUs, call.last?.id)
   // Those that only some ask for repeat the number of the one before: nobody else gets to see a gap.
   const sequence = isOnlyOnRequest(name) ? call.sequence : call.sequence + 1
   const data = {
@@ -286,6 +288,7 @@ function emit(
   const body = { time: rfc3339(atUs), data } as EventBody
   // Counted once nothing can fail any more: there must be no gap.
   call.sequence = sequence
+  call.last = { atUs, id }
   state.changed.add(call.id)
   const { stage } = data as { stage?: { id: string } | null }
   const dialled = dialledBy(call.stages, name.startsWith('dial_') ? stage?.id : undefined).map(({ kind, target }) => {

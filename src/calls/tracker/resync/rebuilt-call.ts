@@ -22,11 +22,17 @@ export function rebuildCall(id: string, account: string, events: readonly PastEv
     ...(known === undefined ? {} : factsOf(known)),
     stages: stagesOf(events),
     sequence: Math.max(...events.map(({ sequence }) => sequence)),
+    last: lastOf(events),
     emitted: true,
     partial: true,
     lost: 'unknown',
   }
   return { call: events.some(({ name }) => name === 'call_ended') ? ended(call, known) : call, channels: [] }
+}
+
+function lastOf(events: readonly PastEvent[]): Call['last'] {
+  const body = events.findLast((event) => event.body !== undefined)?.body
+  return body === undefined ? null : { atUs: timeOf(body.time) ?? 0, id: body.data.id }
 }
 
 /** Only its record is due. */
