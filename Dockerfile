@@ -7,7 +7,6 @@ COPY package.json bun.lock bunfig.toml ./
 RUN bun install --frozen-lockfile
 COPY tsconfig.json LICENSE ./
 COPY src ./src
-COPY test/examples ./test/examples
 RUN bun run build && mkdir /build/data
 
 # Nothing but it, glibc and the certificates. Its user is 65532 (nonroot).

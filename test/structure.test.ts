@@ -5,7 +5,9 @@ import manifest from '../package.json' with { type: 'json' }
 import { parseSources } from './help/source-tree.ts'
 
 const SRC = resolve(import.meta.dir, '../src')
-const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((path) => /\.tsx?$/.test(path))
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(
+  (path) => /\.tsx?$/.test(path) && !path.startsWith('examples/'),
+)
 const source = (path: string) => readFileSync(join(SRC, path), 'utf8')
 
 /** From left to right: a module imports from itself and from the modules after it only. */
@@ -26,6 +28,7 @@ const LAYERS = [
   ['cluster'],
   ['store'],
   ['lib'],
+  ['docs', 'examples'],
 ]
 const moduleOf = (path: string) => path.replace(/\.tsx?$/, '').split('/')[0] ?? ''
 const rank = (path: string) => LAYERS.findIndex((modules) => modules.includes(moduleOf(path)))

@@ -7,20 +7,21 @@ import { isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
 import { EXAMPLES as ALL } from '../../src/openapi/examples.ts'
 import { startApi } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
+import { GUIDE_TEXT } from '../help/guides.ts'
 import { until } from '../help/receiver.ts'
 import { type OpenStore, openStore, storeEvents } from '../help/store.ts'
 
 /** Nobody asks for the others: they are not stored. */
 const EXAMPLES = ALL.filter(({ data }) => !isOnlyOnRequest(data.name))
 
-/** The programs that README shows for a receiver that was away: each reads all, goes on from its cursor, and gets what comes. */
+/** The programs that the guide shows for a receiver that was away: each reads all, goes on from its cursor, and gets what comes. */
 
 const PROGRAMS = [
   { file: 'catch-up.ts', command: ['bun', 'run'] },
   { file: 'catch-up.py', command: ['python3'] },
   { file: 'catch-up.php', command: ['php'] },
 ]
-const README = readFileSync(join(import.meta.dir, '../../README.md'), 'utf8')
+const FOLDER = join(import.meta.dir, '../../src/examples')
 const folder = emptyFolder()
 let store: OpenStore
 let reader: ReturnType<typeof createEventReader>
@@ -59,16 +60,16 @@ async function put(): Promise<void> {
 }
 
 describe.each(PROGRAMS)('$file', ({ file, command }) => {
-  test('is in README as it is', () => {
-    const text = readFileSync(join(import.meta.dir, file), 'utf8')
-    expect(README).toContain(`\n${text}\`\`\`\n`)
+  test('is in the guide as it is', () => {
+    const text = readFileSync(join(FOLDER, file), 'utf8')
+    expect(GUIDE_TEXT).toContain(`\n${text}\`\`\`\n`)
   })
 
   test.skipIf(Bun.which(command[0] ?? '') === null)('reads what was missed, goes on, and waits', async () => {
     using own = emptyFolder()
     await put()
     const start = () => {
-      const child = Bun.spawn([...command, join(import.meta.dir, file)], {
+      const child = Bun.spawn([...command, join(FOLDER, file)], {
         cwd: own.path,
         env: { ...process.env, HOOKSWITCH_BASE_URL: api.url, HOOKSWITCH_TOKEN: token },
         stdout: 'pipe',

@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newSecret, signerOf } from '../../src/webhooks/signature.ts'
 import { emptyFolder } from '../help/app.ts'
+import { GUIDE_TEXT } from '../help/guides.ts'
 import { until } from '../help/receiver.ts'
 
-/** The receivers that README and the page show: each verifies, drops repeats, and does not go back to an older state. */
+/** The receivers that the guide and the page show: each verifies, drops repeats, and does not go back to an older state. */
 
 const PROGRAMS = [
   { file: 'receiver.mjs', tool: 'node', command: (_port: number, path: string) => ['node', path] },
@@ -19,10 +20,10 @@ const PROGRAMS = [
   { file: 'receiver.go', tool: 'go', command: (_port: number, path: string) => ['go', 'run', path] },
   { file: 'Receiver.cs', tool: 'dotnet', command: (_port: number, path: string) => ['dotnet', 'run', path] },
 ]
-const README = readFileSync(join(import.meta.dir, '../../README.md'), 'utf8')
+const EXAMPLES = join(import.meta.dir, '../../src/examples')
 
-test.each(['receiver.mjs', 'receiver.py'])('README shows %s as it is', (file) => {
-  expect(README).toContain(`\n${readFileSync(join(import.meta.dir, file), 'utf8')}\`\`\`\n`)
+test.each(['receiver.mjs', 'receiver.py'])('the guide shows %s as it is', (file) => {
+  expect(GUIDE_TEXT).toContain(`\n${readFileSync(join(EXAMPLES, file), 'utf8')}\`\`\`\n`)
 })
 
 /** Returns a port that was free a moment ago. */
@@ -37,7 +38,7 @@ describe.each(PROGRAMS)('$file with $tool', ({ file, tool, command }) => {
   test.skipIf(Bun.which(tool) === null)('verifies, drops repeats, and orders by sequence', async () => {
     using folder = emptyFolder()
     const [port, secret, before] = [freePort(), newSecret(), newSecret()]
-    const child = Bun.spawn(command(port, join(import.meta.dir, file)), {
+    const child = Bun.spawn(command(port, join(EXAMPLES, file)), {
       cwd: folder.path,
       env: { ...process.env, PORT: String(port), WEBHOOK_SECRET: secret, STATE_FILE: join(folder.path, 'state.json') },
       stdout: 'pipe',

@@ -1,11 +1,10 @@
 import { expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { METRICS, type MetricDefinition } from '../../src/metrics/catalog.ts'
 import { grafanaDashboard } from '../../src/metrics/dashboard.ts'
 import { createMetrics } from '../../src/metrics/metrics.ts'
 import { newRig } from '../deliveries/rig.ts'
 import { emptyFolder, run } from '../help/app.ts'
+import { GUIDE_TEXT } from '../help/guides.ts'
 
 const definitions: readonly MetricDefinition[] = Object.values(METRICS)
 
@@ -75,10 +74,9 @@ test('its panels lie beside and below each other, each with an id and a place of
   expect(new Set(cells).size).toBe(cells.length)
 })
 
-const README = readFileSync(join(import.meta.dir, '../../README.md'), 'utf8')
-const rules = [...README.matchAll(/^ +expr: (.*hookswitch_.*)$/gm)].map(([, expr = '']) => expr)
+const rules = [...GUIDE_TEXT.matchAll(/^ +expr: (.*hookswitch_.*)$/gm)].map(([, expr = '']) => expr)
 
-test.each(rules)('README.md alerts on metrics and labels that there are: %s', expectKnown)
+test.each(rules)('the guide alerts on metrics and labels that there are: %s', expectKnown)
 
 test('the command prints the dashboard', async () => {
   using folder = emptyFolder()

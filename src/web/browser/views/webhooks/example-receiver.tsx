@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
-import csharp from '../../../../../test/examples/Receiver.cs' with { type: 'text' }
-import go from '../../../../../test/examples/receiver.go' with { type: 'text' }
-import javascript from '../../../../../test/examples/receiver.mjs' with { type: 'text' }
-import php from '../../../../../test/examples/receiver.php' with { type: 'text' }
-import python from '../../../../../test/examples/receiver.py' with { type: 'text' }
+import csharp from '../../../../examples/Receiver.cs' with { type: 'text' }
+import go from '../../../../examples/receiver.go' with { type: 'text' }
+import javascript from '../../../../examples/receiver.mjs' with { type: 'text' }
+import php from '../../../../examples/receiver.php' with { type: 'text' }
+import python from '../../../../examples/receiver.py' with { type: 'text' }
 import { CodeBlock } from '../../components/code-block.tsx'
 
 const PROGRAMS = { JavaScript: javascript, Python: python, PHP: php, Go: go, 'C#': csharp } as const

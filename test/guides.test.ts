@@ -1,15 +1,15 @@
 import { describe, expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Command } from 'commander'
 import manifest from '../package.json' with { type: 'json' }
 import { readEvent } from '../src/cli/event-sentence.ts'
 import { commandLine } from '../src/cli/program.ts'
 import { EXAMPLES } from '../src/openapi/examples.ts'
 import { SETTINGS } from '../src/settings.ts'
+import { GUIDE_FILES, GUIDE_TEXT } from './help/guides.ts'
 
 const ROOT = join(import.meta.dir, '..')
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8')
 /** The anchor that GitHub gives a title. */
 const anchorOf = (title: string) =>
   title
@@ -17,13 +17,16 @@ const anchorOf = (title: string) =>
     .replaceAll(/[^\w\- ]/g, '')
     .replaceAll(' ', '-')
 const blocks = (language: string) =>
-  [...README.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)]
+  [...GUIDE_TEXT.matchAll(/^```(\w*)\n([\s\S]*?)^```/gm)]
     .filter((block) => block[1] === language)
     .map((block) => block[2] ?? '')
 
-describe('README.md', () => {
-  test('lists every setting with its default and its description, and no other', () => {
-    const listed = [...README.matchAll(/^\| `(--[a-z-]+)` +\| (?:`([^`]*)`)? *\| (.*?) *\|$/gm)]
+/** GUIDE_TEXT is read to its end; what is longer belongs in a guide. */
+const README_BYTES = 10_240
+
+describe('README.md and the guides', () => {
+  test('list every setting with its default and its description, and no other', () => {
+    const listed = [...GUIDE_TEXT.matchAll(/^\| `(--[a-z-]+)` +\| (?:`([^`]*)`)? *\| (.*?) *\|$/gm)]
     const declared = Object.values(SETTINGS).map((setting) => {
       const value = 'default' in setting ? setting.default : ''
       const [flag] = setting.flag.split(' ')
@@ -33,7 +36,7 @@ describe('README.md', () => {
     expect(listed.map(([, flag, value = '', description]) => [flag, value, description])).toEqual(declared)
   })
 
-  test('shows a body that is one', () => {
+  test('show a body that is one', () => {
     const bodies = blocks('json').map(readEvent)
     expect(bodies).toHaveLength(1)
     expect(EXAMPLES.some((one) => Bun.deepEquals(one, bodies[0]))).toBe(true)
@@ -41,28 +44,28 @@ describe('README.md', () => {
 
   const program = commandLine(async () => {})
   const used = new Set(
-    [...README.matchAll(/\bhookswitch ((?:[a-z]+(?:-[a-z]+)* ?)+)/g)].map(([, words = '']) => words.trim()),
+    [...GUIDE_TEXT.matchAll(/\bhookswitch ((?:[a-z]+(?:-[a-z]+)* ?)+)/g)].map(([, words = '']) => words.trim()),
   )
   const commandsOf = (command: Command): Map<string, Command> =>
     new Map(command.commands.map((one) => [one.name(), one]))
   const first = [...used].map((words) => words.split(' ')).filter(([name = '']) => commandsOf(program).has(name))
 
-  test.each(first)('names a command that there is: %s %s', (name = '', next = '') => {
+  test.each(first)('name a command that there is: %s %s', (name = '', next = '') => {
     const command = commandsOf(program).get(name)
     const below = command === undefined ? new Map() : commandsOf(command)
     if (below.size > 0) expect([...below.keys()]).toContain(next)
   })
 
-  test.each([...README.matchAll(/\bbun(?:@1\.4\.5)? run ([a-z]+)/g)].map(([, script = '']) => script))(
-    'names a script that there is: %s',
+  test.each([...GUIDE_TEXT.matchAll(/\bbun(?:@1\.4\.5)? run ([a-z]+)/g)].map(([, script = '']) => script))(
+    'name a script that there is: %s',
     (script) => expect(Object.keys(manifest.scripts)).toContain(script),
   )
 
-  test('plans nodes and cores of the database by what a delivery costs', () => {
-    const costs = /([\d,]+) µs of processor time of a\s+node and ([\d,]+) µs of Postgres/.exec(README)
+  test('plan nodes and cores of the database by what a delivery costs', () => {
+    const costs = /([\d,]+) µs of processor time of a\s+node and ([\d,]+) µs of Postgres/.exec(GUIDE_TEXT)
     const numberOf = (text = '') => Number(text.replaceAll(',', ''))
     const [nodeUs, serverUs] = [numberOf(costs?.[1]), numberOf(costs?.[2])]
-    const rows = [...README.matchAll(/^\| ([\d,]+) +\| ([\d,]+) +\| ([\d,]+) +\| ([\d,]+) +\|$/gm)]
+    const rows = [...GUIDE_TEXT.matchAll(/^\| ([\d,]+) +\| ([\d,]+) +\| ([\d,]+) +\| ([\d,]+) +\|$/gm)]
     const planned = rows.map((row) => row.slice(1).map(numberOf))
     const coresFor = (rate: number, us: number) => Math.ceil(((rate * us) / 1_000_000) * (3 / 2))
     expect(planned).toEqual(
@@ -73,35 +76,44 @@ describe('README.md', () => {
     )
   })
 
-  test('lists its sections in its contents, in their order', () => {
-    const text = README.replaceAll(/^```[\s\S]*?^```/gm, '')
-    const sections = [...text.matchAll(/^###? (.+)$/gm)].map(([, title = '']) => [title, anchorOf(title)])
-    const [, contents = ''] = /^(- \[[\s\S]*?)\n\n## /m.exec(text) ?? []
-    const linked = [...contents.matchAll(/\[([^\]]+)\]\(#([^)]+)\)/g)].map(([, title, anchor]) => [title, anchor])
-    expect(linked).toEqual(sections)
+  const titlesOf = (path: string) =>
+    [...readFileSync(path, 'utf8').matchAll(/^#{1,3} (.+)$/gm)].map(([, title = '']) => anchorOf(title))
+
+  test('link to files and titles that exist', () => {
+    const broken = GUIDE_FILES.flatMap(({ path, text }) =>
+      [...text.matchAll(/\]\(([^)\s]+)\)/g)]
+        .map(([, target = '']) => target)
+        .filter((target) => !target.includes('://'))
+        .filter((target) => {
+          const [file = '', anchor] = target.split('#')
+          const linked = file === '' ? join(ROOT, path) : join(ROOT, dirname(path), file)
+          return !existsSync(linked) || (anchor !== undefined && !titlesOf(linked).includes(anchor))
+        })
+        .map((target) => `${path}: ${target}`),
+    )
+    expect(broken).toEqual([])
   })
 
-  const links = [...README.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = '']) => target)
-  test.each(links.filter((target) => !target.includes('://')))('links to what there is: %s', (target) => {
-    if (!target.startsWith('#')) return expect(existsSync(join(ROOT, target))).toBe(true)
-    const titles = [...README.matchAll(/^###? (.+)$/gm)].map(([, title = '']) => anchorOf(title))
-    expect(titles).toContain(target.slice(1))
+  test('README.md is short, and links to every guide', () => {
+    const [readme, ...guides] = GUIDE_FILES
+    expect(Buffer.byteLength(readme?.text ?? '')).toBeLessThanOrEqual(README_BYTES)
+    expect(guides.filter(({ path }) => !readme?.text.includes(`](${path}`)).map(({ path }) => path)).toEqual([])
   })
 
-  test('has the systemd unit of the Debian package, with the executable where it is installed by hand', () => {
+  test('have the systemd unit of the Debian package, with the executable where it is installed by hand', () => {
     const unit = readFileSync(join(ROOT, '.ci/deb/hookswitch.service'), 'utf8')
     expect(blocks('ini')).toContain(unit.replace('/usr/bin/', '/usr/local/bin/'))
   })
 
-  test('names the time after which a delivery fails', () => {
+  test('name the time after which a delivery fails', () => {
     const schedule = SETTINGS.retryScheduleMs.read(SETTINGS.retryScheduleMs.default)
     const hours = schedule.reduce((total, ms) => total + ms, 0) / 3_600_000
-    expect(README).toContain(`almost ${Math.ceil(hours)} hours`)
+    expect(GUIDE_TEXT).toContain(`almost ${Math.ceil(hours)} hours`)
   })
 
-  test('names the events, and no other', () => {
+  test('name the events, and no other', () => {
     const named = new Set(
-      README.match(/\b(call|dial|recording)_(started|answered|ended|saved|missed|held|resumed|\w+_transferred)\b/g),
+      GUIDE_TEXT.match(/\b(call|dial|recording)_(started|answered|ended|saved|missed|held|resumed|\w+_transferred)\b/g),
     )
     expect([...named].toSorted()).toEqual([...new Set(EXAMPLES.map(({ data }) => data.name))].toSorted())
   })
