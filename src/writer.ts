@@ -1,5 +1,5 @@
-import * as accounts from './store/sqlite/accounts.ts'
 import * as calls from './store/sqlite/calls.ts'
+import * as declared from './store/sqlite/declared-mutations.ts'
 import * as probe from './store/sqlite/engine/write-probe.ts'
 import { registryOf, serveWriter } from './store/sqlite/engine/writer.ts'
 import * as clock from './store/sqlite/maintenance/clock.ts'
@@ -19,9 +19,9 @@ declare const self: Worker
 // test checks it.
 serveWriter(
   registryOf([
-    accounts,
     calls,
     clock,
+    declared,
     erase,
     minutes,
     outcomes,

@@ -40,6 +40,18 @@ export async function collectInSlices<T>(items: Iterator<T>): Promise<T[]> {
   }
 }
 
+/** Takes all steps of an iterator, and lets other work run between two slices. Returns the iterator's result. */
+export async function runInSlices<Result>(steps: Iterator<unknown, Result>): Promise<Result> {
+  for (;;) {
+    const untilMs = performance.now() + SLICE_MS
+    do {
+      const step = steps.next()
+      if (step.done === true) return step.value
+    } while (performance.now() < untilMs)
+    await nextTurn()
+  }
+}
+
 /** Returns a response body that makes its pieces of text only when the client reads them. */
 export function bodyInSlices(pieces: Iterator<string>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()

@@ -3,7 +3,6 @@ import { afterAll, afterEach, expect, test } from 'bun:test'
 import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Fault } from '../../src/lib/fault.ts'
-import { createUser } from '../../src/store/sqlite/accounts.ts'
 import { isUnwritable, runBatch } from '../../src/store/sqlite/engine/batch.ts'
 import { openDatabase } from '../../src/store/sqlite/engine/database.ts'
 import { mutation, type Tx } from '../../src/store/sqlite/engine/mutation.ts'
@@ -11,7 +10,7 @@ import { connect, prepareStore } from '../../src/store/sqlite/engine/open.ts'
 import { prepared } from '../../src/store/sqlite/engine/prepared.ts'
 import { storeFaultKind } from '../../src/store/sqlite/engine/store-fault.ts'
 import { registryOf } from '../../src/store/sqlite/engine/writer.ts'
-import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { openSqliteStore, storeOver } from '../../src/store/sqlite/store.ts'
 import { emptyFolder } from '../help/app.ts'
 import { until } from '../help/receiver.ts'
 
@@ -48,8 +47,8 @@ test('writes of one turn share a commit; one that throws undoes only itself', as
 test('the thread writes as this thread would, and faults come back as faults', async () => {
   const thread = () => new Worker(new URL('../../src/writer.ts', import.meta.url).href)
   const db = openDatabase(path, { thread })
-  expect(await db.commit(createUser, user('a@example.com'))).toMatchObject({ id: 1 })
-  expect(await db.commit(createUser, user('a@example.com'))).toBeUndefined()
+  expect(await storeOver(db).accounts.userCreate(user('a@example.com'))).toMatchObject({ id: 1 })
+  expect(await storeOver(db).accounts.userCreate(user('a@example.com'))).toBeUndefined()
   const refused = await db.commit(addAccount, 'x').catch((error) => error)
   expect(refused.message).toContain('src/writer.ts')
   await db.stop()

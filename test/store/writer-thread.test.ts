@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { Fault } from '../../src/lib/fault.ts'
-import { createUser } from '../../src/store/sqlite/accounts.ts'
 import { openDatabase } from '../../src/store/sqlite/engine/database.ts'
+import { storeOver } from '../../src/store/sqlite/store.ts'
 import { emptyFolder } from '../help/app.ts'
 import { type Death, dyingThread } from '../help/dying-thread.ts'
 
@@ -27,7 +27,10 @@ describe("when the writer's thread ends by itself", () => {
         ended.resolve()
       },
     })
-    const refused = (email: string) => db.commit(createUser, user(email)).catch((error: unknown) => error)
+    const refused = (email: string) =>
+      storeOver(db)
+        .accounts.userCreate(user(email))
+        .catch((error: unknown) => error)
     const first = refused('a@example.com')
     await ended.promise
     for (const error of [await first, await refused('b@example.com')]) {

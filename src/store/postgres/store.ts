@@ -1,9 +1,10 @@
 import type { DatabaseSource } from '../../lib/database-url.ts'
+import { GROUPS } from '../sql/groups.ts'
 import type { Store } from '../store.ts'
-import { createAccountStore } from './accounts.ts'
 import { createCallStore } from './calls.ts'
 import { type Database, openDatabase } from './engine/database.ts'
 import { type PrepareOptions, prepareDatabase } from './engine/open.ts'
+import { runOperations } from './engine/run-operations.ts'
 import { openEventCommits } from './events.ts'
 import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance/maintenance.ts'
@@ -24,7 +25,7 @@ export function storeOver(db: Database): Store {
   const events = openEventCommits(db)
   const outcomes = openOutcomeCommits(db)
   return {
-    accounts: createAccountStore(db),
+    accounts: runOperations(db, GROUPS.accounts),
     webhooks: createWebhookStore(db),
     queue: createQueueStore(db, outcomes),
     calls: createCallStore(db, events),

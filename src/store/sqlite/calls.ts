@@ -10,10 +10,10 @@ import type {
   OrphanedPbx,
   PlacedEvent,
 } from '../operations/calls.ts'
+import { calls, liveCalls } from '../sql/tables.ts'
 import type { Database } from './engine/database.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
-import { calls, liveCalls } from './engine/schema.ts'
 import { storeEvents } from './events.ts'
 import { readPbxMemory, setPbxMemory } from './pbx-memory.ts'
 import { putRecordings } from './recordings.ts'

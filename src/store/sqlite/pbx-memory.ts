@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
+import { pbxMemory } from '../sql/tables.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
-import { pbxMemory } from './engine/schema.ts'
 
 /** Replaces what is known of a PBX. */
 export const setPbxMemory = mutation('calls.pbxMemorySet', (tx: Tx, row: { pbx: string; memory: string }): void => {

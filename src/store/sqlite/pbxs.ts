@@ -1,8 +1,8 @@
 import { and, asc, eq, sql } from 'drizzle-orm'
 import type { PbxChange, PbxStateRecord, PbxStore } from '../operations/pbxs.ts'
+import { pbxMemory, pbxStates, pbxs } from '../sql/tables.ts'
 import type { Database } from './engine/database.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
-import { pbxMemory, pbxStates, pbxs } from './engine/schema.ts'
 
 /** Adds or replaces a PBX. False if it is not as it was seen. */
 export const setPbx = mutation('pbxs.pbxSet', (tx: Tx, { seenVersion, ...row }: PbxChange): boolean => {

@@ -9,9 +9,9 @@ import {
   type RetryStep,
 } from '../operations/queue.ts'
 import { retryObstacle } from '../retry-obstacle.ts'
+import { ownerRequests } from '../sql/tables.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
-import { ownerRequests } from './engine/schema.ts'
 import { IS_ERASED } from './events.ts'
 import { readLog } from './log.ts'
 
@@ -78,9 +78,9 @@ export const addOwnerRequest = mutation(
   'queue.ownerRequestAdd',
   (tx: Tx, { webhookId, deliveryId, nowUs }: OwnerRequest & { nowUs: number }): void => {
     tx.delete(ownerRequests)
-      .where(lt(ownerRequests.at, nowUs - FORGET_AFTER_US))
+      .where(lt(ownerRequests.atUs, nowUs - FORGET_AFTER_US))
       .run()
-    tx.insert(ownerRequests).values({ at: nowUs, webhookId, deliveryId }).run()
+    tx.insert(ownerRequests).values({ atUs: nowUs, webhookId, deliveryId }).run()
   },
 )
 

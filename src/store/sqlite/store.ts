@@ -1,7 +1,9 @@
+import { GROUPS } from '../sql/groups.ts'
+import type { Declarations } from '../sql/operation.ts'
 import type { Store } from '../store.ts'
-import { createAccountStore } from './accounts.ts'
 import { createCallStore } from './calls.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './engine/database.ts'
+import { runOperations } from './engine/run-operations.ts'
 import { withReadFaults } from './engine/store-fault.ts'
 import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance/maintenance.ts'
@@ -14,8 +16,10 @@ import { createWebhookStore } from './webhooks.ts'
 /** Puts the operations of a store over its database. */
 export function storeOver(db: Database): Store {
   const group = <Group extends object>(create: (db: Database) => Group): Group => withReadFaults(create(db), db.path)
+  const declared = <Group extends object>(name: string, declarations: Declarations<Group>): Group =>
+    withReadFaults(runOperations(db, name, declarations), db.path)
   return {
-    accounts: group(createAccountStore),
+    accounts: declared('accounts', GROUPS.accounts),
     webhooks: group(createWebhookStore),
     queue: group(createQueueStore),
     calls: group(createCallStore),

@@ -15,11 +15,11 @@ import {
   type WebhookRecord,
   type WebhookStore,
 } from '../operations/webhooks.ts'
+import { deliveries, secrets, webhooks } from '../sql/tables.ts'
 import { mergeOptions, readOptions, storedOptions } from '../webhook-options.ts'
 import type { Database } from './engine/database.ts'
 import { mutation, type Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
-import { deliveries, secrets, webhooks } from './engine/schema.ts'
 import { readClock } from './maintenance/clock.ts'
 
 type Row = typeof webhooks.$inferSelect
@@ -67,18 +67,18 @@ function noteLeftSecrets(tx: Tx, { accountId, list, nowUs }: ListReplacement): v
   const urls = list.map(({ url }) => url)
   const mine = eq(secrets.accountId, accountId)
   tx.update(secrets)
-    .set({ leftAt: null })
+    .set({ leftUs: null })
     .where(and(mine, inArray(secrets.url, urls)))
     .run()
   tx.update(secrets)
-    .set({ leftAt: nowUs })
-    .where(and(mine, isNull(secrets.leftAt), notInArray(secrets.url, urls)))
+    .set({ leftUs: nowUs })
+    .where(and(mine, isNull(secrets.leftUs), notInArray(secrets.url, urls)))
     .run()
   const left = tx
     .select({ url: secrets.url })
     .from(secrets)
-    .where(and(mine, isNotNull(secrets.leftAt)))
-    .orderBy(desc(secrets.leftAt), asc(secrets.url))
+    .where(and(mine, isNotNull(secrets.leftUs)))
+    .orderBy(desc(secrets.leftUs), asc(secrets.url))
     .all()
   for (const { url } of left.slice(LEFT_SECRETS_KEPT))
     tx.delete(secrets)
@@ -97,9 +97,9 @@ export const rotateSecret = mutation(
       .get()
     if (inList === undefined) return 'unlisted'
     const mine = and(eq(secrets.accountId, accountId), eq(secrets.url, url))
-    const untilUs = tx.select().from(secrets).where(mine).get()?.previousUntil ?? 0
+    const untilUs = tx.select().from(secrets).where(mine).get()?.previousUntilUs ?? 0
     if (untilUs > nowUs && !force) return untilUs
-    tx.update(secrets).set({ previous: secrets.secret, previousUntil: previousUntilUs, secret }).where(mine).run()
+    tx.update(secrets).set({ previous: secrets.secret, previousUntilUs, secret }).where(mine).run()
     return 'rotated'
   },
 )
@@ -140,7 +140,7 @@ export function createWebhookStore({ read, commit }: Database): WebhookStore {
     listReplace: (replacement) => commit(replaceList, replacement),
     secretList: async (accountId) =>
       read
-        .select({ url: secrets.url, secret: secrets.secret, previousUntilUs: secrets.previousUntil })
+        .select({ url: secrets.url, secret: secrets.secret, previousUntilUs: secrets.previousUntilUs })
         .from(webhooks)
         .innerJoin(secrets, and(eq(secrets.accountId, webhooks.accountId), eq(secrets.url, webhooks.url)))
         .where(and(listed(accountId), eq(webhooks.occurrence, 0)))

@@ -2,8 +2,8 @@ import type { SQL, SQLArrayParameter } from 'bun'
 import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
 import { asDatabaseFault, codeOf, DeadlineError, isBroken, isConflict } from './store-fault.ts'
 
-export type Value = string | number | boolean | null | SQLArrayParameter
-/** Runs one statement with `$1`, `$2`, … and returns its rows. `int8` would arrive as text: select it `::float8`. */
+export type Value = string | number | bigint | boolean | null | SQLArrayParameter
+/** Runs one statement with `$1`, `$2`, … and returns its rows, their integers as numbers. `numeric` arrives as text. */
 export type Query = <Row>(text: string, values?: readonly Value[]) => Promise<Row[]>
 
 /**
@@ -103,6 +103,8 @@ export function connect(source: DatabaseSource, options: ClientOptions, onConnec
   // `Bun.SQL`, since an import of it would load Bun's client of databases at the start of every command.
   return new Bun.SQL({
     adapter: 'postgres',
+    // Otherwise `int8` would arrive as text.
+    bigint: true,
     hostname: host,
     port,
     username: user,
@@ -130,7 +132,18 @@ const clean = (text: string): string => (text.includes('\0') ? text.replaceAll('
 
 async function rowsOf<Row>(connection: SQL, text: string, values: readonly Value[]): Promise<Row[]> {
   const given = values.map((value) => (typeof value === 'string' ? clean(value) : value))
-  return [...(await connection.unsafe<Row[]>(text, given))]
+  const rows = await connection.unsafe<Row[]>(text, given)
+  for (const row of rows) toNumbers(row)
+  return [...rows]
+}
+
+/** Converts the integers of a row: none in the store is beyond what a number holds. */
+function toNumbers(row: unknown): void {
+  const fields = row as Record<string, unknown>
+  for (const name in fields) {
+    const value = fields[name]
+    if (typeof value === 'bigint') fields[name] = Number(value)
+  }
 }
 
 async function before<Result>(work: Promise<Result>, withinMs: number): Promise<Result> {
@@ -172,6 +185,15 @@ export const texts = (values: readonly (string | null)[]): SQLArrayParameter =>
   Bun.sql.array(
     values.map((value) => (value === null ? null : clean(value))),
     'TEXT',
+  )
+/** Returns a parameter for an array of a type. */
+export const arrayOf = (
+  type: 'TEXT' | 'BIGINT' | 'BOOLEAN',
+  items: readonly (string | number | boolean | null)[],
+): SQLArrayParameter =>
+  Bun.sql.array(
+    items.map((item) => (typeof item === 'string' ? clean(item) : item)),
+    type,
   )
 /** Returns a parameter for an array of bigints. */
 export const bigints = (values: readonly (number | null)[]): SQLArrayParameter => Bun.sql.array([...values], 'BIGINT')

@@ -1,5 +1,5 @@
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
-import type * as schema from './schema.ts'
+import type * as schema from '../../sql/tables.ts'
 
 /** Drizzle over one connection: the writer's transaction, or the reader. */
 export type Tx = BunSQLiteDatabase<typeof schema>

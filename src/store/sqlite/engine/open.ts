@@ -2,6 +2,7 @@ import { Database as Sqlite } from 'bun:sqlite'
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { Fault } from '../../../lib/fault.ts'
+import * as schema from '../../sql/tables.ts'
 import initial from '../migrations/001.sql' with { type: 'text' }
 import leftWebhooks from '../migrations/002.sql' with { type: 'text' }
 import clock from '../migrations/003.sql' with { type: 'text' }
@@ -23,7 +24,6 @@ import formerRecordings from '../migrations/018.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
-import * as schema from './schema.ts'
 import { asStoreFault, storeFault, storeFaultKind } from './store-fault.ts'
 
 const MIGRATIONS = [

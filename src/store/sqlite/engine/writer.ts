@@ -66,10 +66,10 @@ export function startWriter(path: string, registry: Registry, onForeign?: () => 
   }
 }
 
-/** Returns all mutations that some modules export, by name. @throws when two have the same name. */
+/** Returns all mutations that some modules export, alone or in lists, by name. @throws when two have the same name. */
 export function registryOf(modules: readonly object[]): Registry {
   const registry = new Map<string, Mutation<unknown, unknown>>()
-  for (const value of modules.flatMap((module) => Object.values(module))) {
+  for (const value of modules.flatMap((module) => Object.values(module).flat())) {
     if (!isMutation(value)) continue
     const known = registry.get(value.name)
     if (known !== undefined && known !== value) throw new Error(`two mutations are called ${value.name}`)

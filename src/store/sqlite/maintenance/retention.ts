@@ -1,9 +1,9 @@
 import { and, eq, lt } from 'drizzle-orm'
 import { DIRECTIONS } from '../../../lib/call-enums.ts'
 import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
+import { secrets } from '../../sql/tables.ts'
 import { mutation, type Tx } from '../engine/mutation.ts'
 import { prepared } from '../engine/prepared.ts'
-import { secrets } from '../engine/schema.ts'
 
 type Step = {
   readonly afterId: number
@@ -95,7 +95,7 @@ export const pruneCalls = mutation(
 export const pruneSecrets = mutation(
   'maintenance.secretPrune',
   (tx: Tx, { beforeUs, limit }: { readonly beforeUs: number; readonly limit: number }): number => {
-    const old = tx.select().from(secrets).where(lt(secrets.leftAt, beforeUs)).limit(limit).all()
+    const old = tx.select().from(secrets).where(lt(secrets.leftUs, beforeUs)).limit(limit).all()
     for (const { accountId, url } of old)
       tx.delete(secrets)
         .where(and(eq(secrets.accountId, accountId), eq(secrets.url, url)))

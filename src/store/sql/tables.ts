@@ -1,9 +1,12 @@
 import { index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core'
-import { forSwitches } from '../../../lib/event-kinds.ts'
-import type { OperatorAct } from '../../operations/accounts.ts'
-import type { PbxOrigin } from '../../operations/pbxs.ts'
+import { forSwitches } from '../../lib/event-kinds.ts'
+import type { OperatorAct } from '../operations/accounts.ts'
+import type { PbxOrigin } from '../operations/pbxs.ts'
+import type { RecordingState } from '../operations/recordings.ts'
 
-// The tables as Drizzle sees them; migrations/*.sql make them and hold the reasons.
+// The tables of both engines, with the names that their rows have in the program. The migrations of each engine make
+// them and hold the reasons; a test compares them with these declarations. Integers may be `bigint`, `integer` or
+// `boolean` in Postgres, as their mode says.
 
 const flag = (name: string) => integer(name, { mode: 'boolean' }).notNull()
 
@@ -16,7 +19,7 @@ export const accounts = sqliteTable('accounts', {
 /** Changes that operators made to users and webhooks, until a service has logged them. */
 export const operatorActs = sqliteTable('operator_acts', {
   id: integer('id').primaryKey(),
-  at: integer('at').notNull(),
+  atUs: integer('at').notNull(),
   event: text('event').$type<OperatorAct['event']>().notNull(),
   email: text('email'),
   account: text('account'),
@@ -27,7 +30,7 @@ export const operatorActs = sqliteTable('operator_acts', {
 /** Requests of other processes to the one that sends to a webhook. */
 export const ownerRequests = sqliteTable('owner_requests', {
   id: integer('id').primaryKey(),
-  at: integer('at').notNull(),
+  atUs: integer('at').notNull(),
   webhookId: integer('webhook_id').notNull(),
   deliveryId: integer('delivery_id'),
 })
@@ -39,16 +42,16 @@ export const users = sqliteTable('users', {
   name: text('name').notNull(),
   email: text('email').notNull().unique(),
   passwordHash: text('password_hash').notNull(),
-  createdAt: integer('created_at').notNull(),
+  createdUs: integer('created_at').notNull(),
 })
 
 export const tokens = sqliteTable('tokens', {
   hash: text('hash').primaryKey(),
   userId: integer('user_id').notNull(),
-  createdAt: integer('created_at').notNull(),
+  createdUs: integer('created_at').notNull(),
   name: text('name'),
   client: text('client'),
-  lastUsedAt: integer('last_used_at'),
+  lastUsedUs: integer('last_used_at'),
 })
 
 export const webhooks = sqliteTable(
@@ -73,8 +76,8 @@ export const secrets = sqliteTable(
     url: text('url').notNull(),
     secret: text('secret').notNull(),
     previous: text('previous'),
-    previousUntil: integer('previous_until'),
-    leftAt: integer('left_at'),
+    previousUntilUs: integer('previous_until'),
+    leftUs: integer('left_at'),
     options: text('options'),
   },
   (table) => [primaryKey({ columns: [table.accountId, table.url] })],
@@ -89,7 +92,7 @@ export const events = sqliteTable(
     callId: text('call_id').notNull(),
     name: text('name').notNull(),
     sequence: integer('sequence').notNull(),
-    at: integer('at').notNull(),
+    atUs: integer('at').notNull(),
     body: text('body').notNull(),
   },
   (table) => [index('events_by_call').on(table.callId, table.sequence), index('events_by_account').on(table.accountId)],
@@ -101,18 +104,18 @@ export const deliveries = sqliteTable('deliveries', {
   state: integer('state').notNull(),
   tries: integer('tries').notNull().default(0),
   attemptsMade: integer('attempts_made').notNull().default(0),
-  dueAt: integer('due_at'),
+  dueSteadyUs: integer('due_at'),
   generation: integer('generation').notNull().default(1),
-  since: integer('since').notNull(),
-  createdAt: integer('created_at').notNull(),
-  endedAt: integer('ended_at'),
+  sinceSteadyUs: integer('since').notNull(),
+  createdUs: integer('created_at').notNull(),
+  endedUs: integer('ended_at'),
 })
 
 export const attempts = sqliteTable(
   'attempts',
   {
     deliveryId: integer('delivery_id').notNull(),
-    at: integer('at').notNull(),
+    atUs: integer('at').notNull(),
     probe: flag('probe'),
     status: integer('status'),
     durationMs: integer('duration_ms').notNull(),
@@ -120,7 +123,7 @@ export const attempts = sqliteTable(
     address: text('address'),
     response: text('response'),
   },
-  (table) => [primaryKey({ columns: [table.deliveryId, table.at] })],
+  (table) => [primaryKey({ columns: [table.deliveryId, table.atUs] })],
 )
 
 export const liveCalls = sqliteTable(
@@ -159,24 +162,24 @@ export const calls = sqliteTable(
   {
     id: text('id').primaryKey(),
     accountId: integer('account_id').notNull(),
-    savedAt: integer('saved_at').notNull(),
+    savedUs: integer('saved_at').notNull(),
     direction: text('direction').notNull(),
     fromNumber: text('from_number'),
     toNumber: text('to_number'),
     record: text('record').notNull(),
   },
   (table) => [
-    index('calls_by_direction').on(table.accountId, table.direction, table.savedAt, table.id),
-    index('calls_by_from').on(table.accountId, table.fromNumber, table.direction, table.savedAt, table.id),
-    index('calls_by_to').on(table.accountId, table.toNumber, table.direction, table.savedAt, table.id),
+    index('calls_by_direction').on(table.accountId, table.direction, table.savedUs, table.id),
+    index('calls_by_from').on(table.accountId, table.fromNumber, table.direction, table.savedUs, table.id),
+    index('calls_by_to').on(table.accountId, table.toNumber, table.direction, table.savedUs, table.id),
   ],
 )
 
 export const clock = sqliteTable('clock', {
   id: integer('id').primaryKey(),
-  stepped: integer('stepped').notNull(),
-  pruneFrom: integer('prune_from').notNull(),
-  prunedTo: integer('pruned_to').notNull().default(0),
+  steppedUs: integer('stepped').notNull(),
+  pruneFromUs: integer('prune_from').notNull(),
+  prunedToUs: integer('pruned_to').notNull().default(0),
 })
 
 export const minutes = sqliteTable(
@@ -189,7 +192,7 @@ export const minutes = sqliteTable(
     delivered: integer('delivered').notNull(),
     failedAttempts: integer('failed_attempts').notNull(),
     failedProbes: integer('failed_probes').notNull(),
-    latencies: text('latencies').notNull(),
+    latencies: text('latencies', { mode: 'json' }).$type<readonly number[]>().notNull(),
   },
   (table) => [primaryKey({ columns: [table.minute, table.accountId, table.webhookId] })],
 )
@@ -203,11 +206,11 @@ export const recordings = sqliteTable(
     accountId: integer('account_id').notNull(),
     pbx: text('pbx').notNull(),
     path: text('path').notNull(),
-    state: text('state').notNull(),
-    since: integer('since').notNull(),
+    state: text('state').$type<RecordingState>().notNull(),
+    sinceUs: integer('since').notNull(),
     sequence: integer('sequence').notNull(),
     error: text('error'),
-    size: integer('size'),
+    sizeBytes: integer('size'),
     stamp: text('stamp'),
     sha256: text('sha256'),
     mediaType: text('media_type'),
@@ -215,8 +218,8 @@ export const recordings = sqliteTable(
   },
   (table) => [
     primaryKey({ columns: [table.callId, table.id] }),
-    index('recordings_by_state').on(table.state, table.pbx, table.since),
-    index('recordings_by_time').on(table.since),
+    index('recordings_by_state').on(table.state, table.pbx, table.sinceUs),
+    index('recordings_by_time').on(table.sinceUs),
   ],
 )
 

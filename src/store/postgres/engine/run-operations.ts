@@ -1,0 +1,69 @@
+import type { SQL } from 'drizzle-orm'
+import type { Declaration, Declarations } from '../../sql/operation.ts'
+import { compile, type Dialect, type List, type Row, type Work } from '../../sql/statement.ts'
+import { arrayOf, type Query, type Value } from './client.ts'
+import type { Database } from './database.ts'
+import { requireLeases } from './fence.ts'
+
+const typeOf = ({ type }: List) => `${type.toLowerCase()}[]`
+
+const POSTGRES: Dialect<Value> = {
+  engine: 'postgres',
+  place: (number) => `$${number}`,
+  // A number has one type regardless of its size, so that a statement is prepared once.
+  value: (item) => (typeof item === 'number' ? BigInt(item) : item),
+  list: ({ type, items }) => arrayOf(type, items),
+  among: (place, list) => `= ANY(${place}::${typeOf(list)})`,
+  table({ name, columns }, bind) {
+    const arrays = Object.values(columns).map((list) => `${bind(POSTGRES.list(list))}::${typeOf(list)}`)
+    const names = Object.keys(columns).map((column) => `"${column}"`)
+    return `unnest(${arrays.join(', ')}) AS "${name}" (${names.join(', ')})`
+  },
+}
+
+async function rowsOf(query: Query, statement: SQL): Promise<readonly Row[]> {
+  const { text, values } = compile(statement, POSTGRES)
+  return text.trim() === '' ? [] : await query<Row>(text, values)
+}
+
+/** Runs work to its end. */
+export async function runWork<Result>(query: Query, work: Work<Result>): Promise<Result> {
+  for (let step = work.next([]); ; step = work.next(await rowsOf(query, step.value))) if (step.done) return step.value
+}
+
+/** Makes all statements of a transaction see the database at one moment. */
+const SNAPSHOT = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY'
+
+type RunDatabase = Pick<Database, 'read' | 'change' | 'transaction' | 'maintenance'>
+
+/** Returns declared operations as functions. */
+export function runOperations<Group extends object>(db: RunDatabase, declarations: Declarations<Group>): Group {
+  const { maintenance } = db
+  function run(declaration: Declaration, args: never[]): Promise<unknown> {
+    if (declaration.access === 'read') {
+      const { work, isSlow, isSnapshot } = declaration
+      if (!isSnapshot) return runWork(isSlow ? maintenance.read : db.read, work(...args))
+      return maintenance.transaction(async (query) => {
+        await query(SNAPSHOT)
+        return runWork(query, work(...args))
+      })
+    }
+    const { work, isSlow, isQuiet } = declaration
+    const fence = declaration.fence?.(...args)
+    const transaction = isSlow ? maintenance.transaction : isQuiet ? db.transaction : db.change
+    return transaction(async (query) => {
+      if (fence !== undefined) await requireLeases(query, fence)
+      return runWork(query, work(...args))
+    })
+  }
+  const start =
+    (declaration: Declaration) =>
+    async (...args: never[]) => {
+      const onlyIf = declaration.access === 'write' ? declaration.onlyIf : undefined
+      if (onlyIf !== undefined && !(await runWork(db.read, onlyIf.work()))) return onlyIf.otherwise
+      return await run(declaration, args)
+    }
+  const entries = Object.entries<Declaration>(declarations).map(([name, one]) => [name, start(one)])
+  // fromEntries forgets the names: the declarations are those of the group.
+  return Object.fromEntries(entries) as Group
+}

@@ -1,0 +1,131 @@
+import { sql } from 'drizzle-orm'
+import type {
+  AccountRecord,
+  AccountStore,
+  NewToken,
+  NewUser,
+  OperatorAct,
+  PasswordChange,
+  TokenRecord,
+  UserRecord,
+} from '../operations/accounts.ts'
+import { type Declarations, read, write } from './operation.ts'
+import { all, count, exists, first, forShare, forUpdate, run, type Work } from './statement.ts'
+
+const USER = sql`u.id, u.account_id AS "accountId", u.type, u.name, u.email, u.created_at AS "createdUs"`
+
+function* createUser({ account, type, name, email, passwordHash, atUs }: NewUser): Work<{ id: number } | undefined> {
+  if (yield* exists(sql`SELECT 1 FROM users WHERE email = ${email}`)) return undefined
+  yield* run(sql`
+    INSERT INTO accounts (name) SELECT ${account} WHERE NOT EXISTS (SELECT 1 FROM accounts WHERE name = ${account})`)
+  return yield* first<{ id: number }>(sql`
+    INSERT INTO users (account_id, type, name, email, password_hash, created_at)
+    SELECT id, ${type}, ${name}, ${email}, ${passwordHash}, ${atUs} FROM accounts WHERE name = ${account} RETURNING id`)
+}
+
+/** The user's row stays as it is until the transaction ends. */
+const isPassword = (userId: number, passwordHash: string): Work<boolean> =>
+  exists(sql`SELECT 1 FROM users WHERE id = ${userId} AND password_hash = ${passwordHash} ${forUpdate}`)
+
+function* addToken({ userId, passwordHash, tokenHash, client = null, atUs }: NewToken): Work<boolean> {
+  if (!(yield* isPassword(userId, passwordHash))) return false
+  yield* run(sql`
+    INSERT INTO tokens (hash, user_id, client, created_at) VALUES (${tokenHash}, ${userId}, ${client}, ${atUs})`)
+  return true
+}
+
+function* changePassword(change: PasswordChange): Work<boolean> {
+  const { userId, newPasswordHash, revokeOthers, tokenHash } = change
+  if (!(yield* addToken(change))) return false
+  yield* run(sql`UPDATE users SET password_hash = ${newPasswordHash} WHERE id = ${userId}`)
+  if (revokeOthers) yield* run(sql`DELETE FROM tokens WHERE user_id = ${userId} AND hash <> ${tokenHash}`)
+  return true
+}
+
+function* deleteTokensOfUser(email: string): Work<number | undefined> {
+  const user = yield* first<{ id: number }>(sql`SELECT id FROM users WHERE email = ${email} ${forUpdate}`)
+  if (user === undefined) return undefined
+  return yield* count(sql`DELETE FROM tokens WHERE user_id = ${user.id} RETURNING 1`)
+}
+
+function* getByToken(tokenHash: string): Work<{ user: UserRecord; lastUsedUs: number | null } | undefined> {
+  const row = yield* first<UserRecord & { lastUsedUs: number | null }>(sql`
+    SELECT ${USER}, t.last_used_at AS "lastUsedUs" FROM tokens t JOIN users u ON u.id = t.user_id
+    WHERE t.hash = ${tokenHash}`)
+  if (row === undefined) return undefined
+  const { lastUsedUs, ...user } = row
+  return { user, lastUsedUs }
+}
+
+function* takeOperatorActs(): Work<OperatorAct[]> {
+  const acts = yield* all<Omit<OperatorAct, 'facts'> & { id: number; facts: string | null }>(sql`
+    DELETE FROM operator_acts RETURNING id, event, email, account, facts, by, at AS "atUs"`)
+  return acts
+    .toSorted((one, other) => one.id - other.id)
+    .map(({ id: _, facts, ...act }) => ({ ...act, facts: facts === null ? null : JSON.parse(facts) }))
+}
+
+/** The operations on accounts, users and tokens. */
+export const ACCOUNTS: Declarations<AccountStore> = {
+  userCreate: write(createUser),
+  userList: read(() =>
+    all<UserRecord & { account: string }>(
+      sql`SELECT ${USER}, a.name AS account FROM users u JOIN accounts a ON a.id = u.account_id ORDER BY u.id`,
+    ),
+  ),
+  userCount: read(function* () {
+    return (yield* first<{ count: number }>(sql`SELECT count(*) AS count FROM users`))?.count ?? 0
+  }),
+  userGetByToken: read(getByToken),
+  userGetPassword: read((email) =>
+    first<UserRecord & { passwordHash: string }>(
+      sql`SELECT ${USER}, u.password_hash AS "passwordHash" FROM users u WHERE u.email = ${email}`,
+    ),
+  ),
+  userSetPassword: write(({ email, passwordHash }) =>
+    exists(sql`UPDATE users SET password_hash = ${passwordHash} WHERE email = ${email} RETURNING 1`),
+  ),
+  userSetType: write(({ email, type }) =>
+    exists(sql`UPDATE users SET type = ${type} WHERE email = ${email} RETURNING 1`),
+  ),
+  userChangePasswordIfUnchanged: write(changePassword),
+  // The tokens of a user go with it: they refer to it.
+  userDelete: write((email) => exists(sql`DELETE FROM users WHERE email = ${email} RETURNING 1`)),
+  tokenAddIfPasswordUnchanged: write(addToken),
+  tokenAddNamed: write(({ userId, name, tokenHash, madeWith, atUs }) =>
+    exists(sql`
+      INSERT INTO tokens (hash, user_id, name, created_at) SELECT ${tokenHash}, ${userId}, ${name}, ${atUs}
+      WHERE EXISTS (SELECT 1 FROM tokens WHERE hash = ${madeWith} ${forShare}) RETURNING 1`),
+  ),
+  tokenList: read((userId, limit) =>
+    all<TokenRecord>(sql`
+      SELECT hash, name, client, created_at AS "createdUs", last_used_at AS "lastUsedUs" FROM tokens
+      WHERE user_id = ${userId} ORDER BY coalesce(last_used_at, created_at) DESC LIMIT ${limit}`),
+  ),
+  tokenSetUsed: write(
+    ({ tokenHash, atUs }) => run(sql`UPDATE tokens SET last_used_at = ${atUs} WHERE hash = ${tokenHash}`),
+    { isQuiet: true },
+  ),
+  tokenDeleteOwn: write(({ userId, id }) =>
+    exists(sql`DELETE FROM tokens WHERE user_id = ${userId} AND substr(hash, 1, length(${id})) = ${id} RETURNING 1`),
+  ),
+  tokenDelete: write((tokenHash) => run(sql`DELETE FROM tokens WHERE hash = ${tokenHash}`)),
+  tokenDeleteOfUser: write(deleteTokensOfUser),
+  operatorActAdd: write(({ atUs, event, email, account, by, facts }) =>
+    run(sql`
+      INSERT INTO operator_acts (at, event, email, account, by, facts)
+      VALUES (${atUs}, ${event}, ${email}, ${account}, ${by}, ${facts === null ? null : JSON.stringify(facts)})`),
+  ),
+  // It runs after every change by another process, nearly always in vain.
+  operatorActTake: write(takeOperatorActs, {
+    isQuiet: true,
+    onlyIf: { work: () => exists(sql`SELECT 1 FROM operator_acts LIMIT 1`), otherwise: [] },
+  }),
+  accountGetId: read(function* (name) {
+    return (yield* first<{ id: number }>(sql`SELECT id FROM accounts WHERE name = ${name}`))?.id
+  }),
+  accountList: read(() => all<AccountRecord>(sql`SELECT id, name FROM accounts ORDER BY id`)),
+  accountGetName: read(function* (id) {
+    return (yield* first<{ name: string }>(sql`SELECT name FROM accounts WHERE id = ${id}`))?.name
+  }),
+}
