@@ -7,6 +7,9 @@ export {}
  */
 const SAME_SIGNAL_MS = 500
 
+/** How long the end of the process waits for whoever reads its last lines. */
+const FLUSH_WITHIN_MS = 2_000
+
 /** Resolves at the first SIGTERM or SIGINT; a later one ends the process at once. */
 function stopSignal(): Promise<void> {
   return new Promise((resolve) => {
@@ -37,4 +40,7 @@ function liftRequestLimit(): void {
 if (process.argv[2] === 'serve' || process.argv[2] === 'demo') liftRequestLimit()
 // The rest of the program is loaded only now, because the process that replaces itself does not need it.
 const { run } = await import('./cli/program.ts')
-process.exit(await run(process.argv.slice(2), stopSignal))
+const { flushStandardStreams } = await import('./lib/standard-streams.ts')
+const code = await run(process.argv.slice(2), stopSignal)
+await flushStandardStreams(FLUSH_WITHIN_MS)
+process.exit(code)

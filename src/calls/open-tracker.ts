@@ -5,7 +5,7 @@ import { ERASED_START, MAX_EVENTS_OF_CALL } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
 import type { AccountDirectory } from './account-directory.ts'
 import { createToE164 } from './e164.ts'
-import type { EventBody } from './event.ts'
+import { readEventBody } from './stored-json.ts'
 import { rebuildCall } from './tracker/resync/rebuilt-call.ts'
 import { readLiveCall, type StoredCall, takeOverLiveCalls } from './tracker/resync/takeover.ts'
 import { type LiveCall, liveCalls, newTracker } from './tracker/tracker.ts'
@@ -113,8 +113,7 @@ async function rebuild(
   if (events.length === 0 || events.length === MAX_EVENTS_OF_CALL) return undefined
   const past = events.map(({ name, sequence, body }) => ({
     ...{ name, sequence },
-    // Stored by ourselves: it has this shape.
-    body: body.startsWith(ERASED_START) ? undefined : (JSON.parse(body) as EventBody),
+    body: body.startsWith(ERASED_START) ? undefined : readEventBody(body),
   }))
   return rebuildCall(callId, account, past)
 }

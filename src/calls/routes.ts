@@ -11,8 +11,8 @@ import { Fault } from '../lib/fault.ts'
 import { parseTime } from '../lib/time.ts'
 import type { CallFilter } from '../store/operations/calls.ts'
 import type { Store } from '../store/store.ts'
-import { readCallRecord } from './call-record.ts'
 import { Call, CallRecord } from './event.ts'
+import { readCallRecord } from './stored-json.ts'
 
 const about = { tags: ['Calls'], security: [{ bearer: [] }] }
 

@@ -1,3 +1,4 @@
+import { standardError } from '../lib/standard-streams.ts'
 import { printable, printableJson } from '../lib/terminal-text.ts'
 
 // The only way to the terminal: text from callers, receivers and PBXs must not control it, in any message.
@@ -8,5 +9,5 @@ export const print = (text: string): void => console.log(printable(text))
 /** Prints a result for machines. */
 export const printJson = (value: unknown): void => console.log(printableJson(value))
 
-/** Prints to standard error. `console.error` would make hints red on a terminal, as if they were errors. */
-export const printError = (text: string): void => console.warn(printable(text))
+/** Prints to standard error, in its turn among the lines of the log, and without waiting for a reader. */
+export const printError = (text: string): void => standardError().write(`${printable(text)}\n`)

@@ -1,6 +1,7 @@
 import { fstatSync } from 'node:fs'
 import { type LevelWithSilent, type LoggerOptions, pino, stdSerializers } from 'pino'
 import { readableLine } from './log-line.ts'
+import { onLinesLost, standardError } from './standard-streams.ts'
 import { escaped, newPaint } from './terminal-text.ts'
 
 export const LOG_LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
@@ -25,8 +26,9 @@ export type LogOptions = {
 const PRIORITIES: Readonly<Record<string, number>> = { trace: 7, debug: 7, info: 6, warn: 4, error: 3, fatal: 2 }
 
 /**
- * Creates a log that writes to standard error. Without pino's transports: they start threads from files that a compiled
- * executable lacks.
+ * Creates a log that writes to standard error; what ends the process flushes it (standard-streams). Lines that were lost,
+ * because nobody read them or the disk was full, are reported as soon as that has ended. Without pino's transports: they
+ * start threads from files that a compiled executable lacks.
  */
 export function createLog(level: LogLevel, options: LogOptions = {}): Log {
   const { maskNumbers = false, priorities = false, readable = process.stderr.isTTY === true } = options
@@ -37,19 +39,19 @@ export function createLog(level: LogLevel, options: LogOptions = {}): Log {
     formatters: { level: (name) => ({ level: name }) },
     ...(maskNumbers ? { serializers: MASKING } : {}),
   }
-  const write = options.write ?? toStandardError()
+  const write = options.write ?? ((line: string) => standardError().write(line))
   const paint = newPaint(process.stderr.isTTY === true)
-  return pino(wanted, {
+  const log = pino(wanted, {
     write(line: string) {
       if (readable) write(readableLine(line, paint))
       else write(`${priorities ? priorityOf(line) : ''}${escaped(line.trimEnd())}\n`)
     },
   })
-}
-
-function toStandardError(): (line: string) => void {
-  const destination = pino.destination({ dest: 2, sync: true })
-  return (line) => void destination.write(line)
+  if (options.write === undefined)
+    onLinesLost(({ lines, reason, lasted }) =>
+      log.warn({ lines, reason, lasted }, 'lines of the log were lost here, because they could not be written'),
+    )
+  return log
 }
 
 /** Returns the priority prefix of a JSON line, whose first key is the level. */

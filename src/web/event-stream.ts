@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
 import type { Call } from '../calls/event.ts'
+import { readEventBody } from '../calls/stored-json.ts'
 import type { Emitter } from '../deliveries/emitter.ts'
 import { deliveryOf } from '../deliveries/service.ts'
 import { Fault } from '../lib/fault.ts'
@@ -76,7 +77,7 @@ export function startStreams(options: StreamOptions): Streams {
     const watched = new Set([...clients].map((client) => client.accountId))
     for (const { accountId, body } of events) {
       if (!watched.has(accountId)) continue
-      send(accountId, 'call', JSON.stringify(JSON.parse(body).data.call))
+      send(accountId, 'call', JSON.stringify(readEventBody(body).data.call))
       send(accountId, 'event', body)
     }
   }

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
+import { readEventBody } from '../calls/stored-json.ts'
 import { deliveryOf } from '../deliveries/service.ts'
 import { accepts } from '../http/accepts.ts'
 import { responses, success } from '../http/envelope.ts'
@@ -9,7 +10,7 @@ import { asks } from '../http/query.ts'
 import { Fault } from '../lib/fault.ts'
 import { bodyInSlices } from '../lib/slices.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
-import type { EventRow } from '../store/operations/log.ts'
+import { ERASED_START, type EventRow } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
 import { MAX_URL_CHARACTERS } from '../webhooks/model.ts'
 import type { Figures } from './figures.ts'
@@ -128,8 +129,9 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
 
 /** Returns an event as the page shows it. One whose body was erased has neither stage nor transfer. */
 function eventOf({ uuid, name, sequence, atUs, body, deliveries }: EventRow): EventWithDeliveries {
-  const { erased = false, data } = JSON.parse(body)
-  const { stage = null, transfer = null } = erased ? {} : data
+  const data = body.startsWith(ERASED_START) ? undefined : readEventBody(body).data
+  const stage = data !== undefined && 'stage' in data ? data.stage : null
+  const transfer = data !== undefined && 'transfer' in data ? data.transfer : null
   return { id: uuid, name, sequence, at: rfc3339(atUs), stage, transfer, deliveries: deliveries.map(deliveryOf) }
 }
 

@@ -1,11 +1,13 @@
 import { expect, test } from 'bun:test'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { closeSync, constants, openSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import manifest from '../../package.json' with { type: 'json' }
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { buildOnce, EXECUTABLE, emptyFolder, run, startServe } from '../help/app.ts'
-import { ask, newToken, webhook } from '../help/client.ts'
+import { ask, newToken, PASSWORD, webhook } from '../help/client.ts'
+import { canMount, mountSmallDisk } from '../help/disk.ts'
 import { fixture } from '../help/pbx.ts'
+import { freePort } from '../help/postgres.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 
 test('a call can be followed by its id from the PBX to each receiver; its numbers are masked', async () => {
@@ -164,3 +166,76 @@ test('the journal gets the priority of each line, and a file that has its place 
   writeFileSync(other, '')
   expect(messages((await startAndStop(env, other)).log).length).toBeGreaterThan(0)
 })
+
+/** `serve` whose two outputs are `output`, from its start to its end, which has to be in order. */
+async function serveInto(output: number, check: (url: string) => Promise<void> = async () => {}) {
+  await buildOnce()
+  using folder = emptyFolder()
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const child = Bun.spawn([EXECUTABLE, 'serve', '--listen', `127.0.0.1:${port}`, '--log-level', 'debug'], {
+    cwd: folder.path,
+    env: { HOOKSWITCH_USER_EMAIL: 'a@example.com', HOOKSWITCH_USER_PASSWORD: PASSWORD },
+    stdout: output,
+    stderr: output,
+  })
+  const isHealthy = async () => (await fetch(`${url}/health`).catch(() => undefined))?.ok === true
+  await until('it is healthy', async () => child.exitCode !== null || (await isHealthy()))
+  // Passwords and files are read by the threads that also write the log.
+  const body = JSON.stringify({ email: 'a@example.com', password: PASSWORD })
+  const headers = { 'content-type': 'application/json' }
+  expect((await fetch(`${url}/auth/login`, { method: 'POST', headers, body })).status).toBe(200)
+  await check(url)
+  child.kill('SIGTERM')
+  expect(await child.exited).toBe(0)
+}
+
+test('a device that is full ends nothing', async () => {
+  const full = openSync('/dev/full', 'w')
+  await serveInto(full)
+  closeSync(full)
+})
+
+test('a pipe whose reader has gone ends nothing', async () => {
+  using folder = emptyFolder()
+  const path = join(folder.path, 'pipe')
+  Bun.spawnSync(['mkfifo', path])
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  const writer = openSync(path, constants.O_WRONLY)
+  closeSync(reader)
+  await serveInto(writer)
+  closeSync(writer)
+})
+
+test('a pipe that is full, and that nobody reads, delays neither the start nor the end', async () => {
+  using folder = emptyFolder()
+  const path = join(folder.path, 'pipe')
+  Bun.spawnSync(['mkfifo', path])
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  const writer = openSync(path, constants.O_WRONLY)
+  Bun.spawnSync(['dd', 'if=/dev/zero', 'bs=65536', 'count=1'], { stdout: writer })
+  await serveInto(writer)
+  closeSync(writer)
+  closeSync(reader)
+})
+
+test.skipIf(!canMount)(
+  'a file on a full disk ends nothing; the lines are there when there is space again',
+  async () => {
+    using folder = emptyFolder()
+    using _disk = mountSmallDisk(folder.path, '256k')
+    const path = join(folder.path, 'log')
+    const file = openSync(path, 'a')
+    const filler = join(folder.path, 'filler')
+    Bun.spawnSync(['dd', 'if=/dev/zero', `of=${filler}`, 'bs=4096'])
+    await serveInto(file, async () => {
+      expect(readFileSync(path, 'utf8')).toBe('')
+      rmSync(filler)
+      await until('the log is written', () => readFileSync(path, 'utf8').includes('a user logged in'))
+    })
+    const lines = readFileSync(path, 'utf8').trimEnd().split('\n')
+    expect(lines.filter((line) => line.startsWith('hookswitch ready on http://'))).toHaveLength(1)
+    expect(messages(lines.filter((line) => line.startsWith('{')).join('\n')).length).toBe(lines.length - 1)
+    expect(lines.at(-1)).toContain('hookswitch has stopped')
+  },
+)

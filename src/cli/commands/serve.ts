@@ -3,10 +3,10 @@ import type { Command } from 'commander'
 import { readConfig } from '../../config.ts'
 import { databaseName } from '../../lib/database-url.ts'
 import { createLog, isJournal, type Log } from '../../lib/log.ts'
+import { standardError, standardOutput } from '../../lib/standard-streams.ts'
 import { addUserLine } from '../../ops/suggested-commands.ts'
 import type { GivenSettings } from '../../settings.ts'
 import { addSettingFlags } from '../options.ts'
-import { print } from '../print.ts'
 import { unknownVariables } from '../unknown-variables.ts'
 import { VERSION } from './version.ts'
 
@@ -30,7 +30,7 @@ export function serveCommand(program: Command, stopped: () => Promise<void>): vo
       if (app.hasNoUser) log.warn(`no user exists, so nobody can log in yet: ${addUserLine(config)}`)
       // Before the ready line: a program that reads it may stop us at once.
       const stop = stopped()
-      print(`hookswitch ready on ${app.url}`)
+      standardOutput().write(`hookswitch ready on ${app.url}\n`)
       await stop
       log.info('hookswitch is stopping: requests in flight are finished first')
       await app.stop()
@@ -44,9 +44,15 @@ export function serveCommand(program: Command, stopped: () => Promise<void>): vo
  * memory may be wrong, and the next process begins from the store.
  */
 export function logFatalErrors(log: Log): void {
-  process.on('uncaughtExceptionMonitor', (err) => {
-    const message = 'an internal error ends hookswitch: start it again, and it goes on from the store; please report it'
-    log.error({ err }, message)
+  process.on('uncaughtException', (err) => {
+    try {
+      const message =
+        'an internal error ends hookswitch: start it again, and it goes on from the store; please report it'
+      log.error({ err }, message)
+      standardError().flushNow()
+    } finally {
+      process.exit(1)
+    }
   })
   process.on('unhandledRejection', (reason) => {
     throw reason

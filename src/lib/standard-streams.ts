@@ -1,0 +1,28 @@
+import { createLineOutput, type LineLoss, type LineOutput } from './line-output.ts'
+
+/**
+ * The two outputs of the process. Whoever ends the process flushes them: `process.exit` does not wait for what is
+ * written by other threads.
+ */
+
+const outputs = new Map<number, LineOutput>()
+let reportLoss: (loss: LineLoss) => void = () => {}
+
+function outputOf(fd: number): LineOutput {
+  const output = outputs.get(fd) ?? createLineOutput(fd, { onRecovered: (loss) => reportLoss(loss) })
+  outputs.set(fd, output)
+  return output
+}
+
+export const standardOutput = (): LineOutput => outputOf(1)
+export const standardError = (): LineOutput => outputOf(2)
+
+/** Sets who is told, once the outputs can be written again, how many lines were lost. */
+export function onLinesLost(report: (loss: LineLoss) => void): void {
+  reportLoss = report
+}
+
+/** Resolves when both outputs have everything, or after a time. */
+export async function flushStandardStreams(withinMs: number): Promise<void> {
+  await Promise.all(outputs.values().map((output) => output.flush(withinMs)))
+}
