@@ -14,7 +14,9 @@ function outputOf(fd: number): LineOutput {
   return output
 }
 
+/** Returns the standard output of the process. */
 export const standardOutput = (): LineOutput => outputOf(1)
+/** Returns the standard error of the process. */
 export const standardError = (): LineOutput => outputOf(2)
 
 /** Sets who is told, once the outputs can be written again, how many lines were lost. */
