@@ -12,7 +12,7 @@ import { listenCommand } from './commands/listen.ts'
 import { metricsCommand } from './commands/metrics.ts'
 import { nodesCommand } from './commands/nodes.ts'
 import { pbxCommand } from './commands/pbx.ts'
-import { serveCommand } from './commands/serve.ts'
+import { type EndProcess, serveCommand } from './commands/serve.ts'
 import { backupCommand } from './commands/store/backup.ts'
 import { storeCommand } from './commands/store/copy.ts'
 import { verifyCommand } from './commands/store/verify.ts'
@@ -24,13 +24,13 @@ import { printError } from './print.ts'
 import { unknownVariables } from './unknown-variables.ts'
 
 /** Creates the command line with all commands. Long-running commands stop when `stopped()` resolves. */
-export function commandLine(stopped: () => Promise<void>): Command {
+export function commandLine(stopped: () => Promise<void>, end: EndProcess = () => {}): Command {
   const program = new Command('hookswitch')
     .description('Call-event webhooks for Asterisk and FreeSWITCH: signed, in order, delivered.')
     .version(VERSION, '-V, --version')
     .configureOutput({ outputError: () => {} })
     .exitOverride()
-  serveCommand(program, stopped)
+  serveCommand(program, stopped, end)
   demoCommand(program, stopped)
   listenCommand(program, stopped)
   userCommand(program)
@@ -52,10 +52,15 @@ export function commandLine(stopped: () => Promise<void>): Command {
 }
 
 /**
- * Runs a command line. Returns the exit code: 0 success, 1 failure, 2 wrong usage.
+ * Runs a command line. Returns the exit code: 0 success, 1 failure, 2 wrong usage. `end` ends the process at once, after
+ * an error that nothing has caught.
  */
-export async function run(args: readonly string[], stopped: () => Promise<void>): Promise<number> {
-  const program = commandLine(stopped)
+export async function run(
+  args: readonly string[],
+  stopped: () => Promise<void>,
+  end: EndProcess = () => {},
+): Promise<number> {
+  const program = commandLine(stopped, end)
   try {
     prepareEnvironment(process.env)
     nameVariables(program, process.env)

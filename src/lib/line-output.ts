@@ -3,12 +3,13 @@ import { formatDuration, steadyUs } from './time.ts'
 
 /**
  * Writes lines to an open file, pipe or terminal. Nothing waits for it, and nothing fails because of it: what cannot be
- * written now waits in memory, up to a limit; further lines are lost, counted, and reported once it can be written again.
+ * written now waits in memory, up to a limit; further lines are lost, counted, and reported as soon as lines can be
+ * written again.
  *
  * Three things would block the process or end it: a full disk, a reader that has gone, a reader that does not read. So
  * a pipe or terminal is opened again for itself, without blocking (another process may share its file description, so
- * that must not be changed), and writes are made by Bun's pool of threads. What cannot be opened again, as the socket of
- * systemd's journal, may keep one thread of the pool, never more: two are all that a small machine has.
+ * that must not be changed), and writes are made by Bun's pool of threads. What cannot be opened again, as the socket
+ * of systemd's journal, may keep one thread of the pool, never more: two are all that a small machine has.
  */
 export type LineOutput = {
   /** Adds a line, with its line break. */

@@ -26,9 +26,9 @@ export type LogOptions = {
 const PRIORITIES: Readonly<Record<string, number>> = { trace: 7, debug: 7, info: 6, warn: 4, error: 3, fatal: 2 }
 
 /**
- * Creates a log that writes to standard error; what ends the process flushes it (standard-streams). Lines that were lost,
- * because nobody read them or the disk was full, are reported as soon as that has ended. Without pino's transports: they
- * start threads from files that a compiled executable lacks.
+ * Creates a log that writes to standard error; what ends the process flushes it (standard-streams). Lines that were
+ * lost, because nobody read them or the disk was full, are reported as soon as that has ended. Without pino's
+ * transports: they start threads from files that a compiled executable lacks.
  */
 export function createLog(level: LogLevel, options: LogOptions = {}): Log {
   const { maskNumbers = false, priorities = false, readable = process.stderr.isTTY === true } = options

@@ -9,7 +9,7 @@ async function run(fails: string) {
   const program = `
     import { logFatalErrors } from ${JSON.stringify(SERVE)}
     import { createLog } from ${JSON.stringify(LOG)}
-    logFatalErrors(createLog('info', { readable: false }))
+    logFatalErrors(createLog('info', { readable: false }), process.exit)
     setInterval(() => {}, 1_000)
     ${fails}`
   const child = Bun.spawn([process.execPath, '-e', program], { stdout: 'pipe', stderr: 'pipe' })

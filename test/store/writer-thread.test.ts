@@ -53,7 +53,7 @@ describe("when the writer's thread ends by itself", () => {
         import { createLog } from ${JSON.stringify(join(import.meta.dir, '../../src/lib/log.ts'))}
         import { openSqliteStore } from ${JSON.stringify(join(import.meta.dir, '../../src/store/sqlite/store.ts'))}
         import { dyingThread } from ${JSON.stringify(join(import.meta.dir, '../help/dying-thread.ts'))}
-        logFatalErrors(createLog('info'))
+        logFatalErrors(createLog('info'), process.exit)
         const store = openSqliteStore('hookswitch.db', { thread: dyingThread(${JSON.stringify(death)}) })
         // As a service does, again and again.
         setInterval(() => store.maintenance.writeProbe().catch(() => undefined), 20)`

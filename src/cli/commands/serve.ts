@@ -12,14 +12,17 @@ import { VERSION } from './version.ts'
 
 const STANDARD_ERROR = 2
 
+/** Ends the process with an exit code. */
+export type EndProcess = (code: number) => void
+
 /** Adds `hookswitch serve`, the service itself. */
-export function serveCommand(program: Command, stopped: () => Promise<void>): void {
+export function serveCommand(program: Command, stopped: () => Promise<void>, end: EndProcess): void {
   addSettingFlags(program.command('serve').description('run the service')).action(
     async (flags: GivenSettings, command: Command) => {
       const config = readConfig(flags, process.env)
       const { logLevel, logMaskNumbers: maskNumbers, dataPath, database } = config
       const log = createLog(logLevel, { maskNumbers, priorities: isJournal(STANDARD_ERROR) })
-      logFatalErrors(log)
+      logFatalErrors(log, end)
       for (const warning of unknownVariables(command, process.env)) log.warn(warning)
       // The other commands start without it.
       const { startApp } = await import('../../app.ts')
@@ -43,7 +46,7 @@ export function serveCommand(program: Command, stopped: () => Promise<void>): vo
  * Logs an error of this program that nothing has caught. It ends the process, which is the right thing: what is in
  * memory may be wrong, and the next process begins from the store.
  */
-export function logFatalErrors(log: Log): void {
+export function logFatalErrors(log: Log, end: EndProcess): void {
   process.on('uncaughtException', (err) => {
     try {
       const message =
@@ -51,7 +54,7 @@ export function logFatalErrors(log: Log): void {
       log.error({ err }, message)
       standardError().flushNow()
     } finally {
-      process.exit(1)
+      end(1)
     }
   })
   process.on('unhandledRejection', (reason) => {
