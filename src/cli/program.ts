@@ -52,8 +52,8 @@ export function commandLine(stopped: () => Promise<void>, end: EndProcess = () =
 }
 
 /**
- * Runs a command line. Returns the exit code: 0 success, 1 failure, 2 wrong usage. `end` ends the process at once, after
- * an error that nothing has caught.
+ * Runs a command line. Returns the exit code: 0 success, 1 failure, 2 wrong usage. `end` ends the process at once,
+ * after an error that nothing has caught.
  */
 export async function run(
   args: readonly string[],
