@@ -7,6 +7,7 @@ import { deliveryCommand } from './commands/delivery.ts'
 import { demoCommand } from './commands/demo.ts'
 import { doctorCommand } from './commands/doctor.ts'
 import { healthCommand } from './commands/health.ts'
+import { helpCommand } from './commands/help.ts'
 import { licensesCommand } from './commands/licenses.ts'
 import { listenCommand } from './commands/listen.ts'
 import { metricsCommand } from './commands/metrics.ts'
@@ -46,6 +47,7 @@ export function commandLine(stopped: () => Promise<void>, end: EndProcess = () =
   recordingsCommand(program)
   doctorCommand(program)
   metricsCommand(program)
+  helpCommand(program)
   licensesCommand(program)
   versionCommand(program)
   return program

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import docs from './browser/docs.html'
+import help from './browser/help.html'
 import page from './browser/page.html'
 
 /** One file of a page, ready to be sent. `path` is that of the page, or holds a hash of the content. */
@@ -9,6 +10,7 @@ export type Asset = { path: string; type: string; bytes: Uint8Array<ArrayBuffer>
 const PAGES = [
   { path: '/', bundle: page, source: './browser/page.html' },
   { path: '/docs', bundle: docs, source: './browser/docs.html' },
+  { path: '/help', bundle: help, source: './browser/help.html' },
 ] as const
 type Page = (typeof PAGES)[number]
 
@@ -19,7 +21,7 @@ type Page = (typeof PAGES)[number]
  */
 export async function loadAssets(): Promise<Asset[]> {
   const assets = (await Promise.all(PAGES.map(filesOf))).flat()
-  // Both pages have the same icon.
+  // All pages have the same icon.
   return [...new Map(assets.map((one) => [one.path, one])).values()]
 }
 

@@ -84,6 +84,10 @@ export function AppShell() {
         </nav>
         <div class="sidebar-foot">
           <ConnectionStatus />
+          <a class="sidebar-link" href="/help" target="_blank" rel="noopener">
+            <Icon name="help" />
+            <span>Help</span>
+          </a>
           <a class="sidebar-link" href="/docs" target="_blank" rel="noopener">
             <Icon name="book" />
             <span>API docs</span>
