@@ -4,7 +4,7 @@ import { noteConversation } from './conversations.ts'
 import { endDial, failDial } from './dials/dials.ts'
 import { decideDirectionByCaller, destination } from './direction.ts'
 import { setHold } from './emit/holds.ts'
-import { joinQueue, leaveQueue, noteLeftByKey } from './queues.ts'
+import { joinQueue, leaveQueue, noteGoesOn } from './queues.ts'
 import { setRecordingPath, startRecording, stopRecording } from './recordings.ts'
 import {
   callOf,
@@ -168,6 +168,7 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       leaveQueue(state, channel, signal)
       break
     case 'voicemail':
+      if (call !== undefined) noteGoesOn(call, channel.id)
       if (call !== undefined && call.answeredUs === null) call.voicemail = true
       break
     case 'conference':
@@ -229,10 +230,7 @@ function moveTo(state: TrackerState, channel: Channel, dialled: string): void {
   channel.dialledNumber = place
   const call = callOf(state, channel)
   if (call === undefined) return
-  noteLeftByKey(call, channel.id)
-  for (const stage of call.stages) {
-    if (stage.kind === 'group' && stage.dialler === channel.id && !stage.ended) stage.target = place
-  }
+  noteGoesOn(call, channel.id)
   // The caller's first extension decides the direction: later ones are the dialplan's.
   if (isFirst && !call.emitted && call.root === channel.id) decideDirectionByCaller(call, channel)
 }

@@ -40,6 +40,7 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
     stageId: stage.id,
     channel: channel.id,
     name: queuing.queue,
+    place: channel.dialledNumber,
     position: queuing.position,
     joinedUs: queuing.atUs,
     leftUs: null,
@@ -67,15 +68,20 @@ function callerIn(state: TrackerState, channel: Channel): { party: Channel; call
 }
 
 /**
- * Notes that the caller goes on in the dialplan: a queue that was left without another reason was given up by a key.
+ * Notes that the caller goes on in the dialplan: a queue that was left without another reason was given up, by a key or
+ * by an operator who took the caller out of it.
  */
-export function noteLeftByKey(call: Call, channelId: string): void {
+export function noteGoesOn(call: Call, channelId: string): void {
   for (const queue of call.queues) {
     const isIts = queue.channel === channelId || stageOf(call, queue.stageId)?.source === channelId
-    if (!isIts || queue.leftUs === null || queue.answeredUs !== null || queue.result !== null) continue
-    queue.result = 'abandoned'
-    queue.leftByKey = true
+    if (isIts && queue.leftUs !== null) noteGivenUp(queue)
   }
+}
+
+function noteGivenUp(queue: QueueState): void {
+  if (queue.answeredUs !== null || (queue.result !== null && queue.result !== 'abandoned')) return
+  queue.result = 'abandoned'
+  queue.leftByKey = true
 }
 
 /** Notes that a caller left a queue, and why, where the PBX reports it. */
@@ -94,5 +100,8 @@ export function leaveQueue(
   // A time-out is reported as "abandoned" at first; a later report is more precise.
   if (signal.result !== null) queue.result = signal.result
   queue.final ||= signal.final === true
+  // It is elsewhere in the dialplan already.
+  if (queue.channel === channel.id && queue.place !== undefined && queue.place !== channel.dialledNumber)
+    noteGivenUp(queue)
   markChanged(state, call)
 }

@@ -124,6 +124,8 @@ export type QueueState = {
   /** The channel in the queue: the caller, or a virtual half for it. */
   channel: string
   name: string
+  /** Where in the dialplan the channel was when it joined. */
+  place?: string | null
   position: number | null
   joinedUs: number
   leftUs: number | null

@@ -2,6 +2,7 @@ import type { StageResult } from '../../../lib/call-enums.ts'
 import type { At, ChannelSignal, Endpoint } from '../../signal.ts'
 import { beginClickToCall, beginConferenceCall, decideDirectionByDial, destination } from '../direction.ts'
 import { newDial } from '../initial-state.ts'
+import { noteGoesOn } from '../queues.ts'
 import { callByLinkedId, callOf, channelOf, heardBy, markChanged, placeInCall } from '../registry.ts'
 import type { Channel, TrackerState } from '../state.ts'
 import { isVirtual, partyOf } from '../state.ts'
@@ -41,6 +42,7 @@ export function beginDial(
   dest.dial.byQueue = signal.byQueue ?? null
   dest.dial.forConference = signal.forConference === true
   const call = callOf(state, dest) ?? callOf(state, channelOf(state, source))
+  if (call !== undefined && source !== null) noteGoesOn(call, source)
   if (call !== undefined && dest.callId === null) placeInCall(state, dest, call)
   markChanged(state, call)
   placeDial(state, dest)

@@ -26,7 +26,7 @@ export function resultOfStage(
   stage: Stage,
   legs: readonly Channel[],
 ): StageResult | null {
-  const results = legs.map((leg) => legResult(state, leg))
+  const results = legs.map((leg) => (isTakenDown(stage, leg) ? 'cancelled' : legResult(state, leg)))
   if (results.includes('forwarded')) return 'forwarded'
   const firm = results.find((result) => result !== 'cancelled' && result !== 'answered_elsewhere' && result !== null)
   const isElsewhere = call.stages.some((other) => other.id !== stage.id && answeredMeanwhile(state, other, stage, legs))
@@ -35,9 +35,19 @@ export function resultOfStage(
   if (firm !== undefined) return firm
   if (isAbandoned(state, call, stage)) return 'cancelled'
   const caller = channelOf(state, stage.source)
+  // Nobody called it: the PBX rang it by itself, and gave it up.
+  if (stage.source === null) return 'no_answer'
   // A PBX may report a moment after the hang-up that it was the caller's.
   return caller === undefined || caller.hungUpItself ? 'cancelled' : null
 }
+
+/** An application rang it for a caller: "no answer" is its report of a leg that it takes down, whatever the reason. */
+const isTakenDown = (stage: Stage, { dial, end }: Channel): boolean =>
+  stage.source !== null &&
+  dial !== null &&
+  dial.source === null &&
+  dial.result === 'no_answer' &&
+  end?.withdrawn === true
 
 /**
  * The PBX reports that another party has answered, and a phone that rings for the same caller is up: its answer is
@@ -68,6 +78,7 @@ export function resultUnexplained(state: TrackerState, stage: Stage): StageResul
   const result = legs.map((leg) => leg.dial?.result ?? leg.end?.result).find((one) => one !== undefined && one !== null)
   const isWithdrawn = result === undefined || result === 'cancelled' || result === 'answered_elsewhere'
   if (!isWithdrawn) return result
+  if (caller !== undefined && !caller.hungUpItself && legs.some((leg) => isGivenUp(state, leg))) return 'no_answer'
   if (caller === undefined || isUp(caller) || caller.hungUpItself) return 'cancelled'
   // The PBX allowed for no more time: it rang until it was given up.
   return caller.end?.result === 'no_answer' && !caller.end.withdrawn ? 'no_answer' : 'other'
@@ -116,12 +127,34 @@ function innerNoAnswer(state: TrackerState, leg: Channel): StageResult | null {
 
 const MORE_SPECIFIC: ReadonlySet<StageResult> = new Set(['busy', 'rejected', 'unavailable', 'congestion'])
 
-/** Returns the result of the dial around this one: the phone behind virtual halves is only ever cancelled. */
+/**
+ * Returns the result of the dials around this one, through any number of virtual halves: a phone behind them is only
+ * ever cancelled.
+ */
 function outerResult(state: TrackerState, leg: Channel): StageResult | null {
-  const one = outerHalf(state, leg)
-  if (one === undefined) return null
-  const result = one.dial?.result ?? one.end?.result ?? null
-  return result === 'cancelled' || result === 'other' || one.dial?.answeredUs !== null ? null : result
+  for (const { dial, end } of outerHalves(state, leg)) {
+    if (dial?.answeredUs !== null) return null
+    const result = dial.result ?? (end?.withdrawn === true ? null : (end?.result ?? null))
+    if (result !== null && result !== 'cancelled' && result !== 'other') return result
+  }
+  return null
+}
+
+/** FollowMe hangs up the half before a phone that does not answer in time, and reports nothing else. */
+const isGivenUp = (state: TrackerState, leg: Channel): boolean =>
+  outerHalves(state, leg).some(({ dial, end }) => dial?.result === null && end?.withdrawn === true)
+
+const MAX_NESTING = 16
+
+/** The dialled halves of the virtual pairs around a leg, the nearest first. */
+function outerHalves(state: TrackerState, leg: Channel): Channel[] {
+  const halves: Channel[] = []
+  let one = outerHalf(state, leg)
+  while (one !== undefined && halves.length < MAX_NESTING) {
+    halves.push(one)
+    one = outerHalf(state, one)
+  }
+  return halves
 }
 
 /** The half that was dialled, of the virtual pair whose other half dialled this leg. */

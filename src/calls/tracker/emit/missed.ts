@@ -1,5 +1,5 @@
 import type { Call, Party, Stage, TrackerState } from '../state.ts'
-import { sameParty } from '../state.ts'
+import { isPartyStage, sameParty } from '../state.ts'
 import { stageParty } from './handled-by.ts'
 
 /** Missed calls: those to the PBX's own people which none of them answered. */
@@ -7,13 +7,16 @@ import { stageParty } from './handled-by.ts'
 /**
  * Returns whether a call was missed that these parties handled, `null` where that cannot be: before its end, of
  * outbound calls, of consultations, and of calls that went on in another. A conference is answered by nobody, and not
- * missed.
+ * missed; neither is an internal call that tried nobody (a feature code, an announcement).
  */
 export function isMissed(call: Call, handlers: readonly Party[]): boolean | null {
   if (!call.ended || call.direction === 'outbound' || call.parentId !== null || call.mergedInto !== null) return null
-  const isConference = call.answeredUs !== null && call.answeredBy === null
-  return !isConference && !handlers.some(({ extension }) => extension !== null)
+  const isAnswered = call.answeredUs !== null || handlers.length > 0
+  return !isAnswered && (call.direction === 'inbound' || hasTried(call))
 }
+
+const hasTried = ({ stages, stagesOmitted }: Call): boolean =>
+  stagesOmitted > 0 || stages.some((stage) => isPartyStage(stage) && !stage.own)
 
 /** Returns whether a phone of the PBX was called; the agent's own in click-to-call was not. */
 const isTried = (stage: Stage): boolean => stage.kind === 'user' && !stage.own

@@ -8,6 +8,7 @@ import {
   claimLinkedId,
   dropCall,
   endConsultation,
+  heardBy,
   markChanged,
   placeInCall,
   stageOf,
@@ -63,6 +64,7 @@ function closeGroups(state: TrackerState, from: Call): Stage[] {
 /** Merges two calls in any other way: `from`, where it was emitted, ends at once, so that no card stays open. */
 export function merge(state: TrackerState, from: Call, into: Call): void {
   if (from === into || isOver(from) || isOver(into) || !mayBecomeOne(from, into)) return
+  joinOwnPhone(state, from, into)
   // Stages that are not over go on in the other call: what is emitted of this one shows them as they are now.
   const asOfNow = from.stages.map((stage) => ({ ...stage }))
   const ended = from.recordings.filter((one) => one.endedUs !== null)
@@ -135,6 +137,27 @@ function inheritBeginning(from: Call, into: Call): void {
   into.from = from.from
   into.to = from.to
   into.did = from.did
+}
+
+/**
+ * The PBX rang a phone by itself, and its party now talks with one of the other call: it has answered that call, and the
+ * other party this one.
+ */
+function joinOwnPhone(state: TrackerState, from: Call, into: Call): void {
+  const stage = from.stages.find((one) => one.own && one.answered && !one.ended)
+  const leg = channelOf(state, stage?.legs.find((id) => channelOf(state, id)?.bridge != null) ?? null)
+  if (stage === undefined || leg === undefined) return
+  const other = heardBy(state, leg).find((one) => one.callId === into.id)
+  if (other === undefined) return
+  stage.own = false
+  if (from.answeredUs === null) {
+    from.answeredUs = state.atUs
+    from.answeredBy = partyOf(other.endpoint)
+  }
+  if (into.answeredUs === null && into.answeredBy === null) {
+    into.answeredUs = state.atUs
+    into.answeredBy = partyOf(leg.endpoint)
+  }
 }
 
 /** The call was answered unseen: the party that comes into it now is the first that is known. */

@@ -2,7 +2,7 @@ import type { SnapshotChannel } from '../../../calls/signal.ts'
 import { bareName, isShortNumber } from '../../endpoint-classifier.ts'
 import { cleanValue } from '../../sanitize.ts'
 import type { AmiFrame } from '../frame.ts'
-import { type AmiContext, addChannel, displayName, tenantIn } from './channels.ts'
+import { type AmiContext, addChannel, displayName, isHelper, tenantIn } from './channels.ts'
 import { endpointOf, readDialString, readDialTargets } from './dial-string.ts'
 
 const CALLEE_APPLICATIONS: ReadonlySet<string> = new Set(['AppDial', 'AppDial2', 'AppQueue'])
@@ -20,7 +20,13 @@ export function snapshotChannels(
   const byId = new Map<string, AmiFrame[]>()
   for (const row of rows) {
     const id = row.get('Uniqueid')
-    if (id === '' || created.has(id) || (row.name !== 'CoreShowChannel' && row.name !== 'Status')) continue
+    if (
+      id === '' ||
+      created.has(id) ||
+      isHelper(row.get('Channel')) ||
+      (row.name !== 'CoreShowChannel' && row.name !== 'Status')
+    )
+      continue
     byId.set(id, [...(byId.get(id) ?? []), row])
   }
   const sent = sentNumbers(context, [...byId.values()])

@@ -23,6 +23,8 @@ export type KnownChannel = {
   unanswered: string[]
   /** Its Dial was answered, and has not returned yet. */
   dialAnswered: boolean
+  /** The dialplan refuses its call. */
+  refused: boolean
   /** The file of a recording whose start was not reported yet. */
   path: string | null
   /** The value by which it shows its customer; `null` if it has none. */
@@ -48,6 +50,7 @@ export function addChannel(
     rung: new Set(),
     unanswered: [],
     dialAnswered: false,
+    refused: false,
     path: null,
     reportedVariables: new Map(),
   }
@@ -68,6 +71,16 @@ export type AmiContext = {
   /** The fact that names the customer of a channel, if there are several. */
   readonly tenants: TenantRule | undefined
 }
+
+/**
+ * Asterisk's own channels, which are no parties: announcers and recorders of bridges (newer versions hide them), and
+ * the media that applications listen to and speak on.
+ */
+const HELPER =
+  /^(Announcer|Recorder|CBAnn|CBRec|Surrogate|Message|AsyncGoto|Bridge|Snoop|UnicastRTP|MulticastRTP|AudioSocket|WebSocket)\//i
+
+/** Returns whether a channel of this name is one of Asterisk's own, and no party. */
+export const isHelper = (name: string): boolean => HELPER.test(name)
 
 /** Returns the name of an endpoint. FreePBX and Issabel call every phone `device`. */
 export const displayName = (name: string): string => (name === 'device' ? '' : name)

@@ -1,7 +1,7 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
 import { cleanText } from '../../sanitize.ts'
 import type { AmiFrame } from '../frame.ts'
-import { type AmiContext, extensionChanged, type KnownChannel } from './channels.ts'
+import { type AmiContext, extensionChanged, isHelper, type KnownChannel } from './channels.ts'
 import { endpointOf, readDialString } from './dial-string.ts'
 import { resultOfStatus } from './hangup-causes.ts'
 
@@ -11,6 +11,7 @@ import { resultOfStatus } from './hangup-causes.ts'
 export function dialBegin(context: AmiContext, frame: AmiFrame, source: string): ChannelSignal[] {
   const dest = frame.get('DestUniqueid')
   const name = frame.get('DestChannel')
+  if (isHelper(name)) return []
   const { technology, endpoint } = endpointOf(name)
   const known = context.channels.get(dest)
   if (source !== '' && isPickup(known, frame, dest)) return []
@@ -67,7 +68,7 @@ export function dialEnd(context: AmiContext, frame: AmiFrame, source: string): C
 /** Returns the targets of a finished Dial that never got a channel: they were unreachable. */
 function unreachedTargets(context: AmiContext, known: KnownChannel, id: string, status: string): ChannelSignal[] {
   const targets = known.targets
-    .filter((target) => !target.startsWith('Local/'))
+    .filter((target) => !target.startsWith('Local/') && !isHelper(target))
     .map((target) => readDialString(target, target.slice(0, target.indexOf('/'))))
   known.targets = []
   // After a transfer a Newexten may still show the Dial before: the endpoints rung then are none of its targets.

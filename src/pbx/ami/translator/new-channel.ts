@@ -1,10 +1,7 @@
 import type { ChannelSignal } from '../../../calls/signal.ts'
 import type { AmiFrame } from '../frame.ts'
-import { type AmiContext, addChannel, displayName, tenantIn, variablesIn } from './channels.ts'
+import { type AmiContext, addChannel, displayName, isHelper, tenantIn, variablesIn } from './channels.ts'
 import { endpointOf } from './dial-string.ts'
-
-/** Asterisk's own helpers: announcers and recorders of bridges. Newer versions hide them. */
-const INTERNAL = /^(Announcer|Recorder|CBAnn|CBRec|Surrogate|Message|AsyncGoto|Bridge)\//i
 
 /** The state of a channel that calls the PBX. */
 const RING = '4'
@@ -12,7 +9,7 @@ const RING = '4'
 /** Reads Newchannel. */
 export function newChannel(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const name = frame.get('Channel')
-  if (INTERNAL.test(name) || id === '') return []
+  if (isHelper(name) || id === '') return []
   const known = addChannel(context, id, {
     name,
     linkedId: frame.get('Linkedid'),

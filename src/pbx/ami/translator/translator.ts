@@ -111,7 +111,8 @@ function newstate(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
 function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
   const exten = frame.get('Exten')
-  if (known !== undefined && /^\d+$/.test(exten)) known.entered = exten
+  const isNumber = /^\d+$/.test(exten)
+  if (known !== undefined && isNumber) known.entered = exten
   switch (frame.get('Application').toLowerCase()) {
     case 'dial':
       if (known === undefined) return []
@@ -122,9 +123,13 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
     case 'page':
       return extensionChanged(known, id, exten)
     case 'voicemail':
-      return [{ kind: 'voicemail', id }]
+      return [...extensionChanged(known, id, exten), { kind: 'voicemail', id }]
+    case 'busy':
+    case 'congestion':
+      if (known !== undefined) known.refused = true
+      return extensionChanged(known, id, exten)
     default:
-      return []
+      return isNumber ? extensionChanged(known, id, exten) : []
   }
 }
 
@@ -230,13 +235,19 @@ function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
 /** Before the answer a party that gives up has no cause, or one of these; any other is what it was refused with. */
 const GIVES_UP: ReadonlySet<string> = new Set(['', '0', '16', '31', '127'])
 
+const UP = '6'
+/** The state of a caller's channel that was refused as busy. */
+const BUSY = '7'
+
 /**
  * The far end hung up, unless it only repeats the answer with which the PBX, or a phone that was rung, refused the
- * call.
+ * call. Asterisk before 18 gives no cause with that.
  */
-function hangupRequest(_context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
-  const isUp = frame.get('ChannelState') === '6'
-  return isUp || GIVES_UP.has(frame.get('Cause')) ? [{ kind: 'hangup_requested', id }] : []
+function hangupRequest(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const state = frame.get('ChannelState')
+  if (state === UP) return [{ kind: 'hangup_requested', id }]
+  const isRefused = state === BUSY || context.channels.get(id)?.refused === true
+  return GIVES_UP.has(frame.get('Cause')) && !isRefused ? [{ kind: 'hangup_requested', id }] : []
 }
 
 const HANDLERS: Readonly<Record<CallEvent, Handler>> = {
