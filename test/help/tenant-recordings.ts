@@ -89,7 +89,7 @@ function amiFrame(frame: string, number: number, customer: string): string {
     .replace(/\b(\d{10})\.(\d{1,6})\b/g, (_, epoch, nth) => `${epoch}.${number * 100_000 + Number(nth)}`)
     .replace(/-[0-9a-f]{4}([0-9a-f]{4})(?=[;\r\s]|$)/g, (_, rest) => `-${hex(number, 4)}${rest}`)
     .replace(/\b[0-9a-f]{4}([0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-)/g, (_, rest) => `${hex(number, 4)}${rest}`)
-    .replace(/^(\w*AccountCode): \r?$/gm, (_, key) => `${key}: ${customer}\r`)
+    .replace(/^(\w*AccountCode): [^\r\n]*\r?$/gm, (_, key) => `${key}: ${customer}\r`)
 }
 
 function eslFrames(fixture: string, number: number, customer: string, fromMs: number): Frame[] {
