@@ -140,8 +140,8 @@ function inheritBeginning(from: Call, into: Call): void {
 }
 
 /**
- * The PBX rang a phone by itself, and its party now talks with one of the other call: it has answered that call, and the
- * other party this one.
+ * The PBX rang a phone by itself, and its party now talks with one of the other call: it has answered that call, and
+ * the other party this one.
  */
 function joinOwnPhone(state: TrackerState, from: Call, into: Call): void {
   const stage = from.stages.find((one) => one.own && one.answered && !one.ended)
