@@ -14,7 +14,7 @@ import { eventRoutes } from './calls/event-routes.ts'
 import { findCallsOfNumber } from './calls/number-search.ts'
 import { callRoutes } from './calls/routes.ts'
 import type { Ownership } from './cluster/ownership.ts'
-import { type Config, isReadable } from './config.ts'
+import type { Config } from './config.ts'
 import { startArrivals } from './deliveries/arrivals.ts'
 import { newAttemptLog } from './deliveries/attempt-log.ts'
 import { startDispatcher } from './deliveries/dispatcher.ts'
@@ -29,6 +29,7 @@ import { createHostCheck } from './http/allowed-hosts.ts'
 import { faults } from './http/fault-handler.ts'
 import { healthRoutes } from './http/health.ts'
 import { startServer } from './http/server.ts'
+import { hasCertificates } from './lib/certificate-file.ts'
 import type { Log } from './lib/log.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { metricsRoutes } from './metrics/routes.ts'
@@ -107,7 +108,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const context: Context = { config, log, store, emitter: newEmitter(), ownership, persistence, started }
     const access = createAccess(context)
     const sending = await startSending(context)
-    const pbxs = await againForAWhile(() => openPbxList({ store, log, canRead: isReadable }))
+    const pbxs = await againForAWhile(() => openPbxList({ store, log, canRead: hasCertificates }))
     context.emitter.on('foreign', pbxs.update)
     started.push(pbxs)
     const recordings = await againForAWhile(() => openRecordings({ store, config, pbxs }))
@@ -266,7 +267,7 @@ async function createRoot(
     },
     steadyUs: clock.steadyUs,
   })
-  const pbxs = createPbxService({ store, list, states, canRead: isReadable })
+  const pbxs = createPbxService({ store, list, states, canRead: hasCertificates, allowed: recordings.allowed })
   // The name that the service listens at is printed as its URL.
   const isHostAllowed = createHostCheck({ publicUrl: config.publicUrl, names: [...config.hosts, config.listen.host] })
   const root = new Elysia({ name: 'root', normalize: false, encodeSchema: false, handler: { standardHostname: false } })

@@ -1,4 +1,5 @@
-import { accessSync, constants, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
+import { hasCertificates } from './lib/certificate-file.ts'
 import { wrongUsage } from './lib/usage.ts'
 import { type GivenSettings, readSettings, type Settings } from './settings.ts'
 
@@ -32,18 +33,8 @@ function contentOf(name: string, path: string, readFile: (path: string) => strin
  * Reads the settings from flags and environment.
  * @throws CommanderError (exit code 2) with the first wrong setting and what to do.
  */
-export function readConfig(given: GivenSettings, env: Environment, canRead = isReadable): Config {
+export function readConfig(given: GivenSettings, env: Environment, canRead = hasCertificates): Config {
   return frozen({ ...readSettings(given, { canRead }), ...firstUser(env) })
-}
-
-/** Returns whether this user may read a file. */
-export function isReadable(path: string): boolean {
-  try {
-    accessSync(path, constants.R_OK)
-    return true
-  } catch {
-    return false
-  }
 }
 
 function firstUser(env: Environment): Pick<Config, 'firstUser'> {

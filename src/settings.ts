@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import ipaddr from 'ipaddr.js'
 import { type AllowList, parseAllowList } from './lib/address-guard.ts'
 import { type DatabaseSource, parseDatabaseUrl } from './lib/database-url.ts'
@@ -133,6 +134,12 @@ export const SETTINGS = {
     default: '7d',
     read: required((given) => duration('--recording-link', given)),
   },
+  recordingsFrom: {
+    flag: '--recordings-from <place>',
+    description: 'a folder or URL from which PBXs that are added over the API may have their recordings',
+    default: [],
+    read: (given: Given) => texts(given).map(recordingsPlace),
+  },
   recordingsCopy: {
     flag: '--recordings-copy <place>',
     description: 'where recordings are copied to after the end of a call: a folder, or s3://bucket/prefix',
@@ -220,6 +227,17 @@ function copyPlace(given: string): string {
   if (/^s3:/i.test(given) ? /^s3:\/\/[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](\/|$)/i.test(given) : !/^\w+:\/\//.test(given))
     return given
   throw wrong('--recordings-copy', `is ${JSON.stringify(given)}: give a folder, or s3://bucket/prefix`)
+}
+
+/** Returns a place in the form that PBX URLs have: a whole path, or a URL that ends with a slash. */
+function recordingsPlace(given: string): string {
+  if (!/^\w+:\/\//.test(given)) return resolve(given)
+  const url = URL.canParse(given) ? new URL(given) : undefined
+  const isPlain =
+    url !== undefined && url.username === '' && url.password === '' && url.search === '' && url.hash === ''
+  if (!isPlain || !/^https?:$/.test(url.protocol))
+    throw wrong('--recordings-from', `has ${JSON.stringify(given)}: give a folder, or a URL like https://host/monitor/`)
+  return url.pathname.endsWith('/') ? url.href : `${url.href}/`
 }
 
 const UNITS: Readonly<Record<string, number>> = { KB: 1e3, MB: 1e6, GB: 1e9 }

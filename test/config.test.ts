@@ -14,6 +14,7 @@ const flags: GivenSettings = {
   retentionFailed: '90d',
   retentionCalls: '90d',
   host: [],
+  recordingsFrom: [],
   recordingLink: '7d',
   recordingMax: '512MB',
   logLevel: 'info',
@@ -29,6 +30,11 @@ test.each<[string, Partial<GivenSettings>, { [Name in keyof Config]?: unknown }]
   ['a schedule', { retrySchedule: '5s, 2m 1h' }, { retryScheduleMs: [5_000, 120_000, 3_600_000] }],
   ['networks', { allowNet: ['private', '10.0.0.0/8', '::1'] }, { allowNets: ['private', '10.0.0.0/8', '::1'] }],
   ['names', { host: ['hooks.internal', 'BÜRO'] }, { hosts: ['hooks.internal', 'xn--bro-hoa'] }],
+  [
+    'places of recordings',
+    { recordingsFrom: ['/mnt/monitor/', 'https://pbx.example/monitor'] },
+    { recordingsFrom: ['/mnt/monitor', 'https://pbx.example/monitor/'] },
+  ],
   ['a proxy by its address alone', { trustProxy: ['10.0.0.1', '::1'] }, { trustProxies: ['10.0.0.1/32', '::1/128'] }],
   [
     'an Asterisk, percent-encoded',
@@ -155,6 +161,12 @@ describe('a wrong setting is named, with what to do', () => {
     ['a name with a port', { host: ['hooks.internal:8080'] }, /--host \(HOOKSWITCH_HOST\).*without a port/],
     ['a URL in place of a name', { host: ['http://hooks.internal'] }, /--host/],
     ['links that are never valid', { recordingLink: '0s' }, /--recording-link/],
+    [
+      'recordings from an unknown place',
+      { recordingsFrom: ['ftp://host/'] },
+      /--recordings-from \(HOOKSWITCH_RECORDINGS_FROM\)/,
+    ],
+    ['recordings with a password', { recordingsFrom: ['http://u:p@host/'] }, /--recordings-from/],
     ['copies at an unknown place', { recordingsCopy: 'ftp://host/' }, /--recordings-copy.*s3:/],
     ['copies in a bucket without a name', { recordingsCopy: 's3://' }, /--recordings-copy/],
     ['copies kept for no time', { retentionRecordings: '0s' }, /--retention-recordings/],

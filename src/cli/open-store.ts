@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isReadable } from '../config.ts'
+import { hasCertificates } from '../lib/certificate-file.ts'
 import { Fault } from '../lib/fault.ts'
 import type { StorePlace } from '../ops/suggested-commands.ts'
 import { SETTINGS } from '../settings.ts'
@@ -23,7 +23,7 @@ const onSilence = process.stderr.isTTY === true ? onWaiting : undefined
 /** Reads the place of the store. @throws CommanderError (exit code 2) when the URL of a database is none. */
 export const placeOf = ({ data, databaseUrl }: StoreFlags): StorePlace => ({
   dataPath: data,
-  database: SETTINGS.database.read(databaseUrl, { canRead: isReadable }),
+  database: SETTINGS.database.read(databaseUrl, { canRead: hasCertificates }),
 })
 
 /** Opens the store for one piece of work, also beside a running service; creates it if it does not exist. */

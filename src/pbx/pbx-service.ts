@@ -1,6 +1,7 @@
 import { Fault } from '../lib/fault.ts'
 import { hostAndPort, type PbxSource, parsePbxUrl } from '../lib/pbx-url.ts'
 import { rfc3339 } from '../lib/time.ts'
+import type { AllowedPlaces } from '../recordings/allowed-places.ts'
 import type { Store } from '../store/store.ts'
 import type { PbxInfo } from './model.ts'
 import { createPbxChanges } from './stored/pbx-changes.ts'
@@ -27,6 +28,7 @@ type Dependencies = {
   readonly list: PbxList
   readonly states: Pick<PbxStates, 'read'>
   readonly canRead: (path: string) => boolean
+  readonly allowed: AllowedPlaces
 }
 
 /** As long as `hookswitch pbx check` listens for events. */
@@ -34,8 +36,8 @@ const LISTEN_MS = 5_000
 const CHECKS_AT_ONCE = 4
 
 /** Creates the service behind `/pbx`. */
-export function createPbxService({ store, list, states, canRead }: Dependencies): PbxService {
-  const changes = createPbxChanges({ store, canRead })
+export function createPbxService({ store, list, states, canRead, allowed }: Dependencies): PbxService {
+  const changes = createPbxChanges({ store, canRead, allowed })
   let checking = 0
 
   async function infos(isVisible: (entry: PbxEntry, state: PbxState | undefined) => boolean): Promise<Shown[]> {
@@ -56,7 +58,7 @@ export function createPbxService({ store, list, states, canRead }: Dependencies)
     },
     listAll: async () => (await infos(() => true)).map(adminInfoOf),
     async set(name, url) {
-      await changes.set({ name, url, origin: 'store', mayReplace: true })
+      await changes.set({ name, url, origin: 'api', mayReplace: true })
       await list.reload()
       const found = (await infos(({ record }) => record.name === name)).map(adminInfoOf)[0]
       if (found === undefined) throw new Fault('conflict', `The PBX ${name} was removed at this moment.`)
@@ -67,14 +69,17 @@ export function createPbxService({ store, list, states, canRead }: Dependencies)
       await list.reload()
     },
     async check(url) {
-      const source = await changes.parse(url)
+      const { source, isAllowed } = await changes.parse(url)
       if (checking >= CHECKS_AT_ONCE)
         throw new Fault('too_many_requests', 'Other PBXs are being checked. Try again in a few seconds.', {
           headers: { 'retry-after': '10' },
         })
       checking += 1
       try {
-        return await checkPbx(source, LISTEN_MS, { accountOf: list.accounts.spellingOf })
+        return await checkPbx(source, LISTEN_MS, {
+          accountOf: list.accounts.spellingOf,
+          allowed: isAllowed ? undefined : allowed,
+        })
       } finally {
         checking -= 1
       }
@@ -105,7 +110,12 @@ function adminInfoOf(shown: Shown): PbxInfo {
   const { record } = shown.entry
   const calls = Object.values(shown.state?.calls ?? {}).reduce((sum, count) => sum + count, 0)
   const account = sourceOf(shown.url)?.account ?? ''
-  return { ...infoOf(shown, calls), source: record.origin, account, url: maskPbxUrl(shown.url) }
+  return {
+    ...infoOf(shown, calls),
+    source: record.origin === 'settings' ? 'settings' : 'store',
+    account,
+    url: maskPbxUrl(shown.url),
+  }
 }
 
 function sourceOf(url: string): PbxSource | undefined {

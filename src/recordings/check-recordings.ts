@@ -1,6 +1,7 @@
-import { opendir, stat } from 'node:fs/promises'
+import { lstat, opendir } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import type { RecordingsSource } from '../lib/pbx-url.ts'
+import type { AllowedPlaces } from './allowed-places.ts'
 import { audioTypeOf, HEAD_BYTES } from './audio-type.ts'
 import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
 import { readHead } from './sources/source.ts'
@@ -8,15 +9,23 @@ import { readHead } from './sources/source.ts'
 /** One finding: `missing`: recordings cannot be read; `advice`: it is not proven that they can. */
 export type RecordingFinding = { readonly level: 'ok' | 'missing' | 'advice'; readonly text: string }
 
-/** A folder of years of recordings is not read to its end. */
+/** A folder of years of recordings is not read to its end, and a mount that hardly answers not for long. */
 const MAX_ENTRIES = 20_000
+const READ_WITHIN_MS = 10_000
+
+type CheckOptions = { readonly reportedPath?: string | undefined; readonly allowed?: AllowedPlaces | undefined }
 
 /**
  * Checks whether the recordings of a PBX can be read, with a real file: the one at `reportedPath`, as the PBX reports
- * it, or else the newest in the folder.
+ * it, or else the newest in the folder. With `allowed` nothing is read that this refuses.
  */
-export async function checkRecordings(source: RecordingsSource, reportedPath?: string): Promise<RecordingFinding> {
-  const files = createPbxFiles(source)
+export async function checkRecordings(
+  source: RecordingsSource,
+  { reportedPath, allowed }: CheckOptions = {},
+): Promise<RecordingFinding> {
+  const refusal = await allowed?.refusalOf(source.location)
+  if (refusal !== undefined) return { level: 'missing', text: `recordings are not read: the PBX URL ${refusal}` }
+  const files = createPbxFiles(source, allowed)
   if (reportedPath !== undefined) return checkFile(files, reportedPath, source)
   return /^https?:/i.test(source.location) ? checkServer(files, source) : checkFolder(files, source)
 }
@@ -84,20 +93,29 @@ function folderProblem(error: unknown, location: string): string {
   return `${location}: ${error instanceof Error ? error.message : String(error)}`
 }
 
+/** Returns the newest file in a folder and those below it. No link is followed: it may lead back to the folder. */
 async function newestFile(location: string): Promise<string | undefined> {
+  const untilMs = performance.now() + READ_WITHIN_MS
+  const folders = [location]
   let newest: { path: string; modifiedMs: number } | undefined
   let count = 0
-  for await (const entry of await opendir(location, { recursive: true })) {
-    count += 1
-    if (count > MAX_ENTRIES) break
-    if (!entry.isFile()) continue
-    const path = join(entry.parentPath, entry.name)
-    // It may have been deleted since the folder was read.
-    const modifiedMs = await stat(path).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => Number.NEGATIVE_INFINITY,
-    )
-    if (modifiedMs > (newest?.modifiedMs ?? Number.NEGATIVE_INFINITY)) newest = { path, modifiedMs }
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
+    const below: string[] = []
+    for await (const entry of await opendir(folder)) {
+      count += 1
+      if (count > MAX_ENTRIES || performance.now() > untilMs) return newest?.path
+      const path = join(folder, entry.name)
+      if (entry.isDirectory()) below.push(path)
+      if (!entry.isFile()) continue
+      // It may have been deleted since the folder was read.
+      const modifiedMs = await lstat(path).then(
+        ({ mtimeMs }) => mtimeMs,
+        () => Number.NEGATIVE_INFINITY,
+      )
+      if (modifiedMs > (newest?.modifiedMs ?? Number.NEGATIVE_INFINITY)) newest = { path, modifiedMs }
+    }
+    // Folders are mostly named by dates: the last one is read first.
+    folders.push(...below.sort())
   }
   return newest?.path
 }

@@ -1,6 +1,7 @@
 import { Fault } from '../lib/fault.ts'
 import type { RecordingsSource } from '../lib/pbx-url.ts'
 import type { RecordingRecord } from '../store/operations/recordings.ts'
+import { type AllowedPlaces, createAllowedPlaces } from './allowed-places.ts'
 import { audioTypeOf, HEAD_BYTES } from './audio-type.ts'
 import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
 import { type Opened, type OpenFile, readHead, type Source } from './sources/source.ts'
@@ -22,6 +23,8 @@ export type RecordingsPlace = {
   readonly recordings?: RecordingsSource | undefined
   /** It was removed: only recordings of calls before that are read. */
   readonly isRemoved?: boolean
+  /** It was named over the API: only what the operator of this machine allows is read. */
+  readonly isOfApi?: boolean
 }
 
 /** The files of recordings: their copies, or those of the PBX. */
@@ -44,16 +47,18 @@ export type RecordingFilesOptions = {
   readonly maxBytes: number
   /** The place of the copies. */
   readonly copies?: Source | undefined
+  /** The places that PBXs of the API may have; without it none. */
+  readonly allowed?: AllowedPlaces | undefined
 }
 
 /** Creates the access to the files of recordings. */
-export function createRecordingFiles({ pbxs, maxBytes, copies }: RecordingFilesOptions): RecordingFiles {
+export function createRecordingFiles({ pbxs, maxBytes, copies, allowed }: RecordingFilesOptions): RecordingFiles {
   const byPlace = new WeakMap<RecordingsSource, PbxFiles>()
 
   function filesOf(pbx: string): PbxFiles | undefined {
-    const place = pbxs().find(({ name }) => name === pbx)?.recordings
+    const { recordings: place, isOfApi } = pbxs().find(({ name }) => name === pbx) ?? {}
     if (place === undefined) return undefined
-    const files = byPlace.get(place) ?? createPbxFiles(place)
+    const files = byPlace.get(place) ?? createPbxFiles(place, isOfApi ? (allowed ?? NOTHING_ALLOWED) : undefined)
     byPlace.set(place, files)
     return files
   }
@@ -98,6 +103,8 @@ export function createRecordingFiles({ pbxs, maxBytes, copies }: RecordingFilesO
     },
   }
 }
+
+const NOTHING_ALLOWED = createAllowedPlaces({ from: [] })
 
 /** A client gets one reason for all: it must not learn which files there are on the PBX. */
 const notFound = () => new Fault('not_found', 'There is no such recording.')

@@ -5,11 +5,13 @@ import type { CallRecord } from '../calls/event.ts'
 import type { UrlOf } from '../calls/event-records.ts'
 import type { Ownership } from '../cluster/ownership.ts'
 import type { Log } from '../lib/log.ts'
+import type { RecordingsSource } from '../lib/pbx-url.ts'
 import { startPeriodic } from '../lib/periodic.ts'
 import { type NowUs, nowUs as wallUs } from '../lib/time.ts'
 import type { Settings } from '../settings.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'
 import type { Store } from '../store/store.ts'
+import { type AllowedPlaces, createAllowedPlaces } from './allowed-places.ts'
 import type { Copies } from './copies/copies.ts'
 import { createFolderCopies } from './copies/folder-copies.ts'
 import { createS3Copies, parseS3Url } from './copies/s3-copies.ts'
@@ -25,6 +27,7 @@ type RecordingSettings =
   | 'recordingLinkMs'
   | 'recordingMaxBytes'
   | 'recordingsCopy'
+  | 'recordingsFrom'
   | 'retentionRecordingsMs'
   | 'retentionCallsMs'
 
@@ -34,6 +37,8 @@ export type RecordingsOptions = {
   readonly pbxs: {
     /** Returns where the recordings of each PBX are now. */
     places(): readonly RecordingsPlace[]
+    /** Returns where those of the PBXs of the settings are. */
+    placesOfSettings(): readonly RecordingsSource[]
     /** Deletes removed PBXs that no recording depends on any more. */
     deleteRemoved(): Promise<void>
   }
@@ -50,6 +55,8 @@ export type SavingOptions = {
 
 /** The recordings of calls, as the rest of the service uses them. */
 export type Recordings = {
+  /** The places that PBXs of the API may have. */
+  readonly allowed: AllowedPlaces
   /** Makes the link to a recording that goes out in events; `null` without a public URL. */
   readonly urlOf: UrlOf
   /** Adds to the record of a call the links to its recordings, where the files of its PBX can be read. */
@@ -75,6 +82,9 @@ const copiesAt = (place: string): Copies => {
   return s3 === undefined ? createFolderCopies(resolve(place)) : createS3Copies(s3)
 }
 
+const copiesFolderOf = (place: string | undefined): string | undefined =>
+  place === undefined || parseS3Url(place) !== undefined ? undefined : resolve(place)
+
 /** Opens the access to the recordings of the PBXs. */
 export async function openRecordings({ store, config, pbxs }: RecordingsOptions): Promise<Recordings> {
   const { publicUrl, recordingLinkMs: validMs, recordingMaxBytes: maxBytes } = config
@@ -83,8 +93,14 @@ export async function openRecordings({ store, config, pbxs }: RecordingsOptions)
   // The key may have been replaced. If it cannot be read now, the next change is as good.
   store.onForeignChange(() => void links.reload().catch(() => undefined))
   const copies = config.recordingsCopy === undefined ? undefined : copiesAt(config.recordingsCopy)
-  const files = createRecordingFiles({ pbxs: pbxs.places, maxBytes, copies })
+  const allowed = createAllowedPlaces({
+    from: config.recordingsFrom,
+    ofSettings: pbxs.placesOfSettings,
+    copiesFolder: copiesFolderOf(config.recordingsCopy),
+  })
+  const files = createRecordingFiles({ pbxs: pbxs.places, maxBytes, copies, allowed })
   return {
+    allowed,
     urlOf: links.urlOf,
     async addUrls(record) {
       if (record.recordings.length === 0) return record

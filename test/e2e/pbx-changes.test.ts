@@ -18,6 +18,7 @@ import { startReceiver, until } from '../help/receiver.ts'
 
 const SECRET = 'never-shown-s3cret'
 const METRICS_TOKEN = 'a-token-for-the-metrics'
+const SETTINGS = ['--allow-net', 'loopback', '--log-level', 'debug', '--metrics-token', METRICS_TOKEN]
 /** A call that is answered at this moment. There time stops until the test goes on. */
 const ANSWERED = { file: 'b-inbound-callee-hangup.ami', atMs: 3_000 }
 const SPEED = 10
@@ -47,7 +48,7 @@ for (const engine of ENGINES)
       app = await startServe({
         cwd: folder.path,
         env,
-        args: ['--allow-net', 'loopback', '--log-level', 'debug', '--metrics-token', METRICS_TOKEN, ...args],
+        args: [...SETTINGS, '--recordings-from', join(folder.path, 'recordings'), ...args],
       })
     }
     const kill = async (...args: string[]) => {
@@ -250,7 +251,7 @@ for (const engine of ENGINES)
     test('check is no name, and a secret is not sent to another host', async () => {
       expect((await api('PUT', '/pbx/check', { url: 'ami://u:s@h' })).status).toBe(422)
       const moved = await api('PUT', '/pbx/office', { url: 'ami://hookswitch:***@192.0.2.1' })
-      expect([moved.status, JSON.stringify(moved.body.result)]).toEqual([422, expect.stringContaining('another host')])
+      expect([moved.status, JSON.stringify(moved.body.result)]).toEqual([422, expect.stringContaining('another protocol, host')])
       const port = (await find('office'))?.address.split(':')[1]
       await put('office', `ami://hookswitch:***@127.0.0.1:${port}?trunks=carrier*`)
       await isUp('office')

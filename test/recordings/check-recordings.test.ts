@@ -20,6 +20,12 @@ beforeAll(() => {
   writeFileSync(at('hollow/a.wav'), '')
   writeFileSync(at('texts/a.wav'), 'no sound at all')
   symlinkSync('/etc/hostname', at('monitor/link.wav'))
+  mkdirSync(at('loop'))
+  for (const name of ['a', 'b', 'c', 'd']) symlinkSync('.', at('loop', name))
+  mkdirSync(at('outside'))
+  writeFileSync(at('outside/other.wav'), tone())
+  mkdirSync(at('with-link'))
+  symlinkSync('../outside', at('with-link/linked'))
 })
 afterAll(() => {
   server.stop()
@@ -45,6 +51,8 @@ test.each([
   ['no such folder', inFolder('none'), undefined, 'missing', 'there is no folder'],
   ['a file in place of the folder', inFolder('monitor/old.wav'), undefined, 'missing', 'old.wav is a file'],
   ['an empty folder', inFolder('empty'), undefined, 'advice', 'is empty: record a call'],
+  ['a folder of links to itself', inFolder('loop'), undefined, 'advice', 'is empty: record a call'],
+  ['a link to another folder is not followed', inFolder('with-link'), undefined, 'advice', 'is empty: record a call'],
   ['an empty file', inFolder('hollow'), undefined, 'missing', 'a.wav is empty'],
   ['a file that is no sound', inFolder('texts'), undefined, 'advice', 'no known audio format'],
   ['a server that lets us in', { ...web, authorization: 'Bearer good' }, undefined, 'advice', 'add --recording PATH'],
@@ -58,7 +66,7 @@ test.each([
     'the connection is refused',
   ],
 ])('%s', async (_, source, path, level, text) => {
-  const finding = await checkRecordings(source, path)
+  const finding = await checkRecordings(source, { reportedPath: path })
   expect(finding.text).toContain(text)
   expect(finding.level).toBe(level as typeof finding.level)
 })

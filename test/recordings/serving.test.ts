@@ -95,12 +95,12 @@ beforeAll(async () => {
     publicUrl: `${PUBLIC}/`,
     recordingLinkMs: 60_000,
     recordingMaxBytes: MAX_BYTES,
-    ...{ recordingsCopy: undefined, retentionRecordingsMs: undefined, retentionCallsMs: 1 },
+    ...{ recordingsCopy: undefined, recordingsFrom: [], retentionRecordingsMs: undefined, retentionCallsMs: 1 },
   }
   const recordings = await openRecordings({
     store,
     config,
-    pbxs: { places: () => pbxs, deleteRemoved: async () => undefined },
+    pbxs: { places: () => pbxs, placesOfSettings: () => [], deleteRemoved: async () => undefined },
   })
   api = await startApi(store, (auth) =>
     new Elysia().use(callRoutes(auth, store.calls, recordings.addUrls)).use(recordings.routes(auth)),

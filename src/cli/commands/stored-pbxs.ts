@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { isReadable } from '../../config.ts'
+import { hasCertificates } from '../../lib/certificate-file.ts'
 import { Fault } from '../../lib/fault.ts'
 import { hostAndPort, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { createPbxChanges } from '../../pbx/stored/pbx-changes.ts'
@@ -28,7 +28,7 @@ export function storedPbxCommands(pbx: Command, readInput: PbxGiven['readInput']
     .action(async (given: string | undefined, { data, databaseUrl, json, name, replace = false }: AddFlags) => {
       const { url } = await pbxSource({ url: given, name, env: process.env, readInput })
       const added = await withStore({ data, databaseUrl }, (store) =>
-        createPbxChanges({ store, canRead: isReadable }).set({ url, origin: 'store', mayReplace: replace }),
+        createPbxChanges({ store, canRead: hasCertificates }).set({ url, origin: 'store', mayReplace: replace }),
       )
       if (json) printJson({ name: added.name })
       else
@@ -57,7 +57,7 @@ export function storedPbxCommands(pbx: Command, readInput: PbxGiven['readInput']
     .addOption(jsonOption())
     .action(async (name: string, { data, databaseUrl, json }: Flags) => {
       await withExistingStore({ data, databaseUrl }, (store) =>
-        createPbxChanges({ store, canRead: isReadable }).remove(name),
+        createPbxChanges({ store, canRead: hasCertificates }).remove(name),
       ).catch((cause) => {
         if (!(cause instanceof Fault && cause.code === 'not_found')) throw cause
         throw new Fault('not_found', `there is no PBX ${name} in the store: list the PBXs with hookswitch pbx list`)
@@ -76,5 +76,12 @@ function rowOf({ name, url, origin }: PbxRecord) {
   const parsed = parsePbxUrl(url)
   const { account = '', ...address } = 'wrong' in parsed ? { host: '', port: 0 } : parsed.pbx
   const kind = url.startsWith('esl:') ? 'freeswitch' : 'asterisk'
-  return { name, kind, address: hostAndPort(address), account, source: origin, url: maskPbxUrl(url) }
+  return {
+    name,
+    kind,
+    address: hostAndPort(address),
+    account,
+    source: origin === 'settings' ? origin : 'store',
+    url: maskPbxUrl(url),
+  }
 }

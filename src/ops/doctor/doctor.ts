@@ -3,6 +3,7 @@ import type { Target } from '../../deliveries/sending/target.ts'
 import { parseAllowList } from '../../lib/address-guard.ts'
 import { hostAndPort, type PbxSource } from '../../lib/pbx-url.ts'
 import { checkPbx } from '../../pbx/tools/check.ts'
+import { type AllowedPlaces, createAllowedPlaces } from '../../recordings/allowed-places.ts'
 import type { GivenSettings } from '../../settings.ts'
 import { checkPbxLine } from '../suggested-commands.ts'
 import { diagnoseDatabase } from './database.ts'
@@ -39,7 +40,10 @@ export async function diagnose(
           source,
           fix: `hookswitch pbx check '${source.protocol}://…@${hostAndPort(source)}'`,
         })),
-        ...store.pbxs.map((source) => ({ source, fix: checkPbxLine(source.name, config) })),
+        ...store.pbxs.map(({ isOfApi, ...source }) => {
+          const allowed = isOfApi ? allowedPlacesOf(config) : undefined
+          return { source, fix: checkPbxLine(source.name, config), allowed }
+        }),
       ],
       isServed,
     ),
@@ -62,7 +66,10 @@ const foldersOf = ({ database, dataPath, recordingsCopy }: Config): string[] => 
   ...(recordingsCopy === undefined || /^s3:/i.test(recordingsCopy) ? [] : [recordingsCopy]),
 ]
 
-type Watched = { readonly source: PbxSource; readonly fix: string }
+type Watched = { readonly source: PbxSource; readonly fix: string; readonly allowed?: AllowedPlaces | undefined }
+
+const allowedPlacesOf = ({ pbxs, recordingsFrom }: Config): AllowedPlaces =>
+  createAllowedPlaces({ from: recordingsFrom, ofSettings: () => pbxs.flatMap(({ recordings }) => recordings ?? []) })
 
 async function diagnosePbxs(pbxs: readonly Watched[], isServed: boolean): Promise<Diagnosis[]> {
   const add = "hookswitch pbx add 'ami://hookswitch:secret@127.0.0.1?name=office'"
@@ -73,8 +80,8 @@ async function diagnosePbxs(pbxs: readonly Watched[], isServed: boolean): Promis
         : advice('PBX', 'no PBX is connected', add),
     ]
   const found = await Promise.all(
-    pbxs.map(async ({ source, fix }) => {
-      const findings = await checkPbx(source, 0)
+    pbxs.map(async ({ source, fix, allowed }) => {
+      const findings = await checkPbx(source, 0, { allowed })
       return findings.map(({ level, text }): Diagnosis => {
         const finding = `${source.name}: ${text}`
         return level === 'missing' ? wrong('PBX', finding, fix) : { level, about: 'PBX', text: finding }

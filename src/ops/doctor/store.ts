@@ -16,8 +16,8 @@ export type StoreFound = {
   readonly diagnoses: Diagnosis[]
   readonly webhooks: readonly { readonly account: string; readonly target: Target }[]
   readonly newestEventMs: number | undefined
-  /** The PBXs that were added by a command or in the page. */
-  readonly pbxs: readonly PbxSource[]
+  /** The PBXs that were added by a command or in the page; `isOfApi`: only allowed recordings of it are read. */
+  readonly pbxs: readonly (PbxSource & { readonly isOfApi: boolean })[]
 }
 
 const DAY_US = 86_400 * SECOND
@@ -128,11 +128,11 @@ async function diagnosePaused({ accounts, webhooks }: Store, place: StorePlace):
 }
 
 /** Returns the PBXs that are not those of the settings. One that was removed is left out. */
-async function storedPbxs({ pbxs }: Pick<Store, 'pbxs'>): Promise<PbxSource[]> {
+async function storedPbxs({ pbxs }: Pick<Store, 'pbxs'>): Promise<StoreFound['pbxs']> {
   const records = await pbxs.pbxList()
   return records.flatMap(({ name, url, origin }) => {
     const parsed = url === null || origin === 'settings' ? undefined : parsePbxUrl(url)
-    return parsed === undefined || 'wrong' in parsed ? [] : { ...parsed.pbx, name }
+    return parsed === undefined || 'wrong' in parsed ? [] : { ...parsed.pbx, name, isOfApi: origin === 'api' }
   })
 }
 

@@ -1,5 +1,6 @@
 import { checkServerIdentity } from 'node:tls'
 import type { Socket } from 'bun'
+import { readCertificates } from '../../lib/certificate-file.ts'
 import { hostAndPort, type PbxSource } from '../../lib/pbx-url.ts'
 
 /** A TCP or TLS connection to a PBX. Closing it twice is fine; writing to a closed one does nothing. */
@@ -108,7 +109,7 @@ async function connect({ host, port, tls }: SocketAddress, handlers: Handlers): 
   await Bun.connect({
     hostname: host,
     port,
-    ...(tls === undefined ? {} : { tls: await trust(host, tls.caFile) }),
+    ...(tls === undefined ? {} : { tls: trust(host, tls.caFile) }),
     socket: {
       open(socket) {
         open(socket)
@@ -132,8 +133,8 @@ async function connect({ host, port, tls }: SocketAddress, handlers: Handlers): 
 }
 
 /** Reads the file at each connection, so that a renewed certificate needs no restart. */
-async function trust(host: string, caFile: string | undefined) {
-  const ca = caFile === undefined ? {} : { ca: await Bun.file(caFile).text() }
+function trust(host: string, caFile: string | undefined) {
+  const ca = caFile === undefined ? {} : { ca: readCertificates(caFile) }
   return { serverName: host, rejectUnauthorized: true, ...ca }
 }
 

@@ -1,5 +1,6 @@
 import { Fault } from '../../lib/fault.ts'
 import { type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
+import type { AllowedPlaces } from '../../recordings/allowed-places.ts'
 import type { PbxOrigin, PbxRecord } from '../../store/operations/pbxs.ts'
 import type { Store } from '../../store/store.ts'
 import { restoreSecrets } from './pbx-secrets.ts'
@@ -7,12 +8,15 @@ import { restoreSecrets } from './pbx-secrets.ts'
 type Dependencies = {
   readonly store: Pick<Store, 'pbxs' | 'accounts'>
   readonly canRead: (path: string) => boolean
+  /** The places of recordings that PBXs of the API may have; without it none. */
+  readonly allowed?: Pick<AllowedPlaces, 'refusalOf'>
 }
 
 /** A PBX to store. Without a name it is that of the URL. */
 export type PbxToSet = {
   readonly name?: string | undefined
   readonly url: string
+  /** `api` is refused where its recordings are at a place that is not allowed, unless they were there before. */
   readonly origin: PbxOrigin
   /** Whether one with this name may exist already. */
   readonly mayReplace: boolean
@@ -27,8 +31,11 @@ export type PbxChanges = {
   set(pbx: PbxToSet): Promise<{ readonly name: string; readonly isNew: boolean }>
   /** Removes a PBX; its calls are ended. @throws Fault `not_found`; `conflict` if it is one of the settings. */
   remove(name: string): Promise<void>
-  /** Returns the PBX of a URL to check: a `***` in it is the secret of the stored PBX of its name. @throws as `set`. */
-  parse(url: string): Promise<PbxSource>
+  /**
+   * Returns the PBX of a URL that came over the API to be checked: a `***` in it is the secret of the stored PBX of its
+   * name. `isAllowed`: the operator named the place of its recordings. @throws as `set`.
+   */
+  parse(url: string): Promise<{ readonly source: PbxSource; readonly isAllowed: boolean }>
 }
 
 const MAX_NAME_CHARACTERS = 100
@@ -36,7 +43,7 @@ const MAX_NAME_CHARACTERS = 100
 const RESERVED = 'check'
 
 /** Creates the changes to the PBXs of a store, for the API and the command line. */
-export function createPbxChanges({ store, canRead }: Dependencies): PbxChanges {
+export function createPbxChanges({ store, canRead, allowed }: Dependencies): PbxChanges {
   const { pbxs, accounts } = store
   const find = async (name: string): Promise<PbxRecord | undefined> =>
     (await pbxs.pbxList()).find((one) => one.name === name)
@@ -60,12 +67,24 @@ export function createPbxChanges({ store, canRead }: Dependencies): PbxChanges {
     return { url: restored.url, source, before }
   }
 
+  /**
+   * Returns the origin of a PBX that is set over the API: the operator's own, while its recordings stay where the
+   * operator has put them. @throws Fault `invalid` when they are at another place that is not allowed.
+   */
+  async function originOverApi(source: PbxSource, before: PbxRecord | undefined): Promise<PbxOrigin> {
+    if (before !== undefined && before.origin !== 'api' && hasSamePlace(before, source)) return 'store'
+    const refusal = await (source.recordings && allowed?.refusalOf(source.recordings.location))
+    if (refusal !== undefined) throw refused(refusal)
+    return 'api'
+  }
+
   return {
-    async set({ name, url, origin, mayReplace }) {
+    async set({ name, url, origin: by, mayReplace }) {
       for (;;) {
         const { url: whole, source, before } = await complete(url, name)
+        const origin = by === 'api' ? await originOverApi(source, before) : by
         const exists = before !== undefined && before.url !== null
-        if (exists && origin === 'store') await requireChangeable(pbxs, before)
+        if (exists && by !== 'settings') await requireChangeable(pbxs, before)
         if (exists && !mayReplace)
           throw new Fault(
             'conflict',
@@ -92,8 +111,19 @@ export function createPbxChanges({ store, canRead }: Dependencies): PbxChanges {
         if (await pbxs.pbxSet(removalOf(before))) return
       }
     },
-    parse: async (url) => (await complete(url, undefined)).source,
+    async parse(url) {
+      const { source, before } = await complete(url, undefined)
+      return { source, isAllowed: (await originOverApi(source, before)) !== 'api' }
+    },
   }
+}
+
+/** Returns whether a stored PBX reads its recordings at the same place, with the same part of it left out. */
+function hasSamePlace({ url }: Pick<PbxRecord, 'url'>, { recordings }: PbxSource): boolean {
+  const parsed = url === null ? undefined : parsePbxUrl(url)
+  if (parsed === undefined || 'wrong' in parsed || recordings === undefined) return false
+  const { location, root } = parsed.pbx.recordings ?? {}
+  return location === recordings.location && root === recordings.root
 }
 
 /** Returns the change that removes a PBX. The place of its recordings is kept for as long as they are read. */

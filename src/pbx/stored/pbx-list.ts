@@ -24,6 +24,8 @@ export type PbxList = {
   sources(): readonly PbxSource[]
   /** Returns where the recordings of each are, also of removed ones that recordings still depend on. */
   places(): readonly RecordingsPlace[]
+  /** Returns where the recordings of the PBXs of the settings are. */
+  placesOfSettings(): readonly RecordingsSource[]
   readonly accounts: AccountDirectory
   /** Reads the store. Listeners are called before it resolves, if anything has changed. @throws Fault `unavailable`. */
   reload(): Promise<void>
@@ -93,7 +95,14 @@ export async function openPbxList({ store, log, canRead }: Dependencies): Promis
     entries: () => entries,
     sources: () => entries.flatMap(({ source }) => source ?? []),
     places: () =>
-      entries.map(({ record: { name, url }, recordings }) => ({ name, isRemoved: url === null, recordings })),
+      entries.map(({ record: { name, url, origin }, recordings }) => {
+        const isOfApi = origin === 'api'
+        return { name, isRemoved: url === null, recordings, isOfApi }
+      }),
+    placesOfSettings: () =>
+      entries.flatMap(({ record: { url, origin }, recordings }) =>
+        origin === 'settings' && url !== null ? (recordings ?? []) : [],
+      ),
     accounts: accounts.directory,
     reload,
     update,

@@ -55,7 +55,7 @@ async function putPbx({ pbxs }: Pick<Store, 'pbxs'>, { url, ...source }: GivenPb
 }
 
 function logReplaced({ name, origin }: PbxRecord, log: Log): void {
-  if (origin === 'store')
+  if (origin !== 'settings')
     log.warn({ pbx: name }, 'this PBX was added by a command or in the page: from now on it is as in the settings')
   else
     log.warn({ pbx: name }, 'this PBX had other settings at an earlier start, or at another node: the last start wins')

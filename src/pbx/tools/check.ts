@@ -1,4 +1,5 @@
 import { hostAndPort, isLoopbackHost, type PbxSource } from '../../lib/pbx-url.ts'
+import type { AllowedPlaces } from '../../recordings/allowed-places.ts'
 import { checkRecordings } from '../../recordings/check-recordings.ts'
 import { type Actions, createActions } from '../ami/actions.ts'
 import { AmiDecoder } from '../ami/decoder.ts'
@@ -29,7 +30,12 @@ export type Finding = {
   readonly line?: string
 }
 
-export type CheckOptions = { readonly recordingPath?: string | undefined; readonly accountOf?: AccountOf | undefined }
+export type CheckOptions = {
+  readonly recordingPath?: string | undefined
+  readonly accountOf?: AccountOf | undefined
+  /** Nothing but these places of recordings is read; without it that of the URL, whatever it is. */
+  readonly allowed?: AllowedPlaces | undefined
+}
 
 /**
  * Connects, logs in, watches events for `listenMs` (0: not at all), and returns what works and what is missing. If the
@@ -39,7 +45,7 @@ export type CheckOptions = { readonly recordingPath?: string | undefined; readon
 export async function checkPbx(
   source: PbxSource,
   listenMs: number,
-  { recordingPath, accountOf }: CheckOptions = {},
+  { recordingPath, accountOf, allowed }: CheckOptions = {},
 ): Promise<Finding[]> {
   const findings: Finding[] = []
   const find: Find = (level, text, line) => void findings.push({ level, text, ...(line === undefined ? {} : { line }) })
@@ -50,7 +56,8 @@ export async function checkPbx(
   if (problem === undefined && source.tenants !== undefined)
     findings.push(...judgeTenants(source.tenants, tenants, accountOf))
   if (problem !== undefined) find('missing', `${problem}${fixOf(problem, source.protocol)}`)
-  if (source.recordings !== undefined) findings.push(await checkRecordings(source.recordings, recordingPath))
+  if (source.recordings !== undefined)
+    findings.push(await checkRecordings(source.recordings, { reportedPath: recordingPath, allowed }))
   else if (recordingPath !== undefined)
     find('missing', 'the PBX URL does not give the place of recordings: add recordings=/FOLDER or recordings=https://…')
   return findings

@@ -8,13 +8,13 @@ const CHUNK_BYTES = 128 * 1024
 
 /**
  * Creates a source of the files below a folder. Links are followed, but nothing that is not below the folder is opened,
- * and only regular files are.
+ * and only regular files are. With `mayRead` neither is what that refuses, by its path without links.
  */
-export function createFolderSource(folder: string): Source {
+export function createFolderSource(folder: string, mayRead?: MayRead): Source {
   return {
     async open(segments) {
       try {
-        return await openBelow(folder, segments)
+        return await openBelow(folder, segments, mayRead)
       } catch (error) {
         return failureOf(error)
       }
@@ -22,11 +22,13 @@ export function createFolderSource(folder: string): Source {
   }
 }
 
-async function openBelow(folder: string, segments: readonly string[]): Promise<Opened> {
+type MayRead = (realPath: string) => Promise<boolean>
+
+async function openBelow(folder: string, segments: readonly string[], mayRead?: MayRead): Promise<Opened> {
   if (segments.some((name) => !isName(name))) return { kind: 'missing', reason: 'the path leads out of the folder' }
   // Each wait is a turn of the event loop, so what can be is asked for at once.
   const [root, path] = await Promise.all([realpath(folder), realpath(join(folder, ...segments))])
-  if (!isBelow(root, path)) return OUTSIDE
+  if (!isBelow(root, path) || (await mayRead?.(path)) === false) return OUTSIDE
   // An administrator may choose the folder of recordings, but not read the secrets of the store in this way. And the
   // first close of a file of SQLite would take its locks from this process: it must not even be opened.
   if (await isInStore(path)) return IN_STORE

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import type { RecordingsSource } from '../../lib/pbx-url.ts'
+import type { AllowedPlaces } from '../allowed-places.ts'
 import { mapRecordingPath } from '../recording-path.ts'
 import { createFolderSource } from './folder-source.ts'
 import { createHttpSource } from './http-source.ts'
@@ -12,10 +13,16 @@ export type PbxFiles = {
   placeOf(reportedPath: string): string | undefined
 }
 
-/** Creates the source of the files of a PBX, as its URL gives it. */
-export function createPbxFiles({ location, root, authorization }: RecordingsSource): PbxFiles {
+/**
+ * Creates the source of the files of a PBX, as its URL gives it. With `allowed` only what that allows is read, at the
+ * moment at which it is read.
+ */
+export function createPbxFiles(place: RecordingsSource, allowed?: AllowedPlaces): PbxFiles {
+  const { location, root, authorization } = place
   const isUrl = /^https?:/i.test(location)
-  const source = isUrl ? createHttpSource({ url: location, authorization }) : createFolderSource(location)
+  const source = isUrl
+    ? createHttpSource({ url: location, authorization })
+    : createFolderSource(location, allowed?.mayRead)
   const folderName = isUrl ? lastNameOf(location) : basename(location)
   return {
     placeOf(reportedPath) {
@@ -25,7 +32,8 @@ export function createPbxFiles({ location, root, authorization }: RecordingsSour
     async open(reportedPath) {
       const mapped = mapRecordingPath(reportedPath, { root, folderName })
       if ('refused' in mapped) return { kind: 'missing', reason: mapped.refused }
-      return source.open(mapped.segments)
+      const refusal = await allowed?.refusalOf(location)
+      return refusal === undefined ? source.open(mapped.segments) : { kind: 'missing', reason: `its PBX ${refusal}` }
     },
   }
 }

@@ -2,8 +2,11 @@ import type { Fence } from './cluster.ts'
 
 // The PBXs that the service watches, and their state as the nodes that watch them report it.
 
-/** A PBX comes from the settings (`--pbx`), or from a command or the API. */
-export type PbxOrigin = 'settings' | 'store'
+/**
+ * A PBX comes from the settings (`--pbx`), a command (`store`), or the API. One of the API may only have recordings at
+ * the places that the operator of each machine allows.
+ */
+export type PbxOrigin = 'settings' | 'store' | 'api'
 
 /** A PBX as it is stored. Its URL has its secret. */
 export type PbxRecord = {
