@@ -251,7 +251,10 @@ for (const engine of ENGINES)
     test('check is no name, and a secret is not sent to another host', async () => {
       expect((await api('PUT', '/pbx/check', { url: 'ami://u:s@h' })).status).toBe(422)
       const moved = await api('PUT', '/pbx/office', { url: 'ami://hookswitch:***@192.0.2.1' })
-      expect([moved.status, JSON.stringify(moved.body.result)]).toEqual([422, expect.stringContaining('another protocol, host')])
+      expect([moved.status, JSON.stringify(moved.body.result)]).toEqual([
+        422,
+        expect.stringContaining('another protocol, host'),
+      ])
       const port = (await find('office'))?.address.split(':')[1]
       await put('office', `ami://hookswitch:***@127.0.0.1:${port}?trunks=carrier*`)
       await isUp('office')
