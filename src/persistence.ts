@@ -4,16 +4,13 @@ import { createLeaseKeeper, type LeaseKeeper } from './cluster/lease-keeper.ts'
 import { OWNS_EVERYTHING, type Ownership } from './cluster/ownership.ts'
 import type { Config } from './config.ts'
 import { type Clock, openClock } from './deliveries/clock.ts'
-import type { DatabaseSource } from './lib/database-url.ts'
 import type { Log } from './lib/log.ts'
 import { steadyUs } from './lib/time.ts'
 import { openServiceStore } from './store/open-store.ts'
 import type { ClusterStore } from './store/operations/cluster.ts'
 import type { StatusStore } from './store/operations/statuses.ts'
-import { openClusterStore } from './store/postgres/cluster.ts'
-import { openHints } from './store/postgres/engine/hints.ts'
 import { databaseFaultKind } from './store/postgres/engine/store-fault.ts'
-import { openStatusStore } from './store/postgres/nodes/statuses.ts'
+import type { NodeStores } from './store/postgres/store.ts'
 import { type DiskWatch, NO_DISK, startDiskWatch } from './store/sqlite/engine/disk-space.ts'
 import type { Store } from './store/store.ts'
 
@@ -52,7 +49,7 @@ export async function openPersistence(config: Config, options: Options): Promise
   const { dataPath, database } = config
   // Written by a thread of its own, a file on a slow disk does not block the event loop.
   const thread = () => new Worker(new URL('./writer.ts', import.meta.url).href)
-  const { store, release } = await openServiceStore(
+  const { store, release, nodeStores } = await openServiceStore(
     {
       ...{ dataPath, database, node: `${hostname()} ${process.pid}` },
       onWaiting: (message) => options.log.warn(message),
@@ -64,9 +61,9 @@ export async function openPersistence(config: Config, options: Options): Promise
     release()
   }
   try {
-    return database === undefined
+    return nodeStores === undefined
       ? await openAlone(config, { store, close, log: options.log })
-      : await openAmongOthers(database, config, { store, close, ...options })
+      : await openAmongOthers(nodeStores, config, { close, ...options })
   } catch (error) {
     await close()
     throw error
@@ -95,13 +92,11 @@ async function openAlone({ dataPath }: Config, { store, close, log }: Opened & {
 }
 
 async function openAmongOthers(
-  source: DatabaseSource,
+  nodeStores: NodeStores,
   config: Config,
-  { store, close, log, version }: Opened & Options,
+  { close, log, version }: Pick<Opened, 'close'> & Options,
 ): Promise<Persistence> {
-  const hints = openHints(source)
-  const clusterStore = openClusterStore(source, hints)
-  const statuses = openStatusStore(source, hints)
+  const { store, cluster: clusterStore, statuses } = nodeStores
   const first = await againForAWhile(async () => {
     const sentUs = steadyUs()
     return { sentUs, databaseUs: await clusterStore.clockGet(), nowUs: steadyUs() }
@@ -117,6 +112,7 @@ async function openAmongOthers(
     elapsedUs: steadyUs,
     onView: (view, at) => clock.measured(view.databaseUs, at),
   })
+  const unlisten = nodeStores.onReplaced(keeper.databaseReplaced)
   return {
     store,
     ownership: keeper,
@@ -130,10 +126,9 @@ async function openAmongOthers(
     },
     leave: keeper.leave,
     async stop() {
+      unlisten()
       await keeper.stop()
-      await clusterStore.stop()
-      await statuses.stop()
-      await hints.stop()
+      await nodeStores.stop()
       await close()
     },
   }

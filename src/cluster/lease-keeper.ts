@@ -25,6 +25,11 @@ export type LeaseKeeper = Ownership & {
   /** How many leases it has of each kind, for the metrics. */
   counts(): { readonly accounts: number; readonly pbxs: number }
   /**
+   * Notes that the database is on another server now. Trust ends at once: others may have taken over there what this
+   * node had. All who depend on what it owns begin again, and so read everything again.
+   */
+  databaseReplaced(): void
+  /**
    * Takes nothing any more, and hands over all that it has: each lease as soon as the work for it has ended. Resolves
    * when it has none, or when that takes too long.
    */
@@ -101,6 +106,12 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
       const kinds = member.leases().names().map(kindOf)
       const count = (kind: string) => kinds.filter((one) => one === kind).length
       return { accounts: count('account'), pbxs: count('pbx') }
+    },
+    databaseReplaced() {
+      log.warn('the database is on another server now: all connections were replaced, and everything is read again')
+      member.databaseReplaced()
+      trust.restart()
+      loop.wake()
     },
     async leave() {
       member.leave()

@@ -42,6 +42,8 @@ export type Leases = {
   beaten(view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }): Plan
   /** Notes that a statement had no answer, and that the database may be another now. */
   statementFailed(): void
+  /** Notes that the database is on another server: trust ends, until a heartbeat there succeeds. */
+  databaseReplaced(nowUs: number): void
   /** Notes that this node was declared dead. Returns the leases that it had. */
   died(): string[]
   /** Notes which claims of a plan succeeded. Returns the new leases. */
@@ -90,6 +92,8 @@ export function newLeases(options: LeasesOptions): Leases {
   const silence = newSilence()
   const shares = newShares(options)
   let lastSentUs = Number.NEGATIVE_INFINITY
+  /** A heartbeat that was sent earlier says nothing about the present database. */
+  let replacedUs = Number.NEGATIVE_INFINITY
   let state: 'member' | 'leaving' | 'dead' = 'member'
 
   const trustedUntilUs = () => (state === 'dead' ? Number.NEGATIVE_INFINITY : lastSentUs + TRUST_US)
@@ -123,7 +127,7 @@ export function newLeases(options: LeasesOptions): Leases {
       if (state === 'dead') throw new Error('a node that is dead has no heartbeat')
       // A pause as long as the trust is a break: what was seen before it may have changed to and fro.
       if (sentUs >= lastSentUs + TRUST_US) statementFailed()
-      lastSentUs = Math.max(lastSentUs, sentUs)
+      if (sentUs >= replacedUs) lastSentUs = Math.max(lastSentUs, sentUs)
       const known = takeInOwn(view.own)
       const others = silence.takeIn(othersOf(view), nowUs)
       shares.takeIn(view.free, nowUs)
@@ -138,6 +142,11 @@ export function newLeases(options: LeasesOptions): Leases {
 
     statementFailed,
 
+    databaseReplaced(nowUs) {
+      replacedUs = nowUs
+      lastSentUs = Math.min(lastSentUs, nowUs - TRUST_US)
+      statementFailed()
+    },
     died() {
       state = 'dead'
       return own.clear()

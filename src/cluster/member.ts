@@ -68,6 +68,13 @@ export function createMember(options: MemberOptions) {
       }
     },
 
+    /** Notes that the database is on another server, where others may have what this node had. */
+    databaseReplaced(): void {
+      self.isInDoubt = true
+      self.leases.databaseReplaced(options.elapsedUs())
+      options.notify()
+    },
+
     /** Takes nothing any more, and begins to hand over all. */
     leave(): void {
       self.isLeaving = true

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { DatabaseSource } from '../lib/database-url.ts'
-import { openPostgresStore, type PostgresOptions } from './postgres/store.ts'
+import { type NodeStores, openNodeStores, type PostgresOptions } from './postgres/store.ts'
 import { makeFolder } from './sqlite/engine/data-folder.ts'
 import { lockFolder } from './sqlite/engine/folder-lock.ts'
 import { openSqliteStore } from './sqlite/store.ts'
@@ -19,15 +19,15 @@ type Place = { readonly dataPath: string; readonly database?: DatabaseSource | u
 export async function openServiceStore(
   { dataPath, database, node, onWaiting }: Place & Pick<PostgresOptions, 'node' | 'onWaiting'>,
   thread: () => Worker,
-): Promise<{ store: Store; release(): void }> {
+): Promise<{ store: Store; release(): void; nodeStores?: NodeStores }> {
   if (database !== undefined) {
-    const store = await openPostgresStore(database, {
+    const nodeStores = await openNodeStores(database, {
       node,
       withinMs: DATABASE_WITHIN_MS,
       onWaiting,
       onSilence: onWaiting,
     })
-    return { store, release: () => undefined }
+    return { store: nodeStores.store, release: () => undefined, nodeStores }
   }
   makeFolder(dataPath)
   const lock = lockFolder(join(dataPath, 'lock'))

@@ -2,8 +2,9 @@ import { describe, expect, test } from 'bun:test'
 import { startArrivalHints, startArrivals } from '../../src/deliveries/arrivals.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
 import type { StoredEvent } from '../../src/store/operations/calls.ts'
+import { newClient } from '../../src/store/postgres/engine/client.ts'
 import { openHints } from '../../src/store/postgres/engine/hints.ts'
-import { openStatusStore } from '../../src/store/postgres/nodes/statuses.ts'
+import { createStatusStore } from '../../src/store/postgres/nodes/statuses.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 import { until } from '../help/receiver.ts'
 import { LOG } from './rig.ts'
@@ -25,10 +26,10 @@ async function startNodes() {
   const source = databaseSource(database.url)
   const open = () => {
     const hints = openHints(source)
-    const statuses = openStatusStore(source, hints)
+    const client = newClient(source, { role: 'status', connections: 1, statementMs: 30_000 })
     cleaning.defer(hints.stop)
-    cleaning.defer(statuses.stop)
-    return statuses
+    cleaning.defer(client.stop)
+    return createStatusStore(client, hints)
   }
   const [writer, owner] = [open(), open()]
   let sent = 0

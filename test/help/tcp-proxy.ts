@@ -4,7 +4,8 @@ type Side = { readonly socket: Socket<Link>; unsent: Buffer }
 type Link = { other: Side | undefined; own: Side | undefined; early: Buffer[] }
 
 /** A way to a TCP server that a test can make silent: then nothing passes in either direction, and no connection is broken. */
-export function startTcpProxy(to: { hostname: string; port: number }, onChunk: () => void = () => {}) {
+export function startTcpProxy(first: { hostname: string; port: number }, onChunk: () => void = () => {}) {
+  let to = first
   let isStalled = false
   let refusing = 0
   const sides = new Set<Side>()
@@ -78,6 +79,10 @@ export function startTcpProxy(to: { hostname: string; port: number }, onChunk: (
     breakAll(andNext: number): void {
       refusing = andNext
       for (const { socket } of [...sides]) socket.terminate()
+    },
+    /** Leads new connections to another server; those that are open stay where they are. */
+    leadTo(next: { hostname: string; port: number }): void {
+      to = next
     },
     stop: () => server.stop(true),
   }

@@ -143,7 +143,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a fence', () => {
 
   test('a takeover does not wait for a node that froze in the middle of a transaction', async () => {
     await using opened = await open({ statementMs: 20_000 })
-    const frozen = openDatabase(opened.source, 'n')
+    const frozen = openDatabase(opened.source, { node: 'n' })
     const taken = Promise.withResolvers<void>()
     const locked = Promise.withResolvers<void>()
     const work = frozen.transaction(async (query) => {

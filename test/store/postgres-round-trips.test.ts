@@ -6,6 +6,7 @@ import { type OutcomeBatch, stateNumber } from '../../src/store/operations/queue
 import { newClient } from '../../src/store/postgres/engine/client.ts'
 import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
+import { until } from '../help/receiver.ts'
 import { batch } from '../help/store.ts'
 
 /** A group commit is one round trip, however much is in it: between a node and its database that is what time goes into. */
@@ -97,8 +98,24 @@ async function open() {
     )
     return read.flat().map(({ id }) => id)
   }
+  /** Resolves when no connection is being opened: of two readers the second may come when the first has read all. */
+  const connected = () =>
+    until('both readers are connected', async () => {
+      const rows = await direct.query<{ query: string }>(`SELECT query FROM pg_stat_activity
+        WHERE application_name = 'hookswitch reads' AND datname = current_database() AND state = 'idle'`)
+      return rows.length === 2 && rows.every(({ query }) => /pg_walfile_name|pending_deliveries/.test(query))
+    })
   const kept = cleaning.move()
-  return { store, direct, events, outcomes, tripsOf, untried, [Symbol.asyncDispose]: () => kept.disposeAsync() }
+  return {
+    store,
+    direct,
+    events,
+    outcomes,
+    tripsOf,
+    untried,
+    connected,
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  }
 }
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('a group commit on Postgres takes one round trip', () => {
@@ -111,6 +128,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a group commit on Postgres take
     // A connection is opened, and a statement prepared, once.
     await calls.batchStore(at.events(1), fence)
     await queue.deliveryRecordOutcomes(at.outcomes((await at.untried()).slice(0, 1)), fence)
+    await at.connected()
     expect(await at.tripsOf(() => calls.batchStore(at.events(1), fence))).toBe(1)
     expect(await at.tripsOf(() => calls.batchStore(at.events(1_000), fence))).toBe(1)
     const many = Array.from({ length: 50 }, () => at.events(5))

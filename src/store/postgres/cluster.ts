@@ -10,6 +10,7 @@ import {
 } from '../operations/cluster.ts'
 import { type Client, newClient, texts } from './engine/client.ts'
 import type { Hints } from './engine/hints.ts'
+import type { History } from './engine/history.ts'
 import { isBroken } from './engine/store-fault.ts'
 
 /** A heartbeat that takes longer is late anyway. */
@@ -23,8 +24,11 @@ const CHANNEL = 'hookswitch_leases'
 const NOW_US = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
 
 /** Opens a connection of its own: a commit that takes long must not delay a heartbeat. */
-export function openClusterStore(source: DatabaseSource, hints?: Hints): ClusterStore & { stop(): Promise<void> } {
-  const client = newClient(source, { role: 'cluster', connections: 1, statementMs: STATEMENT_MS })
+export function openClusterStore(
+  source: DatabaseSource,
+  { hints, history }: { readonly hints?: Hints; readonly history?: History } = {},
+): ClusterStore & { stop(): Promise<void> } {
+  const client = newClient(source, { role: 'cluster', connections: 1, statementMs: STATEMENT_MS, history })
   const listen = hints && ((onChange: () => void) => hints.listen(CHANNEL, onChange))
   return { ...createClusterStore(client, listen), stop: client.stop }
 }

@@ -90,6 +90,8 @@ type Stored = {
 export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEvent[]> {
   const { events: client, writer } = db
   const lists = newListCache(client.read)
+  // Versions of one history say nothing about another.
+  db.onReplaced(lists.forgetAll)
   const turns = openTurns(client.query, writer)
   /** Given without an answer, until it is known whether they were stored. */
   let unanswered: readonly EventJob[] = []

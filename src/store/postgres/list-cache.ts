@@ -54,6 +54,7 @@ export function newListCache(read: Query) {
       byKind.set(name, wanted)
       return !wanted.isAny && isOnlyOnRequest(name) ? null : wanted.idsFor(facts)
     },
+    forgetAll: () => lists.clear(),
     forget(accountIds: readonly number[]): void {
       for (const id of accountIds) lists.delete(id)
     },

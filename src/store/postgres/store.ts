@@ -1,14 +1,20 @@
-import type { DatabaseSource } from '../../lib/database-url.ts'
+import { type DatabaseSource, databaseName } from '../../lib/database-url.ts'
+import type { ClusterStore } from '../operations/cluster.ts'
+import type { StatusStore } from '../operations/statuses.ts'
 import { GROUPS } from '../sql/groups.ts'
 import type { Store } from '../store.ts'
 import { createCallStore } from './calls.ts'
+import { openClusterStore } from './cluster.ts'
 import { type Database, openDatabase } from './engine/database.ts'
+import { openHints } from './engine/hints.ts'
+import { type History, newHistory } from './engine/history.ts'
 import { type PrepareOptions, prepareDatabase } from './engine/open.ts'
 import { runOperations } from './engine/run-operations.ts'
 import { openEventCommits } from './events.ts'
 import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance/maintenance.ts'
 import { createStatisticsStore } from './minutes.ts'
+import { createStatusStore } from './nodes/statuses.ts'
 import { openOutcomeCommits } from './outcomes.ts'
 import { createPbxStore } from './pbxs.ts'
 import { createQueueStore } from './queue.ts'
@@ -50,5 +56,36 @@ export function storeOver(db: Database): Store {
  */
 export async function openPostgresStore(source: DatabaseSource, options: PostgresOptions = {}): Promise<Store> {
   await prepareDatabase(source, options)
-  return storeOver(openDatabase(source, options.node ?? ''))
+  return storeOver(openDatabase(source, { node: options.node ?? '' }))
+}
+
+/** All that a node of several has in a database, over connections that are never to different servers. */
+export type NodeStores = {
+  readonly store: Store
+  readonly cluster: ClusterStore
+  readonly statuses: StatusStore
+  /** Calls back when all connections were replaced by others to another server. */
+  readonly onReplaced: History['onReplaced']
+  /** Stops all but the store, which stops last. */
+  stop(): Promise<void>
+}
+
+/** Opens what a node of several needs; creates the store if it does not exist. @throws Fault as `openPostgresStore`. */
+export async function openNodeStores(source: DatabaseSource, options: PostgresOptions = {}): Promise<NodeStores> {
+  await prepareDatabase(source, options)
+  const history = newHistory(databaseName(source))
+  const db = openDatabase(source, { node: options.node ?? '', history })
+  const hints = openHints(source, history)
+  const cluster = openClusterStore(source, { hints, history })
+  return {
+    store: storeOver(db),
+    cluster,
+    // A status is soon replaced by the next: as outcomes, it does not wait for the disk.
+    statuses: createStatusStore(db.outcomes, hints),
+    onReplaced: history.onReplaced,
+    async stop() {
+      await cluster.stop()
+      await hints.stop()
+    },
+  }
 }

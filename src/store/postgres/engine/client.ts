@@ -1,10 +1,27 @@
-import type { SQL, SQLArrayParameter } from 'bun'
+import type { SQLArrayParameter } from 'bun'
 import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
-import { asDatabaseFault, codeOf, DeadlineError, isBroken, isConflict } from './store-fault.ts'
+import { newFifo } from '../../../lib/fifo.ts'
+import {
+  type Connection,
+  clean,
+  type Opening,
+  openConnection,
+  type Query,
+  type SessionOptions,
+  within,
+} from './connection.ts'
+import type { History } from './history.ts'
+import {
+  asDatabaseFault,
+  codeOf,
+  DeadlineError,
+  databaseFault,
+  isBroken,
+  isConflict,
+  NoConnectionError,
+} from './store-fault.ts'
 
-export type Value = string | number | bigint | boolean | null | SQLArrayParameter
-/** Runs one statement with `$1`, `$2`, … and returns its rows, their integers as numbers. `numeric` arrives as text. */
-export type Query = <Row>(text: string, values?: readonly Value[]) => Promise<Row[]>
+export type { Query, Value } from './connection.ts'
 
 /**
  * Connections to the database for one purpose. What fails for want of the database rejects with Fault `unavailable`.
@@ -22,52 +39,45 @@ export type Client = {
   stop(): Promise<void>
 }
 
-export type ClientOptions = {
-  /** The name of our connections in the server's list. */
-  readonly role: string
+export type ClientOptions = SessionOptions & {
+  /** At most; they are opened as they are needed. */
   readonly connections: number
-  /** How long the server may take for one statement. */
-  readonly statementMs: number
-  /** Settings of its sessions. */
-  readonly session?: Readonly<Record<string, string>>
+  /** The history that all clients of a process share. Without it this client may be connected to any server. */
+  readonly history?: History | undefined
+  /** Closes each connection after its use. */
+  readonly isBrief?: boolean
   /** Called after each connection that is not the first: the server may have been away meanwhile. */
   readonly onReconnected?: (() => void) | undefined
 }
 
 /** A server that is there keeps `statement_timeout` itself; one that is not is given up after this more. */
 const GRACE_MS = 1_000
-const CONNECT_WITHIN_S = 5
 /** How often what met another is tried again. */
 const TRIES = 8
+/** What is under way when a client stops has this long to end. */
+const STOP_WITHIN_MS = 1_000
 
-/** Opens connections as they are needed. */
+/** Makes a client without a connection. A connection serves one statement or transaction at a time, in their order. */
 export function newClient(source: DatabaseSource, options: ClientOptions): Client {
   const { statementMs } = options
   const name = databaseName(source)
-  let isFirst = true
-  const onConnected = () => {
-    if (!isFirst) options.onReconnected?.()
-    isFirst = false
-  }
-  let current = connect(source, options, onConnected)
-  let stopped = false
+  const pool = newPool(source, options)
 
-  /** A pool whose connections died may stay dead: another takes its place, at once. */
-  function replace(broken: SQL): void {
-    if (broken !== current || stopped) return
-    current = connect(source, options, onConnected)
-    void broken.close({ timeout: 0 }).catch(() => undefined)
-  }
-  async function on<Result>(work: (connection: SQL) => Promise<Result>, withinMs: number): Promise<Result> {
-    const used = current
+  async function use<Result>(work: (connection: Connection) => Promise<Result>, withinMs: number): Promise<Result> {
+    const connection = await pool.acquire(statementMs + GRACE_MS)
     try {
-      return await before(work(used), withinMs)
+      const result = await within(work(connection), withinMs)
+      options.history?.answered()
+      return result
     } catch (error) {
-      if (isBroken(error)) replace(used)
+      // The others of the pool are probably lost too.
+      if (isBroken(error)) pool.drop(connection)
       throw error
+    } finally {
+      pool.release(connection)
     }
   }
-  const run: Query = (text, values = []) => on((connection) => rowsOf(connection, text, values), statementMs + GRACE_MS)
+  const run: Query = (text, values) => use(({ query }) => query(text, values), statementMs + GRACE_MS)
 
   return {
     query: (text, values) => faulty(name, () => run(text, values)),
@@ -81,82 +91,122 @@ export function newClient(source: DatabaseSource, options: ClientOptions): Clien
         }
       }),
     transaction: (work) =>
-      faulty(name, () =>
-        again(() =>
-          on(
-            (connection) => connection.begin((tx) => work((text, values = []) => rowsOf(tx, text, values))),
-            statementMs * 2,
-          ),
-        ),
-      ),
-    async stop() {
-      stopped = true
-      await current.close({ timeout: 1 }).catch(() => undefined)
-    },
+      faulty(name, () => again(() => use(({ transaction }) => transaction(work), statementMs * 2))),
+    stop: pool.stop,
   }
 }
 
-/** Opens connections with the settings of a role. */
-export function connect(source: DatabaseSource, options: ClientOptions, onConnected = () => {}): SQL {
-  const { role, connections, statementMs, session } = options
-  const { host, port, user, password, database, tls, caFile } = source
-  // `Bun.SQL`, since an import of it would load Bun's client of databases at the start of every command.
-  return new Bun.SQL({
-    adapter: 'postgres',
-    // Otherwise `int8` would arrive as text.
-    bigint: true,
-    hostname: host,
-    port,
-    username: user,
-    password,
-    database,
-    // Without it the environment could turn the proof of the server's certificate off.
-    tls: tls !== 'verify-full' ? tls : { rejectUnauthorized: true, ...(caFile && { ca: Bun.file(caFile) }) },
-    max: connections,
-    connectionTimeout: CONNECT_WITHIN_S,
-    onconnect: (error) => {
-      if (error === null) onConnected()
-    },
-    connection: {
-      ...{ application_name: `hookswitch ${role}`, statement_timeout: statementMs, search_path: 'public' },
-      // Statements that meet others wait for them: where the database's default is stricter they would fail instead.
-      default_transaction_isolation: 'read committed',
-      // A transaction that a session leaves open by mistake would block all others.
-      ...{ idle_in_transaction_session_timeout: 30_000, ...session },
-    },
+type Waiter = { resolve(connection: Connection): void; reject(error: unknown): void; isOver: boolean }
+
+/** Makes the pool of one client. */
+function newPool(source: DatabaseSource, options: ClientOptions) {
+  const { connections: most, history, isBrief = false } = options
+  const waiters = newFifo<Waiter>()
+  const idle = new Set<Connection>()
+  const busy = new Set<Connection>()
+  const openings = new Set<Opening>()
+  let isFirst = true
+  let isStopped = false
+  const unlisten = history?.onReplaced(() => {
+    for (const connection of [...idle, ...busy]) connection.close()
   })
-}
 
-/** Text cannot hold a NUL there. */
-const clean = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text)
-
-async function rowsOf<Row>(connection: SQL, text: string, values: readonly Value[]): Promise<Row[]> {
-  const given = values.map((value) => (typeof value === 'string' ? clean(value) : value))
-  const rows = await connection.unsafe<Row[]>(text, given)
-  for (const row of rows) toNumbers(row)
-  return [...rows]
-}
-
-/** Converts the integers of a row: none in the store is beyond what a number holds. */
-function toNumbers(row: unknown): void {
-  const fields = row as Record<string, unknown>
-  for (const name in fields) {
-    const value = fields[name]
-    if (typeof value === 'bigint') fields[name] = Number(value)
+  function forget(connection: Connection): void {
+    idle.delete(connection)
+    busy.delete(connection)
   }
-}
+  function nextWaiter(): Waiter | undefined {
+    for (let next = waiters.shift(); next !== undefined; next = waiters.shift()) if (!next.isOver) return next
+    return undefined
+  }
+  function offer(connection: Connection): void {
+    forget(connection)
+    if (connection.isClosed()) {
+      openForWaiters()
+      return
+    }
+    const next = nextWaiter()
+    if (next !== undefined) {
+      busy.add(connection)
+      next.resolve(connection)
+    } else if (isBrief || isStopped) connection.close()
+    else idle.add(connection)
+  }
+  function openForWaiters(): void {
+    if (waiters.size === 0 || isStopped || idle.size + busy.size + openings.size >= most) return
+    let opened: Connection | undefined
+    const opening = openConnection(source, options, () => opened && forget(opened))
+    openings.add(opening)
+    opening.connection
+      .then((connection) => {
+        openings.delete(opening)
+        accept(connection)
+        opened = connection
+        offer(connection)
+      })
+      .catch((error: unknown) => {
+        openings.delete(opening)
+        // Where others are open, they serve those who wait.
+        if (idle.size + busy.size + openings.size > 0) return
+        for (let next = nextWaiter(); next !== undefined; next = nextWaiter()) next.reject(error)
+      })
+  }
+  /** @throws Fault when the server is not the one that all clients of this process use. */
+  function accept(connection: Connection): void {
+    try {
+      if (history !== undefined && connection.isStandby) throw databaseFault('read-only', databaseName(source))
+      history?.arrived(connection.history)
+    } catch (error) {
+      connection.close()
+      throw error
+    }
+    if (!isFirst) options.onReconnected?.()
+    isFirst = false
+  }
 
-async function before<Result>(work: Promise<Result>, withinMs: number): Promise<Result> {
-  let timer: Timer | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new DeadlineError(`no answer within ${withinMs} ms`)), withinMs)
-  })
-  // An error after the deadline has no receiver any more.
-  work.catch(() => undefined)
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
+  return {
+    /** Waits for a connection. Nothing was sent to the server if this rejects. */
+    async acquire(withinMs: number): Promise<Connection> {
+      if (isStopped) throw new NoConnectionError('the client was stopped')
+      const [free] = idle
+      if (free !== undefined) {
+        idle.delete(free)
+        busy.add(free)
+        return free
+      }
+      const { promise, resolve, reject } = Promise.withResolvers<Connection>()
+      const waiter: Waiter = { resolve, reject, isOver: false }
+      waiters.push(waiter)
+      openForWaiters()
+      const timer = setTimeout(() => {
+        reject(new NoConnectionError(`no connection within ${withinMs} ms`))
+        // The way to the server may be another by now.
+        for (const opening of openings) opening.abandon()
+      }, withinMs)
+      try {
+        return await promise
+      } finally {
+        clearTimeout(timer)
+        waiter.isOver = true
+      }
+    },
+    /** Closes a lost connection, and those that are not in use. */
+    drop(connection: Connection): void {
+      connection.close()
+      for (const one of idle) one.close()
+    },
+    release: offer,
+    async stop(): Promise<void> {
+      isStopped = true
+      unlisten?.()
+      for (let next = nextWaiter(); next !== undefined; next = nextWaiter())
+        next.reject(new NoConnectionError('the client was stopped'))
+      for (const one of idle) one.close()
+      for (const opening of openings) opening.abandon()
+      for (const untilMs = performance.now() + STOP_WITHIN_MS; busy.size > 0 && performance.now() < untilMs; )
+        await Bun.sleep(1)
+      for (const one of busy) one.close()
+    },
   }
 }
 

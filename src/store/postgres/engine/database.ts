@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { type DatabaseSource, databaseName } from '../../../lib/database-url.ts'
+import { startPeriodic } from '../../../lib/periodic.ts'
 import type { Fence } from '../../operations/cluster.ts'
 import type { CommitCounts } from '../../store.ts'
-import { type Client, newClient, type Query } from './client.ts'
+import { type Client, type ClientOptions, newClient, type Query } from './client.ts'
 import { requireLeases } from './fence.ts'
 import { startChangeWatch } from './foreign-changes.ts'
+import { type History, newHistory } from './history.ts'
 
 /** The store's connections, each kind for one purpose: what is slow holds up nothing that is not. */
 export type Database = {
@@ -26,6 +28,8 @@ export type Database = {
   /** Runs a transaction whose changes other processes may have cached: they are notified within a second. */
   change<Result>(work: (query: Query) => Promise<Result>): Promise<Result>
   onForeignChange(listener: () => void): void
+  /** Calls back when another history of the database is in force: nothing that was read before is worth anything. */
+  onReplaced(listener: () => void): void
   readonly commits: CommitCounts
   stop(drained: () => Promise<void>): Promise<void>
 }
@@ -45,28 +49,53 @@ const OF_NODES = { idle_in_transaction_session_timeout: '2000' }
 
 const STATEMENT_MS = 5_000
 const MAINTENANCE_MS = 600_000
+/** How often a node looks whether a new connection leads to another server. */
+const PROBE_EVERY_MS = 2_000
+
+export type DatabaseOptions = {
+  /** The node, as the figures of a minute know it. */
+  readonly node: string
+  /** Of a node that runs on: a server that was replaced is then left within seconds, even if it still answers. */
+  readonly history?: History | undefined
+}
 
 /** Opens the connections to a database. @throws Fault when it cannot be used. */
-export function openDatabase(source: DatabaseSource, node: string): Database {
+export function openDatabase(source: DatabaseSource, options: DatabaseOptions): Database {
   const writer = randomUUID()
-  const open = (role: string, connections: number, session: Record<string, string> = {}, statementMs = STATEMENT_MS) =>
-    newClient(source, { role, connections, statementMs, session: { ...OF_NODES, ...session } })
-  const reads = open('reads', 4, BY_INDEX)
-  const writes = open('writes', 3)
-  const events = open('events', 1, BY_INDEX_AND_HASH)
+  const name = databaseName(source)
+  const history = options.history ?? newHistory(name)
+  const open = (role: string, rest: Partial<ClientOptions> = {}) =>
+    newClient(source, {
+      role,
+      connections: 1,
+      statementMs: STATEMENT_MS,
+      history,
+      ...rest,
+      session: { ...OF_NODES, ...rest.session },
+    })
+  const reads = open('reads', { connections: 2, session: BY_INDEX })
+  const writes = open('writes')
+  const events = open('events', { session: BY_INDEX_AND_HASH })
   // A crash of the server undoes some tenths of a second of them. So after each new connection all that is pending is
   // read again, and what was undone is sent again, as if it had been in flight.
-  const outcomes = newClient(source, {
-    ...{ role: 'outcomes', connections: 1, statementMs: STATEMENT_MS },
-    session: { ...OF_NODES, ...BY_INDEX_AND_HASH, synchronous_commit: 'off' },
+  const outcomes = open('outcomes', {
+    session: { ...BY_INDEX_AND_HASH, synchronous_commit: 'off' },
     onReconnected: () => changes.notify(),
   })
-  const maintenance = open('maintenance', 1, {}, MAINTENANCE_MS)
+  const maintenance = open('maintenance', { statementMs: MAINTENANCE_MS, isBrief: true })
   const changes = startChangeWatch({ read: outcomes.read, writer })
+  const unlisten = history.onReplaced(() => changes.notify())
+  // A connection of its own each time, which is all that it asks.
+  const probe =
+    options.history &&
+    startPeriodic(PROBE_EVERY_MS, async () => {
+      // Other statements report that the database is away.
+      await maintenance.query('SELECT 1').catch(() => undefined)
+    })
   return {
-    name: databaseName(source),
+    name,
     writer,
-    node,
+    node: options.node,
     read: reads.read,
     events,
     outcomes,
@@ -83,8 +112,11 @@ export function openDatabase(source: DatabaseSource, node: string): Database {
         return result
       }),
     onForeignChange: changes.onForeignChange,
+    onReplaced: (listener) => void history.onReplaced(listener),
     commits: { batches: 0, writes: 0, failed: 0, lastMs: 0, waiting: 0 },
     async stop(drained) {
+      unlisten()
+      await probe?.stop()
       await changes.stop()
       await drained()
       for (const client of [reads, writes, events, outcomes, maintenance]) await client.stop()

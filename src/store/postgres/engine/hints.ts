@@ -1,5 +1,7 @@
+import type { SQL } from 'bun'
 import type { DatabaseSource } from '../../../lib/database-url.ts'
-import { connect } from './client.ts'
+import { connect } from './connection.ts'
+import type { History } from './history.ts'
 
 /**
  * Hints from process to process (`pg_notify`). They may be lost, and there are databases and poolers without them:
@@ -13,42 +15,73 @@ export type Hints = {
 
 /** How soon a connection is tried again that could not be made. */
 const AGAIN_MS = 2_000
+/** How soon a lost connection is made anew. */
+const SOON_MS = 50
+
+type Listener = { readonly channel: string; onHint(text: string): void }
 
 /** Opens one connection for all channels, with the first that is listened to. */
-export function openHints(source: DatabaseSource): Hints {
-  const connection = connect(source, { role: 'hints', connections: 1, statementMs: 0 })
+export function openHints(source: DatabaseSource, history?: History): Hints {
+  const listeners = new Set<Listener>()
+  let connection: SQL | undefined
+  let timer: Timer | undefined
   let isStopped = false
 
-  function listen(channel: string, onHint: (text: string) => void): () => Promise<void> {
-    let timer: Timer | undefined
-    let isEnded = false
-    let subscription: Awaited<ReturnType<typeof connection.listen>> | undefined
-
-    async function begin(): Promise<void> {
-      try {
-        subscription = await connection.listen(channel, (text) => {
-          if (!isEnded) onHint(text)
-        })
-        if (isEnded) await subscription.unlisten()
-      } catch {
-        // Other statements report that the database is away.
-        if (isEnded || isStopped) return
-        timer = setTimeout(begin, AGAIN_MS)
-        timer.unref?.()
-      }
-    }
-    void begin()
-    return async () => {
-      isEnded = true
-      clearTimeout(timer)
-      await subscription?.unlisten().catch(() => undefined)
+  function later(ms: number): void {
+    if (isStopped) return
+    clearTimeout(timer)
+    timer = setTimeout(open, ms)
+    timer.unref?.()
+  }
+  function close(): void {
+    const old = connection
+    connection = undefined
+    void old?.close({ timeout: 0 }).catch(() => undefined)
+  }
+  /** The client would try a lost connection again by itself, and write about it to standard error. */
+  function open(): void {
+    close()
+    const opened = connect(source, 'hints', () => {
+      if (connection !== opened) return
+      close()
+      later(SOON_MS)
+    })
+    connection = opened
+    for (const listener of listeners) void listenOn(opened, listener)
+  }
+  async function listenOn(on: SQL, { channel, onHint }: Listener): Promise<void> {
+    try {
+      await on.listen(channel, (text) => {
+        if (connection === on) onHint(text)
+      })
+    } catch {
+      // Other statements report that the database is away.
+      if (connection !== on) return
+      close()
+      later(AGAIN_MS)
     }
   }
+  const unlisten = history?.onReplaced(open)
   return {
-    listen,
+    listen(channel, onHint) {
+      let isEnded = false
+      const listener: Listener = { channel, onHint: (text) => void (isEnded || onHint(text)) }
+      listeners.add(listener)
+      if (connection === undefined) later(0)
+      else void listenOn(connection, listener)
+      return () => {
+        isEnded = true
+        listeners.delete(listener)
+        return Promise.resolve()
+      }
+    },
     async stop() {
       isStopped = true
-      await connection.close({ timeout: 0 }).catch(() => undefined)
+      unlisten?.()
+      clearTimeout(timer)
+      const old = connection
+      connection = undefined
+      await old?.close({ timeout: 0 }).catch(() => undefined)
     },
   }
 }

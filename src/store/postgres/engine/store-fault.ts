@@ -11,6 +11,9 @@ export type DatabaseFaultKind =
   | 'crowded'
   | 'slow'
   | 'no-tls'
+  | 'left'
+  | 'refused-setting'
+  | 'shared-session'
 
 /** By the beginning of the server's SQLSTATE, or of the code that Bun gives to what happened to the connection. */
 const KINDS: readonly (readonly [code: RegExp, kind: DatabaseFaultKind])[] = [
@@ -18,12 +21,16 @@ const KINDS: readonly (readonly [code: RegExp, kind: DatabaseFaultKind])[] = [
   [/^3D000/, 'no-database'],
   [/^25006/, 'read-only'],
   [/^(53100|58030)/, 'full'],
+  [/^(42P05|26000)/, 'shared-session'],
   [/^42501/, 'not-allowed'],
   [/^53300/, 'crowded'],
   [/^(57014|55P03|40001|40P01|53)/, 'slow'],
   [/^(08|57P|25P03)/, 'unreachable'],
   [/^ERR_POSTGRES_(TLS|SSL)|CERT|SELF_SIGNED|ALTNAME|VERIFY/, 'no-tls'],
-  [/^(ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME|UNEXPECTED_MESSAGE)|ERR_DEADLINE|ECONN|ETIMEDOUT|EPIPE)/, 'unreachable'],
+  [
+    /^(ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME|UNEXPECTED_MESSAGE)|ERR_DEADLINE|ERR_NO_CONNECTION|ECONN|ETIMEDOUT|EPIPE)/,
+    'unreachable',
+  ],
 ]
 
 const WHAT: Readonly<Record<DatabaseFaultKind, string>> = {
@@ -36,6 +43,9 @@ const WHAT: Readonly<Record<DatabaseFaultKind, string>> = {
   crowded: 'has no connection left',
   slow: 'did not answer in time',
   'no-tls': 'cannot be reached with the TLS that was asked for',
+  left: 'was reached on a server that another one has replaced',
+  'refused-setting': 'is behind a pooler that refuses a setting of the connection',
+  'shared-session': 'is behind a pooler that gives each transaction another session',
 }
 
 const TO_DO: Readonly<Record<DatabaseFaultKind, string>> = {
@@ -45,9 +55,12 @@ const TO_DO: Readonly<Record<DatabaseFaultKind, string>> = {
   'read-only': 'give the URL of the primary',
   full: 'free some space there; nothing is lost, and work resumes by itself',
   'not-allowed': 'make this user the owner of the database',
-  crowded: 'raise max_connections of the server; each node uses up to 13',
+  crowded: 'raise max_connections of the server; each node uses up to 8',
   slow: 'check what else its server does; it is tried again',
   'no-tls': "check sslmode and sslrootcert in --database-url, and the server's certificate",
+  left: 'nothing is read from it or written to it; it is tried again until the address leads to the new one',
+  'refused-setting': 'add the setting to ignore_startup_parameters of PgBouncer',
+  'shared-session': 'set pool_mode = session for it (PgBouncer), or give the address of the server itself',
 }
 
 /** The codes with which a statement is tried again: it met another, and nothing of it was kept. */
@@ -59,6 +72,11 @@ const BROKEN =
 /** The server had not answered when the time was over. */
 export class DeadlineError extends Error {
   readonly code = 'ERR_DEADLINE'
+}
+
+/** There was no connection in time: nothing was sent. */
+export class NoConnectionError extends Error {
+  readonly code = 'ERR_NO_CONNECTION'
 }
 
 /** Returns the SQLSTATE of the server's error, else the code of the connection's error. */
@@ -76,11 +94,15 @@ export const isConflict = (error: unknown): boolean => AGAIN.test(codeOf(error))
 export const isBroken = (error: unknown): boolean => BROKEN.test(codeOf(error))
 /** Returns whether the server has received nothing, because there was no connection. */
 export const isUnsent = (error: unknown): boolean =>
-  /^(ERR_POSTGRES_CONNECTION_(REFUSED|TIMEOUT|FAILED)|28|3D000|53300|57P03|ERR_POSTGRES_(TLS|SSL))/.test(codeOf(error))
+  /^(ERR_NO_CONNECTION|ERR_POSTGRES_CONNECTION_(REFUSED|TIMEOUT|FAILED)|28|3D000|53300|57P03|ERR_POSTGRES_(TLS|SSL))/.test(
+    codeOf(error),
+  )
 
 /** Returns what is behind an error of the database; `undefined` if it is none of its availability. */
 export function databaseFaultKind(error: unknown): DatabaseFaultKind | undefined {
   const code = codeOf(error)
+  // PgBouncer gives this code to nearly everything, so its text decides.
+  if (code === '08P01' && /startup parameter/.test(String(error))) return 'refused-setting'
   return KINDS.find(([pattern]) => pattern.test(code))?.[1]
 }
 

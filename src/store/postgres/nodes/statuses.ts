@@ -1,22 +1,12 @@
-import type { DatabaseSource } from '../../../lib/database-url.ts'
 import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
 import type { StatusStore, WebhookStatusRow } from '../../operations/statuses.ts'
-import { bigints, type Client, newClient, texts } from '../engine/client.ts'
+import { bigints, type Client, texts } from '../engine/client.ts'
 import type { Hints } from '../engine/hints.ts'
 
-/** A status that takes longer is too late to be shown. */
-const STATEMENT_MS = 2_000
 /** Long enough for a node that is slow to read or to repeat, short enough to keep the tables small. */
 const KEPT = "interval '10 seconds'"
 /** Of the hints that events were stored. */
 const CHANNEL = 'hookswitch_events'
-
-/** Opens a connection of its own, whose commits do not wait for the disk: a status is soon replaced by the next. */
-export function openStatusStore(source: DatabaseSource, hints: Hints): StatusStore & { stop(): Promise<void> } {
-  const session = { synchronous_commit: 'off' }
-  const client = newClient(source, { role: 'status', connections: 1, statementMs: STATEMENT_MS, session })
-  return { ...createStatusStore(client, hints), stop: client.stop }
-}
 
 /** Creates the operations of the engine on what nodes let each other know. */
 export function createStatusStore(
