@@ -12,6 +12,9 @@ import { startTcpProxy } from '../help/tcp-proxy.ts'
 
 /** A promoted standby beside a primary that goes on answering on the connections that are open, as behind a virtual address. */
 
+/** It ends a test that hangs. */
+const LIMIT_MS = 900_000
+
 const LOG = createLog('silent')
 
 /** Starts a primary, its standby, and a way to them that leads new connections to one of the two. */
@@ -140,6 +143,6 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a failover in which the old pri
       })
       expect(await servers.old.counts()).toEqual(eventsOfOld)
     },
-    120_000,
+    LIMIT_MS,
   )
 })
