@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander'
+import { wrongUsage } from '../lib/usage.ts'
 import { SETTINGS } from '../settings.ts'
 
 /**
@@ -16,6 +17,20 @@ export const dataOption = () =>
 
 /** Returns the option `--database-url`, for every command that has `--data`. */
 export const databaseOption = () => new Option(SETTINGS.database.flag, SETTINGS.database.description)
+
+/**
+ * Leaves a command one place of the store, or none that was given: a flag wins over the environment, and there a
+ * database over the folder, which images and packages set for all. `store copy` takes both: it copies between them.
+ * @throws CommanderError (exit code 2) when both flags are given.
+ */
+export function chooseStore(command: Command): void {
+  const source = (attribute: string) => command.getOptionValueSource(attribute)
+  const isCopy = command.name() === 'copy' && command.parent?.name() === 'store'
+  if (isCopy || source('data') !== 'cli' || source('databaseUrl') === undefined) return
+  if (source('databaseUrl') === 'cli')
+    throw wrongUsage('--data and --database-url name two stores: give the one that is meant')
+  command.setOptionValueWithSource('databaseUrl', undefined, 'default')
+}
 
 /** Returns the option `--json`, for every command that prints a result. */
 export const jsonOption = () => new Option('--json', 'print the result as JSON, for machines')

@@ -20,7 +20,7 @@ import { verifyCommand } from './commands/store/verify.ts'
 import { userCommand } from './commands/user.ts'
 import { VERSION, versionCommand } from './commands/version.ts'
 import { webhookCommand } from './commands/webhook.ts'
-import { nameVariables } from './options.ts'
+import { chooseStore, nameVariables } from './options.ts'
 import { printError } from './print.ts'
 import { unknownVariables } from './unknown-variables.ts'
 
@@ -67,6 +67,7 @@ export async function run(
     prepareEnvironment(process.env)
     nameVariables(program, process.env)
     program.hook('preAction', (_, command) => {
+      chooseStore(command)
       // The service has them in its log.
       if (command.name() === 'serve') return
       for (const warning of unknownVariables(program, process.env)) printError(`hookswitch: ${warning}`)
