@@ -33,11 +33,16 @@ export function lazyValidator<Schema extends TSchema>(schema: Schema): () => Typ
 export function errorsOf(found: Iterable<Found>): FieldError[] {
   const byPath = new Map<string, FieldError>()
   for (const error of expanded(found)) {
-    if (!byPath.has(error.path)) byPath.set(error.path, { path: error.path, message: messageOf(error) })
+    const { path } = error
+    if (!byPath.has(path))
+      byPath.set(path, { path, message: `${path === '' ? bodyName(error) : ''}${messageOf(error)}` })
     if (byPath.size === MAX_ERRORS) break
   }
   return [...byPath.values()]
 }
+
+/** An error of the whole body has an empty path: without a subject its message would say nothing of which. */
+const bodyName = ({ schema }: Found): string => (schema.type === 'array' ? 'the list ' : 'the body ')
 
 /** Of what may be `null` or one other thing, and is not null, the errors of the other: they have the paths below it. */
 function* expanded(found: Iterable<Found>): Generator<Found> {

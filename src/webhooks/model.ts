@@ -56,6 +56,12 @@ export function urlRule(allow: AllowList) {
   }
 }
 
+/** Checks one webhook as `urlRule` checks each of a list. */
+export const itemRule = (allow: AllowList) => {
+  const rule = urlRule(allow)
+  return (body: unknown): FieldError[] => rule([body]).map((error) => ({ ...error, path: '/url' }))
+}
+
 /** Returns why a URL cannot be a webhook; `undefined` if it can. Names are checked later, when they are resolved. */
 export function urlProblem(text: string, allow: AllowList): string | undefined {
   if ([...text].length > MAX_URL_CHARACTERS) return `may have ${MAX_URL_CHARACTERS} characters at most`

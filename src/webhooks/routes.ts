@@ -3,12 +3,13 @@ import type { Audit } from '../auth/audit.ts'
 import { guard } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
 import { accepts } from '../http/accepts.ts'
-import { BODY_FAULTS, takes } from '../http/body.ts'
-import { responses, success } from '../http/envelope.ts'
+import { BODY_FAULTS, READ_FAULTS, takes, takesNothing } from '../http/body.ts'
+import { Nothing, responses, success } from '../http/envelope.ts'
+import { asks } from '../http/query.ts'
 import { createQuota } from '../http/rate-limit.ts'
 import type { AllowList } from '../lib/address-guard.ts'
 import { type NowUs, SECOND, steadyUs } from '../lib/time.ts'
-import { Rotation, urlRule, WebhookList, WebhookSecret } from './model.ts'
+import { itemRule, Rotation, UrlOnly, urlRule, Webhook, WebhookList, WebhookSecret } from './model.ts'
 import type { WebhookService } from './service.ts'
 
 const about = { tags: ['Webhooks'], security: [{ bearer: [] }] }
@@ -21,12 +22,15 @@ export type WebhookRoutesOptions = {
   readonly now?: NowUs
 }
 
-/** So often the list of an account may be replaced: a script that runs wild must not keep the store busy. */
-const REPLACED_A_MINUTE = 60
+/** The query of a removal: which URL. */
+const removal = asks(UrlOnly)
+
+/** How often the list of an account may be changed: a script that runs wild must not keep the store busy. */
+const CHANGES_A_MINUTE = 60
 
 /** Creates the routes for webhook lists and their secrets. */
 export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: WebhookRoutesOptions) {
-  const quota = createQuota({ limit: REPLACED_A_MINUTE, windowUs: 60 * SECOND, now })
+  const quota = createQuota({ limit: CHANGES_A_MINUTE, windowUs: 60 * SECOND, now })
   return new Elysia({ name: 'webhooks', normalize: false, encodeSchema: false })
     .use(accepts)
     .use(guard(auth))
@@ -66,6 +70,46 @@ export function webhookRoutes({ auth, webhooks, allow, audit, now = steadyUs }: 
               schema: { type: 'string' },
             },
           ],
+        },
+      },
+    )
+    .post(
+      '/integration/webhook/item',
+      async ({ accountId, user, body, request, server, set }) => {
+        quota.take(accountId)
+        const { list, etag } = await webhooks.append(accountId, body)
+        audit.note('webhooks_replaced', { user, client: audit.clientOf(request, server) }, { webhooks: list.length })
+        set.headers.etag = etag
+        return success(body, 'The webhook was appended to the list.')
+      },
+      {
+        ...takes(Webhook, itemRule(allow)),
+        response: responses(Webhook, 'unauthenticated', ...BODY_FAULTS, 'conflict'),
+        detail: {
+          summary: 'Append one webhook to the list; nothing that others change meanwhile is lost',
+          description: '409 if the URL is in the list, 422 if the list is full. The ETag is that of the list.',
+          ...about,
+        },
+      },
+    )
+    .delete(
+      '/integration/webhook/item',
+      async ({ accountId, user, query, request, server, set }) => {
+        quota.take(accountId)
+        const { list, etag } = await webhooks.remove(accountId, query.url)
+        audit.note('webhooks_replaced', { user, client: audit.clientOf(request, server) }, { webhooks: list.length })
+        set.headers.etag = etag
+        return success([], 'The webhook was removed from the list.')
+      },
+      {
+        ...removal,
+        parse: takesNothing.parse,
+        transform: [takesNothing.transform, removal.transform],
+        response: responses(Nothing, 'unauthenticated', 'not_found', ...READ_FAULTS, 'invalid'),
+        detail: {
+          summary: 'Remove one URL from the list; nothing that others change meanwhile is lost',
+          description: '404 if the URL is not in the list. A URL that is in it twice is removed twice.',
+          ...about,
         },
       },
     )

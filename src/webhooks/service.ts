@@ -2,7 +2,7 @@ import { Fault } from '../lib/fault.ts'
 import { type NowUs, nowUs, rfc3339, SECOND } from '../lib/time.ts'
 import { etagOf } from '../store/list-etag.ts'
 import type { Store } from '../store/store.ts'
-import type { WebhookList, WebhookSecret } from './model.ts'
+import { MAX_WEBHOOKS, type Webhook, type WebhookList, type WebhookSecret } from './model.ts'
 import { newSecret as randomSecret } from './signature.ts'
 
 /** How long the secret before goes on signing, for receivers to change over. */
@@ -30,11 +30,51 @@ export function createWebhookService({
     return { url: row.url, secret: row.secret, previous_until: until !== null && until > now() ? rfc3339(until) : null }
   }
 
+  const replaceIf = (accountId: number, list: WebhookList, ifMatch: string | null): Promise<boolean> =>
+    webhooks.listReplace({ accountId, list, ifMatch, secrets: list.map(newSecret), nowUs: now() })
+
+  /**
+   * Replaces the list by what `edit` makes of it, and nothing that another writer stores meanwhile is lost: then it is
+   * read and edited again.
+   */
+  async function edit(
+    accountId: number,
+    edited: (before: WebhookList) => WebhookList,
+  ): Promise<{ list: WebhookList; etag: string }> {
+    for (;;) {
+      const before = await webhooks.listGet(accountId)
+      const list = edited(before)
+      // A writer fails only if another one did not: so this ends.
+      if (!(await replaceIf(accountId, list, etagOf(before)))) continue
+      onChanged()
+      return { list, etag: etagOf(list) }
+    }
+  }
+
   return {
     async list(accountId: number): Promise<{ list: WebhookList; etag: string }> {
       const list = await webhooks.listGet(accountId)
       return { list, etag: etagOf(list) }
     },
+
+    /** Appends a webhook to the list. @throws Fault 409 when its URL is in the list; 422 when the list is full. */
+    append: (accountId: number, webhook: Webhook): Promise<{ list: WebhookList; etag: string }> =>
+      edit(accountId, (before) => {
+        if (before.some(({ url }) => url === webhook.url))
+          throw new Fault('conflict', 'This URL is already in the list: PUT the list to change its switches.')
+        if (before.length < MAX_WEBHOOKS) return [...before, webhook]
+        throw new Fault('invalid', 'The list of webhooks is full.', {
+          errors: [{ path: '', message: `the list already has ${MAX_WEBHOOKS} webhooks, the most it may have` }],
+        })
+      }),
+
+    /** Removes a URL from the list, as often as it is there. @throws Fault 404 when it is not. */
+    remove: (accountId: number, url: string): Promise<{ list: WebhookList; etag: string }> =>
+      edit(accountId, (before) => {
+        const list = before.filter((one) => one.url !== url)
+        if (list.length === before.length) throw new Fault('not_found', 'This URL is not in the list.')
+        return list
+      }),
 
     /** Replaces the whole list. @throws Fault 412 when it is not the one that `ifMatch` names. */
     async replace(
@@ -42,14 +82,7 @@ export function createWebhookService({
       list: WebhookList,
       ifMatch: string | null,
     ): Promise<{ list: WebhookList; etag: string }> {
-      const replaced = await webhooks.listReplace({
-        accountId,
-        list,
-        ifMatch,
-        secrets: list.map(newSecret),
-        nowUs: now(),
-      })
-      if (!replaced)
+      if (!(await replaceIf(accountId, list, ifMatch)))
         throw new Fault(
           'precondition_failed',
           'The list was changed meanwhile: read it again, and send it with its new ETag.',

@@ -224,12 +224,12 @@ describe('what an answer contains', () => {
   test('the bulk retry takes an empty body as {}, and no other one', async () => {
     const retry = (raw: string) => ask(app, 'POST', '/integration/delivery/retry', { token, raw, headers: json })
     expect((await retry('')).status).toBe(200)
-    expect((await retry('null')).body.result).toEqual({ errors: [{ path: '', message: 'must be an object' }] })
+    expect((await retry('null')).body.result).toEqual({ errors: [{ path: '', message: 'the body must be an object' }] })
   })
 
   test('a fault of the whole body has the path ""', async () => {
     const { body } = await ask(app, 'PUT', LIST, { token, body: 5 })
-    expect(body.result).toEqual({ errors: [{ path: '', message: 'must be an array' }] })
+    expect(body.result).toEqual({ errors: [{ path: '', message: 'the list must be an array' }] })
   })
 
   test('one message for a wrong e-mail address and a wrong password', async () => {

@@ -63,7 +63,7 @@ describe('the list', () => {
   test('holds 100 webhooks, not more', async () => {
     const many = Array.from({ length: 101 }, (_, index) => webhook(`https://example.com/${index}`))
     const refused = await put(many)
-    expect(errorsOf(refused)).toEqual([{ path: '', message: 'may have 100 items at most' }])
+    expect(errorsOf(refused)).toEqual([{ path: '', message: 'the list may have 100 items at most' }])
     expect((await put(many.slice(1))).status).toBe(200)
   })
 })

@@ -151,10 +151,11 @@ async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags)
   if (problem !== undefined) throw new Fault('invalid', `${url}: ${problem}${too}`)
   const wanted = eventsOf(events.length === 0 ? ['all'] : events)
   const secret = await onAccount(flags, async (services, accountId) => {
-    const { webhooks } = services
-    const { list: before, etag } = await webhooks.list(accountId)
-    if (before.some((one) => one.url === url)) throw isInList(url, flags.account)
-    await replaceList(services, accountId, [...before, { url, ...wanted.switches }], etag)
+    const { webhooks, note } = services
+    const { list } = await webhooks.append(accountId, { url, ...wanted.switches }).catch((cause) => {
+      throw cause instanceof Fault && cause.code === 'conflict' ? isInList(url, flags.account) : cause
+    })
+    await note('webhooks_replaced', { webhooks: list.length })
     if (wanted.events.length > 0) await changeOptions(services, accountId, url, { events: wanted.events })
     return (await webhooks.secrets(accountId)).find((one) => one.url === url)?.secret
   })
@@ -163,11 +164,11 @@ async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags)
 }
 
 async function removeWebhook(url: string, flags: Flags): Promise<void> {
-  await onAccount(flags, async (services, accountId) => {
-    const { list: before, etag } = await services.webhooks.list(accountId)
-    const after = before.filter((one) => one.url !== url)
-    if (after.length === before.length) throw notInList(url, flags.account)
-    await replaceList(services, accountId, after, etag)
+  await onAccount(flags, async ({ webhooks, note }, accountId) => {
+    const { list } = await webhooks.remove(accountId, url).catch((cause) => {
+      throw cause instanceof Fault && cause.code === 'not_found' ? notInList(url, flags.account) : cause
+    })
+    await note('webhooks_replaced', { webhooks: list.length })
   })
   if (flags.json) printJson({ url })
   else print(`removed ${url}: what is pending for it is cancelled`)
