@@ -31,10 +31,12 @@ import { healthRoutes } from './http/health.ts'
 import { startServer } from './http/server.ts'
 import { hasCertificates } from './lib/certificate-file.ts'
 import type { Log } from './lib/log.ts'
+import { nowUs } from './lib/time.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { metricsRoutes } from './metrics/routes.ts'
 import { EXAMPLES } from './openapi/examples.ts'
 import { openApiRoutes } from './openapi/routes.ts'
+import { settingsInForce, startServiceNote } from './ops/running/note.ts'
 import { pbxStatusOf } from './pbx/account-status.ts'
 import { createPbxService } from './pbx/pbx-service.ts'
 import { pbxRoutes } from './pbx/routes.ts'
@@ -118,6 +120,15 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     // The port stays open until the end: while the other parts stop, requests are answered with 503.
     const server = startServer(root, config.listen)
     started.push(server)
+    // Nodes that share a database have no folder: they report to each other in it.
+    if (config.database === undefined) {
+      const { clock, counts, dispatcher } = sending
+      const own = { counts, health: dispatcher.health }
+      const settings = settingsInForce(server.url, config)
+      started.unshift(
+        await startServiceNote({ folder: config.dataPath, settings, own, steadyUs: clock.steadyUs, nowUs }),
+      )
+    }
     persistence.join(server.url, (name) => pbxs.entries().some(({ record }) => record.name === name))
     const described = pbxs.sources().map(({ name, protocol, host, port }) => `${name} (${protocol}://${host}:${port})`)
     const users = await againForAWhile(() => store.accounts.userCount())

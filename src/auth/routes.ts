@@ -16,7 +16,7 @@ export function authRoutes(auth: AuthService, clientOf: Audit['clientOf']) {
     '/auth/login',
     async ({ body, request, server }) => {
       const token = await auth.login(body, clientOf(request, server))
-      return success({ access_token: token }, 'Logged in.')
+      return success({ access_token: token }, 'The user was authenticated.')
     },
     {
       ...takes(Login, loginRule),

@@ -35,7 +35,7 @@ export function readAllStatuses(
 ): ReadWebhookStatuses {
   const reportsOf = createFreshReader(FRESH_MS, async (ids: string) => {
     const rows = await store.webhookStatusGetMany(ids.split(' ').map(Number))
-    return new Map(rows.map(({ webhookId, status, isPresent }) => [webhookId, reported(status, isPresent)]))
+    return new Map(rows.map(({ webhookId, status, isPresent }) => [webhookId, reportedStatus(status, isPresent)]))
   })
   return async (accountId, webhookIds) => {
     if (webhookIds.length === 0) return new Map()
@@ -68,8 +68,11 @@ const statusOf = ({ counts, health }: OwnStatuses, webhookId: number): WebhookSt
   last: counts.last(webhookId),
 })
 
-/** The next owner begins with a closed breaker: of an owner that is gone only the last response is worth showing. */
-function reported(status: string, isPresent: boolean): WebhookStatus {
+/**
+ * Returns a status as its owner reported it. The next owner begins with a closed breaker: of an owner that is gone only
+ * the last response is worth showing.
+ */
+export function reportedStatus(status: string, isPresent: boolean): WebhookStatus {
   const { downSinceUs, last }: WebhookStatus = JSON.parse(status)
   return { downSinceUs: isPresent ? downSinceUs : null, last }
 }

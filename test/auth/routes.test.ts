@@ -38,6 +38,11 @@ describe('a token', () => {
     expect(app.output()).not.toContain(token)
   })
 
+  test('comes with a message that the user was authenticated', async () => {
+    const { body } = await ask(app, 'POST', '/auth/login', { body: { email: 'me@example.com', password: PASSWORD } })
+    expect(body).toMatchObject({ code: 200, message: expect.stringMatching(/user was authenticated/) })
+  })
+
   test('is read from the header alone, whose scheme has no case', async () => {
     const token = await logIn(app, 'me@example.com')
     const withScheme = (authorization: string) => ask(app, 'GET', '/auth/me', { headers: { authorization } })

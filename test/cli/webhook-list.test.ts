@@ -29,9 +29,9 @@ test('a webhook is added, listed, changed, previewed and removed', async () => {
   ])
   await webhook('add', 'https://other.example/')
   expect((await webhook('list')).stdout.split('\n')).toEqual([
-    'URL                            NAME  STATE   EVENTS                    OPTIONS',
-    `${URL}  -     active  call_started,call_missed  -`,
-    'https://other.example/         -     active  all                       -',
+    'URL                            NAME  STATE   PENDING  EVENTS                    OPTIONS',
+    `${URL}  -     active  0        call_started,call_missed  -`,
+    'https://other.example/         -     active  0        all                       -',
   ])
 
   const filter = '{"direction":["inbound"],"queue":["sales*"]}'
@@ -51,7 +51,7 @@ test('a webhook is added, listed, changed, previewed and removed', async () => {
     events: ['call_missed'],
   })
   expect((await webhook('list')).stdout).toContain(
-    `${URL}  CRM   paused  call_started,call_missed  filter={"direction":["inbound"],"queue":["sales*"]} ` +
+    `${URL}  CRM   paused  0        call_started,call_missed  filter={"direction":["inbound"],"queue":["sales*"]} ` +
       'order=strict max_per_second=2.5 body=flat headers=X-Api-Key,X-Other',
   )
   const preview = await webhook('preview', URL, '--event', 'dial_answered')

@@ -22,8 +22,8 @@ afterAll(async () => {
 
 const send = (...more: string[]) => run(['webhook', 'test', receiver.url, ...more], { cwd })
 
-test('one signed request is sent beside a running service, marked as a test', async () => {
-  const { code, stdout } = await send('--allow-net', 'loopback')
+test('one signed request is sent beside a running service, with its settings, marked as a test', async () => {
+  const { code, stdout } = await send()
   expect([code, stdout]).toEqual([0, expect.stringMatching(/^200\t\d+ ms\tok\n$/)])
   expect(JSON.parse(receiver.received[0]?.body ?? '')).toMatchObject({ data: { name: 'test', account: 'default' } })
 })
@@ -36,8 +36,8 @@ test("a receiver's answer is shown in one line, and cannot move the reader's cur
 
 test.each([
   [
-    'what was not taken is exit code 1, with the reason once',
-    [],
+    'what was not taken is exit code 1, with the reason once; a flag wins over the running service',
+    ['--allow-net', '10.0.0.0/8'],
     1,
     /^hookswitch: .*loopback.*--allow-net loopback.*\n$/,
   ],

@@ -4,11 +4,13 @@ import { createDeliveryService } from '../../deliveries/service.ts'
 import { EVENT_NAMES } from '../../lib/event-kinds.ts'
 import { Fault } from '../../lib/fault.ts'
 import { harmless } from '../../lib/terminal-text.ts'
-import { parseTime } from '../../lib/time.ts'
+import { formatDuration, parseTime } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
+import { describeDown, readRunningState } from '../../ops/running/state.ts'
+import { dataFlag, type StorePlace } from '../../ops/suggested-commands.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../../store/operations/queue.ts'
 import type { Store } from '../../store/store.ts'
-import { type StoreFlags, withExistingStore } from '../open-store.ts'
+import { placeOf, type StoreFlags, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
 import { printTable, tableLines } from '../table.ts'
@@ -92,19 +94,50 @@ const cellsOf = ({ id, created_at, state, event, attempts_made, call_id, url }: 
 ]
 
 async function show(id: string, { data, databaseUrl, json }: Flags): Promise<void> {
-  const detail = await withExistingStore({ data, databaseUrl }, (store) => known(id, serviceOf(store).show(null, id)))
+  const detail = await withExistingStore({ data, databaseUrl }, async (store) => {
+    const found = await known(id, serviceOf(store).show(null, id))
+    const because = await pendingBecause(store, found, placeOf({ data, databaseUrl }))
+    return because === undefined ? found : { ...found, pending_because: because }
+  })
   if (json) printJson(detail)
   else for (const text of lines(detail)) print(text)
 }
 
-function lines({ body, attempts, url, ...rest }: DeliveryDetail): string[] {
+/** Returns why a delivery is still pending; `undefined` if it is not. */
+async function pendingBecause(
+  store: Store,
+  { id, state, next_attempt_at: nextAt }: Delivery,
+  place: StorePlace,
+): Promise<string | undefined> {
+  const pending = state === 'pending' ? await store.queue.deliveryGetPending(Number(id)) : undefined
+  if (pending === undefined) return undefined
+  const { webhookId } = pending
+  const [webhook] = await store.webhooks.webhookGetMany([webhookId])
+  const { isRunning, down } = await readRunningState(place, [webhookId])
+  const outage = down.get(webhookId)
+  const waitMs = ((nextAt === null ? undefined : parseTime(nextAt)) ?? 0) / 1_000 - Date.now()
+  if (webhook?.listed === false) return 'its URL has left the list: it is being cancelled'
+  if (webhook?.options?.paused) return 'its webhook is paused: hookswitch webhook set URL --no-paused sends it'
+  if (!isRunning) return `no service is running: hookswitch serve${dataFlag(place)} sends it`
+  if (outage !== undefined)
+    return `its webhook has been down ${describeDown(outage)}; one delivery at a time is sent as a probe, the others follow when one succeeds`
+  if (waitMs > 0) return `its next attempt is in ${formatDuration(waitMs)}`
+  if (webhook?.options?.order === 'strict')
+    return 'it is due; with order=strict it follows the events of its call before it'
+  return 'it is due, and sent as soon as its webhook has capacity'
+}
+
+function lines({ body, attempts, url, ...rest }: DeliveryDetail & { pending_because?: string }): string[] {
   const facts = Object.entries({ ...rest, url: masked(url) })
   const rows = attempts.map(({ at, probe, status, error, duration_ms, address, response }) => [
     ...[at, probe ? 'probe' : 'attempt', status ?? error, `${duration_ms} ms`, address, response],
   ])
   return [
     ...tableLines(['field', 'value'], facts),
-    ...['', ...tableLines(['attempt at', 'kind', 'outcome', 'took', 'address', 'response'], rows)],
+    '',
+    ...(rows.length === 0
+      ? ['There was no attempt yet.']
+      : tableLines(['attempt at', 'kind', 'outcome', 'took', 'address', 'response'], rows)),
     ...['', 'BODY', harmless(body)],
   ]
 }

@@ -6,8 +6,10 @@ import { Fault, type FieldError } from '../../lib/fault.ts'
 import { oneLine } from '../../lib/terminal-text.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import { EXAMPLES } from '../../openapi/examples.ts'
+import { describeDown, type RunningState, readRunningState } from '../../ops/running/state.ts'
 import { allowListOf, httpUrl } from '../../settings.ts'
 import type { OperatorAct } from '../../store/operations/accounts.ts'
+import type { ListedWebhook } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
 import { urlProblem, type WebhookList } from '../../webhooks/model.ts'
 import { PRESET_NAMES } from '../../webhooks/options/body-presets.ts'
@@ -16,9 +18,9 @@ import { optionsFrom } from '../../webhooks/options/rules.ts'
 import { createOptionsService } from '../../webhooks/options/service.ts'
 import { createWebhookService } from '../../webhooks/service.ts'
 import { noteAct } from '../note-act.ts'
-import { type StoreFlags, withExistingStore } from '../open-store.ts'
+import { placeOf, type StoreFlags, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption, list } from '../options.ts'
-import { print, printJson } from '../print.ts'
+import { print, printError, printJson } from '../print.ts'
 import { printTable } from '../table.ts'
 import { changesOf, eventsOf, type OptionFlags } from '../webhook-flags.ts'
 
@@ -43,7 +45,7 @@ export function webhookCommand(program: Command): void {
   command('add', 'add a URL to the list')
     .argument('<url>', 'an absolute http: or https: URL')
     .option('--events <events>', 'which events it gets: all, or names separated by commas (repeatable)', list, [])
-    .option('--allow-net <net>', 'as for serve (repeatable)', list, [])
+    .option('--allow-net <net>', 'as for serve; default: that of the running service (repeatable)', list, [])
     .action(addWebhook)
   ofUrl('remove', 'remove a URL from the list; what is pending for it is cancelled').action(removeWebhook)
   addOptionFlags(ofUrl('set', 'change the events and options of a URL; what is not named stays')).action(setWebhook)
@@ -55,8 +57,8 @@ export function webhookCommand(program: Command): void {
     .addOption(new Option('--event <kind>', 'of which kind').choices(EVENT_NAMES).default('call_started'))
     .action(showPreview)
   ofUrl('test', 'send one signed test request, which is not stored, and print the response')
-    .option('--allow-net <net>', 'as for serve (repeatable)', list, [])
-    .option('--proxy <url>', 'as for serve')
+    .option('--allow-net <net>', 'as for serve; default: that of the running service (repeatable)', list, [])
+    .option('--proxy <url>', 'as for serve; default: that of the running service')
     .action(sendTest)
 }
 
@@ -114,19 +116,47 @@ function inWords(error: unknown): unknown {
 const inOneLine = ({ path, message }: FieldError): string => (path === '' ? message : `${path.slice(1)}: ${message}`)
 
 async function showWebhooks(flags: Flags): Promise<void> {
-  const shown = await onAccount(flags, async ({ webhooks, options }, accountId) => {
+  const { shown, isRunning } = await onAccount(flags, async ({ webhooks, options }, accountId, store) => {
     const byUrl = new Map((await options.list(accountId)).map((one) => [one.url, one]))
-    return (await webhooks.list(accountId)).list.map((webhook) => ({ ...webhook, options: byUrl.get(webhook.url) }))
+    const { list } = await webhooks.list(accountId)
+    const listed = await store.webhooks.webhookListWithPending(accountId)
+    const running = await readRunningState(
+      placeOf(flags),
+      listed.map(({ id }) => id),
+    )
+    const stateOf = (at: number) => stateOfWebhook(listed[at], byUrl, running)
+    const shown = list.map((webhook, at) => ({ ...webhook, options: byUrl.get(webhook.url), ...stateOf(at) }))
+    return { shown, isRunning: running.isRunning }
   })
   if (flags.json) return printJson(shown)
-  const rows = shown.map(({ url, options, ...switches }) => {
+  const rows = shown.map(({ url, options, state, down_since: since, error, pending, ...switches }) => {
     const chosen = SWITCH_NAMES.filter((name) => switches[name])
     const events = [...(chosen.length === SWITCH_NAMES.length ? ['all'] : chosen), ...(options?.events ?? [])]
-    const state = options?.paused ? 'paused' : 'active'
-    return [url, options?.name, state, events.join(','), describeOptions(options).join(' ')]
+    const text = since === null ? state : `${state} ${describeDown({ since, error: error ?? '' })}`
+    return [url, options?.name, text, pending, events.join(','), describeOptions(options).join(' ')]
   })
   const whenEmpty = `The account ${flags.account} has no webhook: hookswitch webhook add URL adds one.`
-  printTable(['url', 'name', 'state', 'events', 'options'], rows, { whenEmpty })
+  printTable(['url', 'name', 'state', 'pending', 'events', 'options'], rows, { whenEmpty })
+  if (shown.length > 0 && !isRunning)
+    printError('No service is running on this store, so nothing is sent: hookswitch serve starts it.')
+}
+
+/** Returns whether a webhook is sent to, as the running service has it, and how many deliveries are pending for it. */
+function stateOfWebhook(
+  listed: ListedWebhook | undefined,
+  options: ReadonlyMap<string, WebhookOptions>,
+  { down }: RunningState,
+) {
+  const found = listed === undefined ? undefined : down.get(listed.id)
+  const isPaused = listed !== undefined && options.get(listed.url)?.paused === true
+  const state = isPaused ? 'paused' : found === undefined ? 'active' : 'down'
+  const outage = state === 'down' ? found : undefined
+  return {
+    state,
+    down_since: outage?.since ?? null,
+    error: outage?.error ?? null,
+    pending: listed?.pending ?? 0,
+  } as const
 }
 
 /** Returns the options that change what a URL gets; the values of headers are secrets. */
@@ -145,22 +175,42 @@ function describeOptions(options: WebhookOptions | undefined): string[] {
 type AddFlags = Flags & { events: string[]; allowNet: string[] }
 
 async function addWebhook(url: string, { events, allowNet, ...flags }: AddFlags): Promise<void> {
-  const problem = urlProblem(url, allowListOf(allowNet))
-  // This command does not know how the service was started.
-  const too = problem?.includes('--allow-net') ? ', and so must this command' : ''
+  const { settings } = await readRunningState(placeOf(flags), [])
+  const problem = urlProblem(url, allowListOf(allowNet.length > 0 ? allowNet : (settings?.allowNets ?? [])))
+  // Where it is not known how the service was started, this command has to be told.
+  const too = problem?.includes('--allow-net') && settings === undefined ? ', and so must this command' : ''
   if (problem !== undefined) throw new Fault('invalid', `${url}: ${problem}${too}`)
   const wanted = eventsOf(events.length === 0 ? ['all'] : events)
-  const secret = await onAccount(flags, async (services, accountId) => {
-    const { webhooks, note } = services
+  const added = await onAccount(flags, async (services, accountId) => {
+    const { webhooks, options, note } = services
     const { list } = await webhooks.append(accountId, { url, ...wanted.switches }).catch((cause) => {
       throw cause instanceof Fault && cause.code === 'conflict' ? isInList(url, flags.account) : cause
     })
     await note('webhooks_replaced', { webhooks: list.length })
-    if (wanted.events.length > 0) await changeOptions(services, accountId, url, { events: wanted.events })
-    return (await webhooks.secrets(accountId)).find((one) => one.url === url)?.secret
+    const kept = (await options.list(accountId)).find((one) => one.url === url)
+    // Events that were asked for by name are all that it gets.
+    const isChanged = events.length > 0 && !Bun.deepEquals(wanted.events, kept?.events)
+    const inForce = isChanged ? await changeOptions(services, accountId, url, { events: wanted.events }) : kept
+    const secret = (await webhooks.secrets(accountId)).find((one) => one.url === url)?.secret
+    return { secret, options: inForce, kept: describeKept(kept) }
   })
-  if (flags.json) printJson({ url, secret })
-  else print(`added ${url}\nits requests are signed with ${secret}`)
+  const { secret, options, kept } = added
+  if (flags.json) return printJson({ url, secret, options })
+  print(`added ${url}\nits requests are signed with ${secret}`)
+  if (kept.length > 0)
+    print(`its options from before are in force again: ${kept.join(' ')}\nhookswitch webhook set changes them`)
+}
+
+/** Returns the options that a URL has kept since it was in the list before. */
+function describeKept(options: WebhookOptions | undefined): string[] {
+  if (options === undefined) return []
+  const { name, paused, events } = options
+  return [
+    ...(paused ? ['paused'] : []),
+    ...(name === null ? [] : [`name=${JSON.stringify(name)}`]),
+    ...(events.length === 0 ? [] : [`events=${events.join(',')}`]),
+    ...describeOptions(options),
+  ]
 }
 
 async function removeWebhook(url: string, flags: Flags): Promise<void> {
@@ -242,9 +292,9 @@ async function showPreview(url: string, flags: Flags & { event: EventKind }): Pr
 }
 
 async function sendTest(url: string, flags: SendFlags): Promise<void> {
-  const { proxy, allowNet, json, account } = flags
-  const allow = allowListOf(allowNet)
-  const attempt = newAttempt({ allow, ...(proxy === undefined ? {} : { proxy: httpUrl('--proxy', proxy) }) })
+  const { json, account } = flags
+  const { allow, proxy } = await sendingOf(flags)
+  const attempt = newAttempt({ allow, ...(proxy === undefined ? {} : { proxy }) })
   const { status, error, duration_ms, response } = await onAccount(flags, async (_, accountId, store) =>
     sendTestRequest({ store, attempt }, accountId, url).catch((cause) => {
       throw cause instanceof Fault && cause.code === 'invalid' ? notInList(url, account) : cause
@@ -255,6 +305,21 @@ async function sendTest(url: string, flags: SendFlags): Promise<void> {
   // Without an answer, the error is the whole result.
   if (status === null || status < 200 || status >= 300)
     throw new Fault('unavailable', `the receiver did not accept the request: ${error ?? `it answered ${status}`}`)
+}
+
+/** Returns how to send as the running service does, unless flags say otherwise. */
+async function sendingOf(flags: SendFlags) {
+  const { settings } = await readRunningState(placeOf(flags), [])
+  const { allowNet, proxy = settings?.proxy ?? undefined } = flags
+  if (proxy?.includes('***'))
+    throw new Fault(
+      'invalid',
+      `the service sends through the proxy ${proxy}, whose password only it knows: give it with --proxy, or test the webhook in the page`,
+    )
+  return {
+    allow: allowListOf(allowNet.length > 0 ? allowNet : (settings?.allowNets ?? [])),
+    proxy: proxy === undefined ? undefined : httpUrl('--proxy', proxy),
+  }
 }
 
 /** A list may name a URL twice, which is then called twice: a command that is repeated does not ask for that. */

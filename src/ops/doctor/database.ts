@@ -37,7 +37,7 @@ export async function diagnoseDatabase(source: DatabaseSource): Promise<StoreFou
   }
 }
 
-const NOTHING = { webhooks: [], newestEventMs: undefined, pbxs: [] }
+const NOTHING = { webhooks: [], newestEventMs: undefined, pbxs: [], accountOf: undefined }
 
 const missing = ({ isStandby }: ServerFacts): Diagnosis =>
   isStandby

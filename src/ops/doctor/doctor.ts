@@ -3,14 +3,17 @@ import type { Target } from '../../deliveries/sending/target.ts'
 import { parseAllowList } from '../../lib/address-guard.ts'
 import { hostAndPort, type PbxSource } from '../../lib/pbx-url.ts'
 import { checkPbx } from '../../pbx/tools/check.ts'
+import type { AccountOf } from '../../pbx/tools/check-tenants.ts'
 import { type AllowedPlaces, createAllowedPlaces } from '../../recordings/allowed-places.ts'
-import type { GivenSettings } from '../../settings.ts'
+import { type GivenSettings, listenAddress, SETTINGS } from '../../settings.ts'
+import type { SettingsInForce } from '../running/note.ts'
+import { readRunningState } from '../running/state.ts'
 import { checkPbxLine } from '../suggested-commands.ts'
 import { diagnoseDatabase } from './database.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 import { diagnoseClock, diagnoseDisk, diagnoseService } from './machine.ts'
 import { reach } from './reach.ts'
-import { diagnoseStore } from './store.ts'
+import { diagnoseStore, type StoredPbx } from './store.ts'
 
 /**
  * Checks the whole installation: settings, service, store, disk, clock, PBXs and webhooks. Returns one diagnosis for
@@ -20,18 +23,21 @@ export async function diagnose(
   flags: GivenSettings,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<Diagnosis[]> {
-  let config: Config
+  let given: Config
   try {
-    config = readConfig(flags, env)
+    given = readConfig(flags, env)
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     return [wrong('settings', why, 'hookswitch serve --help')]
   }
+  const { settings: running } = await readRunningState(given, []).catch(() => ({ settings: undefined }))
+  const config = inForce(given, running)
   const { database, dataPath } = config
   const disk = (await Promise.all(foldersOf(config).map(diagnoseDisk))).flat()
   const store = database === undefined ? await diagnoseStore(dataPath) : await diagnoseDatabase(database)
   const service = await diagnoseService(config)
   const isServed = service.some(({ level }) => level === 'ok')
+  const pbxsOfStore = store.pbxs.filter(({ name }) => !config.pbxs.some((one) => one.name === name))
   const [receivers, pbxs] = await Promise.all([
     diagnoseReceivers(config, store.webhooks),
     diagnosePbxs(
@@ -40,17 +46,17 @@ export async function diagnose(
           source,
           fix: `hookswitch pbx check '${source.protocol}://…@${hostAndPort(source)}'`,
         })),
-        ...store.pbxs.map(({ isOfApi, ...source }) => {
-          const allowed = isOfApi ? allowedPlacesOf(config) : undefined
+        ...pbxsOfStore.map(({ origin, ...source }) => {
+          const allowed = origin === 'api' ? allowedPlacesOf(config, pbxsOfStore) : undefined
           return { source, fix: checkPbxLine(source.name, config), allowed }
         }),
       ],
-      isServed,
+      { isServed, accountOf: store.accountOf },
     ),
   ])
   const clock = diagnoseClock(Date.now(), receivers.clocksMs, store.newestEventMs)
   return [
-    ok('settings', 'all settings are valid'),
+    ok('settings', running === undefined ? 'all settings are valid' : `all are valid; ${describeRunning(running)}`),
     ...service,
     ...store.diagnoses,
     ...disk,
@@ -60,6 +66,24 @@ export async function diagnose(
   ]
 }
 
+/** Returns the settings to check: those that were given, else those of the running service. */
+function inForce(given: Config, running: SettingsInForce | undefined): Config {
+  if (running === undefined) return given
+  const { hostname, port } = new URL(running.url)
+  const isListenGiven = !Bun.deepEquals(given.listen, listenAddress(SETTINGS.listen.default))
+  return {
+    ...given,
+    listen: isListenGiven ? given.listen : { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port) },
+    allowNets: given.allowNets.length > 0 ? given.allowNets : running.allowNets,
+    proxy: given.proxy ?? running.proxy ?? undefined,
+    recordingsFrom: given.recordingsFrom.length > 0 ? given.recordingsFrom : running.recordingsFrom,
+    recordingsCopy: given.recordingsCopy ?? running.recordingsCopy ?? undefined,
+  }
+}
+
+const describeRunning = ({ url, allowNets }: SettingsInForce): string =>
+  `the service at ${url} was started with ${allowNets.length === 0 ? 'no --allow-net' : `--allow-net ${allowNets.join(' ')}`}`
+
 /** Returns the folders that the service writes to. */
 const foldersOf = ({ database, dataPath, recordingsCopy }: Config): string[] => [
   ...(database === undefined ? [dataPath] : []),
@@ -68,10 +92,18 @@ const foldersOf = ({ database, dataPath, recordingsCopy }: Config): string[] => 
 
 type Watched = { readonly source: PbxSource; readonly fix: string; readonly allowed?: AllowedPlaces | undefined }
 
-const allowedPlacesOf = ({ pbxs, recordingsFrom }: Config): AllowedPlaces =>
-  createAllowedPlaces({ from: recordingsFrom, ofSettings: () => pbxs.flatMap(({ recordings }) => recordings ?? []) })
+/** Returns the places of recordings that the service allows PBXs of the API to name. */
+function allowedPlacesOf({ pbxs, recordingsFrom }: Config, stored: readonly StoredPbx[]): AllowedPlaces {
+  const ofSettings = [...pbxs, ...stored.filter(({ origin }) => origin === 'settings')]
+  return createAllowedPlaces({
+    from: recordingsFrom,
+    ofSettings: () => ofSettings.flatMap(({ recordings }) => recordings ?? []),
+  })
+}
 
-async function diagnosePbxs(pbxs: readonly Watched[], isServed: boolean): Promise<Diagnosis[]> {
+type Known = { readonly isServed: boolean; readonly accountOf: AccountOf | undefined }
+
+async function diagnosePbxs(pbxs: readonly Watched[], { isServed, accountOf }: Known): Promise<Diagnosis[]> {
   const add = "hookswitch pbx add 'ami://hookswitch:secret@127.0.0.1?name=office'"
   if (pbxs.length === 0)
     return [
@@ -81,7 +113,7 @@ async function diagnosePbxs(pbxs: readonly Watched[], isServed: boolean): Promis
     ]
   const found = await Promise.all(
     pbxs.map(async ({ source, fix, allowed }) => {
-      const findings = await checkPbx(source, 0, { allowed })
+      const findings = await checkPbx(source, 0, { allowed, accountOf })
       return findings.map(({ level, text }): Diagnosis => {
         const finding = `${source.name}: ${text}`
         return level === 'missing' ? wrong('PBX', finding, fix) : { level, about: 'PBX', text: finding }

@@ -1,27 +1,36 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { newAccountDirectory } from '../../calls/account-directory.ts'
 import { type Target, targetOf } from '../../deliveries/sending/target.ts'
 import { type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { formatDuration, nowUs, SECOND } from '../../lib/time.ts'
+import type { AccountOf } from '../../pbx/tools/check-tenants.ts'
+import type { PbxRecord } from '../../store/operations/pbxs.ts'
 import { MAX_COUNTED_BRIEFLY } from '../../store/operations/queue.ts'
 import { asStoreFault, fixCommand, storeFaultKind } from '../../store/sqlite/engine/store-fault.ts'
 import { tryToWrite } from '../../store/sqlite/engine/write-probe.ts'
 import { openSqliteStore } from '../../store/sqlite/store.ts'
 import type { Store } from '../../store/store.ts'
+import { describeDown, readRunningState } from '../running/state.ts'
 import { addUserLine, dataFlag, quoted, type StorePlace } from '../suggested-commands.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
+
+/** A PBX of the store; of one with the origin `api` only allowed recordings are read. */
+export type StoredPbx = PbxSource & Pick<PbxRecord, 'origin'>
 
 export type StoreFound = {
   readonly diagnoses: Diagnosis[]
   readonly webhooks: readonly { readonly account: string; readonly target: Target }[]
   readonly newestEventMs: number | undefined
-  /** The PBXs that were added by a command or in the page; `isOfApi`: only allowed recordings of it are read. */
-  readonly pbxs: readonly (PbxSource & { readonly isOfApi: boolean })[]
+  /** The PBXs of the store, those of the settings of the service included. */
+  readonly pbxs: readonly StoredPbx[]
+  /** Returns how an account is spelt in the store; `undefined`: the store cannot be read. */
+  readonly accountOf: AccountOf | undefined
 }
 
 const DAY_US = 86_400 * SECOND
-const NO_STORE = { webhooks: [], newestEventMs: undefined, pbxs: [] }
+const NO_STORE = { webhooks: [], newestEventMs: undefined, pbxs: [], accountOf: undefined }
 
 /** Checks the store, whether a service is using it or not. */
 export async function diagnoseStore(folder: string): Promise<StoreFound> {
@@ -100,39 +109,51 @@ export async function diagnoseContents(store: Store, place: StorePlace): Promise
         ]
       : []),
   ]
-  if (pending > 0) diagnoses.push(...(await diagnosePaused(store, place)))
+  if (pending > 0) diagnoses.push(...(await diagnoseWaiting(store, place)))
   diagnoses.push(...(await diagnoseRecordings(store)))
   const newestEventMs = newestEventUs === undefined ? undefined : newestEventUs / 1_000
-  return { diagnoses, webhooks, newestEventMs, pbxs: await storedPbxs(store) }
+  const accounts = newAccountDirectory()
+  accounts.set(await store.accounts.accountList())
+  const { spellingOf: accountOf } = accounts.directory
+  return { diagnoses, webhooks, newestEventMs, pbxs: await storedPbxs(store), accountOf }
 }
 
-/** Reports the paused webhooks for which deliveries are pending: they are sent when the pause ends. */
-async function diagnosePaused({ accounts, webhooks }: Store, place: StorePlace): Promise<Diagnosis[]> {
+/** Reports the webhooks that deliveries wait for: paused ones, and those that the running service found down. */
+async function diagnoseWaiting({ accounts, webhooks }: Store, place: StorePlace): Promise<Diagnosis[]> {
   const diagnoses: Diagnosis[] = []
   for (const { id, name } of await accounts.accountList()) {
+    const listed = (await webhooks.webhookListWithPending(id)).filter(({ pending }) => pending > 0)
+    if (listed.length === 0) continue
     const options = await webhooks.optionsList(id)
     const paused = new Set(options.flatMap((one) => (one.options?.paused ? one.url : [])))
-    if (paused.size === 0) continue
+    const { down } = await readRunningState(
+      place,
+      listed.map((one) => one.id),
+    )
     const account = name === 'default' ? '' : ` --account ${quoted(name)}`
-    for (const { url, pending } of await webhooks.webhookListWithPending(id))
-      if (pending > 0 && paused.has(url))
-        diagnoses.push(
-          advice(
-            name === 'default' ? 'webhook' : `webhook of ${name}`,
-            `${targetOf(url).logged} is paused: ${pending} ${pending === 1 ? 'delivery is' : 'deliveries are'} pending for it`,
-            `hookswitch webhook set URL --no-paused${account}${dataFlag(place)}   sends them`,
-          ),
-        )
+    const about = name === 'default' ? 'webhook' : `webhook of ${name}`
+    for (const { id: webhookId, url, pending } of listed) {
+      const { logged } = targetOf(url)
+      const waiting = `${pending} ${pending === 1 ? 'delivery is' : 'deliveries are'} pending for it`
+      const outage = down.get(webhookId)
+      if (paused.has(url)) {
+        const fix = `hookswitch webhook set URL --no-paused${account}${dataFlag(place)}   sends them`
+        diagnoses.push(advice(about, `${logged} is paused: ${waiting}`, fix))
+      } else if (outage !== undefined) {
+        const fix = `hookswitch webhook test URL${account}${dataFlag(place)}   once its receiver works again`
+        diagnoses.push(wrong(about, `${logged} has been down ${describeDown(outage)}; ${waiting}`, fix))
+      }
+    }
   }
   return diagnoses
 }
 
-/** Returns the PBXs that are not those of the settings. One that was removed is left out. */
-async function storedPbxs({ pbxs }: Pick<Store, 'pbxs'>): Promise<StoreFound['pbxs']> {
+/** Returns the PBXs that a service watches. One that was removed is left out. */
+async function storedPbxs({ pbxs }: Pick<Store, 'pbxs'>): Promise<StoredPbx[]> {
   const records = await pbxs.pbxList()
   return records.flatMap(({ name, url, origin }) => {
-    const parsed = url === null || origin === 'settings' ? undefined : parsePbxUrl(url)
-    return parsed === undefined || 'wrong' in parsed ? [] : { ...parsed.pbx, name, isOfApi: origin === 'api' }
+    const parsed = url === null ? undefined : parsePbxUrl(url)
+    return parsed === undefined || 'wrong' in parsed ? [] : { ...parsed.pbx, name, origin }
   })
 }
 

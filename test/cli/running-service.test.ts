@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { cpSync, existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
+import { openSqliteStore } from '../../src/store/sqlite/store.ts'
+import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
+import { addUser } from '../help/client.ts'
+import { fixture } from '../help/pbx.ts'
+import { startReceiver, until } from '../help/receiver.ts'
+import { storeEvents } from '../help/store.ts'
+
+/** The commands that know how the service beside them was started, and how its webhooks are. */
+
+const folder = emptyFolder()
+const cwd = folder.path
+const note = join(cwd, 'data/service.json')
+const receiver = startReceiver()
+const replay = startReplay({ files: [fixture('o-ivr-no-dial.ami')] })
+let app: RunningApp
+
+beforeAll(async () => {
+  await addUser(cwd, 'a@example.com')
+  await serve()
+})
+afterAll(async () => {
+  await app.stop()
+  await replay.stop()
+  await receiver.stop()
+  folder[Symbol.dispose]()
+})
+beforeEach(async () => {
+  for (const { url } of await listed()) await hookswitch('webhook', 'remove', url)
+})
+
+async function serve(): Promise<void> {
+  const secrets = `--pbx ami://u:very-secret@127.0.0.1:${replay.port}?name=office --metrics-token a-very-secret-token`
+  app = await startServe({ cwd, args: ['--allow-net', 'loopback', ...secrets.split(' ')] })
+}
+const hookswitch = (...args: string[]) => run(args, { cwd })
+const listed = async () => JSON.parse((await hookswitch('webhook', 'list', '--json')).stdout)
+
+async function storeEvent(name: string): Promise<void> {
+  const store = openSqliteStore(join(cwd, 'data/hookswitch.db'))
+  try {
+    const body = JSON.stringify({ time: 't', data: { name: 'call_started', id: name } })
+    await storeEvents(store, [
+      { uuid: crypto.randomUUID(), name: 'call_started', sequence: 1, callId: name, atUs: 1, body },
+    ])
+  } finally {
+    await store.stop()
+  }
+}
+
+/** Adds a webhook whose receiver is not there, and waits until the service has found that. */
+async function downWebhook(path: string): Promise<string> {
+  const url = `http://127.0.0.1:1/${path}`
+  await hookswitch('webhook', 'add', url)
+  await until('it is added', async () => (await listed()).length === 1)
+  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await storeEvent(name)
+  await until('it is down', async () => (await listed())[0].state === 'down')
+  return url
+}
+
+describe('beside a running service', () => {
+  test('webhook add and doctor need no flag of serve', async () => {
+    const url = `http://127.0.0.1:${receiver.port}/`
+    expect((await hookswitch('webhook', 'add', url)).code).toBe(0)
+    const { code, stdout, stderr } = await hookswitch('doctor')
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/^ok +service: it is running and healthy/m)
+    expect(stdout).toMatch(/^ok +settings: .* was started with --allow-net loopback$/m)
+    expect(stdout).toMatch(/^ok +webhook: .* answers at 127\.0\.0\.1$/m)
+  })
+
+  test('doctor checks the PBXs of its settings, once', async () => {
+    const { stdout } = await hookswitch('doctor')
+    expect(stdout.match(/PBX: office: the user u may log in/g)).toHaveLength(1)
+    expect(stdout).not.toContain('very-secret')
+    const given = await hookswitch('doctor', '--pbx', `ami://u:very-secret@127.0.0.1:${replay.port}?name=office`)
+    expect(given.stdout.match(/PBX: office: the user u may log in/g)).toHaveLength(1)
+  })
+
+  test('an address that it was not started with is refused, with what to change', async () => {
+    const { code, stderr } = await hookswitch('webhook', 'add', 'http://192.168.0.1/')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/the service must be started with --allow-net private\n$/)
+  })
+
+  test('webhook list, delivery show and doctor state that a webhook is down, since when and why', async () => {
+    const url = await downWebhook('a')
+    const [shown] = await listed()
+    expect(shown).toMatchObject({
+      state: 'down',
+      down_since: expect.any(String),
+      error: 'connection refused',
+      pending: expect.any(Number),
+    })
+    expect((await hookswitch('webhook', 'list')).stdout).toMatch(/ down for \d+ s: connection refused +\d+ /)
+    const pending = await hookswitch('delivery', 'list', '--state', 'pending', '--url', url, '--json')
+    const [{ id }] = JSON.parse(pending.stdout)
+    const { stdout } = await hookswitch('delivery', 'show', id)
+    expect(stdout).toMatch(/^pending_because +its webhook has been down for \d+ s: connection refused; /m)
+    const doctor = await hookswitch('doctor')
+    expect(doctor.stdout).toMatch(/^wrong +webhook: .* has been down for \d+ s: connection refused; \d+ deliveries/m)
+  })
+
+  test('delivery show states that a webhook is paused', async () => {
+    const url = await downWebhook('b')
+    const [{ id }] = JSON.parse((await hookswitch('delivery', 'list', '--state', 'pending', '--json')).stdout)
+    await hookswitch('webhook', 'set', url, '--paused')
+    expect((await listed())[0]).toMatchObject({ state: 'paused', down_since: null })
+    const shown = JSON.parse((await hookswitch('delivery', 'show', id, '--json')).stdout)
+    expect(shown.pending_because).toMatch(/is paused: hookswitch webhook set URL --no-paused/)
+  })
+
+  test('its note is readable by its user alone, and has no secret', () => {
+    expect(statSync(note).mode & 0o777).toBe(0o600)
+    expect(readFileSync(note, 'utf8')).not.toMatch(/secret/)
+  })
+
+  test('a URL that comes back says which of its options are in force again', async () => {
+    const url = 'https://crm.example.com/calls'
+    await hookswitch('webhook', 'add', url)
+    await hookswitch('webhook', 'set', url, '--paused', '--name', 'CRM', '--events', 'call_started,call_missed')
+    await hookswitch('webhook', 'remove', url)
+    const again = await hookswitch('webhook', 'add', url)
+    expect(again.stdout).toContain('its options from before are in force again: paused name="CRM" events=call_missed\n')
+    await hookswitch('webhook', 'remove', url)
+    const named = await hookswitch('webhook', 'add', url, '--events', 'call_ended', '--json')
+    expect(JSON.parse(named.stdout).options).toMatchObject({ name: 'CRM', paused: true, events: [] })
+  })
+})
+
+describe('without a service', () => {
+  test('nothing is sent, and the commands say so, also beside the note of one that was killed', async () => {
+    const url = await downWebhook('c')
+    const left = join(cwd, 'left.json')
+    cpSync(note, left)
+    await app.stop()
+    expect(existsSync(note)).toBe(false)
+    cpSync(left, note)
+    const list = await hookswitch('webhook', 'list')
+    expect(list.stdout).toMatch(new RegExp(`^${url} +- +active`, 'm'))
+    expect(list.stderr).toMatch(/No service is running on this store/)
+    const [{ id }] = JSON.parse((await hookswitch('delivery', 'list', '--state', 'pending', '--json')).stdout)
+    const { stdout } = await hookswitch('delivery', 'show', id)
+    expect(stdout).toMatch(/^pending_because +no service is running: hookswitch serve sends it$/m)
+    await serve()
+  })
+})
