@@ -129,7 +129,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
         await startServiceNote({ folder: config.dataPath, settings, own, steadyUs: clock.steadyUs, nowUs }),
       )
     }
-    persistence.join(server.url, (name) => pbxs.entries().some(({ record }) => record.name === name))
+    await persistence.join(server.url, (name) => pbxs.entries().some(({ record }) => record.name === name))
     const described = pbxs.sources().map(({ name, protocol, host, port }) => `${name} (${protocol}://${host}:${port})`)
     const users = await againForAWhile(() => store.accounts.userCount())
     return { url: server.url, pbxs: described, hasNoUser: users === 0, stop }

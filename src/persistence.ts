@@ -30,8 +30,11 @@ export type Persistence = {
    * `undefined`: there is no other node, so they end by themselves or by their own time limit.
    */
   readonly drainMs: number | undefined
-  /** Begins to own: this node is ready, answers at this URL, and can watch these PBXs. */
-  join(url: string, canWatch: (pbx: string) => boolean): void
+  /**
+   * Begins to own: this node answers at this URL, and can watch these PBXs. Resolves when it may be given what another
+   * node leaves, or after some seconds in which the database did not answer.
+   */
+  join(url: string, canWatch: (pbx: string) => boolean): Promise<void>
   /** Leaves all that this node owns to others, each as soon as the work for it has ended. */
   leave(): Promise<void>
   stop(): Promise<void>
@@ -40,6 +43,8 @@ export type Persistence = {
 type Options = { readonly log: Log; readonly version: string }
 
 const DRAIN_MS = 1_000
+/** The start of a node waits no longer for its first heartbeat. */
+const JOINS_WITHIN_MS = 5_000
 
 /**
  * Opens the store that the settings name.
@@ -82,7 +87,7 @@ async function openAlone({ dataPath }: Config, { store, close, log }: Opened & {
     disk,
     cluster: undefined,
     drainMs: undefined,
-    join() {},
+    async join() {},
     async leave() {},
     async stop() {
       await disk.stop()
@@ -120,9 +125,9 @@ async function openAmongOthers(
     disk: NO_DISK,
     cluster: { store: clusterStore, keeper, statuses, nodeId: keeper.nodeId },
     drainMs: DRAIN_MS,
-    join(url, canWatchPbx) {
+    async join(url, canWatchPbx) {
       canWatch = canWatchPbx
-      keeper.join(addressOf(url))
+      await Promise.race([keeper.join(addressOf(url)), Bun.sleep(JOINS_WITHIN_MS)])
     },
     leave: keeper.leave,
     async stop() {

@@ -18,8 +18,11 @@ import { newTrustWatch } from './trust-watch.ts'
  * The member is the only owner of the state: which node this is, and its leases.
  */
 export type LeaseKeeper = Ownership & {
-  /** Joins the cluster as a node with this address: from then on it takes its share. */
-  join(address: string): void
+  /**
+   * Joins the cluster as a node with this address. Resolves when it has had its first heartbeat, or is stopped: from
+   * then on it may be given leases, and some seconds later it takes its share.
+   */
+  join(address: string): Promise<void>
   /** Returns which node this is at present: it gets another id when it was found dead. */
   nodeId(): string
   /** How many leases it has of each kind, for the metrics. */
@@ -74,10 +77,14 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
     ...options,
     notify: listeners.notify,
     onReady: loop.wake,
-    onBeat: () => trust.restart(),
+    onBeat() {
+      trust.restart()
+      joined.resolve()
+    },
   })
   const trustedUntilUs = () => member.leases().trustedUntilUs()
   const trust = newTrustWatch({ trustedUntilUs, elapsedUs, log, onEnded: listeners.notify })
+  const joined = Promise.withResolvers<void>()
   let unlisten: (() => Promise<void>) | undefined
   let isStopped = false
 
@@ -87,6 +94,7 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
     isShared: true,
     join(address) {
       if (loop.begin(() => member.setAddress(address))) unlisten = options.cluster.listen(loop.wake)
+      return joined.promise
     },
     ownsAccount: (accountId) => acts(accountLease(accountId)),
     pbxOwnership(name) {
@@ -122,6 +130,7 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
     },
     async stop() {
       isStopped = true
+      joined.resolve()
       trust.stop()
       await loop.stop()
       await member.end()

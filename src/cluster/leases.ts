@@ -1,7 +1,7 @@
 import { SECOND } from '../lib/time.ts'
 import type { Claim, ClusterView, Lease } from '../store/operations/cluster.ts'
 import { newOwnLeases } from './own-leases.ts'
-import { newShares, type Shares, type SharesOptions } from './shares.ts'
+import { type HandOver, newShares, type Shares, type SharesOptions } from './shares.ts'
 import { newSilence, type Silence } from './silence.ts'
 
 /**
@@ -64,8 +64,10 @@ export type Plan = {
   /** Nodes that have been silent for too long. */
   readonly silent: readonly { readonly id: string; readonly beat: number }[]
   readonly claims: readonly Claim[]
-  /** A lease to hand over, and to whom. */
-  readonly handOver: { readonly name: string; readonly to: string } | undefined
+  /** Leases to hand over to nodes that have fewer. */
+  readonly handOvers: readonly HandOver[]
+  /** Of a node that leaves: who gets what it is giving. */
+  readonly heirs: ReadonlyMap<string, string>
   /** Leases whose handing over did not come to an end. */
   readonly giving: readonly Lease[]
   /** In how long there will be more to do, if that is known: the next heartbeat need not be later. */
@@ -81,6 +83,8 @@ export const TRUST_US = 3 * SECOND
 export const SILENT_US = 4 * SECOND
 /** A node that is silent for so long is given nothing, and no share of what is free. */
 const DOUBTED_US = 2 * SECOND
+/** A node whose heartbeat is older is probably gone: what it was given would wait for others to take it over. */
+const HEARD_US = 1.5 * SECOND
 /** Heartbeats after which a node is given leases: by then it may judge others. */
 const MEMBER_BEATS = 9
 
@@ -131,11 +135,17 @@ export function newLeases(options: LeasesOptions): Leases {
       const known = takeInOwn(view.own)
       const others = silence.takeIn(othersOf(view), nowUs)
       shares.takeIn(view.free, nowUs)
-      const nothing = { ...known, silent: [], claims: [], handOver: undefined, moreInUs: undefined }
-      if (!isTrusted(nowUs) || state === 'leaving') return nothing
+      const nothing = { ...known, silent: [], claims: [], handOvers: [], heirs: new Map(), moreInUs: undefined }
+      if (!isTrusted(nowUs)) return nothing
+      if (state === 'leaving') {
+        // A node that joined a moment ago takes nothing by itself yet, but may be given what its owner leaves.
+        const heard = others.filter(({ silentUs, isLeaving }) => silentUs < HEARD_US && !isLeaving)
+        const names = known.giving.map(({ name }) => name)
+        return { ...nothing, heirs: shares.heirsOf(view, names, heard) }
+      }
       if (silence.watchedUs() < SILENT_US) return { ...nothing, moreInUs: SILENT_US - silence.watchedUs() }
       return {
-        ...known,
+        ...nothing,
         ...judge(view, { others, names: own.names(), isGiving: known.giving.length > 0, shares, nowUs }),
       }
     },
@@ -162,7 +172,7 @@ export function newLeases(options: LeasesOptions): Leases {
   }
 }
 
-type Judged = Pick<Plan, 'silent' | 'claims' | 'handOver' | 'moreInUs'>
+type Judged = Pick<Plan, 'silent' | 'claims' | 'handOvers' | 'moreInUs'>
 type Known = {
   readonly others: ReturnType<Silence['takeIn']>
   readonly names: readonly string[]
@@ -182,7 +192,7 @@ function judge(view: ClusterView, { others, names, isGiving, shares, nowUs }: Kn
   return {
     silent: silent.map(({ id, beat }) => ({ id, beat })),
     claims,
-    handOver: claims.length > 0 || isGiving ? undefined : shares.handOverOf(view, names, members),
+    handOvers: claims.length > 0 || isGiving ? [] : shares.handOversOf(view, names, members),
     moreInUs: Number.isFinite(moreInUs) ? moreInUs : undefined,
   }
 }

@@ -158,7 +158,7 @@ async function beat(context: Context): Promise<Plan | undefined> {
 async function carryOut(context: Context, plan: Plan): Promise<number | undefined> {
   const { self, cluster, handOvers, notify, log } = context
   const { id, leases } = self
-  await handOvers.give(plan.giving, leases)
+  await handOvers.give(plan, leases)
   let isAnyFreed = false
   for (const silent of plan.silent) {
     if (!(await cluster.nodeEndIfSilent(silent))) continue
@@ -170,17 +170,23 @@ async function carryOut(context: Context, plan: Plan): Promise<number | undefine
     if (gained.length > 0) notify()
     logLeases(log, gained, 'this node owns these now')
   }
-  if (plan.handOver !== undefined && !self.isLeaving) handOver(context, plan.handOver)
+  if (plan.handOvers.length > 0 && !self.isLeaving) handOver(context, plan.handOvers)
   return isAnyFreed ? 0 : plan.moreInUs
 }
 
-function handOver({ self, handOvers, notify, log }: Context, { name, to }: NonNullable<Plan['handOver']>): void {
-  const term = self.leases.termOf(name)
-  if (term === undefined || !self.leases.give(name)) return
-  log.info({ lease: name, to }, 'this is handed over to a node that has less')
-  handOvers.begin({ name, term }, to, notify())
+function handOver({ self, handOvers, notify, log }: Context, wanted: Plan['handOvers']): void {
+  const begun = wanted.flatMap(({ name, to }) => {
+    const term = self.leases.termOf(name)
+    return term !== undefined && self.leases.give(name) ? [{ name, term, to }] : []
+  })
+  if (begun.length === 0) return
+  logLeases(log, names(begun), 'these are handed over to nodes that have less')
+  const ended = notify()
+  for (const { to, ...lease } of begun) handOvers.begin(lease, to, ended)
 }
 
-function logLeases(log: Log, names: readonly string[], message: string): void {
-  if (names.length > 0) log.info({ leases: names.slice(0, 20), count: names.length }, message)
+const names = (leases: readonly { readonly name: string }[]) => leases.map(({ name }) => name)
+
+function logLeases(log: Log, leases: readonly string[], message: string): void {
+  if (leases.length > 0) log.info({ leases: leases.slice(0, 20), count: leases.length }, message)
 }

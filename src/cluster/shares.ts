@@ -19,12 +19,17 @@ export type SharesOptions = {
   readonly loadOf?: (name: string) => number
 }
 
+/** A lease to hand over, and to whom. */
+export type HandOver = { readonly name: string; readonly to: string }
+
 type Sharing = { readonly sharers: number; readonly nowUs: number }
 
 /** A lease that is free for this long is taken by any node that can: the nodes whose share it is do not take it. */
 const LEFT_OVER_US = 300_000
 /** A step must be short: the heartbeat waits for it. */
 const MAX_CLAIMS = 256
+/** Whoever gets leases reads the queues behind them: more wait for the next heartbeat. */
+const MAX_HAND_OVERS = 64
 
 /** Begins to watch what is free. */
 export function newShares(options: SharesOptions) {
@@ -66,22 +71,60 @@ export function newShares(options: SharesOptions) {
       return Math.max(0, Math.min(...waiting.map(({ name }) => LEFT_OVER_US - freeUs(name, nowUs))))
     },
 
-    /** Returns one lease for a node that has fewer by two at least: so that a lease does not go to and fro. */
-    handOverOf(view: ClusterView, own: readonly string[], members: readonly LiveNode[]) {
-      const countOf = (node: string, kind: string) =>
-        view.counts.find((one) => one.node === node && one.kind === kind)?.count ?? 0
+    /**
+     * Returns leases for nodes that have fewer by two at least, so that none goes to and fro: those with the least to
+     * do first.
+     */
+    handOversOf(view: ClusterView, own: readonly string[], members: readonly LiveNode[]): HandOver[] {
+      const least = newLeast(view, members)
       const byLoad = own.map((name) => ({ name, load: loadOf(name) })).sort((a, b) => a.load - b.load)
+      const handOvers: HandOver[] = []
       for (const { name } of byLoad) {
-        const kind = kindOf(name)
-        const able = members.filter((node) => canWatch(node, name))
-        const to = able.find(({ id }) => countOf(id, kind) + 2 <= countOf(nodeId, kind))
-        if (to !== undefined) return { name, to: to.id }
+        if (handOvers.length === MAX_HAND_OVERS) break
+        const to = least.nodeFor(name)
+        if (to === undefined || least.countOf(to, name) + 2 > least.countOf(nodeId, name)) continue
+        least.move(name, { from: nodeId, to })
+        handOvers.push({ name, to })
       }
-      return undefined
+      return handOvers
+    },
+
+    /** Returns who gets the leases of a node that leaves: a lease that nobody can own is left out. */
+    heirsOf(view: ClusterView, names: readonly string[], others: readonly LiveNode[]): ReadonlyMap<string, string> {
+      const least = newLeast(view, others)
+      const heirs = new Map<string, string>()
+      for (const name of names) {
+        const to = least.nodeFor(name)
+        if (to === undefined) continue
+        least.move(name, { from: nodeId, to })
+        heirs.set(name, to)
+      }
+      return heirs
     },
 
     /** Begins again, since what was seen may be worth nothing. */
     restart: () => freeSince.clear(),
+  }
+}
+
+/** Makes the counts of what some nodes have, to find which of them has the fewest. */
+function newLeast(view: ClusterView, nodes: readonly LiveNode[]) {
+  const counts = new Map(view.counts.map(({ node, kind, count }) => [`${node} ${kind}`, count]))
+  const countOf = (node: string, name: string) => counts.get(`${node} ${kindOf(name)}`) ?? 0
+  return {
+    countOf,
+    /** Returns the node with the fewest leases of this kind among those that can own this one. */
+    nodeFor(name: string): string | undefined {
+      let found: string | undefined
+      for (const node of nodes)
+        if (canWatch(node, name) && (found === undefined || countOf(node.id, name) < countOf(found, name)))
+          found = node.id
+      return found
+    },
+    move(name: string, { from, to }: { readonly from: string; readonly to: string }): void {
+      counts.set(`${from} ${kindOf(name)}`, countOf(from, name) - 1)
+      counts.set(`${to} ${kindOf(name)}`, countOf(to, name) + 1)
+    },
   }
 }
 

@@ -85,7 +85,7 @@ async function startNode({ source }: Awaited<ReturnType<typeof startServers>>) {
   })
   keeper.onChange(() => void changes.push(keeper.isTrusted()))
   cleaning.defer(keeper.stop)
-  keeper.join('http://node')
+  await keeper.join('http://node')
   const list = [{ url: 'https://one.example/', ...forSwitches(() => true) }]
   await stores.store.webhooks.listReplace({ accountId: 1, list, ifMatch: null, nowUs: 1, secrets: ['whsec_x'] })
   let events = 0

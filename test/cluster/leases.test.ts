@@ -106,7 +106,7 @@ test('of what is free a node takes its share, and what nobody takes as well', ()
   expect(beat(leases, { fromUs: SILENT_US + STEP_US, toUs: SILENT_US + 2 * SECOND }, view).claims).toHaveLength(4)
 })
 
-test('one lease at a time is handed over to a node that has fewer by two, the one with the least to do', () => {
+test('leases are handed over to a node that has fewer by two, those with the least to do first, and then no more', () => {
   const loads = new Map([
     ['account:1', 9],
     ['account:2', 0],
@@ -121,18 +121,18 @@ test('one lease at a time is handed over to a node that has fewer by two, the on
   const view = (atUs: number) =>
     viewOf({ nodes: [node('ours', 20), node('theirs', 100 + atUs)], own, counts: countsOf(3, 0) })
   const plan = beat(leases, { fromUs: 0, toUs: SILENT_US }, view)
-  expect(plan.handOver).toEqual({ name: 'account:2', to: 'theirs' })
+  expect(plan.handOvers).toEqual([{ name: 'account:2', to: 'theirs' }])
   expect(leases.give('account:2')).toBe(true)
   expect([leases.holds('account:2'), leases.termOf('account:2')]).toEqual([false, 'term of account:2'])
   const during = leases.beaten(view(1), { sentUs: SILENT_US + STEP_US, nowUs: SILENT_US + STEP_US })
-  expect([during.handOver, during.giving, during.gained]).toEqual([undefined, [lease('account:2')], []])
+  expect([during.handOvers, during.giving, during.gained]).toEqual([[], [lease('account:2')], []])
   leases.gave([lease('account:2')])
   const after = viewOf({
     nodes: [node('ours', 20), node('theirs', 102)],
     own: own.filter(({ name }) => name !== 'account:2'),
     counts: countsOf(2, 1),
   })
-  expect(leases.beaten(after, { sentUs: SILENT_US + SECOND, nowUs: SILENT_US + SECOND }).handOver).toBeUndefined()
+  expect(leases.beaten(after, { sentUs: SILENT_US + SECOND, nowUs: SILENT_US + SECOND }).handOvers).toEqual([])
 })
 
 test('a PBX is taken and given only where it is set up', () => {
@@ -144,13 +144,49 @@ test('a PBX is taken and given only where it is set up', () => {
   const own = ['pbx:office', 'pbx:shop'].map(lease)
   const view = (pbxs: readonly string[]) => (atUs: number) =>
     viewOf({ nodes: [node('ours', 20), node('theirs', 100 + atUs, pbxs)], own, free: [lease('pbx:branch')], counts })
-  const { claims, handOver } = beat(leases, { fromUs: 0, toUs: SILENT_US }, view(['branch']))
-  expect([claims, handOver]).toEqual([[], undefined])
+  const { claims, handOvers } = beat(leases, { fromUs: 0, toUs: SILENT_US }, view(['branch']))
+  expect([claims, handOvers]).toEqual([[], []])
   const fromUs = SILENT_US + STEP_US
-  expect(beat(leases, { fromUs, toUs: fromUs }, view(['branch', 'shop'])).handOver).toEqual({
-    name: 'pbx:shop',
-    to: 'theirs',
-  })
+  expect(beat(leases, { fromUs, toUs: fromUs }, view(['branch', 'shop'])).handOvers).toEqual([
+    { name: 'pbx:shop', to: 'theirs' },
+  ])
+})
+
+test('many leases are handed over at a time, and the nodes that get them have as many each', () => {
+  const leases = ours()
+  const own = Array.from({ length: 90 }, (_, at) => lease(`account:${at}`))
+  const counts = [
+    { node: 'ours', kind: 'account', count: 90 },
+    { node: 'theirs', kind: 'account', count: 10 },
+  ]
+  const nodes = (atUs: number) => [node('ours', 20), node('theirs', 100 + atUs), node('third', 100 + atUs)]
+  const { handOvers } = beat(leases, { fromUs: 0, toUs: SILENT_US }, (atUs) =>
+    viewOf({ nodes: nodes(atUs), own, counts }),
+  )
+  const of = (to: string) => handOvers.filter((one) => one.to === to).length
+  // 100 in all: 34, 33 and 33 are even, and 35 differ by less than two from 33.
+  expect([90 - handOvers.length, 10 + of('theirs'), of('third')].toSorted()).toEqual([33, 33, 34])
+})
+
+test('a node that leaves gives to those that are heard of, evenly, also if they may take nothing yet; else to the first that asks', () => {
+  const own = ['account:1', 'account:2', 'account:3', 'maintenance'].map(lease)
+  const counts = [
+    { node: 'ours', kind: 'account', count: 3 },
+    { node: 'theirs', kind: 'account', count: 1 },
+  ]
+  const leaving = (others: readonly LiveNode[]) => {
+    const leases = ours()
+    const view = viewOf({ nodes: [node('ours', 20), ...others], own, counts })
+    leases.beaten(view, { sentUs: 0, nowUs: 0 })
+    leases.leave()
+    return Object.fromEntries(leases.beaten(view, { sentUs: STEP_US, nowUs: STEP_US }).heirs)
+  }
+  const heirs = leaving([node('theirs', 1), node('third', 1)])
+  const { maintenance, ...accounts } = heirs
+  expect(Object.values(accounts).toSorted()).toEqual(['theirs', 'third', 'third'])
+  expect(maintenance).toBe('theirs')
+  expect(leaving([])).toEqual({})
+  expect(leaving([{ ...node('theirs', 1), isLeaving: true }])).toEqual({})
 })
 
 test('what the database has under another term is lost, and gained a heartbeat later; what is unknown is gained at once', () => {

@@ -213,10 +213,11 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
           },
         ),
       )
-    const { name = '', to = null } = plan.handOver ?? {}
-    const term = leases.termOf(name)
-    const begun = term !== undefined && leases.give(name) ? [{ name, term, to }] : []
-    const gifts = [...plan.giving.map((lease) => ({ ...lease, to: null })), ...begun]
+    const begun = plan.handOvers.flatMap(({ name, to }) => {
+      const term = leases.termOf(name)
+      return term !== undefined && leases.give(name) ? [{ name, term, to }] : []
+    })
+    const gifts = [...plan.giving.map((lease) => ({ ...lease, to: plan.heirs.get(lease.name) ?? null })), ...begun]
     for (const gift of gifts)
       todo.push((next) =>
         send(

@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { Fault } from '../../src/lib/fault.ts'
+import { newCommitWatch } from '../../src/store/postgres/engine/group-commit.ts'
 import { prepareDatabase } from '../../src/store/postgres/engine/open.ts'
 import { asDatabaseFault } from '../../src/store/postgres/engine/store-fault.ts'
-import { databaseSource, emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
+import { openPostgresStore } from '../../src/store/postgres/store.ts'
+import { databaseSource, emptyDatabase, migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
+import { until } from '../help/receiver.ts'
+import { batch } from '../help/store.ts'
 
 /** An error of the server, as the client gives it. */
 const ofServer = (errno: string, message: string) =>
@@ -38,7 +42,54 @@ test('what is wrong with a statement is no fault of the database', () => {
   expect(asDatabaseFault(error, 'x')).toBe(error)
 })
 
+test('commits fail from the first that fails, or has no answer for 3 s, until one succeeds or none is tried for 20 s', () => {
+  let nowMs = 0
+  const watch = newCommitWatch(() => nowMs)
+  const seen: boolean[] = []
+  const note = () => void seen.push(watch.isFailing())
+  watch.begin()(true)
+  note()
+  watch.begin()(false)
+  note()
+  const ended = watch.begin()
+  nowMs += 3_001
+  note()
+  ended(true)
+  nowMs += 19_999
+  note()
+  nowMs += 1
+  note()
+  expect(seen).toEqual([true, false, true, true, false])
+})
+
 describe.skipIf(POSTGRES_MISSING !== undefined)('a database', () => {
+  test('whose tables are locked is reported as not writable until events are stored again', async () => {
+    await using database = await migratedDatabase()
+    const store = await openPostgresStore(databaseSource(database.url))
+    await store.maintenance.writeProbe()
+    const sql = new SQL({ url: database.url, max: 1 })
+    const isEnough = Promise.withResolvers<void>()
+    const isLocked = Promise.withResolvers<void>()
+    const locking = sql.begin(async (tx) => {
+      await tx`LOCK TABLE events`
+      isLocked.resolve()
+      await isEnough.promise
+    })
+    await isLocked.promise
+    const event = { uuid: '1', callId: '1', name: 'call_saved' as const, sequence: 1, atUs: 1, body: '{}' }
+    const given = batch({ events: [event] })
+    const storing = store.calls.batchStore(given).catch(() => undefined)
+    const refused = () => store.maintenance.writeProbe().then(() => '', String)
+    await until('it is noticed', async () => (await refused()).includes('the last commit to the database'))
+    isEnough.resolve()
+    await locking
+    await storing
+    await store.calls.batchStore(given)
+    await store.maintenance.writeProbe()
+    await sql.close()
+    await store.stop()
+  })
+
   test('that can only be read is refused at the start', async () => {
     await using database = await emptyDatabase()
     const sql = new SQL({ url: database.url, max: 1 })

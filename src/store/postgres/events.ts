@@ -150,7 +150,7 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
     ])
     return jobs.map((job) => results.get(job) ?? [])
   }
-  return groupCommit({ counts: db.commits, rowsOf: ({ batch }) => rowCount(batch), write })
+  return groupCommit({ counts: db.commits, watch: db.eventCommits, rowsOf: ({ batch }) => rowCount(batch), write })
 }
 
 /** Returns the places of each job's events, or an error for a job whose lease was lost. */

@@ -67,7 +67,7 @@ export function openOutcomeCommits(db: Database): GroupCommit<OutcomeJob, number
   }
   const rowsOf = ({ batch }: OutcomeJob) => batch.deliveryIds.length
   const changedBy = ({ batch }: OutcomeJob) => batch.deliveryIds
-  return groupCommit({ counts: db.commits, rowsOf, write: send, changedBy })
+  return groupCommit({ counts: db.commits, watch: db.outcomeCommits, rowsOf, write: send, changedBy })
 }
 
 function valuesOf(jobs: readonly OutcomeJob[], isFenced: boolean): Value[] {

@@ -6,6 +6,7 @@ import type { CommitCounts } from '../../store.ts'
 import { type Client, type ClientOptions, newClient, type Query } from './client.ts'
 import { requireLeases } from './fence.ts'
 import { startChangeWatch } from './foreign-changes.ts'
+import { type CommitWatch, newCommitWatch } from './group-commit.ts'
 import { type History, newHistory } from './history.ts'
 
 /** The store's connections, each kind for one purpose: what is slow holds up nothing that is not. */
@@ -31,6 +32,8 @@ export type Database = {
   /** Calls back when another history of the database is in force: nothing that was read before is worth anything. */
   onReplaced(listener: () => void): void
   readonly commits: CommitCounts
+  readonly eventCommits: CommitWatch
+  readonly outcomeCommits: CommitWatch
   stop(drained: () => Promise<void>): Promise<void>
 }
 
@@ -114,6 +117,8 @@ export function openDatabase(source: DatabaseSource, options: DatabaseOptions): 
     onForeignChange: changes.onForeignChange,
     onReplaced: (listener) => void history.onReplaced(listener),
     commits: { batches: 0, writes: 0, failed: 0, lastMs: 0, waiting: 0 },
+    eventCommits: newCommitWatch(),
+    outcomeCommits: newCommitWatch(),
     async stop(drained) {
       unlisten()
       await probe?.stop()

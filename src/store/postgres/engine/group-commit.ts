@@ -18,8 +18,41 @@ export type GroupCommit<Job, Result> = {
   drained(): Promise<void>
 }
 
+/** Whether commits fail at present. */
+export type CommitWatch = {
+  /** Notes that a commit begins. Returns what notes its end. */
+  begin(): (isUnavailable: boolean) => void
+  /** Returns whether the last commit failed for want of the database, or one has had no answer for seconds. */
+  isFailing(): boolean
+}
+
+/** A commit takes milliseconds: one that takes longer than this is not getting through. */
+const STUCK_MS = 3_000
+/** What failed is tried again within seconds, unless nobody needs it any more. */
+const FORGET_MS = 20_000
+
+/** Makes the watch of one group's commits, of which one runs at a time. */
+export function newCommitWatch(nowMs: () => number = () => performance.now()): CommitWatch {
+  let runningSinceMs: number | undefined
+  let failedMs = Number.NEGATIVE_INFINITY
+  return {
+    begin() {
+      runningSinceMs = nowMs()
+      return (isUnavailable) => {
+        runningSinceMs = undefined
+        failedMs = isUnavailable ? nowMs() : Number.NEGATIVE_INFINITY
+      }
+    },
+    isFailing() {
+      const isStuck = runningSinceMs !== undefined && nowMs() - runningSinceMs > STUCK_MS
+      return isStuck || nowMs() - failedMs < FORGET_MS
+    },
+  }
+}
+
 export type GroupOptions<Job, Result> = {
   readonly counts: CommitCounts
+  readonly watch?: CommitWatch
   readonly rowsOf: (job: Job) => number
   /** Writes jobs in their order with one statement; an Error in the place of a result is what that job rejects with. */
   readonly write: (jobs: readonly Job[]) => Promise<(Result | Error)[]>
@@ -29,7 +62,7 @@ export type GroupOptions<Job, Result> = {
 
 /** Collects jobs while the statement before runs, and writes them together: there is no other wait. */
 export function groupCommit<Job, Result>(options: GroupOptions<Job, Result>): GroupCommit<Job, Result> {
-  const { counts, rowsOf, write, changedBy = () => [] } = options
+  const { counts, watch, rowsOf, write, changedBy = () => [] } = options
   const waiting = newFifo<Waiting<Job, Result>>()
   let running: Promise<void> | undefined
 
@@ -51,8 +84,10 @@ export function groupCommit<Job, Result>(options: GroupOptions<Job, Result>): Gr
   async function runGroup(group: readonly Waiting<Job, Result>[]): Promise<void> {
     const startedMs = performance.now()
     counts.batches += 1
+    const ended = watch?.begin()
     try {
       const results = await write(group.map(({ job }) => job))
+      ended?.(false)
       counts.writes += group.length
       group.forEach((one, index) => {
         const result = results[index]
@@ -62,6 +97,7 @@ export function groupCommit<Job, Result>(options: GroupOptions<Job, Result>): Gr
         } else one.resolve(result)
       })
     } catch (error) {
+      ended?.(error instanceof Fault && error.code === 'unavailable')
       // An error in one of them must not affect the others.
       const isAllOfThem = group.length === 1 || error instanceof Fault
       if (!isAllOfThem) return await eachAlone(group)

@@ -1,3 +1,4 @@
+import { Fault } from '../../../lib/fault.ts'
 import type { MaintenanceStore } from '../../operations/maintenance.ts'
 import type { Query } from '../engine/client.ts'
 import type { Database } from '../engine/database.ts'
@@ -8,13 +9,16 @@ import { pruneCalls, pruneDeliveries, pruneSecrets, pruneWebhooks } from './rete
 import { findWrong } from './verify.ts'
 
 /** Creates the maintenance operations of the engine. */
-export function createMaintenanceStore({ read, maintenance, transaction, change }: Database): MaintenanceStore {
+export function createMaintenanceStore(db: Database): MaintenanceStore {
+  const { read, maintenance, transaction, change } = db
   const slowly = maintenance.transaction
   return {
-    writeProbe: () =>
-      transaction(async (query) => {
-        await query('UPDATE clock SET probed = probed + 1')
-      }),
+    async writeProbe() {
+      await transaction((query) => query('UPDATE clock SET probed = probed + 1'))
+      // This needs no room on the disk, and another table: it succeeds where nothing else does.
+      if (db.eventCommits.isFailing() || db.outcomeCommits.isFailing())
+        throw new Fault('unavailable', `the last commit to the database ${db.name} failed: it is tried again`)
+    },
     clockGet: () => readClock(read),
     clockSet: (clock) => change((query) => setClock(query, clock)),
     deliveryPrune: (step) => pruneDeliveries(maintenance, step),
