@@ -447,13 +447,130 @@ call_saved recordings 0`,
       pbx.later(3_000)
       pbx.end('b', 'one', 'two', 'a')
     },
-    `call_started outbound 101 -
+    `call_started outbound 101 15557654321
 dial_started user 101
 dial_answered user 101
 dial_started external 15557654321
 dial_answered external 15557654321
 ~dial_ended user 101 answered
 ~dial_ended external 15557654321 answered
+call_ended answered owner 101
+call_saved recordings 0`,
+  ],
+  [
+    'an agent who is shown the own number, and answers late: the direction is known at the dial',
+    (pbx) => {
+      pbx.channel('a', 'PJSIP/101', { num: '101' })
+      pbx.dialBegin(null, 'a', '101')
+      pbx.ringing(null, 'a')
+      pbx.later(8_000)
+      pbx.state('a', 6)
+      pbx.dialEnd(null, 'a', 'ANSWER')
+      pbx.exten('a', '102')
+      pbx.ring('a', 'b', '102')
+      pbx.later(2_000)
+      pbx.answer('a', 'b')
+      pbx.later(2_000)
+      pbx.end('b', 'a')
+    },
+    `call_started outbound 101 -
+dial_started user 101
+dial_answered user 101
+dial_started user 102
+dial_answered user 102
+~dial_ended user 101 answered
+~dial_ended user 102 answered
+call_ended answered owner 102
+call_saved recordings 0`,
+  ],
+  [
+    'a dialler whose customer is put into a queue: told as it happens, and who answers is the agent',
+    (pbx) => {
+      pbx.channel('customer', 'PJSIP/trunk', { num: '15550100100' })
+      pbx.dialBegin(null, 'customer', '15557654321@trunk')
+      pbx.ringing(null, 'customer')
+      pbx.later(20_000)
+      pbx.state('customer', 6)
+      pbx.dialEnd(null, 'customer', 'ANSWER')
+      pbx.emit('QueueCallerJoin', pbx.snapshot('customer'), { Queue: 'sales', Position: 1, Count: 1 })
+      pbx.ring('customer', 'a', '101', 'PJSIP/101')
+      pbx.ring('customer', 'b', '102', 'PJSIP/102')
+      pbx.later(2_000)
+      pbx.dialEnd('customer', 'a', 'CANCEL')
+      pbx.emit('QueueCallerLeave', pbx.snapshot('customer'), { Queue: 'sales', Position: 1, Count: 0 })
+      pbx.answer('customer', 'b')
+      pbx.hangup('a', 26)
+      pbx.later(2_000)
+      pbx.end('customer', 'b')
+    },
+    `call_started outbound 15550100100 15557654321
+dial_started external 15557654321
+dial_answered external 15557654321
+~dial_started user 101
+~dial_started user 102
+# then
+dial_answered user 102
+dial_ended user 101 answered_elsewhere
+~dial_ended user 102 answered
+~dial_ended external 15557654321 answered
+~dial_ended queue sales answered
+call_ended answered owner 102
+call_saved recordings 0`,
+  ],
+  [
+    'an announcement that the PBX plays to a phone: the half of an originated Local channel dials it',
+    (pbx) => {
+      pbx.local('one', 'two', 'announcement')
+      pbx.dialBegin(null, 'one', 'announcement@any/n')
+      pbx.state('two', 6)
+      pbx.state('one', 6)
+      pbx.dialEnd(null, 'one', 'ANSWER')
+      pbx.exten('one', '101')
+      pbx.ring('one', 'a', '101')
+      pbx.later(2_000)
+      pbx.answer('one', 'a')
+      pbx.later(3_000)
+      pbx.end('a', 'one', 'two')
+    },
+    `call_started internal - 101
+dial_started user 101
+dial_answered user 101
+dial_ended user 101 answered
+call_ended answered owner 101
+call_saved recordings 0`,
+  ],
+  [
+    'a phone that is paged by a feature code with its number',
+    (pbx) => {
+      pbx.call('caller', '102', '*80101')
+      pbx.later(200)
+      pbx.ring('caller', 'a', '101')
+      pbx.answer('caller', 'a')
+      pbx.later(3_000)
+      pbx.end('caller', 'a')
+    },
+    `call_started internal 102 101
+dial_started user 101
+dial_answered user 101
+dial_ended user 101 answered
+call_ended answered owner 101
+call_saved recordings 0`,
+  ],
+  [
+    'media channels of an application are no parties: a spy, a recorder, a bot',
+    (pbx) => {
+      talk(pbx)
+      pbx.channel('spy', 'Snoop/1795213000.1', { exten: 's' })
+      pbx.channel('bot', 'UnicastRTP/127.0.0.1:9000', { linked: 'caller' })
+      pbx.dialBegin(null, 'bot', '127.0.0.1:9000')
+      pbx.channel('stream', 'AudioSocket/127.0.0.1:9001', { linked: 'caller' })
+      pbx.dialBegin('caller', 'stream', '127.0.0.1:9001/id')
+      pbx.channel('socket', 'WebSocket/INCOMING', { linked: 'caller' })
+      pbx.later(1_000)
+      pbx.end('caller', 'a', 'spy', 'bot', 'stream', 'socket')
+    },
+    `${TALK}
+dial_ended user 101 answered
 call_ended answered owner 101
 call_saved recordings 0`,
   ],
@@ -649,6 +766,59 @@ test.each(cases)('%s', (_, play, expectedText) => {
   const played = pbx.over()
   checkScene(played, expectedText)
   expect(JSON.stringify(played.bodies)).not.toContain('Local/')
+})
+
+test('a route with a PIN: the number that was sent is the called party from the dial on', () => {
+  const pbx = asteriskScene()
+  pbx.call('caller', '101', '915557654321')
+  pbx.later(6_000)
+  pbx.ringOutside('caller', 'b', '15557654321')
+  pbx.later(2_000)
+  pbx.answer('caller', 'b')
+  pbx.later(2_000)
+  pbx.end('caller', 'b')
+  const called = pbx.over().bodies.map(({ data }) => `${data.name} ${data.call.direction} ${data.call.to.number}`)
+  expect(called.slice(0, 3)).toEqual([
+    'call_started outbound 915557654321',
+    'dial_started outbound 15557654321',
+    'dial_answered outbound 15557654321',
+  ])
+})
+
+test('an originated call to an extension is internal from its dial on, and who dialled it is the caller', () => {
+  const pbx = asteriskScene()
+  pbx.channel('a', 'PJSIP/101', { num: '101' })
+  pbx.dialBegin(null, 'a', '101')
+  pbx.ringing(null, 'a')
+  pbx.later(8_000)
+  pbx.state('a', 6)
+  pbx.dialEnd(null, 'a', 'ANSWER')
+  pbx.ring('a', 'b', '102')
+  pbx.answer('a', 'b')
+  pbx.end('b', 'a')
+  const directions = pbx.over().bodies.map(({ data }) => `${data.name} ${data.call.direction} ${data.call.to.number}`)
+  expect(directions[0]).toBe('call_started outbound null')
+  expect(directions.at(-1)).toBe('call_saved internal 102')
+})
+
+test('a dialler: the customer is told within half a second, by the number shown until an agent is dialled', () => {
+  const pbx = asteriskScene()
+  pbx.channel('customer', 'PJSIP/trunk', { num: '15550100100' })
+  pbx.dialBegin(null, 'customer', '15557654321@trunk')
+  pbx.ringing(null, 'customer')
+  pbx.later(400)
+  pbx.state('customer', 6)
+  pbx.dialEnd(null, 'customer', 'ANSWER')
+  pbx.ring('customer', 'a', '101')
+  pbx.answer('customer', 'a')
+  pbx.end('customer', 'a')
+  const callers = pbx.over().bodies.map(({ data }) => `${data.name} ${data.call.from.number}`)
+  expect(callers.slice(0, 4)).toEqual([
+    'call_started 15550100100',
+    'dial_started 15550100100',
+    'dial_answered 15550100100',
+    'dial_started 101',
+  ])
 })
 
 test('callers of a gateway with a number for its name: from the fourth number on they are outside parties', () => {

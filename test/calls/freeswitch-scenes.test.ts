@@ -148,7 +148,7 @@ call_saved recordings 0`,
       pbx.later(1_000)
       pbx.end('B', 'A')
     },
-    `call_started outbound 1001 -
+    `call_started internal 1001 1002
 dial_started user 1001
 dial_answered user 1001
 dial_started user 1002
@@ -192,7 +192,7 @@ call_saved recordings 0`,
       pbx.later(2_000)
       pbx.end('T', 'X')
     },
-    `call_started outbound 1001 -
+    `call_started outbound 1001 79031112233
 dial_started user 1001
 dial_answered user 1001
 dial_started external 79031112233

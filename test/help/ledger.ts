@@ -18,6 +18,8 @@ type CallAccount = {
   id: string
   /** As it was first emitted. */
   direction: string | null
+  /** It turned out to have another direction. */
+  turned: boolean
   ended: boolean
   saved: boolean
   /** An attended transfer named it as the call that ends inside another: nothing follows. */
@@ -34,6 +36,7 @@ const NEW_CALL: CallAccount = {
   time: '',
   id: '',
   direction: null,
+  turned: false,
   ended: false,
   saved: false,
   transferred: false,
@@ -120,8 +123,12 @@ export function createLedger(): Ledger {
     if (event.id <= account.id) return `the id ${event.id} after ${account.id}`
     Object.assign(account, { time, id: event.id })
     account.direction ??= data.call.direction
-    if (data.call.direction !== account.direction)
-      return `a direction that turned from ${account.direction} to ${data.call.direction}`
+    if (data.call.direction !== account.direction) {
+      // That of an originated call is known when it dials.
+      if (account.turned || account.direction === 'inbound' || data.call.direction === 'inbound')
+        return `a direction that turned from ${account.direction} to ${data.call.direction}`
+      Object.assign(account, { direction: data.call.direction, turned: true })
+    }
     if (data.id !== event.id || data.call.id !== event.callId || data.name !== event.name)
       return 'ids that do not match'
     if (account.mustMerge) return 'an event of a call in which a group ended before its members'

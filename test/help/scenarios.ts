@@ -124,10 +124,10 @@ function outbound(beginning: Beginning): Begun {
 
 /** Click-to-call: the PBX rings the agent, then the customer. */
 function agentFirst(beginning: Beginning): Begun {
-  const { pbx, blocks, phone, outside } = beginning
+  const { pbx, random, blocks, phone, outside } = beginning
   const agent = phone()
   const customer = outside()
-  const near = originate(pbx, agent, customer.number)
+  const near = originate(pbx, agent, random.pick([customer.number, agent.number]))
   const main = open(blocks, `call_started outbound ${agent.number} ${customer.number}`)
   const plot = plotOf(beginning, near.id, main)
   note(plot, main, near, 'started', 'answered')
@@ -147,7 +147,7 @@ function customerFirst(beginning: Beginning): Begun {
   const agent = phone()
   const customer = outside()
   const near = originate(pbx, customer, '15550100100')
-  const main = open(blocks, `call_started outbound ${agent.number} ${customer.number}`)
+  const main = open(blocks, `call_started outbound 15550100100 ${customer.number}`)
   const plot = plotOf(beginning, near.id, main)
   note(plot, main, near, 'started', 'answered')
   main.owner = customer.number

@@ -1,7 +1,7 @@
 import type { Direction } from '../../lib/call-enums.ts'
 import { callOf, channelOf } from './registry.ts'
-import type { Call, Channel, TrackerState } from './state.ts'
-import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from './state.ts'
+import type { Call, Channel, Party, TrackerState } from './state.ts'
+import { ANONYMOUS, isPartyStage, isVirtual, partyOf, partyOfNumber } from './state.ts'
 
 /** The direction of a call, its caller and its called party. */
 
@@ -21,9 +21,9 @@ const isPlace = (dialled: string): boolean => /^(s|i|t|h|failed|)$/.test(dialled
 export const destination = (dialled: string | null): string | null =>
   dialled === null || isPlace(dialled) ? null : dialled
 
-/** Sets the direction of a call, unless it was emitted: then it does not change any more. */
+/** Sets the direction of a call. Once it was emitted, only that of an originated call changes, when it dials. */
 export function setDirection(call: Call, direction: Direction): void {
-  if (!call.emitted) call.direction = direction
+  if (!call.emitted || (call.clickToCall && call.direction !== 'inbound')) call.direction = direction
 }
 
 /**
@@ -53,8 +53,7 @@ export function decideDirectionByCaller(call: Call, root: Channel): void {
 export function beginClickToCall(call: Call, root: Channel): void {
   if (isVirtual(root) || call.directionKnown || call.emitted) return
   call.clickToCall = true
-  const shown = root.shown
-  const other = shown === null || shown === root.endpoint.number ? ANONYMOUS : partyOfNumber(shown)
+  const other = shownTo(root)
   if (root.endpoint.kind === 'external') {
     setDirection(call, 'outbound')
     call.from = other
@@ -66,8 +65,14 @@ export function beginClickToCall(call: Call, root: Channel): void {
   call.to = other
 }
 
-/** Begins a call in which a conference calls a party in: nobody called. */
-export function beginConferenceCall(call: Call, dest: Channel): void {
+/** Returns the party by the number that is shown to the one who is rung, unless it is that party's own. */
+function shownTo(rung: Channel | undefined): Party {
+  const shown = rung?.shown ?? null
+  return shown === null || shown === rung?.endpoint.number ? ANONYMOUS : partyOfNumber(shown)
+}
+
+/** Begins a call in which the PBX calls a party by itself, into a conference or to an announcement: nobody called. */
+export function beginCallOfNobody(call: Call, dest: Channel): void {
   call.root = null
   setDirection(call, dest.endpoint.kind === 'external' ? 'outbound' : 'internal')
   call.to = partyOf(dest.endpoint)
@@ -75,12 +80,20 @@ export function beginConferenceCall(call: Call, dest: Channel): void {
 }
 
 /**
- * Decides the direction by a dial. Of a call that was emitted only the party that a click-to-call reaches is still
- * open.
+ * Decides the direction by a dial. Of a call that was emitted the called party is still open, and the direction too if
+ * it was originated.
  */
 export function decideDirectionByDial(state: TrackerState, call: Call, dest: Channel, party: Channel | null): void {
+  if (call.customerFirst) {
+    nameAgent(state, call)
+    return
+  }
   if (call.directionKnown) return
   if (call.emitted && !call.clickToCall) {
+    if (party?.id !== call.root) return
+    const dialled = call.to.number
+    if (call.direction === 'outbound' && dest.endpoint.kind === 'external') call.to = partyOf(dest.endpoint)
+    else if (call.direction === 'internal' && isByFeatureCode(dialled, dest)) call.to = partyOf(dest.endpoint)
     call.directionKnown = true
     return
   }
@@ -91,12 +104,6 @@ export function decideDirectionByDial(state: TrackerState, call: Call, dest: Cha
     return
   }
   if (party === null) return
-  if (call.customerFirst) {
-    if (party.id !== call.root) return
-    call.from = partyOf(dest.endpoint)
-    call.directionKnown = true
-    return
-  }
   // In click-to-call the other party is whom the agent's channel dials; else whom the caller dials.
   const dialler = call.clickToCall ? party : (channelOf(state, call.root) ?? party)
   if (callOf(state, dialler) !== call) return
@@ -110,10 +117,39 @@ export function decideDirectionByDial(state: TrackerState, call: Call, dest: Cha
     setDirection(call, 'internal')
     const number = dialled ?? dest.endpoint.number
     if (number !== null) {
-      call.to = number === dest.endpoint.number ? partyOf(dest.endpoint) : partyOfNumber(number)
+      const isParty = number === dest.endpoint.number || isByFeatureCode(number, dest)
+      call.to = isParty ? partyOf(dest.endpoint) : partyOfNumber(number)
     }
   }
   call.directionKnown = true
+}
+
+/** A feature code with the number of a phone behind it (an intercom) calls that phone. */
+function isByFeatureCode(dialled: string | null, { endpoint: { kind, number } }: Channel): boolean {
+  return (
+    dialled !== null && isFeatureCode(dialled) && kind === 'extension' && number !== null && dialled.endsWith(number)
+  )
+}
+
+/**
+ * Names the caller of a call that began with its outside party: the agent who answered first, else the one who is
+ * rung; the number shown while there is none, or several are.
+ */
+export function nameAgent(state: TrackerState, call: Call): void {
+  if (!call.customerFirst) return
+  const agents = call.stages.filter((stage) => isPartyStage(stage) && stage.source !== null)
+  const [first] = agents
+    .filter(({ answered }) => answered)
+    .toSorted((a, b) => (a.answeredUs ?? 0) - (b.answeredUs ?? 0))
+  const open = agents.filter(({ ended }) => !ended)
+  const [rung, ...others] = open.length > 0 ? open : agents.slice(-1)
+  const agent = first ?? (others.length === 0 && rung?.parentId === null ? rung : undefined)
+  const leg = channelOf(
+    state,
+    agent?.legs.find((id) => (channelOf(state, id)?.dial?.answeredUs ?? null) !== null) ?? agent?.legs[0] ?? null,
+  )
+  if (leg !== undefined) call.from = partyOf(leg.endpoint)
+  else call.from = shownTo(channelOf(state, call.root))
 }
 
 /** An extension was called and forwards to the outside: the call stays internal. */

@@ -1,6 +1,6 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 import type { At, ChannelSignal, Endpoint } from '../../signal.ts'
-import { beginClickToCall, beginConferenceCall, decideDirectionByDial, destination } from '../direction.ts'
+import { beginCallOfNobody, beginClickToCall, decideDirectionByDial, destination } from '../direction.ts'
 import { newDial } from '../initial-state.ts'
 import { noteGoesOn } from '../queues.ts'
 import { callByLinkedId, callOf, channelOf, heardBy, markChanged, placeInCall } from '../registry.ts'
@@ -55,7 +55,11 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   const origin = originOf(state, dial)
   const waitedUs = state.nowUs - dial.beganArrivedUs
   if (origin.kind === 'unknown') {
-    if (waitedUs >= CONSULTATION_SETTLING_US) assignStage(state, callOf(state, dest), dest, null, false)
+    if (waitedUs < CONSULTATION_SETTLING_US) return
+    const call = callOf(state, dest)
+    // A half that the PBX originated rings the party: nobody is behind it.
+    if (call !== undefined && call.root === null && call.direction === null) beginCallOfNobody(call, dest)
+    assignStage(state, call, dest, null, false)
     return
   }
   if (origin.kind === 'nobody') {
@@ -74,8 +78,11 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   assignStage(state, call, dest, party, false)
 }
 
-/** A call that the PBX began with the outside party waits that long for its agent. */
-const AGENT_WAIT_US = 60_000_000
+/**
+ * The start of a call whose agent is rung, and shown only the agent's own number, waits that long for the dial that
+ * shows whom the agent calls.
+ */
+const SHOWN_LATER_US = 5_000_000
 
 /** The PBX rings a party by itself, for no call that there was. */
 function placeOriginated(state: TrackerState, dest: Channel): void {
@@ -89,18 +96,16 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
     return
   }
   if (dest.dial?.forConference === true) {
-    beginConferenceCall(call, dest)
+    beginCallOfNobody(call, dest)
     assignStage(state, call, dest, null, false)
     return
   }
   const isAgent = dest.endpoint.kind === 'extension'
   call.clickToCall = true
   call.root ??= dest.id
-  if (!isAgent && !call.customerFirst) {
-    call.customerFirst = true
-    call.startDueUs = state.nowUs + AGENT_WAIT_US
-  }
+  if (!isAgent) call.customerFirst = true
   beginClickToCall(call, dest)
+  if (call.to.number === null) call.startDueUs = state.nowUs + SHOWN_LATER_US
   assignStage(state, call, dest, null, isAgent)
 }
 

@@ -1,4 +1,5 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
+import { nameAgent } from '../direction.ts'
 import { placeQueue } from '../queues.ts'
 import { channelOf, channelsOf, heardBy } from '../registry.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state.ts'
@@ -21,9 +22,6 @@ import { explanationDelayUs, HANGUP_US, resultOfStage, resultUnexplained } from 
  *   later (the phone that won, the caller who left): it waits for that, `EXPLANATION_US` at most.
  * Groups and queues follow from the stages of their members (parent-stages.ts).
  */
-
-/** A call that began with its outside party waits that long for the agent, once that party answered. */
-const AGENT_SETTLING_US = 10_000_000
 
 /** Updates all stages of a call: places dials, notes rings, answers and ends, and closes groups and queues. */
 export function updateStages(state: TrackerState, call: Call): void {
@@ -62,9 +60,7 @@ function updateLegs(state: TrackerState, call: Call, stage: Stage): void {
     if (dial.answeredUs !== null && !stage.answered && isConfirmed(state, leg)) {
       stage.answered = true
       stage.answeredUs = dial.answeredUs
-      noteAnswer(call, stage, leg, dial.answeredUs)
-      if (call.customerFirst && leg.id === call.root && !call.directionKnown)
-        call.startDueUs = state.nowUs + AGENT_SETTLING_US
+      noteAnswer(state, call, stage, { leg, enteredUs: dial.answeredUs })
     }
   }
 }
@@ -82,7 +78,12 @@ function isConfirmed(state: TrackerState, leg: Channel): boolean {
 }
 
 /** Notes on the call that a person answered, or was found to have. */
-export function noteAnswer(call: Call, stage: Stage, leg: Channel, enteredUs: number): void {
+export function noteAnswer(
+  state: TrackerState,
+  call: Call,
+  stage: Stage,
+  { leg, enteredUs }: { leg: Channel; enteredUs: number },
+): void {
   stage.enteredUs = enteredUs
   if (stage.own) {
     // Of several devices that were rung for the agent this is the one.
@@ -90,9 +91,7 @@ export function noteAnswer(call: Call, stage: Stage, leg: Channel, enteredUs: nu
     return
   }
   const party = partyOf(leg.endpoint)
-  // Of several that were rung for the outside party the first that answers made the call.
-  if (call.customerFirst && stage.kind === 'user' && !call.stages.some((one) => one !== stage && isAgent(one)))
-    call.from = party
+  nameAgent(state, call)
   call.hungUpBy = null
   if (call.answeredUs === null && call.answeredBy === null) {
     call.answeredUs = stage.answeredUs
@@ -102,8 +101,6 @@ export function noteAnswer(call: Call, stage: Stage, leg: Channel, enteredUs: nu
     if (queue.stageId === stage.parentId) queue.answeredUs ??= stage.answeredUs
   }
 }
-
-const isAgent = (stage: Stage): boolean => stage.kind === 'user' && stage.answered
 
 function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
   const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])

@@ -22,10 +22,8 @@ export function isSettling(state: TrackerState, call: Call): boolean {
 export function isStartDue(state: TrackerState, call: Call): boolean {
   if (call.direction === null || call.accountDueUs !== null) return false
   if (call.directionKnown) return true
-  // It may take long until a member of the queue answers.
-  if (call.customerFirst) return call.queues.length > 0 || isDue(state, call.startDueUs) || isDue(state, call.endDueUs)
-  if (call.clickToCall) return true
-  if (call.stages.some((stage) => stage.rang || stage.answered)) return true
+  if (call.clickToCall && call.to.number !== null) return true
+  if (call.stages.some((stage) => !stage.own && (stage.rang || stage.answered))) return true
   return isDue(state, call.endDueUs) || call.startDueUs === null || state.nowUs >= call.startDueUs
 }
 

@@ -85,7 +85,7 @@ function catchUp(state: TrackerState, channel: Channel, row: SnapshotChannel): v
     stage.rang = true
     stage.answered = true
     dial.answeredUs = state.atUs
-    noteAnswer(call, stage, channel, state.atUs)
+    noteAnswer(state, call, stage, { leg: channel, enteredUs: state.atUs })
     call.partial = true
     markChanged(state, call)
   } else if (row.ringing && !stage.rang) {

@@ -123,7 +123,7 @@ export function addUnseenStage(
   if (row.up && (row.bridge !== null || !row.callee)) {
     channel.dial.answeredUs = state.atUs
     stage.answered = true
-    noteAnswer(call, stage, channel, state.atUs)
+    noteAnswer(state, call, stage, { leg: channel, enteredUs: state.atUs })
   }
   markChanged(state, call)
 }

@@ -252,7 +252,7 @@ export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into:
   stage.answeredUs = at.atUs
   stage.emitted.started = true
   if (!through) stage.parentId = parentOfJoined(call, into, source)?.id ?? null
-  noteAnswer(call, stage, joiner, at.atUs)
+  noteAnswer(state, call, stage, { leg: joiner, enteredUs: at.atUs })
   markChanged(state, call)
 }
 
