@@ -6,6 +6,7 @@ import type { Client } from './client-address.ts'
 import { createLoginLimits, type LoginLimits } from './login-limits.ts'
 import { type ChangePassword, type Login, normalEmail } from './model.ts'
 import { createPasswords, type Passwords } from './password.ts'
+import { createRevocations } from './revocations.ts'
 import { createSessions, type Session } from './sessions.ts'
 import { hashOf, newToken } from './token.ts'
 
@@ -33,9 +34,15 @@ export function createAuthService({
   note = () => {},
 }: Dependencies) {
   const sessions = createSessions(accounts, now)
+  const revocations = createRevocations(sessions.get)
+  const forget = (): void => {
+    sessions.forget()
+    revocations.check()
+  }
   return {
     session: sessions.get,
-    forget: sessions.forget,
+    forget,
+    onRevoked: revocations.watch,
 
     /**
      * Logs a user in.
@@ -82,14 +89,14 @@ export function createAuthService({
         throw new Fault('invalid', 'The old password is wrong.', {
           errors: [{ path: '/old_password', message: 'is wrong' }],
         })
-      sessions.forget()
+      forget()
       return token
     },
 
     /** Revokes the token of a session. */
     async logout({ user, tokenHash: hash }: Session, client: Client): Promise<void> {
       await accounts.tokenDelete(hash)
-      sessions.forget()
+      forget()
       note('logged_out', { user, client })
     },
   }

@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
-import { guard } from '../auth/guard.ts'
+import { guard, requireSession } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
 import { accepts } from '../http/accepts.ts'
 import { responses } from '../http/envelope.ts'
@@ -80,17 +80,23 @@ export function eventRoutes(auth: AuthService, events: EventReader) {
     .use(guard(auth))
     .get(
       '/event',
-      async ({ accountId, query, request, server, set }) => {
+      async ({ accountId, bearer, query, request, server, set }) => {
         const { after, limit = PAGE_SIZE, wait = 0, event, call_id } = query
         if (wait > 0) server?.timeout(request, wait + MARGIN_S)
-        const page = await events.read(accountId, {
-          after: positionOf(accountId, after),
-          limit,
-          waitMs: wait * 1_000,
-          names: event,
-          callId: call_id,
-          signal: request.signal,
-        })
+        const revoked = new AbortController()
+        const unwatch = auth.onRevoked(bearer ?? '', () => revoked.abort())
+        const page = await events
+          .read(accountId, {
+            after: positionOf(accountId, after),
+            limit,
+            waitMs: wait * 1_000,
+            names: event,
+            callId: call_id,
+            signal: AbortSignal.any([request.signal, revoked.signal]),
+          })
+          .finally(unwatch)
+        // Who logged out while it waited gets nothing that came then.
+        if (revoked.signal.aborted) await requireSession(auth, bearer)
         if ('keptFrom' in page) throw gone(cursorOf(accountId, page.keptFrom))
         set.headers['content-type'] = 'application/json'
         return new Response(textOf(accountId, page))

@@ -132,14 +132,33 @@ export const isShortNumber = (text: string): boolean => /^\d{2,6}$/.test(text)
 /** Returns an endpoint's name without its technology: `101` of `PJSIP/101`. */
 export const bareName = (name: string): string => name.slice(name.indexOf('/') + 1)
 
-const patterns = new Map<string, RegExp>()
+/** Names are those of sections of a configuration; a longer one is compared by its beginning. */
+const MAX_NAME_CHARACTERS = 256
 
+/**
+ * Returns whether a text matches a pattern: `*` stands for any text, `?` for one character. Only the last `*` is ever
+ * tried again: no pattern takes more steps than its length times that of the text.
+ */
 function matches(pattern: string, text: string): boolean {
-  let regex = patterns.get(pattern)
-  if (regex === undefined) {
-    const escaped = pattern.replace(/[.+^${}()|[\]\\]/g, '\\$&')
-    regex = new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`)
-    patterns.set(pattern, regex)
+  const length = Math.min(text.length, MAX_NAME_CHARACTERS)
+  let at = 0
+  let inPattern = 0
+  let star = -1
+  let starAt = 0
+  while (at < length) {
+    if (pattern[inPattern] === '*') {
+      star = inPattern
+      starAt = at
+      inPattern += 1
+    } else if (inPattern < pattern.length && (pattern[inPattern] === '?' || pattern[inPattern] === text[at])) {
+      inPattern += 1
+      at += 1
+    } else if (star >= 0) {
+      starAt += 1
+      at = starAt
+      inPattern = star + 1
+    } else return false
   }
-  return regex.test(text)
+  while (pattern[inPattern] === '*') inPattern += 1
+  return inPattern === pattern.length
 }

@@ -36,7 +36,7 @@ export const followNoChanges: FollowChanges = () => ({ begin: async () => undefi
 
 /**
  * A comment is sent at least this often, so that broken connections are noticed. The stream of a revoked token ends
- * then.
+ * then at the latest: at once, unless the store cannot be read at that moment.
  */
 const HEARTBEAT_MS = 15_000
 /** Streams that an account can always open, regardless of other accounts. */
@@ -110,11 +110,13 @@ export function startStreams(options: StreamOptions): Streams {
       const sink = openSink({
         first: snapshot(accountId),
         closed() {
+          unwatch()
           clients.delete(client)
           listen()
           closed()
         },
       })
+      const unwatch = auth.onRevoked(token, sink.close)
       const client: Client = { accountId, token, sink }
       clients.add(client)
       listen()

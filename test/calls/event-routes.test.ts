@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { Value } from '@sinclair/typebox/value'
+import type { AuthService } from '../../src/auth/service.ts'
 import { BODIES } from '../../src/calls/event.ts'
 import { createEventReader } from '../../src/calls/event-reader.ts'
 import { eventRoutes } from '../../src/calls/event-routes.ts'
@@ -22,13 +23,17 @@ const folder = emptyFolder()
 let store: OpenStore
 let api: Awaited<ReturnType<typeof startApi>>
 let reader: ReturnType<typeof createEventReader>
+let auth: AuthService | undefined
 let token: string
 let others: string
 
 beforeAll(async () => {
   store = openStore(join(folder.path, 'hookswitch.db'))
   reader = createEventReader(store)
-  api = await startApi(store, (auth) => eventRoutes(auth, reader))
+  api = await startApi(store, (service) => {
+    auth = service
+    return eventRoutes(service, reader)
+  })
   token = await api.logIn('default')
   others = await api.logIn('acme')
   await put(EXAMPLES.length)
@@ -110,6 +115,22 @@ describe('GET /event', () => {
     expect(items).toEqual([])
     const more = await put(1)
     expect(idsOf(await page(`?after=${next_cursor}`))).toEqual(more)
+  })
+
+  test('answers 401, without what came then, when the token is revoked while it waits', async () => {
+    const { next_cursor } = await page('?after=now')
+    const leaving = await api.logIn('leaving')
+    const own = await ask(api, 'GET', '/event?after=now', { token: leaving })
+    const query = `?wait=30&after=${(own.body.result as Page).next_cursor}`
+    const waiting = ask(api, 'GET', `/event${query}`, { token: leaving })
+    const other = page(`?after=${next_cursor}&wait=30`)
+    await until('both wait', () => reader.waiting() === 2)
+    await store.accounts.tokenDeleteOfUser('leaving@example.com')
+    auth?.forget()
+    expect((await waiting).status).toBe(401)
+    expect(reader.waiting()).toBe(1)
+    await put(1)
+    expect((await other).items).toHaveLength(1)
   })
 
   test('waits for an event when there is none, and answers without one when the time is over', async () => {

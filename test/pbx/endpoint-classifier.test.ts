@@ -178,3 +178,32 @@ test.each([
 ])('the context %s is of a kind: %s', (context, kind) => {
   expect(kindOfContext(context)).toBe(kind as ReturnType<typeof kindOfContext>)
 })
+
+describe('a pattern of a setting', () => {
+  const isTrunk = (pattern: string, name: string) =>
+    bySetting(name, '', { trunks: [pattern], extensions: [] }) === 'trunk'
+
+  /** The same language as regular expressions have it, for short texts. */
+  const expected = (pattern: string, name: string) =>
+    new RegExp(
+      `^${pattern
+        .replace(/[.+^${}()|[\]\\]/g, '\\$&')
+        .replaceAll('*', '.*')
+        .replaceAll('?', '.')}$`,
+    ).test(name)
+
+  test('matches as a regular expression would', () => {
+    const texts = (letters: string, longest: number): string[] =>
+      longest === 0 ? [''] : texts(letters, longest - 1).flatMap((one) => [one, ...[...letters].map((l) => one + l)])
+    const names = [...new Set(texts('ab', 5))]
+    for (const pattern of new Set(texts('a*?', 4)))
+      for (const name of names)
+        expect([pattern, name, isTrunk(pattern, name)]).toEqual([pattern, name, expected(pattern, name)])
+  })
+
+  test('that would go back without end takes no time', () => {
+    const pattern = `${'*a'.repeat(2_000)}*b`
+    // A regular expression would not be done with one of these in the age of the universe.
+    for (let count = 0; count < 20; count += 1) expect(isTrunk(pattern, 'a'.repeat(100_000))).toBe(false)
+  })
+})

@@ -163,7 +163,7 @@ describe('the connection is closed', () => {
   })
 
   test('of a reader whose token is revoked', async () => {
-    await using readers = await startReaders(0, 50)
+    await using readers = await startReaders()
     using reader = askByHand(readers.url, await readers.logIn('a'))
     await until('it is open', () => reader.state.text.includes(': the stream'))
     await readers.store.accounts.tokenDeleteOfUser('a@example.com')

@@ -86,13 +86,16 @@ async function checkAmi(source: PbxSource, listenMs: number, { find, tenants }: 
   const socket = openSocket(addressOf(source), TIMEOUTS.connectMs)
   const actions = createActions(socket.write, TIMEOUTS)
   const decoder = new AmiDecoder()
-  const events: AmiFrame[] = []
+  const watched = watchEvents(source)
   void socket.closed.then(actions.close)
   try {
     if (!(await socket.opened)) return await socket.closed
     socket.read((chunk) => {
       for (const frame of decoder.push(chunk))
-        if (!actions.receive(frame) && frame.type === 'event' && events.length < MAX_EVENTS) events.push(frame)
+        if (!actions.receive(frame) && frame.type === 'event') watched.note(frame)
+      // The rest would show no more, and a PBX can send without end.
+      if (decoder.consumed > MAX_BYTES) find('advice', TOO_MUCH)
+      if (decoder.consumed > MAX_BYTES || decoder.fault !== undefined) socket.close()
     })
     find('ok', `${hostAndPort(source)} answers${source.protocol === 'amis' ? ', and its certificate is valid' : ''}`)
     if (source.protocol === 'ami' && !isLoopbackHost(source.host))
@@ -107,18 +110,55 @@ async function checkAmi(source: PbxSource, listenMs: number, { find, tenants }: 
     const reply = await requestAmiInventory(source, actions)
     checkEndpoints(source, reply, { find, right: 'add write = reporting', questions: LISTS })
     if (listenMs > 0) {
-      await Bun.sleep(listenMs)
-      judgeEvents(events, listenMs, find)
+      await Promise.race([Bun.sleep(listenMs), socket.closed])
+      judgeEvents(watched, listenMs, find)
     }
-    if (source.tenants !== undefined)
-      for (const value of amiTenants(source.tenants, [...channels, ...events])) tenants.add(value)
+    const shown = source.tenants === undefined ? [] : amiTenants(source.tenants, channels)
+    for (const value of [...watched.tenants, ...shown]) tenants.add(value)
     return undefined
   } finally {
     socket.close()
   }
 }
 
-const MAX_EVENTS = 100_000
+/** A list of 50,000 channels takes 64 MB, the events of some seconds less. */
+const MAX_BYTES = 128 * 1024 * 1024
+const TOO_MUCH = 'it sent more than 128 MB: the check ended there, and what follows is of that part'
+/** More customers than one PBX has. */
+const MAX_TENANTS = 10_000
+
+/** The facts that the events of a check show; the events themselves are not kept. */
+type WatchedEvents = {
+  note(event: AmiFrame): void
+  readonly classes: ReadonlySet<string>
+  readonly tenants: ReadonlySet<string>
+  /** Whether events arrived besides the greeting, and whether one of them had a timestamp. */
+  hasLive(): boolean
+  hasTimestamps(): boolean
+}
+
+function watchEvents({ tenants: rule }: PbxSource): WatchedEvents {
+  const known: ReadonlySet<string> = new Set([...Object.keys(CLASSES), 'cdr'])
+  const classes = new Set<string>()
+  const tenants = new Set<string>()
+  let live = 0
+  let stamped = 0
+  return {
+    note(event) {
+      for (const name of event.get('Privilege').toLowerCase().split(',')) if (known.has(name)) classes.add(name)
+      // The event that greets after the login never has a timestamp.
+      if (event.name !== 'FullyBooted') live += 1
+      if (event.has('Timestamp')) stamped += 1
+      if (rule !== undefined && tenants.size < MAX_TENANTS)
+        for (const value of amiTenants(rule, [event])) tenants.add(value)
+    },
+    classes,
+    tenants,
+    hasLive: () => live > 0,
+    hasTimestamps: () => stamped > 0,
+  }
+}
+
 const TOO_POWERFUL = ['Command', 'Originate', 'Redirect', 'UpdateConfig', 'GetConfig', 'Setvar', 'ModuleLoad', 'AGI']
 
 /** Reports what its user may do; returns the channels that are up. */
@@ -189,8 +229,7 @@ const CLASSES: Readonly<Record<Exclude<EventClass, 'cdr'>, string>> = {
   system: 'without it a restart or shutdown of Asterisk is noticed late',
 }
 
-function judgeEvents(events: readonly AmiFrame[], listenMs: number, find: Find): void {
-  const seen = new Set(events.flatMap((event) => event.get('Privilege').toLowerCase().split(',')))
+function judgeEvents({ classes: seen, hasLive, hasTimestamps }: WatchedEvents, listenMs: number, find: Find): void {
   const seconds = Math.round(listenMs / 1_000)
   for (const [name, use] of Object.entries(CLASSES))
     if (seen.has(name)) find('ok', `events of class ${name} arrive`)
@@ -198,9 +237,7 @@ function judgeEvents(events: readonly AmiFrame[], listenMs: number, find: Find):
       const text = `no event of class ${name} arrived within ${seconds} s: is it in read = …? ${use}`
       find('advice', text, name === 'call' ? READ_LINE : undefined)
     }
-  // The event that greets after the login never has one.
-  const live = events.filter((event) => event.name !== 'FullyBooted')
-  if (live.length > 0 && !live.some((event) => event.has('Timestamp')))
+  if (hasLive() && !hasTimestamps())
     find('advice', 'events have no timestamps: set timestampevents = yes in manager.conf', 'timestampevents = yes')
   if (!seen.has('cdr'))
     find(
@@ -225,7 +262,13 @@ async function checkEsl(source: PbxSource, { find, tenants }: Found): Promise<st
   try {
     if (!(await socket.opened)) return await socket.closed
     find('ok', `${hostAndPort(source)} answers`)
+    let bytes = 0
     socket.read((chunk) => {
+      bytes += chunk.length
+      if (bytes > MAX_BYTES) {
+        find('advice', TOO_MUCH)
+        return socket.close()
+      }
       for (const frame of decoder.push(chunk)) {
         if (frame.contentType === 'text/rude-rejection')
           lost.push('its access list refuses our address: see event_socket.conf.xml')
