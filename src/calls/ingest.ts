@@ -11,6 +11,7 @@ import { callBatch, type UrlOf } from './event-records.ts'
 import { createLiveTracker } from './live-tracker.ts'
 import { type CallOwners, openTracker } from './open-tracker.ts'
 import type { Signal } from './signal.ts'
+import { MAX_LIVE_CALLS } from './tracker/resync/live-limits.ts'
 import { isAnyMissing } from './tracker/resync/missing-channels.ts'
 import { hasChanges, type LiveCall, takeChanges } from './tracker/tracker.ts'
 
@@ -31,6 +32,8 @@ export type Ingest = {
   readonly isAnyMissing: () => boolean
   /** Calls that are not saved yet. */
   readonly open: () => number
+  /** Calls that were ended as `unknown` because too many were up. */
+  readonly endedEarly: () => number
   /** Stores what is left and stops. */
   stop(): Promise<void>
 }
@@ -66,6 +69,7 @@ export type IngestOptions = CallOwners & {
  * away and asked for later.
  */
 const MAX_PENDING = 40_000
+const ENDED_EARLY_LOG_MS = 60_000
 /** Changes of a live call that come with no event (a channel more, a hold) are stored that soon. */
 const IDLE_FLUSH_MS = 1_000
 
@@ -90,6 +94,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     if (hasChanges(state)) outbox.flush()
   }, IDLE_FLUSH_MS)
   let areSignalsMissed = false
+  let endedEarlyLoggedMs = Number.NEGATIVE_INFINITY
 
   function onStored(stored: readonly StoredEvent[]): void {
     try {
@@ -106,6 +111,17 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     options.onMissed()
   }
 
+  /** At most once in a while: a PBX that never ends a call goes on with it. */
+  function reportEndedEarly(): void {
+    const atMs = performance.now()
+    if (atMs - endedEarlyLoggedMs < ENDED_EARLY_LOG_MS) return
+    endedEarlyLoggedMs = atMs
+    log.error(
+      { pbx, ended: state.endedEarly },
+      `more than ${MAX_LIVE_CALLS} calls are up on this PBX, or as many channels as that many calls have: the oldest are ended as unknown; check whether it reports the ends of calls`,
+    )
+  }
+
   if (takenOver > 0) {
     log.info({ pbx, calls: takenOver }, 'live calls were taken over')
     // Events that became due while no process ran must not wait for the PBX.
@@ -114,7 +130,9 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
   return {
     feed(signals) {
       if (outbox.size() < maxPending) {
+        const before = state.endedEarly
         tracker.apply(signals)
+        if (state.endedEarly > before) reportEndedEarly()
         return true
       }
       if (!areSignalsMissed)
@@ -130,6 +148,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     liveCallCounts: countLiveCalls,
     isAnyMissing: () => isAnyMissing(state),
     open: () => state.calls.size,
+    endedEarly: () => state.endedEarly,
     async stop() {
       tracker.stop()
       writer.stop()

@@ -140,4 +140,10 @@ export const METRICS = {
     help: 'Calls on a PBX with tenants whose events nobody got, since no account has the name that they show',
     labels: ['pbx'],
   },
+  callsEndedEarly: {
+    name: 'hookswitch_calls_ended_early_total',
+    type: 'counter',
+    help: 'Calls that were ended as unknown because more were up on their PBX than are kept',
+    labels: ['pbx'],
+  },
 } as const satisfies Record<string, MetricDefinition>

@@ -57,6 +57,13 @@ const ROWS: readonly Row[] = [
         unit: 'short',
         targets: [rate(METRICS.callsWithoutAccount, 'pbx')],
       },
+      {
+        title: 'Calls ended early per second',
+        description:
+          'Ended as unknown, because more calls were up on the PBX than are kept: it does not report their ends',
+        unit: 'short',
+        targets: [rate(METRICS.callsEndedEarly, 'pbx')],
+      },
     ],
   },
   {

@@ -167,6 +167,7 @@ function perPbx(registry: Registry, pbxs: Watched['pbxs']): void {
   counter(METRICS.pbxUntrusted, ({ taints }) => taints)
   counter(METRICS.pbxFailed, ({ faults }) => faults)
   counter(METRICS.callsWithoutAccount, (status) => status.callsWithoutAccount)
+  counter(METRICS.callsEndedEarly, (status) => status.callsEndedEarly)
 }
 
 /** Prometheus gives up a scrape after 10 s: values that the store has not given by then are left out of it. */

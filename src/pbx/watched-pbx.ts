@@ -36,6 +36,8 @@ export type WatchOptions = {
 export type WatchedStatus = PbxStatus & {
   /** How many calls began that are nobody's. */
   readonly callsWithoutAccount: number
+  /** Calls that were ended as `unknown` because too many were up. */
+  readonly callsEndedEarly: number
 }
 
 /** A PBX with its tracker. */
@@ -96,7 +98,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
   const statusOf = (): WatchedStatus => {
     const status = supervisor?.status() ?? last
     if (status === undefined) throw new Error(`the PBX ${source.name} was never connected`)
-    return { ...status, callsWithoutAccount: withoutAccount.count() }
+    return { ...status, callsWithoutAccount: withoutAccount.count(), callsEndedEarly: ingest.endedEarly() }
   }
   return {
     source,

@@ -36,6 +36,7 @@ const PBX: WatchedStatus = {
   taints: 3,
   overruns: 0,
   faults: 2,
+  callsEndedEarly: 0,
   callsWithoutAccount: 5,
 }
 

@@ -265,6 +265,10 @@ export type TrackerState = {
   readonly withoutAccount: (string | null)[]
   /** Records of calls that ended inside another. */
   readonly merged: { account: string; record: CallRecord }[]
+  /** Signals until it is looked again whether too many calls are up. */
+  signalsUntilLimit: number
+  /** How many calls were ended because there were too many. */
+  endedEarly: number
   boot: string | null
   /** Times of the last signal of a channel, and of the last one before this connection. */
   heardUs: number | null

@@ -4,6 +4,7 @@ import type { Signal } from '../signal.ts'
 import { applySignal } from './apply-signal.ts'
 import { emitDue } from './emit/emit.ts'
 import { callPayload, stagesPayload } from './emit/payload.ts'
+import { limitLive } from './resync/live-limits.ts'
 import type { StoredCall } from './resync/takeover.ts'
 import type { TrackerState } from './state.ts'
 import { newTimers } from './timers.ts'
@@ -61,6 +62,8 @@ export function newTracker(pbx: string, account: string | null, newId: NewId): T
     parting: [],
     withoutAccount: [],
     merged: [],
+    signalsUntilLimit: 0,
+    endedEarly: 0,
     boot: null,
     heardUs: null,
     lostUs: null,
@@ -83,6 +86,7 @@ export function track(state: TrackerState, signal: Signal): Tracked {
   const faults: unknown[] = []
   try {
     applySignal(state, signal)
+    limitLive(state, signal)
   } catch (error) {
     faults.push(error)
   }

@@ -82,7 +82,13 @@ function isConfirmedMissing(channel: Channel, at: At): boolean {
   return channel.missingUs !== null && at.arrivedUs - channel.missingUs >= SECOND_LIST_US
 }
 
-function loseChannel(state: TrackerState, call: Call, channel: Channel, { at, cause }: { at: At; cause: Lost }): void {
+/** Ends a channel whose end was not seen. */
+export function loseChannel(
+  state: TrackerState,
+  call: Call,
+  channel: Channel,
+  { at, cause }: { at: At; cause: Lost },
+): void {
   channel.goneUs = at.atUs
   channel.goneArrivedUs = at.arrivedUs
   channel.end = { code: null, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null }
