@@ -17,7 +17,7 @@ const STEP = 1_000
 /** Ends the oldest calls, and drops the oldest channels of no call, where there are too many. */
 export function limitLive(state: TrackerState, at: At): void {
   if (state.calls.size <= MAX_LIVE_CALLS && state.channels.size <= MAX_LIVE_CHANNELS) return
-  // A signal adds one call at the most, and what ends is kept until its record is saved: all are not searched each time.
+  // What ends stays until its record is saved: the oldest live calls are not searched at each signal until then.
   state.signalsUntilLimit -= 1
   if (state.signalsUntilLimit > 0) return
   state.signalsUntilLimit = STEP
