@@ -54,11 +54,11 @@ export function nameVariables(command: Command, env: Record<string, string | und
     // The help would show `[]` as the default.
     if (Array.isArray(option.defaultValue)) option.defaultValueDescription = 'none'
     const variable = `HOOKSWITCH_${(option.long ?? '').replace(/^--/, '').replaceAll('-', '_').toUpperCase()}`
-    const off = option.isBoolean() && /^(0|false|no|off)$/i.test(env[variable] ?? '')
-    if (off || option.long === '--version' || option.envVar !== undefined) continue
+    if (option.long === '--version' || option.envVar !== undefined) continue
     option.env(variable)
     // Commander reads a variable only if the option had one when it was added.
     command.on(`optionEnv:${option.name()}`, (text?: string) => {
+      if (option.isBoolean() && /^(0|false|no|off)$/i.test(env[variable] ?? '')) return
       const value = option.isBoolean() ? true : (option.parseArg?.(text ?? '', option.defaultValue) ?? text)
       command.setOptionValueWithSource(option.attributeName(), value, 'env')
     })

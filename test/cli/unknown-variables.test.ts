@@ -40,6 +40,15 @@ test.each([
   expect(unknownVariables(program, { [name]: value })).toEqual([])
 })
 
+test('a variable of a switch that is off is known, and takes no effect', async () => {
+  using folder = emptyFolder()
+  const env = { HOOKSWITCH_ADMIN: 'false', HOOKSWITCH_JSON: 'off' }
+  const add = ['user', 'add', '--email', 'a@example.com', '--name', 'A']
+  expect(await run(add, { cwd: folder.path, env, stdin: 'a password' })).toMatchObject({ code: 0, stdout: '1\n' })
+  const { stdout, stderr } = await run(['user', 'list'], { cwd: folder.path, env })
+  expect([stdout, stderr]).toEqual([expect.stringMatching(/a@example\.com +A +default +USER/), ''])
+})
+
 test('a command prints a misspelt variable, and the service logs it', async () => {
   using folder = emptyFolder()
   const env = { HOOKSWITCH_RETENTIONS: '1d' }

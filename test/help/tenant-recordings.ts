@@ -63,6 +63,24 @@ export function recordingOfAll(kind: Kind, customers: readonly Customer[]): Reco
   return recordingOf(kind === 'asterisk' ? 'ami' : 'esl', bytes, ['0 0', ...timing].join('\n'))
 }
 
+/**
+ * Returns when the first channel of such a recording is hung up: each customer has a call up then.
+ * @throws if one has none.
+ */
+export function firstHangupMs({ bytes, cameMs }: Recording, customers: readonly Customer[]): number {
+  const without = new Set(customers.map(({ name }) => name))
+  let end = 0
+  for (const frame of bytes.toString('latin1').split('\r\n\r\n')) {
+    end += frame.length + '\r\n\r\n'.length
+    if (/^Event: Hangup\r/m.test(frame)) {
+      if (without.size > 0) throw new Error(`a call is over before these have one: ${[...without].join(', ')}`)
+      return cameMs(end)
+    }
+    if (/^Event: DialBegin\r/m.test(frame)) without.delete(/^(?:Dest)?AccountCode: (.*)\r$/m.exec(frame)?.[1] ?? '')
+  }
+  throw new Error('no channel is hung up')
+}
+
 const GREETING = 'Asterisk Call Manager/11.0.0\r\n'
 const ESL_GREETING = 'Content-Type: auth/request\n\n'
 

@@ -7,13 +7,10 @@ import { ask, newToken, webhook } from '../help/client.ts'
 import { migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 import { followStream } from '../help/stream.ts'
-import { customerOf, customersOf, recordingOfAll } from '../help/tenant-recordings.ts'
+import { customerOf, customersOf, firstHangupMs, recordingOfAll } from '../help/tenant-recordings.ts'
 import { areOver } from '../help/tenant-webhooks.ts'
 
 // Two customers of one PBX have the page open at the same time, each at a node of its own where there are two.
-
-/** All have a call up then, and time stops until the test has checked what they see. */
-const STOPS_AT_MS = 5_000
 
 const ENGINES = [
   { name: 'one node with SQLite', missing: undefined, isShared: false },
@@ -30,11 +27,14 @@ for (const engine of ENGINES)
     const receiver = startReceiver()
     stops.unshift(() => receiver.stop())
     const [begin, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const recording = recordingOfAll('asterisk', customers)
+    // All have a call up then, and time stops until the test has checked what they see.
+    const stopsAtMs = firstHangupMs(recording, customers)
     const replay = startReplay({
-      files: [recordingOfAll('asterisk', customers)],
+      files: [recording],
       speed: 4,
       after: begin.promise,
-      holds: [{ atMs: STOPS_AT_MS, until: goOn.promise }],
+      holds: [{ atMs: stopsAtMs, until: goOn.promise }],
     })
     stops.unshift(() => replay.stop())
 

@@ -1,6 +1,7 @@
+import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import { Argument, type Command } from 'commander'
-import { normalEmail, USER_TYPES, type UserType, userTypeName } from '../../auth/model.ts'
+import { normalEmail, USER_TYPES, userTypeName } from '../../auth/model.ts'
 import { createPasswords, passwordProblem } from '../../auth/password.ts'
 import { Fault } from '../../lib/fault.ts'
 import { nowUs, rfc3339 } from '../../lib/time.ts'
@@ -9,6 +10,7 @@ import { dataFlag, type StorePlace } from '../../ops/suggested-commands.ts'
 import type { OperatorAct } from '../../store/operations/accounts.ts'
 import { holderOf } from '../../store/sqlite/engine/folder-lock.ts'
 import type { Store } from '../../store/store.ts'
+import { DEFAULT_ACCOUNT, type NamedUser, spellingOf, TYPES, userProblem } from '../new-user.ts'
 import { noteAct } from '../note-act.ts'
 import { placeOf, type StoreFlags, whereItExists, withExistingStore, withStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
@@ -16,13 +18,15 @@ import { readPassword } from '../password-prompt.ts'
 import { print, printError, printJson } from '../print.ts'
 import { printTable } from '../table.ts'
 
-type Flags = StoreFlags & { json?: boolean; email: string; name: string; account: string; admin?: boolean }
-
-/** The types of users as they are typed. */
-const TYPES: Readonly<Record<string, UserType>> = { user: 'USER', admin: 'ADMIN' }
-/** Printable, and short enough for a metric's label. */
-const ACCOUNT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._ -]{0,63}$/u
-const EMAIL = /^[^\s@]+@[^\s@]+$/
+type Flags = StoreFlags & { json?: boolean; email: string }
+type AddFlags = StoreFlags & {
+  json?: boolean
+  email?: string
+  name?: string
+  account?: string
+  admin?: boolean
+  from?: string
+}
 
 /** Adds `hookswitch user`. */
 export function userCommand(program: Command): void {
@@ -32,14 +36,26 @@ export function userCommand(program: Command): void {
   user
     .command('add')
     .description('add a user; the password is typed, or is one line of standard input')
-    .requiredOption(...emailOption())
-    .requiredOption('--name <name>', "the user's name")
-    .option('--account <account>', 'the account of the user; it is created if it is new', 'default')
+    .option(...emailOption())
+    .option('--name <name>', "the user's name")
+    .option('--account <account>', `the account of the user; it is created if it is new (default: ${DEFAULT_ACCOUNT})`)
     .option('--admin', 'an administrator: may manage all PBXs in the web page and with the API')
+    .option(
+      '--from <file>',
+      'add the users of a CSV file (-: standard input), lines of account,name,email,kind (user or admin); ' +
+        'each gets a password, which is printed once',
+    )
     .addOption(dataOption())
     .addOption(databaseOption())
     .addOption(jsonOption())
-    .action(addUser)
+    .action(async ({ from, ...flags }: AddFlags) => {
+      if (from === undefined) return await addUser(flags)
+      if ([flags.email, flags.name, flags.account, flags.admin].some((given) => given !== undefined))
+        throw wrongUsage(
+          '--from has all users with their accounts: give it without --email, --name, --account, --admin',
+        )
+      return await addUsers(from, flags)
+    })
   user
     .command('list')
     .description('list all users')
@@ -71,42 +87,118 @@ export function userCommand(program: Command): void {
       .action(action)
 }
 
-async function addUser({ data, databaseUrl, json, email, name, account, admin }: Flags): Promise<void> {
-  if (!EMAIL.test(normalEmail(email)) || email.length > 254)
-    throw wrongUsage(`--email is ${JSON.stringify(email)}: give an address like anna@example.com`)
-  if (name.trim() === '') throw wrongUsage("--name is empty: give the user's name")
-  if (!ACCOUNT_NAME.test(account))
-    throw wrongUsage(`--account is ${JSON.stringify(account)}: use at most 64 letters, digits, dots, dashes and spaces`)
-  const taken = new Fault(
-    'invalid',
-    `${normalEmail(email)} already exists: change the password with hookswitch user passwd`,
-  )
+async function addUser({ data, databaseUrl, json, ...given }: AddFlags): Promise<void> {
+  const { email = '', name = '', account = DEFAULT_ACCOUNT, admin = false } = given
+  for (const flag of ['email', 'name'] as const)
+    if (given[flag] === undefined)
+      throw wrongUsage(`--${flag} is missing: see hookswitch user add --help`)
+  const user: NamedUser = { account, name: name.trim(), email: normalEmail(email), type: admin ? 'ADMIN' : 'USER' }
+  const problem = userProblem(user)
+  if (problem !== undefined) throw wrongUsage(`--${problem}`)
   // Before a person types a password twice for nothing.
   const before = await whereItExists({ data, databaseUrl }, ({ accounts }) => accounts.userList())
-  if (before?.some((one) => one.email === normalEmail(email))) throw taken
+  if (before?.some((one) => one.email === user.email)) throw takenFault(user.email)
   const passwordHash = await hashed(await readPassword())
-  const fresh = {
-    account,
-    type: admin === true ? USER_TYPES.ADMIN : USER_TYPES.USER,
-    name: name.trim(),
-    email: normalEmail(email),
-    passwordHash,
-    atUs: nowUs(),
-  }
-  const made = await withStore({ data, databaseUrl }, async (store) => {
-    const created = await store.accounts.userCreate(fresh)
-    if (created === undefined) throw taken
-    await noteAct(store, { event: admin ? 'admin_added' : 'user_added', email: fresh.email, account, facts: null })
-    return created
-  })
+  const made = await withStore({ data, databaseUrl }, (store) => createUser(store, user, passwordHash))
+  if (made === undefined) throw takenFault(user.email)
   // Standard output has only the id, for scripts; at a terminal it is a sentence.
-  const id = process.stdout.isTTY === true ? `${fresh.email} was added, with the id ${made.id}.` : String(made.id)
-  print(json ? JSON.stringify({ id: made.id }) : id)
-  if (json || process.stderr.isTTY !== true) return
-  const place = placeOf({ data, databaseUrl })
-  const isServed = place.database === undefined && holderOf(join(data, 'lock')) !== undefined
-  for (const line of afterUser({ email: fresh.email, account, isAdmin: admin === true, place, isServed }))
-    printError(line)
+  const place = `to the account ${made.account}${made.account === account ? '' : ', as it is spelt'}`
+  const sentence = `${user.email} was added ${place}, with the id ${made.id}.`
+  if (json) return print(JSON.stringify({ id: made.id, account: made.account }))
+  if (process.stdout.isTTY === true) print(sentence)
+  else {
+    print(String(made.id))
+    printError(sentence)
+  }
+  if (process.stderr.isTTY !== true) return
+  const storePlace = placeOf({ data, databaseUrl })
+  const isServed = storePlace.database === undefined && holderOf(join(data, 'lock')) !== undefined
+  const added = { email: user.email, account: made.account, isAdmin: admin, place: storePlace, isServed }
+  for (const line of afterUser(added)) printError(line)
+}
+
+const takenFault = (email: string) =>
+  new Fault('invalid', `${email} already exists: change the password with hookswitch user passwd`)
+
+/** Creates a user in the account of this name, in any case. Returns `undefined` if the e-mail address exists. */
+async function createUser(
+  store: Store,
+  { account: wanted, type, name, email }: NamedUser,
+  passwordHash: string,
+): Promise<{ id: number; account: string } | undefined> {
+  const account = spellingOf(wanted, await store.accounts.accountList())
+  const fresh = { account, type: USER_TYPES[type], name, email, passwordHash, atUs: nowUs() }
+  const created = await store.accounts.userCreate(fresh)
+  if (created === undefined) return undefined
+  await noteAct(store, { event: type === 'ADMIN' ? 'admin_added' : 'user_added', email, account, facts: null })
+  return { id: created.id, account }
+}
+
+/** Users whose passwords are hashed at the same time. */
+const HASHED_AT_ONCE = 4
+
+/** Adds the users of a file. Each one's password is printed as soon as the user is stored. */
+async function addUsers(path: string, { data, databaseUrl, json }: AddFlags): Promise<void> {
+  // The other commands start without it.
+  const { readUserFile } = await import('../user-file.ts')
+  const users = await readUserFile(path)
+  const added: { account: string; name: string; email: string; kind: string; password: string }[] = []
+  const existing = await withStore({ data, databaseUrl }, async (store) => {
+    const known = new Map((await store.accounts.userList()).map((one) => [one.email, one]))
+    const elsewhere = users.filter(({ email, account }) => {
+      const there = known.get(email)?.account
+      return there !== undefined && there.toLowerCase() !== account.toLowerCase()
+    })
+    if (elsewhere.length > 0)
+      throw new Fault(
+        'invalid',
+        `no user was added: ${elsewhere.map(({ email }) => `${email} is in the account ${known.get(email)?.account}`).join('; ')}`,
+      )
+    const fresh = users.filter(({ email }) => !known.has(email))
+    if (!json && fresh.length > 0) print('account,name,email,kind,password')
+    try {
+      for (let at = 0; at < fresh.length; at += HASHED_AT_ONCE)
+        await addSome(store, fresh.slice(at, at + HASHED_AT_ONCE))
+    } finally {
+      // Also of those that were added before an error: a password is printed once.
+      if (json) printJson(added)
+    }
+    return users.length - fresh.length
+  })
+
+  async function addSome(store: Store, some: readonly NamedUser[]): Promise<void> {
+    const passwords = some.map(() => newPassword())
+    const hashes = await Promise.all(passwords.map(hashed))
+    for (const [at, user] of some.entries()) {
+      const [password = '', passwordHash = ''] = [passwords[at], hashes[at]]
+      const made = await createUser(store, user, passwordHash)
+      if (made === undefined) throw takenFault(user.email)
+      const { name, email, type } = user
+      const line = { account: made.account, name, email, kind: type.toLowerCase(), password }
+      added.push(line)
+      if (!json) print(Object.values(line).map(csvCell).join(','))
+    }
+  }
+  const count = (number: number, what: string) => `${number} ${number === 1 ? `user ${what}` : `users ${what}`}`
+  if (existing > 0) printError(`${count(existing, 'of the file already existed')}, and did not change.`)
+  printError(
+    `${count(added.length, 'added')}.${added.length > 0 ? ' The passwords are shown only here: each user can change it after the first login.' : ''}`,
+  )
+}
+
+const csvCell = (text: string): string => (/[",;\t\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
+
+/** Without letters and digits that look alike. */
+const PASSWORD_ALPHABET = 'abcdefghjkmnpqrstuvwxyz23456789'
+const PASSWORD_CHARACTERS = 20
+
+/** Returns a random password of some 99 bits, in groups that people can type. */
+function newPassword(): string {
+  const characters = Array.from(
+    { length: PASSWORD_CHARACTERS },
+    () => PASSWORD_ALPHABET[randomInt(PASSWORD_ALPHABET.length)],
+  )
+  return characters.join('').replace(/(.{4})(?=.)/g, '$1-')
 }
 
 async function showUsers({ data, databaseUrl, json }: Flags): Promise<void> {

@@ -17,6 +17,7 @@ import type { WebhookOptions } from '../../webhooks/options/model.ts'
 import { optionsFrom } from '../../webhooks/options/rules.ts'
 import { createOptionsService } from '../../webhooks/options/service.ts'
 import { createWebhookService } from '../../webhooks/service.ts'
+import { spellingOf } from '../new-user.ts'
 import { noteAct } from '../note-act.ts'
 import { placeOf, type StoreFlags, withExistingStore } from '../open-store.ts'
 import { databaseOption, dataOption, jsonOption, list } from '../options.ts'
@@ -86,7 +87,7 @@ async function onAccount<Result>(
   work: (services: Services, accountId: number, store: Store) => Promise<Result>,
 ): Promise<Result> {
   return await withExistingStore({ data, databaseUrl }, async (store) => {
-    const accountId = await store.accounts.accountGetId(account)
+    const accountId = await store.accounts.accountGetId(spellingOf(account, await store.accounts.accountList()))
     if (accountId === undefined)
       throw new Fault('not_found', `there is no account ${account}: list the accounts with hookswitch user list`)
     const samples = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))

@@ -1,0 +1,36 @@
+import { MAX_EMAIL_CHARACTERS, normalEmail, type UserType } from '../auth/model.ts'
+import type { AccountRecord } from '../store/operations/accounts.ts'
+
+/** A user to add, as the command line or a file names it. */
+export type NamedUser = {
+  readonly account: string
+  readonly name: string
+  readonly email: string
+  readonly type: UserType
+}
+
+export const DEFAULT_ACCOUNT = 'default'
+/** The types of users as they are typed. */
+export const TYPES: Readonly<Record<string, UserType>> = { user: 'USER', admin: 'ADMIN' }
+/** Printable, and short enough for a metric's label. */
+const ACCOUNT_NAME = /^[\p{L}\p{N}][\p{L}\p{N}._ -]{0,63}$/u
+const EMAIL = /^[^\s@]+@[^\s@]+$/
+
+/** Returns what is wrong with a user, with the name of the field first; `undefined` if nothing is. */
+export function userProblem({ account, name, email }: NamedUser): string | undefined {
+  if (!EMAIL.test(normalEmail(email)) || email.length > MAX_EMAIL_CHARACTERS)
+    return `email is ${JSON.stringify(email)}: give an address like anna@example.com`
+  if (name.trim() === '') return "name is empty: give the user's name"
+  if (!ACCOUNT_NAME.test(account))
+    return `account is ${JSON.stringify(account)}: use at most 64 letters, digits, dots, dashes and spaces`
+  return undefined
+}
+
+/**
+ * Returns how an account is spelt in the store: a PBX names it in any case, so two accounts that differ in case alone
+ * would be one to it. A name that is new is returned as it is.
+ */
+export function spellingOf(wanted: string, accounts: readonly Pick<AccountRecord, 'name'>[]): string {
+  if (accounts.some(({ name }) => name === wanted)) return wanted
+  return accounts.find(({ name }) => name.toLowerCase() === wanted.toLowerCase())?.name ?? wanted
+}
