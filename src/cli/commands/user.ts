@@ -90,8 +90,7 @@ export function userCommand(program: Command): void {
 async function addUser({ data, databaseUrl, json, ...given }: AddFlags): Promise<void> {
   const { email = '', name = '', account = DEFAULT_ACCOUNT, admin = false } = given
   for (const flag of ['email', 'name'] as const)
-    if (given[flag] === undefined)
-      throw wrongUsage(`--${flag} is missing: see hookswitch user add --help`)
+    if (given[flag] === undefined) throw wrongUsage(`--${flag} is missing: see hookswitch user add --help`)
   const user: NamedUser = { account, name: name.trim(), email: normalEmail(email), type: admin ? 'ADMIN' : 'USER' }
   const problem = userProblem(user)
   if (problem !== undefined) throw wrongUsage(`--${problem}`)
