@@ -47,6 +47,7 @@ import { startWatch } from './pbx/watch.ts'
 import { againForAWhile, openPersistence, type Persistence } from './persistence.ts'
 import { openRecordings, type Recordings } from './recordings/recordings.ts'
 import { allowListOf } from './settings.ts'
+import { startTemplateThread } from './start-template-thread.ts'
 import type { StoredEvent } from './store/operations/calls.ts'
 import type { Store } from './store/store.ts'
 import { startAccountState } from './web/account-state.ts'
@@ -62,6 +63,7 @@ import { optionsRoutes } from './webhooks/options/routes.ts'
 import { createOptionsService } from './webhooks/options/service.ts'
 import { webhookRoutes } from './webhooks/routes.ts'
 import { createWebhookService } from './webhooks/service.ts'
+import { createTemplateRenderer, type TemplateRenderer } from './webhooks/templates/renderer.ts'
 
 export type App = {
   url: string
@@ -85,6 +87,7 @@ type Context = {
   readonly log: Log
   readonly store: Store
   readonly emitter: Emitter
+  readonly templates: TemplateRenderer
   readonly ownership: Ownership
   readonly persistence: Persistence
   /** All started parts, in the order in which they stop. */
@@ -107,7 +110,8 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const { firstUser } = config
     await againForAWhile(() => storePbxSettings({ store, pbxs: config.pbxs, log }))
     if (firstUser !== undefined) await againForAWhile(() => ensureFirstUser(store.accounts, firstUser))
-    const context: Context = { config, log, store, emitter: newEmitter(), ownership, persistence, started }
+    const templates = createTemplateRenderer({ startThread: startTemplateThread, log })
+    const context: Context = { config, log, store, emitter: newEmitter(), templates, ownership, persistence, started }
     const access = createAccess(context)
     const sending = await startSending(context)
     const pbxs = await againForAWhile(() => openPbxList({ store, log, canRead: hasCertificates }))
@@ -140,7 +144,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
 }
 
 /** Creates what decides who may do what: logins, tokens, webhook lists, and the log of it. */
-function createAccess({ config, log, store, emitter, ownership, started }: Context) {
+function createAccess({ config, log, store, emitter, templates, ownership, started }: Context) {
   const audit = createAudit({ accounts: store.accounts, log, trustProxies: config.trustProxies })
   const operatorLog = createOperatorLog({ accounts: store.accounts, audit, log })
   operatorLog.update()
@@ -149,6 +153,7 @@ function createAccess({ config, log, store, emitter, ownership, started }: Conte
   const samples = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
   const options = createOptionsService({
     webhooks: store.webhooks,
+    templates,
     samples,
     onChanged: () => emitter.emit('webhooks'),
   })
@@ -170,7 +175,7 @@ function createAccess({ config, log, store, emitter, ownership, started }: Conte
 }
 
 /** Starts the sending of deliveries, with its measurements and alerts. */
-async function startSending({ config, log, store, emitter, ownership, persistence, started }: Context) {
+async function startSending({ config, log, store, emitter, templates, ownership, persistence, started }: Context) {
   const { clock } = persistence
   const allow = allowListOf(config.allowNets)
   const attempt = newAttempt({ allow, ...(config.proxy === undefined ? {} : { proxy: config.proxy }) })
@@ -186,6 +191,7 @@ async function startSending({ config, log, store, emitter, ownership, persistenc
     store,
     emitter,
     attempt,
+    templates,
     log,
     clock,
     ownership,
@@ -196,7 +202,7 @@ async function startSending({ config, log, store, emitter, ownership, persistenc
     onOutage: (name, state) => alerts.send({ what: 'webhook', state, name }),
   })
   const { isShared } = ownership
-  started.push(dispatcher, startLastHourSaver({ statistics: store.statistics, lastHour, isShared, log }))
+  started.push(dispatcher, templates, startLastHourSaver({ statistics: store.statistics, lastHour, isShared, log }))
   return { clock, allow, attempt, lastHour, counts, metrics, alerts, intake, dispatcher }
 }
 
@@ -244,7 +250,7 @@ type Parts = {
 
 /** Creates the HTTP application with all its routes. */
 async function createRoot(
-  { config, log, store, emitter, ownership, persistence, started }: Context,
+  { config, log, store, emitter, templates, ownership, persistence, started }: Context,
   { access, sending, watching, recordings, pbxs: list }: Parts,
   { version, draining }: { version: string; draining: () => boolean },
 ) {
@@ -269,6 +275,7 @@ async function createRoot(
   started.push(streams, state)
   const deliveries = createDeliveryService({
     store,
+    templates,
     onDue: (ids) => emitter.emit('due', ids),
     isOwner,
     onCancelled: (ids) => emitter.emit('deliveries', ids),
@@ -298,6 +305,12 @@ async function createRoot(
     .use(nodeRoutes(auth, persistence.cluster))
     .use(streamRoutes(auth, streams))
     .use(pageRoutes(await loadAssets()))
-    .use(deliveryRoutes(auth, deliveries, createTestSender({ store, attempt, reserve: dispatcher.reserve, isOwner })))
+    .use(
+      deliveryRoutes(
+        auth,
+        deliveries,
+        createTestSender({ store, attempt, templates, reserve: dispatcher.reserve, isOwner }),
+      ),
+    )
     .use(openApiRoutes(() => root.routes, version))
 }

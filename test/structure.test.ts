@@ -14,7 +14,7 @@ const source = (path: string) => readFileSync(join(SRC, path), 'utf8')
 const LAYERS = [
   ['main'],
   ['cli'],
-  ['app', 'writer', 'persistence'],
+  ['app', 'writer', 'persistence', 'template-thread', 'start-template-thread'],
   ['ops'],
   ['web', 'metrics', 'openapi', 'alerts'],
   ['pbx'],

@@ -37,7 +37,18 @@ const LOG_EVERY_US = 5 * SECOND
  * of an attempt ends it: `onError` is called once, and the run does nothing any more but what `abandon` does.
  */
 export function startRun(options: DispatcherOptions, onError: (error: unknown) => void): DispatcherRun {
-  const { store, emitter, attempt, log, clock, ownership, observer = silent, onOutage, isIntakeBehind } = options
+  const {
+    store,
+    templates,
+    emitter,
+    attempt,
+    log,
+    clock,
+    ownership,
+    observer = silent,
+    onOutage,
+    isIntakeBehind,
+  } = options
   const { scheduleMs = DEFAULT_SCHEDULE_MS, nowUs = wallUs, random = Math.random, drainMs, hints } = options
   const { steadyUs } = clock
   const { guard, fail, failed } = newRunGuard(onError)
@@ -46,7 +57,7 @@ export function startRun(options: DispatcherOptions, onError: (error: unknown) =
 
   const scheduler = createScheduler()
   const backlogs = createBacklogs()
-  const webhooks = createWebhookCache({ webhooks: store.webhooks, nowUs, steadyUs, onLoaded: scheduler.setTiming })
+  const webhooks = createWebhookCache({ webhooks: store.webhooks, templates, nowUs, onLoaded: scheduler.setTiming })
   const loaded = createLoadedDeliveries({ scheduler, backlogs, steadyUs })
   const known = { scheduler, loaded, backlogs, webhooks, log, clock, nowUs, steadyUs, guard, fail, onRejected }
   const parts = { ...known, queue: store.queue, ownership }

@@ -4,6 +4,7 @@ import { createPauses } from '../lib/periodic.ts'
 import type { NowUs } from '../lib/time.ts'
 import type { StatusStore } from '../store/operations/statuses.ts'
 import type { Store } from '../store/store.ts'
+import type { TemplateRenderer } from '../webhooks/templates/renderer.ts'
 import type { BreakerHealth } from './circuit-breaker.ts'
 import type { Clock } from './clock.ts'
 import { startRun } from './dispatcher-run.ts'
@@ -16,6 +17,7 @@ export type DispatcherOptions = {
   readonly store: Pick<Store, 'queue' | 'webhooks' | 'log'>
   readonly emitter: Emitter
   readonly attempt: Attempt
+  readonly templates: TemplateRenderer
   readonly log: Log
   readonly clock: Clock
   readonly ownership: Ownership

@@ -1,15 +1,15 @@
 import { PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
 import { Fault } from '../lib/fault.ts'
-import { steadyUs as monotonicUs, type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
+import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 import {
   type AttemptRow,
   type DeliveryRow,
   ERASED_START,
   type DeliveryFilter as LogFilter,
 } from '../store/operations/log.ts'
-import type { BodyOption } from '../store/operations/webhooks.ts'
 import type { Store } from '../store/store.ts'
-import { createRenderBudgets, createRenderer, type RenderBudget } from '../webhooks/options/body-renderer.ts'
+import { createBodyRenderer } from '../webhooks/options/body-renderer.ts'
+import type { TemplateRenderer } from '../webhooks/templates/renderer.ts'
 import { type AccountScope, createDeliverySearch } from './delivery-search.ts'
 import { cancelPending } from './expiry.ts'
 import type { Delivery, DeliveryDetail, DeliveryFilter, DeliveryPage, LoggedAttempt } from './model.ts'
@@ -18,6 +18,7 @@ export type DeliveryService = ReturnType<typeof createDeliveryService>
 
 type Dependencies = {
   readonly store: Store
+  readonly templates: TemplateRenderer
   /** Called after deliveries were made due, with the id of one that was retried by itself. */
   readonly onDue?: (ids: readonly number[]) => void
   /** Returns whether this process sends the deliveries of an account; without it another one does. */
@@ -45,7 +46,6 @@ export function createDeliveryService(deps: Dependencies) {
   const { store, callsOfNumber = async () => [], patienceMs = PATIENCE_MS } = deps
   const search = createDeliverySearch({ store, callsOfNumber, patienceMs })
   const retries = createRetries(deps)
-  const budgetOf = createRenderBudgets()
 
   /** @throws Fault 404 when there is no delivery of this id. */
   async function show(accountId: AccountScope, id: string, { probes = false } = {}): Promise<DeliveryDetail> {
@@ -54,7 +54,7 @@ export function createDeliveryService(deps: Dependencies) {
     return {
       ...deliveryOf(row),
       body: row.body,
-      ...(await renderedOf(store, row, budgetOf(row.accountId))),
+      ...(await renderedOf(deps, row)),
       attempts: row.attempts.map((one) => ({ ...attemptOf(one), ...(probes ? { probe: one.probe } : {}) })),
     }
   }
@@ -181,19 +181,12 @@ const attemptOf = ({ atUs, status, durationMs, error, address, response }: Attem
 
 /** Returns the body that the options of the webhook make of the default one now, if they change it. */
 async function renderedOf(
-  { webhooks }: Store,
+  { store, templates }: Pick<Dependencies, 'store' | 'templates'>,
   { accountId, url, body }: DeliveryRow & { body: string },
-  budget: RenderBudget,
-) {
-  const option = (await webhooks.webhookGetByUrl(accountId, url))?.options?.body ?? null
+): Promise<{ rendered?: string | null }> {
+  const option = (await store.webhooks.webhookGetByUrl(accountId, url))?.options?.body ?? null
   if (option === null || body.startsWith(ERASED_START)) return {}
-  return { rendered: renderedOrNull(option, body, budget) }
-}
-
-function renderedOrNull(option: BodyOption, body: string, budget: RenderBudget): string | null {
-  try {
-    return createRenderer(option, monotonicUs, budget)(body).text
-  } catch {
-    return null
-  }
+  const render = createBodyRenderer(option, { templates, accountId, purpose: 'reading' })
+  const rendered = await render(body)
+  return { rendered: 'problem' in rendered ? null : rendered.text }
 }

@@ -12,6 +12,7 @@ import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { newSecret } from '../../src/webhooks/signature.ts'
 import { allowing, LOG } from '../deliveries/rig.ts'
 import { buildOnce, emptyFolder, startServe } from '../help/app.ts'
+import { TEMPLATES } from '../help/templates.ts'
 import { bodyOf } from './delivery.ts'
 import { startReceiverProcess } from './receiver-process.ts'
 import { atMost, figure, perSecond, type Row } from './table.ts'
@@ -119,6 +120,7 @@ export async function benchDrain(): Promise<Row[]> {
   const startedMs = performance.now()
   const attempt = newAttempt({ allow: allowing('loopback') })
   const dispatcher = startDispatcher({
+    templates: TEMPLATES,
     ownership: OWNS_EVERYTHING,
     store,
     clock,

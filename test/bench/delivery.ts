@@ -15,6 +15,7 @@ import { newSecret } from '../../src/webhooks/signature.ts'
 import { allowing, LOG, listed } from '../deliveries/rig.ts'
 import { emptyFolder } from '../help/app.ts'
 import { openStore, storeEvents } from '../help/store.ts'
+import { TEMPLATES } from '../help/templates.ts'
 
 const addAccount = mutation('bench.addAccount', (tx: Tx, id: number): void => {
   prepared<never, [number, string]>(tx, 'INSERT OR IGNORE INTO accounts (id, name) VALUES (?, ?)').run(
@@ -72,6 +73,7 @@ export async function startBenchService(accounts: readonly (readonly string[])[]
   }
   const attempt = newAttempt({ allow: allowing('loopback') })
   const dispatcher = startDispatcher({
+    templates: TEMPLATES,
     ownership: OWNS_EVERYTHING,
     store: db,
     clock,

@@ -10,6 +10,7 @@ import { Fault } from '../../src/lib/fault.ts'
 import { nowUs as realUs, SECOND } from '../../src/lib/time.ts'
 import { prepared } from '../../src/store/sqlite/engine/prepared.ts'
 import { type Receiver, startReceiver, until } from '../help/receiver.ts'
+import { TEMPLATES } from '../help/templates.ts'
 import { ACCOUNT, LOG, newRig } from './rig.ts'
 
 const HOUR = 3_600 * SECOND
@@ -154,7 +155,12 @@ async function expiryOf(
   const scheduler = createScheduler()
   const trouble = { kind: 'refused', status: 500 } as const
   for (let n = 0; n < 5; n += 1) recordOutcome(scheduler.queueOf(1).breaker, trouble, { probe: false, nowUs: 0 })
-  const webhooks = createWebhookCache({ webhooks: store.webhooks, nowUs, steadyUs, onLoaded: scheduler.setTiming })
+  const webhooks = createWebhookCache({
+    webhooks: store.webhooks,
+    templates: TEMPLATES,
+    nowUs,
+    onLoaded: scheduler.setTiming,
+  })
   await webhooks.load([1])
   const ownership = OWNS_EVERYTHING
   return {

@@ -4,6 +4,7 @@ import { newAttempt } from '../../src/deliveries/sending/attempt.ts'
 import { createTestSender } from '../../src/deliveries/sending/test-request.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { startReceiver, until } from '../help/receiver.ts'
+import { TEMPLATES } from '../help/templates.ts'
 import { ACCOUNT, allowing, newRig } from './rig.ts'
 
 /** Errors of this program in the middle of an attempt: they end neither the process nor a delivery. */
@@ -83,7 +84,12 @@ test('a test request that fails so gives its place in flight back', async () => 
   await using rig = await newRig()
   await rig.setUrls('http://127.0.0.1:9/')
   const failing = () => Promise.reject(new Error('an invariant does not hold'))
-  const sendTest = createTestSender({ store: rig.store, attempt: failing, reserve: rig.dispatcher.reserve })
+  const sendTest = createTestSender({
+    templates: TEMPLATES,
+    store: rig.store,
+    attempt: failing,
+    reserve: rig.dispatcher.reserve,
+  })
   expect(await sendTest(ACCOUNT, 'http://127.0.0.1:9/').catch(String)).toContain('an invariant does not hold')
   expect(rig.dispatcher.inFlight).toBe(0)
 })

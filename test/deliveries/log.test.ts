@@ -13,6 +13,7 @@ import { createWebhookService } from '../../src/webhooks/service.ts'
 import { emptyFolder } from '../help/app.ts'
 import { createRandom } from '../help/random.ts'
 import { type OpenStore, openStore } from '../help/store.ts'
+import { TEMPLATES } from '../help/templates.ts'
 import { ACCOUNT, listed } from './rig.ts'
 
 /** A log that is longer than one part of a search, with gaps as pruning leaves them, against a filter in plain code. */
@@ -95,7 +96,12 @@ const wanted = (filter: DeliveryFilter): string[] =>
 
 /** All pages, one after the other. */
 async function all(filter: DeliveryFilter, limit: number, patienceMs?: number) {
-  const service = createDeliveryService({ store, callsOfNumber, ...(patienceMs === undefined ? {} : { patienceMs }) })
+  const service = createDeliveryService({
+    templates: TEMPLATES,
+    store,
+    callsOfNumber,
+    ...(patienceMs === undefined ? {} : { patienceMs }),
+  })
   const pages: Delivery[][] = []
   for (let cursor: string | null | undefined; cursor !== null; ) {
     const page = await service.list(ACCOUNT, filter, limit, cursor)
@@ -164,7 +170,7 @@ test.each(FILTERS)('%j: read from the oldest on, in parts, it is the same the ot
 })
 
 test('a number without calls retries nothing', async () =>
-  expect(await createDeliveryService({ store }).retryAll(ACCOUNT, { number: '104' })).toBe(0))
+  expect(await createDeliveryService({ templates: TEMPLATES, store }).retryAll(ACCOUNT, { number: '104' })).toBe(0))
 
 test('a search that finds nothing leaves the event loop to others', async () => {
   let turns = 0
@@ -194,6 +200,8 @@ test('more retries than can be put in order at once are read by their events', a
 test('retrying what is rare goes through the log in parts, each a commit of its own', async () => {
   const filter: DeliveryFilter = { state: 'delivered', url: 'http://seldom.example/' }
   const before = store.commits.writes
-  expect(await createDeliveryService({ store }).retryAll(ACCOUNT, filter)).toBe(wanted(filter).length)
+  expect(await createDeliveryService({ templates: TEMPLATES, store }).retryAll(ACCOUNT, filter)).toBe(
+    wanted(filter).length,
+  )
   expect(store.commits.writes - before).toBeGreaterThanOrEqual(3)
 })

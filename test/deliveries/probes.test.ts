@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { newAttempt } from '../../src/deliveries/sending/attempt.ts'
 import { createTestSender } from '../../src/deliveries/sending/test-request.ts'
 import { startReceiver, until } from '../help/receiver.ts'
+import { TEMPLATES } from '../help/templates.ts'
 import { ACCOUNT, allowing, newRig } from './rig.ts'
 
 /** What a person does about a webhook that is down, and what tests take of the limits. */
@@ -18,6 +19,7 @@ async function downRig() {
   await until('nothing is under way', () => rig.dispatcher.inFlight === 0)
   receiver.received.length = 0
   const tester = createTestSender({
+    templates: TEMPLATES,
     store: rig.store,
     attempt: newAttempt({ allow: allowing('loopback') }),
     reserve: rig.dispatcher.reserve,
@@ -107,6 +109,7 @@ test('tests and deliveries together are 16 at a time at most', async () => {
   await rig.setUrls(receiver.url)
   const { store } = rig
   const sendTest = createTestSender({
+    templates: TEMPLATES,
     store,
     attempt: newAttempt({ allow: allowing('loopback') }),
     reserve: rig.dispatcher.reserve,

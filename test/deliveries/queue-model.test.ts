@@ -9,6 +9,7 @@ import { emptyFolder } from '../help/app.ts'
 import { changingOwnership } from '../help/ownership.ts'
 import { createRandom, type Random } from '../help/random.ts'
 import { until } from '../help/receiver.ts'
+import { TEMPLATES } from '../help/templates.ts'
 import { MODES, type Model, startModel } from './queue-model.ts'
 import { ACCOUNT } from './rig.ts'
 
@@ -75,7 +76,7 @@ const MOVES: readonly (readonly [weight: number, Move, when?: keyof Rules])[] = 
       const { nowUs } = model.world
       if (one !== undefined)
         await model.elsewhere((store) =>
-          createDeliveryService({ store, nowUs })
+          createDeliveryService({ templates: TEMPLATES, store, nowUs })
             .retry(ACCOUNT, one.id)
             .catch(() => {}),
         )

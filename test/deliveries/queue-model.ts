@@ -16,6 +16,7 @@ import { createWebhookService } from '../../src/webhooks/service.ts'
 import { faultOfSigned } from '../../src/webhooks/signature.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 import { type OpenStore, openStore, storeEvents } from '../help/store.ts'
+import { TEMPLATES } from '../help/templates.ts'
 import { ACCOUNT, allowing, LOG, listed } from './rig.ts'
 
 /** So many times as fast as ours goes the time of the schedule, of probes and of ages. */
@@ -68,7 +69,7 @@ export async function startProcess(path: string, { world: { nowUs, steadyUs }, o
     now: nowUs,
   })
   const onDue = (ids: readonly number[]) => emitter.emit('due', ids)
-  const deliveries = createDeliveryService({ store, onDue, nowUs, steadyUs: clock.steadyUs })
+  const deliveries = createDeliveryService({ templates: TEMPLATES, store, onDue, nowUs, steadyUs: clock.steadyUs })
   const allow = allowing('loopback')
   const patient = newAttempt({ allow, timeoutMs: NEVER_MS })
   const hasty = newAttempt({ allow, timeoutMs: HANG_MS })
@@ -78,6 +79,7 @@ export async function startProcess(path: string, { world: { nowUs, steadyUs }, o
     return dead ? never : attempted
   }
   const dispatcher = startDispatcher({
+    templates: TEMPLATES,
     ownership,
     log: LOG,
     store,

@@ -13,6 +13,7 @@ import { type NowUs, nowUs as wallUs } from '../../src/lib/time.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
 import { webhook } from '../help/client.ts'
 import { openStore, storeEvents } from '../help/store.ts'
+import { TEMPLATES } from '../help/templates.ts'
 
 export const ACCOUNT = 1
 const quiet = () => {}
@@ -52,9 +53,24 @@ export async function newRig(options: RigOptions = {}) {
   const attempt = options.attempt ?? newAttempt({ ...patient, ...options.attemptOptions })
   const clock = await openClock({ log: LOG, ...options, maintenance: store.maintenance })
   const { steadyUs } = clock
-  const deliveries = createDeliveryService({ store, onDue: (ids) => emitter.emit('due', ids), nowUs, steadyUs })
+  const deliveries = createDeliveryService({
+    templates: TEMPLATES,
+    store,
+    onDue: (ids) => emitter.emit('due', ids),
+    nowUs,
+    steadyUs,
+  })
   const start = () =>
-    startDispatcher({ ownership: OWNS_EVERYTHING, log: LOG, ...options, store, emitter, attempt, clock })
+    startDispatcher({
+      templates: TEMPLATES,
+      ownership: OWNS_EVERYTHING,
+      log: LOG,
+      ...options,
+      store,
+      emitter,
+      attempt,
+      clock,
+    })
   let dispatcher = options.asleep ? undefined : start()
   let sequence = 0
   return {

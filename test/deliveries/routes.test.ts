@@ -11,6 +11,7 @@ import { startApi } from '../help/api.ts'
 import { type Ask, ask } from '../help/client.ts'
 import { type Answer, startReceiver, until } from '../help/receiver.ts'
 import { openStore, storeEvents } from '../help/store.ts'
+import { TEMPLATES } from '../help/templates.ts'
 import { ACCOUNT, allowing, listed, newRig } from './rig.ts'
 
 /**
@@ -45,7 +46,8 @@ async function emit(accountId: number, callId: string, name: EventKind): Promise
 
 async function setUp(): Promise<void> {
   rig = await newRig({ scheduleMs: [60_000, 60_000] })
-  const sendTest = (accountId: number, to: string) => sendTestRequest({ store: rig.store, attempt }, accountId, to)
+  const sendTest = (accountId: number, to: string) =>
+    sendTestRequest({ templates: TEMPLATES, store: rig.store, attempt }, accountId, to)
   api = await startApi(rig.store, (auth) => deliveryRoutes(auth, rig.deliveries, sendTest))
   token = await api.logIn('default')
   strangers = await api.logIn('strangers')

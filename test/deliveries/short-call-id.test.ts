@@ -7,6 +7,7 @@ import { prepared } from '../../src/store/sqlite/engine/prepared.ts'
 import { createWebhookService } from '../../src/webhooks/service.ts'
 import { emptyFolder } from '../help/app.ts'
 import { type OpenStore, openStore } from '../help/store.ts'
+import { TEMPLATES } from '../help/templates.ts'
 import { ACCOUNT, listed } from './rig.ts'
 
 /** More calls than one part of a search has. */
@@ -45,7 +46,7 @@ afterAll(async () => {
 })
 
 const found = async (filter: { call_id: string }) => {
-  const { items, next_cursor } = await createDeliveryService({ store }).list(ACCOUNT, filter)
+  const { items, next_cursor } = await createDeliveryService({ templates: TEMPLATES, store }).list(ACCOUNT, filter)
   expect(next_cursor).toBeNull()
   return items.map((item) => item.call_id)
 }

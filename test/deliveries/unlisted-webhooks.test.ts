@@ -10,6 +10,7 @@ import { createWebhookService } from '../../src/webhooks/service.ts'
 import { emptyFolder } from '../help/app.ts'
 import { type Answer, startReceiver, until } from '../help/receiver.ts'
 import { openStore, storeEvents } from '../help/store.ts'
+import { TEMPLATES } from '../help/templates.ts'
 import { ACCOUNT, listed, newRig } from './rig.ts'
 
 /**
@@ -182,7 +183,7 @@ test('what another process cancelled and retried is not believed to wait as befo
   await webhooks.replace(ACCOUNT, [], null)
   await webhooks.replace(ACCOUNT, [listed(receiver.url)], null)
   const last = await delivery(rig, 'call 19')
-  await createDeliveryService({ store: other }).retry(ACCOUNT, last.id)
+  await createDeliveryService({ templates: TEMPLATES, store: other }).retry(ACCOUNT, last.id)
   await other.stop()
   await noticed
   release()

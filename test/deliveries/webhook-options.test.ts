@@ -11,6 +11,7 @@ import type { WebhookOptionsRecord } from '../../src/store/operations/webhooks.t
 import { DEFAULT_OPTIONS } from '../../src/store/webhook-options.ts'
 import { faultOfSigned } from '../../src/webhooks/signature.ts'
 import { startReceiver, until } from '../help/receiver.ts'
+import { TEMPLATES } from '../help/templates.ts'
 import { ACCOUNT, allowing, newRig } from './rig.ts'
 
 /** The options of a webhook as its receiver sees them. */
@@ -27,7 +28,12 @@ async function setOptions(rig: Rig, url: string, options: Partial<WebhookOptions
 /** Fails what is too old of a webhook that is down, as the service does every few seconds. */
 async function sweep({ store, clock: { steadyUs } }: Rig, nowUs: () => number): Promise<void> {
   const scheduler = createScheduler()
-  const webhooks = createWebhookCache({ webhooks: store.webhooks, nowUs, steadyUs, onLoaded: scheduler.setTiming })
+  const webhooks = createWebhookCache({
+    webhooks: store.webhooks,
+    templates: TEMPLATES,
+    nowUs,
+    onLoaded: scheduler.setTiming,
+  })
   const trouble = { kind: 'refused', status: 500 } as const
   for (let n = 0; n < 5; n += 1) recordOutcome(scheduler.queueOf(1).breaker, trouble, { probe: false, nowUs: 0 })
   await webhooks.load([1])
@@ -169,11 +175,11 @@ test('a template without an end takes little time from other webhooks', async ()
   }
   await until('each was tried', async () => (await errors()).length >= 200)
   const found = Map.groupBy(await errors(), (error) => error.replace(/line \d+, column \d+: /, ''))
-  // It is rendered three times, then once a minute.
+  // It is rendered three times, then after a rest.
   expect(found.get('the template: takes longer than 10 ms')?.length ?? 0).toBeWithin(3, 20)
   expect([...found.keys()].toSorted()).toEqual([
     'the template: takes longer than 10 ms',
-    'the template: took too long several times: it is tried again after a minute',
+    'the template: took too long, or too much memory: it is tried again after a rest',
   ])
   expect(receiver.received.every(({ path }) => path === '/good')).toBe(true)
   await receiver.stop()
@@ -229,7 +235,12 @@ test('a test request has the headers and the body, and ignores a pause', async (
     body: { preset: 'flat', parameters: {} },
   })
   const reserve = rig.wake().reserve
-  const tester = createTestSender({ store: rig.store, attempt: newAttempt({ allow: allowing('loopback') }), reserve })
+  const tester = createTestSender({
+    templates: TEMPLATES,
+    store: rig.store,
+    attempt: newAttempt({ allow: allowing('loopback') }),
+    reserve,
+  })
   expect(await tester(ACCOUNT, receiver.url)).toMatchObject({ status: 200 })
   const [{ headers = {}, body = '' } = {}] = receiver.received
   expect(headers['x-api-key']).toBe('secret')

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { steadyUs } from '../../src/lib/time.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
 import { optionsRoutes } from '../../src/webhooks/options/routes.ts'
 import { createOptionsService } from '../../src/webhooks/options/service.ts'
@@ -8,6 +7,7 @@ import { SILENT_AUDIT, startApi } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
 import { type Answer, ask, webhook } from '../help/client.ts'
 import { type OpenStore, openStore } from '../help/store.ts'
+import { TEMPLATES } from '../help/templates.ts'
 
 const [ONE, TWO, SIGNED_IN] = ['https://one.example/', 'https://two.example/', 'https://user:pass@three.example/']
 const DEFAULTS = {
@@ -43,7 +43,12 @@ beforeAll(async () => {
     const onChanged = () => {
       changed += 1
     }
-    const options = createOptionsService({ webhooks: store.webhooks, samples: SAMPLES, onChanged, steadyUs })
+    const options = createOptionsService({
+      webhooks: store.webhooks,
+      samples: SAMPLES,
+      onChanged,
+      templates: TEMPLATES,
+    })
     return optionsRoutes({ auth, options, audit: SILENT_AUDIT, now: () => nowUs })
   })
   token = await api.logIn('default')
@@ -149,7 +154,10 @@ describe('options', () => {
     [{ body: { preset: 'fax' } }, /^\/body\/preset must be one of flat, form, /],
     [{ body: { preset: 'flat', template: 'x' } }, '/body/template cannot stand beside a preset'],
     [{ body: { preset: 'flat', content_type: 'text/plain' } }, '/body/content_type is that of the preset'],
-    [{ body: { preset: 'telegram' } }, '/body/parameters/chat_id is missing'],
+    [
+      { body: { preset: 'telegram' } },
+      '/body/parameters/chat_id is missing: The chat to write to: a number, or @ and the name of a channel',
+    ],
     [{ body: { preset: 'flat', parameters: { chat_id: '1' } } }, '/body/parameters/chat_id is not a parameter of flat'],
     [{ body: { preset: 'telegram', parameters: { chat_id: 7 } } }, '/body/parameters/chat_id must be a string'],
     [{ body: { template: 'x', parameters: {} } }, '/body/parameters belong to a preset'],
@@ -159,12 +167,16 @@ describe('options', () => {
     [{ body: { template: 'a\n{% if %}' } }, /^\/body\/template line 2, column \d+: /],
     [{ body: { template: '{{ data.name | nope }}' } }, '/body/template line 1, column 1: undefined filter: nope'],
     [
+      { body: { template: '{"name": "{{ data.none }}",\n "from": {{ data.none }}}' } },
+      '/body/template gives no JSON for call_started, which its content type promises: {{ data.none }} in line 2, column 10 is empty where JSON needs a value: add "| json" to it',
+    ],
+    [
       { body: { template: 'no JSON' } },
-      '/body/template gives no JSON for call_started, which its content type promises',
+      '/body/template gives no JSON for call_started, which its content type promises: Unexpected identifier "no"; {{ … | json }} writes a value with its quotes',
     ],
     [
       { body: { template: '{% if data.name == "call_saved" %}{ {% endif %}' } },
-      '/body/template gives no JSON for call_saved, which its content type promises',
+      "/body/template gives no JSON for call_saved, which its content type promises: Expected '}'; {{ … | json }} writes a value with its quotes",
     ],
     [{ body: { template: '{% for i in (1..99999999) %}x{% endfor %}' } }, /needs more memory/],
   ])('%j is refused, and the answer names where it is wrong', async (options, expected) => {
@@ -236,6 +248,8 @@ describe('a preview', () => {
   test('refuses what options would refuse', async () => {
     expect(errorsOf(await preview({ body: { template: '{{' } }))[0]).toStartWith('/body/template line 1, column 1: ')
     expect(errorsOf(await preview({ event: 'nothing' }))[0]).toStartWith('/event must be one of')
-    expect(errorsOf(await preview({ body: { preset: 'telegram' } }))).toEqual(['/body/parameters/chat_id is missing'])
+    expect(errorsOf(await preview({ body: { preset: 'telegram' } }))).toEqual([
+      '/body/parameters/chat_id is missing: The chat to write to: a number, or @ and the name of a channel',
+    ])
   })
 })

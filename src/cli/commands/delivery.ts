@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Delivery, DeliveryDetail } from '../../deliveries/model.ts'
-import { createDeliveryService } from '../../deliveries/service.ts'
+import { createDeliveryService, type DeliveryService } from '../../deliveries/service.ts'
 import { EVENT_NAMES } from '../../lib/event-kinds.ts'
 import { Fault } from '../../lib/fault.ts'
 import { harmless } from '../../lib/terminal-text.ts'
@@ -11,6 +11,7 @@ import { dataFlag, type StorePlace } from '../../ops/suggested-commands.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../../store/operations/queue.ts'
 import type { Store } from '../../store/store.ts'
 import { placeOf, type StoreFlags, withExistingStore } from '../open-store.ts'
+import { withTemplates } from '../open-templates.ts'
 import { databaseOption, dataOption, jsonOption } from '../options.ts'
 import { print, printJson } from '../print.ts'
 import { printTable, tableLines } from '../table.ts'
@@ -28,7 +29,15 @@ type ListFlags = Flags & {
 
 const MAX_LISTED = 200
 /** Without a time limit: this process serves no other request meanwhile. */
-const serviceOf = (store: Store) => createDeliveryService({ store, patienceMs: Number.POSITIVE_INFINITY })
+const withDeliveries = <Result>(
+  { data, databaseUrl }: StoreFlags,
+  work: (deliveries: DeliveryService, store: Store) => Promise<Result>,
+): Promise<Result> =>
+  withExistingStore({ data, databaseUrl }, (store) =>
+    withTemplates((templates) =>
+      work(createDeliveryService({ store, templates, patienceMs: Number.POSITIVE_INFINITY }), store),
+    ),
+  )
 
 /** Adds `hookswitch delivery`: the deliveries of all accounts, for the operator. */
 export function deliveryCommand(program: Command): void {
@@ -79,9 +88,7 @@ async function list({ data, databaseUrl, json, limit, call, ...wanted }: ListFla
     ...(since === undefined ? {} : { since: momentOf('--since', since) }),
     ...(until === undefined ? {} : { until: momentOf('--until', until) }),
   }
-  const { items } = await withExistingStore({ data, databaseUrl }, (store) =>
-    serviceOf(store).list(null, filter, count),
-  )
+  const { items } = await withDeliveries({ data, databaseUrl }, (deliveries) => deliveries.list(null, filter, count))
   if (json) printJson(items)
   else printTable(COLUMNS, items.map(cellsOf), { whenEmpty: 'No delivery matches.' })
 }
@@ -94,8 +101,8 @@ const cellsOf = ({ id, created_at, state, event, attempts_made, call_id, url }: 
 ]
 
 async function show(id: string, { data, databaseUrl, json }: Flags): Promise<void> {
-  const detail = await withExistingStore({ data, databaseUrl }, async (store) => {
-    const found = await known(id, serviceOf(store).show(null, id))
+  const detail = await withDeliveries({ data, databaseUrl }, async (deliveries, store) => {
+    const found = await known(id, deliveries.show(null, id))
     const because = await pendingBecause(store, found, placeOf({ data, databaseUrl }))
     return because === undefined ? found : { ...found, pending_because: because }
   })
@@ -146,10 +153,9 @@ async function retry(id: string | undefined, flags: Flags & { failedSince?: stri
   const { data, databaseUrl, json, failedSince } = flags
   if ((id === undefined) === (failedSince === undefined))
     throw wrongUsage('give what to retry: delivery retry ID, or delivery retry --failed-since TIME')
-  const queued = await withExistingStore({ data, databaseUrl }, async (store) => {
-    const service = serviceOf(store)
-    if (id === undefined) return service.retryAll(null, { since: momentOf('--failed-since', failedSince ?? '') })
-    await known(id, service.retry(null, id))
+  const queued = await withDeliveries({ data, databaseUrl }, async (deliveries) => {
+    if (id === undefined) return deliveries.retryAll(null, { since: momentOf('--failed-since', failedSince ?? '') })
+    await known(id, deliveries.retry(null, id))
     return 1
   })
   print(json ? JSON.stringify({ queued }) : `${queued} ${queued === 1 ? 'delivery is' : 'deliveries are'} retried.`)

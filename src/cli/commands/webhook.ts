@@ -17,9 +17,11 @@ import type { WebhookOptions } from '../../webhooks/options/model.ts'
 import { optionsFrom } from '../../webhooks/options/rules.ts'
 import { createOptionsService } from '../../webhooks/options/service.ts'
 import { createWebhookService } from '../../webhooks/service.ts'
+import type { TemplateRenderer } from '../../webhooks/templates/renderer.ts'
 import { spellingOf } from '../new-user.ts'
 import { noteAct } from '../note-act.ts'
 import { placeOf, type StoreFlags, withExistingStore } from '../open-store.ts'
+import { withTemplates } from '../open-templates.ts'
 import { databaseOption, dataOption, jsonOption, list } from '../options.ts'
 import { print, printError, printJson } from '../print.ts'
 import { printTable } from '../table.ts'
@@ -91,10 +93,12 @@ async function onAccount<Result>(
     if (accountId === undefined)
       throw new Fault('not_found', `there is no account ${account}: list the accounts with hookswitch user list`)
     const samples = new Map(EXAMPLES.map((body) => [body.data.name, JSON.stringify(body)]))
-    const options = createOptionsService({ webhooks: store.webhooks, samples })
     const webhooks = createWebhookService({ webhooks: store.webhooks })
     const note: Services['note'] = (event, facts) => noteAct(store, { event, email: null, account, facts })
-    return await work({ webhooks, options, note }, accountId, store).catch((error) => {
+    return await withTemplates(async (templates) => {
+      const options = createOptionsService({ webhooks: store.webhooks, templates, samples })
+      return await work({ webhooks, options, templates, note }, accountId, store)
+    }).catch((error) => {
       throw inWords(error)
     })
   })
@@ -103,6 +107,7 @@ async function onAccount<Result>(
 type Services = {
   readonly webhooks: ReturnType<typeof createWebhookService>
   readonly options: ReturnType<typeof createOptionsService>
+  readonly templates: TemplateRenderer
   /** Stores what was changed, for the log of the service. */
   readonly note: (event: OperatorAct['event'], facts: NonNullable<OperatorAct['facts']>) => Promise<void>
 }
@@ -114,7 +119,12 @@ function inWords(error: unknown): unknown {
 }
 
 /** An error of the whole list has an empty path. */
-const inOneLine = ({ path, message }: FieldError): string => (path === '' ? message : `${path.slice(1)}: ${message}`)
+function inOneLine({ path, message }: FieldError): string {
+  const parameter = /^\/body\/parameters\/(.+)$/.exec(path)?.[1]
+  if (parameter !== undefined) return `--parameter ${parameter}=…: ${message}`
+  if (path === '/body/template') return `--template: ${message}`
+  return path === '' ? message : `${path.slice(1)}: ${message}`
+}
 
 async function showWebhooks(flags: Flags): Promise<void> {
   const { shown, isRunning } = await onAccount(flags, async ({ webhooks, options }, accountId, store) => {
@@ -285,7 +295,7 @@ async function showPreview(url: string, flags: Flags & { event: EventKind }): Pr
   const shown = await onAccount(flags, async ({ options }, accountId) => {
     const known = (await options.list(accountId)).find((one) => one.url === url)
     if (known === undefined) throw notInList(url, flags.account)
-    return options.preview({ event: flags.event, body: known.body })
+    return options.preview(accountId, { event: flags.event, body: known.body })
   })
   if (flags.json) return printJson(shown)
   print(`Content-Type: ${shown.content_type}`)
@@ -296,8 +306,8 @@ async function sendTest(url: string, flags: SendFlags): Promise<void> {
   const { json, account } = flags
   const { allow, proxy } = await sendingOf(flags)
   const attempt = newAttempt({ allow, ...(proxy === undefined ? {} : { proxy }) })
-  const { status, error, duration_ms, response } = await onAccount(flags, async (_, accountId, store) =>
-    sendTestRequest({ store, attempt }, accountId, url).catch((cause) => {
+  const { status, error, duration_ms, response } = await onAccount(flags, async ({ templates }, accountId, store) =>
+    sendTestRequest({ store, attempt, templates }, accountId, url).catch((cause) => {
       throw cause instanceof Fault && cause.code === 'invalid' ? notInList(url, account) : cause
     }),
   )

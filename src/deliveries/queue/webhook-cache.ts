@@ -1,8 +1,8 @@
 import type { NowUs } from '../../lib/time.ts'
 import type { WebhookRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
-import { createRenderBudgets } from '../../webhooks/options/body-renderer.ts'
 import { type Signer, signerOf } from '../../webhooks/signature.ts'
+import type { TemplateRenderer } from '../../webhooks/templates/renderer.ts'
 import { type CustomRequest, customRequestOf } from '../sending/custom-attempt.ts'
 import { type Target, targetOf } from '../sending/target.ts'
 import type { WebhookTiming } from './pace.ts'
@@ -52,8 +52,8 @@ export type WebhookCache = ReturnType<typeof createWebhookCache>
 
 export type WebhookCacheOptions = {
   readonly webhooks: Store['webhooks']
+  readonly templates: TemplateRenderer
   readonly nowUs: NowUs
-  readonly steadyUs: NowUs
   /** Called when a webhook was read. */
   readonly onLoaded: (webhookId: number, timing: WebhookTiming) => void
 }
@@ -61,18 +61,11 @@ export type WebhookCacheOptions = {
 type Entry = { readonly record: WebhookRecord; webhook: CachedWebhook }
 
 /** Creates the cache of webhooks as they were last read, so that an attempt begins without a read after `load`. */
-export function createWebhookCache({ webhooks, nowUs, steadyUs, onLoaded }: WebhookCacheOptions) {
+export function createWebhookCache({ webhooks, templates, nowUs, onLoaded }: WebhookCacheOptions) {
   const entries = new Map<number, Entry>()
-  const budgetOf = createRenderBudgets()
 
-  /** A template that stays is not read again, and what is known of its slowness stays too. */
-  function customOf({ accountId, options }: WebhookRecord, before: Entry | undefined): CustomRequest | undefined {
-    const known = before?.record.options
-    if (options === null) return undefined
-    if (Bun.deepEquals(known?.body, options.body) && Bun.deepEquals(known?.headers, options.headers))
-      return before?.webhook.custom
-    return customRequestOf(options, steadyUs, budgetOf(accountId))
-  }
+  const customOf = ({ accountId, options }: WebhookRecord): CustomRequest | undefined =>
+    options === null ? undefined : customRequestOf(options, { templates, accountId, purpose: 'sending' })
 
   async function load(ids: readonly number[]): Promise<void> {
     const atUs = nowUs()
@@ -83,7 +76,7 @@ export function createWebhookCache({ webhooks, nowUs, steadyUs, onLoaded }: Webh
         entries.delete(id)
         continue
       }
-      entries.set(id, { record, webhook: cachedWebhookOf(record, atUs, customOf(record, entries.get(id))) })
+      entries.set(id, { record, webhook: cachedWebhookOf(record, atUs, customOf(record)) })
       onLoaded(id, { paused: record.options?.paused ?? false, maxPerSecond: record.options?.maxPerSecond ?? null })
     }
   }

@@ -1,8 +1,6 @@
-import type { NowUs } from '../../lib/time.ts'
 import { NOTHING_TO_SEND } from '../../store/operations/log.ts'
 import type { WebhookOptionsRecord } from '../../store/operations/webhooks.ts'
-import { createRenderer, type RenderBudget, type Renderer } from '../../webhooks/options/body-renderer.ts'
-import { TemplateError } from '../../webhooks/options/body-template.ts'
+import { type AccountTemplates, type BodyRenderer, createBodyRenderer } from '../../webhooks/options/body-renderer.ts'
 import type { Signer } from '../../webhooks/signature.ts'
 import type { Attempt, Attempted, Request } from './attempt.ts'
 
@@ -10,17 +8,16 @@ import type { Attempt, Attempted, Request } from './attempt.ts'
 export type CustomRequest = {
   readonly headers: Readonly<Record<string, string>>
   /** `undefined`: the default body. */
-  readonly render: Renderer | undefined
+  readonly render: BodyRenderer | undefined
 }
 
 /** Returns how the requests to a webhook with these options differ; `undefined`: not at all. */
 export function customRequestOf(
   { headers, body }: Pick<WebhookOptionsRecord, 'headers' | 'body'>,
-  steadyUs: NowUs,
-  budget: RenderBudget,
+  templates: AccountTemplates,
 ): CustomRequest | undefined {
   if (body === null && Object.keys(headers).length === 0) return undefined
-  return { headers, render: body === null ? undefined : rendererOf(body, steadyUs, budget) }
+  return { headers, render: body === null ? undefined : createBodyRenderer(body, templates) }
 }
 
 /** The parts of a webhook that its requests are made of. */
@@ -50,14 +47,11 @@ async function attemptCustom(
   const { id, timestampS, body } = sent
   const request = { ...sent, target, headers }
   if (render === undefined) return await attempt({ ...request, signature: sign(id, timestampS, body) })
-  try {
-    const { text, contentType } = render(body)
-    if (text === '') return unsent('skipped', NOTHING_TO_SEND)
-    return await attempt({ ...request, signature: sign(id, timestampS, text), body: text, contentType })
-  } catch (error) {
-    if (error instanceof TemplateError) return unsent('unrendered', `the template: ${error.message}`)
-    throw error
-  }
+  const rendered = await render(body)
+  if ('problem' in rendered) return unsent('unrendered', `the template: ${rendered.problem}`)
+  const { text, contentType } = rendered
+  if (text === '') return unsent('skipped', NOTHING_TO_SEND)
+  return await attempt({ ...request, signature: sign(id, timestampS, text), body: text, contentType })
 }
 
 const unsent = (kind: 'skipped' | 'unrendered', reason: string): Attempted => ({
@@ -66,14 +60,3 @@ const unsent = (kind: 'skipped' | 'unrendered', reason: string): Attempted => ({
   address: null,
   response: null,
 })
-
-/** Returns the renderer of a body. A template that can no longer be read fails each attempt, with the reason. */
-function rendererOf(body: NonNullable<WebhookOptionsRecord['body']>, steadyUs: NowUs, budget: RenderBudget): Renderer {
-  try {
-    return createRenderer(body, steadyUs, budget)
-  } catch (error) {
-    return () => {
-      throw error
-    }
-  }
-}

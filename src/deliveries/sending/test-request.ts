@@ -1,9 +1,9 @@
 import { Fault } from '../../lib/fault.ts'
 import { newUuid } from '../../lib/id.ts'
-import { type NowUs, rfc3339, SECOND, steadyUs, nowUs as wallUs } from '../../lib/time.ts'
+import { type NowUs, rfc3339, SECOND, nowUs as wallUs } from '../../lib/time.ts'
 import type { WebhookRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
-import { createRenderBudget, createRenderBudgets, type RenderBudget } from '../../webhooks/options/body-renderer.ts'
+import type { TemplateRenderer } from '../../webhooks/templates/renderer.ts'
 import type { Dispatcher } from '../dispatcher.ts'
 import type { Tested } from '../model.ts'
 import { cachedWebhookOf } from '../queue/webhook-cache.ts'
@@ -15,6 +15,7 @@ import { traceparentOf } from './trace-context.ts'
 export type TestRequestOptions = {
   readonly store: Pick<Store, 'accounts' | 'webhooks' | 'queue'>
   readonly attempt: Attempt
+  readonly templates: TemplateRenderer
   /** Waits until the limits of the running service allow a request; without it there are none. */
   readonly reserve?: Dispatcher['reserve']
   /** Returns whether this process sends the deliveries of an account; without it another one does. */
@@ -30,14 +31,15 @@ const MAX_AT_A_TIME = 2
  * @throws Fault 422 when the URL is not in the list.
  */
 export async function sendTestRequest(deps: TestRequestOptions, accountId: number, url: string): Promise<Tested> {
-  return await sendTo(deps, await listedWebhook(deps.store, accountId, url), createRenderBudget())
+  return await sendTo(deps, await listedWebhook(deps.store, accountId, url))
 }
 
-async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord, budget: RenderBudget): Promise<Tested> {
-  const { store, attempt, reserve, isOwner = () => false, nowUs = wallUs } = deps
+async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord): Promise<Tested> {
+  const { store, attempt, templates, reserve, isOwner = () => false, nowUs = wallUs } = deps
   const { accountId } = webhook
   const atUs = nowUs()
-  const custom = webhook.options === null ? undefined : customRequestOf(webhook.options, steadyUs, budget)
+  const rendering = { templates, accountId, purpose: 'trying' } as const
+  const custom = webhook.options === null ? undefined : customRequestOf(webhook.options, rendering)
   const { target, sign } = cachedWebhookOf(webhook, atUs, custom)
   const account = (await store.accounts.accountGetName(accountId)) ?? null
   const id = newUuid(atUs)
@@ -66,7 +68,6 @@ async function sendTo(deps: TestRequestOptions, webhook: WebhookRecord, budget: 
  */
 export function createTestSender(deps: TestRequestOptions): (accountId: number, url: string) => Promise<Tested> {
   const running = new Map<number, number>()
-  const budgetOf = createRenderBudgets()
   const count = (accountId: number, by: number) => {
     const now = (running.get(accountId) ?? 0) + by
     if (now === 0) running.delete(accountId)
@@ -84,7 +85,7 @@ export function createTestSender(deps: TestRequestOptions): (accountId: number, 
       )
     count(accountId, 1)
     try {
-      return await sendTo(deps, webhook, budgetOf(accountId))
+      return await sendTo(deps, webhook)
     } finally {
       count(accountId, -1)
     }

@@ -1,8 +1,8 @@
 import { type Static, t } from 'elysia'
 import { FILTER_KEYS, FILTER_NAMES } from '../../lib/event-filter.ts'
 import { EVENT_NAMES, FURTHER_EVENTS, FURTHER_NAMES } from '../../lib/event-kinds.ts'
+import { MAX_TEMPLATE_CHARACTERS } from '../templates/limits.ts'
 import { PRESET_NAMES, PRESETS } from './body-presets.ts'
-import { MAX_TEMPLATE_CHARACTERS } from './body-template.ts'
 
 const closed = { additionalProperties: false } as const
 const words = <const Values extends readonly [string, ...string[]]>(values: Values, description: string) =>

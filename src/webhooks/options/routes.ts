@@ -61,7 +61,7 @@ export function optionsRoutes({ auth, options, audit, now = steadyUs }: Options)
       '/integration/webhook/preview',
       async ({ accountId, body }) => {
         previews.take(accountId)
-        return success(await options.preview(body), 'This is what a receiver would get.')
+        return success(await options.preview(accountId, body), 'This is what a receiver would get.')
       },
       {
         ...takes(PreviewRequest, (body) =>

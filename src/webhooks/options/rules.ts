@@ -78,7 +78,7 @@ export function bodyErrors(value: unknown): FieldError[] {
   const wanted = Object.keys(presetOf(preset).parameters)
   const given = Object.keys(objectOf(parameters))
   for (const name of wanted.filter((one) => !given.includes(one)))
-    errors.push({ path: `/body/parameters/${name}`, message: 'is missing' })
+    errors.push({ path: `/body/parameters/${name}`, message: `is missing: ${presetOf(preset).parameters[name]}` })
   for (const name of given.filter((one) => !wanted.includes(one)))
     errors.push({ path: `/body/parameters/${name}`, message: `is not a parameter of ${preset}` })
   return errors

@@ -1,12 +1,11 @@
 import { INVALID } from '../../http/validation.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
-import { nextTurn } from '../../lib/slices.ts'
-import { MILLISECOND, steadyUs as monotonicUs, type NowUs, nowUs as wallUs } from '../../lib/time.ts'
+import { type NowUs, SECOND, nowUs as wallUs } from '../../lib/time.ts'
 import type { BodyOption, WebhookOptionsRecord } from '../../store/operations/webhooks.ts'
 import type { Store } from '../../store/store.ts'
 import { DEFAULT_OPTIONS } from '../../store/webhook-options.ts'
-import { createRenderer, type Rendered } from './body-renderer.ts'
-import { processorUs, TemplateError } from './body-template.ts'
+import type { TemplateRenderer } from '../templates/renderer.ts'
+import { createBodyRenderer, type RenderedBody } from './body-renderer.ts'
 import type { NewWebhookOptions, Preview, PreviewRequest, WebhookBody, WebhookOptions } from './model.ts'
 import { pointerTo } from './rules.ts'
 
@@ -18,12 +17,10 @@ type Dependencies = {
   readonly samples: ReadonlyMap<string, string>
   /** Called after every change. */
   readonly onChanged?: () => void
-  readonly steadyUs?: NowUs
+  readonly templates: TemplateRenderer
   readonly nowUs?: NowUs
 }
 
-/** Of the processor: an account that tries templates must not slow down the others. */
-const MAX_PROOF_US = 100 * MILLISECOND
 const JSON_TYPE = 'application/json'
 const DEFAULT_EVENT = 'call_started'
 
@@ -32,34 +29,19 @@ export function createOptionsService({
   webhooks,
   samples,
   onChanged = () => {},
-  steadyUs = monotonicUs,
+  templates,
   nowUs = wallUs,
 }: Dependencies) {
-  /** @throws Fault 422 when the body cannot be rendered with one of the samples, or is no JSON and should be. */
-  async function prove(body: BodyOption | null): Promise<void> {
-    const problem = body === null ? undefined : await templateProblem(body)
-    if (problem !== undefined) throw invalid([{ path: '/body/template', message: problem }])
-  }
-
-  /** Others wait for one rendering at most. */
-  async function templateProblem(body: BodyOption): Promise<string | undefined> {
-    try {
-      const render = createRenderer(body, steadyUs)
-      let tookUs = 0
-      for (const [event, sample] of samples) {
-        const startedUs = processorUs()
-        const { contentType, text } = render(sample)
-        tookUs += processorUs() - startedUs
-        if (isJson(contentType) && text !== '' && !isParsable(text))
-          return `gives no JSON for ${event}, which its content type promises`
-        if (tookUs > MAX_PROOF_US) return 'takes too long for all kinds of event together'
-        await nextTurn()
-      }
-      return undefined
-    } catch (error) {
-      if (error instanceof TemplateError) return error.message
-      throw error
-    }
+  /**
+   * Renders a body with the sample of every kind of event.
+   * @throws Fault 422 when that fails for one of them, or gives no JSON and should; 429 when the account has tried too
+   * many templates that take long.
+   */
+  async function tried(accountId: number, body: BodyOption): Promise<ReadonlyMap<string, Text>> {
+    const render = createBodyRenderer(body, { templates, accountId, purpose: 'trying' }, { mustBeJson: true })
+    const events = [...samples.keys()]
+    const rendered = await Promise.all(Array.from(samples.values(), render))
+    return new Map(rendered.map((one, at) => [events[at] ?? '', textOf(one, events[at] ?? '')]))
   }
 
   return {
@@ -73,7 +55,7 @@ export function createOptionsService({
     async replace(accountId: number, sent: NewWebhookOptions): Promise<WebhookOptions> {
       const { url } = sent
       const options = recordOf(sent)
-      await prove(options.body)
+      if (options.body !== null) await tried(accountId, options.body)
       const replaced = await webhooks.optionsReplace({ accountId, url, options, nowUs: nowUs() })
       if (replaced === 'unlisted') throw invalid([{ path: '/url', message: 'is not in the list' }])
       if ('unknownHeaders' in replaced)
@@ -88,29 +70,33 @@ export function createOptionsService({
     },
 
     /** Returns what a receiver would get of an event. @throws Fault 422 when the template does not work. */
-    async preview({ event = DEFAULT_EVENT, body = null }: PreviewRequest): Promise<Preview> {
+    async preview(accountId: number, { event = DEFAULT_EVENT, body = null }: PreviewRequest): Promise<Preview> {
       const sample = samples.get(event)
       if (sample === undefined) throw invalid([{ path: '/event', message: 'has no sample' }])
       const option = bodyOf(body)
-      await prove(option)
-      const { contentType, text } = option === null ? defaultBody(sample) : createRenderer(option, steadyUs)(sample)
+      if (option === null) return { content_type: JSON_TYPE, body: sample }
+      const { contentType = JSON_TYPE, text = '' } = (await tried(accountId, option)).get(event) ?? {}
       return { content_type: contentType, body: text }
     },
   }
 }
 
-const defaultBody = (text: string): Rendered => ({ contentType: JSON_TYPE, text })
-const isJson = (contentType: string): boolean => /^application\/([\w.-]+\+)?json\b/i.test(contentType)
-const invalid = (errors: readonly FieldError[]): Fault => new Fault('invalid', INVALID, { errors })
+type Text = { readonly contentType: string; readonly text: string }
 
-function isParsable(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
+/** @throws Fault when the body of an event could not be rendered. */
+function textOf(rendered: RenderedBody, event: string): Text {
+  if (!('problem' in rendered)) return rendered
+  const { problem, kind } = rendered
+  if (kind === 'busy') {
+    const headers = { 'retry-after': String(Math.max(1, Math.ceil(rendered.afterUs / SECOND))) }
+    throw new Fault('too_many_requests', `The template ${problem}.`, { headers })
   }
+  const message =
+    kind === 'no_json' ? `gives no JSON for ${event}, which its content type promises: ${problem}` : problem
+  throw invalid([{ path: '/body/template', message }])
 }
+
+const invalid = (errors: readonly FieldError[]): Fault => new Fault('invalid', INVALID, { errors })
 
 type Sent = Parameters<Store['webhooks']['optionsReplace']>[0]['options']
 

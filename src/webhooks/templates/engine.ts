@@ -1,14 +1,27 @@
-import { type FilterImplOptions, Liquid, type Template } from 'liquidjs'
+import {
+  type Context,
+  type Emitter,
+  type FilterImplOptions,
+  Liquid,
+  LiquidError,
+  Output,
+  RenderError,
+  type Template,
+  toValueSync,
+} from 'liquidjs'
 import {
   LIMITED_OPERATORS,
   LimitedCase,
   LimitedContext,
-  MAX_MEMORY,
+  LimitedEmitter,
+  limitRanges,
+  RANGE_BOUND,
+  rangeBound,
   refuseLong,
-  refuseLongPattern,
+  refuseLongSearch,
   textOf,
   unitsOf,
-} from './template-limits.ts'
+} from './engine-limits.ts'
 
 const MAX_DATE_CHARACTERS = 100
 
@@ -33,7 +46,6 @@ export function createTemplateEngine() {
     strictFilters: true,
     // An event that lacks a fact is no mistake of the template.
     strictVariables: false,
-    memoryLimit: MAX_MEMORY,
     // Nothing is read from a disk: there are no templates but the one.
     templates: {},
     timezoneOffset: 0,
@@ -50,14 +62,73 @@ export function createTemplateEngine() {
     if (SEARCHING.includes(name)) liquid.registerFilter(name, limited(searching(filter)))
   }
   for (const [name, filter] of Object.entries(OWN_FILTERS)) liquid.registerFilter(name, limited(filter))
+  liquid.registerFilter(RANGE_BOUND, rangeBound)
+  limitRanges()
+  liquid.renderer.renderTemplates = renderTemplates
   return {
     parse: (text: string): Template[] => liquid.parse(text),
-    /** @throws Error when it takes longer than `renderLimit`, in milliseconds. */
-    render(template: Template[], data: object, renderLimit: number): unknown {
-      const context = new LimitedContext(data, liquid.options, { sync: true, renderLimit }, { liquid })
-      return liquid.renderSync(template, context)
+    /** @param startedUs the processor's time of this thread when the rendering began */
+    render(template: Template[], data: object, startedUs: number): RenderedTemplate {
+      const context = new ReportingContext(data, { options: liquid.options, liquid }, startedUs)
+      try {
+        const text: unknown = toValueSync(renderTemplates(template, context, context.emitter))
+        return { text, units: context.usedUnits, empty: context.empty }
+      } catch (error) {
+        return { error, units: context.usedUnits }
+      }
     },
   }
+}
+
+/** A result, or the error of the rendering, and the units that were used until then. */
+type RenderedTemplate = { readonly units: number } & (
+  | { readonly text: unknown; readonly empty: readonly EmptyExpression[] }
+  | { readonly error: unknown }
+)
+
+/** An expression that gave no text, and where the text would be in the result. */
+export type EmptyExpression = {
+  readonly expression: string
+  readonly line: number
+  readonly column: number
+  readonly at: number
+}
+
+const MAX_EMPTY = 20
+
+/** Notes which expressions gave no text, for the owner of a template that gives no JSON. */
+class ReportingContext extends LimitedContext {
+  readonly empty: EmptyExpression[] = []
+  readonly emitter = new LimitedEmitter(this)
+
+  noteEmpty({ token }: Template, at: number): void {
+    if (this.empty.length >= MAX_EMPTY) return
+    const [line = 1, column = 1] = token.getPosition()
+    this.empty.push({ expression: token.getText(), line, column, at })
+  }
+}
+
+/** Renders as Liquid does, but counts all text that is written: in the result, and in what is captured. */
+function* renderTemplates(
+  templates: Template[],
+  context: Context,
+  emitter: Emitter = new LimitedEmitter(context),
+): Generator<unknown, string> {
+  const own = context instanceof ReportingContext ? context : undefined
+  for (const template of templates) {
+    context.renderLimit.check(performance.now())
+    const before = emitter.buffer.length
+    try {
+      const text: unknown = yield template.render(context, emitter)
+      if (text) emitter.write(text)
+    } catch (error) {
+      throw LiquidError.is(error) ? error : new RenderError(error instanceof Error ? error : new Error(), template)
+    }
+    if (emitter === own?.emitter && template instanceof Output && emitter.buffer.length === before)
+      own.noteEmpty(template, before)
+    if (context.breakCalled || context.continueCalled) break
+  }
+  return emitter.buffer
 }
 
 /** Makes a filter check the time, and count all that it is given. */
@@ -72,7 +143,7 @@ const limited = (filter: Filter): Filter =>
 
 const searching = (filter: Filter): Filter =>
   function (this: This, value: unknown, pattern: unknown, ...args: unknown[]): unknown {
-    refuseLongPattern(pattern)
+    refuseLongSearch(value, pattern)
     return filter.call(this, value, pattern, ...args)
   }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { MAX_TEMPLATE_CHARACTERS, parseTemplate, TemplateError } from '../../src/webhooks/options/body-template.ts'
+import { MAX_TEMPLATE_CHARACTERS } from '../../src/webhooks/templates/limits.ts'
+import { readTemplate } from '../../src/webhooks/templates/template.ts'
 
 const list = Array.from({ length: 100 }, (_, at) => ({ at, text: 'x'.repeat(20) }))
 const DATA = {
@@ -9,12 +10,9 @@ const DATA = {
 
 /** What a template comes to: its result, or the sentence that it is refused with. */
 function resultOf(template: string): string {
-  try {
-    return parseTemplate(template)(DATA)
-  } catch (error) {
-    if (!(error instanceof TemplateError)) throw error
-    return `error: ${error.message}`
-  }
+  const read = readTemplate(template)
+  const rendered = typeof read === 'function' ? read(DATA) : read
+  return 'problem' in rendered ? `error: ${rendered.problem}` : rendered.text
 }
 
 describe('a template', () => {
@@ -87,6 +85,16 @@ const HOSTILE: Readonly<Record<string, string>> = {
   'a list that doubles':
     '{% assign a = data.list %}{% for i in (1..60) %}{% assign a = a | concat: a %}{% endfor %}{{ a | size }}',
   'text that is split': `${doubled('x', 17)}{% for i in (1..1000) %}{% assign a = s | split: "" | sort | join: "," %}{% endfor %}`,
+  'a range beyond the whole numbers': '{% for i in (9007199254740992..9007199254740994) %}{% endfor %}',
+  'a range below them': '{% for i in (-9007199254740994..-9007199254740992) %}{% endfor %}',
+  'a range to a number that is computed':
+    '{% assign a = 9007199254740992 | times: 100 %}{% assign b = a | plus: 1024 %}{{ (a..b) | size }}',
+  'a range to text without digits': `${doubled('x', 17)}{% for i in (1..s) %}{% endfor %}`,
+  'a range within brackets and a filter': '{{ "x" | append: (9007199254740992..9007199254740994) }}',
+  'captured text that is no output': `{% capture a %}{% for i in (1..50000) %}${'9'.repeat(15_000)}{% endfor %}{% endcapture %}{% for c in (1..a) %}{% endfor %}`,
+  'text that is no output': `{% for i in (1..50000) %}${'9'.repeat(15_000)}{% endfor %}`,
+  'lists of lists that are compared': `${listOf('data.list', 8)}{% assign b = a | map: "none" %}{% for i in (1..9999) %}{% if a == b or b == a %}{% endif %}{% endfor %}`,
+  'a long text that is searched for a long one again and again': `${doubled('a', 18)}{% assign p = s | slice: 0, 900 | append: "b" %}{% if ${'s contains p or '.repeat(500)} p == s %}x{% endif %}`,
   'a date of great width': '{{ time | date: "%999999999d" }}',
   'a format of great length': `${doubled('%c', 12)}{{ time | date: s }}`,
   'ten thousand tags within each other': '{%if 1%}'.repeat(10_000) + '{%endif%}'.repeat(10_000),
@@ -111,7 +119,7 @@ test.each([
 describe('a hostile template', () => {
   test.each(Object.entries(HOSTILE))('%s costs little, and a clear error', (_, template) => {
     expect(resultOf(template)).toMatch(
-      /^error: ((line \d+, column \d+: )?(takes longer|needs more memory|a date|compares or sorts|searches for)|may have .* at most$|gives more than)/,
+      /^error: ((line \d+, column \d+: )?(takes longer|needs more memory|a date|compares or sorts|searches for|has a range)|may have .* at most$|gives more than)/,
     )
   })
 

@@ -1,0 +1,13 @@
+import { createLog } from '../lib/log.ts'
+import { startTemplateThread } from '../start-template-thread.ts'
+import { createTemplateRenderer, type TemplateRenderer } from '../webhooks/templates/renderer.ts'
+
+/** Runs something with a renderer of templates. What is wrong with a template is in its result, not in a log. */
+export async function withTemplates<Result>(work: (templates: TemplateRenderer) => Promise<Result>): Promise<Result> {
+  const templates = createTemplateRenderer({ startThread: startTemplateThread, log: createLog('silent') })
+  try {
+    return await work(templates)
+  } finally {
+    await templates.stop()
+  }
+}

@@ -1,0 +1,108 @@
+import { LiquidError, type Template } from 'liquidjs'
+import { createTemplateEngine, type EmptyExpression } from './engine.ts'
+import { processorUs } from './engine-limits.ts'
+import { MAX_DEPTH, MAX_RENDER_MS, MAX_RESULT_CHARACTERS, MAX_TEMPLATE_CHARACTERS } from './limits.ts'
+
+/**
+ * Templates as their owners write them, in Liquid. A template is a stranger's program, so it has no files, no code, no
+ * properties but the data's own, and limits: on its length and depth before it is read, on what it takes and makes
+ * while it is rendered, and on what comes out.
+ */
+export type ReadTemplate = (data: object, startedUs?: number) => Rendered
+
+/** What a template gives, and what it used for it. A problem is a sentence for its owner. */
+export type Rendered = { readonly units: number } & (
+  | { readonly text: string; readonly empty: readonly EmptyExpression[] }
+  | Problem
+)
+export type Problem = {
+  readonly problem: string
+  /** `costly`: it reached a limit of time or memory. */
+  readonly kind: 'wrong' | 'costly' | 'no_json'
+}
+
+const BLOCK_TAG = /\{%-?\s*(end)?(if|unless|case|for|capture|comment|raw)\b/g
+
+/** Reads a template, or says with line and column what is wrong with it. */
+export function readTemplate(text: string): ReadTemplate | Problem {
+  if (text.length > MAX_TEMPLATE_CHARACTERS) return refused(`may have ${MAX_TEMPLATE_CHARACTERS} characters at most`)
+  if (depthOf(text) > MAX_DEPTH) return refused(`may have tags within tags ${MAX_DEPTH} deep at most`)
+  if (bracketDepthOf(text) > MAX_DEPTH) return refused(`may have brackets within brackets ${MAX_DEPTH} deep at most`)
+  try {
+    const template = theEngine().parse(text)
+    return (data, startedUs = processorUs()) => {
+      const once = rendered(template, data, startedUs)
+      // The first time parts of the engine are compiled meanwhile, which is no fault of the template.
+      return 'problem' in once && once.problem.endsWith(TOO_SLOW) ? rendered(template, data, processorUs()) : once
+    }
+  } catch (error) {
+    return problemOf(error)
+  }
+}
+
+function rendered(template: Template[], data: object, startedUs: number): Rendered {
+  const result = theEngine().render(template, data, startedUs)
+  const { units } = result
+  if ('error' in result) return { units, ...problemOf(result.error) }
+  const { text, empty } = result
+  if (typeof text !== 'string') return { units, ...refused('gives no text') }
+  if (text.length > MAX_RESULT_CHARACTERS)
+    return { units, ...refused(`gives more than ${MAX_RESULT_CHARACTERS.toLocaleString('en')} characters`) }
+  return { units, text, empty }
+}
+
+const refused = (problem: string): Problem => ({ problem, kind: 'wrong' })
+
+let engine: ReturnType<typeof createTemplateEngine> | undefined
+
+/** Returns the one engine. It takes some 20 ms to create, which no command without a template should. */
+function theEngine() {
+  engine ??= createTemplateEngine()
+  return engine
+}
+
+/** Returns an upper bound, from the text alone, on how deep block tags are nested. */
+function depthOf(text: string): number {
+  let depth = 0
+  let deepest = 0
+  for (const [, end] of text.matchAll(BLOCK_TAG)) {
+    depth = Math.max(0, depth + (end === undefined ? 1 : -1))
+    deepest = Math.max(deepest, depth)
+  }
+  return deepest
+}
+
+const LIQUID = /\{([{%])[\s\S]*?(?:[}%]\}|$)/g
+
+/** Returns how deep brackets are nested in what is Liquid: in the text around it they mean nothing. */
+function bracketDepthOf(text: string): number {
+  let deepest = 0
+  for (const [liquid] of text.matchAll(LIQUID)) {
+    let depth = 0
+    for (const [bracket] of liquid.matchAll(/[[\]()]/g)) {
+      depth = Math.max(0, depth + (bracket === '[' || bracket === '(' ? 1 : -1))
+      deepest = Math.max(deepest, depth)
+    }
+  }
+  return deepest
+}
+
+/** Returns an error as a sentence for the owner of the template: `line 2, column 3: …`, with nothing of ours in it. */
+function problemOf(error: unknown): Problem {
+  if (!(error instanceof Error)) return refused('cannot be rendered')
+  const [, what = error.message, line, column] = /^(.*?)(?:, line:(\d+), col:(\d+))?$/s.exec(error.message) ?? []
+  const limit = LIMITS.find(([pattern]) => pattern.test(what))?.[1]
+  const plain = limit ?? what.split('\n')[0]?.slice(0, MAX_PROBLEM_CHARACTERS)
+  const place = error instanceof LiquidError || line !== undefined ? `line ${line ?? 1}, column ${column ?? 1}: ` : ''
+  return { problem: `${place}${plain}`, kind: limit === undefined ? 'wrong' : 'costly' }
+}
+
+const TOO_SLOW = `takes longer than ${MAX_RENDER_MS} ms`
+/** Liquid repeats what it could not read. */
+const MAX_PROBLEM_CHARACTERS = 300
+
+const LIMITS: readonly (readonly [RegExp, string])[] = [
+  [/render limit exceeded/, TOO_SLOW],
+  [/memory alloc limit|out of memory|Invalid string length/i, 'needs more memory than a template may have'],
+  [/call stack/i, 'has too much within each other'],
+]

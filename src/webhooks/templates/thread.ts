@@ -1,0 +1,142 @@
+import { readlinkSync } from 'node:fs'
+import type { EmptyExpression } from './engine.ts'
+import { processorUs } from './engine-limits.ts'
+import { type Problem, type ReadTemplate, type Rendered, readTemplate } from './template.ts'
+
+/** Messages to the thread that renders templates. Its data is JSON text, as the store has it. */
+export type ToThread = { readonly progress: SharedArrayBuffer } | Batch
+
+export type Batch = {
+  /** Templates that this thread has not had yet, by their numbers. */
+  readonly texts: ReadonlyMap<number, string>
+  /** Everything that it had before is dropped first. */
+  readonly forget: boolean
+  readonly jobs: readonly ThreadJob[]
+}
+
+export type ThreadJob = {
+  readonly data: string
+  readonly templates: readonly { readonly number: number; readonly isJson: boolean }[]
+}
+
+/** What the thread answers: when it is ready, and then once for each batch. */
+export type FromThread =
+  | { readonly ready: { readonly task: string | undefined } }
+  /** Of the jobs from the first on; those after `leave` are missing. */
+  | { readonly results: readonly JobResult[] }
+
+export type JobResult = {
+  readonly renderings: readonly Rendering[]
+  /** The processor's time for it. */
+  readonly tookUs: number
+  readonly units: number
+}
+
+export type Rendering = { readonly text: string } | Problem
+
+/**
+ * What the thread shares with the one that watches it, as 32-bit integers. It goes on by itself while this thread is
+ * busy: which job and which of its templates it renders, and from which job on it leaves the batch to another thread.
+ */
+export const PROGRESS = { job: 0, template: 1, leave: 2 } as const
+export const PROGRESS_BYTES = 4 * Object.keys(PROGRESS).length
+
+/** The processor's time of a thread is known as of the last tick. */
+const TICK_US = 4_000
+
+/** Runs the thread: renders the batches that it receives, one after the other. */
+export function serveTemplates(port: Pick<Worker, 'addEventListener' | 'postMessage'>): void {
+  const known = new Map<number, ReadTemplate | Problem>()
+  let progress = new Int32Array(new SharedArrayBuffer(PROGRESS_BYTES))
+  const send = (message: FromThread) => port.postMessage(message)
+
+  function renderBatch({ texts, forget, jobs }: Batch): JobResult[] {
+    if (forget) known.clear()
+    let [startedUs, startedMs] = [processorUs(), performance.now()]
+    const read = (number: number): ReadTemplate | Problem => {
+      const template = known.get(number) ?? readTemplate(texts.get(number) ?? '')
+      known.set(number, template)
+      return template
+    }
+    const results: JobResult[] = []
+    for (const [at, job] of jobs.entries()) {
+      Atomics.store(progress, PROGRESS.job, at)
+      if (at >= Atomics.load(progress, PROGRESS.leave)) break
+      const { renderings, units } = renderJob(job, read)
+      const [endedUs, endedMs] = [processorUs(), performance.now()]
+      // On a busy machine others had the processor meanwhile.
+      const tookUs = Math.min((endedMs - startedMs) * 1_000, endedUs - startedUs + TICK_US)
+      results.push({ renderings, units, tookUs })
+      startedUs = endedUs
+      startedMs = endedMs
+    }
+    return results
+  }
+
+  function renderJob({ data, templates }: ThreadJob, read: (number: number) => ReadTemplate | Problem) {
+    let units = 0
+    const parsed: object = JSON.parse(data)
+    const renderings = templates.map(({ number, isJson }, at): Rendering => {
+      Atomics.store(progress, PROGRESS.template, at)
+      const startedUs = processorUs()
+      const template = read(number)
+      const rendered = typeof template === 'function' ? template(parsed, startedUs) : { ...template, units: 0 }
+      units += rendered.units
+      return checked(rendered, isJson)
+    })
+    return { renderings, units }
+  }
+
+  port.addEventListener('message', ({ data }: MessageEvent<ToThread>) => {
+    if ('progress' in data) {
+      progress = new Int32Array(data.progress)
+      warmUp()
+      send({ ready: { task: taskOf() } })
+    } else send({ results: renderBatch(data) })
+  })
+}
+
+/** Creates the engine, and runs it once: that takes some 20 ms, which belong to no template. */
+function warmUp(): void {
+  const template = readTemplate('{% for one in data %}{{ one | json | append: time }}{% endfor %}')
+  if (typeof template === 'function') template({ data: [1], time: '' })
+}
+
+/** Returns the name of this thread in `/proc/self/task`; `undefined` where there is none. */
+function taskOf(): string | undefined {
+  try {
+    return readlinkSync('/proc/thread-self').split('/').at(-1)
+  } catch {
+    return undefined
+  }
+}
+
+function checked(rendered: Rendered, isJson: boolean): Rendering {
+  if ('problem' in rendered) return { problem: rendered.problem, kind: rendered.kind }
+  const { text, empty } = rendered
+  if (text.trim() === '') return { text: '' }
+  const problem = isJson ? jsonProblem(text, empty) : undefined
+  return problem === undefined ? { text } : { problem, kind: 'no_json' }
+}
+
+/** Returns why a text is no JSON; `undefined` if it is. */
+function jsonProblem(text: string, empty: readonly EmptyExpression[]): string | undefined {
+  try {
+    JSON.parse(text)
+    return undefined
+  } catch (error) {
+    const missing = empty.find(({ at }) => isValueMissing(text, at))
+    if (missing !== undefined) {
+      const { expression, line, column } = missing
+      return `${expression.slice(0, MAX_QUOTED)} in line ${line}, column ${column} is empty where JSON needs a value: add "| json" to it`
+    }
+    const reason = error instanceof Error ? error.message.replace(/^JSON Parse error: /, '').slice(0, MAX_QUOTED) : ''
+    return `${reason}; {{ … | json }} writes a value with its quotes`
+  }
+}
+
+const MAX_QUOTED = 100
+
+/** Returns whether a value belongs at this place of a text: `{"a": , …`. */
+const isValueMissing = (text: string, at: number): boolean =>
+  /(?:^|[:[,])\s*$/.test(text.slice(Math.max(0, at - 20), at)) && /^\s*(?:[\]},]|$)/.test(text.slice(at, at + 20))

@@ -1,0 +1,20 @@
+import { serveTemplates } from '../../src/webhooks/templates/thread.ts'
+
+declare const self: Worker
+
+/**
+ * The thread of templates with an engine that lets everything pass: data with `fault` makes it work without end, take
+ * memory without end, or die, as a template would that no limit of the engine stops.
+ */
+const parse = JSON.parse
+const kept: object[] = []
+JSON.parse = (text: string) => {
+  const data: unknown = parse(text)
+  const fault = typeof data === 'object' && data !== null && 'fault' in data ? data.fault : undefined
+  while (fault === 'endless');
+  while (fault === 'hungry') kept.push(new Array(1_000).fill(kept.length))
+  if (fault === 'deadly') throw new Error('the thread dies')
+  return data
+}
+
+serveTemplates(self)
