@@ -98,7 +98,10 @@ test('a template comes from a file, and is tried when it is set', async () => {
   expect((await webhook('preview', url, '--event', 'call_ended')).stdout).toEndWith('{"who":"Carla Caller"}')
   expect((await webhook('preview', url)).stdout).toEndWith('this event is not sent: the template gives nothing for it')
   const refused = await webhook('set', url, '--template', 'bad.liquid')
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringMatching(/body\/template: line 2, column \d+: /)])
+  expect([refused.code, refused.stderr]).toEqual([
+    1,
+    expect.stringMatching(/^hookswitch: template: line 2, column \d+: /),
+  ])
 })
 
 test('a secret is printed, and rotated', async () => {
@@ -127,7 +130,11 @@ test.each([
   ],
   [['set', 'https://other.example/', '--filter', '{"colour":["red"]}'], 1, /filter\/colour: is an unknown field/],
   [['set', 'https://other.example/', '--max-per-second', '0'], 1, /max_per_second: must be 0\.1 at least/],
-  [['set', 'https://other.example/', '--preset', 'telegram'], 1, /body\/parameters\/chat_id: is missing/],
+  [
+    ['set', 'https://other.example/', '--preset', 'telegram'],
+    1,
+    /--parameter chat_id=… is missing: The chat to write to/,
+  ],
   [['set', 'https://other.example/', '--template', 'nothing.liquid'], 2, /--template: cannot read nothing\.liquid/],
 ])('%j ends with exit code %i', async (args, code, message) => {
   const ran = await webhook(...args)

@@ -121,8 +121,8 @@ function inWords(error: unknown): unknown {
 /** An error of the whole list has an empty path. */
 function inOneLine({ path, message }: FieldError): string {
   const parameter = /^\/body\/parameters\/(.+)$/.exec(path)?.[1]
-  if (parameter !== undefined) return `--parameter ${parameter}=…: ${message}`
-  if (path === '/body/template') return `--template: ${message}`
+  if (parameter !== undefined) return `--parameter ${parameter}=… ${message}`
+  if (path === '/body/template') return `template: ${message}`
   return path === '' ? message : `${path.slice(1)}: ${message}`
 }
 
