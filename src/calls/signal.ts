@@ -115,6 +115,8 @@ export type ChannelSignal =
       readonly conference: boolean
       /** A place to wait (parking): not a conversation. */
       readonly holding: boolean
+      /** The channel whose place it takes. */
+      readonly insteadOf?: string | null
     }
   | { readonly kind: 'unbridged'; readonly id: string; readonly bridge: string }
   | { readonly kind: 'hold'; readonly id: string; readonly onHold: boolean }

@@ -242,6 +242,7 @@ function applyBridged(
 ): void {
   if (!isUp(channel)) return
   enterBridge(state, channel, signal.bridge)
+  takePlace(state, channel, channelOf(state, signal.insteadOf ?? null))
   channel.inConference = signal.conference
   channel.inHoldingBridge = signal.holding
   if (!signal.holding) unpark(state, channel)
@@ -258,6 +259,12 @@ function applyBridged(
     }
     markChanged(state, callOf(state, other))
   }
+}
+
+/** A virtual half in the place of a party that transferred: who is dialled behind it is dialled for the other one. */
+function takePlace(state: TrackerState, half: Channel, party: Channel | undefined): void {
+  if (!isVirtual(half) || party === undefined || isVirtual(party)) return
+  for (const one of [half, channelOf(state, half.pair)]) if (one !== undefined) one.adopted = true
 }
 
 /** A phone that is up and talks has answered, whether its dial was seen to end or not. */

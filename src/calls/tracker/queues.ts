@@ -1,7 +1,7 @@
 import type { At, ChannelSignal } from '../signal.ts'
 import { consultation } from './dials/consultations.ts'
 import { originOf } from './dials/dial-origin.ts'
-import { addStage } from './dials/dial-stages.ts'
+import { addStage, openQueue } from './dials/dial-stages.ts'
 import { newDial } from './initial-state.ts'
 import { callOf, channelOf, markChanged, placeInCall, stageOf } from './registry.ts'
 import type { Call, Channel, QueueState, TrackerState } from './state.ts'
@@ -36,6 +36,8 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
     name: null,
     startedUs: queuing.atUs,
   })
+  // A member of a queue that is a queue itself.
+  if (isVirtual(channel)) stage.parentId = openQueue(call, caller.party)?.id ?? null
   const queue = {
     stageId: stage.id,
     channel: channel.id,

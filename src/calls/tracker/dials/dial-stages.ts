@@ -99,8 +99,9 @@ export function closeStage(stage: Stage, atUs: number | null, result: StageResul
 
 /** The queue that rings this party, or the group: others that the same caller rings at the same time. */
 function findParent(state: TrackerState, call: Call, stage: Stage, party: Channel): void {
-  const queue = openQueue(call, party)
-  if (queue !== undefined && diallersOf(state, stage).some(({ byQueue }) => byQueue !== false)) {
+  const diallers = diallersOf(state, stage)
+  const queue = openQueue(call, party, diallers)
+  if (queue !== undefined && diallers.some(({ byQueue }) => byQueue !== false)) {
     stage.parentId = queue.id
     return
   }
@@ -165,12 +166,17 @@ function diallersOf(state: TrackerState, stage: Stage): Dialler[] {
 
 const outermost = (state: TrackerState, stage: Stage): Dialler | undefined => diallersOf(state, stage).at(-1)
 
-/** Returns the queue in which this party still waits: it makes the dials from now on. */
-export function openQueue(call: Call, party: Channel): Stage | undefined {
-  return call.queues
-    .filter((one) => one.leftUs === null && one.answeredUs === null)
-    .map((one) => stageOf(call, one.stageId))
-    .find((stage) => stage !== undefined && !stage.ended && stage.source === party.id)
+/**
+ * Returns the queue in which this party still waits: it makes the dials from now on. Of a queue in a queue it is the
+ * one whose channel is the nearest of the `diallers`, else the outer one.
+ */
+export function openQueue(call: Call, party: Channel, diallers: readonly { id: string }[] = []): Stage | undefined {
+  const open = call.queues.filter((one) => {
+    const stage = stageOf(call, one.stageId)
+    return one.leftUs === null && one.answeredUs === null && stage?.ended === false && stage.source === party.id
+  })
+  const nearest = diallers.map(({ id }) => open.find((one) => one.channel === id)).find((one) => one !== undefined)
+  return stageOf(call, (nearest ?? open[0])?.stageId ?? null)
 }
 
 function legsRinging(state: TrackerState, stage: Stage): boolean {

@@ -15,7 +15,8 @@ const QUEUE_SETTLING_US = 1_000_000
 /** Updates the groups and queues of a call from their members. */
 export function updateParents(state: TrackerState, call: Call): void {
   for (const stage of call.stages) if (!stage.ended && stage.kind === 'group') updateGroup(state, call, stage)
-  for (const queue of call.queues) updateQueue(state, call, queue)
+  // A queue in a queue was entered after it, and ends before it.
+  for (const queue of call.queues.toReversed()) updateQueue(state, call, queue)
 }
 
 function membersOf(call: Call, id: string): Stage[] {
@@ -84,7 +85,7 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
   const caller = channelOf(state, stage.source)
   const callerGone = caller === undefined || !isUp(caller)
   const members = membersOf(call, stage.id)
-  const answered = members.find((member) => member.answered)
+  const answered = members.find((member) => member.answered || member.result === 'answered')
   stage.rangUs = firstRing(members)
   if (answered !== undefined) {
     if (!members.every((member) => member.ended)) return

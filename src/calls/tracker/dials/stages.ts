@@ -1,7 +1,7 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 import { nameAgent } from '../direction.ts'
 import { placeQueue } from '../queues.ts'
-import { channelOf, channelsOf, heardBy } from '../registry.ts'
+import { channelOf, channelsOf, heardBy, stageOf } from '../registry.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state.ts'
 import { isPartyStage, isUp, isVirtual, partyOf } from '../state.ts'
 import { transferByParking } from '../transfers/parking.ts'
@@ -77,6 +77,8 @@ function isConfirmed(state: TrackerState, leg: Channel): boolean {
   return true
 }
 
+const MAX_NESTING = 16
+
 /** Notes on the call that a person answered, or was found to have. */
 export function noteAnswer(
   state: TrackerState,
@@ -97,8 +99,10 @@ export function noteAnswer(
     call.answeredUs = stage.answeredUs
     call.answeredBy = party
   }
-  for (const queue of call.queues) {
-    if (queue.stageId === stage.parentId) queue.answeredUs ??= stage.answeredUs
+  let parent = stageOf(call, stage.parentId)
+  for (let depth = 0; parent !== undefined && depth < MAX_NESTING; depth++) {
+    for (const queue of call.queues) if (queue.stageId === parent.id) queue.answeredUs ??= stage.answeredUs
+    parent = stageOf(call, parent.parentId)
   }
 }
 

@@ -169,13 +169,11 @@ function emitDueStageEnds(
   const due = call.stages.filter(isDue)
   if (due.length === 0) return
   emitStageEnds(state, call, events, due.filter(isPartyStage))
-  for (const kind of ['group', 'queue'] as const)
-    emitStageEnds(
-      state,
-      call,
-      events,
-      due.filter((stage) => stage.kind === kind && areMembersOver(call, stage)),
-    )
+  for (;;) {
+    const ready = due.filter((stage) => !isPartyStage(stage) && !stage.emitted.ended && areMembersOver(call, stage))
+    if (ready.length === 0) return
+    emitStageEnds(state, call, events, ready)
+  }
 }
 
 /** Groups and queues have no answer of their own. */

@@ -6,7 +6,7 @@ import { noteAnswer } from '../dials/stages.ts'
 import { newDial } from '../initial-state.ts'
 import { callOf, channelOf, consultationsOf, heardBy, markChanged, placeInCall, stageOf } from '../registry.ts'
 import type { Call, Channel, Party, Stage, TrackerState } from '../state.ts'
-import { ANONYMOUS, isVirtual, partyOf, partyOfNumber } from '../state.ts'
+import { ANONYMOUS, isUp, isVirtual, partyOf, partyOfNumber } from '../state.ts'
 import { isExtensionOf, setAccount } from '../tenants.ts'
 import { endsInside, isKnown, isOver, mayBecomeOne, merge, mergeTransferred } from './merges.ts'
 
@@ -231,7 +231,8 @@ function targetOf(state: TrackerState, call: Call, transferers: readonly Channel
  */
 export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into: Channel, through = false): void {
   const source = callerOf(state, into)
-  const call = callOf(state, source)
+  // A phone that rings in a consultation is picked up in that.
+  const call = rungIn(state, into) ?? callOf(state, source)
   const own = callOf(state, joiner)
   if (call === undefined || call === own || isOver(call)) return
   if (own !== undefined && (isOver(own) || !mayBecomeOne(own, call))) return
@@ -268,10 +269,18 @@ function parentOfJoined(call: Call, into: Channel, source: Channel): Stage | und
   return openQueue(call, source) ?? open.findLast((stage) => stage.kind === 'group')
 }
 
+/** Returns the call in which a channel rings. */
+const rungIn = (state: TrackerState, channel: Channel): Call | undefined =>
+  stageOfParty(state, channel)?.answered === false ? callOf(state, channel) : undefined
+
 /** The party that is taken over, where what is named is a phone that rings for it. */
 function callerOf(state: TrackerState, channel: Channel): Channel {
   if (isVirtual(channel)) return realPartyOf(state, channel) ?? channel
   if (channel.dial === null || channel.dial.answeredUs !== null) return channel
+  // A transfer may have handed over for whom it rings.
+  const stage = stageOfParty(state, channel)
+  const rungFor = channelOf(state, stage?.source ?? null)
+  if (rungFor !== undefined && isUp(rungFor)) return rungFor
   const origin = originOf(state, channel.dial)
   return origin.kind === 'party' ? origin.channel : channel
 }

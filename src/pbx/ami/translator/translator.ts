@@ -168,6 +168,7 @@ function bridgeEnter(_context: AmiContext, frame: AmiFrame, id: string): Channel
       bridge: frame.get('BridgeUniqueid'),
       conference: creator === 'ConfBridge' || creator === 'MeetMe',
       holding: frame.get('BridgeType') === 'parking' || frame.get('BridgeTechnology') === 'holding_bridge',
+      insteadOf: idOrNull(frame.get('SwapUniqueid')),
     },
   ]
 }
