@@ -58,6 +58,8 @@ export async function openPersistence(config: Config, options: Options): Promise
     {
       ...{ dataPath, database, node: `${hostname()} ${process.pid}` },
       onWaiting: (message) => options.log.warn(message),
+      onMigrated: ({ from, to }) =>
+        options.log.info({ from, to }, from === 0 ? 'created the tables of the database' : 'migrated the database'),
     },
     thread,
   )

@@ -17,7 +17,13 @@ type Place = { readonly dataPath: string; readonly database?: DatabaseSource | u
  * @throws Fault `unavailable` when it cannot be used.
  */
 export async function openServiceStore(
-  { dataPath, database, node, onWaiting }: Place & Pick<PostgresOptions, 'node' | 'onWaiting'>,
+  {
+    dataPath,
+    database,
+    node,
+    onWaiting,
+    onMigrated,
+  }: Place & Pick<PostgresOptions, 'node' | 'onWaiting' | 'onMigrated'>,
   thread: () => Worker,
 ): Promise<{ store: Store; release(): void; nodeStores?: NodeStores }> {
   if (database !== undefined) {
@@ -25,6 +31,7 @@ export async function openServiceStore(
       node,
       withinMs: DATABASE_WITHIN_MS,
       onWaiting,
+      onMigrated,
       onSilence: onWaiting,
     })
     return { store: nodeStores.store, release: () => undefined, nodeStores }

@@ -9,6 +9,7 @@ const SOURCE = databaseSource('postgres://me:secret@db.example/calls')
 const FACTS: ServerFacts = {
   ...{ version: '18.4', fsync: 'on', synchronousCommit: 'on', fullPageWrites: 'on', isStandby: false, mayCreate: true },
   ...{ hasStore: true, isEncrypted: true, asynchronousStandbys: 0, clockAheadMs: 20, roundTripMs: 0.4 },
+  ...{ unknownStandbys: 0, hasSharedSessions: false, ignoredSettings: [] },
 }
 
 test.each<[string, Partial<ServerFacts>, RegExp[]]>([
@@ -17,6 +18,13 @@ test.each<[string, Partial<ServerFacts>, RegExp[]]>([
   ['synchronous_commit', { synchronousCommit: 'off' }, [/^wrong synchronous_commit is off/]],
   ['full_page_writes', { fullPageWrites: 'off' }, [/^wrong full_page_writes is off/]],
   ['asynchronous standbys', { asynchronousStandbys: 2 }, [/^advice 2 of its standbys/]],
+  [
+    'standbys of which it cannot know',
+    { unknownStandbys: 1 },
+    [/^advice it has 1 standbys, and its user may not see .*GRANT pg_monitor TO "me"/],
+  ],
+  ['a pooler that shares sessions', { hasSharedSessions: true }, [/^wrong a pooler .*pool_mode = session/]],
+  ['a pooler that drops settings', { ignoredSettings: ['jit', 'search_path'] }, [/^wrong these .*: jit, search_path/]],
   ['privileges', { mayCreate: false }, [/^wrong me may not create tables.*ALTER DATABASE "calls" OWNER TO "me"/]],
   ['no encryption', { isEncrypted: false }, [/^advice the connection is not encrypted/]],
   ['a long way', { roundTripMs: 30 }, [/^advice a round trip to it takes 30\.0 ms/]],

@@ -26,6 +26,13 @@ test.each([
   ['a server that starts', ofServer('57P03', 'the database system is starting up'), /does not answer/],
   ['no server', ofClient('ERR_POSTGRES_CONNECTION_REFUSED', 'Failed to connect'), /does not answer/],
   ['a statement without an answer', ofServer('57014', 'canceling statement'), /did not answer in time/],
+  [
+    'a pooler that refuses a setting',
+    ofServer('08P01', 'unsupported startup parameter: jit'),
+    /ignore_startup_parameters/,
+  ],
+  ['a pooler without a server', ofServer('08P01', 'server login has been failing'), /does not answer/],
+  ['a pooler that shares sessions', ofServer('42P05', 'prepared statement "P0" already exists'), /pool_mode = session/],
   ['no TLS', ofClient('ERR_POSTGRES_TLS_NOT_AVAILABLE', 'Server does not support SSL'), /check sslmode/],
 ])('%s is reported in one line with what to do', (_, error, expected) => {
   const fault = asDatabaseFault(error, 'calls on db:5432')

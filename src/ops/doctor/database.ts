@@ -47,7 +47,8 @@ const missing = ({ isStandby }: ServerFacts): Diagnosis =>
 /** Judges the settings of a server. */
 export function diagnoseServer(facts: ServerFacts, source: DatabaseSource): Diagnosis[] {
   const found = [
-    ...diagnoseDurability(facts),
+    ...diagnoseDurability(facts, source),
+    ...diagnoseSessions(facts),
     ...(facts.mayCreate
       ? []
       : [
@@ -83,8 +84,28 @@ export function diagnoseServer(facts: ServerFacts, source: DatabaseSource): Diag
   return [ok('database', `${databaseName(source)}: PostgreSQL ${facts.version}, ${trip}`), ...found]
 }
 
+/** Poolers may give a session to others, or keep its settings from it. */
+function diagnoseSessions({ hasSharedSessions, ignoredSettings }: ServerFacts): Diagnosis[] {
+  if (hasSharedSessions)
+    return [
+      wrong(
+        'database',
+        'a pooler in front of it gives each transaction another session: the service does not start',
+        'pool_mode = session   (PgBouncer), or the address of the server itself in --database-url',
+      ),
+    ]
+  if (ignoredSettings.length === 0) return []
+  return [
+    wrong(
+      'database',
+      `these settings of a session are not in force: ${ignoredSettings.join(', ')}`,
+      'give the address of the server itself, or let the pooler in front of it pass SET on',
+    ),
+  ]
+}
+
 /** An acknowledged event must outlive a power cut of the server and, with standbys, its failover. */
-function diagnoseDurability(facts: ServerFacts): Diagnosis[] {
+function diagnoseDurability(facts: ServerFacts, { user }: DatabaseSource): Diagnosis[] {
   const off = (setting: string) =>
     wrong(
       'database',
@@ -102,6 +123,15 @@ function diagnoseDurability(facts: ServerFacts): Diagnosis[] {
             'database',
             `${facts.asynchronousStandbys} of its standbys are asynchronous: a failover to one loses the newest events`,
             'name one in synchronous_standby_names',
+          ),
+        ]),
+    ...(facts.unknownStandbys === 0
+      ? []
+      : [
+          advice(
+            'database',
+            `it has ${facts.unknownStandbys} standbys, and its user may not see whether they are synchronous: a failover to one that is not loses the newest events`,
+            `GRANT pg_monitor TO "${user}"   and run this again`,
           ),
         ]),
   ]

@@ -72,7 +72,7 @@ export type NodeStores = {
 
 /** Opens what a node of several needs; creates the store if it does not exist. @throws Fault as `openPostgresStore`. */
 export async function openNodeStores(source: DatabaseSource, options: PostgresOptions = {}): Promise<NodeStores> {
-  await prepareDatabase(source, options)
+  await prepareDatabase(source, { ...options, isService: true })
   const history = newHistory(databaseName(source))
   const db = openDatabase(source, { node: options.node ?? '', history })
   const hints = openHints(source, history)

@@ -10,6 +10,7 @@ import ownerRequests from '../migrations/007.sql' with { type: 'text' }
 import formerRecordings from '../migrations/008.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { createPartitions } from './partitions.ts'
+import { checkSessions } from './session-check.ts'
 import { codeOf, databaseFault, databaseFaultKind } from './store-fault.ts'
 
 /**
@@ -47,6 +48,10 @@ export type PrepareOptions = {
   readonly withinMs?: number | undefined
   /** How long a copy into the database is waited for. */
   readonly copyWithinMs?: number | undefined
+  /** The process keeps its connections for long: a pooler that shares them is refused. */
+  readonly isService?: boolean
+  /** Called once after the database was migrated, with its versions before and after. */
+  readonly onMigrated?: ((versions: { readonly from: number; readonly to: number }) => void) | undefined
   /** Called once with one sentence when this has to wait for another process. */
   readonly onWaiting?: ((message: string) => void) | undefined
   /** Called once with one sentence when the server has not answered within a second. */
@@ -59,7 +64,14 @@ export type PrepareOptions = {
  */
 export async function prepareDatabase(
   source: DatabaseSource,
-  { withinMs = 0, copyWithinMs = COPY_WITHIN_MS, onWaiting, onSilence }: PrepareOptions = {},
+  {
+    withinMs = 0,
+    copyWithinMs = COPY_WITHIN_MS,
+    isService = false,
+    onMigrated,
+    onWaiting,
+    onSilence,
+  }: PrepareOptions = {},
 ): Promise<void> {
   const untilMs = performance.now() + withinMs
   const name = databaseName(source)
@@ -72,7 +84,9 @@ export async function prepareDatabase(
     for (;;) {
       const client = newClient(source, { role: 'start', connections: 1, statementMs: MIGRATION_MS })
       try {
-        return await prepare(client, { name, copyWithinMs, onWaiting, onAnswer: () => clearTimeout(report) })
+        await prepare(client, { name, copyWithinMs, onMigrated, onWaiting, onAnswer: () => clearTimeout(report) })
+        if (isService) await requireOwnSessions(source)
+        return
       } catch (error) {
         const mayWait = databaseFaultKind(error) === 'unreachable' && performance.now() < untilMs
         if (!mayWait) throw error
@@ -88,7 +102,13 @@ export async function prepareDatabase(
 
 type Server = { version: number; isStandby: boolean; isReadOnly: boolean; encoding: string }
 
-type Preparing = Pick<PrepareOptions, 'onWaiting'> & {
+/** @throws Fault where a pooler gives each transaction another session: settings and prepared statements are lost there. */
+async function requireOwnSessions(source: DatabaseSource): Promise<void> {
+  const { isShared } = await checkSessions(source, { role: 'start', statementMs: MIGRATION_MS })
+  if (isShared) throw databaseFault('shared-session', databaseName(source))
+}
+
+type Preparing = Pick<PrepareOptions, 'onWaiting' | 'onMigrated'> & {
   readonly name: string
   readonly copyWithinMs: number
   /** Called when the server has answered. */
@@ -149,12 +169,17 @@ async function makeVersionRow(client: Client, name: string): Promise<void> {
  * Other nodes run on while this one migrates. A change of a table waits for the statements that use it, and lets no
  * others in meanwhile: so it gives up soon, and all is tried again.
  */
-async function migrateWhenFree(client: Client, { name, copyWithinMs, onWaiting }: Preparing): Promise<void> {
+async function migrateWhenFree(
+  client: Client,
+  { name, copyWithinMs, onMigrated, onWaiting }: Preparing,
+): Promise<void> {
   const sinceMs = performance.now()
   let isReported = false
   for (;;) {
     try {
-      return await client.transaction((query) => migrate(query, name))
+      const from = await client.transaction((query) => migrate(query, name))
+      if (from < MIGRATIONS.length) onMigrated?.({ from, to: MIGRATIONS.length })
+      return
     } catch (error) {
       const waitedMs = performance.now() - sinceMs
       if (!codeOf(error).startsWith(LOCKED) || waitedMs > MIGRATION_MS) throw error
@@ -187,8 +212,11 @@ async function findOther(query: Query): Promise<keyof typeof WAITS_FOR | undefin
   return rows.some(({ name }) => name === 'hookswitch copy') ? 'copy' : 'start'
 }
 
-/** The row is locked until all is done: a second node waits here, and finds nothing left to do. */
-async function migrate(query: Query, name: string): Promise<void> {
+/**
+ * The row is locked until all is done: a second node waits here, and finds nothing left to do. Returns the version that
+ * was found.
+ */
+async function migrate(query: Query, name: string): Promise<number> {
   await query(`SET LOCAL lock_timeout = ${LOCKED_AT_MOST_MS}`)
   const [row] = await query<{ version: number; usableFrom: number }>(
     'SELECT version, usable_from AS "usableFrom" FROM hookswitch_store FOR UPDATE',
@@ -204,4 +232,5 @@ async function migrate(query: Query, name: string): Promise<void> {
     await query('UPDATE hookswitch_store SET version = version + 1, usable_from = $1::int', [usableFrom])
   }
   if (version === 0) await createPartitions(query, 0, 1)
+  return version
 }

@@ -1,5 +1,7 @@
 import type { DatabaseSource } from '../../../lib/database-url.ts'
 import { newClient } from './client.ts'
+import { BY_INDEX } from './database.ts'
+import { checkSessions } from './session-check.ts'
 
 /** The settings and the state of a server, as far as they decide what is lost and how fast it is. */
 export type ServerFacts = {
@@ -13,6 +15,12 @@ export type ServerFacts = {
   readonly isEncrypted: boolean
   /** Standbys that may lack what was acknowledged. */
   readonly asynchronousStandbys: number
+  /** Standbys of which this user may not see whether they are. */
+  readonly unknownStandbys: number
+  /** A pooler gives each transaction another session. */
+  readonly hasSharedSessions: boolean
+  /** Settings of a session that are not in force. */
+  readonly ignoredSettings: readonly string[]
   /** The clock of the server less that of this machine. */
   readonly clockAheadMs: number
   /** The median time of a statement that does nothing. */
@@ -22,7 +30,9 @@ export type ServerFacts = {
 const STATEMENT_MS = 5_000
 const ROUND_TRIPS = 20
 
-type Row = Omit<ServerFacts, 'clockAheadMs' | 'roundTripMs'> & { readonly clockMs: number }
+type Row = Omit<ServerFacts, 'clockAheadMs' | 'roundTripMs' | 'hasSharedSessions' | 'ignoredSettings'> & {
+  readonly clockMs: number
+}
 
 /** Asks a server for its settings and times it. @throws Fault `unavailable` when it cannot be used. */
 export async function readServerFacts(source: DatabaseSource): Promise<ServerFacts> {
@@ -35,6 +45,7 @@ export async function readServerFacts(source: DatabaseSource): Promise<ServerFac
          to_regclass('public.hookswitch_store') IS NOT NULL AS "hasStore",
          coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS "isEncrypted",
          (SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'async')::int AS "asynchronousStandbys",
+         (SELECT count(*) FROM pg_stat_replication WHERE sync_state IS NULL)::int AS "unknownStandbys",
          (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS "clockMs"`,
     )
     if (row === undefined) throw new Error('the server answered with no row')
@@ -47,7 +58,14 @@ export async function readServerFacts(source: DatabaseSource): Promise<ServerFac
       times.push(performance.now() - startedMs)
     }
     const roundTripMs = times.toSorted((one, other) => one - other)[ROUND_TRIPS / 2] ?? 0
-    return { ...facts, clockAheadMs, roundTripMs }
+    const sessions = await checkSessions(source, { role: 'doctor', statementMs: STATEMENT_MS, session: BY_INDEX })
+    return {
+      ...facts,
+      clockAheadMs,
+      roundTripMs,
+      hasSharedSessions: sessions.isShared,
+      ignoredSettings: sessions.ignored,
+    }
   } finally {
     await client.stop()
   }
