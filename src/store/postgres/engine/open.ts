@@ -102,7 +102,7 @@ export async function prepareDatabase(
 
 type Server = { version: number; isStandby: boolean; isReadOnly: boolean; encoding: string }
 
-/** @throws Fault where a pooler gives each transaction another session: settings and prepared statements are lost there. */
+/** @throws Fault where a pooler gives each transaction another session, without settings and prepared statements. */
 async function requireOwnSessions(source: DatabaseSource): Promise<void> {
   const { isShared } = await checkSessions(source, { role: 'start', statementMs: MIGRATION_MS })
   if (isShared) throw databaseFault('shared-session', databaseName(source))
