@@ -154,7 +154,14 @@ export type ChannelSignal =
    * is not the caller's channel but a virtual half behind which a member of a group was rung.
    */
   | { readonly kind: 'joined'; readonly id: string; readonly into: string; readonly through?: boolean }
-  | { readonly kind: 'queue_joined'; readonly id: string; readonly queue: string; readonly position: number | null }
+  /** `entry` names this way through the queue, where the PBX does: its end may be reported after the next one began. */
+  | {
+      readonly kind: 'queue_joined'
+      readonly id: string
+      readonly queue: string
+      readonly position: number | null
+      readonly entry?: string | null
+    }
   /**
    * `queue`: its name, `null` where the PBX does not report it: the one that was joined last. `final`: the PBX gives
    * the reason with it; else a better one may follow.
@@ -165,6 +172,7 @@ export type ChannelSignal =
       readonly queue: string | null
       readonly result: 'abandoned' | 'timeout' | 'other' | null
       readonly final?: boolean
+      readonly entry?: string | null
     }
   | { readonly kind: 'member'; readonly dest: string; readonly name: string | null }
   /** Voicemail answered, or a conference was entered. */

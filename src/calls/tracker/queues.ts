@@ -15,7 +15,8 @@ export function joinQueue(
   channel: Channel,
   signal: At & Extract<ChannelSignal, { kind: 'queue_joined' }>,
 ): void {
-  channel.queuing = { queue: signal.queue, position: signal.position, atUs: signal.atUs }
+  const { queue, position, entry = null, atUs } = signal
+  channel.queuing = { queue, position, entry, atUs }
   placeQueue(state, channel)
 }
 
@@ -27,8 +28,10 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
   const call = caller?.call
   if (call === undefined || caller === undefined) return
   channel.queuing = null
-  const open = call.queues.some((queue) => queue.name === queuing.queue && queue.leftUs === null)
-  if (open) return
+  const earlier = call.queues.filter((queue) => queue.name === queuing.queue && isIn(call, queue))
+  if (earlier.some(({ entry }) => entry === queuing.entry || entry === null)) return
+  // Who enters a queue again has left it.
+  for (const queue of earlier) if (queue.channel === channel.id) queue.leftUs = queuing.atUs
   const stage = addStage(state, call, {
     kind: 'queue',
     target: queuing.queue,
@@ -43,6 +46,7 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
     channel: channel.id,
     name: queuing.queue,
     place: channel.dialledNumber,
+    entry: queuing.entry,
     position: queuing.position,
     joinedUs: queuing.atUs,
     leftUs: null,
@@ -55,6 +59,11 @@ export function placeQueue(state: TrackerState, channel: Channel): void {
   call.queues = [...call.queues, queue]
   markChanged(state, call)
 }
+
+const isOpen = (call: Call, queue: QueueState): boolean => stageOf(call, queue.stageId)?.ended === false
+
+/** Returns whether a queue still has the caller; it may not be reported that one who was transferred left it. */
+const isIn = (call: Call, queue: QueueState): boolean => queue.leftUs === null && isOpen(call, queue)
 
 function callerIn(state: TrackerState, channel: Channel): { party: Channel; call: Call | undefined } | undefined {
   if (!isVirtual(channel)) return { party: channel, call: callOf(state, channel) }
@@ -93,8 +102,10 @@ export function leaveQueue(
   signal: At & Extract<ChannelSignal, { kind: 'queue_left' }>,
 ): void {
   const call = callOf(state, channel)
-  const isIt = (one: QueueState) => signal.queue === null || signal.queue === one.name
-  const open = call?.queues.filter((one) => isIt(one) && stageOf(call, one.stageId)?.ended === false) ?? []
+  const { entry = null } = signal
+  const isEntry = (one: QueueState) => entry === null || one.entry === null || one.entry === entry
+  const isIt = (one: QueueState) => (signal.queue === null || signal.queue === one.name) && isEntry(one)
+  const open = call?.queues.filter((one) => isIt(one) && (one.leftUs === null || isOpen(call, one))) ?? []
   const queue = open.findLast((one) => one.channel === channel.id) ?? open.at(-1)
   if (queue === undefined) return
   queue.leftUs ??= signal.atUs

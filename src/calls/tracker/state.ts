@@ -70,7 +70,7 @@ export type Channel = {
   /** Half of a virtual channel that was made for a consultation, and is part of the call since a transfer. */
   adopted: boolean
   /** It is in a queue, and for which party is not known yet. */
-  queuing: { queue: string; position: number | null; atUs: number } | null
+  queuing: { queue: string; position: number | null; entry: string | null; atUs: number } | null
   /** The other half of a virtual channel, and which half this is. */
   pair: string | null
   half: 1 | 2 | null
@@ -126,6 +126,8 @@ export type QueueState = {
   name: string
   /** Where in the dialplan the channel was when it joined. */
   place?: string | null
+  /** Names this way through the queue; `null` if the PBX does not. */
+  entry: string | null
   position: number | null
   joinedUs: number
   leftUs: number | null

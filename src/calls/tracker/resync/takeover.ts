@@ -29,7 +29,7 @@ const EARLIER_NAMES = {
 export function readLiveCall(json: string): StoredCall {
   const { call, channels }: { call: Keyed & { stages: Keyed[]; queues: Keyed[] }; channels: Keyed[] } = JSON.parse(json)
   const stages = call.stages.map((one) => renamed(one, EARLIER_NAMES.stage))
-  const queues = call.queues.map((one) => renamed(one, EARLIER_NAMES.queue))
+  const queues = call.queues.map((one) => ({ entry: null, ...renamed(one, EARLIER_NAMES.queue) }))
   const recall = isKeyed(call.recall) ? renamed(call.recall, EARLIER_NAMES.recall) : null
   // Stored by ourselves: it has the shape of the state, by these names.
   return {

@@ -11,13 +11,14 @@ export function callcenter(context: EslContext, event: EslEvent): ChannelSignal[
   const id = event.get('CC-Member-Session-UUID')
   const agent = event.get('CC-Agent')
   const queue = cleanText(event.get('CC-Queue'))
+  const entry = event.get('CC-Member-UUID') || null
   if (id === '') return []
   switch (event.get('CC-Action')) {
     case 'member-queue-start':
-      noteQueued(context, id, event.get('CC-Member-UUID'))
-      return [{ kind: 'queue_joined', id, queue: queue ?? '', position: null }]
+      noteQueued(context, id, entry ?? '')
+      return [{ kind: 'queue_joined', id, queue: queue ?? '', position: null, entry }]
     case 'member-queue-end':
-      return [{ kind: 'queue_left', id, queue, result: leaving(event), final: true }]
+      return [{ kind: 'queue_left', id, queue, result: leaving(event), final: true, entry }]
     case 'agent-offering':
       noteOffer(context, id, agent, 1)
       return []
