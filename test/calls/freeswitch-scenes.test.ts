@@ -343,6 +343,157 @@ dial_ended user 1001 answered
 call_ended answered owner 1001
 call_saved recordings 2`,
   ],
+  [
+    'a panel brings together two parties that it rang and parked: the older call survives',
+    (pbx) => {
+      pbx.dial(null, 'A', '1001')
+      pbx.later(1_000)
+      pbx.answer('A')
+      pbx.later(500)
+      pbx.dial(null, 'B', '1002')
+      pbx.later(2_000)
+      pbx.answer('B')
+      pbx.later(500)
+      pbx.bridge('A', 'B')
+      pbx.later(2_000)
+      pbx.end('B', 'A')
+    },
+    `call_started outbound 1001 -
+dial_started user 1001
+dial_answered user 1001
+~dial_ended user 1001 answered
+~dial_ended user 1002 answered
+call_ended answered owner 1002
+call_saved recordings 0
+
+call_started outbound 1002 -
+dial_started user 1002
+dial_answered user 1002
+call_ended answered owner 1002
+call_saved recordings 0`,
+  ],
+  [
+    'a phone that a panel has rung long before takes a call that rings another one',
+    (pbx) => {
+      pbx.inbound('A', '79161234567', '74950001001')
+      pbx.later(1_000)
+      pbx.dial(null, 'C', '1003')
+      pbx.answer('C')
+      pbx.later(30_000)
+      pbx.dial('A', 'B', '1001')
+      pbx.later(5_000)
+      pbx.hangup('B', 'PICKED_OFF')
+      pbx.bridge('C', 'A')
+      pbx.later(2_000)
+      pbx.end('A', 'C')
+    },
+    `call_started inbound 79161234567 74950001001
+dial_started user 1001
+~dial_ended user 1001 answered_elsewhere
+~dial_ended user 1003 answered
+call_ended answered owner 1003
+call_saved recordings 0
+
+call_started outbound 1003 -
+dial_started user 1003
+dial_answered user 1003
+call_ended answered owner 1003
+call_saved recordings 0`,
+  ],
+  [
+    'a caller camps on a busy phone, which is rung again for it',
+    (pbx) => {
+      pbx.call('A', '1004', '38801')
+      pbx.set('A', { current_application: 'bridge', campon: 'true' })
+      pbx.answer('A')
+      const caller = { 'Caller-Caller-ID-Number': '1004' }
+      pbx.dial(null, 'B', '1001', { originate_early_media: 'true' }, caller)
+      pbx.later(500)
+      pbx.hangup('B', 'USER_BUSY')
+      pbx.later(3_000)
+      pbx.dial(null, 'C', '1001', { originate_early_media: 'true' }, caller)
+      pbx.later(1_000)
+      pbx.answer('C')
+      pbx.bridge('A', 'C')
+      pbx.later(1_000)
+      pbx.end('A', 'C')
+    },
+    `call_started internal 1004 38801
+dial_started user 1001
+dial_ended user 1001 busy
+dial_started user 1001
+dial_answered user 1001
+dial_ended user 1001 answered
+call_ended answered owner 1001
+call_saved recordings 0`,
+  ],
+  [
+    'a user who cannot be reached, then an outside number: the caller shows it late',
+    (pbx) => {
+      pbx.call('A', '1001', '2520')
+      pbx.dialOutside('A', 'B', '79037778899')
+      pbx.later(20)
+      pbx.set('A', {
+        originate_disposition: 'failure',
+        originate_failed_cause: 'USER_NOT_REGISTERED',
+        dialed_user: '1008',
+        originated_legs: 'B;Outbound Call;79037778899',
+      })
+      pbx.emit('CHANNEL_PROGRESS', 'A')
+      pbx.later(1_000)
+      pbx.answer('B')
+      pbx.answer('A')
+      pbx.bridge('A', 'B')
+      pbx.later(1_000)
+      pbx.end('A', 'B')
+    },
+    `call_started internal 1001 2520
+dial_ended user 1008 unavailable
+dial_started external 79037778899
+dial_answered external 79037778899
+dial_ended external 79037778899 answered
+call_ended answered owner 79037778899
+call_saved recordings 0`,
+  ],
+  [
+    'a user whose leg is not known yet was reached, whatever the dial before came to',
+    (pbx) => {
+      pbx.inbound('A', '79161234567', '74950001001')
+      pbx.set('A', {
+        originate_disposition: 'failure',
+        originate_failed_cause: 'USER_NOT_REGISTERED',
+        dialed_user: '1002',
+        originated_legs: 'B;Outbound Call;1002',
+      })
+      pbx.emit('CHANNEL_PROGRESS', 'A')
+      pbx.later(10)
+      pbx.dial('A', 'B', '1002')
+      pbx.later(1_000)
+      pbx.answer('B')
+      pbx.answer('A')
+      pbx.bridge('A', 'B')
+      pbx.later(1_000)
+      pbx.end('A', 'B')
+    },
+    `call_started inbound 79161234567 74950001001
+dial_started user 1002
+dial_answered user 1002
+dial_ended user 1002 answered
+call_ended answered owner 1002
+call_saved recordings 0`,
+  ],
+  [
+    'a user who is not to be disturbed (error/user_busy) is a stage without a leg',
+    (pbx) => {
+      pbx.inbound('A', '79161234567', '74950001001')
+      pbx.set('A', { originate_disposition: 'USER_BUSY', originate_failed_cause: 'USER_BUSY', dialed_user: '1001' })
+      pbx.hangup('A', 'USER_BUSY')
+    },
+    `call_started inbound 79161234567 74950001001
+dial_ended user 1001 busy
+call_ended busy owner -
+call_saved recordings 0`,
+  ],
 ]
 
 test.each(cases)('%s', (_, play, expectedText) => {

@@ -25,6 +25,7 @@ export function freeswitchScene(tenants?: TenantRule) {
   const played = player({ state })
   const legs = new Map<string, Leg>()
   let atMs = 0
+  let sequence = 0
 
   played.play([{ kind: 'connected', first: true, boot: 'one', atUs: START_US, arrivedUs: START_US }])
 
@@ -39,6 +40,7 @@ export function freeswitchScene(tenants?: TenantRule) {
     const fields: Fields = {
       'Event-Name': name,
       'Event-Date-Timestamp': String(nowUs),
+      'Event-Sequence': String(++sequence),
       'Unique-ID': id,
       'Call-Direction': direction,
       'Caller-Channel-Answered-Time': String(answeredUs),
@@ -53,9 +55,10 @@ export function freeswitchScene(tenants?: TenantRule) {
       body: '',
       get: (key: string) => fields[key] ?? '',
       has: (key: string) => key in fields,
-      all: (key: string) => (fields[key] === undefined ? [] : [fields[key]]),
+      all: (key: string) => fields[key]?.split('|:') ?? [],
     }
     const frame: EslFrame = { offset: 0, contentType: 'text/event-plain', get: () => '', body: '', event }
+    played.play(signals.release?.(nowUs) ?? [])
     played.play(signals.event(frame, nowUs))
   }
 
@@ -101,7 +104,13 @@ export function freeswitchScene(tenants?: TenantRule) {
       )
     },
     /** A user is dialled; `source` null: originated. */
-    dial(source: string | null, id: string, user: string, extra: Record<string, string> = {}): void {
+    dial(
+      source: string | null,
+      id: string,
+      user: string,
+      extra: Record<string, string> = {},
+      shown: Fields = {},
+    ): void {
       const other =
         source === null || extra.ent_originate_aleg_uuid
           ? {}
@@ -113,21 +122,18 @@ export function freeswitchScene(tenants?: TenantRule) {
       scene.create(
         id,
         'outbound',
-        { 'Channel-Name': `sofia/internal/${user}@pbx`, 'Caller-Destination-Number': user, ...other },
+        { 'Channel-Name': `sofia/internal/${user}@pbx`, 'Caller-Destination-Number': user, ...other, ...shown },
         { dialed_user: user, sofia_profile_name: 'internal', ...extra },
       )
       emit('CHANNEL_PROGRESS', id)
     },
-    dialOutside(source: string, id: string, number: string): void {
+    /** A number is dialled through a gateway; `source` null: originated. */
+    dialOutside(source: string | null, id: string, number: string): void {
+      const other = source === null ? {} : { 'Other-Type': 'originator', 'Other-Leg-Unique-ID': source }
       scene.create(
         id,
         'outbound',
-        {
-          'Channel-Name': `sofia/external/${number}`,
-          'Caller-Destination-Number': number,
-          'Other-Type': 'originator',
-          'Other-Leg-Unique-ID': source,
-        },
+        { 'Channel-Name': `sofia/external/${number}`, 'Caller-Destination-Number': number, ...other },
         { sip_gateway_name: 'trunk', sofia_profile_name: 'external' },
       )
       emit('CHANNEL_PROGRESS', id)

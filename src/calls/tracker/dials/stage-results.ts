@@ -92,7 +92,7 @@ export function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stag
   if (!other.answered || other.source !== stage.source) return false
   // Its phone was up before the caller was connected to it.
   const upsUs = other.legs.map((id) => channelOf(state, id)?.upUs ?? Number.POSITIVE_INFINITY)
-  const answeredUs = Math.min(other.answeredUs ?? 0, ...upsUs)
+  const answeredUs = Math.max(Math.min(other.answeredUs ?? 0, ...upsUs), other.sinceUs ?? 0)
   const beganUs = stage.sinceUs ?? (stage.startedUs ?? 0) - EXPLANATION_US
   const overUs = Math.max(...legs.map((leg) => leg.dial?.endedUs ?? leg.goneUs ?? 0))
   if (other.endedUs !== null && other.endedUs <= (stage.startedUs ?? 0)) return false

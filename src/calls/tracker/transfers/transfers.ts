@@ -3,6 +3,7 @@ import { realPartyOf, talkedWith } from '../conversations.ts'
 import { originOf } from '../dials/dial-origin.ts'
 import { addStage, openQueue } from '../dials/dial-stages.ts'
 import { noteAnswer } from '../dials/stages.ts'
+import { decideDirectionByDial } from '../direction.ts'
 import { newDial } from '../initial-state.ts'
 import { callOf, channelOf, consultationsOf, heardBy, markChanged, placeInCall, stageOf } from '../registry.ts'
 import type { Call, Channel, Party, Stage, TrackerState } from '../state.ts'
@@ -236,6 +237,11 @@ export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into:
   const own = callOf(state, joiner)
   if (call === undefined || call === own || isOver(call)) return
   if (own !== undefined && (isOver(own) || !mayBecomeOne(own, call))) return
+  const rung = own === undefined ? undefined : stageOf(own, joiner.dial?.stageId ?? null)
+  if (own !== undefined && rung?.answered === true && !rung.ended) {
+    bringTogether(state, at, { own, call, joiner, into, source, stage: rung })
+    return
+  }
   if (own !== undefined) merge(state, own, call)
   else placeInCall(state, joiner, call)
   const stage = addStage(state, call, {
@@ -254,6 +260,35 @@ export function takeOverCall(state: TrackerState, at: At, joiner: Channel, into:
   stage.emitted.started = true
   if (!through) stage.parentId = parentOfJoined(call, into, source)?.id ?? null
   noteAnswer(state, call, stage, { leg: joiner, enteredUs: at.atUs })
+  markChanged(state, call)
+}
+
+/**
+ * Brings together, by command, a party that answered in a call of its own and one of another call: its stage goes on
+ * there.
+ */
+function bringTogether(
+  state: TrackerState,
+  at: At,
+  parts: { own: Call; call: Call; joiner: Channel; into: Channel; source: Channel; stage: Stage },
+): void {
+  const { own, call, joiner, into, source, stage } = parts
+  const answers = [
+    { of: own, by: source },
+    { of: call, by: joiner },
+  ]
+  for (const { of, by } of answers) {
+    if (of.answeredUs === null && of.answeredBy === null)
+      Object.assign(of, { answeredUs: at.atUs, answeredBy: partyOf(by.endpoint) })
+  }
+  merge(state, own, call)
+  if (joiner.dial !== null) joiner.dial.source = source.id
+  stage.source = source.id
+  stage.sinceUs = at.atUs
+  stage.own = false
+  stage.parentId = parentOfJoined(call, into, source)?.id ?? null
+  noteAnswer(call, stage, joiner, at.atUs)
+  decideDirectionByDial(state, call, joiner, source)
   markChanged(state, call)
 }
 

@@ -22,6 +22,8 @@ export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {
     leg.wasLeft = false
     leg.peer = other?.id ?? null
   }
+  // Who was rung for nobody has answered in a call of its own, before it meets a party of another one.
+  const own = [one, two].flatMap((leg) => (leg?.originated === true ? answered(leg) : []))
   const transfers = meet(
     context,
     partyBehind(context, one),
@@ -30,6 +32,7 @@ export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {
   )
   const place = { bridge: name, conference: false, holding: false }
   return [
+    ...own,
     ...transfers,
     { kind: 'bridged', id: a, ...place },
     { kind: 'bridged', id: b, ...place },

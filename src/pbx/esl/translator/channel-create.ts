@@ -14,7 +14,7 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
   const outbound = event.get('Call-Direction') === 'outbound'
   const other = virtual ? variableOf(event, 'other_loopback_leg_uuid') : ''
   const isSecond = virtual && !outbound && other !== ''
-  const source = outbound ? (sourceOf(event) ?? waitingFor(context, event)) : null
+  const source = outbound ? (sourceOf(event) ?? waitingFor(context, event) ?? campingFor(context, event)) : null
   const twin = outbound && source === null && !virtual ? twinOf(context, event) : undefined
   const endpoint = endpointOf(context, event, virtual, outbound)
   const dialled = event.get('Caller-Destination-Number')
@@ -29,6 +29,7 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
     extension: endpoint.kind === 'extension' ? endpoint.number : null,
     tenant,
     dialled,
+    number: outbound ? '' : event.get('Caller-Caller-ID-Number'),
   })
   if (leg.originated) leg.originate = originateOf(event)
   const channel: ChannelSignal = {
@@ -94,11 +95,18 @@ function waitingFor(context: EslContext, event: EslEvent): string | null {
   return variableOf(event, 'fifo_hangup_check') === '' ? null : (callers?.[0] ?? null)
 }
 
+/** Returns the caller who camps on a busy phone, for whom it is rung again: that is done by nobody's leg. */
+export function campingFor(context: EslContext, event: EslEvent): string | null {
+  const number = event.get('Caller-Caller-ID-Number')
+  const legs = [...context.legs.values()].filter(({ camps, gone }) => camps === number && !gone)
+  return (legs.find(({ peer }) => peer === null) ?? legs[0])?.id ?? null
+}
+
 /** The event contains the extension in the dialplan at which the leg that dials is right now. */
 function sourceMoved(context: EslContext, event: EslEvent, source: string | null, endpoint: Endpoint): ChannelSignal[] {
   const leg = source === null ? undefined : context.legs.get(source)
   if (leg === undefined || source === null) return []
-  if (endpoint.number !== null) leg.reached.add(endpoint.number)
+  for (const party of [endpoint.number, variableOf(event, 'dialed_user')]) if (party) leg.reached.add(party)
   const agent = variableOf(event, 'cc_agent')
   if (agent !== '') noteOffer(context, source, agent, -1)
   const where = event.get('Other-Type') === 'originator' ? event.get('Other-Leg-Destination-Number') : ''

@@ -179,6 +179,7 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
       extension: endpoint.kind === 'extension' ? endpoint.number : null,
       tenant,
       dialled: row.dest ?? '',
+      number: row.cid_num ?? '',
     })
     leg.answered = up
     // A transfer that brought it to its destination happened before the snapshot.

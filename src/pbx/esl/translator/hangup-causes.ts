@@ -78,8 +78,8 @@ export const resultOfCause = (cause: string): StageResult => CAUSES.get(cause)?.
 /** Returns whether a dial was given up while it rang, because of a transfer by the party that it was made for. */
 export const isGivenUp = (cause: string): boolean => cause === 'ATTENDED_TRANSFER' || cause === 'BLIND_TRANSFER'
 
-/** Returns whether the PBX could not reach the party that it was to dial, so that it made no leg for it. */
-export const isUnreached = (cause: string): boolean => {
-  const result = resultOfCause(cause)
-  return (result === 'unavailable' || result === 'congestion') && cause !== 'UNALLOCATED_NUMBER'
-}
+const UNREACHED: ReadonlySet<StageResult> = new Set(['unavailable', 'congestion', 'busy', 'rejected'])
+
+/** Returns whether a dial can end with this cause before it made a leg: nobody was there, or the user is not disturbed. */
+export const isUnreached = (cause: string): boolean =>
+  UNREACHED.has(resultOfCause(cause)) && cause !== 'UNALLOCATED_NUMBER'

@@ -38,6 +38,10 @@ export type Leg = {
   expectedDestination: string | null
   /** The party that is rung, on behalf of which party, and when, if the PBX originates the leg. */
   originate: { readonly what: string; readonly atUs: number } | null
+  /** The number that a caller shows while it camps on a busy phone: legs with it are rung for this one. */
+  camps: string | null
+  /** The number of a caller. */
+  readonly number: string
   /** The waiting caller that it removes from a queue. */
   takesCaller: string | null
   /** The destination to which it is sent, while it is unknown whether the other party goes there too. */
@@ -48,7 +52,9 @@ export type Leg = {
   sentTo: string | null
   /** The legs that handed it over to another party. */
   handedOverBy: Set<string>
-  /** The numbers that it dialled. */
+  /** `Event-Sequence` of its last event that was read. */
+  heard: number
+  /** The numbers and users that it dialled. */
   reached: Set<string>
   unreached: Set<string>
   hungUpItself: boolean
@@ -84,7 +90,10 @@ export type EslContext = {
 /** Adds a leg about which nothing else is known. */
 export function addLeg(
   context: EslContext,
-  leg: Pick<Leg, 'id' | 'virtual' | 'source' | 'first' | 'pair' | 'originated' | 'extension' | 'tenant' | 'dialled'>,
+  leg: Pick<
+    Leg,
+    'id' | 'virtual' | 'source' | 'first' | 'pair' | 'originated' | 'extension' | 'tenant' | 'dialled' | 'number'
+  >,
 ): Leg {
   const added: Leg = {
     ...leg,
@@ -100,11 +109,13 @@ export function addLeg(
     transferSource: '',
     expectedDestination: null,
     originate: null,
+    camps: null,
     takesCaller: null,
     pendingDestination: null,
     isTransferArranged: false,
     sentTo: null,
     handedOverBy: new Set(),
+    heard: 0,
     reached: new Set(),
     unreached: new Set(),
     hungUpItself: false,
@@ -160,6 +171,9 @@ const MAX_NESTING = 16
 
 /** Returns the value of a channel variable, `''` if it is absent. */
 export const variableOf = (event: EslEvent, name: string): string => event.get(`variable_${name}`)
+
+/** Returns the place of an event among all of this FreeSWITCH, 0 if it has none. */
+export const placeOf = (event: EslEvent): number => Number(event.get('Event-Sequence')) || 0
 
 /** Returns the user of an address: `1004` of `1004@default`. */
 export const userOf = (address: string): string => address.split('@')[0] ?? address

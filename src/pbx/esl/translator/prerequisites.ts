@@ -1,7 +1,8 @@
+import { isShortNumber } from '../../endpoint-classifier.ts'
 import type { EslEvent } from '../event.ts'
 import type { EventOrder, Prerequisite } from './causal-order.ts'
-import { sourceOf } from './channel-create.ts'
-import { type EslContext, variableOf } from './legs.ts'
+import { campingFor, sourceOf } from './channel-create.ts'
+import { type EslContext, type Leg, placeOf, variableOf } from './legs.ts'
 
 // Facts that must be known before an event can be understood.
 
@@ -20,7 +21,15 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
     ids.flatMap((id) => (id === '' ? [] : legIsMade(context, id)))
   switch (event.name) {
     case 'CHANNEL_CREATE':
-      return { own: '', prerequisites: [...legs(dialledBy(event)), ...queueIsJoined(context, event)] }
+      return {
+        own: '',
+        prerequisites: [
+          ...legs(dialledBy(event)),
+          ...queueIsJoined(context, event),
+          ...callerIsHeard(context, event),
+          ...campingIsShown(context, event),
+        ],
+      }
     case 'CHANNEL_BRIDGE': {
       const [a, b] = [event.get('Bridge-A-Unique-ID'), event.get('Bridge-B-Unique-ID')]
       const isConsulting = variableOf(event, 'current_application') === 'att_xfer'
@@ -65,6 +74,36 @@ function queueIsJoined(context: EslContext, event: EslEvent): Prerequisite[] {
     return entries !== undefined && (entry === '' || entries.has(entry) || entries.has(''))
   }
   return [{ name: `queue ${caller} ${entry}`, isMet, timeoutUs: TIMEOUT_US }]
+}
+
+/** The caller's next event comes 20 ms after its phone or line was rung for it; one who was answered has none. */
+const HEARD_TIMEOUT_US = 150_000
+
+/**
+ * A call from outside, or to a short number, goes to an outside one: perhaps since a user could not be reached, which
+ * only the next event of the caller shows.
+ */
+function callerIsHeard(context: EslContext, event: EslEvent): Prerequisite[] {
+  const caller = event.get('Call-Direction') === 'outbound' ? event.get('Other-Leg-Unique-ID') : ''
+  if (caller === '' || variableOf(event, 'sip_gateway_name') === '') return []
+  const isForwarded = (): boolean => {
+    const leg = context.legs.get(caller)
+    if (leg === undefined || leg.source !== null || leg.originated || leg.virtual) return false
+    return leg.extension === null || isShortNumber(leg.dialled)
+  }
+  const isMet = (): boolean => !isForwarded() || (context.legs.get(caller)?.heard ?? 0) > placeOf(event)
+  return [{ name: `heard ${event.get('Unique-ID')}`, isMet, timeoutUs: HEARD_TIMEOUT_US }]
+}
+
+/** A phone is rung for no leg, as mod_dptools does for a caller who camps on it: that he does is on its way. */
+function campingIsShown(context: EslContext, event: EslEvent): Prerequisite[] {
+  if (event.get('Call-Direction') !== 'outbound' || variableOf(event, 'originate_early_media') !== 'true') return []
+  const shown = event.get('Caller-Caller-ID-Number')
+  const isCaller = ({ number, heard, gone }: Leg): boolean => number === shown && heard === 0 && !gone
+  const mayBeCaller = isShortNumber(shown) && shown !== event.get('Caller-Destination-Number')
+  if (sourceOf(event) !== null || !(mayBeCaller || [...context.legs.values()].some(isCaller))) return []
+  const isMet = (): boolean => campingFor(context, event) !== null
+  return [{ name: `camping ${event.get('Unique-ID')}`, isMet, timeoutUs: HEARD_TIMEOUT_US }]
 }
 
 /** A leg that is bridged is out of the bridge that it was in before. */

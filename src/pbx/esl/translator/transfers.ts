@@ -8,7 +8,7 @@ import { areOfOneCustomer, type EslContext, everLeg, type Leg, partyBehind, vari
 /**
  * Returns the meaning of a meeting of two legs that were not dialled for one another. Both talked to a party before: it
  * handed one to the other. One is rung for a party that has handed the other over already: so, too. One has talked to
- * nobody yet: it takes over a call (pick-up, parking).
+ * nobody yet: it takes over a call (pick-up, parking, a panel that rang it for that).
  */
 export function meaningOfMeeting(context: EslContext, one: Leg, two: Leg, through: boolean): ChannelSignal[] {
   if (related(one, two)) return []
@@ -27,7 +27,7 @@ export function meaningOfMeeting(context: EslContext, one: Leg, two: Leg, throug
   if (peer !== undefined && fresh.dialler !== null && fresh.dialler !== waiting.id) {
     return attended([peer, fresh.dialler], waiting, fresh, through)
   }
-  if (fresh.source !== null || fresh.originated) return []
+  if (fresh.source !== null) return []
   return [{ kind: 'joined', id: fresh.id, into: waiting.id, ...(through ? { through } : {}) }]
 }
 

@@ -17,7 +17,9 @@ import {
   customerOf,
   dropLeg,
   type EslContext,
+  everLeg,
   type Leg,
+  placeOf,
   tenantIn,
   userOf,
   variableOf,
@@ -77,6 +79,7 @@ function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   // Each header that is read is searched in some 8 KB: so here, and below, only those are that may matter.
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg === undefined) return handler(context, event, undefined)
+  leg.heard = Math.max(leg.heard, placeOf(event))
   // A transfer comes before its consequences, and UNBRIDGE shows it when the leg is not bridged any more.
   return [...transfersOf(context, event, leg), ...changesOf(context, event, leg), ...handler(context, event, leg)]
 }
@@ -114,6 +117,7 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
   }
   signals.push(...unreached(context, event, leg))
   const application = variableOf(event, 'current_application') || variableOf(event, 'last_app')
+  if (application === 'bridge' && leg.camps === null && leg.source === null && !leg.originated) noteCamping(event, leg)
   if (isVoicemail(application, event)) signals.push({ kind: 'voicemail', id })
   if (application === 'conference') signals.push(...conference(context, leg))
   for (const name of context.variables) {
@@ -125,6 +129,11 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
   return signals
 }
 
+function noteCamping(event: EslEvent, leg: Leg): void {
+  if (variableOf(event, 'campon') !== 'true') return
+  leg.camps = variableOf(event, 'effective_caller_id_number') || event.get('Caller-Caller-ID-Number') || null
+}
+
 /** Returns whether a message is left, with mod_voicemail or with FusionPBX's script; a mailbox is not listened to. */
 function isVoicemail(application: string, event: EslEvent): boolean {
   if (application !== 'lua' && application !== 'voicemail') return false
@@ -133,12 +142,21 @@ function isVoicemail(application: string, event: EslEvent): boolean {
   return !/^\s*(check|auth)/.test(data)
 }
 
-/** A bridge that could reach nobody makes no leg: only the caller's variables name the party that it was to ring. */
+/**
+ * A bridge that could reach nobody makes no leg: only the caller's variables name the party that it was to ring, also
+ * while the next one rings.
+ */
 function unreached(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
-  const disposition = variableOf(event, 'originate_disposition')
+  const last = variableOf(event, 'originate_disposition')
+  if (last === '') return []
+  const disposition = isUnreached(last) ? last : variableOf(event, 'originate_failed_cause')
   if (!isUnreached(disposition)) return []
   const user = variableOf(event, 'dialed_user')
-  if (user === '' || leg.reached.has(user) || leg.unreached.has(user)) return []
+  if (user === '' || user === leg.extension || leg.reached.has(user) || leg.unreached.has(user)) return []
+  // Or its leg is made, and the event of that is on its way.
+  const isUnknown = (made: string): boolean => everLeg(context, made.split(';')[0] ?? '') === undefined
+  const isOutside = (made: string): boolean => /;\+?\d{7,}$/.test(made)
+  if (event.all('variable_originated_legs').some((made) => isUnknown(made) && !isOutside(made))) return []
   leg.unreached.add(user)
   return [
     {
