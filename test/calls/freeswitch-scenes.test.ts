@@ -346,11 +346,11 @@ call_saved recordings 2`,
   [
     'a panel brings together two parties that it rang and parked: the older call survives',
     (pbx) => {
-      pbx.dial(null, 'A', '1001')
+      pbx.dial(null, 'A', '1001', {}, { 'Caller-Caller-ID-Number': '79031112233' })
       pbx.later(1_000)
       pbx.answer('A')
       pbx.later(500)
-      pbx.dial(null, 'B', '1002')
+      pbx.dialOutside(null, 'B', '79031112233', { 'Caller-Caller-ID-Number': '74950000000' })
       pbx.later(2_000)
       pbx.answer('B')
       pbx.later(500)
@@ -358,18 +358,18 @@ call_saved recordings 2`,
       pbx.later(2_000)
       pbx.end('B', 'A')
     },
-    `call_started outbound 1001 -
+    `call_started outbound 1001 79031112233
 dial_started user 1001
 dial_answered user 1001
 ~dial_ended user 1001 answered
-~dial_ended user 1002 answered
-call_ended answered owner 1002
+~dial_ended external 79031112233 answered
+call_ended answered owner 1001
 call_saved recordings 0
 
-call_started outbound 1002 -
-dial_started user 1002
-dial_answered user 1002
-call_ended answered owner 1002
+call_started outbound 74950000000 79031112233
+dial_started external 79031112233
+dial_answered external 79031112233
+call_ended answered owner 79031112233
 call_saved recordings 0`,
   ],
   [

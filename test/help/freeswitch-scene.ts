@@ -128,12 +128,12 @@ export function freeswitchScene(tenants?: TenantRule) {
       emit('CHANNEL_PROGRESS', id)
     },
     /** A number is dialled through a gateway; `source` null: originated. */
-    dialOutside(source: string | null, id: string, number: string): void {
+    dialOutside(source: string | null, id: string, number: string, shown: Fields = {}): void {
       const other = source === null ? {} : { 'Other-Type': 'originator', 'Other-Leg-Unique-ID': source }
       scene.create(
         id,
         'outbound',
-        { 'Channel-Name': `sofia/external/${number}`, 'Caller-Destination-Number': number, ...other },
+        { 'Channel-Name': `sofia/external/${number}`, 'Caller-Destination-Number': number, ...other, ...shown },
         { sip_gateway_name: 'trunk', sofia_profile_name: 'external' },
       )
       emit('CHANNEL_PROGRESS', id)

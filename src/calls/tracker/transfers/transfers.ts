@@ -287,7 +287,7 @@ function bringTogether(
   stage.sinceUs = at.atUs
   stage.own = false
   stage.parentId = parentOfJoined(call, into, source)?.id ?? null
-  noteAnswer(call, stage, joiner, at.atUs)
+  noteAnswer(state, call, stage, { leg: joiner, enteredUs: at.atUs })
   decideDirectionByDial(state, call, joiner, source)
   markChanged(state, call)
 }
