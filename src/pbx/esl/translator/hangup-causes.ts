@@ -80,6 +80,6 @@ export const isGivenUp = (cause: string): boolean => cause === 'ATTENDED_TRANSFE
 
 const UNREACHED: ReadonlySet<StageResult> = new Set(['unavailable', 'congestion', 'busy', 'rejected'])
 
-/** Returns whether a dial can end with this cause before it made a leg: nobody was there, or the user is not disturbed. */
+/** Returns whether a dial can end with this cause before it made a leg: nobody there, or not to be disturbed. */
 export const isUnreached = (cause: string): boolean =>
   UNREACHED.has(resultOfCause(cause)) && cause !== 'UNALLOCATED_NUMBER'
