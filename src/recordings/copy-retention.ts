@@ -1,7 +1,7 @@
 import type { Log } from '../lib/log.ts'
 import { startPeriodic } from '../lib/periodic.ts'
-import { MILLISECOND, type NowUs, nowUs as wallUs } from '../lib/time.ts'
-import type { RecordingRecord } from '../store/operations/recordings.ts'
+import { MILLISECOND, type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts'
+import { FIRST_RECORDING, type RecordingPosition, type RecordingRecord } from '../store/operations/recordings.ts'
 import type { Store } from '../store/store.ts'
 import { type Copies, copyStemOf } from './copies/copies.ts'
 
@@ -20,39 +20,125 @@ export type CopyRetentionOptions = {
 
 const EVERY_MS = 30_000
 const STEP = 100
+/** Copies that are deleted at a time: a place that answers slowly is no reason for the others to wait. */
+const AT_ONCE = 8
+/** A place that does not answer holds one of those for no longer. */
+const DELETE_WITHIN_MS = 60_000
+const FIRST_RETRY_US = 60 * SECOND
+const LAST_RETRY_US = 3_600 * SECOND
+/** Failures that are waited with; what is beyond is tried each time. */
+const MAX_WAITING = 100_000
 
-/** Starts to delete the copies of recordings that were kept long enough, and those of erased calls. */
+/** The beginning of the error of a recording whose copy is left; `doctor` finds them by it. */
+export const CANNOT_DELETE_COPY = 'its copy cannot be deleted'
+
+type Waiting = { readonly tries: number; readonly dueUs: number }
+
+const keyOf = ({ callId, id }: RecordingRecord): string => `${callId} ${id}`
+const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
+
+/**
+ * Starts to delete the copies of recordings that were kept long enough, and those of erased calls.
+ *
+ * A round goes through all of them, in parts. A copy that cannot be deleted is skipped, for longer after each try, and
+ * its recording has the reason: so it keeps no other from being deleted.
+ */
 export function startCopyRetention(options: CopyRetentionOptions): { stop(): Promise<void> } {
   const { recordings, copies, log, keepMs, isOwner, mayPrune, nowUs = wallUs, everyMs = EVERY_MS } = options
+  const waiting = new Map<string, Waiting>()
 
   /**
-   * Returns whether a recording may be forgotten: it has no copy any more. A process that was killed may have left a
-   * part of a copy, or one that the store does not know of.
+   * Returns why a recording cannot be forgotten; `undefined`: it has no copy any more. A process that was killed may
+   * have left a part of a copy, or one that the store does not know of.
    */
-  async function remove(recording: RecordingRecord): Promise<boolean> {
-    await copies?.remove(copyStemOf(recording))
-    return copies !== undefined || recording.copy === null
+  async function remove(recording: RecordingRecord): Promise<string | undefined> {
+    if (copies === undefined) return recording.copy === null ? undefined : 'the service runs without --recordings-copy'
+    try {
+      await withinTime(copies.remove(copyStemOf(recording)))
+      return undefined
+    } catch (error) {
+      return reasonOf(error)
+    }
   }
 
-  async function step(): Promise<number> {
-    const beforeUs = mayPrune() ? nowUs() - keepMs * MILLISECOND : 0
-    const expired = await recordings.recordingListExpired({ beforeUs, limit: STEP })
+  function noteFailure(key: string, reason: string): void {
+    const tries = (waiting.get(key)?.tries ?? 0) + 1
+    if (tries === 1) log.warn({ recording: key, reason }, 'a copy of a recording cannot be deleted: will retry')
+    if (tries === 1 && waiting.size >= MAX_WAITING) return
+    const pauseUs = Math.min(LAST_RETRY_US, FIRST_RETRY_US * 2 ** Math.min(tries - 1, 10))
+    waiting.set(key, { tries, dueUs: nowUs() + pauseUs })
+  }
+
+  /** Deletes what can be deleted of a part of the recordings, and returns how many were forgotten. */
+  async function forget(part: readonly RecordingRecord[]): Promise<number> {
+    const due = part.filter((one) => !isBefore(nowUs(), waiting.get(keyOf(one))))
     const removed: RecordingRecord[] = []
-    for (const one of expired) if (await remove(one)) removed.push(one)
-    await recordings.recordingDelete({
-      callIds: removed.map(({ callId }) => callId),
-      ids: removed.map(({ id }) => id),
-    })
+    const failed: (RecordingRecord & { readonly reason: string })[] = []
+    const next = due[Symbol.iterator]()
+    const worker = async () => {
+      for (const one of next) {
+        const reason = await remove(one)
+        if (reason === undefined) removed.push(one)
+        else failed.push({ ...one, reason: `${CANNOT_DELETE_COPY}: ${reason}` })
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, worker))
+    if (removed.length > 0)
+      await recordings.recordingDelete({
+        callIds: removed.map(({ callId }) => callId),
+        ids: removed.map(({ id }) => id),
+      })
+    for (const one of removed) waiting.delete(keyOf(one))
+    const changed = failed.filter(({ error, reason }) => error !== reason)
+    if (changed.length > 0)
+      await recordings.recordingSetErrors({
+        callIds: changed.map(({ callId }) => callId),
+        ids: changed.map(({ id }) => id),
+        errors: changed.map(({ reason }) => reason),
+      })
+    for (const one of failed) noteFailure(keyOf(one), one.reason)
     return removed.length
+  }
+
+  type Read = (after: RecordingPosition) => Promise<readonly RecordingRecord[]>
+
+  async function round(read: Read, stopped: () => boolean): Promise<number> {
+    let removed = 0
+    let after: RecordingPosition = FIRST_RECORDING
+    while (!stopped() && isOwner()) {
+      const part = await read(after)
+      removed += await forget(part)
+      const last = part.at(-1)
+      if (last === undefined || part.length < STEP) break
+      after = last
+    }
+    return removed
   }
 
   return startPeriodic(everyMs, async (stopped) => {
     try {
-      let removed = 0
-      for (let last = STEP; last === STEP && !stopped() && isOwner(); removed += last) last = await step()
+      let removed = await round((after) => recordings.recordingListErased({ after, limit: STEP }), stopped)
+      const beforeUs = mayPrune() ? nowUs() - keepMs * MILLISECOND : 0
+      removed += await round((after) => recordings.recordingListExpired({ beforeUs, after, limit: STEP }), stopped)
       if (removed > 0) log.info({ removed }, 'recordings were forgotten, and their copies deleted')
     } catch (error) {
       log.warn({ err: error }, 'cannot delete copies of recordings: will retry')
     }
   })
+}
+
+/** Returns whether a copy still waits for its next try. A clock that was set back makes nobody wait for longer. */
+const isBefore = (atUs: number, waits: Waiting | undefined): boolean =>
+  waits !== undefined && atUs < waits.dueUs && waits.dueUs - atUs <= LAST_RETRY_US
+
+async function withinTime(work: Promise<void>): Promise<void> {
+  let timer: Timer | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('its place does not answer')), DELETE_WITHIN_MS)
+  })
+  try {
+    await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
 }

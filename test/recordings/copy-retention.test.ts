@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createLog } from '../../src/lib/log.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import { diagnoseRecordings } from '../../src/ops/doctor/store.ts'
+import type { Copies } from '../../src/recordings/copies/copies.ts'
 import { createFolderCopies } from '../../src/recordings/copies/folder-copies.ts'
 import { startCopyRetention } from '../../src/recordings/copy-retention.ts'
 import type { RecordingRecord } from '../../src/store/operations/recordings.ts'
@@ -90,6 +91,46 @@ test('a copy at a place that is not configured any more is not forgotten', async
   await add(recording('old', { sinceUs: NOW - 2 * SECOND }), recording('none', { sinceUs: 1, copy: null }))
   start({ copies: undefined })
   await until('the one without a copy is forgotten', async () => (await saved()) === 1)
+})
+
+test('a copy that cannot be deleted keeps no other from being deleted, and doctor lists it', async () => {
+  const bad = Array.from({ length: 150 }, (_, at) => recording(`bad-${at}`, { sinceUs: NOW - 3 * SECOND }))
+  await store.calls.batchStore(batch({}, { recordings: bad }))
+  // A folder in place of a file.
+  for (const { id } of bad) mkdirSync(pathOf(id), { recursive: true })
+  await add(recording('old', { sinceUs: NOW - 2 * SECOND }), recording('erased', { sinceUs: NOW - 2 * SECOND }))
+  await store.recordings.recordingErase(['call erased', 'call bad-0'])
+  start()
+  await until('the others are forgotten', async () => {
+    const { saved: left, erased } = await store.recordings.recordingCount()
+    return left === 149 && erased === 1
+  })
+  expect([existsSync(pathOf('old')), existsSync(pathOf('erased'))]).toEqual([false, false])
+  await until('all have their reason', async () => (await store.recordings.recordingListUndeleted(200)).length === 150)
+  const found = (await diagnoseRecordings(store)).filter(({ level }) => level === 'wrong')
+  expect(found).toHaveLength(20)
+  for (const { text } of found) expect(text).toContain('its copy cannot be deleted')
+  expect(found.map(({ text }) => text).join()).toContain('the erased call call bad-0')
+})
+
+test('recordings that cannot be forgotten without --recordings-copy block no others', async () => {
+  const kept = Array.from({ length: 150 }, (_, at) => recording(`kept-${at}`, { sinceUs: NOW - 3 * SECOND }))
+  await store.calls.batchStore(batch({}, { recordings: kept }))
+  await add(recording('none', { sinceUs: NOW - 2 * SECOND, copy: null }))
+  start({ copies: undefined })
+  await until('the one without a copy is forgotten', async () => (await saved()) === 150)
+})
+
+test('a copy whose place hangs keeps no other from being deleted', async () => {
+  const hanging: Copies = {
+    ...copies(),
+    remove: (stem) => (stem === 'x/hangs' ? new Promise(() => undefined) : copies().remove(stem)),
+  }
+  await add(recording('hangs', { sinceUs: NOW - 3 * SECOND }))
+  const others = Array.from({ length: 40 }, (_, at) => recording(`old-${at}`, { sinceUs: NOW - 2 * SECOND }))
+  await add(...others)
+  start({ copies: hanging })
+  await until('the others are deleted', () => others.every(({ id }) => !existsSync(pathOf(id))))
 })
 
 test('doctor reports which recordings could not be saved, and why', async () => {

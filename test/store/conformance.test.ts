@@ -930,11 +930,31 @@ for (const engine of ENGINES)
         await using at = await openWith(saved('old', { sinceUs: NOW - 1 }), saved('new'))
         await at.put(saved('other', { callId: 'erased' }))
         await at.recordings.recordingErase(['erased'])
-        const expired = await at.recordings.recordingListExpired({ beforeUs: NOW, limit: 9 })
-        expect(idsOf(expired).toSorted()).toEqual(['old', 'other'])
-        expect(await at.recordings.recordingListExpired({ beforeUs: NOW, limit: 1 })).toHaveLength(1)
+        const expired = (after: RecordingPosition = FIRST_RECORDING, limit = 9) =>
+          at.recordings.recordingListExpired({ beforeUs: NOW, after, limit })
+        const erased = (after: RecordingPosition = FIRST_RECORDING) =>
+          at.recordings.recordingListErased({ after, limit: 9 })
+        await at.put(saved('older', { sinceUs: NOW - 2 }))
+        expect(idsOf(await expired())).toEqual(['older', 'old'])
+        expect(idsOf(await expired(FIRST_RECORDING, 1))).toEqual(['older'])
+        expect(idsOf(await expired(saved('older', { sinceUs: NOW - 2 })))).toEqual(['old'])
+        expect(idsOf(await erased())).toEqual(['other'])
+        expect(await erased(saved('other', { callId: 'erased' }))).toEqual([])
+        const errors = {
+          callIds: ['erased', 'call', 'call'],
+          ids: ['other', 'old', 'unknown'],
+          errors: ['x', 'y', 'z'],
+        }
+        await at.recordings.recordingSetErrors(errors)
+        const undeleted = await at.recordings.recordingListUndeleted(9)
+        expect(undeleted.map(({ id, state, error }) => [id, state, error])).toEqual([
+          ['old', 'saved', 'y'],
+          ['other', 'erased', 'x'],
+        ])
+        expect(idsOf(await at.recordings.recordingListUndeleted(1))).toEqual(['old'])
+        await at.recordings.recordingDelete({ callIds: ['call'], ids: ['older'] })
         await at.recordings.recordingDelete({ callIds: ['call', 'erased', 'call'], ids: ['old', 'other', 'unknown'] })
-        expect(await at.recordings.recordingListExpired({ beforeUs: NOW, limit: 9 })).toEqual([])
+        expect([await expired(), await erased()]).toEqual([[], []])
         expect(await at.get('new')).toEqual(saved('new'))
       })
 

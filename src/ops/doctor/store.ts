@@ -6,6 +6,7 @@ import { type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { formatDuration, nowUs, SECOND } from '../../lib/time.ts'
 import type { AccountOf } from '../../pbx/tools/check-tenants.ts'
+import { CANNOT_DELETE_COPY } from '../../recordings/copy-retention.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
 import { MAX_COUNTED_BRIEFLY } from '../../store/operations/queue.ts'
 import { asStoreFault, fixCommand, storeFaultKind } from '../../store/sqlite/engine/store-fault.ts'
@@ -161,10 +162,11 @@ const SHOWN = 3
 
 /** Reports which recordings could not be saved, and why. Returns nothing while there are no recordings. */
 export async function diagnoseRecordings({ recordings }: Pick<Store, 'recordings'>): Promise<Diagnosis[]> {
-  const { pending, saved, failed } = await recordings.recordingCount()
-  if (pending + saved + failed === 0) return []
+  const { pending, saved, failed, erased } = await recordings.recordingCount()
+  if (pending + saved + failed + erased === 0) return []
   const troubled = await recordings.recordingListTroubled(SHOWN)
-  if (troubled.length === 0) return [ok('recordings', `${saved} are saved, ${pending} are pending`)]
+  const undeleted = await diagnoseUndeleted(recordings)
+  if (troubled.length === 0) return [ok('recordings', `${saved} are saved, ${pending} are pending`), ...undeleted]
   const counts = advice('recordings', `${saved} are saved, ${pending} are pending, ${failed} were given up`)
   const reasons = troubled.map(({ pbx, path, error, state }) =>
     wrong(
@@ -173,7 +175,27 @@ export async function diagnoseRecordings({ recordings }: Pick<Store, 'recordings
       "check recordings= in the PBX URL: hookswitch pbx check '…'",
     ),
   )
-  return [counts, ...reasons]
+  return [counts, ...reasons, ...undeleted]
+}
+
+/** Copies that cannot be deleted are listed one by one: some are of calls that were erased. */
+const UNDELETED_SHOWN = 20
+
+async function diagnoseUndeleted(recordings: Store['recordings']): Promise<Diagnosis[]> {
+  const found = (await recordings.recordingListUndeleted(UNDELETED_SHOWN + 1)).filter(({ error }) =>
+    error?.startsWith(CANNOT_DELETE_COPY),
+  )
+  const diagnoses = found.slice(0, UNDELETED_SHOWN).map(({ pbx, callId, id, copy, state, error }) => {
+    const of = state === 'erased' ? 'the erased call' : 'the call'
+    return wrong(
+      'recordings',
+      harmless(`recording ${id} of ${of} ${callId} (${pbx}): ${error}`),
+      copy === null ? 'check --recordings-copy' : `delete ${quoted(copy)} at the place of --recordings-copy`,
+    )
+  })
+  if (found.length > UNDELETED_SHOWN)
+    diagnoses.push(advice('recordings', 'more copies cannot be deleted', 'see the log'))
+  return diagnoses
 }
 
 /** Tries a write that changes nothing: a store that can be read may still be on a full disk. */

@@ -50,8 +50,21 @@ export type RecordingStore = {
   recordingListPendingPbxs(): Promise<string[]>
   /** Returns recordings that are pending or failed and of which a try failed, the newest first, at most `limit`. */
   recordingListTroubled(limit: number): Promise<RecordingRecord[]>
-  /** Returns recordings whose call was erased, or saved before a time, at most `limit`. */
-  recordingListExpired(query: { beforeUs: number; limit: number }): Promise<RecordingRecord[]>
+  /** Returns recordings whose call was erased, behind a position, the oldest first, at most `limit`. */
+  recordingListErased(query: { after: RecordingPosition; limit: number }): Promise<RecordingRecord[]>
+  /**
+   * Returns the other recordings whose call was saved before a time, behind a position, the oldest first, at most
+   * `limit`.
+   */
+  recordingListExpired(query: { beforeUs: number; after: RecordingPosition; limit: number }): Promise<RecordingRecord[]>
+  /** Returns recordings that are saved or erased and have an error, the oldest first, at most `limit`. */
+  recordingListUndeleted(limit: number): Promise<RecordingRecord[]>
+  /** Sets the errors of recordings, whatever their state is: arrays of one length, one at each position. */
+  recordingSetErrors(errors: {
+    callIds: readonly string[]
+    ids: readonly string[]
+    errors: readonly string[]
+  }): Promise<void>
   /** Returns how many recordings are in each state. */
   recordingCount(): Promise<Record<RecordingState, number>>
   /** Marks all recordings of calls as erased. */

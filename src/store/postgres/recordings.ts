@@ -45,8 +45,29 @@ export function createRecordingStore({ read, change, transaction }: Database): R
         `WHERE state IN ('pending', 'failed') AND error IS NOT NULL ORDER BY since DESC, call_id, id LIMIT $1::int`,
         [limit],
       ),
-    recordingListExpired: ({ beforeUs, limit }) =>
-      select(`WHERE state = 'erased' OR since < $1::bigint LIMIT $2::int`, [beforeUs, limit]),
+    recordingListErased: ({ after: { sinceUs, callId, id }, limit }) =>
+      select(
+        `WHERE state = 'erased' AND (since, call_id, id) > ($1::bigint, $2, $3) ORDER BY since, call_id, id LIMIT $4::int`,
+        [sinceUs, callId, id, limit],
+      ),
+    recordingListExpired: ({ beforeUs, after: { sinceUs, callId, id }, limit }) =>
+      select(
+        `WHERE state <> 'erased' AND since < $1::bigint AND (since, call_id, id) > ($2::bigint, $3, $4)
+         ORDER BY since, call_id, id LIMIT $5::int`,
+        [beforeUs, sinceUs, callId, id, limit],
+      ),
+    recordingListUndeleted: (limit) =>
+      select(`WHERE state IN ('saved', 'erased') AND error IS NOT NULL ORDER BY since, call_id, id LIMIT $1::int`, [
+        limit,
+      ]),
+    recordingSetErrors: ({ callIds, ids, errors }) =>
+      transaction(async (query) => {
+        await query(
+          `UPDATE recordings r SET error = k.error FROM unnest($1::text[], $2::text[], $3::text[]) AS k(call_id, id, error)
+           WHERE r.call_id = k.call_id AND r.id = k.id`,
+          [texts(callIds), texts(ids), texts(errors)],
+        )
+      }),
     recordingCount: async () => {
       const counts = { pending: 0, saved: 0, failed: 0, erased: 0 }
       const rows = await read<{ state: RecordingState; count: number }>(

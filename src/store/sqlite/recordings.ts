@@ -59,6 +59,22 @@ export const deleteRecordings = mutation(
   },
 )
 
+type Errors = {
+  readonly callIds: readonly string[]
+  readonly ids: readonly string[]
+  readonly errors: readonly string[]
+}
+
+export const setErrors = mutation('recordings.recordingSetErrors', (tx: Tx, { callIds, ids, errors }: Errors): void => {
+  const set = prepared<never, [string, string, string]>(
+    tx,
+    'UPDATE recordings SET error = ? WHERE call_id = ? AND id = ?',
+  )
+  callIds.forEach((callId, at) => {
+    set.run(errors[at] ?? '', callId, ids[at] ?? '')
+  })
+})
+
 export const addLinkKey = mutation('recordings.linkKeyAdd', (tx: Tx, key: string): string => {
   prepared<never, [string]>(tx, 'INSERT INTO recording_key (id, key) VALUES (1, ?) ON CONFLICT DO NOTHING').run(key)
   return prepared<{ key: string }, []>(tx, 'SELECT key FROM recording_key').get()?.key ?? key
@@ -94,8 +110,19 @@ export function createRecordingStore({ read, commit }: Database): RecordingStore
       select<[number]>(
         `WHERE state IN ('pending', 'failed') AND error IS NOT NULL ORDER BY since DESC, call_id, id LIMIT ?`,
       ).all(limit),
-    recordingListExpired: async ({ beforeUs, limit }) =>
-      select<[number, number]>("WHERE state = 'erased' OR since < ? LIMIT ?").all(beforeUs, limit),
+    recordingListErased: async ({ after: { sinceUs, callId, id }, limit }) =>
+      select<[number, string, string, number]>(
+        `WHERE state = 'erased' AND (since, call_id, id) > (?, ?, ?) ORDER BY since, call_id, id LIMIT ?`,
+      ).all(sinceUs, callId, id, limit),
+    recordingListExpired: async ({ beforeUs, after: { sinceUs, callId, id }, limit }) =>
+      select<[number, number, string, string, number]>(
+        `WHERE state <> 'erased' AND since < ? AND (since, call_id, id) > (?, ?, ?) ORDER BY since, call_id, id LIMIT ?`,
+      ).all(beforeUs, sinceUs, callId, id, limit),
+    recordingListUndeleted: async (limit) =>
+      select<[number]>(
+        `WHERE state IN ('saved', 'erased') AND error IS NOT NULL ORDER BY since, call_id, id LIMIT ?`,
+      ).all(limit),
+    recordingSetErrors: (errors) => commit(setErrors, errors),
     recordingCount: async () => {
       const counts = { pending: 0, saved: 0, failed: 0, erased: 0 }
       const rows = prepared<{ state: RecordingState; count: number }, []>(
