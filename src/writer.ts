@@ -5,10 +5,7 @@ import { registryOf, serveWriter } from './store/sqlite/engine/writer.ts'
 import * as clock from './store/sqlite/maintenance/clock.ts'
 import * as erase from './store/sqlite/maintenance/erase.ts'
 import * as retention from './store/sqlite/maintenance/retention.ts'
-import * as minutes from './store/sqlite/minutes.ts'
 import * as outcomes from './store/sqlite/outcomes.ts'
-import * as pbxMemory from './store/sqlite/pbx-memory.ts'
-import * as pbxs from './store/sqlite/pbxs.ts'
 import * as recordings from './store/sqlite/recordings.ts'
 import * as retries from './store/sqlite/retries.ts'
 import * as webhooks from './store/sqlite/webhooks.ts'
@@ -18,20 +15,6 @@ declare const self: Worker
 // Every file of the engine that exports mutations is registered here, because the thread finds mutations by name. A
 // test checks it.
 serveWriter(
-  registryOf([
-    calls,
-    clock,
-    declared,
-    erase,
-    minutes,
-    outcomes,
-    pbxMemory,
-    pbxs,
-    probe,
-    recordings,
-    retention,
-    retries,
-    webhooks,
-  ]),
+  registryOf([calls, clock, declared, erase, outcomes, probe, recordings, retention, retries, webhooks]),
   self,
 )

@@ -30,7 +30,7 @@ async function open() {
   const { read } = client
   const onlyRead = () => Promise.reject(new Error('this only reads'))
   const outcomes = { push: onlyRead, drained: onlyRead }
-  const queue = createQueueStore({ read, transaction: onlyRead, change: onlyRead }, outcomes)
+  const queue = createQueueStore({ node: '', read, transaction: onlyRead, change: onlyRead }, outcomes)
   const resources = cleaning.move()
   return {
     ...{ store, queue, webhookId },

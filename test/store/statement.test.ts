@@ -19,6 +19,7 @@ const dialect = (engine: 'sqlite' | 'postgres'): Dialect<unknown> => ({
   place: (number) => (engine === 'sqlite' ? '?' : `$${number}`),
   value: (item) => item,
   list: ({ items }) => items,
+  node: () => 'a',
   among: (place) => `IN (${place})`,
   table: ({ name, columns }, bind) => `${bind(Object.values(columns).map(({ items }) => items))} ${name}`,
 })

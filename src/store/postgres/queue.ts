@@ -1,9 +1,11 @@
 import { DELIVERIES_PER_EVENT, MAX_COUNTED, type PendingDelivery, type QueueStore } from '../operations/queue.ts'
+import { type RETRIES, retryFound } from '../sql/retries.ts'
 import { texts } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
 import type { GroupCommit } from './engine/group-commit.ts'
+import { runWork } from './engine/run-operations.ts'
+import { readLog } from './log.ts'
 import { cancelUnlisted, failExpired, type OutcomeJob, splitByDelivery } from './outcomes.ts'
-import { addOwnerRequest, retryDelivery, retryMatching, takeOwnerRequests } from './retries.ts'
 
 type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number | null }
 
@@ -27,10 +29,13 @@ const WAITS = `EXISTS (SELECT 1 FROM (SELECT id FROM events WHERE call_id = e.ca
 
 const pendingOf = ({ dueSteadyUs, ...row }: Row): PendingDelivery => ({ ...row, dueSteadyUs: dueSteadyUs ?? undefined })
 
-type QueueDatabase = Pick<Database, 'read' | 'transaction' | 'change'>
+type QueueDatabase = Pick<Database, 'node' | 'read' | 'transaction' | 'change'>
 
 /** Creates the queue operations of the engine: pending deliveries and their outcomes. */
-export function createQueueStore(db: QueueDatabase, outcomes: GroupCommit<OutcomeJob, number[]>): QueueStore {
+export function createQueueStore(
+  db: QueueDatabase,
+  outcomes: GroupCommit<OutcomeJob, number[]>,
+): Omit<QueueStore, keyof typeof RETRIES> {
   const { read, transaction, change } = db
   return {
     deliveryGetUntried: async ({ webhookId, afterId, limit }) => {
@@ -87,14 +92,12 @@ export function createQueueStore(db: QueueDatabase, outcomes: GroupCommit<Outcom
     },
     deliveryCancelUnlisted: (step, fence) => transaction((query) => cancelUnlisted(query, step), fence),
     deliveryFailExpired: (step, fence) => transaction((query) => failExpired(query, step), fence),
-    deliveryRetry: (retry) => change((query) => retryDelivery(query, retry)),
-    deliveryRetryMatching: (step) => change((query) => retryMatching(query, step)),
-    ownerRequestAdd: (request) => change((query) => addOwnerRequest(query, request)),
-    ownerRequestTake: async (webhookIds) => {
-      // It is asked after every change by another process: only when there is something is anything written.
-      const some = await read('SELECT 1 AS one FROM owner_requests LIMIT 1')
-      return some.length > 0 ? transaction((query) => takeOwnerRequests(query, webhookIds)) : []
-    },
+    deliveryRetryMatching: ({ filter, fromId, nowSteadyUs, limit }) =>
+      change(async (query) => {
+        // The oldest first, so that a call whose events are in several parts is sent in their order.
+        const found = await readLog(query, { filter, fromId, limit, order: 'oldest' })
+        return runWork(db, query, retryFound(found, nowSteadyUs))
+      }),
     pendingCount: () => countPending(read),
     pendingGetOldest: (webhookId) => oldestPending(read, webhookId),
   }

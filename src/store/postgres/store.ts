@@ -3,7 +3,6 @@ import type { ClusterStore } from '../operations/cluster.ts'
 import type { StatusStore } from '../operations/statuses.ts'
 import { GROUPS } from '../sql/groups.ts'
 import type { Store } from '../store.ts'
-import { createCallStore } from './calls.ts'
 import { openClusterStore } from './cluster.ts'
 import { type Database, openDatabase } from './engine/database.ts'
 import { openHints } from './engine/hints.ts'
@@ -13,10 +12,8 @@ import { runOperations } from './engine/run-operations.ts'
 import { openEventCommits } from './events.ts'
 import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance/maintenance.ts'
-import { createStatisticsStore } from './minutes.ts'
 import { createStatusStore } from './nodes/statuses.ts'
 import { openOutcomeCommits } from './outcomes.ts'
-import { createPbxStore } from './pbxs.ts'
 import { createQueueStore } from './queue.ts'
 import { createRecordingStore } from './recordings.ts'
 import { createWebhookStore } from './webhooks.ts'
@@ -33,12 +30,12 @@ export function storeOver(db: Database): Store {
   return {
     accounts: runOperations(db, GROUPS.accounts),
     webhooks: createWebhookStore(db),
-    queue: createQueueStore(db, outcomes),
-    calls: createCallStore(db, events),
+    queue: { ...createQueueStore(db, outcomes), ...runOperations(db, GROUPS.queue) },
+    calls: { batchStore: (batch, fence) => events.push({ batch, fence }), ...runOperations(db, GROUPS.calls) },
     recordings: createRecordingStore(db),
-    pbxs: createPbxStore(db),
+    pbxs: runOperations(db, GROUPS.pbxs),
     log: createLogStore(db),
-    statistics: createStatisticsStore(db),
+    statistics: runOperations(db, GROUPS.statistics),
     maintenance: createMaintenanceStore(db),
     onForeignChange: db.onForeignChange,
     commits: db.commits,

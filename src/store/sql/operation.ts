@@ -10,12 +10,10 @@ type ReadOptions = {
   readonly isSnapshot?: boolean
 }
 
-type WriteOptions<Args extends readonly unknown[], Result> = {
+type WriteOptions<Result> = {
   readonly isSlow?: boolean
   /** Other processes are not notified, because none caches what it changes. */
   readonly isQuiet?: boolean
-  /** Returns the fence among the arguments; it is checked in the same transaction. */
-  readonly fence?: (...args: Args) => Fence | undefined
   /** Reads whether there is anything to do. If not, nothing is written, and the result is `otherwise`. */
   readonly onlyIf?: { work(): Work<boolean>; readonly otherwise: Result }
 }
@@ -26,9 +24,11 @@ export type Read<Args extends readonly unknown[], Result> = ReadOptions & {
 }
 
 /** All its statements are one transaction. */
-export type Write<Args extends readonly unknown[], Result> = WriteOptions<Args, Result> & {
+export type Write<Args extends readonly unknown[], Result> = WriteOptions<Result> & {
   readonly access: 'write'
   readonly work: (...args: Args) => Work<Result>
+  /** Returns the fence among the arguments; it is checked in the same transaction. */
+  readonly fence?: (...args: Args) => Fence | undefined
 }
 
 /** Declares an operation that only reads. */
@@ -40,8 +40,23 @@ export const read = <Args extends readonly unknown[], Result>(
 /** Declares an operation that writes. */
 export const write = <Args extends readonly unknown[], Result>(
   work: (...args: Args) => Work<Result>,
-  options: WriteOptions<Args, Result> = {},
+  options: WriteOptions<Result> = {},
 ): Write<Args, Result> => ({ access: 'write', work, ...options })
+
+/** Declares an operation that writes as the owner of leases: its last argument is their fence. */
+export const fencedWrite = <Args extends readonly unknown[], Result>(
+  work: (...args: Args) => Work<Result>,
+  options: WriteOptions<Result> = {},
+): Write<[...Args, fence?: Fence], Result> => {
+  // The arguments of the work, and then the fence: TypeScript does not know the length of `Args`.
+  const { length } = work
+  return {
+    access: 'write',
+    work: (...args) => work(...(args.slice(0, length) as unknown as Args)),
+    fence: (...args) => args[length] as Fence | undefined,
+    ...options,
+  }
+}
 
 type AnyOperation = (...args: never[]) => Promise<unknown>
 type Declared<Run> = Run extends (...args: infer Args) => Promise<infer Result>

@@ -19,6 +19,7 @@ export type List = { readonly type: 'TEXT' | 'BIGINT' | 'BOOLEAN'; readonly item
 export type Fragment =
   | { readonly part: 'either'; readonly sqlite: SQL; readonly postgres: SQL }
   | { readonly part: 'among'; readonly list: List }
+  | { readonly part: 'node' }
   | { readonly part: 'table'; readonly name: string; readonly columns: Readonly<Record<string, List>> }
 
 const part = (fragment: Fragment): SQL => sql`${fragment}`
@@ -41,6 +42,9 @@ export const forShareOf = (table: string): SQL => onPostgres(sql`FOR SHARE OF ${
 
 /** Names the index that SQLite has to use; Postgres chooses for itself. */
 export const indexedBy = (index: string): SQL => onSqlite(sql`INDEXED BY ${sql.identifier(index)}`)
+
+/** The name of this node, in Postgres. */
+export const thisNode: SQL = part({ part: 'node' })
 
 const POSITION = either({ sqlite: sql`instr`, postgres: sql`strpos` })
 /** Returns the condition that a text contains another, in the same case. */
@@ -92,6 +96,8 @@ export type Dialect<Bound> = {
   place(number: number): string
   value(item: Item): Bound
   list(list: List): Bound
+  /** Returns the name of this node. */
+  node(): Bound
   /** Returns `IN (…)` for a list that is bound at a place. */
   among(place: string, list: List): string
   /** Returns a table of lists. `bind` binds a value and returns its place. */
@@ -112,6 +118,7 @@ export function compile<Bound>(statement: SQL, dialect: Dialect<Bound>): { text:
     if (!isFragment(value)) return bind(dialect.value(itemOf(value)))
     if (value.part === 'either') return render(value[dialect.engine])
     if (value.part === 'among') return dialect.among(bind(dialect.list(value.list)), value.list)
+    if (value.part === 'node') return bind(dialect.node())
     return dialect.table(value, bind)
   }
   const render = (text: SQL): string => text.toQuery({ casing, escapeName, escapeString, escapeParam }).sql

@@ -1,9 +1,10 @@
 import { DELIVERIES_PER_EVENT, MAX_COUNTED, type PendingDelivery, type QueueStore } from '../operations/queue.ts'
+import type { RETRIES } from '../sql/retries.ts'
 import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { cancelUnlisted, failExpired, recordOutcomes } from './outcomes.ts'
-import { addOwnerRequest, isAnyOwnerAsked, retryDelivery, retryMatching, takeOwnerRequests } from './retries.ts'
+import { retryMatching } from './retries.ts'
 
 type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number | null }
 
@@ -18,7 +19,7 @@ const WAITS = `EXISTS (SELECT 1 FROM events b INDEXED BY events_by_call CROSS JO
 const pendingOf = ({ dueSteadyUs, ...row }: Row): PendingDelivery => ({ ...row, dueSteadyUs: dueSteadyUs ?? undefined })
 
 /** Creates the queue operations of the engine: pending deliveries and their outcomes. */
-export function createQueueStore({ read, commit }: Database): QueueStore {
+export function createQueueStore({ read, commit }: Database): Omit<QueueStore, keyof typeof RETRIES> {
   return {
     deliveryGetUntried: async ({ webhookId, afterId, limit }) =>
       prepared<Row, [number, number, number]>(
@@ -74,10 +75,7 @@ export function createQueueStore({ read, commit }: Database): QueueStore {
     deliveryRecordOutcomes: (batch) => commit(recordOutcomes, batch),
     deliveryCancelUnlisted: (step) => commit(cancelUnlisted, step),
     deliveryFailExpired: (step) => commit(failExpired, step),
-    deliveryRetry: (retry) => commit(retryDelivery, retry),
     deliveryRetryMatching: (step) => commit(retryMatching, step),
-    ownerRequestAdd: (request) => commit(addOwnerRequest, request),
-    ownerRequestTake: async (webhookIds) => (isAnyOwnerAsked(read) ? commit(takeOwnerRequests, webhookIds) : []),
     pendingCount: async () => countPending(read),
     pendingGetOldest: async (webhookId) => oldestPending(read, webhookId),
   }

@@ -1,14 +1,12 @@
 import { GROUPS } from '../sql/groups.ts'
 import type { Declarations } from '../sql/operation.ts'
 import type { Store } from '../store.ts'
-import { createCallStore } from './calls.ts'
+import { storeBatch } from './calls.ts'
 import { type Database, type DatabaseOptions, openDatabase } from './engine/database.ts'
 import { runOperations } from './engine/run-operations.ts'
 import { withReadFaults } from './engine/store-fault.ts'
 import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance/maintenance.ts'
-import { createStatisticsStore } from './minutes.ts'
-import { createPbxStore } from './pbxs.ts'
 import { createQueueStore } from './queue.ts'
 import { createRecordingStore } from './recordings.ts'
 import { createWebhookStore } from './webhooks.ts'
@@ -21,12 +19,12 @@ export function storeOver(db: Database): Store {
   return {
     accounts: declared('accounts', GROUPS.accounts),
     webhooks: group(createWebhookStore),
-    queue: group(createQueueStore),
-    calls: group(createCallStore),
+    queue: { ...group(createQueueStore), ...declared('queue', GROUPS.queue) },
+    calls: { batchStore: (batch) => db.commit(storeBatch, batch), ...declared('calls', GROUPS.calls) },
     recordings: group(createRecordingStore),
-    pbxs: group(createPbxStore),
+    pbxs: declared('pbxs', GROUPS.pbxs),
     log: group(createLogStore),
-    statistics: group(createStatisticsStore),
+    statistics: declared('statistics', GROUPS.statistics),
     maintenance: group(createMaintenanceStore),
     onForeignChange: db.onForeignChange,
     commits: db.commits,

@@ -7,34 +7,40 @@ import { requireLeases } from './fence.ts'
 
 const typeOf = ({ type }: List) => `${type.toLowerCase()}[]`
 
-const POSTGRES: Dialect<Value> = {
+const listOf = ({ type, items }: List): Value => arrayOf(type, items)
+
+const dialectOf = (node: string): Dialect<Value> => ({
   engine: 'postgres',
   place: (number) => `$${number}`,
   // A number has one type regardless of its size, so that a statement is prepared once.
   value: (item) => (typeof item === 'number' ? BigInt(item) : item),
-  list: ({ type, items }) => arrayOf(type, items),
+  list: listOf,
+  node: () => node,
   among: (place, list) => `= ANY(${place}::${typeOf(list)})`,
   table({ name, columns }, bind) {
-    const arrays = Object.values(columns).map((list) => `${bind(POSTGRES.list(list))}::${typeOf(list)}`)
+    const arrays = Object.values(columns).map((list) => `${bind(listOf(list))}::${typeOf(list)}`)
     const names = Object.keys(columns).map((column) => `"${column}"`)
     return `unnest(${arrays.join(', ')}) AS "${name}" (${names.join(', ')})`
   },
-}
+})
 
-async function rowsOf(query: Query, statement: SQL): Promise<readonly Row[]> {
-  const { text, values } = compile(statement, POSTGRES)
+type Runner = Pick<Database, 'node'>
+
+async function rowsOf(query: Query, statement: SQL, { node }: Runner): Promise<readonly Row[]> {
+  const { text, values } = compile(statement, dialectOf(node))
   return text.trim() === '' ? [] : await query<Row>(text, values)
 }
 
 /** Runs work to its end. */
-export async function runWork<Result>(query: Query, work: Work<Result>): Promise<Result> {
-  for (let step = work.next([]); ; step = work.next(await rowsOf(query, step.value))) if (step.done) return step.value
+export async function runWork<Result>(db: Runner, query: Query, work: Work<Result>): Promise<Result> {
+  for (let step = work.next([]); ; step = work.next(await rowsOf(query, step.value, db)))
+    if (step.done) return step.value
 }
 
 /** Makes all statements of a transaction see the database at one moment. */
 const SNAPSHOT = 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY'
 
-type RunDatabase = Pick<Database, 'read' | 'change' | 'transaction' | 'maintenance'>
+type RunDatabase = Pick<Database, 'node' | 'read' | 'change' | 'transaction' | 'maintenance'>
 
 /** Returns declared operations as functions. */
 export function runOperations<Group extends object>(db: RunDatabase, declarations: Declarations<Group>): Group {
@@ -42,10 +48,10 @@ export function runOperations<Group extends object>(db: RunDatabase, declaration
   function run(declaration: Declaration, args: never[]): Promise<unknown> {
     if (declaration.access === 'read') {
       const { work, isSlow, isSnapshot } = declaration
-      if (!isSnapshot) return runWork(isSlow ? maintenance.read : db.read, work(...args))
+      if (!isSnapshot) return runWork(db, isSlow ? maintenance.read : db.read, work(...args))
       return maintenance.transaction(async (query) => {
         await query(SNAPSHOT)
-        return runWork(query, work(...args))
+        return runWork(db, query, work(...args))
       })
     }
     const { work, isSlow, isQuiet } = declaration
@@ -53,14 +59,14 @@ export function runOperations<Group extends object>(db: RunDatabase, declaration
     const transaction = isSlow ? maintenance.transaction : isQuiet ? db.transaction : db.change
     return transaction(async (query) => {
       if (fence !== undefined) await requireLeases(query, fence)
-      return runWork(query, work(...args))
+      return runWork(db, query, work(...args))
     })
   }
   const start =
     (declaration: Declaration) =>
     async (...args: never[]) => {
       const onlyIf = declaration.access === 'write' ? declaration.onlyIf : undefined
-      if (onlyIf !== undefined && !(await runWork(db.read, onlyIf.work()))) return onlyIf.otherwise
+      if (onlyIf !== undefined && !(await runWork(db, db.read, onlyIf.work()))) return onlyIf.otherwise
       return await run(declaration, args)
     }
   const entries = Object.entries<Declaration>(declarations).map(([name, one]) => [name, start(one)])

@@ -13,6 +13,9 @@ const SQLITE: Dialect<Bound> = {
   place: () => '?',
   value: (item) => (typeof item === 'boolean' ? Number(item) : item),
   list: ({ items }) => JSON.stringify(items),
+  node() {
+    throw new Error('a file is the store of one node, which has no name in it')
+  },
   among: (place) => `IN (SELECT value FROM json_each(${place}))`,
   table({ name, columns }, bind) {
     const lists = Object.values(columns)

@@ -1,0 +1,103 @@
+import { type SQL, sql } from 'drizzle-orm'
+import { DIRECTIONS } from '../../lib/call-enums.ts'
+import type {
+  CallFilter,
+  CallPosition,
+  CallRow,
+  CallStore,
+  LiveCallAccount,
+  LiveCallRow,
+  OrphanedPbx,
+} from '../operations/calls.ts'
+import { type Declarations, read } from './operation.ts'
+import { all, among, first, indexedBy, texts, type Work } from './statement.ts'
+
+const NEWEST: CallPosition = { savedUs: Number.MAX_SAFE_INTEGER, id: '' }
+
+type PageQuery = Parameters<CallStore['callList']>[0]
+
+/** Returns the ids of a page. From each range at most a page is read, from the range's index only. */
+function* readCallIds({ accountId, filter, limit, after }: PageQuery): Work<string[]> {
+  const until: CallPosition = filter.untilUs === undefined ? NEWEST : { savedUs: filter.untilUs, id: '' }
+  const before = after !== undefined && after.savedUs < until.savedUs ? after : until
+  const ranges = rangesOf(filter).map(
+    ({ index, numbered, direction }, at) => sql`
+      SELECT * FROM (SELECT id, saved_at AS "savedUs" FROM calls ${indexedBy(index)}
+        WHERE account_id = ${accountId} ${numbered} AND direction = ${direction}
+          AND saved_at >= ${filter.sinceUs ?? 0} AND (saved_at, id) < (${before.savedUs}, ${before.id})
+        ORDER BY saved_at DESC, id DESC LIMIT ${limit}) AS ${sql.identifier(`range_${at}`)}`,
+  )
+  const found = yield* all<CallPosition>(sql.join(ranges, sql` UNION ALL `))
+  // A call from a number to the same number is found twice.
+  const ids = new Set(found.toSorted(newestFirst).map(({ id }) => id))
+  return [...ids].slice(0, limit)
+}
+
+function* readCalls(query: PageQuery): Work<CallRow[]> {
+  const ids = yield* readCallIds(query)
+  const rows = yield* all<CallRow>(sql`
+    SELECT id, saved_at AS "savedUs", record FROM calls WHERE id ${among(texts(ids))}`)
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  return ids.flatMap((id) => byId.get(id) ?? [])
+}
+
+type Range = { readonly index: string; readonly numbered: SQL; readonly direction: string }
+
+/** Returns the ranges of the indexes that contain a filter's calls. */
+function rangesOf({ direction, number }: CallFilter): Range[] {
+  const directions = direction === undefined ? DIRECTIONS : [direction]
+  if (number === undefined)
+    return directions.map((one) => ({ index: 'calls_by_direction', numbered: sql``, direction: one }))
+  return directions.flatMap((one) => [
+    { index: 'calls_by_from', numbered: sql`AND from_number = ${number}`, direction: one },
+    { index: 'calls_by_to', numbered: sql`AND to_number = ${number}`, direction: one },
+  ])
+}
+
+const newestFirst = (one: CallPosition, other: CallPosition): number =>
+  other.savedUs - one.savedUs || Number(other.id > one.id) - Number(other.id < one.id)
+
+/** The number of index entries that one part reads: some 3 ms. */
+const CALL_SPAN = 20_000
+
+type EndingQuery = Parameters<CallStore['callIdListEndingIn']>[0]
+
+function* readCallIdsEndingIn({ ending, beforeId }: EndingQuery): Work<{ ids: string[]; nextId: string | null }> {
+  // The index of calls answers both statements alone. The first one fixes the end of the part.
+  const last = yield* first<{ id: string }>(sql`
+    SELECT call_id AS id FROM events WHERE call_id < ${beforeId} ORDER BY call_id DESC LIMIT 1 OFFSET ${CALL_SPAN - 1}`)
+  const nextId = last?.id ?? null
+  const found = yield* all<{ id: string }>(sql`
+    SELECT DISTINCT call_id AS id FROM events
+    WHERE call_id < ${beforeId} ${nextId === null ? sql`` : sql`AND call_id >= ${nextId}`}
+      AND lower(substr(call_id, length(call_id) - length(${ending}) + 1)) = lower(${ending})
+    ORDER BY call_id DESC`)
+  return { ids: found.map(({ id }) => id), nextId }
+}
+
+/** The operations that read calls, live and saved. */
+export const CALLS: Declarations<Omit<CallStore, 'batchStore' | 'pbxMemoryGet' | 'pbxMemorySet'>> = {
+  liveCallList: read((pbx) => all<LiveCallRow>(sql`SELECT id, state FROM live_calls WHERE pbx = ${pbx} ORDER BY id`)),
+  liveCallListAccounts: read((pbx) =>
+    all<LiveCallAccount>(sql`
+      SELECT l.id AS "callId", a.id AS "accountId", a.name AS account FROM live_calls l JOIN accounts a
+        ON a.id = (SELECT e.account_id FROM events e WHERE e.call_id = l.id LIMIT 1)
+      WHERE l.pbx = ${pbx}`),
+  ),
+  orphanedPbxList: read((watched) =>
+    all<OrphanedPbx>(sql`
+      SELECT o.pbx, a.id AS "accountId", a.name AS account
+      FROM (SELECT l.pbx, min(e.account_id) AS account_id FROM live_calls l JOIN events e ON e.call_id = l.id
+        WHERE NOT l.pbx ${among(texts(watched))} GROUP BY l.pbx) AS o
+      JOIN accounts a ON a.id = o.account_id ORDER BY o.pbx`),
+  ),
+  callList: read(readCalls),
+  callIdListEndingIn: read(readCallIdsEndingIn),
+  callListIdsOfNumber: read(({ accountId, number, limit }) =>
+    readCallIds({ accountId, filter: { number }, limit, after: undefined }),
+  ),
+  callGet: read(function* (accountId, id) {
+    const found = sql`SELECT record FROM calls WHERE account_id = ${accountId} AND id = ${id}`
+    return (yield* first<{ record: string }>(found))?.record
+  }),
+}

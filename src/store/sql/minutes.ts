@@ -1,0 +1,51 @@
+import { sql } from 'drizzle-orm'
+import type { MinuteFigures, StatisticsStore } from '../operations/statistics.ts'
+import { type Declarations, read, write } from './operation.ts'
+import { select } from './select.ts'
+import { among, integers, onPostgres, run, tableOf, texts, thisNode, type Work } from './statement.ts'
+import { minutes } from './tables.ts'
+
+// Each node of a cluster saves its own figures.
+
+type Save = Parameters<StatisticsStore['minuteSave']>[0]
+
+function* saveMinutes({ figures, beforeMinute }: Save): Work<void> {
+  yield* run(sql`DELETE FROM minutes WHERE minute < ${beforeMinute}`)
+  const numbers = (pick: (one: MinuteFigures) => number) => integers(figures.map(pick))
+  const saved = tableOf('f', {
+    minute: numbers(({ minute }) => minute),
+    account_id: numbers(({ accountId }) => accountId),
+    webhook_id: numbers(({ webhookId }) => webhookId),
+    events: numbers(({ events }) => events),
+    delivered: numbers(({ delivered }) => delivered),
+    failed_attempts: numbers(({ failedAttempts }) => failedAttempts),
+    failed_probes: numbers(({ failedProbes }) => failedProbes),
+    latencies: texts(figures.map(({ latencies }) => JSON.stringify(latencies))),
+  })
+  yield* run(sql`
+    INSERT INTO minutes (${onPostgres(sql`node,`)} minute, account_id, webhook_id, events, delivered, failed_attempts,
+      failed_probes, latencies)
+    SELECT ${onPostgres(sql`${thisNode},`)} minute, account_id, webhook_id, events, delivered, failed_attempts,
+      failed_probes, latencies FROM ${saved} WHERE TRUE
+    ON CONFLICT (minute, account_id, webhook_id ${onPostgres(sql`, node`)}) DO UPDATE SET events = excluded.events,
+      delivered = excluded.delivered, failed_attempts = excluded.failed_attempts,
+      failed_probes = excluded.failed_probes, latencies = excluded.latencies`)
+}
+
+/** The operations on the figures of the page. */
+export const STATISTICS: Declarations<StatisticsStore> = {
+  minuteSave: write(saveMinutes, { isQuiet: true }),
+  minuteGet: read((minute) =>
+    select(
+      minutes,
+      sql`WHERE minute = ${minute} ${onPostgres(sql`AND node = ${thisNode}`)} ORDER BY account_id, webhook_id`,
+    ),
+  ),
+  minuteGetOfAccount: read(({ accountId, minutes: wanted }) =>
+    select(
+      minutes,
+      sql`WHERE minute ${among(integers(wanted))} AND account_id = ${accountId}
+        ORDER BY minute, webhook_id ${onPostgres(sql`, node`)}`,
+    ),
+  ),
+}

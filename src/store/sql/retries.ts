@@ -1,0 +1,100 @@
+import { sql } from 'drizzle-orm'
+import type { DeliveryPart } from '../operations/log.ts'
+import type { OwnerRequest, QueueStore, RetryRequest, RetryResult, RetryStep } from '../operations/queue.ts'
+import { type RetryFacts, retryObstacle } from '../retry-obstacle.ts'
+import { IS_ERASED, PENDING_TABLE, PER_EVENT } from './deliveries.ts'
+import { type Declarations, write } from './operation.ts'
+import { all, among, either, exists, forShareOf, integers, onSqlite, run, type Work } from './statement.ts'
+
+/** A pending delivery only becomes due; any other gets a new schedule, whose first attempt is due at once. */
+function* makeDue(deliveryIds: readonly number[], nowSteadyUs: number): Work<void> {
+  const ids = among(integers(deliveryIds))
+  yield* run(sql`
+    UPDATE ${PENDING_TABLE} SET due_at = ${nowSteadyUs}
+    WHERE id ${ids} AND due_at IS NOT NULL ${onSqlite(sql`AND state = 0`)}`)
+  yield* run(
+    either({
+      sqlite: sql`
+        UPDATE deliveries SET state = 0, tries = 0, due_at = ${nowSteadyUs}, since = ${nowSteadyUs},
+          generation = generation + 1, ended_at = NULL
+        WHERE id ${ids} AND state <> 0`,
+      postgres: sql`
+        WITH back AS (DELETE FROM ended_deliveries WHERE id ${ids} RETURNING *)
+        INSERT INTO pending_deliveries
+          (id, account_id, webhook_id, tries, attempts_made, due_at, generation, since, created_at)
+        SELECT id, account_id, webhook_id, 0, attempts_made, ${nowSteadyUs}, generation + 1, ${nowSteadyUs}, created_at
+        FROM back`,
+    }),
+  )
+}
+
+type Facts = RetryFacts & { readonly accountId: number }
+type Row = { [Name in keyof Facts]: Facts[Name] extends boolean ? unknown : Facts[Name] } & { readonly id: number }
+
+/**
+ * Returns what may keep deliveries from being sent again, by their ids. Their webhooks stay in or out of their lists
+ * until the transaction ends.
+ */
+function* readFacts(ids: readonly number[]): Work<ReadonlyMap<number, Facts>> {
+  const rows = yield* all<Row>(sql`
+    SELECT d.id, e.account_id AS "accountId", w.id AS "webhookId", w.position IS NOT NULL AS listed,
+      d.id <= w.cancelled_to AS leaving, ${IS_ERASED} AS erased
+    FROM deliveries d JOIN webhooks w ON w.id = d.webhook_id JOIN events e ON e.id = d.id / ${PER_EVENT}
+    WHERE d.id ${among(integers(ids))} ORDER BY w.id ${forShareOf('w')}`)
+  return new Map(
+    rows.map(({ id, listed, leaving, erased, ...row }) => [
+      id,
+      { ...row, listed: Boolean(listed), leaving: Boolean(leaving), erased: Boolean(erased) },
+    ]),
+  )
+}
+
+function* retryDelivery({ accountId, id, nowSteadyUs }: RetryRequest): Work<RetryResult> {
+  const facts = (yield* readFacts([id])).get(id)
+  if (facts === undefined || (accountId !== null && facts.accountId !== accountId)) return 'unknown'
+  const obstacle = retryObstacle(facts)
+  if (obstacle !== undefined) return obstacle
+  yield* makeDue([id], nowSteadyUs)
+  return 'queued'
+}
+
+/** Schedules the deliveries that a part of the log found again. */
+export function* retryFound({ rows, nextId }: DeliveryPart, nowSteadyUs: number): Work<RetryStep | number> {
+  const ids = rows.map(({ id }) => id)
+  const facts = yield* readFacts(ids)
+  const obstacles = ids.map((id) => ({ id, obstacle: retryObstacle(facts.get(id)) }))
+  const leaving = obstacles.map(({ obstacle }) => obstacle).find((obstacle) => typeof obstacle === 'number')
+  if (leaving !== undefined) return leaving
+  const able = obstacles.filter(({ obstacle }) => obstacle === undefined).map(({ id }) => id)
+  yield* makeDue(able, nowSteadyUs)
+  return { queued: able.length, nextId }
+}
+
+const FORGET_AFTER_US = 3_600_000_000
+
+/** Adds a request, and deletes those that nobody took. */
+function* addOwnerRequest({ webhookId, deliveryId, nowUs }: OwnerRequest & { readonly nowUs: number }): Work<void> {
+  yield* run(sql`DELETE FROM owner_requests WHERE at < ${nowUs - FORGET_AFTER_US}`)
+  yield* run(sql`
+    INSERT INTO owner_requests (at, webhook_id, delivery_id) VALUES (${nowUs}, ${webhookId}, ${deliveryId})`)
+}
+
+function* takeOwnerRequests(webhookIds: readonly number[]): Work<OwnerRequest[]> {
+  const rows = yield* all<OwnerRequest & { id: number }>(sql`
+    DELETE FROM owner_requests WHERE webhook_id ${among(integers(webhookIds))}
+    RETURNING id, webhook_id AS "webhookId", delivery_id AS "deliveryId"`)
+  return rows
+    .toSorted((one, other) => one.id - other.id)
+    .map(({ webhookId, deliveryId }) => ({ webhookId, deliveryId }))
+}
+
+/** The operations on retries by hand, and on requests to the process that sends to a webhook. */
+export const RETRIES: Declarations<Pick<QueueStore, 'deliveryRetry' | 'ownerRequestAdd' | 'ownerRequestTake'>> = {
+  deliveryRetry: write(retryDelivery),
+  ownerRequestAdd: write(addOwnerRequest),
+  // It runs after every change by another process, nearly always in vain.
+  ownerRequestTake: write(takeOwnerRequests, {
+    isQuiet: true,
+    onlyIf: { work: () => exists(sql`SELECT 1 FROM owner_requests LIMIT 1`), otherwise: [] },
+  }),
+}
