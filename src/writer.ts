@@ -2,19 +2,13 @@ import * as calls from './store/sqlite/calls.ts'
 import * as declared from './store/sqlite/declared-mutations.ts'
 import * as probe from './store/sqlite/engine/write-probe.ts'
 import { registryOf, serveWriter } from './store/sqlite/engine/writer.ts'
-import * as clock from './store/sqlite/maintenance/clock.ts'
-import * as erase from './store/sqlite/maintenance/erase.ts'
 import * as retention from './store/sqlite/maintenance/retention.ts'
 import * as outcomes from './store/sqlite/outcomes.ts'
 import * as recordings from './store/sqlite/recordings.ts'
 import * as retries from './store/sqlite/retries.ts'
-import * as webhooks from './store/sqlite/webhooks.ts'
 
 declare const self: Worker
 
 // Every file of the engine that exports mutations is registered here, because the thread finds mutations by name. A
 // test checks it.
-serveWriter(
-  registryOf([calls, clock, declared, erase, outcomes, probe, recordings, retention, retries, webhooks]),
-  self,
-)
+serveWriter(registryOf([calls, declared, outcomes, probe, recordings, retention, retries]), self)

@@ -9,7 +9,7 @@ import { nowUs } from '../../src/lib/time.ts'
 import { openDatabase } from '../../src/store/sqlite/engine/database.ts'
 import { mutation, type Tx } from '../../src/store/sqlite/engine/mutation.ts'
 import { prepared } from '../../src/store/sqlite/engine/prepared.ts'
-import { replaceList } from '../../src/store/sqlite/webhooks.ts'
+import { storeOver } from '../../src/store/sqlite/store.ts'
 import type { Store } from '../../src/store/store.ts'
 import { newSecret } from '../../src/webhooks/signature.ts'
 import { allowing, LOG, listed } from '../deliveries/rig.ts'
@@ -46,7 +46,8 @@ export async function newStore(accounts: readonly (readonly string[])[]) {
     const accountId = index + 1
     await setup.commit(addAccount, accountId)
     const list = urls.map((url) => listed(url))
-    await setup.commit(replaceList, { accountId, list, ifMatch: null, secrets: list.map(newSecret), nowUs: nowUs() })
+    const secrets = list.map(newSecret)
+    await storeOver(setup).webhooks.listReplace({ accountId, list, ifMatch: null, secrets, nowUs: nowUs() })
   }
   await setup.stop()
   return { path, [Symbol.dispose]: () => folder[Symbol.dispose]() }

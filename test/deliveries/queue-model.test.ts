@@ -4,7 +4,8 @@ import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
 import type { Delivery } from '../../src/deliveries/model.ts'
 import { createDeliveryService } from '../../src/deliveries/service.ts'
 import { SECOND } from '../../src/lib/time.ts'
-import { findWrong } from '../../src/store/sqlite/maintenance/verify.ts'
+import { findWrong } from '../../src/store/sql/verify.ts'
+import { runWork } from '../../src/store/sqlite/engine/run-operations.ts'
 import { emptyFolder } from '../help/app.ts'
 import { changingOwnership } from '../help/ownership.ts'
 import { createRandom, type Random } from '../help/random.ts'
@@ -158,7 +159,7 @@ const keyOf = ({ event_id, url }: Delivery): string => event_id + new URL(url).p
 async function faultsOf(model: Model, rules: Rules): Promise<string[]> {
   const { process, taken, emitted, byHand, left, wrong } = model
   // The calls here have no end, and no sequences of their own; what is young and deleted is no fault of the store.
-  const store = findWrong(process.db.read).filter((text) => !/^\d+ (calls|events that lack)/.test(text))
+  const store = runWork(process.db.read, findWrong()).filter((text) => !/^\d+ (calls|events that lack)/.test(text))
   const deliveries = await model.deliveries()
   const counts = Map.groupBy(deliveries, keyOf)
   const single = deliveries.flatMap((one) => {

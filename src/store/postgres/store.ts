@@ -16,7 +16,6 @@ import { createStatusStore } from './nodes/statuses.ts'
 import { openOutcomeCommits } from './outcomes.ts'
 import { createQueueStore } from './queue.ts'
 import { createRecordingStore } from './recordings.ts'
-import { createWebhookStore } from './webhooks.ts'
 
 export type PostgresOptions = PrepareOptions & {
   /** The key of this process's figures, so that processes do not overwrite each other's. */
@@ -29,14 +28,14 @@ export function storeOver(db: Database): Store {
   const outcomes = openOutcomeCommits(db)
   return {
     accounts: runOperations(db, GROUPS.accounts),
-    webhooks: createWebhookStore(db),
+    webhooks: runOperations(db, GROUPS.webhooks),
     queue: { ...createQueueStore(db, outcomes), ...runOperations(db, GROUPS.queue) },
     calls: { batchStore: (batch, fence) => events.push({ batch, fence }), ...runOperations(db, GROUPS.calls) },
     recordings: createRecordingStore(db),
     pbxs: runOperations(db, GROUPS.pbxs),
     log: createLogStore(db),
     statistics: runOperations(db, GROUPS.statistics),
-    maintenance: createMaintenanceStore(db),
+    maintenance: { ...createMaintenanceStore(db), ...runOperations(db, GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,
     commits: db.commits,
     stop: () =>

@@ -1,18 +1,35 @@
 import type { CallStore } from '../operations/calls.ts'
+import type { MaintenanceStore } from '../operations/maintenance.ts'
 import { ACCOUNTS } from './accounts.ts'
 import { CALLS } from './calls.ts'
+import { CLOCK } from './clock.ts'
+import { readCondition } from './condition.ts'
+import { ERASE } from './erase.ts'
 import { STATISTICS } from './minutes.ts'
-import type { Declarations } from './operation.ts'
+import { type Declarations, read } from './operation.ts'
 import { PBX_MEMORY, PBXS } from './pbxs.ts'
+import { RETENTION } from './retention.ts'
 import { RETRIES } from './retries.ts'
+import { findWrong } from './verify.ts'
+import { WEBHOOKS } from './webhooks.ts'
 
 const calls: Declarations<Omit<CallStore, 'batchStore'>> = { ...CALLS, ...PBX_MEMORY }
+
+const maintenance: Declarations<Omit<MaintenanceStore, 'writeProbe' | 'deliveryPrune' | 'fileFaults'>> = {
+  ...CLOCK,
+  ...RETENTION,
+  ...ERASE,
+  verify: read(findWrong, { isSnapshot: true }),
+  conditionGet: read(readCondition),
+}
 
 /** The declared operations by the group of the store that they belong to. */
 export const GROUPS = {
   accounts: ACCOUNTS,
+  webhooks: WEBHOOKS,
   queue: RETRIES,
   calls,
   pbxs: PBXS,
   statistics: STATISTICS,
+  maintenance,
 }

@@ -11,6 +11,7 @@ type ReadOptions = {
 }
 
 type WriteOptions<Result> = {
+  /** It may wait for much of the store: Postgres runs it on the connection without a short time limit, quietly. */
   readonly isSlow?: boolean
   /** Other processes are not notified, because none caches what it changes. */
   readonly isQuiet?: boolean

@@ -9,7 +9,6 @@ import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance/maintenance.ts'
 import { createQueueStore } from './queue.ts'
 import { createRecordingStore } from './recordings.ts'
-import { createWebhookStore } from './webhooks.ts'
 
 /** Puts the operations of a store over its database. */
 export function storeOver(db: Database): Store {
@@ -18,14 +17,14 @@ export function storeOver(db: Database): Store {
     withReadFaults(runOperations(db, name, declarations), db.path)
   return {
     accounts: declared('accounts', GROUPS.accounts),
-    webhooks: group(createWebhookStore),
+    webhooks: declared('webhooks', GROUPS.webhooks),
     queue: { ...group(createQueueStore), ...declared('queue', GROUPS.queue) },
     calls: { batchStore: (batch) => db.commit(storeBatch, batch), ...declared('calls', GROUPS.calls) },
     recordings: group(createRecordingStore),
     pbxs: declared('pbxs', GROUPS.pbxs),
     log: group(createLogStore),
     statistics: declared('statistics', GROUPS.statistics),
-    maintenance: group(createMaintenanceStore),
+    maintenance: { ...group(createMaintenanceStore), ...declared('maintenance', GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,
     commits: db.commits,
     stop: db.stop,

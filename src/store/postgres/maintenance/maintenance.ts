@@ -2,16 +2,13 @@ import { Fault } from '../../../lib/fault.ts'
 import type { MaintenanceStore } from '../../operations/maintenance.ts'
 import type { Query } from '../engine/client.ts'
 import type { Database } from '../engine/database.ts'
-import { readClock, setClock } from './clock.ts'
-import { readCondition } from './condition.ts'
-import { eraseCalls, eraseLive, findCallsOf } from './erase.ts'
-import { pruneCalls, pruneDeliveries, pruneSecrets, pruneWebhooks } from './retention.ts'
-import { findWrong } from './verify.ts'
+import { pruneDeliveries } from './retention.ts'
 
-/** Creates the maintenance operations of the engine. */
-export function createMaintenanceStore(db: Database): MaintenanceStore {
-  const { read, maintenance, transaction, change } = db
-  const slowly = maintenance.transaction
+/** Creates the maintenance operations that are the engine's own. */
+export function createMaintenanceStore(
+  db: Database,
+): Pick<MaintenanceStore, 'writeProbe' | 'deliveryPrune' | 'fileFaults'> {
+  const { read, maintenance, transaction } = db
   return {
     async writeProbe() {
       await transaction((query) => query('UPDATE clock SET probed = probed + 1'))
@@ -19,18 +16,8 @@ export function createMaintenanceStore(db: Database): MaintenanceStore {
       if (db.eventCommits.isFailing() || db.outcomeCommits.isFailing())
         throw new Fault('unavailable', `the last commit to the database ${db.name} failed: it is tried again`)
     },
-    clockGet: () => readClock(read),
-    clockSet: (clock) => change((query) => setClock(query, clock)),
     deliveryPrune: (step) => pruneDeliveries(maintenance, step),
-    webhookPrune: (limit) => slowly((query) => pruneWebhooks(query, limit)),
-    secretPrune: (step) => slowly((query) => pruneSecrets(query, step)),
-    callPrune: (step) => slowly((query) => pruneCalls(query, step)),
-    callListWithNumber: (number) => findCallsOf(maintenance.read, number),
-    callErase: (ids) => slowly((query) => eraseCalls(query, ids)),
-    liveCallErase: (number) => slowly((query) => eraseLive(query, number)),
-    verify: () => slowly((query) => findWrong(query)),
     fileFaults: () => fileFaults(read),
-    conditionGet: (sinceUs) => readCondition(read, sinceUs),
   }
 }
 

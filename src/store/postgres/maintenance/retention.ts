@@ -80,36 +80,3 @@ async function nextRange(query: Query, endId: number): Promise<number | null> {
 async function notePruned(query: Query, toUs: number): Promise<void> {
   await query('UPDATE clock SET pruned_to = greatest(pruned_to, $1::bigint)', [toUs])
 }
-
-/**
- * Deletes webhooks without deliveries that have left their list. All their deliveries would be newer than that. What
- * the list is by now is asked of the row itself: it is all that is read again when a change of the list comes first.
- */
-export async function pruneWebhooks(query: Query, limit: number): Promise<number> {
-  const gone = await query(
-    `DELETE FROM webhooks WHERE position IS NULL AND id IN (SELECT w.id FROM webhooks w WHERE w.position IS NULL AND w.cancelled_to = 0
-       AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.id <= w.left_to) LIMIT $1::int) RETURNING 1 AS one`,
-    [limit],
-  )
-  return gone.length
-}
-
-/** Deletes call records saved before a time. Returns how many. */
-export async function pruneCalls(query: Query, step: { beforeUs: number; limit: number }): Promise<number> {
-  const gone = await query(
-    `DELETE FROM calls WHERE id IN (SELECT c.id FROM accounts a CROSS JOIN LATERAL
-       (SELECT id FROM calls WHERE account_id = a.id AND saved_at < $1::bigint LIMIT $2::int) AS c LIMIT $2::int) RETURNING 1 AS one`,
-    [step.beforeUs, step.limit],
-  )
-  return gone.length
-}
-
-/** Deletes secrets whose URL left its list before a time, and did not come back meanwhile. Returns how many. */
-export async function pruneSecrets(query: Query, step: { beforeUs: number; limit: number }): Promise<number> {
-  const gone = await query(
-    `DELETE FROM secrets WHERE left_at < $1::bigint AND (account_id, url) IN (SELECT account_id, url FROM secrets WHERE left_at < $1::bigint LIMIT $2::int)
-     RETURNING 1 AS one`,
-    [step.beforeUs, step.limit],
-  )
-  return gone.length
-}

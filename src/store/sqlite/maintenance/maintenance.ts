@@ -3,32 +3,17 @@ import type { Database } from '../engine/database.ts'
 import type { Tx } from '../engine/mutation.ts'
 import { prepared } from '../engine/prepared.ts'
 import { probeWrite } from '../engine/write-probe.ts'
-import { lastSteadyUs, newestEventUs, readClock, setClock } from './clock.ts'
-import { readCondition } from './condition.ts'
-import { eraseCalls, eraseLive, findCallsOf } from './erase.ts'
-import { pruneCalls, pruneDeliveries, pruneSecrets, pruneWebhooks } from './retention.ts'
-import { findWrong } from './verify.ts'
+import { pruneDeliveries } from './retention.ts'
 
-/** Creates the maintenance operations of the engine. */
-export function createMaintenanceStore({ read, commit }: Database): MaintenanceStore {
+/** Creates the maintenance operations that are the engine's own. */
+export function createMaintenanceStore({
+  read,
+  commit,
+}: Database): Pick<MaintenanceStore, 'writeProbe' | 'deliveryPrune' | 'fileFaults'> {
   return {
     writeProbe: () => commit(probeWrite, null),
-    clockGet: async () => ({
-      ...readClock(read),
-      lastSteadyUs: lastSteadyUs(read),
-      newestEventUs: newestEventUs(read),
-    }),
-    clockSet: (clock) => commit(setClock, clock),
     deliveryPrune: (step) => commit(pruneDeliveries, step),
-    webhookPrune: (limit) => commit(pruneWebhooks, limit),
-    secretPrune: (step) => commit(pruneSecrets, step),
-    callPrune: (step) => commit(pruneCalls, step),
-    callListWithNumber: async (number) => findCallsOf(read, number),
-    callErase: (ids) => commit(eraseCalls, ids),
-    liveCallErase: (number) => commit(eraseLive, number),
-    verify: async () => findWrong(read),
     fileFaults: async () => fileFaults(read),
-    conditionGet: async (sinceUs) => readCondition(read, sinceUs),
   }
 }
 

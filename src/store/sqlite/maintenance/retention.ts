@@ -1,7 +1,4 @@
-import { and, eq, lt } from 'drizzle-orm'
-import { DIRECTIONS } from '../../../lib/call-enums.ts'
 import { DELIVERIES_PER_EVENT } from '../../operations/queue.ts'
-import { secrets } from '../../sql/tables.ts'
 import { mutation, type Tx } from '../engine/mutation.ts'
 import { prepared } from '../engine/prepared.ts'
 
@@ -62,44 +59,3 @@ function notePruned(tx: Tx, pruned: readonly { readonly id: number; readonly acc
   for (const [accountId, some] of Map.groupBy(pruned, ({ accountId }) => accountId))
     note.run(Math.max(...some.map(({ id }) => id)), accountId)
 }
-
-/**
- * All that is left is newer than their leaving. The newest webhook stays, so that no id is given twice: what is known
- * of one by its id is never taken for another's.
- */
-export const pruneWebhooks = mutation(
-  'maintenance.webhookPrune',
-  (tx: Tx, limit: number): number =>
-    prepared<never, [number]>(
-      tx,
-      `DELETE FROM webhooks WHERE id IN (SELECT id FROM webhooks WHERE position IS NULL AND cancelled_to = 0
-         AND NOT EXISTS (SELECT 1 FROM deliveries WHERE id <= left_to)
-         AND id < (SELECT max(id) FROM webhooks) LIMIT ?)`,
-    ).run(limit).changes,
-)
-
-export const pruneCalls = mutation(
-  'maintenance.callPrune',
-  (tx: Tx, { beforeUs, limit }: { beforeUs: number; limit: number }): number => {
-    return prepared<never, [string, number, number]>(
-      tx,
-      // Account by account and direction by direction, as the index has them.
-      `DELETE FROM calls WHERE id IN
-         (SELECT c.id FROM accounts a CROSS JOIN json_each(?) d
-          CROSS JOIN calls c INDEXED BY calls_by_direction ON c.account_id = a.id AND c.direction = d.value
-          WHERE c.saved_at < ? LIMIT ?)`,
-    ).run(JSON.stringify(DIRECTIONS), beforeUs, limit).changes
-  },
-)
-
-export const pruneSecrets = mutation(
-  'maintenance.secretPrune',
-  (tx: Tx, { beforeUs, limit }: { readonly beforeUs: number; readonly limit: number }): number => {
-    const old = tx.select().from(secrets).where(lt(secrets.leftUs, beforeUs)).limit(limit).all()
-    for (const { accountId, url } of old)
-      tx.delete(secrets)
-        .where(and(eq(secrets.accountId, accountId), eq(secrets.url, url)))
-        .run()
-    return old.length
-  },
-)

@@ -1,0 +1,70 @@
+import { sql } from 'drizzle-orm'
+import type { ErasedCounts, MaintenanceStore } from '../operations/maintenance.ts'
+import { withoutNumber } from '../without-number.ts'
+import { IS_ERASED, OF_EVENT, PENDING, PER_EVENT } from './deliveries.ts'
+import { type Declarations, read, write } from './operation.ts'
+import { all, among, contains, count, forUpdate, integers, run, tableOf, texts, type Work } from './statement.ts'
+
+/**
+ * Erasing a number affects every call that contains it. The record is deleted. Of its events remains what the log needs
+ * (which event, when, delivered or not). A live call continues with an unknown party.
+ */
+
+/** A number as JSON contains it: a whole string, so that longer numbers do not match. */
+const quoted = (number: string) => JSON.stringify(number)
+
+function* findCalls(number: string): Work<string[]> {
+  const rows = yield* all<{ id: string }>(sql`
+    SELECT id FROM calls WHERE ${contains(sql`record`, quoted(number))}
+    UNION SELECT call_id AS id FROM events WHERE ${contains(sql`body`, quoted(number))}`)
+  return rows.map(({ id }) => id)
+}
+
+/** Erases a few calls, so that no commit takes long. */
+function* eraseCalls(ids: readonly string[]): Work<ErasedCounts> {
+  const calls = yield* count(sql`DELETE FROM calls WHERE id ${among(texts(ids))} RETURNING 1`)
+  const rows = yield* all<{ id: number; body: string; pending: unknown }>(sql`
+    SELECT e.id, e.body, EXISTS (SELECT 1 FROM ${PENDING} AS d WHERE ${OF_EVENT}) AS pending
+    FROM events e WHERE e.call_id ${among(texts(ids))} AND NOT ${IS_ERASED}`)
+  const ended = rows.filter(({ pending }) => !pending)
+  const eventIds = integers(ended.map(({ id }) => id))
+  const emptied = tableOf('r', { id: eventIds, body: texts(ended.map(({ body }) => emptiedBody(body))) })
+  yield* run(sql`UPDATE events SET body = r.body FROM ${emptied} WHERE events.id = r.id`)
+  yield* run(sql`
+    UPDATE attempts SET response = NULL FROM ${tableOf('e', { id: eventIds })}
+    WHERE attempts.delivery_id >= e.id * ${PER_EVENT} AND attempts.delivery_id < (e.id + 1) * ${PER_EVENT}
+      AND attempts.response IS NOT NULL`)
+  return { calls, events: ended.length, pending: rows.length - ended.length }
+}
+
+/** Which call a call was merged into is what proves that it ended. */
+function emptiedBody(body: string): string {
+  const otherCallId = otherCallIdOf(body)
+  const transfer = otherCallId === undefined ? null : { other_call_id: otherCallId }
+  return JSON.stringify({ erased: true, data: { transfer } })
+}
+
+/** Returns the call that the event of a transfer names beside its own. */
+export function otherCallIdOf(body: string): string | undefined {
+  const found = body.includes('"other_call_id"') ? JSON.parse(body)?.data?.transfer?.other_call_id : undefined
+  return typeof found === 'string' ? found : undefined
+}
+
+/** A running service has the live calls in memory, and may write the number again. */
+function* eraseLive(number: string): Work<number> {
+  const rows = yield* all<{ pbx: string; id: string; state: string }>(sql`
+    SELECT pbx, id, state FROM live_calls WHERE ${contains(sql`state`, quoted(number))} ${forUpdate}`)
+  for (const { pbx, id, state } of rows) {
+    const without = JSON.stringify(withoutNumber(JSON.parse(state), number))
+    yield* run(sql`UPDATE live_calls SET state = ${without} WHERE pbx = ${pbx} AND id = ${id}`)
+  }
+  return rows.length
+}
+
+/** The operations that erase a number. */
+export const ERASE: Declarations<Pick<MaintenanceStore, 'callListWithNumber' | 'callErase' | 'liveCallErase'>> = {
+  // A read, so that no write waits for it, however large the store is.
+  callListWithNumber: read(findCalls, { isSlow: true }),
+  callErase: write(eraseCalls, { isSlow: true }),
+  liveCallErase: write(eraseLive, { isSlow: true }),
+}

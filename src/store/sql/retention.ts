@@ -1,0 +1,47 @@
+import { sql } from 'drizzle-orm'
+import { DIRECTIONS } from '../../lib/call-enums.ts'
+import type { MaintenanceStore } from '../operations/maintenance.ts'
+import { type Declarations, write } from './operation.ts'
+import { count, either, onSqlite, tableOf, texts } from './statement.ts'
+
+/** The old calls of an account, direction by direction where the index has them so. */
+const oldCalls = (beforeUs: number, limit: number) =>
+  either({
+    sqlite: sql`
+      SELECT c.id FROM accounts a CROSS JOIN ${tableOf('d', { direction: texts(DIRECTIONS) })}
+        CROSS JOIN calls c INDEXED BY calls_by_direction ON c.account_id = a.id AND c.direction = d.direction
+      WHERE c.saved_at < ${beforeUs}`,
+    postgres: sql`
+      SELECT c.id FROM accounts a CROSS JOIN LATERAL
+        (SELECT id FROM calls WHERE account_id = a.id AND saved_at < ${beforeUs} LIMIT ${limit}) AS c`,
+  })
+
+/**
+ * The operations that delete old records, but for deliveries. What is deleted is found first, and looked at again as it
+ * is deleted: a change of the list may have come first.
+ */
+export const RETENTION: Declarations<Pick<MaintenanceStore, 'webhookPrune' | 'secretPrune' | 'callPrune'>> = {
+  // What is left is newer than their leaving. SQLite would give the newest id again: then what is known of a webhook
+  // by its id would be taken for another's.
+  webhookPrune: write(
+    (limit) =>
+      count(sql`
+        DELETE FROM webhooks WHERE position IS NULL AND id IN (SELECT w.id FROM webhooks w
+          WHERE w.position IS NULL AND w.cancelled_to = 0
+            AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.id <= w.left_to)
+            ${onSqlite(sql`AND w.id < (SELECT max(id) FROM webhooks)`)} LIMIT ${limit}) RETURNING 1`),
+    { isSlow: true },
+  ),
+  secretPrune: write(
+    ({ beforeUs, limit }) =>
+      count(sql`
+        DELETE FROM secrets WHERE left_at < ${beforeUs} AND (account_id, url) IN
+          (SELECT account_id, url FROM secrets WHERE left_at < ${beforeUs} LIMIT ${limit}) RETURNING 1`),
+    { isSlow: true },
+  ),
+  callPrune: write(
+    ({ beforeUs, limit }) =>
+      count(sql`DELETE FROM calls WHERE id IN (${oldCalls(beforeUs, limit)} LIMIT ${limit}) RETURNING 1`),
+    { isSlow: true },
+  ),
+}
