@@ -97,7 +97,7 @@ describe('a store is not whole', () => {
   const young = `(SELECT id FROM events WHERE call_id = 'young' AND sequence = `
   test.each([
     ['an event in the middle of a call', `DELETE FROM events WHERE id = ${young}3)`, 'with a gap'],
-    ['the first event of a call', `DELETE FROM events WHERE id = ${young}1)`, 'with a gap'],
+    ['the first event of a call', `DELETE FROM events WHERE id = ${young}1)`, 'without their beginning'],
     ['the last event of a call', `DELETE FROM events WHERE id = ${young}6)`, 'have their end'],
     ['an event that is there twice', `UPDATE events SET sequence = 2 WHERE id = ${young}3)`, 'with a gap'],
     [

@@ -8,6 +8,8 @@ type ReadOptions = {
   readonly isSlow?: boolean
   /** Its statements see the store at one moment. */
   readonly isSnapshot?: boolean
+  /** Its statements together take long: in SQLite, which blocks the event loop, other work runs between them. */
+  readonly isSliced?: boolean
 }
 
 type WriteOptions<Result> = {

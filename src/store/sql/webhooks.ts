@@ -231,7 +231,7 @@ export const WEBHOOKS: Declarations<WebhookStore> = {
   optionsReplace: write(replaceOptions),
   webhookGetMany: read(getWebhooks),
   webhookGetByUrl: read(getByUrl),
-  webhookListWithPending: read(listWithPending),
+  webhookListWithPending: read(listWithPending, { isSliced: true }),
   webhookListActive: read(function* () {
     const rows = yield* all<{ id: number }>(sql`
       SELECT id FROM webhooks WHERE position IS NOT NULL OR cancelled_to > 0`)

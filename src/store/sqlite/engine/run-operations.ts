@@ -66,10 +66,11 @@ export function runOperations<Group extends object>(
   function start(name: string, declaration: Declaration): (...args: never[]) => Promise<unknown> {
     const { access, work } = declaration
     if (access === 'read') {
-      const { isSnapshot } = declaration
-      return isSnapshot
-        ? async (...args) => read.transaction(() => runWork(read, work(...args)))
-        : (...args) => runInSlices(steps(read, work(...args)))
+      const { isSnapshot, isSliced } = declaration
+      if (isSliced) return (...args) => runInSlices(steps(read, work(...args)))
+      if (isSnapshot) return async (...args) => read.transaction(() => runWork(read, work(...args)))
+      // Without a break: what follows a change, such as reading a webhook's list again, precedes all other work.
+      return async (...args) => runWork(read, work(...args))
     }
     const { onlyIf } = declaration
     const mutation = mutationOf(group, name, declaration)
