@@ -1,6 +1,8 @@
+import { type OpaqueIds, openOpaqueIds } from '../http/opaque-ids.ts'
+import { readCursor } from '../http/paging.ts'
 import { Fault } from '../lib/fault.ts'
 import { nextTurn } from '../lib/slices.ts'
-import type { EventItem } from '../store/operations/log.ts'
+import { type EventItem, FIRST_HISTORY } from '../store/operations/log.ts'
 import type { Store } from '../store/store.ts'
 
 /**
@@ -10,8 +12,9 @@ import type { Store } from '../store/store.ts'
  */
 export type EventReader = {
   /**
-   * Returns events behind a position, or from which position on all are kept when some behind it were deleted.
-   * @throws Fault 422 when the position is ahead of all that is stored, 429 when too many wait.
+   * Returns events behind a cursor, or the oldest cursor when events behind the given one were deleted, or it is of
+   * another history than the store's: a backup was restored, or a standby took over that lacked events.
+   * @throws Fault 422 when the cursor is not one of the account, 429 when too many wait.
    */
   read(accountId: number, request: EventRequest): Promise<EventPage | EventsGone>
   /** Wakes those who wait for events of these accounts; of all without any. */
@@ -25,8 +28,8 @@ export type EventReader = {
 }
 
 export type EventRequest = {
-  /** The id of the event behind which is read; `oldest`: from the first that is kept, `now`: from now on. */
-  readonly after: number | 'oldest' | 'now'
+  /** The cursor behind which is read; without one from the first event that is kept, `now`: from now on. */
+  readonly after?: string | undefined
   readonly limit: number
   /** How long to wait for one when there is none. */
   readonly waitMs: number
@@ -36,9 +39,12 @@ export type EventRequest = {
   readonly signal?: AbortSignal
 }
 
-/** From `keptFrom` on all events are kept. */
-export type EventsGone = { readonly keptFrom: number }
-export type EventPage = { readonly items: readonly EventItem[]; readonly lastId: number }
+/** Why a cursor is of no use any more, and the one from which all events are there. */
+export type EventsGone = { readonly gone: 'deleted' | 'other history'; readonly oldestCursor: string }
+export type EventPage = { readonly items: readonly EventItem[]; readonly nextCursor: string }
+
+/** An event behind which is read. `history` is `undefined` in cursors of earlier versions. */
+type Position = { readonly id: number; readonly history: number | undefined }
 
 /** So many are read at once: others have their turn in between. */
 const READ_AT_ONCE = 100
@@ -52,25 +58,40 @@ const MAX_WAITING = 1_000
 /** Creates the reader of stored events, for `GET /event`. */
 export function createEventReader({ log }: Pick<Store, 'log'>): EventReader {
   const waiters = createWaiters()
+  const openIds = openOpaqueIds(log)
   let stopped = false
+
+  async function cursorAt(accountId: number, id: number, history?: number): Promise<string> {
+    const ids = await openIds()
+    const known = history ?? (await log.eventGetHistories([id]))[0] ?? FIRST_HISTORY
+    return ids.write('eventCursor', { accountId, id, history: known })
+  }
+  async function positionOf(accountId: number, after: string | undefined): Promise<Position> {
+    if (after !== undefined && after !== 'now') return readPosition(await openIds(), accountId, after)
+    const { oldestId, newestId } = await log.eventGetBounds(accountId)
+    const id = after === 'now' ? newestId : oldestId
+    return { id, history: (await log.eventGetHistories([id]))[0] }
+  }
 
   return {
     async read(accountId, request) {
-      const { after, waitMs, signal } = request
+      const { waitMs, signal } = request
       const untilMs = performance.now() + waitMs
-      const start = await log.eventGetBounds(accountId)
-      let afterId = after === 'oldest' ? start.oldestId : after === 'now' ? start.newestId : after
+      let { id: afterId, history } = await positionOf(accountId, request.after)
       for (;;) {
         const wakes = waiters.wakes()
         const { items, lastId, isEnd } = await readPage(log, { ...request, accountId, afterId })
         // After reading: what was deleted meanwhile may be missing.
         const { oldestId, newestId } = await log.eventGetBounds(accountId)
-        if (afterId < oldestId) return { keptFrom: oldestId }
-        if (afterId > newestId)
-          throw notOurs('is ahead of all events: it is of another store, or a backup was restored')
+        const [found, lastHistory] = await log.eventGetHistories([afterId, lastId])
+        const isOther = afterId > newestId || (history !== undefined && history !== found)
+        if (isOther || afterId < oldestId)
+          return { gone: isOther ? 'other history' : 'deleted', oldestCursor: await cursorAt(accountId, oldestId) }
         const leftMs = untilMs - performance.now()
-        if (items.length > 0 || !isEnd || leftMs <= 0 || stopped || signal?.aborted === true) return { items, lastId }
+        if (items.length > 0 || !isEnd || leftMs <= 0 || stopped || signal?.aborted === true)
+          return { items, nextCursor: await cursorAt(accountId, lastId, lastHistory) }
         afterId = lastId
+        history = lastHistory
         // Else something was stored meanwhile: it is read first.
         if (wakes === waiters.wakes()) await waiters.wait(accountId, leftMs, signal)
       }
@@ -121,13 +142,13 @@ function createWaiters() {
   }
 }
 
-type Page = EventPage & { readonly isEnd: boolean }
+type Part = { readonly items: readonly EventItem[]; readonly lastId: number; readonly isEnd: boolean }
 
 /** Reads the events behind one until the page is full, or there are no more. */
 async function readPage(
   log: Store['log'],
   { accountId, afterId, limit, names, callId }: EventRequest & { accountId: number; afterId: number },
-): Promise<Page> {
+): Promise<Part> {
   const items: EventItem[] = []
   let chars = 0
   let lastId = afterId
@@ -144,5 +165,17 @@ async function readPage(
   return { items, lastId, isEnd }
 }
 
-const notOurs = (message: string) =>
-  new Fault('invalid', 'The cursor is not one of this list.', { errors: [{ path: '/after', message }] })
+/** @throws Fault 422 when the text is not a cursor that this account was given. */
+function readPosition(ids: OpaqueIds, accountId: number, after: string): Position {
+  const found = ids.read('eventCursor', after)
+  if (found !== undefined && found.accountId === accountId) return { id: found.id, history: found.history }
+  const [owner, id] = found === undefined ? readCursor(after, ['number', 'number'], '/after').map(Number) : []
+  if (owner !== accountId || id === undefined || id < 0)
+    throw new Fault('invalid', 'The cursor is not one of this list.', {
+      errors: [{ path: '/after', message: 'is no cursor of this account' }],
+    })
+  return { id, history: ids.wasPlain(id) ? undefined : NO_HISTORY }
+}
+
+/** Cursors of earlier versions end where this one began: later ones are of a store that was restored since. */
+const NO_HISTORY = -1

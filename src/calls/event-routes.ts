@@ -4,14 +4,13 @@ import { guard, requireSession } from '../auth/guard.ts'
 import type { AuthService } from '../auth/service.ts'
 import { accepts } from '../http/accepts.ts'
 import { responses } from '../http/envelope.ts'
-import { readCursor, writeCursor } from '../http/paging.ts'
 import { asks } from '../http/query.ts'
 import { EVENT_NAMES } from '../lib/event-kinds.ts'
 import { Fault } from '../lib/fault.ts'
 import { rfc3339 } from '../lib/time.ts'
 import type { EventItem } from '../store/operations/log.ts'
 import { BODIES } from './event.ts'
-import type { EventPage, EventReader } from './event-reader.ts'
+import type { EventPage, EventReader, EventsGone } from './event-reader.ts'
 
 const PAGE_SIZE = 100
 const MAX_PAGE_SIZE = 1_000
@@ -71,7 +70,8 @@ const Query = t.Object({
 const DESCRIPTION =
   'For receivers that were away, that cannot be called from outside, or that want to check. Keep `next_cursor` once you have handled ' +
   'a page, and send it as `after`: no event is ever skipped, since none appears before a cursor that was given out. Events are kept ' +
-  'for the time of `--retention`; those of erased calls are omitted. 410: events after the cursor were deleted.'
+  'for the time of `--retention`; those of erased calls are omitted. 410: events after the cursor were deleted, or the store was ' +
+  'restored from a backup that lacks what the cursor has seen.'
 
 /** Creates `GET /event`: the account's events in the order in which they were stored. */
 export function eventRoutes(auth: AuthService, events: EventReader) {
@@ -87,7 +87,7 @@ export function eventRoutes(auth: AuthService, events: EventReader) {
         const unwatch = auth.onRevoked(bearer ?? '', () => revoked.abort())
         const page = await events
           .read(accountId, {
-            after: positionOf(accountId, after),
+            after,
             limit,
             waitMs: wait * 1_000,
             names: event,
@@ -97,9 +97,9 @@ export function eventRoutes(auth: AuthService, events: EventReader) {
           .finally(unwatch)
         // Who logged out while it waited gets nothing that came then.
         if (revoked.signal.aborted) await requireSession(auth, bearer)
-        if ('keptFrom' in page) throw gone(cursorOf(accountId, page.keptFrom))
+        if ('gone' in page) throw gone(page)
         set.headers['content-type'] = 'application/json'
-        return new Response(textOf(accountId, page))
+        return new Response(textOf(page))
       },
       {
         ...asks(Query),
@@ -114,26 +114,19 @@ export function eventRoutes(auth: AuthService, events: EventReader) {
     )
 }
 
-const cursorOf = (accountId: number, id: number): string => writeCursor([accountId, id])
+const GONE = {
+  deleted: 'Events after this cursor were deleted.',
+  'other history': 'The store has lost what this cursor has seen: a backup was restored, or a standby took over.',
+} as const
 
-function positionOf(accountId: number, after: string | undefined): number | 'oldest' | 'now' {
-  if (after === undefined) return 'oldest'
-  if (after === 'now') return 'now'
-  const [owner, id] = readCursor(after, ['number', 'number'], '/after')
-  if (owner === accountId && Number.isSafeInteger(id) && Number(id) >= 0) return Number(id)
-  throw new Fault('invalid', 'The cursor is not one of this list.', {
-    errors: [{ path: '/after', message: 'is no cursor of this account' }],
-  })
-}
-
-const gone = (oldest: string) =>
-  new Fault('gone', `Events after this cursor were deleted. The oldest cursor that can be read from is ${oldest}`)
+const gone = ({ gone, oldestCursor }: EventsGone) =>
+  new Fault('gone', `${GONE[gone]} The oldest cursor that can be read from is ${oldestCursor}`)
 
 /**
  * The bodies are stored as the JSON that they are: reading and writing them again would cost more than all the rest.
  */
-function textOf(accountId: number, { items, lastId }: EventPage): string {
-  const result = `{"items":[${items.map(itemText).join(',')}],"next_cursor":"${cursorOf(accountId, lastId)}"}`
+function textOf({ items, nextCursor }: EventPage): string {
+  const result = `{"items":[${items.map(itemText).join(',')}],"next_cursor":"${nextCursor}"}`
   return `{"status":"success","code":200,"result":${result},"message":"These are the events."}`
 }
 

@@ -1173,6 +1173,25 @@ for (const engine of ENGINES)
         expect(await readAll({ limit: 9 })).toEqual({ ids: [first, second, third], afterId: last })
       })
 
+      test('the history of each event is known, and stays the same; that of positions before all is the first', async () => {
+        await using at = await open(ONE)
+        const { log } = at.store
+        expect(await log.eventGetHistories([0, 1, 99])).toEqual([0, 0, 0])
+        const [first = 0] = (await at.put(event('a'))).map(({ id }) => id)
+        const [before, of = 0, behind] = await log.eventGetHistories([first - 1, first, first + 1_000])
+        expect([before, of > 0, behind]).toEqual([0, true, of])
+        const [second = 0] = (await at.put(event('b'))).map(({ id }) => id)
+        expect(await log.eventGetHistories([second, first])).toEqual([of, of])
+        expect(await log.eventGetHistories([])).toEqual([])
+      })
+
+      test('there is a key for the ids that clients get; no plain id was given out in a new store', async () => {
+        await using at = await open(ONE)
+        const key = await at.store.log.publicIdKeyGet()
+        expect(key).toEqual({ key: expect.stringMatching(/^[0-9a-f]{32}$/), plainTo: 0 })
+        expect(await at.store.log.publicIdKeyGet()).toEqual(key)
+      })
+
       test('behind which event none was deleted is known of each account', async () => {
         await using at = await open(ONE)
         const { log, maintenance, queue, accounts } = at.store

@@ -83,6 +83,12 @@ export type EventPart = {
 /** The first event behind which none was deleted, and the newest; 0: there is none. */
 export type EventBounds = { readonly oldestId: number; readonly newestId: number }
 
+/** `plainTo`: ids of events up to this one were given out as they are, by earlier versions. */
+export type PublicIdKey = { readonly key: string; readonly plainTo: number }
+
+/** The history of events that no run of the database has counted: they were stored by an earlier version. */
+export const FIRST_HISTORY = 0
+
 /** An event of a call with what became of it at each webhook. */
 export type EventRow = {
   readonly uuid: string
@@ -128,6 +134,14 @@ export type LogStore = {
   eventRead(query: EventQuery): Promise<EventPart>
   /** Returns behind which event none of an account was deleted, and which is its newest. */
   eventGetBounds(accountId: number): Promise<EventBounds>
+  /**
+   * Returns the history in which each of these events was stored, also of those that were deleted since. Each run of
+   * the database stores its events in a history of its own; of an event that this store never had it is another one
+   * than where it was stored, or the event is ahead of all.
+   */
+  eventGetHistories(ids: readonly number[]): Promise<number[]>
+  /** Returns the key by which the ids that clients get are encrypted. */
+  publicIdKeyGet(): Promise<PublicIdKey>
   /** Returns the newest event of each of these accounts that has one. */
   eventGetNewest(accountIds: readonly number[]): Promise<ReadonlyMap<number, number>>
   /**

@@ -1,4 +1,12 @@
-import { type EventBounds, type EventItem, type EventPart, type EventQuery, MAX_NEWEST } from '../operations/log.ts'
+import {
+  type EventBounds,
+  type EventItem,
+  type EventPart,
+  type EventQuery,
+  FIRST_HISTORY,
+  MAX_NEWEST,
+  type PublicIdKey,
+} from '../operations/log.ts'
 import { bigints, type Query, texts, type Value } from './engine/client.ts'
 import { IS_ERASED } from './events.ts'
 
@@ -51,6 +59,23 @@ export async function readEventBounds(read: Query, accountId: number): Promise<E
   )
   const oldestId = row?.id ?? 0
   return { oldestId, newestId: Math.max(await newestOf(read, accountId), oldestId) }
+}
+
+/** Returns the history of each event. */
+export async function readHistories(read: Query, ids: readonly number[]): Promise<number[]> {
+  const rows = await read<{ id: number }>(
+    `SELECT coalesce((SELECT h.id FROM event_histories h WHERE h.began_at < e.id ORDER BY h.began_at DESC LIMIT 1),
+       ${FIRST_HISTORY})::float8 AS id FROM unnest($1::bigint[]) WITH ORDINALITY AS e (id, place) ORDER BY e.place`,
+    [bigints(ids)],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Returns the key of the ids that clients get. */
+export async function readPublicIdKey(read: Query): Promise<PublicIdKey> {
+  const [row] = await read<PublicIdKey>('SELECT key, plain_to::float8 AS "plainTo" FROM public_ids')
+  if (row === undefined) throw new Error('the store has no key for public ids')
+  return row
 }
 
 /** Returns the newest event of each account that has one among the newest of the store above an id. */

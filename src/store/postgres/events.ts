@@ -21,12 +21,14 @@ export type EventJob = { readonly batch: CallBatch; readonly fence?: Fence | und
 const REFUSED = 'HS001'
 const TURN_TAKEN = 'the turn is taken'
 const LIST_CHANGED = 'a list was changed'
+const HISTORY_ENDED = 'another history begins'
 const NO_PARTITION = '23514'
 
 /**
  * Stores batches with one statement. Ids are drawn once all rows of accounts are locked, in the order of their ids. A
  * list that was changed since it was read, for whom the events are, has another version: then the statement is refused,
- * and sent again with the new one.
+ * and sent again with the new one. In a run of the database that has no history yet it is refused, too: the next event
+ * may get an id that a lost one had before a restore or a failover.
  */
 const statementOf = (isFenced: boolean): string => {
   const notLost = (job: string) => (isFenced ? `WHERE ${job} NOT IN (SELECT job FROM lost)` : '')
@@ -69,7 +71,9 @@ SELECT NULL::int AS place, NULL::float8 AS id, NULL::int AS job, NULL AS lease,
   CASE WHEN NOT EXISTS (SELECT 1 FROM turn) THEN hookswitch_refuse('${TURN_TAKEN}')
     WHEN EXISTS (SELECT 1 FROM unnest($3::bigint[], $4::bigint[]) AS x(id, version)
       LEFT JOIN locked l ON l.id = x.id WHERE l.list_version IS DISTINCT FROM x.version)
-    THEN hookswitch_refuse('${LIST_CHANGED}') END AS refused
+    THEN hookswitch_refuse('${LIST_CHANGED}')
+    WHEN (SELECT run FROM event_histories ORDER BY began_at DESC LIMIT 1) IS DISTINCT FROM hookswitch_run()
+    THEN hookswitch_refuse('${HISTORY_ENDED}') END AS refused
 UNION ALL SELECT place::int, id::float8, NULL, NULL, NULL FROM numbered
 ${isFenced ? 'UNION ALL SELECT NULL, NULL, job, name, NULL FROM lost' : ''}`
 }
@@ -133,6 +137,7 @@ export function openEventCommits(db: Database): GroupCommit<EventJob, PlacedEven
           }
           throw error
         } else if (String(error).includes(TURN_TAKEN)) turns.reset()
+        else if (String(error).includes(HISTORY_ENDED)) await beginHistory(client)
         else lists.forget(accountIds)
       }
     }
@@ -273,6 +278,20 @@ async function readPlaces(read: Query, jobs: readonly EventJob[]): Promise<Map<n
         : [[place, { id: row.id, webhookIds: row.webhooks?.split(',').map(Number) ?? [] }] as const]
     }),
   )
+}
+
+/** Begins the history of this run of the database, unless another node did. Until then no node can store events. */
+async function beginHistory(client: Client): Promise<void> {
+  await client.transaction(async (query) => {
+    await query('LOCK TABLE event_histories IN SHARE ROW EXCLUSIVE MODE')
+    await query(
+      `INSERT INTO event_histories (began_at, id, run)
+       SELECT greatest((SELECT max(id) FROM events), (SELECT max(events_pruned_to) FROM accounts), 0),
+         1 + floor(random() * 4294967295)::bigint, hookswitch_run()
+       WHERE (SELECT run FROM event_histories ORDER BY began_at DESC LIMIT 1) IS DISTINCT FROM hookswitch_run()
+       ON CONFLICT (began_at) DO UPDATE SET id = excluded.id, run = excluded.run`,
+    )
+  })
 }
 
 /** More than was foreseen has been stored since partitions were made last. */

@@ -13,7 +13,14 @@ import {
 import { DELIVERIES_PER_EVENT, DELIVERY_STATES, stateNumber } from '../operations/queue.ts'
 import { bigints, type Query, texts, type Value } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
-import { readEventBounds, readEvents, readNewestAbove, readNewestEvents } from './event-reader.ts'
+import {
+  readEventBounds,
+  readEvents,
+  readHistories,
+  readNewestAbove,
+  readNewestEvents,
+  readPublicIdKey,
+} from './event-reader.ts'
 import { STEPPED } from './maintenance/clock.ts'
 
 type Row = Omit<DeliveryRow, 'state'> & { readonly state: number }
@@ -183,6 +190,8 @@ export function createLogStore({ read }: Database): LogStore {
     },
     eventListOfCall: (accountId, callId) => readEventsOfCall(read, accountId, callId),
     eventRead: (asked) => readEvents(read, asked),
+    eventGetHistories: (ids) => readHistories(read, ids),
+    publicIdKeyGet: () => readPublicIdKey(read),
     eventGetBounds: (accountId) => readEventBounds(read, accountId),
     eventGetNewest: (accountIds) => readNewestEvents(read, accountIds),
     eventGetNewestAbove: (id) => readNewestAbove(read, id),

@@ -223,4 +223,18 @@ export const recordings = sqliteTable(
   ],
 )
 
+/** The key of the ids that clients get. */
+export const publicIds = sqliteTable('public_ids', {
+  id: integer('id').primaryKey(),
+  key: text('key').notNull(),
+  plainTo: integer('plain_to').notNull(),
+})
+
+/** Runs of the database, by the event behind which each began to store. */
+export const eventHistories = sqliteTable('event_histories', {
+  beganAt: integer('began_at').primaryKey(),
+  id: integer('id').notNull(),
+  run: text('run').notNull(),
+})
+
 export const recordingKey = sqliteTable('recording_key', { id: integer('id').primaryKey(), key: text('key').notNull() })

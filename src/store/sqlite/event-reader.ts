@@ -1,4 +1,12 @@
-import { type EventBounds, type EventItem, type EventPart, type EventQuery, MAX_NEWEST } from '../operations/log.ts'
+import {
+  type EventBounds,
+  type EventItem,
+  type EventPart,
+  type EventQuery,
+  FIRST_HISTORY,
+  MAX_NEWEST,
+  type PublicIdKey,
+} from '../operations/log.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
 import { IS_ERASED } from './events.ts'
@@ -68,6 +76,22 @@ export function readEventBounds(tx: Tx, accountId: number): EventBounds {
     prepared<{ id: number }, [number]>(tx, 'SELECT events_pruned_to AS id FROM accounts WHERE id = ?').get(accountId)
       ?.id ?? 0
   return { oldestId, newestId: newestOf(tx, accountId, oldestId) }
+}
+
+/** Returns the history of each event. */
+export function readHistories(tx: Tx, ids: readonly number[]): number[] {
+  const one = prepared<{ id: number }, [number]>(
+    tx,
+    'SELECT id FROM event_histories WHERE began_at < ? ORDER BY began_at DESC LIMIT 1',
+  )
+  return ids.map((id) => one.get(id)?.id ?? FIRST_HISTORY)
+}
+
+/** Returns the key of the ids that clients get. */
+export function readPublicIdKey(tx: Tx): PublicIdKey {
+  const row = prepared<PublicIdKey, []>(tx, 'SELECT key, plain_to AS plainTo FROM public_ids').get()
+  if (row === null) throw new Error('the store has no key for public ids')
+  return row
 }
 
 /** Returns the newest event of each account that has one among the newest of the store above an id. */

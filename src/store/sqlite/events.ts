@@ -25,6 +25,26 @@ function subscribers(tx: Tx, accountId: number, kind: EventKind): Subscribers {
   )
 }
 
+/** The run of the database that each connection that writes is. */
+const runs = new WeakMap<Tx, string>()
+
+/**
+ * Begins another history with the first event of each run: whether the file is the one that the run before left, or a
+ * copy of it, cannot be known. Writing into an earlier history could give its positions to other events.
+ */
+function beginHistory(tx: Tx): void {
+  const run = runs.get(tx) ?? crypto.randomUUID()
+  runs.set(tx, run)
+  const last = prepared<{ run: string }, []>(tx, 'SELECT run FROM event_histories ORDER BY began_at DESC LIMIT 1')
+  if (last.get()?.run === run) return
+  prepared<never, [string]>(
+    tx,
+    `INSERT OR REPLACE INTO event_histories (began_at, id, run)
+     VALUES (max(ifnull((SELECT max(id) FROM events), 0), ifnull((SELECT max(events_pruned_to) FROM accounts), 0)),
+       1 + abs(random() % 4294967295), ?)`,
+  ).run(run)
+}
+
 type NewEvents = {
   readonly accountId: number
   readonly events: readonly NewEvent[]
@@ -40,6 +60,7 @@ export function storeEvents(tx: Tx, { accountId, events, nowSteadyUs }: NewEvent
   if (events.length === 0) return []
   /** By the event's kind: read once for all events of a commit. */
   const subscribed = new Map<EventKind, Subscribers>()
+  beginHistory(tx)
   const insertEvent = prepared<never, [string, number, string, string, number, number, string]>(
     tx,
     'INSERT INTO events (uuid, account_id, call_id, name, sequence, at, body) VALUES (?, ?, ?, ?, ?, ?, ?)',

@@ -21,7 +21,14 @@ import {
 import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
-import { readEventBounds, readEvents, readNewestAbove, readNewestEvents } from './event-reader.ts'
+import {
+  readEventBounds,
+  readEvents,
+  readHistories,
+  readNewestAbove,
+  readNewestEvents,
+  readPublicIdKey,
+} from './event-reader.ts'
 import { STEPPED } from './maintenance/clock.ts'
 
 type Bindings = (string | number)[]
@@ -290,6 +297,8 @@ export function createLogStore({ read }: Database): LogStore {
       return ids.flatMap((id) => one.get(id) ?? []).map(rowOf)
     },
     eventRead: async (query) => readEvents(read, query),
+    eventGetHistories: async (ids) => readHistories(read, ids),
+    publicIdKeyGet: async () => readPublicIdKey(read),
     eventGetBounds: async (accountId) => readEventBounds(read, accountId),
     eventGetNewest: async (accountIds) => readNewestEvents(read, accountIds),
     eventGetNewestAbove: async (id) => readNewestAbove(read, id),

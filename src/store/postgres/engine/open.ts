@@ -8,6 +8,7 @@ import pbxs from '../migrations/005.sql' with { type: 'text' }
 import statuses from '../migrations/006.sql' with { type: 'text' }
 import ownerRequests from '../migrations/007.sql' with { type: 'text' }
 import formerRecordings from '../migrations/008.sql' with { type: 'text' }
+import histories from '../migrations/009.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { createPartitions } from './partitions.ts'
 import { checkSessions } from './session-check.ts'
@@ -26,6 +27,7 @@ const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number 
   { text: statuses, usableFrom: 1 },
   { text: ownerRequests, usableFrom: 1 },
   { text: formerRecordings, usableFrom: 1 },
+  { text: histories, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000

@@ -21,6 +21,7 @@ import operatorFacts from '../migrations/015.sql' with { type: 'text' }
 import pbxs from '../migrations/016.sql' with { type: 'text' }
 import ownerRequests from '../migrations/017.sql' with { type: 'text' }
 import formerRecordings from '../migrations/018.sql' with { type: 'text' }
+import histories from '../migrations/019.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
@@ -45,6 +46,7 @@ const MIGRATIONS = [
   pbxs,
   ownerRequests,
   formerRecordings,
+  histories,
 ]
 const MAGIC = 'SQLite format 3\0'
 
