@@ -28,6 +28,7 @@ import { createDeliveryService } from './deliveries/service.ts'
 import { createHostCheck } from './http/allowed-hosts.ts'
 import { faults } from './http/fault-handler.ts'
 import { healthRoutes } from './http/health.ts'
+import { openOpaqueIds } from './http/opaque-ids.ts'
 import { startServer } from './http/server.ts'
 import { hasCertificates } from './lib/certificate-file.ts'
 import type { Log } from './lib/log.ts'
@@ -271,7 +272,14 @@ async function createRoot(
     steadyUs: clock.steadyUs,
   })
   const calls = { liveCalls, refreshCalls }
-  const streams = startStreams({ ...state, ...calls, emitter, auth, deliveries: store.log.deliveryGetMany })
+  const streams = startStreams({
+    ...state,
+    ...calls,
+    emitter,
+    auth,
+    deliveries: store.log.deliveryGetMany,
+    openIds: openOpaqueIds(store.log),
+  })
   started.push(streams, state)
   const deliveries = createDeliveryService({
     store,

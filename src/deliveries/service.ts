@@ -1,4 +1,5 @@
-import { PAGE_SIZE, readCursor, writeCursor } from '../http/paging.ts'
+import { deliveryIdText, type OpaqueIds, openOpaqueIds, readDeliveryId } from '../http/opaque-ids.ts'
+import { notOfThisList, PAGE_SIZE, readCursor } from '../http/paging.ts'
 import { Fault } from '../lib/fault.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 import {
@@ -7,6 +8,7 @@ import {
   ERASED_START,
   type DeliveryFilter as LogFilter,
 } from '../store/operations/log.ts'
+import { eventIdOf } from '../store/operations/queue.ts'
 import type { Store } from '../store/store.ts'
 import { createBodyRenderer } from '../webhooks/options/body-renderer.ts'
 import type { TemplateRenderer } from '../webhooks/templates/renderer.ts'
@@ -46,13 +48,15 @@ export function createDeliveryService(deps: Dependencies) {
   const { store, callsOfNumber = async () => [], patienceMs = PATIENCE_MS } = deps
   const search = createDeliverySearch({ store, callsOfNumber, patienceMs })
   const retries = createRetries(deps)
+  const openIds = openOpaqueIds(store.log)
 
   /** @throws Fault 404 when there is no delivery of this id. */
   async function show(accountId: AccountScope, id: string, { probes = false } = {}): Promise<DeliveryDetail> {
-    const row = await store.log.deliveryGet(accountId, idOf(id))
+    const ids = await openIds()
+    const row = await store.log.deliveryGet(accountId, idOf(ids, id))
     if (row === undefined) throw unknown()
     return {
-      ...deliveryOf(row),
+      ...deliveryOf(ids, row),
       body: row.body,
       ...(await renderedOf(deps, row)),
       attempts: row.attempts.map((one) => ({ ...attemptOf(one), ...(probes ? { probe: one.probe } : {}) })),
@@ -72,16 +76,18 @@ export function createDeliveryService(deps: Dependencies) {
       limit = PAGE_SIZE,
       cursor?: string,
     ): Promise<DeliveryPage> {
-      const [before] = cursor === undefined ? [NEWEST] : readCursor(cursor, ['number'])
-      const { rows, nextId } = await search.find(await search.resolve(accountId, filter), Number(before), limit + 1)
+      const ids = await openIds()
+      const before = cursor === undefined ? NEWEST : readPosition(ids, accountId, cursor)
+      const { rows, nextId } = await search.find(await search.resolve(accountId, filter), before, limit + 1)
       const shown = rows.slice(0, limit)
       const rest = rows.length > limit ? (shown.at(-1)?.id ?? null) : nextId
-      return { items: shown.map(deliveryOf), next_cursor: rest === null ? null : writeCursor([rest]) }
+      const items = shown.map((row) => deliveryOf(ids, row))
+      return { items, next_cursor: rest === null ? null : cursorOf(ids, accountId, rest) }
     },
 
     /** Sends a delivery again. @throws Fault 404, or 422 when its URL has left the list or its body was erased. */
     async retry(accountId: AccountScope, id: string): Promise<Delivery> {
-      await retries.one(accountId, idOf(id))
+      await retries.one(accountId, idOf(await openIds(), id))
       return show(accountId, id)
     },
 
@@ -147,17 +153,34 @@ function createRetries(deps: Dependencies) {
 const unknown = () => new Fault('not_found', 'There is no delivery with this id.')
 
 /** @throws Fault 404 for a text that cannot be an id. */
-function idOf(text: string): number {
-  if (!/^[1-9]\d{0,15}$/.test(text)) throw unknown()
-  return Number(text)
+function idOf(ids: OpaqueIds, text: string): number {
+  const id = readDeliveryId(ids, text)
+  if (id === undefined) throw unknown()
+  return id
+}
+
+/** The operator's cursors go through all accounts. */
+const ALL_ACCOUNTS = 0
+
+const cursorOf = (ids: OpaqueIds, accountId: AccountScope, id: number): string =>
+  ids.write('deliveryCursor', { accountId: accountId ?? ALL_ACCOUNTS, id })
+
+/** @throws Fault 422 when the text is not a cursor that this account was given. */
+function readPosition(ids: OpaqueIds, accountId: AccountScope, cursor: string): number {
+  const found = ids.read('deliveryCursor', cursor)
+  if (found !== undefined && found.accountId === (accountId ?? ALL_ACCOUNTS)) return found.id
+  // As earlier versions gave it out.
+  const [id] = found === undefined ? readCursor(cursor, ['number']).map(Number) : []
+  if (id === undefined || !ids.wasPlain(eventIdOf(id))) throw notOfThisList()
+  return id
 }
 
 /** Returns a delivery as clients get it. */
-export function deliveryOf(row: DeliveryRow): Delivery {
+export function deliveryOf(ids: OpaqueIds, row: DeliveryRow): Delivery {
   const { state } = row
   const timeOf = (atUs: number | null) => (atUs === null ? null : rfc3339(atUs))
   return {
-    id: String(row.id),
+    id: deliveryIdText(ids, row),
     event_id: row.uuid,
     event: row.event,
     call_id: row.callId,

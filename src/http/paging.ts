@@ -26,7 +26,11 @@ export function readCursor(
   } catch {
     // Neither base64url nor JSON: not one of our cursors.
   }
-  throw new Fault('invalid', 'The cursor does not belong to this list. Leave it out to start at the first page.', {
+  throw notOfThisList(path)
+}
+
+/** Makes the fault of a cursor that was not given out for this list. */
+export const notOfThisList = (path = '/cursor') =>
+  new Fault('invalid', 'The cursor does not belong to this list. Leave it out to start at the first page.', {
     errors: [{ path, message: 'is not a cursor of this list' }],
   })
-}

@@ -5,6 +5,7 @@ import type { Call } from '../calls/event.ts'
 import { readEventBody } from '../calls/stored-json.ts'
 import type { Emitter } from '../deliveries/emitter.ts'
 import { deliveryOf } from '../deliveries/service.ts'
+import type { OpaqueIds } from '../http/opaque-ids.ts'
 import { Fault } from '../lib/fault.ts'
 import type { DeliveryRow } from '../store/operations/log.ts'
 import type { ChangeNotes } from './change-notes.ts'
@@ -20,6 +21,8 @@ type StreamOptions = {
   auth: AuthService
   /** Returns these deliveries as they are now. */
   deliveries: (ids: readonly number[]) => Promise<readonly DeliveryRow[]>
+  /** Returns what makes their ids for clients. */
+  openIds: () => Promise<OpaqueIds>
   /** Returns the live calls, each made when the iterator is read. */
   liveCalls: (accountId: number) => Iterable<{ call: Call }>
   /** Reads what other nodes have of the calls. */
@@ -66,7 +69,7 @@ export type Streams = {
 
 /** Starts the event streams: it sends events to all open streams until it is stopped. */
 export function startStreams(options: StreamOptions): Streams {
-  const { emitter, auth, deliveries, liveCalls, refreshCalls, heartbeatMs = HEARTBEAT_MS } = options
+  const { emitter, auth, deliveries, liveCalls, refreshCalls, openIds, heartbeatMs = HEARTBEAT_MS } = options
   const clients = new Set<Client>()
 
   const send = (accountId: number, name: string, data: string) => {
@@ -85,7 +88,7 @@ export function startStreams(options: StreamOptions): Streams {
     // In parts: the rest is not needed when the last client was disconnected for being slow.
     for (let at = 0; at < ids.length && clients.size > 0; at += READ_AT_ONCE)
       for (const row of await deliveries(ids.slice(at, at + READ_AT_ONCE)))
-        send(row.accountId, 'delivery', JSON.stringify(deliveryOf(row)))
+        send(row.accountId, 'delivery', JSON.stringify(deliveryOf(await openIds(), row)))
   }
   const onChanged = createChangeSender(() => following.caughtUp(), sendDeliveries)
   const accountIds = () => [...new Set([...clients].map(({ accountId }) => accountId))]

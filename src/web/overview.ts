@@ -6,6 +6,7 @@ import { readEventBody } from '../calls/stored-json.ts'
 import { deliveryOf } from '../deliveries/service.ts'
 import { accepts } from '../http/accepts.ts'
 import { responses, success } from '../http/envelope.ts'
+import { type OpaqueIds, openOpaqueIds } from '../http/opaque-ids.ts'
 import { asks } from '../http/query.ts'
 import { Fault } from '../lib/fault.ts'
 import { bodyInSlices } from '../lib/slices.ts'
@@ -68,6 +69,7 @@ const about = { tags: ['Page'], security: [{ bearer: [] }] }
 export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
   const { store, figures, liveCalls, refreshCalls, pbxs, nowUs = wallUs } = sources
   const webhooksOf = healthReader(sources)
+  const openIds = openOpaqueIds(store.log)
   return new Elysia({ name: 'overview', normalize: false })
     .use(accepts)
     .use(guard(auth))
@@ -113,7 +115,8 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
     .get(
       '/call/:id/event',
       async ({ accountId, params }) => {
-        const events = (await store.log.eventListOfCall(accountId, params.id)).map(eventOf)
+        const ids = await openIds()
+        const events = (await store.log.eventListOfCall(accountId, params.id)).map((row) => eventOf(ids, row))
         // Of a call that is older than the deliveries which are kept, the record alone is left.
         if (events.length === 0 && (await store.calls.callGet(accountId, params.id)) === undefined)
           throw new Fault('not_found', 'There is no call with this id.')
@@ -128,11 +131,15 @@ export function overviewRoutes(auth: AuthService, sources: OverviewSources) {
 }
 
 /** Returns an event as the page shows it. One whose body was erased has neither stage nor transfer. */
-function eventOf({ uuid, name, sequence, atUs, body, deliveries }: EventRow): EventWithDeliveries {
+function eventOf(
+  ids: OpaqueIds,
+  { uuid, name, sequence, atUs, body, deliveries: rows }: EventRow,
+): EventWithDeliveries {
   const data = body.startsWith(ERASED_START) ? undefined : readEventBody(body).data
   const stage = data !== undefined && 'stage' in data ? data.stage : null
   const transfer = data !== undefined && 'transfer' in data ? data.transfer : null
-  return { id: uuid, name, sequence, at: rfc3339(atUs), stage, transfer, deliveries: deliveries.map(deliveryOf) }
+  const deliveries = rows.map((row) => deliveryOf(ids, row))
+  return { id: uuid, name, sequence, at: rfc3339(atUs), stage, transfer, deliveries }
 }
 
 /** Returns the response piece by piece: with 10,000 calls it has some 20 MB. */

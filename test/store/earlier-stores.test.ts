@@ -73,11 +73,12 @@ describe.each(stores)('the store %s', (name) => {
     expect(refused.filter((answer) => /call|delivery|event|overview/.test(Object(answer).path))).toEqual([])
     const { body } = await ask(app, 'GET', '/overview', { token })
     expect(Object(body.result).calls).toEqual([expect.objectContaining({ pbx: 'again' })])
-    // Plain ids and cursors that it gave out are still known.
+    // Plain ids and cursors that it gave out are still known; version 4 did not give out any.
     const plain = Buffer.from('[1,3]').toString('base64url')
     const behind = await ask(app, 'GET', `/event?after=${plain}&limit=1`, { token })
     const all = await ask(app, 'GET', '/event?limit=4', { token })
-    expect(Object(behind.body.result).items).toEqual(Object(all.body.result).items.slice(3))
+    if (name === 'version-4.db.gz') expect(behind.status).toBe(410)
+    else expect(Object(behind.body.result).items).toEqual(Object(all.body.result).items.slice(3))
     expect((await ask(app, 'GET', `/integration/delivery/${3 * 128}`, { token })).status).toBe(200)
     expect(await app.stop()).toBe(0)
     expect(app.output()).not.toContain('"level":"error"')

@@ -27,13 +27,21 @@ describe('the list of deliveries', () => {
   test('stays the same object when none of it changed', () =>
     expect(updateDeliveries(LISTED, [delivery('9999')])).toBe(LISTED))
 
-  test('counts what is newer than all of it, by number and not by text', () => {
-    const changes = [delivery('1281'), delivery('12800'), delivery('999'), delivery('1280')]
-    expect(newDeliveries(LISTED, changes, all)).toEqual(['1281', '12800'])
+  test('counts what was made later than all of it', () => {
+    const later = { created_at: '2026-11-20T21:42:00.000001Z' }
+    const changes = [
+      delivery('b', later),
+      delivery('a', { created_at: '2026-11-20T22:42:00.000000Z' }),
+      delivery('c', { created_at: '2026-11-20T21:41:59.999999Z' }),
+      delivery('1280', { state: 'delivered' }),
+    ]
+    expect(newDeliveries(LISTED, changes, all)).toEqual(['b', 'a'])
   })
 
-  test('counts only what matches', () =>
-    expect(newDeliveries(LISTED, [delivery('1300')], ({ state }) => state === 'failed')).toEqual([]))
+  test('counts only what matches', () => {
+    const later = delivery('d', { created_at: '2026-11-20T22:42:00.000000Z' })
+    expect(newDeliveries(LISTED, [later], ({ state }) => state === 'failed')).toEqual([])
+  })
 
   test('counts everything while it is empty', () => expect(newDeliveries([], [delivery('1')], all)).toEqual(['1']))
 })

@@ -4,6 +4,7 @@ import { Value } from '@sinclair/typebox/value'
 import { Elysia } from 'elysia'
 import type { AuthService } from '../../src/auth/service.ts'
 import { newEmitter } from '../../src/deliveries/emitter.ts'
+import { openOpaqueIds } from '../../src/http/opaque-ids.ts'
 import { nowUs, steadyUs } from '../../src/lib/time.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
 import { createDeliveryCounts } from '../../src/web/delivery-counts.ts'
@@ -47,6 +48,7 @@ async function startReaders(count = 0, heartbeatMs = 60_000) {
       auth,
       heartbeatMs,
       deliveries: async () => [],
+      openIds: openOpaqueIds(store.log),
       liveCalls: () => calls(count),
     })
     parts.streams = streams

@@ -21,8 +21,13 @@ export function newDeliveries(
   changes: readonly Delivery[],
   matches: (delivery: Delivery) => boolean,
 ): string[] {
-  const newest = Math.max(0, ...items.map((item) => Number(item.id)))
-  return changes.filter((delivery) => Number(delivery.id) > newest && matches(delivery)).map((delivery) => delivery.id)
+  // Times of one format, to the microsecond: text has their order.
+  const newest =
+    items
+      .map((item) => item.created_at)
+      .sort()
+      .at(-1) ?? ''
+  return changes.filter((delivery) => delivery.created_at > newest && matches(delivery)).map(({ id }) => id)
 }
 
 /** Returns whether a delivery matches the filters. `call` is its call, if it is known: the number is the call's. */
