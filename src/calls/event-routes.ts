@@ -102,7 +102,7 @@ export function eventRoutes(auth: AuthService, events: EventReader) {
         return new Response(textOf(page))
       },
       {
-        ...asks(Query),
+        ...asks(Query, 'refused'),
         response: responses(EventList, 'unauthenticated', 'gone', 'invalid', 'too_many_requests'),
         detail: {
           summary: 'The events of the account, in the order in which they were stored',

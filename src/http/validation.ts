@@ -1,7 +1,13 @@
-import { CloneType, type TSchema, TypeGuard } from '@sinclair/typebox'
+import 'elysia'
+import { CloneType, FormatRegistry, type TSchema, TypeGuard } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import type { FieldError } from '../lib/fault.ts'
+import { parseTime } from '../lib/time.ts'
+
+// TypeBox knows no formats, and Elysia's `date-time` takes everything that a browser can read. It sets its formats when
+// it is loaded, so it is loaded before this.
+FormatRegistry.Set('date-time', (text) => parseTime(text) !== undefined)
 
 type Found = Pick<ValueError, 'type' | 'schema' | 'path'> & Partial<Pick<ValueError, 'value' | 'errors'>>
 

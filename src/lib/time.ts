@@ -27,17 +27,26 @@ export function rfc3339(atUs: number): string {
   return `${new Date(ms).toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`
 }
 
+const RFC3339 =
+  /^(\d{4}-\d\d)-(\d\d)T([01]\d|2[0-3])(:[0-5]\d):([0-5]\d|60)(?:\.(\d+))?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
+
 /**
- * Parses an RFC 3339 date or time with up to six digits of fraction. Returns microseconds, `undefined` if it is not
- * one.
+ * Parses a time as RFC 3339 has it, with its zone: without one it would be another time on each machine. Returns
+ * microseconds (further digits are dropped), `undefined` if it is no such time.
  */
 export function parseTime(text: string): number | undefined {
+  const found = RFC3339.exec(text)
+  if (found === null) return undefined
+  const [, month = '', day = '', hour = '', minute = '', second = '', fraction = '', zone = ''] = found
   // A leap second is read as the second before it: the clocks here have none.
-  const wholeMs = Date.parse(text.replace(/:60(?=\D|$)/, ':59').replace(/\.\d+/, ''))
-  if (Number.isNaN(wholeMs)) return undefined
-  const digits = /\.(\d{1,6})/.exec(text)?.[1] ?? ''
-  return wholeMs * MILLISECOND + Number(digits.padEnd(6, '0'))
+  const wholeMs = Date.parse(`${month}-${day}T${hour}${minute}:${second === '60' ? '59' : second}${zone.toUpperCase()}`)
+  if (Number.isNaN(wholeMs) || !isDayOf(month, day)) return undefined
+  return wholeMs * MILLISECOND + Number(fraction.slice(0, 6).padEnd(6, '0'))
 }
+
+/** Returns whether a month has a day: Date.parse takes the 30th of February for the 2nd of March. */
+const isDayOf = (month: string, day: string): boolean =>
+  new Date(Date.parse(`${month}-${day}T00:00:00Z`)).getUTCDate() === Number(day)
 
 /** Returns the whole seconds from one time to another, rounded down, never below 0. */
 export function wholeSeconds(fromUs: number, toUs: number): number {

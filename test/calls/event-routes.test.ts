@@ -185,6 +185,8 @@ describe('GET /event', () => {
     [`?after=${Buffer.from('[1,1.5]').toString('base64url')}`, '/after'],
     [`?after=${Buffer.from('[1,-1]').toString('base64url')}`, '/after'],
     ['?event=call', '/event/0'],
+    ['?events=call_ended', '/events'],
+    ['?after=now&cursor=x', '/cursor'],
     ['?event=call_ended&event=call', '/event/1'],
   ])('%s is refused at %s', async (query, path) => {
     const answer = await get(query)

@@ -136,3 +136,14 @@ test.each<[sentence: string, filter: { number?: string; direction?: Direction },
   // Going through all of them reads ten times as much, and more with each call.
   expect(bytes).toBeLessThan(3_000_000)
 })
+
+test.each(['2026-11-20T21:42:00', '2026-11-20', 'yesterday'])('the time %s has no zone: 422', async (time) => {
+  for (const name of ['since', 'until']) {
+    const headers = { authorization: `Bearer ${token}` }
+    const response = await fetch(`${api.url}/call?${name}=${time}`, { headers })
+    expect([response.status, (await response.json()).result]).toEqual([
+      422,
+      { errors: [{ path: `/${name}`, message: 'must be a time like 2026-11-20T21:42:00Z' }] },
+    ])
+  }
+})

@@ -36,7 +36,7 @@ test('list shows of each the id, when, state, event, attempts, call and URL', as
   const [headings = '', newest = ''] = (await delivery('list')).stdout.split('\n')
   expect(headings.split(/ {2,}/)).toEqual(['ID', 'CREATED', 'STATE', 'EVENT', 'ATTEMPTS', 'CALL', 'URL'])
   const [id, created, ...rest] = newest.split(/ {2,}/)
-  expect(id).toMatch(/^\d+$/)
+  expect(id).toMatch(/^dlv_[\w-]{22}$/)
   expect(created).toMatch(/^\d{4}-.*Z$/)
   expect(rest).toEqual(['delivered', 'call_saved', '1', expect.stringMatching(/^[0-9a-f-]{36}$/), receiver.url])
 })
@@ -71,6 +71,7 @@ test.each([
     /there is no delivery 99999999: list the ids with hookswitch delivery list/,
   ],
   ['nothing to retry', ['retry'], 2, /delivery retry ID/],
+  ['no zone', ['retry', '--failed-since', '2026-11-20T21:42:00'], 2, /is "2026-11-20T21:42:00": give it as 2026-.*Z/],
   ['no time', ['retry', '--failed-since', 'yesterday'], 2, /--failed-since is "yesterday": give it as 2026-/],
 ] as const)('%s is reported in one line with what to do', async (_, args, code, message) => {
   const ran = await delivery(...args)

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { logFilterOf } from '../../src/deliveries/delivery-search.ts'
 import type { Delivery, DeliveryFilter } from '../../src/deliveries/model.ts'
 import { createDeliveryService } from '../../src/deliveries/service.ts'
+import { deliveryIdText, type OpaqueIds, openOpaqueIds } from '../../src/http/opaque-ids.ts'
 import { EVENT_NAMES, type EventKind } from '../../src/lib/event-kinds.ts'
 import { rfc3339, SECOND } from '../../src/lib/time.ts'
 import type { DeliveryPart } from '../../src/store/operations/log.ts'
@@ -50,9 +51,11 @@ const folder = emptyFolder()
 const random = createRandom(7)
 let store: OpenStore
 let rows: Row[]
+let ids: OpaqueIds
 
 beforeAll(async () => {
   store = openStore(join(folder.path, 'hookswitch.db'))
+  ids = await openOpaqueIds(store.log)()
   await createWebhookService({ webhooks: store.webhooks }).replace(ACCOUNT, URLS.map(listed), null)
   rows = Array.from({ length: EVENTS }, (_, index) => index + 1)
     // A time of which hardly anything is left.
@@ -80,6 +83,9 @@ const callsOfNumber = async (_: number, number: string) => [
   ...new Set(rows.map(({ callId }) => callId).filter((callId) => numberOf(callId) === number)),
 ]
 
+/** Returns the id of a delivery as clients get it. */
+const textOf = (id: number) => deliveryIdText(ids, { accountId: ACCOUNT, id })
+
 const wanted = (filter: DeliveryFilter): string[] =>
   rows
     .filter(
@@ -92,7 +98,7 @@ const wanted = (filter: DeliveryFilter): string[] =>
         (filter.since === undefined || rfc3339(atUs) >= filter.since) &&
         (filter.until === undefined || rfc3339(atUs) < filter.until),
     )
-    .map(({ id }) => String(id))
+    .map(({ id }) => textOf(id))
 
 /** All pages, one after the other. */
 async function all(filter: DeliveryFilter, limit: number, patienceMs?: number) {
@@ -158,15 +164,15 @@ test.each([...FILTERS, ...NUMBERS])(
 )
 
 test.each(FILTERS)('%j: read from the oldest on, in parts, it is the same the other way round', async (filter) => {
-  const ids: number[] = []
+  const found: number[] = []
   const limit = random.pick([7, 200, 1_500])
   for (let from: number | null = 0; from !== null; ) {
     const query = { filter: logFilterOf(ACCOUNT, filter), fromId: from, limit, order: 'oldest' } as const
     const part: DeliveryPart = await store.log.deliveryList(query)
-    ids.push(...part.rows.map(({ id }) => id))
+    found.push(...part.rows.map(({ id }) => id))
     from = part.nextId
   }
-  expect(ids.map(String)).toEqual(wanted(filter).toReversed())
+  expect(found.map(textOf)).toEqual(wanted(filter).toReversed())
 })
 
 test('a number without calls retries nothing', async () =>

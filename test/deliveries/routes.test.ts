@@ -157,6 +157,7 @@ describe('reading the log', () => {
     ['a cursor of another list', `cursor=${Buffer.from('["2026","x"]').toString('base64url')}`, '/cursor'],
     ['an event that there is not', 'event=call_transferred', '/event'],
     ['a time that is none', 'until=yesterday', '/until'],
+    ['a time without its zone', 'since=2026-11-20T21:42:00', '/since'],
   ])('%s is 422', async (_, query, path) => {
     const { status, body } = await get(`/integration/delivery?${query}`)
     expect([status, body.result]).toEqual([422, { errors: [{ path, message: expect.any(String) }] }])
@@ -178,7 +179,7 @@ describe('reading the log', () => {
       attempts: attempts.map((made) => ({ ...made, at: time, duration_ms: expect.any(Number), address: '127.0.0.1' })),
     })
     expect(item).toEqual({
-      id: expect.stringMatching(/^\d+$/),
+      id: expect.stringMatching(/^dlv_[\w-]{22}$/),
       event_id: sent?.id ?? '',
       event: 'call_started',
       call_id: 'c2',
@@ -191,13 +192,23 @@ describe('reading the log', () => {
     })
   })
 
-  test.each(['0', '01', '1.5', '1e3', '-1', '9'.repeat(16), '9'.repeat(30), 'x', '%20'])(
-    'the id %s is 404, to read and to retry',
-    async (id) => {
-      expect((await get(`/integration/delivery/${id}`)).status).toBe(404)
-      expect((await post(`/integration/delivery/${id}/retry`)).status).toBe(404)
-    },
-  )
+  test.each([
+    '0',
+    '01',
+    '1.5',
+    '1e3',
+    '-1',
+    '9'.repeat(16),
+    '9'.repeat(30),
+    'x',
+    '%20',
+    '128',
+    'dlv_',
+    `dlv_${'A'.repeat(22)}`,
+  ])('the id %s is 404, to read and to retry', async (id) => {
+    expect((await get(`/integration/delivery/${id}`)).status).toBe(404)
+    expect((await post(`/integration/delivery/${id}/retry`)).status).toBe(404)
+  })
 
   test("another account's delivery is as unknown as one that is not there", async () => {
     const [theirs] = (await list('', strangers)).items
@@ -297,6 +308,7 @@ describe('sending again', () => {
   test.each([
     ['a state that there is not', { state: 'lost' }, '/state'],
     ['a time that is none', { since: 'x' }, '/since'],
+    ['a time without its zone', { until: '2026-11-20T21:42:00' }, '/until'],
     ['a URL that is no text', { url: 5 }, '/url'],
   ])('many, by %s: 422, and nothing is sent', async (_, body, path) => {
     receiver.received.length = 0
