@@ -1,5 +1,5 @@
 import type { EventFacts } from '../lib/event-filter.ts'
-import type { CallEvent, Dialled, Party } from './event.ts'
+import type { Call, CallEvent, Dialled, Party } from './event.ts'
 
 type StageOf = Dialled & { readonly id: string; readonly parentId: string | null }
 
@@ -13,8 +13,14 @@ export function dialledBy(stages: readonly StageOf[], stageId: string | undefine
 
 const numbersOf = (party: Party): string[] => [party.number, party.e164].filter((number) => number !== null)
 
+/** Returns the number that was called from outside, in its forms. A record has the E.164 form at its party alone. */
+function numbersOfDid({ did, to }: Call, didE164: string | null | undefined): string[] {
+  const e164 = didE164 ?? (to.number === did ? to.e164 : null)
+  return [...new Set([did, e164])].filter((number) => number !== null)
+}
+
 /** Returns what filters of webhooks go by. */
-export function factsOf({ body, dialled = [] }: CallEvent): EventFacts {
+export function factsOf({ body, dialled = [], didE164 }: CallEvent): EventFacts {
   const { call, pbx } = body.data
   const isOfStage = body.data.name.startsWith('dial_')
   const targets = (kind: string) =>
@@ -27,7 +33,7 @@ export function factsOf({ body, dialled = [] }: CallEvent): EventFacts {
     direction: call.direction,
     pbx,
     queue: call.queue?.name ?? null,
-    did: call.did,
+    did: numbersOfDid(call, didE164),
     number: [...new Set([...numbersOf(call.from), ...numbersOf(call.to), ...targets('external')])],
     extension: [...new Set([...targets('user'), ...extensions])],
     result: call.result,

@@ -184,6 +184,8 @@ export type CallEvent = {
    * far.
    */
   readonly dialled?: readonly Dialled[]
+  /** The E.164 form of the call's `did`, for the same purpose. */
+  readonly didE164?: string | null
 }
 
 /** The party that a stage is for. */

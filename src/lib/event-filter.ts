@@ -7,7 +7,8 @@ export type EventFacts = {
   readonly direction: string | null
   readonly pbx: string | null
   readonly queue: string | null
-  readonly did: string | null
+  /** The outside number that was called, also as E.164; empty: there is none. */
+  readonly did: readonly string[]
   /** The caller's, the called number, and outside numbers that were dialled, also as E.164. */
   readonly number: readonly string[]
   readonly extension: readonly string[]
@@ -19,7 +20,7 @@ export const FILTER_KEYS = {
   direction: 'The direction of the call: `inbound`, `outbound` or `internal`',
   pbx: 'The name of the PBX',
   queue: 'The name of the last queue that the call was in',
-  did: 'The outside number that was called',
+  did: 'The outside number that was called; also in its E.164 form',
   number: 'The number of the caller, the number called, or an outside number that was dialled; also in its E.164 form',
   extension:
     'Of a `dial_*` event the extension that was dialled (of a group or queue: any member), else any in the call so far',

@@ -42,7 +42,7 @@ export const NO_FACTS: EventFacts = {
   direction: null,
   pbx: null,
   queue: null,
-  did: null,
+  did: [],
   number: [],
   extension: [],
   result: null,

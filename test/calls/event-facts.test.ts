@@ -41,9 +41,21 @@ describe('the facts of an event', () => {
     expect(facts.number).toEqual(['+4930123456', '+49301110', '01701234567', '+491701234567'])
   })
 
+  test('have the E.164 form of the number that was called from outside', () => {
+    const event = eventOf('call_started')
+    expect(factsOf({ ...event, didE164: '+4930222' }).did).toEqual(['+49301110', '+4930222'])
+    const { call } = event.body.data
+    const to = { ...call.to, number: '030 1110', e164: '+49301110' }
+    const local = { ...event.body.data, call: { ...call, did: '030 1110', to } } as typeof event.body.data
+    const ofRecord = { ...event, body: { ...event.body, data: local } as CallEvent['body'] }
+    expect(factsOf(ofRecord).did).toEqual(['030 1110', '+49301110'])
+    const outbound = { ...event.body.data, call: { ...call, did: null } } as typeof event.body.data
+    expect(factsOf({ ...event, body: { ...event.body, data: outbound } as CallEvent['body'] }).did).toEqual([])
+  })
+
   test('of a stage have its own target, and the numbers of the call', () => {
     const facts = factsOf(eventOf('dial_started', 'mobile'))
-    expect(facts).toMatchObject({ direction: 'inbound', pbx: 'office', queue: null, did: '+49301110', result: null })
+    expect(facts).toMatchObject({ direction: 'inbound', pbx: 'office', queue: null, did: ['+49301110'], result: null })
     expect(facts.number).toEqual(['+4930123456', '+49301110', '+491701234567'])
     expect(facts.extension).toEqual([])
     expect(factsOf(eventOf('dial_ended', 'group')).extension).toEqual(['101', '102'])

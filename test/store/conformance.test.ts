@@ -1009,6 +1009,19 @@ for (const engine of ENGINES)
         expect([await pbxs.pbxList(), await known()]).toEqual([[], [undefined, 0]])
       })
 
+      test('go one by one when their calls are ended: others that were removed are left to what deletes them all', async () => {
+        await using at = await open()
+        const { pbxs } = at.store
+        const removed = { ...office, url: null, seenVersion: null }
+        await pbxs.pbxSet({ ...removed, name: 'a', endsCalls: true })
+        await pbxs.pbxSet({ ...removed, name: 'b' })
+        await pbxs.pbxSet({ ...office, name: 'c', seenVersion: null })
+        const names = async () => (await pbxs.pbxList()).map(({ name }) => name)
+        expect(await pbxs.pbxSetCallsEnded({ name: 'a', version: '1' })).toBe(true)
+        expect(await names()).toEqual(['b', 'c'])
+        expect([await pbxs.pbxDeleteRemoved(), await names()]).toEqual([true, ['c']])
+      })
+
       test('stay when they are removed while recordings depend on them, and are deleted then', async () => {
         await using at = await open(ONE)
         const { pbxs, calls, recordings } = at.store

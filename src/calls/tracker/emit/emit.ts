@@ -292,5 +292,6 @@ function emit(
   const dialled = dialledBy(call.stages, name.startsWith('dial_') ? stage?.id : undefined).map(({ kind, target }) => {
     return { kind, target, e164: kind === 'external' ? state.toE164(target) : null }
   })
-  events.push({ id, name, callId: call.id, sequence, atUs, body, dialled })
+  const didE164 = call.did === null ? null : state.toE164(call.did)
+  events.push({ id, name, callId: call.id, sequence, atUs, body, dialled, didE164 })
 }
