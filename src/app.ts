@@ -134,7 +134,16 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
         await startServiceNote({ folder: config.dataPath, settings, own, steadyUs: clock.steadyUs, nowUs }),
       )
     }
-    await persistence.join(server.url, (name) => pbxs.entries().some(({ record }) => record.name === name))
+    await persistence.join(server.url, {
+      canWatch: (name) => pbxs.entries().some(({ record }) => record.name === name),
+      accounts: () =>
+        new Map(
+          pbxs.sources().flatMap(({ name, tenants, account }) => {
+            const id = tenants === undefined ? pbxs.accounts.get(account ?? '') : undefined
+            return id === undefined ? [] : [[name, id] as const]
+          }),
+        ),
+    })
     const described = pbxs.sources().map(({ name, protocol, host, port }) => `${name} (${protocol}://${host}:${port})`)
     const users = await againForAWhile(() => store.accounts.userCount())
     return { url: server.url, pbxs: described, hasNoUser: users === 0, stop }
@@ -218,6 +227,7 @@ async function startWatching(context: Context, { sending, pbxs, recordings }: Om
   const watch = await startWatch({
     store,
     ownership,
+    nowUs: persistence.wallUs,
     intake,
     pbxs,
     onStored,

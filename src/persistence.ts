@@ -1,11 +1,12 @@
 import { hostname } from 'node:os'
+import { newClockSkew } from './cluster/clock-skew.ts'
 import { newDatabaseClock } from './cluster/database-clock.ts'
 import { createLeaseKeeper, type LeaseKeeper } from './cluster/lease-keeper.ts'
-import { OWNS_EVERYTHING, type Ownership } from './cluster/ownership.ts'
+import { accountLease, OWNS_EVERYTHING, type Ownership, pbxLease } from './cluster/ownership.ts'
 import type { Config } from './config.ts'
 import { type Clock, openClock } from './deliveries/clock.ts'
 import type { Log } from './lib/log.ts'
-import { steadyUs } from './lib/time.ts'
+import { type NowUs, nowUs, steadyUs } from './lib/time.ts'
 import { openServiceStore } from './store/open-store.ts'
 import type { ClusterStore } from './store/operations/cluster.ts'
 import type { StatusStore } from './store/operations/statuses.ts'
@@ -20,6 +21,8 @@ export type Persistence = {
   readonly ownership: Ownership
   /** The clock on which retries are due. */
   readonly clock: Clock
+  /** The wall clock of events: all nodes have the same, within a second. */
+  readonly wallUs: NowUs
   readonly disk: DiskWatch
   /** The cluster, if there is one. */
   readonly cluster:
@@ -31,13 +34,20 @@ export type Persistence = {
    */
   readonly drainMs: number | undefined
   /**
-   * Begins to own: this node answers at this URL, and can watch these PBXs. Resolves when it may be given what another
+   * Begins to own: this node answers at this URL. Resolves when it may be given what another
    * node leaves, or after some seconds in which the database did not answer.
    */
-  join(url: string, canWatch: (pbx: string) => boolean): Promise<void>
+  join(url: string, pbxs: NodePbxs): Promise<void>
   /** Leaves all that this node owns to others, each as soon as the work for it has ended. */
   leave(): Promise<void>
   stop(): Promise<void>
+}
+
+/** What a node knows of the PBXs. */
+type NodePbxs = {
+  readonly canWatch: (pbx: string) => boolean
+  /** Returns the account that a PBX belongs to, of those that belong to one, by the PBX's name. */
+  readonly accounts: () => ReadonlyMap<string, number>
 }
 
 type Options = { readonly log: Log; readonly version: string }
@@ -86,6 +96,7 @@ async function openAlone({ dataPath }: Config, { store, close, log }: Opened & {
     store,
     ownership: OWNS_EVERYTHING,
     clock,
+    wallUs: nowUs,
     disk,
     cluster: undefined,
     drainMs: undefined,
@@ -109,26 +120,33 @@ async function openAmongOthers(
     return { sentUs, databaseUs: await clusterStore.clockGet(), nowUs: steadyUs() }
   })
   const clock = newDatabaseClock(steadyUs, first)
-  let canWatch = (_pbx: string): boolean => false
+  let known: NodePbxs = { canWatch: () => false, accounts: () => new Map() }
+  const skew = newClockSkew(nowUs, log)
   const keeper = createLeaseKeeper({
     cluster: clusterStore,
     version,
     pbxs: config.pbxs.map(({ name }) => name),
-    canWatch: (pbx) => canWatch(pbx),
+    canWatch: (pbx) => known.canWatch(pbx),
+    homes: () => new Map(Array.from(known.accounts(), ([pbx, id]) => [pbxLease(pbx), accountLease(id)])),
+    clockAheadUs: skew.aheadUs,
     log,
     elapsedUs: steadyUs,
-    onView: (view, at) => clock.measured(view.databaseUs, at),
+    onView(view, at) {
+      clock.measured(view.databaseUs, at)
+      skew.measured(view.databaseUs, at)
+    },
   })
   const unlisten = nodeStores.onReplaced(keeper.databaseReplaced)
   return {
     store,
     ownership: keeper,
     clock,
+    wallUs: skew.nowUs,
     disk: NO_DISK,
     cluster: { store: clusterStore, keeper, statuses, nodeId: keeper.nodeId },
     drainMs: DRAIN_MS,
-    async join(url, canWatchPbx) {
-      canWatch = canWatchPbx
+    async join(url, pbxs) {
+      known = pbxs
       await Promise.race([keeper.join(addressOf(url)), Bun.sleep(JOINS_WITHIN_MS)])
     },
     leave: keeper.leave,

@@ -48,6 +48,10 @@ export type LeaseKeeperOptions = {
   readonly pbxs: readonly string[]
   /** Returns whether this node knows a PBX, and so can watch it. */
   readonly canWatch: (pbx: string) => boolean
+  /** Returns the leases of accounts by those of the PBXs whose calls belong to them: one node should have both. */
+  readonly homes?: () => ReadonlyMap<string, string>
+  /** Returns how far the wall clock of this node is ahead of the database's. */
+  readonly clockAheadUs?: () => number | null
   readonly log: Log
   /** A clock that never steps. */
   readonly elapsedUs: NowUs
@@ -82,6 +86,10 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
       joined.resolve()
     },
   })
+  const hinted = () => {
+    member.forgetLeases()
+    loop.wake()
+  }
   const trustedUntilUs = () => member.leases().trustedUntilUs()
   const trust = newTrustWatch({ trustedUntilUs, elapsedUs, log, onEnded: listeners.notify })
   const joined = Promise.withResolvers<void>()
@@ -93,7 +101,7 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   return {
     isShared: true,
     join(address) {
-      if (loop.begin(() => member.setAddress(address))) unlisten = options.cluster.listen(loop.wake)
+      if (loop.begin(() => member.setAddress(address))) unlisten = options.cluster.listen(hinted)
       return joined.promise
     },
     ownsAccount: (accountId) => acts(accountLease(accountId)),

@@ -1,8 +1,10 @@
 import type { Log } from '../lib/log.ts'
+import { SECOND } from '../lib/time.ts'
+import type { LeaseView } from '../store/operations/cluster.ts'
 import { newHandOvers } from './hand-overs.ts'
 import type { LeaseKeeperOptions } from './lease-keeper.ts'
 import { type Leases, newLeases, type Plan } from './leases.ts'
-import { kindOf } from './ownership.ts'
+import { kindOf, MAINTENANCE_LEASE } from './ownership.ts'
 import type { EndOfWork } from './ownership-listeners.ts'
 
 export type MemberOptions = LeaseKeeperOptions & {
@@ -31,11 +33,20 @@ type Self = {
   isAway: boolean
   /** A statement had no answer: the database may be another now. */
   isInDoubt: boolean
+  /** The leases as they were read last; `undefined`: they are to be read with the next heartbeat. */
+  leaseView: LeaseView | undefined
+  /** When they were read. */
+  leasesReadUs: number
   /** Which history of the database the leases are of; `null`: it is not known. */
   history: string | null
 }
 
-const NOTHING_KNOWN = { isAway: false, isInDoubt: true, history: null }
+const NOTHING_KNOWN = { isAway: false, isInDoubt: true, history: null, leaseView: undefined, leasesReadUs: 0 }
+
+/** Changes that were not counted, by nodes of an earlier version, are seen that late at most. */
+const READ_LEASES_EVERY_US = 10 * SECOND
+
+const NO_LEASES: LeaseView = { version: 0, own: [], free: [], counts: [], owners: [] }
 
 type Context = MemberOptions & { readonly self: Self; readonly handOvers: ReturnType<typeof newHandOvers> }
 
@@ -62,6 +73,7 @@ export function createMember(options: MemberOptions) {
         return 0
       } catch (error) {
         self.isInDoubt = true
+        self.leaseView = undefined
         if (!self.isAway) options.log.error({ err: error }, 'the database does not answer: it is tried again')
         self.isAway = true
         return undefined
@@ -71,8 +83,14 @@ export function createMember(options: MemberOptions) {
     /** Notes that the database is on another server, where others may have what this node had. */
     databaseReplaced(): void {
       self.isInDoubt = true
+      self.leaseView = undefined
       self.leases.databaseReplaced(options.elapsedUs())
       options.notify()
+    },
+
+    /** Reads the leases with the next heartbeat, whether or not a change of them was counted. */
+    forgetLeases(): void {
+      self.leaseView = undefined
     },
 
     /** Takes nothing any more, and begins to hand over all. */
@@ -97,9 +115,9 @@ export function createMember(options: MemberOptions) {
   }
 }
 
-function leasesOf({ canWatch, random = Math.random }: MemberOptions, nodeId: string): Leases {
+function leasesOf({ canWatch, homes, random = Math.random }: MemberOptions, nodeId: string): Leases {
   const canOwn = (name: string) => kindOf(name) !== 'pbx' || canWatch(name.slice('pbx:'.length))
-  return newLeases({ nodeId, canOwn, newTerm: () => crypto.randomUUID(), random })
+  return newLeases({ nodeId, canOwn, homes, newTerm: () => crypto.randomUUID(), random })
 }
 
 /** Was found dead: a dead node never comes back, but as another. */
@@ -113,6 +131,7 @@ function beginAgain(context: Context): void {
   self.leases = leasesOf(context, self.id)
   if (self.isLeaving) self.leases.leave()
   self.isAdded = false
+  self.leaseView = undefined
   notify()
 }
 
@@ -136,9 +155,23 @@ async function beat(context: Context): Promise<Plan | undefined> {
   if (!self.isAdded) await cluster.nodeAdd({ id, address: self.address, version, pbxs })
   self.isAdded = true
   const sentUs = elapsedUs()
-  const view = await cluster.nodeBeat(id, { isLeaving: self.isLeaving })
-  if (view === undefined) return undefined
+  if (sentUs - self.leasesReadUs >= READ_LEASES_EVERY_US) self.leaseView = undefined
+  const seenVersion = self.leaseView?.version
+  const beat = await cluster.nodeBeat(id, {
+    isLeaving: self.isLeaving,
+    seenVersion,
+    addsLeases: seenVersion === undefined || leases.holds(MAINTENANCE_LEASE),
+    ownersOf: [...new Set(context.homes?.().values())],
+    clockAheadUs: context.clockAheadUs?.() ?? null,
+  })
+  if (beat === undefined) return undefined
   const at = { sentUs, nowUs: elapsedUs() }
+  if (beat.leases !== undefined) {
+    self.leaseView = beat.leases
+    self.leasesReadUs = sentUs
+  }
+  const { databaseUs, nodes } = beat
+  const view = { databaseUs, nodes, ...(self.leaseView ?? NO_LEASES) }
   // Trust may have ended while the answer was on its way, before a timer noticed. All that acts on a lease has to
   // notice that it was lost, since another node may have acted on it meanwhile, and then begins again.
   const wasTrusted = leases.isTrusted(at.nowUs)

@@ -17,10 +17,14 @@ export type SharesOptions = {
   readonly random: () => number
   /** How much a lease has to do: those with the least are handed over first. */
   readonly loadOf?: (name: string) => number
+  /** Returns the leases of accounts by those of the PBXs that should have the same owner. */
+  readonly homes?: (() => ReadonlyMap<string, string>) | undefined
 }
 
 /** A lease to hand over, and to whom. */
 export type HandOver = { readonly name: string; readonly to: string }
+
+const NO_HOMES: ReadonlyMap<string, string> = new Map()
 
 type Sharing = { readonly sharers: number; readonly nowUs: number }
 
@@ -33,7 +37,7 @@ const MAX_HAND_OVERS = 64
 
 /** Begins to watch what is free. */
 export function newShares(options: SharesOptions) {
-  const { nodeId, newTerm, random, canOwn = () => true, loadOf = () => 0 } = options
+  const { nodeId, newTerm, random, canOwn = () => true, loadOf = () => 0, homes = () => NO_HOMES } = options
   /** Since when each free lease is seen. */
   const freeSince = new Map<string, number>()
   const freeUs = (name: string, nowUs: number) => nowUs - (freeSince.get(name) ?? nowUs)
@@ -51,13 +55,18 @@ export function newShares(options: SharesOptions) {
       const totals = countsOf(view.counts)
       const mine = countsOf(own.map((name) => ({ kind: kindOf(name), count: 1 })))
       const claims: Claim[] = []
-      for (const { name, term: seenTerm } of shuffled(view.free, random)) {
+      const homeOf = homes()
+      const owners = new Map(view.owners.map(({ name, node }) => [name, node]))
+      for (const name of own) owners.set(name, nodeId)
+      for (const { name, term: seenTerm } of homesFirst(shuffled(view.free, random))) {
         if (claims.length >= MAX_CLAIMS) break
         if (!canOwn(name)) continue
         const kind = kindOf(name)
         const has = mine.get(kind) ?? 0
-        const isMore = has >= Math.ceil((totals.get(kind) ?? 0) / sharers)
+        const host = owners.get(homeOf.get(name) ?? '')
+        const isMore = host === undefined ? has >= Math.ceil((totals.get(kind) ?? 0) / sharers) : host !== nodeId
         if (isMore && freeUs(name, nowUs) < LEFT_OVER_US) continue
+        owners.set(name, nodeId)
         mine.set(kind, has + 1)
         claims.push({ name, seenTerm, newTerm: newTerm() })
       }
@@ -77,12 +86,23 @@ export function newShares(options: SharesOptions) {
      */
     handOversOf(view: ClusterView, own: readonly string[], members: readonly LiveNode[]): HandOver[] {
       const least = newLeast(view, members)
-      const byLoad = own.map((name) => ({ name, load: loadOf(name) })).sort((a, b) => a.load - b.load)
+      const hosts = new Map(view.owners.map(({ name, node }) => [name, members.find(({ id }) => id === node)]))
+      const homeOf = homes()
+      const isHomeOfOwn = new Set(own.map((name) => homeOf.get(name)))
+      const isOwn = new Set(own)
+      // An account whose PBXs are here has to take them along.
+      const weight = (name: string) => loadOf(name) + (isHomeOfOwn.has(name) ? 1 : 0)
+      const byLoad = own.map((name) => ({ name, load: weight(name) })).sort((a, b) => a.load - b.load)
       const handOvers: HandOver[] = []
       for (const { name } of byLoad) {
         if (handOvers.length === MAX_HAND_OVERS) break
-        const to = least.nodeFor(name)
-        if (to === undefined || least.countOf(to, name) + 2 > least.countOf(nodeId, name)) continue
+        const home = homeOf.get(name)
+        if (home !== undefined && isOwn.has(home)) continue
+        const host = hosts.get(home ?? '')
+        const isHome = host !== undefined && canWatch(host, name)
+        const to = isHome ? host.id : least.nodeFor(name)
+        if (to === undefined) continue
+        if (!isHome && least.countOf(to, name) + 2 > least.countOf(nodeId, name)) continue
         least.move(name, { from: nodeId, to })
         handOvers.push({ name, to })
       }
@@ -93,8 +113,15 @@ export function newShares(options: SharesOptions) {
     heirsOf(view: ClusterView, names: readonly string[], others: readonly LiveNode[]): ReadonlyMap<string, string> {
       const least = newLeast(view, others)
       const heirs = new Map<string, string>()
-      for (const name of names) {
-        const to = least.nodeFor(name)
+      const homeOf = homes()
+      const able = (name: string, id: string | undefined) =>
+        others.some((node) => node.id === id && canWatch(node, name))
+      const owners = new Map(view.owners.map(({ name, node }) => [name, node]))
+      const ordered = homesFirst(names.map((name) => ({ name })))
+      for (const { name } of ordered) {
+        const home = homeOf.get(name) ?? ''
+        const host = heirs.get(home) ?? owners.get(home)
+        const to = host !== undefined && able(name, host) ? host : least.nodeFor(name)
         if (to === undefined) continue
         least.move(name, { from: nodeId, to })
         heirs.set(name, to)
@@ -106,6 +133,10 @@ export function newShares(options: SharesOptions) {
     restart: () => freeSince.clear(),
   }
 }
+
+/** Returns the leases with those of accounts first: their owners decide who gets the PBXs. */
+const homesFirst = <T extends { readonly name: string }>(leases: readonly T[]): T[] =>
+  leases.toSorted((one, other) => Number(kindOf(one.name) === 'pbx') - Number(kindOf(other.name) === 'pbx'))
 
 /** Makes the counts of what some nodes have, to find which of them has the fewest. */
 function newLeast(view: ClusterView, nodes: readonly LiveNode[]) {

@@ -5,6 +5,7 @@ import type { Ownership } from '../cluster/ownership.ts'
 import type { Clock } from '../deliveries/clock.ts'
 import type { Log } from '../lib/log.ts'
 import type { PbxSource } from '../lib/pbx-url.ts'
+import type { NowUs } from '../lib/time.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'
 import type { Store } from '../store/store.ts'
 import { createAmiTranslator } from './ami/translator/translator.ts'
@@ -28,6 +29,8 @@ export type WatchOptions = {
   /** The clock on which calls and deliveries wait. */
   readonly clock: Clock
   readonly ownership: Ownership
+  /** The wall clock of events. */
+  readonly nowUs?: NowUs
   readonly log: Log
   /** Makes the links to recordings, for the PBXs whose files can be read. */
   readonly recordingUrl?: UrlOf | undefined
@@ -59,7 +62,7 @@ export type WatchedPbx = {
 
 /** Reads what the store has of a PBX. To watch it takes `connect`. */
 export async function startWatchedPbx(source: PbxSource, options: WatchOptions): Promise<WatchedPbx> {
-  const { store, pbxs, ownership, onStored, log, clock, intake = { waiting: 0 } } = options
+  const { store, pbxs, ownership, onStored, log, clock, nowUs, intake = { waiting: 0 } } = options
   const owners = ownersOf(source, pbxs.accounts)
   const withoutAccount = newCallsWithoutAccount(source.name, log)
   let supervisor: Supervisor | undefined
@@ -82,11 +85,22 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     onMissed: () => supervisor?.reconnect(),
     onFault: () => supervisor?.fault(),
     clock,
+    ...(nowUs && { nowUs }),
     log,
   })
   const { feed, isAnyMissing } = ingest
   const start = () =>
-    startSupervisor({ source, memory, translators: TRANSLATORS, feed, isAnyMissing, isFirst, intake, log })
+    startSupervisor({
+      source,
+      memory,
+      translators: TRANSLATORS,
+      feed,
+      isAnyMissing,
+      isFirst,
+      intake,
+      log,
+      ...(nowUs && { nowUs }),
+    })
 
   async function disconnect(): Promise<void> {
     const before = supervisor

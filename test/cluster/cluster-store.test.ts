@@ -22,9 +22,9 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the store of the cluster', () =
   const add = (id: string, pbxs: readonly string[] = []) =>
     store().nodeAdd({ id, address: `http://${id}:8080`, version: '1', pbxs })
   const seen = async (id: string) => {
-    const view = await store().nodeBeat(id, { isLeaving: false })
-    if (view === undefined) throw new Error(`${id} is dead`)
-    return view
+    const beat = await store().nodeBeat(id, { isLeaving: false })
+    if (beat?.leases === undefined) throw new Error(`${id} is dead`)
+    return { ...beat, ...beat.leases }
   }
   const termOf = async (name: string) => {
     const [row] = await client.query<{ term: string }>('SELECT term FROM leases WHERE name = $1', [name])
@@ -46,6 +46,43 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the store of the cluster', () =
       'null pbx 1',
     ])
     expect(databaseUs).toBeGreaterThan(1.7e15)
+  })
+
+  test('a heartbeat returns the leases only if they have changed since they were seen, by whatever changes them', async () => {
+    await add('reader')
+    const beat = async (seenVersion: number | undefined) => {
+      const seen = await store().nodeBeat('reader', { isLeaving: false, seenVersion, addsLeases: false })
+      return seen?.leases?.version
+    }
+    const name = 'pbx:office & branch'
+    let version = (await beat(undefined)) ?? 0
+    const changes: [string, () => Promise<unknown>][] = [
+      ['a claim', () => take('a', name, 'of a')],
+      ['a gift', () => store().leaseGive([{ name, term: 'of a', to: 'reader', newTerm: 'of reader' }])],
+      ['a node with another PBX', () => add('other', ['lab'])],
+      ['a node that was not heard of', () => store().nodeEndIfSilent({ id: 'other', beat: 1 })],
+      ['a node that stops', async () => add('last').then(() => store().nodeEnd('last'))],
+    ]
+    for (const [what, change] of changes) {
+      expect([what, await beat(version)]).toEqual([what, undefined])
+      await change()
+      const next = await beat(version)
+      expect([what, (next ?? 0) > version]).toEqual([what, true])
+      version = next ?? 0
+    }
+    // What changes nothing counts for nothing.
+    await take('a', 'account:99', 'of a')
+    await store().leaseGive([{ name, term: 'of nobody', to: 'a', newTerm: 'x' }])
+    await store().nodeEndIfSilent({ id: 'reader', beat: 0 })
+    expect(await beat(version)).toBeUndefined()
+    await client.query(`INSERT INTO accounts (id, name) VALUES (77, 'new')`)
+    expect(await beat(version)).toBeUndefined()
+    await seen('a')
+    expect(await beat(version)).toBeGreaterThan(version)
+    await client.query(`DELETE FROM accounts WHERE id = 77`)
+    await client.query(`DELETE FROM leases WHERE name IN ('account:77', 'pbx:lab')`)
+    await client.query(`UPDATE leases SET node = NULL`)
+    await client.query(`DELETE FROM nodes WHERE id IN ('reader', 'other', 'last')`)
   })
 
   test('a lease is claimed by the one that knows its term, once', async () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { type Leases, newLeases, SILENT_US, TRUST_US } from '../../src/cluster/leases.ts'
-import type { ClusterView, Lease, LiveNode } from '../../src/store/operations/cluster.ts'
+import { type ClusterView, EVERY_PBX, type Lease, type LiveNode } from '../../src/store/operations/cluster.ts'
 import { playLeases } from '../help/fake-cluster.ts'
 import { createRandom } from '../help/random.ts'
 
@@ -19,7 +19,7 @@ const node = (id: string, beat: number, pbxs: readonly string[] = []): LiveNode 
 
 /** A view in which the leases that are counted are those that are listed, and `others`. */
 function viewOf(view: Partial<ClusterView>): ClusterView {
-  return { databaseUs: 0, nodes: [], own: [], free: [], counts: [], ...view }
+  return { databaseUs: 0, nodes: [], own: [], free: [], counts: [], owners: [], ...view }
 }
 
 const newTerm = () => 'new'
@@ -187,6 +187,63 @@ test('a node that leaves gives to those that are heard of, evenly, also if they 
   expect(maintenance).toBe('theirs')
   expect(leaving([])).toEqual({})
   expect(leaving([{ ...node('theirs', 1), isLeaving: true }])).toEqual({})
+})
+
+/** The PBXs `office` and `shop` are account 1's, `branch` is account 2's, `hotel` serves several. */
+const homes = () =>
+  new Map([
+    ['pbx:office', 'account:1'],
+    ['pbx:shop', 'account:1'],
+    ['pbx:branch', 'account:2'],
+  ])
+
+test('a free PBX is taken by the node of its account, with it where both are free; others take it only when it stays free', () => {
+  const leases = ours({ homes })
+  const free = ['pbx:office', 'pbx:shop', 'pbx:branch', 'account:2'].map(lease)
+  const counts = [
+    { node: null, kind: 'account', count: 1 },
+    { node: 'theirs', kind: 'account', count: 1 },
+    { node: null, kind: 'pbx', count: 3 },
+  ]
+  const owners = [{ name: 'account:1', node: 'theirs' }]
+  const view = (atUs: number) =>
+    viewOf({ nodes: [node('ours', 20), node('theirs', atUs)], free: atUs < SILENT_US ? [] : free, counts, owners })
+  const named = ({ claims }: { claims: readonly { name: string }[] }) => claims.map(({ name }) => name).toSorted()
+  expect(named(beat(leases, { fromUs: 0, toUs: SILENT_US }, view))).toEqual(['account:2', 'pbx:branch'])
+  const later = { fromUs: SILENT_US + STEP_US, toUs: SILENT_US + 2 * SECOND }
+  expect(named(beat(leases, later, view))).toEqual(free.map(({ name }) => name).toSorted())
+})
+
+test('a PBX is handed over to the node of its account, and stays there however many that has', () => {
+  const leases = ours({ homes })
+  const own = ['pbx:office', 'pbx:branch', 'pbx:hotel', 'account:2'].map(lease)
+  const counts = [
+    { node: 'ours', kind: 'pbx', count: 3 },
+    { node: 'theirs', kind: 'pbx', count: 5 },
+    { node: 'ours', kind: 'account', count: 1 },
+    { node: 'theirs', kind: 'account', count: 1 },
+  ]
+  const owners = [
+    { name: 'account:1', node: 'theirs' },
+    { name: 'account:2', node: 'ours' },
+  ]
+  const view = (pbxs: readonly string[]) => (atUs: number) =>
+    viewOf({ nodes: [node('ours', 20), node('theirs', 100 + atUs, pbxs)], own, counts, owners })
+  expect(beat(leases, { fromUs: 0, toUs: SILENT_US }, view(['shop'])).handOvers).toEqual([])
+  const { handOvers } = beat(leases, { fromUs: SILENT_US + STEP_US, toUs: SILENT_US + STEP_US }, view([EVERY_PBX]))
+  expect(handOvers).toEqual([{ name: 'pbx:office', to: 'theirs' }])
+})
+
+test('the PBXs of a node that leaves go with their accounts', () => {
+  const leases = ours({ homes })
+  const own = ['pbx:office', 'pbx:shop', 'pbx:branch', 'account:1', 'account:2'].map(lease)
+  const nodes = [node('ours', 20), node('theirs', 1, [EVERY_PBX]), node('third', 1, [EVERY_PBX])]
+  const view = viewOf({ nodes, own, counts: [] })
+  leases.beaten(view, { sentUs: 0, nowUs: 0 })
+  leases.leave()
+  const { heirs } = leases.beaten(view, { sentUs: STEP_US, nowUs: STEP_US })
+  for (const [pbx, account] of homes()) expect(heirs.get(pbx)).toBe(heirs.get(account) ?? '')
+  expect(heirs.get('account:1')).not.toBe(heirs.get('account:2') ?? '')
 })
 
 test('what the database has under another term is lost, and gained a heartbeat later; what is unknown is gained at once', () => {

@@ -145,6 +145,7 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
       own: [],
       free: rows.filter(isFree),
       counts,
+      owners: [],
     }
   }
   function beat({ id, isLeaving }: FakeNode): ClusterView | undefined {

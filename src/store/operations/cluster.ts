@@ -27,17 +27,43 @@ export type LiveNode = {
   readonly isLeaving: boolean
 }
 
-/** The cluster at one moment, as one node sees it. */
-export type ClusterView = {
+/** What a heartbeat returns, all of one moment. */
+export type ClusterBeat = {
   /** The database's clock, in microseconds. */
   readonly databaseUs: number
   /** The nodes that nobody has found dead, this one included. */
   readonly nodes: readonly LiveNode[]
+  /** `undefined`: they have not changed since the version that was seen. */
+  readonly leases: LeaseView | undefined
+}
+
+/** The leases of a cluster at one moment, as one node sees them. */
+export type LeaseView = {
+  /** Grows with each change of a lease. */
+  readonly version: number
   readonly own: readonly Lease[]
   /** Leases without a node, or of a dead one: some of them, if they are many. */
   readonly free: readonly Lease[]
   /** How many leases of each kind each live node has; `node` is `null` for those that are free. */
   readonly counts: readonly { readonly node: string | null; readonly kind: string; readonly count: number }[]
+  /** The live owners of the leases that were asked for; those that have none are left out. */
+  readonly owners: readonly { readonly name: string; readonly node: string }[]
+}
+
+/** The cluster at one moment, as one node sees it. */
+export type ClusterView = Omit<ClusterBeat, 'leases'> & Omit<LeaseView, 'version'>
+
+export type BeatState = {
+  /** It takes nothing any more. */
+  readonly isLeaving: boolean
+  /** The version of the leases that this node has seen: they are returned if they have another. */
+  readonly seenVersion?: number | undefined
+  /** Adds a lease for each account and PBX that has none: one node at least has to. */
+  readonly addsLeases?: boolean
+  /** The leases whose owners are returned. */
+  readonly ownersOf?: readonly string[]
+  /** How far the wall clock of this node is ahead of the database's; `null`: it is not known. */
+  readonly clockAheadUs?: number | null
 }
 
 /** A node as people see it. Times are the database's, in microseconds. */
@@ -48,6 +74,8 @@ export type NodeRecord = {
   readonly startedUs: number
   readonly beatUs: number
   readonly deadUs: number | null
+  /** How far its wall clock is ahead of the database's; `null`: it is not known. */
+  readonly clockAheadUs: number | null
   readonly leases: readonly string[]
 }
 
@@ -69,11 +97,10 @@ export type ClusterStore = {
    */
   nodeAdd(node: NewNode): Promise<void>
   /**
-   * Raises the heartbeat of a node, and returns the cluster as it is then; a lease is added for each account and PBX
-   * that has none. Returns `undefined`, and changes nothing, if the node is dead: it was too late, and its leases may
-   * be others' now.
+   * Raises the heartbeat of a node, and returns the cluster as it is then. Returns `undefined` if the node is dead: it
+   * was too late, and its leases may be others' now.
    */
-  nodeBeat(id: string, state: { readonly isLeaving: boolean }): Promise<ClusterView | undefined>
+  nodeBeat(id: string, state: BeatState): Promise<ClusterBeat | undefined>
   /**
    * Makes a node dead for ever if its heartbeat is still this one. Its leases are free then. Returns whether it is
    * dead.

@@ -1,8 +1,8 @@
 import type { DatabaseSource } from '../../lib/database-url.ts'
 import {
   type Claim,
+  type ClusterBeat,
   type ClusterStore,
-  type ClusterView,
   EVERY_PBX,
   type Gift,
   type LiveNode,
@@ -65,20 +65,27 @@ export function createClusterStore(
       ]
       await query(ADD, values)
     },
-    async nodeBeat(id, { isLeaving }) {
-      const rows = await query<BeatRow>(BEAT, [id, isLeaving])
-      return rows.some(({ what }) => what === 'beat') ? viewOf(rows) : undefined
+    async nodeBeat(id, { isLeaving, seenVersion = -1, addsLeases = true, ownersOf = [], clockAheadUs = null }) {
+      const values = [id, isLeaving, seenVersion, addsLeases, texts(ownersOf), clockAheadUs]
+      const rows = await query<BeatRow>(BEAT, values)
+      return rows.some(({ what }) => what === 'beat') ? beatOf(rows) : undefined
     },
     async nodeEndIfSilent({ id, beat }) {
       const rows = await query<{ id: string }>(
-        `UPDATE nodes SET dead_us = ${NOW_US} WHERE id = $1 AND beat = $2 AND dead_us IS NULL RETURNING id`,
+        `WITH changed AS (
+           UPDATE nodes SET dead_us = ${NOW_US} WHERE id = $1 AND beat = $2 AND dead_us IS NULL RETURNING id), ${COUNTED}
+         SELECT id FROM changed`,
         [id, beat],
       )
       if (rows.length > 0) void hint()
       return rows.length > 0
     },
     async nodeEnd(id) {
-      await query(`UPDATE nodes SET dead_us = ${NOW_US} WHERE id = $1 AND dead_us IS NULL`, [id])
+      await query(
+        `WITH changed AS (UPDATE nodes SET dead_us = ${NOW_US} WHERE id = $1 AND dead_us IS NULL RETURNING id), ${COUNTED}
+         SELECT id FROM changed`,
+        [id],
+      )
       await hint()
     },
     async leaseClaim({ node, claims }) {
@@ -101,20 +108,24 @@ export function createClusterStore(
   }
 }
 
+/** Counts a change of leases, if there was one. Locked after them, by all: none waits for another in turn. */
+const COUNTED = `counted AS (
+    UPDATE lease_changes SET version = version + 1 WHERE EXISTS (SELECT FROM changed))`
+
 /** Deletes nodes that have been dead for long, unless something still belongs to them. */
 const ADD = `
   WITH forgotten AS (
     DELETE FROM nodes n WHERE dead_us < ${NOW_US} - ${HOUR_US}
       AND NOT EXISTS (SELECT FROM leases l WHERE l.node = n.id)
-  ), added AS (
+  ), changed AS (
     INSERT INTO leases (name, node, term) SELECT name, NULL, term FROM unnest($5::text[], $6::text[]) AS new (name, term)
-      ON CONFLICT (name) DO NOTHING
-  )
+      ON CONFLICT (name) DO NOTHING RETURNING name
+  ), ${COUNTED}
   INSERT INTO nodes (id, address, version, pbxs, started_us, beat, beat_us)
     VALUES ($1, $2, $3, $4, ${NOW_US}, 1, ${NOW_US}) ON CONFLICT (id) DO NOTHING`
 
 type BeatRow = {
-  what: 'beat' | 'clock' | 'node' | 'own' | 'free' | 'count'
+  what: 'beat' | 'clock' | 'node' | 'version' | 'own' | 'free' | 'count' | 'owner'
   name: string | null
   text: string | null
   number: number
@@ -122,31 +133,39 @@ type BeatRow = {
 }
 
 /**
- * One statement, so that everything is read at one moment. For a dead node nothing is changed and no row \`beat\` is
+ * One statement, so that everything is read at one moment: leases only if their version is not the one that was seen, so
+ * that a heartbeat costs the same with any number of them. For a dead node nothing is changed and no row \`beat\` is
  * returned: its row is read again after the transaction that declared it dead has committed.
  */
 const BEAT = `
   WITH beat AS (
-    UPDATE nodes SET beat = beat + 1, beat_us = ${NOW_US}, leaving = $2 WHERE id = $1 AND dead_us IS NULL RETURNING id
-  ), added AS (
+    UPDATE nodes SET beat = beat + 1, beat_us = ${NOW_US}, leaving = $2, clock_ahead_us = $6::bigint
+      WHERE id = $1 AND dead_us IS NULL RETURNING id
+  ), changed AS (
     INSERT INTO leases (name, node, term)
       SELECT 'account:' || a.id, NULL, gen_random_uuid()::text FROM accounts a
-        WHERE NOT EXISTS (SELECT FROM leases l WHERE l.name = 'account:' || a.id)
+        WHERE $4::boolean AND NOT EXISTS (SELECT FROM leases l WHERE l.name = 'account:' || a.id)
       UNION ALL SELECT 'pbx:' || p.name, NULL, gen_random_uuid()::text FROM pbxs p
-        WHERE (p.url IS NOT NULL OR p.ends_calls) AND NOT EXISTS (SELECT FROM leases l WHERE l.name = 'pbx:' || p.name)
-      ON CONFLICT (name) DO NOTHING
+        WHERE $4::boolean AND (p.url IS NOT NULL OR p.ends_calls)
+          AND NOT EXISTS (SELECT FROM leases l WHERE l.name = 'pbx:' || p.name)
+      ON CONFLICT (name) DO NOTHING RETURNING name
+  ), ${COUNTED}, seen AS (
+    SELECT version FROM lease_changes WHERE version <> $3::bigint
   ), alive AS (
     SELECT id, beat, pbxs, leaving FROM nodes WHERE dead_us IS NULL
   ), free AS (
-    SELECT l.name, l.term FROM leases l WHERE NOT EXISTS (SELECT FROM alive WHERE alive.id = l.node) LIMIT ${MAX_FREE}
+    SELECT l.name, l.term FROM leases l WHERE EXISTS (SELECT FROM seen) AND NOT EXISTS (SELECT FROM alive WHERE alive.id = l.node) LIMIT ${MAX_FREE}
   ), counts AS (
     SELECT alive.id AS node, split_part(l.name, ':', 1) AS kind, count(*) AS count
-      FROM leases l LEFT JOIN alive ON alive.id = l.node GROUP BY 1, 2
+      FROM leases l LEFT JOIN alive ON alive.id = l.node WHERE EXISTS (SELECT FROM seen) GROUP BY 1, 2
   )
   SELECT 'beat' AS what, id AS name, NULL AS text, 0::float8 AS number, false AS leaving FROM beat
   UNION ALL SELECT 'clock', NULL, NULL, ${NOW_US}::float8, false
   UNION ALL SELECT 'node', id, pbxs, beat::float8, leaving FROM alive
-  UNION ALL SELECT 'own', name, term, 0, false FROM leases WHERE node = $1
+  UNION ALL SELECT 'version', NULL, NULL, version::float8, false FROM seen
+  UNION ALL SELECT 'own', name, term, 0, false FROM leases WHERE node = $1 AND EXISTS (SELECT FROM seen)
+  UNION ALL SELECT 'owner', l.name, l.node, 0, false FROM leases l JOIN alive ON alive.id = l.node
+    WHERE l.name = ANY($5::text[]) AND EXISTS (SELECT FROM seen)
   UNION ALL SELECT 'free', name, term, 0, false FROM free
   UNION ALL SELECT 'count', node, kind, count::float8, false FROM counts`
 
@@ -157,8 +176,11 @@ const GIVE = `
   ), locked AS (
     SELECT l.name, given.receiver, given.new_term FROM leases l
       JOIN given ON given.name = l.name AND given.term = l.term ORDER BY l.name FOR UPDATE OF l
-  )
-  UPDATE leases SET node = locked.receiver, term = locked.new_term FROM locked WHERE leases.name = locked.name`
+  ), changed AS (
+    UPDATE leases SET node = locked.receiver, term = locked.new_term FROM locked WHERE leases.name = locked.name
+      RETURNING leases.name
+  ), ${COUNTED}
+  SELECT name FROM changed`
 
 /**
  * Rows are locked in the order of their names, as those who write as owners lock them: neither waits for the other in
@@ -170,17 +192,20 @@ const CLAIM = `
   ), locked AS (
     SELECT l.name, w.new_term FROM leases l JOIN wanted w ON w.name = l.name AND w.seen_term = l.term
       ORDER BY l.name FOR UPDATE OF l
-  )
-  UPDATE leases SET node = $1, term = locked.new_term FROM locked WHERE leases.name = locked.name RETURNING leases.name`
+  ), changed AS (
+    UPDATE leases SET node = $1, term = locked.new_term FROM locked WHERE leases.name = locked.name RETURNING leases.name
+  ), ${COUNTED}
+  SELECT name FROM changed`
 
 type NodeRow = Omit<NodeRecord, 'leases'> & { leases: string }
 
 const LIST = `
   SELECT id, address, version, started_us::float8 AS "startedUs", beat_us::float8 AS "beatUs", dead_us::float8 AS "deadUs",
+    clock_ahead_us AS "clockAheadUs",
     coalesce((SELECT string_agg(name, E'\\n' ORDER BY name) FROM leases WHERE node = id AND dead_us IS NULL), '') AS leases
   FROM nodes WHERE dead_us IS NULL OR dead_us > ${NOW_US} - ${HOUR_US} ORDER BY started_us, id`
 
-function viewOf(rows: readonly BeatRow[]): ClusterView {
+function beatOf(rows: readonly BeatRow[]): ClusterBeat {
   const of = (what: BeatRow['what']) => rows.filter((row) => row.what === what)
   const lease = ({ name, text }: BeatRow) => ({ name: name ?? '', term: text ?? '' })
   const node = ({ name, text, number, leaving }: BeatRow): LiveNode => ({
@@ -189,11 +214,19 @@ function viewOf(rows: readonly BeatRow[]): ClusterView {
     isLeaving: leaving,
     pbxs: (text ?? '').split(' ').filter(Boolean).map(decodeURIComponent),
   })
+  const version = of('version')[0]?.number
   return {
     databaseUs: of('clock')[0]?.number ?? 0,
     nodes: of('node').map(node),
-    own: of('own').map(lease),
-    free: of('free').map(lease),
-    counts: of('count').map(({ name, text, number }) => ({ node: name, kind: text ?? '', count: number })),
+    leases:
+      version === undefined
+        ? undefined
+        : {
+            version,
+            own: of('own').map(lease),
+            free: of('free').map(lease),
+            counts: of('count').map(({ name, text, number }) => ({ node: name, kind: text ?? '', count: number })),
+            owners: of('owner').map(({ name, text }) => ({ name: name ?? '', node: text ?? '' })),
+          },
   }
 }
