@@ -1,3 +1,5 @@
+import { isLoopbackHost } from './loopback-host.ts'
+
 /** How the connection to a database is encrypted. Only `verify-full` also proves that the server is the right one. */
 const TLS_MODES = ['disable', 'prefer', 'require', 'verify-full'] as const
 
@@ -23,7 +25,8 @@ export const databaseName = ({ host, port, database }: DatabaseSource): string =
 type Parsed = { readonly database: DatabaseSource } | { readonly wrong: string }
 
 /**
- * Parses `postgres://user:password@host:5432/database?sslmode=verify-full`. Returns the source, or what is wrong with
+ * Parses `postgres://user:password@host:5432/database?sslmode=verify-full`; without `sslmode` a server that is not on this
+ * machine has to prove who it is. Returns the source, or what is wrong with
  * the URL, without its password.
  */
 export function parseDatabaseUrl(text: string): Parsed {
@@ -44,13 +47,14 @@ export function parseDatabaseUrl(text: string): Parsed {
     return { wrong: 'has no database: give it as postgres://…@host/database' }
   const unknown = [...url.searchParams.keys()].find((key) => !PARAMETERS.includes(key))
   if (unknown !== undefined) return { wrong: `has the unknown parameter ${unknown}: use ${PARAMETERS.join(', ')}` }
-  const mode = url.searchParams.get('sslmode') ?? 'prefer'
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  // `prefer` would send the password to whoever answers, in clear if that asks for it.
+  const mode = url.searchParams.get('sslmode') ?? (isLoopbackHost(host) ? 'prefer' : 'verify-full')
   const tls = TLS_MODES.find((one) => one === mode)
   if (tls === undefined) return { wrong: `has sslmode=${mode}: use ${TLS_MODES.join(', ')}` }
   const caFile = url.searchParams.get('sslrootcert') ?? undefined
   if (caFile !== undefined && tls !== 'verify-full')
     return { wrong: 'has sslrootcert, which needs sslmode=verify-full' }
-  const host = url.hostname.replace(/^\[|\]$/g, '')
   const port = url.port === '' ? DEFAULT_PORT : Number(url.port)
   return { database: { host, port, user, password, database, tls, caFile } }
 }

@@ -72,9 +72,6 @@ const PARAMETERS = [
 export const hostAndPort = ({ host, port }: Pick<PbxSource, 'host' | 'port'>): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`
 
-/** Returns whether a host is this machine. */
-export const isLoopbackHost = (host: string): boolean => /^(127\.|::1$|localhost$)/.test(host)
-
 type Parsed = { pbx: PbxSource } | { wrong: string }
 
 /**

@@ -40,7 +40,7 @@ test.each([
   ['postgres://u:geheim@h', 'has no database'],
   ['postgres://u:gehe%im@h/d', 'has a % that is not percent-encoding'],
   ['postgres://u:geheim@h/d?sslmod=x', 'has the unknown parameter sslmod'],
-  ['postgres://u:geheim@h/d?sslrootcert=/x', 'has sslrootcert, which needs sslmode=verify-full'],
+  ['postgres://u:geheim@localhost/d?sslrootcert=/x', 'has sslrootcert, which needs sslmode=verify-full'],
   ['postgres://u:geheim@h/d?sslmode=verify-full&sslrootcert=/nowhere', 'which cannot be read'],
 ])('the URL %s is wrong usage', async (url, expected) => {
   for (const args of [['user', 'list'], ['serve'], ['nodes'], ['store', 'copy']]) {

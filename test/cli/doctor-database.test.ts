@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { diagnoseServer } from '../../src/ops/doctor/database.ts'
+import { diagnoseClock, diagnoseServer } from '../../src/ops/doctor/database.ts'
 import type { ServerFacts } from '../../src/store/postgres/engine/server-facts.ts'
 import { emptyFolder, run, startServe } from '../help/app.ts'
 import { PASSWORD } from '../help/client.ts'
@@ -34,6 +34,16 @@ test.each<[string, Partial<ServerFacts>, RegExp[]]>([
   expect(first?.text).toContain('calls on db.example:5432: PostgreSQL 18.4')
   const lines = found.map(({ level, text, fix }) => `${level} ${text} → ${fix}`)
   expect(lines).toEqual(expected.map((pattern) => expect.stringMatching(pattern)))
+})
+
+test.each([
+  [30_000_000, null, ["the clock of http://a:1 is 30 s ahead of the database's: times of its events are corrected"]],
+  [-2_000_000, null, ["the clock of http://a:1 is 2 s behind the database's: times of its events are corrected"]],
+  [900_000, null, []],
+  [30_000_000, 1, []],
+  [null, null, []],
+])('doctor judges the clock of a node that is %p µs ahead', (clockAheadUs, deadUs, expected) => {
+  expect(diagnoseClock({ address: 'http://a:1', deadUs, clockAheadUs }).map(({ text }) => text)).toEqual(expected)
 })
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('hookswitch doctor', () => {

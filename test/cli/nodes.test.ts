@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { lineOf, type ShownNode } from '../../src/cli/commands/nodes.ts'
 import { emptyFolder, run, startServe } from '../help/app.ts'
 import { emptyDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 import { until } from '../help/receiver.ts'
@@ -45,4 +46,26 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('nodes on a database', () => {
     expect(await app.stop()).toBe(0)
     expect(await nodes()).toEqual([{ address: app.url, state: 'dead', accounts: [], pbxs: [], maintenance: false }])
   })
+})
+
+const shown = (pbxs: number): ShownNode => ({
+  ...{ id: 'a', address: 'http://192.0.2.1:8080', version: '1.0.0', state: 'up', since: 'S', last_heard_of: 'H' },
+  ...{ clock_ahead_ms: -30_040, accounts: [1], pbxs: [], maintenance: true },
+  pbx_states: Array.from({ length: pbxs }, (_, at) => ({
+    ...{ name: `pbx-${at}`, state: 'refused' as const, since: null, error: 'the user or the password is wrong' },
+  })),
+})
+
+test.each([80, 120, 200])(
+  'a node with many PBXs has a line of at most %i columns, and says how many are left out',
+  (width) => {
+    const line = lineOf(shown(500), width)
+    expect(line.length).toBeLessThanOrEqual(width)
+    expect(line).toContain('clock 30.0 s behind the database')
+    if (width === 200) expect(line).toMatch(/PBX pbx-0 \(.*\) and 49\d more \(--json lists them\), maintenance$/)
+  },
+)
+
+test('a node with few PBXs has all in its line', () => {
+  expect(lineOf(shown(2), 300)).toMatch(/PBX pbx-0 \(refused: .*\), pbx-1 \(refused: .*\), maintenance$/)
 })

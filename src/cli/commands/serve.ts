@@ -1,4 +1,6 @@
+import { fstatSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { isatty } from 'node:tty'
 import type { Command } from 'commander'
 import { readConfig } from '../../config.ts'
 import { databaseName } from '../../lib/database-url.ts'
@@ -10,6 +12,7 @@ import { addSettingFlags } from '../options.ts'
 import { unknownVariables } from '../unknown-variables.ts'
 import { VERSION } from './version.ts'
 
+const STANDARD_OUTPUT = 1
 const STANDARD_ERROR = 2
 
 /** Ends the process with an exit code. */
@@ -33,13 +36,27 @@ export function serveCommand(program: Command, stopped: () => Promise<void>, end
       if (app.hasNoUser) log.warn(`no user exists, so nobody can log in yet: ${addUserLine(config)}`)
       // Before the ready line: a program that reads it may stop us at once.
       const stop = stopped()
-      standardOutput().write(`hookswitch ready on ${app.url}\n`)
+      const ready = `hookswitch ready on ${app.url}`
+      // Where both go to one file or journal every line of it is JSON.
+      if (isOneStream()) log.info(ready)
+      else standardOutput().write(`${ready}\n`)
       await stop
       log.info('hookswitch is stopping: requests in flight are finished first')
       await app.stop()
       log.info({ seconds: Math.round((performance.now() - startedMs) / 1_000) }, 'hookswitch has stopped')
     },
   )
+}
+
+/** Returns whether standard output and standard error are one file, pipe or socket, and no terminal. */
+function isOneStream(): boolean {
+  if (isatty(STANDARD_OUTPUT)) return false
+  try {
+    const [output, error] = [fstatSync(STANDARD_OUTPUT), fstatSync(STANDARD_ERROR)]
+    return output.dev === error.dev && output.ino === error.ino && !output.isCharacterDevice()
+  } catch {
+    return false
+  }
 }
 
 /**

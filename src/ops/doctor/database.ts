@@ -1,6 +1,8 @@
 import { type DatabaseSource, databaseName } from '../../lib/database-url.ts'
-import { isLoopbackHost } from '../../lib/pbx-url.ts'
-import { formatDuration } from '../../lib/time.ts'
+import { isLoopbackHost } from '../../lib/loopback-host.ts'
+import { formatDuration, MILLISECOND } from '../../lib/time.ts'
+import type { NodeRecord } from '../../store/operations/cluster.ts'
+import { openClusterStore } from '../../store/postgres/cluster.ts'
 import { readServerFacts, type ServerFacts } from '../../store/postgres/engine/server-facts.ts'
 import { openPostgresStore } from '../../store/postgres/store.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
@@ -8,6 +10,7 @@ import { diagnoseContents, type StoreFound } from './store.ts'
 
 const SLOW_MS = 10
 const CLOCK_TOLERANCE_MS = 5_000
+const NODE_CLOCK_TOLERANCE_MS = 1_000
 
 /** Checks a Postgres database: its server, the settings that decide what can be lost, and what is stored in it. */
 export async function diagnoseDatabase(source: DatabaseSource): Promise<StoreFound> {
@@ -22,7 +25,7 @@ export async function diagnoseDatabase(source: DatabaseSource): Promise<StoreFou
       const faults = (await store.maintenance.fileFaults()).map((text) =>
         wrong('database', text, 'restore a backup to another server, and check the disk of this one'),
       )
-      return { ...found, diagnoses: [...server, ...faults, ...found.diagnoses] }
+      return { ...found, diagnoses: [...server, ...faults, ...(await diagnoseNodes(source)), ...found.diagnoses] }
     } finally {
       await store.stop()
     }
@@ -82,6 +85,31 @@ export function diagnoseServer(facts: ServerFacts, source: DatabaseSource): Diag
   ]
   const trip = `a round trip takes ${facts.roundTripMs.toFixed(1)} ms`
   return [ok('database', `${databaseName(source)}: PostgreSQL ${facts.version}, ${trip}`), ...found]
+}
+
+/** Nodes whose clocks differ correct the times of their events, for as long as the database answers. */
+async function diagnoseNodes(source: DatabaseSource): Promise<Diagnosis[]> {
+  const cluster = openClusterStore(source)
+  try {
+    const nodes = await cluster.nodeList()
+    return nodes.flatMap(({ address, deadUs, clockAheadUs }) => diagnoseClock({ address, deadUs, clockAheadUs }))
+  } finally {
+    await cluster.stop()
+  }
+}
+
+/** Judges the clock of a node. */
+export function diagnoseClock(node: Pick<NodeRecord, 'address' | 'deadUs' | 'clockAheadUs'>): Diagnosis[] {
+  const aheadMs = (node.clockAheadUs ?? 0) / MILLISECOND
+  if (node.deadUs !== null || Math.abs(aheadMs) <= NODE_CLOCK_TOLERANCE_MS) return []
+  const side = aheadMs > 0 ? 'ahead of' : 'behind'
+  return [
+    advice(
+      'nodes',
+      `the clock of ${node.address} is ${formatDuration(Math.abs(aheadMs))} ${side} the database's: times of its events are corrected`,
+      'timedatectl set-ntp true   there',
+    ),
+  ]
 }
 
 /** Poolers may give a session to others, or keep its settings from it. */

@@ -1,4 +1,5 @@
-import { isLoopbackHost, type PbxSource } from '../../lib/pbx-url.ts'
+import { isLoopbackHost } from '../../lib/loopback-host.ts'
+import type { PbxSource } from '../../lib/pbx-url.ts'
 import type { InventoryReply } from '../connection/inventory-refresh.ts'
 import { bareName, type Configured, type Listed } from '../endpoint-classifier.ts'
 import type { Inventory } from '../endpoints.ts'

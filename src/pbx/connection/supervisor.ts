@@ -1,6 +1,7 @@
 import type { Translator } from '../../calls/signal.ts'
 import type { Log } from '../../lib/log.ts'
-import { isLoopbackHost, type PbxSource } from '../../lib/pbx-url.ts'
+import { isLoopbackHost } from '../../lib/loopback-host.ts'
+import type { PbxSource } from '../../lib/pbx-url.ts'
 import { createPauses } from '../../lib/periodic.ts'
 import { type NowUs, nowUs as systemNowUs } from '../../lib/time.ts'
 import type { AmiFrame } from '../ami/frame.ts'

@@ -1,4 +1,5 @@
-import { hostAndPort, isLoopbackHost, type PbxSource } from '../../lib/pbx-url.ts'
+import { isLoopbackHost } from '../../lib/loopback-host.ts'
+import { hostAndPort, type PbxSource } from '../../lib/pbx-url.ts'
 import type { AllowedPlaces } from '../../recordings/allowed-places.ts'
 import { checkRecordings } from '../../recordings/check-recordings.ts'
 import { type Actions, createActions } from '../ami/actions.ts'

@@ -1,8 +1,14 @@
 import type { Command } from 'commander'
 import { Fault } from '../../../lib/fault.ts'
-import { type StoreFlags, withExistingStore } from '../../open-store.ts'
+import { placeOf, type StoreFlags, withExistingStore } from '../../open-store.ts'
 import { databaseOption, dataOption, jsonOption } from '../../options.ts'
 import { print, printJson } from '../../print.ts'
+
+/** What a standby lacked when it took over is lost: an older copy has even less. */
+const adviceFor = ({ database }: Pick<ReturnType<typeof placeOf>, 'database'>): string =>
+  database === undefined
+    ? 'restore a backup, or report it'
+    : 'if the server was failed over to a standby that lacked the newest commits, this is what was lost with them, and no backup has it: go on, with synchronous standbys; if it was not, restore a backup, or report it'
 
 /** Adds `hookswitch verify`, which prints what is wrong in the store and then ends with exit code 1. */
 export function verifyCommand(program: Command): void {
@@ -18,6 +24,9 @@ export function verifyCommand(program: Command): void {
       else if (wrong.length === 0) print('The store is complete and consistent.')
       else for (const text of wrong) print(text)
       if (wrong.length > 0)
-        throw new Fault('unavailable', 'the store is not consistent, see above: restore a backup, or report it')
+        throw new Fault(
+          'unavailable',
+          `the store is not consistent, see above: ${adviceFor(placeOf({ data, databaseUrl }))}`,
+        )
     })
 }

@@ -57,7 +57,8 @@ const TO_DO: Readonly<Record<DatabaseFaultKind, string>> = {
   'not-allowed': 'make this user the owner of the database',
   crowded: 'raise max_connections of the server; each node uses up to 8',
   slow: 'check what else its server does; it is tried again',
-  'no-tls': "check sslmode and sslrootcert in --database-url, and the server's certificate",
+  'no-tls':
+    "check sslmode and sslrootcert in --database-url, and the server's certificate: without sslmode a server on another machine has to prove who it is; sslmode=require encrypts without proof, sslmode=disable sends the password in clear",
   left: 'nothing is read from it or written to it; it is tried again until the address leads to the new one',
   'refused-setting': 'add the setting to ignore_startup_parameters of PgBouncer',
   'shared-session': 'set pool_mode = session for it (PgBouncer), or give the address of the server itself',
