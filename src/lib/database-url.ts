@@ -25,9 +25,8 @@ export const databaseName = ({ host, port, database }: DatabaseSource): string =
 type Parsed = { readonly database: DatabaseSource } | { readonly wrong: string }
 
 /**
- * Parses `postgres://user:password@host:5432/database?sslmode=verify-full`; without `sslmode` a server that is not on this
- * machine has to prove who it is. Returns the source, or what is wrong with
- * the URL, without its password.
+ * Parses `postgres://user:password@host:5432/database?sslmode=verify-full`; without `sslmode` a server that is not on
+ * this machine has to prove who it is. Returns the source, or what is wrong with the URL, without its password.
  */
 export function parseDatabaseUrl(text: string): Parsed {
   if (!URL.canParse(text))

@@ -133,8 +133,8 @@ type BeatRow = {
 }
 
 /**
- * One statement, so that everything is read at one moment: leases only if their version is not the one that was seen, so
- * that a heartbeat costs the same with any number of them. For a dead node nothing is changed and no row \`beat\` is
+ * One statement, so that everything is read at one moment: leases only if their version is not the one that was seen,
+ * so that a heartbeat costs the same with any number of them. For a dead node nothing is changed and no row \`beat\` is
  * returned: its row is read again after the transaction that declared it dead has committed.
  */
 const BEAT = `
