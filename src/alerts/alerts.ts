@@ -1,5 +1,6 @@
 import type { Log } from '../lib/log.ts'
 import { createPauses } from '../lib/periodic.ts'
+import { oneLine } from '../lib/terminal-text.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 
 /** A notice for the operator: a webhook or PBX has been down for five minutes, or is up again. */
@@ -75,14 +76,29 @@ export function createAlerts({ url, proxy, log, nowUs = wallUs, pausesMs = PAUSE
 
 /** Returns the JSON body of an alert. Slack, Mattermost and Google Chat show its `text`. */
 function bodyOf({ what, state, name, reason }: Alert, atUs: number) {
-  const subject = what === 'pbx' ? `The PBX ${name}` : `The webhook ${name}`
-  const why = reason === undefined ? '' : ` (${reason})`
+  const subject = `The ${what === 'pbx' ? 'PBX' : 'webhook'} ${inert(name)}`
+  const why = reason === undefined ? '' : ` (${inert(reason)})`
   const text =
     state === 'down'
       ? `Hookswitch: ${subject} has been down for 5 minutes${why}.`
       : `Hookswitch: ${subject} is up again.`
   return { time: rfc3339(atUs), alert: `${what}_${state}`, [what === 'pbx' ? 'pbx' : 'url']: name, text }
 }
+
+const MAX_CHARACTERS = 500
+
+/**
+ * Returns text of a PBX or a customer as no chat makes a mention or a link with another text of it. A chat has either
+ * Slack's escapes or Markdown's, and this has to be harmless in both.
+ */
+const inert = (text: string): string =>
+  oneLine(text)
+    .slice(0, MAX_CHARACTERS)
+    .replaceAll('<', '‹')
+    .replaceAll('>', '›')
+    .replaceAll('](', '] (')
+    // With a zero-width space @channel is none.
+    .replace(/@(?=\w)/g, '@\u200b')
 
 async function postOnce(url: string, body: string, proxy: string | undefined, stop: AbortSignal) {
   try {

@@ -28,6 +28,24 @@ describe('alerts', () => {
     })
   })
 
+  test('mention nobody, hide no link and have no control characters, whatever a PBX says', async () => {
+    receiver.received.length = 0
+    receiver.answerWith(() => new Response())
+    const alerts = createAlerts({ url: receiver.url, log, nowUs: () => 0 })
+    const reason =
+      'Message: <!channel> @all <https://evil.example|office> [office](https://evil.example)\r\n\u001b[2J\u202e'
+    alerts.send({ what: 'pbx', state: 'down', name: 'of<fice', reason: reason + 'x'.repeat(10_000) })
+    await until('it came', () => receiver.received.length === 1)
+    await alerts.stop()
+    const [{ text, pbx }] = bodies()
+    expect(text).toStartWith(
+      'Hookswitch: The PBX of‹fice has been down for 5 minutes (Message: ‹!channel› @\u200ball ' +
+        '‹https://evil.example|office› [office] (https://evil.example) ?[2J?xxx',
+    )
+    expect(text.length).toBeLessThan(700)
+    expect(pbx).toBe('of<fice')
+  })
+
   test('do not delay a stop', async () => {
     const alerts = createAlerts({ url: 'http://127.0.0.1:1/', log, pausesMs: [3_600_000] })
     alerts.send({ what: 'pbx', state: 'up', name: 'office' })

@@ -15,15 +15,19 @@ const text = (maxLength: number) => Type.String({ minLength: 1, maxLength })
  * Slack: docs.slack.dev/messaging/sending-messages-using-incoming-webhooks, …/reference/block-kit/blocks/section-block (text of 3,000
  * characters), …/context-block (10 elements), 50 blocks a message.
  */
-const mrkdwn = Type.Object({ type: Type.Literal('mrkdwn'), text: text(3_000) }, closed)
+const plain = Type.Object({ type: Type.Literal('plain_text'), text: text(3_000), emoji: Type.Literal(false) }, closed)
 const slack = Type.Object(
   {
     text: text(40_000),
+    mrkdwn: Type.Literal(false),
+    parse: Type.Literal('none'),
+    unfurl_links: Type.Literal(false),
+    unfurl_media: Type.Literal(false),
     blocks: Type.Array(
       Type.Union([
-        Type.Object({ type: Type.Literal('section'), text: mrkdwn }, closed),
+        Type.Object({ type: Type.Literal('section'), text: plain }, closed),
         Type.Object(
-          { type: Type.Literal('context'), elements: Type.Array(mrkdwn, { minItems: 1, maxItems: 10 }) },
+          { type: Type.Literal('context'), elements: Type.Array(plain, { minItems: 1, maxItems: 10 }) },
           closed,
         ),
       ]),
@@ -167,7 +171,9 @@ describe('what others wrote', () => {
     },
   )
   const rendered = (name: keyof typeof PRESETS) => PRESETS[name].render(hostile(EXAMPLES[0] as EventBody), parameters)
-  test('is no mention and no link in Slack', () => expect(rendered('slack')).not.toMatch(/<[!@h]/))
+  test('is no mention in Slack', () => expect(rendered('slack')).not.toMatch(/<[!@h]/))
+  // Slack knows no escape for *bold* and web addresses: only text of another type is shown as it is.
+  test('is no format and no link in Slack', () => expect(rendered('slack')).not.toContain('"type":"mrkdwn"'))
   test('mentions nobody in Mattermost', () => expect(rendered('mattermost')).not.toMatch(/@(channel|everyone)/))
   test.each(['mattermost', 'teams', 'discord'] as const)('is no link in %s', (name) =>
     expect(JSON.stringify(JSON.parse(rendered(name)))).not.toMatch(/(?<!\\)\]\(/),

@@ -95,7 +95,7 @@ function cloudEvent({ time, data }: EventView): string {
 
 type Escape = (text: string) => string
 const same: Escape = (text) => text
-/** Slack's own three: so that no caller's name is a link or a mention. */
+/** Slack's own three, which it decodes in any text: so that no caller's name is a mention. */
 const forSlack: Escape = (text) => text.replace(/[&<>]/g, (found) => `&${{ '&': 'amp', '<': 'lt', '>': 'gt' }[found]};`)
 /**
  * Markdown has no meaning in what others wrote, and nobody is mentioned by it: a zero-width space keeps @all from being
@@ -118,11 +118,18 @@ function slack(view: EventView): string {
   const { title, facts } = sentenceOf(view)
   const heading = forSlack(cut(title, 500))
   const details = facts.map(([name, value]) => `${name}: ${forSlack(cut(value, 200))}`).join(' · ')
+  // In `mrkdwn` a caller's name could be bold, a link, or an emoji: nothing escapes that.
+  const plain = (text: string) => ({ type: 'plain_text', text, emoji: false })
   return json({
+    // Notifications show this; with `mrkdwn: false` it has no formats and with `parse: "none"` no links either.
     text: heading,
+    mrkdwn: false,
+    parse: 'none',
+    unfurl_links: false,
+    unfurl_media: false,
     blocks: [
-      { type: 'section', text: { type: 'mrkdwn', text: heading } },
-      { type: 'context', elements: [{ type: 'mrkdwn', text: details }] },
+      { type: 'section', text: plain(heading) },
+      { type: 'context', elements: [plain(details)] },
     ],
   })
 }
