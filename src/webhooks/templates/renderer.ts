@@ -68,8 +68,8 @@ const FIRST_ESTIMATE_US = MILLISECOND
 const UNITS_PER_US = 100
 /** The time of starting another thread. */
 const START_US = 30 * MILLISECOND
-/** Characters of templates that a thread keeps parsed. */
-const MAX_KNOWN_CHARACTERS = 2_000_000
+/** Characters of templates that a thread keeps parsed; each takes some 100 bytes. */
+const MAX_KNOWN_CHARACTERS = 300_000
 const LOG_EVERY_US = 5 * SECOND
 
 type Job = {
