@@ -103,6 +103,17 @@ test('the folders and files of src are the rows of the module table in src/READM
   expect(rows.toSorted()).toEqual(entries.toSorted())
 })
 
+test('every thread is an entry point of the executable', () => {
+  const threads = files.flatMap((path) =>
+    [...source(path).matchAll(/new Worker\(new URL\('\.\/([\w-]+\.ts)'/g)].map(([, name = '']) =>
+      join(dirname(path), name),
+    ),
+  )
+  expect(threads.toSorted()).toEqual(['template-thread.ts', 'writer.ts'])
+  const entries = manifest.scripts.build.split(' ').filter((word) => word.startsWith('src/'))
+  expect(entries.toSorted()).toEqual(['main.ts', ...threads].map((name) => `src/${name}`).toSorted())
+})
+
 describe('only', () => {
   test('src/store/sqlite opens SQLite', () => {
     expect(offenders(/from '(bun:sqlite|drizzle-orm[^']*)'/, (path) => !path.startsWith('store/'))).toEqual([])

@@ -43,7 +43,7 @@ export const DeliveryDetail = t.Composite([
     rendered: t.Optional(
       t.Union([t.String(), t.Null()], {
         description:
-          'the body as the options of the webhook render it now, if they change it; null: the template fails',
+          'the body as the options of the webhook render it now, if they change it; null: the template fails or rests',
       }),
     ),
     attempts: t.Array(LoggedAttempt),

@@ -47,14 +47,14 @@ export async function newRig(options: RigOptions = {}) {
   const emitter = newEmitter()
   store.onForeignChange(() => emitter.emit('foreign'))
   const webhooks = createWebhookService({ webhooks: store.webhooks, onChanged: () => emitter.emit('webhooks') })
-  const { nowUs = wallUs } = options
+  const { nowUs = wallUs, templates = TEMPLATES } = options
   // What is given up after a time is given up by tests that set a time: a receiver may take as long as the machine does.
   const patient = { allow: allowing('loopback'), timeoutMs: 3_600_000 }
   const attempt = options.attempt ?? newAttempt({ ...patient, ...options.attemptOptions })
   const clock = await openClock({ log: LOG, ...options, maintenance: store.maintenance })
   const { steadyUs } = clock
   const deliveries = createDeliveryService({
-    templates: TEMPLATES,
+    templates,
     store,
     onDue: (ids) => emitter.emit('due', ids),
     nowUs,

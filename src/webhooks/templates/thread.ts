@@ -27,7 +27,7 @@ export type FromThread =
 
 export type JobResult = {
   readonly renderings: readonly Rendering[]
-  /** The processor's time for it. */
+  /** The processor's time for it: right on average, since the system counts it in ticks. Others do not add to it. */
   readonly tookUs: number
   readonly units: number
 }
@@ -41,9 +41,6 @@ export type Rendering = { readonly text: string } | Problem
 export const PROGRESS = { job: 0, template: 1, leave: 2 } as const
 export const PROGRESS_BYTES = 4 * Object.keys(PROGRESS).length
 
-/** The processor's time of a thread is known as of the last tick. */
-const TICK_US = 4_000
-
 /** Runs the thread: renders the batches that it receives, one after the other. */
 export function serveTemplates(port: Pick<Worker, 'addEventListener' | 'postMessage'>): void {
   const known = new Map<number, ReadTemplate | Problem>()
@@ -52,7 +49,7 @@ export function serveTemplates(port: Pick<Worker, 'addEventListener' | 'postMess
 
   function renderBatch({ texts, forget, jobs }: Batch): JobResult[] {
     if (forget) known.clear()
-    let [startedUs, startedMs] = [processorUs(), performance.now()]
+    let startedUs = processorUs()
     const read = (number: number): ReadTemplate | Problem => {
       const template = known.get(number) ?? readTemplate(texts.get(number) ?? '')
       known.set(number, template)
@@ -63,12 +60,9 @@ export function serveTemplates(port: Pick<Worker, 'addEventListener' | 'postMess
       Atomics.store(progress, PROGRESS.job, at)
       if (at >= Atomics.load(progress, PROGRESS.leave)) break
       const { renderings, units } = renderJob(job, read)
-      const [endedUs, endedMs] = [processorUs(), performance.now()]
-      // On a busy machine others had the processor meanwhile.
-      const tookUs = Math.min((endedMs - startedMs) * 1_000, endedUs - startedUs + TICK_US)
-      results.push({ renderings, units, tookUs })
+      const endedUs = processorUs()
+      results.push({ renderings, units, tookUs: endedUs - startedUs })
       startedUs = endedUs
-      startedMs = endedMs
     }
     return results
   }
