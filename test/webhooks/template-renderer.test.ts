@@ -137,6 +137,18 @@ describe('a template that no limit of the engine stops', () => {
     expect([await endless, await waiting]).toMatchObject([{ kind: 'busy' }, { kind: 'busy' }])
   })
 
+  test('that was slow leaves nothing behind: what another thread took over is rendered by either', async () => {
+    const { one } = start({ limits: { cpuUs: 1e12, ticksUnknown: 1e9, ticks: 1e9 } })
+    for (let round = 0; round < 4; round += 1) {
+      const text = `round ${round}`
+      const slow = one(1, { fault: 'slow' }, `slow ${text}`)
+      expect(await one(2, {}, text)).toEqual({ text })
+      await slow
+      const again = await Promise.all([one(3, { fault: 'slow' }), one(2, {}, text), one(1, {}, text)])
+      expect(again).toEqual([{ text: 'is 1' }, { text }, { text }])
+    }
+  })
+
   test('rests longer each time; other templates of its account do not', async () => {
     const clock = { us: 0 }
     const { one } = start({ steadyUs: () => clock.us })

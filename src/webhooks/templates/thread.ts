@@ -43,17 +43,22 @@ export const PROGRESS_BYTES = 4 * Object.keys(PROGRESS).length
 
 /** Runs the thread: renders the batches that it receives, one after the other. */
 export function serveTemplates(port: Pick<Worker, 'addEventListener' | 'postMessage'>): void {
-  const known = new Map<number, ReadTemplate | Problem>()
+  // A template is read when it is first rendered: until then it is its text.
+  const known = new Map<number, ReadTemplate | Problem | string>()
   let progress = new Int32Array(new SharedArrayBuffer(PROGRESS_BYTES))
   const send = (message: FromThread) => port.postMessage(message)
 
   function renderBatch({ texts, forget, jobs }: Batch): JobResult[] {
     if (forget) known.clear()
+    for (const [number, text] of texts) known.set(number, text)
     let startedUs = processorUs()
     const read = (number: number): ReadTemplate | Problem => {
-      const template = known.get(number) ?? readTemplate(texts.get(number) ?? '')
-      known.set(number, template)
-      return template
+      const template = known.get(number)
+      if (template === undefined) throw new Error(`the template ${number} was never sent`)
+      if (typeof template !== 'string') return template
+      const read = readTemplate(template)
+      known.set(number, read)
+      return read
     }
     const results: JobResult[] = []
     for (const [at, job] of jobs.entries()) {
