@@ -44,7 +44,7 @@ export function passwordRule(body: unknown): FieldError[] {
   const problem = typeof password === 'string' ? passwordProblem(password) : undefined
   if (problem !== undefined) errors.push({ path: '/password', message: problem })
   if (typeof password_confirmation === 'string' && password_confirmation !== password)
-    errors.push({ path: '/password_confirmation', message: 'does not equal password' })
+    errors.push({ path: '/password_confirmation', message: 'is not the same as the new password' })
   return errors
 }
 

@@ -67,9 +67,13 @@ export function urlProblem(text: string, allow: AllowList): string | undefined {
   if ([...text].length > MAX_URL_CHARACTERS) return `may have ${MAX_URL_CHARACTERS} characters at most`
   // URL would forgive what a receiver's own configuration would not: white space, backslashes, a missing slash.
   if (!/^https?:\/\/[^/\\?#\s]/i.test(text) || hasBlanks(text) || !text.isWellFormed() || !URL.canParse(text))
-    return 'must be an absolute http: or https: URL'
+    return `must be an absolute http: or https: URL${isWithoutScheme(text) ? `: add https:// in front` : ''}`
   return literalRefusal(new URL(text), allow)
 }
+
+/** Returns whether a text would be a URL with `https://` in front: a host, as people type it. */
+const isWithoutScheme = (text: string): boolean =>
+  /^[\w-]+(\.[\w-]+)*(:\d{1,5})?([/?#]|$)/.test(text) && URL.canParse(`https://${text}`)
 
 /** White space and control characters, which URL would strip or encode behind the client's back. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for

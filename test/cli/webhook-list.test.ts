@@ -111,12 +111,13 @@ test('a secret is printed, and rotated', async () => {
   expect(before).toMatch(/^whsec_\S{44}$/)
   const after = (await webhook('secret', url, '--rotate')).stdout
   expect([after === before, (await webhook('secret', url)).stdout]).toEqual([false, after])
-  expect((await webhook('secret', url, '--rotate')).stderr).toContain('"force": true')
+  expect((await webhook('secret', url, '--rotate')).stderr).toContain('or give --force to end it now')
   expect((await webhook('secret', url, '--rotate', '--force')).code).toBe(0)
 })
 
 test.each([
   [['add', 'ftp://x.example/'], 1, /ftp:\/\/x\.example\/: must be an absolute http: or https: URL/],
+  [['add', 'x.example/calls'], 1, /x\.example\/calls: must be an absolute .*: add https:\/\/ in front/],
   [['add', 'http://127.0.0.1/'], 1, /--allow-net loopback/],
   [['add', 'https://x.example/', '--events', 'call'], 2, /--events has "call": give all, or some of call_started, /],
   [['set', 'https://nowhere.example/', '--paused'], 1, /is not in the list of account default/],
@@ -128,8 +129,8 @@ test.each([
     2,
     /direction incoming matches no event: use inbound, outbound, internal/,
   ],
-  [['set', 'https://other.example/', '--filter', '{"colour":["red"]}'], 1, /filter\/colour: is an unknown field/],
-  [['set', 'https://other.example/', '--max-per-second', '0'], 1, /max_per_second: must be 0\.1 at least/],
+  [['set', 'https://other.example/', '--filter', '{"colour":["red"]}'], 1, /--filter: colour is an unknown field/],
+  [['set', 'https://other.example/', '--max-per-second', '0'], 1, /--max-per-second must be 0\.1 at least/],
   [
     ['set', 'https://other.example/', '--preset', 'telegram'],
     1,

@@ -4,6 +4,7 @@ import {
   findNameError,
   findPortError,
   newPbxFields,
+  newPbxSecret,
   type PbxFields,
   pbxFieldsOf,
   pbxSetupOf,
@@ -12,7 +13,7 @@ import {
 } from '../../src/web/browser/lib/pbxs/pbx-fields.ts'
 
 const fields: PbxFields = {
-  ...newPbxFields((bytes) => bytes.fill(7)),
+  ...newPbxFields(newPbxSecret((bytes) => bytes.fill(7))),
   ...{ name: 'head office', host: 'pbx.example', user: 'hook@switch', secret: 'a:b/c?#%@ü', account: 'acme & co' },
   more: 'trunks=carrier*&country=UZ',
 }
@@ -29,7 +30,7 @@ describe('the fields of the form', () => {
   })
 
   test('propose a name that is free, and refuse that of another PBX, whose place it would take', () => {
-    const proposed = newPbxFields((bytes) => bytes)
+    const proposed = newPbxFields(newPbxSecret((bytes) => bytes))
     expect(withFreeName(proposed, []).name).toBe('office')
     expect(withFreeName(proposed, ['office', 'office-2', 'lab']).name).toBe('office-3')
     expect(withFreeName({ ...proposed, name: 'lab' }, ['lab']).name).toBe('lab')

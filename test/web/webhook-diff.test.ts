@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Webhook } from '../../src/web/browser/lib/resources.ts'
-import { diffWebhooks, mergeWebhooks } from '../../src/web/browser/lib/webhooks/webhook-diff.ts'
+import { diffWebhooks, mergeWebhooks, singleChange } from '../../src/web/browser/lib/webhooks/webhook-diff.ts'
 import {
   addRow,
   countUrl,
@@ -40,6 +40,21 @@ test.each([
   ],
 ] as const)('the difference of two lists: %s', (_, before, after, expected) =>
   expect(diffWebhooks(before, after)).toEqual([...expected] as never),
+)
+
+test.each([
+  ['one more at the end', [A], [A, B], { kind: 'append', webhook: B }],
+  ['the first one', [], [quietA], { kind: 'append', webhook: quietA }],
+  ['one less', [A, B], [B], { kind: 'remove', url: A.url }],
+  ['nothing', [A, B], [A, B], null],
+  ['one more before others', [A], [B, A], null],
+  ['a second one alike', [A], [A, A], null],
+  ['one of two alike', [A, A], [A], null],
+  ['one less and a switch', [A, B], [quietA], null],
+  ['another URL', [A], [B], null],
+  ['two more', [], [A, B], null],
+] as const)('the change of a single webhook: %s', (_, before, after, expected) =>
+  expect(singleChange(before, after)).toEqual(expected as never),
 )
 
 describe('two changes of one list are merged', () => {

@@ -82,6 +82,8 @@ describe('a URL', () => {
     ['of 2,049 characters', `https://example.com/${'x'.repeat(2_029)}`, /2048 characters/],
     ['that is relative', '/hook', /absolute/],
     ['without slashes', 'https:example.com', /absolute/],
+    ['without a scheme', 'crm.example.com/calls', /: add https:\/\/ in front/],
+    ['without a scheme, with a port', 'crm:8080', /: add https:\/\/ in front/],
     ['of another scheme', 'ftp://example.com/', /absolute/],
     ['without a host', 'https://', /absolute/],
     ['with blanks around it', ' https://example.com/', /absolute/],

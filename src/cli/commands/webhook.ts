@@ -118,12 +118,21 @@ function inWords(error: unknown): unknown {
   return new Fault(error.code, error.errors.map(inOneLine).join('; '))
 }
 
-/** An error of the whole list has an empty path. */
+/** The flags that set the fields of options, by the pointer to the field. */
+const FLAGS: readonly (readonly [RegExp, string])[] = [
+  [/^\/body\/parameters\/(.+)$/, '--parameter $1=…'],
+  [/^\/body\/template$/, 'template:'],
+  [/^\/body\/content_type$/, '--content-type'],
+  [/^\/max_per_second$/, '--max-per-second'],
+  [/^\/(name|headers|filter)$/, '--$1'],
+  [/^\/filter\/([\w/]+)$/, '--filter: $1'],
+]
+
+/** Names an error by its flag, else by its field; one of the whole list has an empty path. */
 function inOneLine({ path, message }: FieldError): string {
-  const parameter = /^\/body\/parameters\/(.+)$/.exec(path)?.[1]
-  if (parameter !== undefined) return `--parameter ${parameter}=… ${message}`
-  if (path === '/body/template') return `template: ${message}`
-  return path === '' ? message : `${path.slice(1)}: ${message}`
+  const [pattern, flag] = FLAGS.find(([one]) => one.test(path)) ?? []
+  const subject = pattern === undefined || flag === undefined ? path.slice(1) : path.replace(pattern, flag)
+  return path === '' ? message : `${subject}${pattern === undefined ? ':' : ''} ${message}`
 }
 
 async function showWebhooks(flags: Flags): Promise<void> {
@@ -283,7 +292,11 @@ async function showSecret(url: string, flags: Flags & { rotate?: boolean; force?
     const known = (await webhooks.secrets(accountId)).find((one) => one.url === url)
     if (known === undefined) throw notInList(url, flags.account)
     if (!flags.rotate) return known
-    const rotated = await webhooks.rotate(accountId, url, flags.force)
+    const rotated = await webhooks.rotate(accountId, url, flags.force).catch((cause) => {
+      throw cause instanceof Fault
+        ? new Fault(cause.code, cause.message.replace('send "force": true', 'give --force'))
+        : cause
+    })
     await note('secret_rotated', { host: new URL(url).host })
     return rotated
   })

@@ -61,10 +61,16 @@ export function createPbxChanges({ store, canRead, allowed }: Dependencies): Pbx
     if (source.caFile !== undefined && !canRead(source.caFile))
       throw refused(`has ca=${source.caFile}, which cannot be read: give a readable file of certificates`)
     if (source.account !== null && (await accounts.accountGetId(source.account)) === undefined)
-      throw refused(
-        `names the unknown account ${source.account}: create it with hookswitch user add --account ${source.account} --email … --name …`,
-      )
+      throw refused(`names the unknown account ${source.account}: ${await accountAdvice(source.account)}`)
     return { url: restored.url, source, before }
+  }
+
+  /** Returns how to name an account that exists in another case, else how to create it. */
+  async function accountAdvice(name: string): Promise<string> {
+    const known = (await accounts.accountList()).find((one) => one.name.toLowerCase() === name.toLowerCase())
+    return known === undefined
+      ? `create it with hookswitch user add --account ${name} --email … --name …`
+      : `it is spelt ${known.name}`
   }
 
   /**

@@ -16,7 +16,13 @@ export function PagedSection<T>({ label, list, newCount = 0, children }: PagedSe
   return (
     <>
       {list.error === null ? null : <ErrorMessage text={list.error} onRetry={list.reload} />}
-      <section class="card" aria-label={label} aria-busy={list.isLoading}>
+      <section
+        class="card"
+        aria-label={label}
+        aria-busy={list.isLoading}
+        // Nothing was read, and nothing is being read.
+        hidden={list.items === null && list.error !== null}
+      >
         <p class={newCount > 0 ? 'more newer' : 'visually-hidden'} role="status">
           {newCount > 0 ? (
             <button type="button" onClick={list.reload} disabled={list.isLoading}>

@@ -1,11 +1,10 @@
 import type { VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Icon, type IconName, Logo } from '../components/icon.tsx'
-import { request } from '../lib/api.ts'
 import { connectionState, overview } from '../lib/live/connection.ts'
+import { logOut } from '../lib/log-out.ts'
 import { useObservable } from '../lib/observable.ts'
 import { currentRoute, routeHref } from '../lib/router.ts'
-import { clearToken } from '../lib/session.ts'
 import { useIsAdmin } from '../lib/user.ts'
 import { AccountView } from './account/account-view.tsx'
 import { CallDetail } from './calls/call-detail.tsx'
@@ -96,7 +95,7 @@ export function AppShell() {
             <Icon name="user" />
             <span>Account</span>
           </a>
-          <button type="button" class="sidebar-link" onClick={logOut}>
+          <button type="button" class="sidebar-link log-out" onClick={logOut}>
             <Icon name="exit" />
             <span>Log out</span>
           </button>
@@ -113,11 +112,6 @@ export function AppShell() {
 /** Returns the attribute that marks the link to the view that is open. */
 function current(name: string, view: View): { 'aria-current'?: 'page' } {
   return name === view.name ? { 'aria-current': 'page' } : {}
-}
-
-async function logOut(): Promise<void> {
-  await request('POST', '/auth/logout')
-  clearToken(null)
 }
 
 /** Shows how many webhooks are down, if any. */

@@ -28,9 +28,12 @@ export type PbxFields = {
 const SECRET_BYTES = 18
 const FIRST_NAME = 'office'
 
+/** Returns a new secret for a PBX. */
+export const newPbxSecret = (random: (bytes: Uint8Array) => Uint8Array): string =>
+  [...random(new Uint8Array(SECRET_BYTES))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+
 /** Returns the fields of a new PBX, with a secret that is made for it. */
-export function newPbxFields(random: (bytes: Uint8Array) => Uint8Array): PbxFields {
-  const secret = [...random(new Uint8Array(SECRET_BYTES))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+export function newPbxFields(secret: string): PbxFields {
   return {
     ...{ kind: 'asterisk', name: FIRST_NAME, host: '127.0.0.1', port: '', user: 'hookswitch' },
     ...{ secret, account: '', more: '' },

@@ -70,6 +70,23 @@ export function mergeWebhooks(
   return merged
 }
 
+/** A change of a single webhook, which the server makes without replacing the list. */
+export type SingleChange =
+  | { readonly kind: 'append'; readonly webhook: Webhook }
+  | { readonly kind: 'remove'; readonly url: string }
+
+/** Returns the single webhook that was appended or removed between two lists; `null` if they differ in more. */
+export function singleChange(before: readonly Webhook[], after: readonly Webhook[]): SingleChange | null {
+  const last = after.at(-1)
+  if (last !== undefined && sameWebhooks(before, after.slice(0, -1)))
+    // A URL that stands in the list twice is only possible by replacing it.
+    return before.some(({ url }) => url === last.url) ? null : { kind: 'append', webhook: last }
+  const removed = before.find((webhook, at) => webhook.url !== after[at]?.url)
+  if (removed === undefined) return null
+  const rest = before.filter(({ url }) => url !== removed.url)
+  return rest.length === before.length - 1 && sameWebhooks(rest, after) ? { kind: 'remove', url: removed.url } : null
+}
+
 function withMySwitches(before: Webhook | undefined, mine: Webhook, theirs: Webhook): Webhook {
   const merged = { ...theirs }
   for (const name of SWITCHES) if (before === undefined || mine[name] !== before[name]) merged[name] = mine[name]

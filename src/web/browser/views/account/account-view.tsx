@@ -2,10 +2,12 @@ import { useState } from 'preact/hooks'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { FormField } from '../../components/form-field.tsx'
+import { Icon } from '../../components/icon.tsx'
 import { Time } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { request } from '../../lib/api.ts'
 import { timeZone } from '../../lib/format.ts'
+import { logOut } from '../../lib/log-out.ts'
 import { accessToken, replaceToken } from '../../lib/session.ts'
 import { useUser } from '../../lib/user.ts'
 import { TokenList } from './token-list.tsx'
@@ -16,6 +18,9 @@ export function AccountView() {
     <div class="view">
       <header class="view-head">
         <h1>Account</h1>
+        <button type="button" class="push narrow-only" onClick={logOut}>
+          <Icon name="exit" /> Log out
+        </button>
       </header>
       <div class="account-grid">
         <div>

@@ -60,6 +60,8 @@ function LiveCallRow({ entry, nowMs }: { entry: LiveCallEntry; nowMs: number }) 
   )
 }
 
+const PARTIAL_MEANING = 'the PBX was not connected during the whole call, so some of its events may be missing'
+
 /** Writes who handles a call, as the target of a stage. */
 function formatHandler({ handled_by: handledBy }: Call): string {
   const last = handledBy.at(-1)
@@ -94,7 +96,11 @@ function StageTags({ call, stages }: { call: Call; stages: readonly Stage[] }) {
       ) : null}
       {call.transfers > 0 ? <span class="stage-tag">{pluralize(call.transfers, 'transfer')}</span> : null}
       {call.recorded ? <span class="stage-tag bad">recorded</span> : null}
-      {call.partial ? <span class="stage-tag">partly seen</span> : null}
+      {call.partial ? (
+        <span class="stage-tag" title={PARTIAL_MEANING}>
+          partly seen<span class="visually-hidden">: {PARTIAL_MEANING}</span>
+        </span>
+      ) : null}
       {call.state === 'ended' && call.hangup !== null ? <span class="muted">{formatHangup(call.hangup)}</span> : null}
     </span>
   )

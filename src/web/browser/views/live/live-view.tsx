@@ -2,6 +2,7 @@ import { EmptyState, Loading } from '../../components/empty-state.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { formatMilliseconds, formatPendingCount, pluralize } from '../../lib/format.ts'
 import { liveState, overview } from '../../lib/live/connection.ts'
+import type { LiveCallEntry } from '../../lib/live/live-state.ts'
 import { useObservable } from '../../lib/observable.ts'
 import type { Overview } from '../../lib/resources.ts'
 import { routeHref } from '../../lib/router.ts'
@@ -32,7 +33,7 @@ export function LiveView() {
         <Loading what="the overview" />
       ) : (
         <>
-          <KeyFigures now={now} calls={[...calls.values()].filter((entry) => entry.endedAtMs === null).length} />
+          <KeyFigures now={now} calls={[...calls.values()]} />
           <PbxErrors pbxs={now.pbxs} />
           <DownWebhooks now={now} />
           {now.webhooks.length === 0 && now.pbxs.length > 0 ? <NoWebhookNotice /> : null}
@@ -112,16 +113,22 @@ function NoEvents({ hasWebhook }: { hasWebhook: boolean }) {
   )
 }
 
-function KeyFigures({ now, calls }: { now: Overview; calls: number }) {
+function KeyFigures({ now, calls }: { now: Overview; calls: readonly LiveCallEntry[] }) {
   const sum = (count: (minute: Overview['minutes'][number]) => number) =>
     now.minutes.reduce((total, minute) => total + count(minute), 0)
   const failed = sum((minute) => minute.failed_attempts)
   const probes = sum((minute) => minute.failed_probes)
   const pending = now.webhooks.reduce((total, webhook) => total + webhook.pending, 0)
+  const ended = calls.filter((entry) => entry.endedAtMs !== null).length
   const last = now.minutes.findLast((minute) => minute.p50_ms !== null)
   return (
     <dl class="key-figures">
-      <Figure label="Active calls" value={calls.toLocaleString()} />
+      <Figure
+        label="Active calls"
+        value={(calls.length - ended).toLocaleString()}
+        // A call that has just ended stays in the list for a moment.
+        detail={ended === 0 ? '' : `${ended.toLocaleString()} just ended`}
+      />
       <Figure label="Events" value={sum((minute) => minute.events).toLocaleString()} detail="last hour" />
       <Figure label="Delivered" value={sum((minute) => minute.delivered).toLocaleString()} detail="last hour" />
       <Figure

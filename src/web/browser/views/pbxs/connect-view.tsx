@@ -4,6 +4,7 @@ import { liveState, overview } from '../../lib/live/connection.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { newPbxFields, type PbxFields, withFreeName } from '../../lib/pbxs/pbx-fields.ts'
 import { usePbxs } from '../../lib/pbxs/pbx-store.ts'
+import { forgetProposedSecret, proposedSecret } from '../../lib/pbxs/proposed-secret.ts'
 import { routeHref } from '../../lib/router.ts'
 import { useIsAdmin } from '../../lib/user.ts'
 import { LiveCalls } from '../live/live-calls.tsx'
@@ -15,10 +16,14 @@ import { PbxSetup } from './pbx-setup.tsx'
 /** Shows how to connect a PBX, from its configuration to the first call. */
 export function ConnectView() {
   const isAdmin = useIsAdmin()
-  const [fields, setFields] = useState<PbxFields>(() => newPbxFields((bytes) => crypto.getRandomValues(bytes)))
+  const [fields, setFields] = useState<PbxFields>(() => newPbxFields(proposedSecret()))
   const [saved, setSaved] = useState<string | null>(null)
   const { pbxs } = usePbxs()
   const taken = pbxs?.map(({ name }) => name) ?? []
+  const onSaved = ({ name }: { name: string }) => {
+    forgetProposedSecret()
+    setSaved(name)
+  }
   useEffect(() => setFields((before) => withFreeName(before, taken)), [pbxs === null])
   return (
     <div class="view connect-view">
@@ -34,7 +39,7 @@ export function ConnectView() {
               <h2 id="connect-1">1. Where is it?</h2>
             </header>
             <div class="pad">
-              <PbxForm fields={fields} taken={taken} onChange={setFields} onSaved={({ name }) => setSaved(name)} />
+              <PbxForm fields={fields} taken={taken} onChange={setFields} onSaved={onSaved} />
             </div>
           </section>
           <section class="card" aria-labelledby="connect-2">

@@ -18,7 +18,6 @@ export function WebhookTableHead() {
           {verb}
         </span>
       ))}
-      <span />
     </div>
   )
 }
@@ -181,7 +180,7 @@ function RowButton({ icon, label, text, disabled = false, expanded, onClick }: R
       onClick={onClick}
     >
       <Icon name={icon} />
-      <span class="row-button-text">{text}</span>
+      {text}
     </button>
   )
 }

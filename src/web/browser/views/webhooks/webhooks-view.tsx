@@ -5,12 +5,12 @@ import { ErrorMessage } from '../../components/error-message.tsx'
 import { useFirstError } from '../../components/first-error.ts'
 import { Icon } from '../../components/icon.tsx'
 import { showToast } from '../../components/toast.tsx'
-import { type ApiResult, request } from '../../lib/api.ts'
+import { type ApiResult, request, withQuery } from '../../lib/api.ts'
 import { overview, refreshOverview, useReconnected } from '../../lib/live/connection.ts'
 import { observable, useObservable } from '../../lib/observable.ts'
 import type { Webhook } from '../../lib/resources.ts'
 import { accessToken } from '../../lib/session.ts'
-import { mergeWebhooks, sameWebhooks } from '../../lib/webhooks/webhook-diff.ts'
+import { mergeWebhooks, sameWebhooks, singleChange } from '../../lib/webhooks/webhook-diff.ts'
 import {
   addRow,
   countUrl,
@@ -141,17 +141,18 @@ function useWebhookDraft() {
     if (draft === null) return
     saves.current += 1
     const token = accessToken.get()
-    const ifMatch: Record<string, string> = draft.etag === null ? {} : { 'if-match': draft.etag }
-    const response = await request<Webhook[]>('PUT', '/integration/webhook', draftWebhooks(draft), ifMatch)
+    const response = await sendDraft(draft)
     const now = currentDraft.get()
     if (accessToken.get() !== token || now === null) return
     setErrors(response.ok ? [] : response.errors)
-    setError(response.ok || response.status === 412 || response.errors.length > 0 ? null : response.message)
+    setError(
+      response.ok || CHANGED_MEANWHILE.has(response.status) || response.errors.length > 0 ? null : response.message,
+    )
     if (response.ok) {
       setDraft(saveDraft(now, draft, response.result, response.etag))
       showToast('good', 'Saved. New events go to this list.')
       void refreshOverview()
-    } else if (response.status === 412) await load()
+    } else if (CHANGED_MEANWHILE.has(response.status)) await load()
   }
   const resolveConflict = (list: readonly Webhook[], from: ServerList) => {
     setDraft(rebaseDraft(list, from.list, from.etag))
@@ -163,6 +164,35 @@ function useWebhookDraft() {
     setErrors([])
   }
   return { draft, theirs, error, errors, save, resolveConflict, discard, load }
+}
+
+/** The list is another one by now; of a single webhook: its URL is already there, or has left. */
+const CHANGED_MEANWHILE: ReadonlySet<number> = new Set([404, 409, 412])
+
+/**
+ * Saves a draft, and returns the list as the server has it then. A single webhook is appended or removed by itself, so
+ * that nothing is lost that others change at the same time.
+ */
+async function sendDraft(draft: Draft): Promise<ApiResult<Webhook[]>> {
+  const mine = draftWebhooks(draft)
+  const change = singleChange(draft.base, mine)
+  const ifMatch: Record<string, string> = draft.etag === null ? {} : { 'if-match': draft.etag }
+  if (change === null) return await request<Webhook[]>('PUT', '/integration/webhook', mine, ifMatch)
+  const response =
+    change.kind === 'append'
+      ? await request('POST', '/integration/webhook/item', change.webhook)
+      : await request('DELETE', withQuery('/integration/webhook/item', { url: change.url }))
+  if (!response.ok) {
+    // The paths of a list, whose last webhook this is.
+    const errors = response.errors.map(({ path, message }) => ({
+      path: path === '' ? '' : `/${mine.length - 1}${path}`,
+      message,
+    }))
+    return { ...response, errors }
+  }
+  const read = await request<Webhook[]>('GET', '/integration/webhook')
+  // Saved all the same. With the older tag the next save finds out whether others have changed the list.
+  return read.ok ? read : { ...response, result: mine, etag: draft.etag }
 }
 
 /** Makes the browser ask before the page is closed with unsaved changes. */

@@ -1,0 +1,19 @@
+import { newPbxSecret } from './pbx-fields.ts'
+
+/**
+ * The secret that the form for a new PBX proposes. It may already be in the configuration of a PBX, so it stays the
+ * same over reloads and logins until a PBX is stored with it. No other origin can read it.
+ */
+const KEY = 'hookswitch.pbx-secret'
+
+/** Returns the proposed secret; makes one if there is none. */
+export function proposedSecret(): string {
+  const kept = localStorage.getItem(KEY)
+  if (kept !== null) return kept
+  const secret = newPbxSecret((bytes) => crypto.getRandomValues(bytes))
+  localStorage.setItem(KEY, secret)
+  return secret
+}
+
+/** Forgets the proposed secret: a PBX has been stored. */
+export const forgetProposedSecret = (): void => localStorage.removeItem(KEY)
