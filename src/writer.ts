@@ -4,11 +4,10 @@ import * as probe from './store/sqlite/engine/write-probe.ts'
 import { registryOf, serveWriter } from './store/sqlite/engine/writer.ts'
 import * as retention from './store/sqlite/maintenance/retention.ts'
 import * as outcomes from './store/sqlite/outcomes.ts'
-import * as recordings from './store/sqlite/recordings.ts'
 import * as retries from './store/sqlite/retries.ts'
 
 declare const self: Worker
 
 // Every file of the engine that exports mutations is registered here, because the thread finds mutations by name. A
 // test checks it.
-serveWriter(registryOf([calls, declared, outcomes, probe, recordings, retention, retries]), self)
+serveWriter(registryOf([calls, declared, outcomes, probe, retention, retries]), self)

@@ -15,7 +15,6 @@ import { createMaintenanceStore } from './maintenance/maintenance.ts'
 import { createStatusStore } from './nodes/statuses.ts'
 import { openOutcomeCommits } from './outcomes.ts'
 import { createQueueStore } from './queue.ts'
-import { createRecordingStore } from './recordings.ts'
 
 export type PostgresOptions = PrepareOptions & {
   /** The key of this process's figures, so that processes do not overwrite each other's. */
@@ -31,7 +30,7 @@ export function storeOver(db: Database): Store {
     webhooks: runOperations(db, GROUPS.webhooks),
     queue: { ...createQueueStore(db, outcomes), ...runOperations(db, GROUPS.queue) },
     calls: { batchStore: (batch, fence) => events.push({ batch, fence }), ...runOperations(db, GROUPS.calls) },
-    recordings: createRecordingStore(db),
+    recordings: runOperations(db, GROUPS.recordings),
     pbxs: runOperations(db, GROUPS.pbxs),
     log: createLogStore(db),
     statistics: runOperations(db, GROUPS.statistics),

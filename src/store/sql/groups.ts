@@ -8,6 +8,7 @@ import { ERASE } from './erase.ts'
 import { STATISTICS } from './minutes.ts'
 import { type Declarations, read } from './operation.ts'
 import { PBX_MEMORY, PBXS } from './pbxs.ts'
+import { RECORDINGS } from './recordings.ts'
 import { RETENTION } from './retention.ts'
 import { RETRIES } from './retries.ts'
 import { findWrong } from './verify.ts'
@@ -29,6 +30,7 @@ export const GROUPS = {
   webhooks: WEBHOOKS,
   queue: RETRIES,
   calls,
+  recordings: RECORDINGS,
   pbxs: PBXS,
   statistics: STATISTICS,
   maintenance,

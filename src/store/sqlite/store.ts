@@ -8,7 +8,6 @@ import { withReadFaults } from './engine/store-fault.ts'
 import { createLogStore } from './log.ts'
 import { createMaintenanceStore } from './maintenance/maintenance.ts'
 import { createQueueStore } from './queue.ts'
-import { createRecordingStore } from './recordings.ts'
 
 /** Puts the operations of a store over its database. */
 export function storeOver(db: Database): Store {
@@ -20,7 +19,7 @@ export function storeOver(db: Database): Store {
     webhooks: declared('webhooks', GROUPS.webhooks),
     queue: { ...group(createQueueStore), ...declared('queue', GROUPS.queue) },
     calls: { batchStore: (batch) => db.commit(storeBatch, batch), ...declared('calls', GROUPS.calls) },
-    recordings: group(createRecordingStore),
+    recordings: declared('recordings', GROUPS.recordings),
     pbxs: declared('pbxs', GROUPS.pbxs),
     log: group(createLogStore),
     statistics: declared('statistics', GROUPS.statistics),
