@@ -66,41 +66,16 @@ const postgres: Engine = {
 /** The engines that the conformance suite runs on. */
 export const ENGINES: readonly Engine[] = [sqlite, postgres]
 
-const GROUPS = [
-  'accounts',
-  'webhooks',
-  'queue',
-  'calls',
-  'recordings',
-  'pbxs',
-  'log',
-  'statistics',
-  'maintenance',
-] as const
+/** The groups of a store's operations. */
+export type GroupName = Exclude<keyof Store, 'onForeignChange' | 'commits' | 'stop'>
 
-/** Returns the names of all operations of a store, `group.operation`. */
-export const operationsOf = (store: Store): string[] =>
-  GROUPS.flatMap((group) => Object.keys(store[group]).map((name) => `${group}.${name}`))
-
-/** Notes each operation that is called on a store. */
-export function watchOperations(store: Store, called: Set<string>): Store {
-  const watched = <Group extends object>(name: string, group: Group): Group =>
-    new Proxy(group, {
-      get(target, key, receiver) {
-        if (typeof key === 'string') called.add(`${name}.${key}`)
-        return Reflect.get(target, key, receiver)
-      },
-    })
-  return {
-    ...store,
-    accounts: watched('accounts', store.accounts),
-    webhooks: watched('webhooks', store.webhooks),
-    queue: watched('queue', store.queue),
-    calls: watched('calls', store.calls),
-    recordings: watched('recordings', store.recordings),
-    pbxs: watched('pbxs', store.pbxs),
-    log: watched('log', store.log),
-    statistics: watched('statistics', store.statistics),
-    maintenance: watched('maintenance', store.maintenance),
-  }
+/** Notes each operation of a group that is called on a store. */
+export function watchOperations(store: Store, group: GroupName, called: Set<string>): Store {
+  const watched = new Proxy<object>(store[group], {
+    get(target, key, receiver) {
+      if (typeof key === 'string') called.add(key)
+      return Reflect.get(target, key, receiver)
+    },
+  })
+  return { ...store, [group]: watched }
 }

@@ -1,0 +1,95 @@
+import { expect, test } from 'bun:test'
+import type { NewEvent } from '../../../src/store/operations/calls.ts'
+import { batch } from '../../help/store.ts'
+import { ACCOUNT, event, NOW, ONE, onEngines, savedCall, user } from './rig.ts'
+
+onEngines('calls', ({ open }) => {
+  test('a batch stores events, live calls and records of several accounts together', async () => {
+    await using at = await open(ONE)
+    const { accounts, calls, log } = at.store
+    await accounts.userCreate(user('b@example.com', 'other'))
+    const other = (await accounts.accountGetId('other')) ?? 0
+    const parts = [
+      { accountId: ACCOUNT, events: [event('mine')], saved: [savedCall('mine')] },
+      { accountId: other, events: [event('theirs')], saved: [] },
+    ]
+    const live = [{ id: 'up', state: '{"call":1}' }]
+    const placed = await calls.batchStore({ pbx: 'office', parts, live, removed: [], nowSteadyUs: NOW })
+    expect(placed.map(({ webhookIds }) => webhookIds.length)).toEqual([1, 0])
+    expect(await calls.callGet(ACCOUNT, 'mine')).toContain('15551230001')
+    expect(await calls.callGet(other, 'mine')).toBeUndefined()
+    expect(await log.eventListOfCall(other, 'theirs')).toHaveLength(1)
+    expect(await log.eventListOfCall(other, 'mine')).toEqual([])
+    expect(await calls.liveCallList('office')).toEqual(live)
+  })
+
+  test('live calls are replaced and removed, PBX by PBX, and their accounts are known', async () => {
+    await using at = await open()
+    const { calls } = at.store
+    const put = (pbx: string, live: { id: string; state: string }[], removed: string[] = [], ...some: NewEvent[]) =>
+      calls.batchStore(batch({ events: some }, { pbx, live, removed }))
+    await put('office', [{ id: 'a', state: '1' }], [], event('a'))
+    await put('office', [
+      { id: 'a', state: '2' },
+      { id: 'b', state: '3' },
+    ])
+    await put('branch', [{ id: 'a', state: '4' }], [], event('c'))
+    expect(await calls.liveCallList('office')).toEqual([
+      { id: 'a', state: '2' },
+      { id: 'b', state: '3' },
+    ])
+    expect(await calls.liveCallListAccounts('office')).toEqual([{ callId: 'a', accountId: 1, account: 'default' }])
+    await put('office', [], ['a'])
+    expect(await calls.liveCallList('office')).toEqual([{ id: 'b', state: '3' }])
+    expect(await calls.orphanedPbxList(['office'])).toEqual([{ pbx: 'branch', accountId: 1, account: 'default' }])
+    expect(await calls.orphanedPbxList(['office', 'branch'])).toEqual([])
+  })
+
+  test('what is known of a PBX is replaced as a whole, PBX by PBX', async () => {
+    await using at = await open()
+    const { calls } = at.store
+    expect(await calls.pbxMemoryGet('office')).toBeUndefined()
+    await calls.pbxMemorySet('office', '{"one":1}')
+    await calls.pbxMemorySet('branch', '{"two":2}')
+    await calls.pbxMemorySet('office', '{"three":3}')
+    expect(await calls.pbxMemoryGet('office')).toBe('{"three":3}')
+    expect(await calls.pbxMemoryGet('branch')).toBe('{"two":2}')
+  })
+
+  test('saved calls are listed newest first, in pages, by direction, number and time', async () => {
+    await using at = await open()
+    const { calls } = at.store
+    const records = Array.from({ length: 5 }, (_, n) =>
+      savedCall(`call ${n}`, NOW + n, n === 3 ? { direction: 'outbound', toNumber: '999' } : {}),
+    )
+    await calls.batchStore(batch({ saved: records }))
+    const list = async (filter: object, limit = 9, after?: { savedUs: number; id: string }) =>
+      (await calls.callList({ accountId: ACCOUNT, filter, limit, after })).map(({ id }) => id)
+    expect(await list({})).toEqual(['call 4', 'call 3', 'call 2', 'call 1', 'call 0'])
+    expect(await list({}, 2, { savedUs: NOW + 3, id: 'call 3' })).toEqual(['call 2', 'call 1'])
+    expect(await list({ direction: 'outbound' })).toEqual(['call 3'])
+    expect(await list({ number: '999' })).toEqual(['call 3'])
+    expect(await list({ sinceUs: NOW + 1, untilUs: NOW + 3 })).toEqual(['call 2', 'call 1'])
+    expect(await calls.callList({ accountId: 2, filter: {}, limit: 9, after: undefined })).toEqual([])
+    const ofNumber = (number: string, limit = 9, accountId = ACCOUNT) =>
+      calls.callListIdsOfNumber({ accountId, number, limit })
+    expect(await ofNumber('101')).toEqual(['call 4', 'call 2', 'call 1', 'call 0'])
+    expect(await ofNumber('15551230001', 2)).toEqual(['call 4', 'call 3'])
+    expect(await ofNumber('101', 9, 2)).toEqual([])
+    expect(await ofNumber('10')).toEqual([])
+  })
+
+  test('calls are found by the end of their id, in any case, the newest first', async () => {
+    await using at = await open(ONE)
+    await at.put(event('01-aaa-beef'), event('01-bbb-beef'), event('02-ccc-cafe'), event('02-ccc-cafe'))
+    const find = async (ending: string, beforeId = '~') => {
+      const { ids, nextId } = await at.store.calls.callIdListEndingIn({ ending, beforeId })
+      expect(nextId).toBeNull()
+      return ids
+    }
+    expect(await find('-BEEF')).toEqual(['01-bbb-beef', '01-aaa-beef'])
+    expect(await find('-beef', '01-bbb-beef')).toEqual(['01-aaa-beef'])
+    expect(await find('cafe')).toEqual(['02-ccc-cafe'])
+    for (const none of ['01-aaa', '%', 'b_ef']) expect(await find(none)).toEqual([])
+  })
+})

@@ -1,0 +1,147 @@
+import { expect, test } from 'bun:test'
+import { NOTHING_TO_SEND } from '../../../src/store/operations/log.ts'
+import { until } from '../../help/receiver.ts'
+import { batch } from '../../help/store.ts'
+import { ACCOUNT, entry, event, HOUR, idsOf, NOW, ONE, onEngines, outcomes, savedCall, TWO, user } from './rig.ts'
+
+onEngines('maintenance', ({ open }) => {
+  test('the clock is kept, and the store can be written', async () => {
+    await using at = await open(ONE)
+    const { maintenance } = at.store
+    await maintenance.writeProbe()
+    expect(await maintenance.clockGet()).toEqual({
+      steppedUs: 0,
+      pruneFromUs: 0,
+      lastSteadyUs: 0,
+      newestEventUs: undefined,
+    })
+    await maintenance.clockSet({ steppedUs: -HOUR, pruneFromUs: NOW })
+    await at.put(event())
+    expect(await maintenance.clockGet()).toEqual({
+      steppedUs: -HOUR,
+      pruneFromUs: NOW,
+      lastSteadyUs: NOW,
+      newestEventUs: NOW,
+    })
+    // Times are shown on the wall clock.
+    expect(await at.store.log.deliveryGetMany((await at.untried()).map(({ id }) => id))).toMatchObject([
+      { createdUs: NOW - HOUR },
+    ])
+  })
+
+  test('what ended long ago is pruned in steps, the newest event stays, and the store is whole after it', async () => {
+    await using at = await open(ONE)
+    const { maintenance, queue } = at.store
+    const ids = idsOf(await at.put(...['a', 'b', 'c'].map((call) => event(call, { name: 'call_saved' })), event('d')))
+    await queue.deliveryRecordOutcomes(outcomes(ids.slice(0, 2), { state: 'delivered' }))
+    await queue.deliveryRecordOutcomes(outcomes(ids.slice(2), { state: 'failed' }))
+    const step = { deliveredBeforeUs: NOW + HOUR, failedBeforeUs: NOW, nowUs: NOW + HOUR, limit: 1 }
+    const first = await maintenance.deliveryPrune({ afterId: 0, ...step })
+    expect(first).toMatchObject({ pruned: 2 })
+    const rest = await maintenance.deliveryPrune({ afterId: first.lastId ?? 0, ...step, limit: 9 })
+    expect(rest).toEqual({ lastId: null, pruned: 2 })
+    expect(await at.states()).toEqual(['failed', 'failed'])
+    expect((await maintenance.verify()).filter((text) => !text.includes('neither are up'))).toEqual([])
+  })
+
+  test('webhooks, secrets and call records that nothing refers to any more are pruned', async () => {
+    await using at = await open(ONE, TWO)
+    const { maintenance, calls } = at.store
+    await at.setList([entry(TWO)], null, NOW)
+    expect(await maintenance.secretPrune({ beforeUs: NOW, limit: 9 })).toBe(0)
+    expect(await maintenance.secretPrune({ beforeUs: NOW + 1, limit: 9 })).toBe(1)
+    const one = (await at.store.webhooks.webhookListActive())[0] ?? 0
+    await at.store.queue.deliveryCancelUnlisted({ webhookId: one, nowUs: NOW, limit: 9 })
+    expect(await maintenance.webhookPrune(9)).toBe(1)
+    const records = [1, 2, 3].map((n) => ({
+      id: `${n}`,
+      savedUs: NOW + n,
+      direction: 'internal' as const,
+      fromNumber: null,
+      toNumber: null,
+      record: '{}',
+    }))
+    await calls.batchStore(batch({ saved: records }))
+    expect(await maintenance.callPrune({ beforeUs: NOW + 3, limit: 1 })).toBe(1)
+    expect(await maintenance.callPrune({ beforeUs: NOW + 3, limit: 9 })).toBe(1)
+    expect(await calls.callGet(ACCOUNT, '3')).toBe('{}')
+  })
+
+  test('a store that is whole is proven so, and its condition is reported', async () => {
+    await using at = await open(ONE)
+    const { maintenance, queue } = at.store
+    expect(await maintenance.fileFaults()).toEqual([])
+    const [a = 0] = idsOf(await at.put(event('a'), event('b')))
+    await queue.deliveryRecordOutcomes(outcomes([a], { state: 'failed' }))
+    expect(await maintenance.conditionGet(NOW)).toEqual({
+      webhooks: [{ account: 'default', url: ONE }],
+      failed: 1,
+      pending: 1,
+      oldestPendingUs: NOW,
+      newestEventUs: NOW,
+    })
+    expect(await maintenance.verify()).toEqual([expect.stringContaining('calls that neither are up')])
+  })
+
+  test('a delivery of which there was nothing to send is whole, one without any attempt that ended it is not', async () => {
+    await using at = await open(ONE)
+    const { maintenance, queue } = at.store
+    const [a = 0, b = 0] = idsOf(await at.put(event('a'), event('b')))
+    const unsent = { ...outcomes([a], { state: 'delivered' }), statuses: [null] }
+    await queue.deliveryRecordOutcomes({ ...unsent, errors: [NOTHING_TO_SEND] })
+    const wrong = async () => (await maintenance.verify()).filter((text) => !text.includes('neither are up'))
+    expect(await wrong()).toEqual([])
+    await queue.deliveryRecordOutcomes({ ...unsent, deliveryIds: [b], errors: ['connection refused'] })
+    expect(await wrong()).toEqual([`1 delivered ones without the attempt that delivered them: ${b}`])
+  })
+
+  test('another process sees what was written, and this one is notified that something was', async () => {
+    await using at = await open(ONE)
+    let notified = 0
+    at.store.onForeignChange(() => {
+      notified += 1
+    })
+    const other = await at.another()
+    expect(await other.webhooks.listGet(ACCOUNT)).toEqual([entry(ONE)])
+    await other.accounts.userCreate(user('new@example.com'))
+    await until('it is notified', () => notified > 0)
+    expect(await at.store.accounts.userCount()).toBe(1)
+  })
+
+  test('writes of one turn share a commit, and one that fails undoes itself alone', async () => {
+    await using at = await open(ONE)
+    const before = at.store.commits.batches
+    const created = Array.from({ length: 50 }, (_, n) => at.store.accounts.userCreate(user(`${n}@example.com`)))
+    const broken = at.store.calls.batchStore(batch({ events: [event('a', { uuid: null as unknown as string })] }))
+    expect(
+      await broken.then(
+        () => 'stored',
+        () => 'refused',
+      ),
+    ).toBe('refused')
+    expect((await Promise.all(created)).every((made) => made !== undefined)).toBe(true)
+    expect(at.store.commits.batches - before).toBeLessThanOrEqual(2)
+  })
+
+  test('an erased number is in no record, body or live call, and what is pending keeps its body', async () => {
+    await using at = await open(ONE)
+    const { calls, maintenance, queue, log } = at.store
+    const body = JSON.stringify({ data: { name: 'call_saved', call: { from: { number: '15551230001' } } } })
+    const events = [event('ended', { name: 'call_saved', body }), event('pending', { name: 'call_saved', body })]
+    const stored = await at.put(...events)
+    await queue.deliveryRecordOutcomes(outcomes([stored[0]?.deliveries[0]?.id ?? 0], { state: 'delivered' }))
+    const live = [{ id: 'up', state: JSON.stringify({ call: { from: '15551230001' }, channels: [] }) }]
+    await calls.batchStore(batch({ saved: [savedCall('ended')] }, { live }))
+    const ids = await maintenance.callListWithNumber('15551230001')
+    expect(ids.toSorted()).toEqual(['ended', 'pending'])
+    expect(await maintenance.callListWithNumber('1555123000')).toEqual([])
+    expect(await maintenance.callErase(ids)).toEqual({ calls: 1, events: 1, pending: 1 })
+    expect(await maintenance.liveCallErase('15551230001')).toBe(1)
+    expect(await calls.liveCallList('office')).toEqual([
+      { id: 'up', state: JSON.stringify({ call: { from: null }, channels: [] }) },
+    ])
+    expect(await calls.callGet(ACCOUNT, 'ended')).toBeUndefined()
+    expect((await log.eventListOfCall(ACCOUNT, 'ended'))[0]?.body).not.toContain('15551230001')
+    expect(await maintenance.callListWithNumber('15551230001')).toEqual(['pending'])
+  })
+})
