@@ -11,16 +11,9 @@ import {
   MAX_EVENTS_OF_CALL,
 } from '../operations/log.ts'
 import { DELIVERIES_PER_EVENT, DELIVERY_STATES, stateNumber } from '../operations/queue.ts'
+import type { EVENT_READER } from '../sql/event-reader.ts'
 import { bigints, type Query, texts, type Value } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
-import {
-  readEventBounds,
-  readEvents,
-  readHistories,
-  readNewestAbove,
-  readNewestEvents,
-  readPublicIdKey,
-} from './event-reader.ts'
 import { STEPPED } from './maintenance/clock.ts'
 
 type Row = Omit<DeliveryRow, 'state'> & { readonly state: number }
@@ -177,7 +170,7 @@ async function readEventsOfCall(read: Query, accountId: number, callId: string):
 }
 
 /** Creates the log operations of the engine: deliveries and events of calls. */
-export function createLogStore({ read }: Database): LogStore {
+export function createLogStore({ read }: Database): Omit<LogStore, keyof typeof EVENT_READER> {
   return {
     deliveryList: (asked) => readLog(read, asked),
     deliveryGet: (accountId, id) => readDelivery(read, accountId, id),
@@ -189,11 +182,5 @@ export function createLogStore({ read }: Database): LogStore {
       return ids.flatMap((id) => byId.get(id) ?? [])
     },
     eventListOfCall: (accountId, callId) => readEventsOfCall(read, accountId, callId),
-    eventRead: (asked) => readEvents(read, asked),
-    eventGetHistories: (ids) => readHistories(read, ids),
-    publicIdKeyGet: () => readPublicIdKey(read),
-    eventGetBounds: (accountId) => readEventBounds(read, accountId),
-    eventGetNewest: (accountIds) => readNewestEvents(read, accountIds),
-    eventGetNewestAbove: (id) => readNewestAbove(read, id),
   }
 }

@@ -32,7 +32,7 @@ export function storeOver(db: Database): Store {
     calls: { batchStore: (batch, fence) => events.push({ batch, fence }), ...runOperations(db, GROUPS.calls) },
     recordings: runOperations(db, GROUPS.recordings),
     pbxs: runOperations(db, GROUPS.pbxs),
-    log: createLogStore(db),
+    log: { ...createLogStore(db), ...runOperations(db, GROUPS.log) },
     statistics: runOperations(db, GROUPS.statistics),
     maintenance: { ...createMaintenanceStore(db), ...runOperations(db, GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,

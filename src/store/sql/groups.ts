@@ -5,6 +5,7 @@ import { CALLS } from './calls.ts'
 import { CLOCK } from './clock.ts'
 import { readCondition } from './condition.ts'
 import { ERASE } from './erase.ts'
+import { EVENT_READER } from './event-reader.ts'
 import { STATISTICS } from './minutes.ts'
 import { type Declarations, read } from './operation.ts'
 import { PBX_MEMORY, PBXS } from './pbxs.ts'
@@ -32,6 +33,7 @@ export const GROUPS = {
   calls,
   recordings: RECORDINGS,
   pbxs: PBXS,
+  log: EVENT_READER,
   statistics: STATISTICS,
   maintenance,
 }

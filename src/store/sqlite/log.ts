@@ -18,17 +18,10 @@ import {
   eventIdOf,
   stateNumber,
 } from '../operations/queue.ts'
+import type { EVENT_READER } from '../sql/event-reader.ts'
 import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
-import {
-  readEventBounds,
-  readEvents,
-  readHistories,
-  readNewestAbove,
-  readNewestEvents,
-  readPublicIdKey,
-} from './event-reader.ts'
 import { STEPPED } from './maintenance/clock.ts'
 
 type Bindings = (string | number)[]
@@ -288,7 +281,7 @@ function* readEventsOfCall(tx: Tx, accountId: number, callId: string): Generator
 }
 
 /** Creates the log operations of the engine: deliveries and events of calls. */
-export function createLogStore({ read }: Database): LogStore {
+export function createLogStore({ read }: Database): Omit<LogStore, keyof typeof EVENT_READER> {
   return {
     deliveryList: async (query) => readLog(read, query),
     deliveryGet: async (accountId, id) => readDelivery(read, accountId, id),
@@ -296,12 +289,6 @@ export function createLogStore({ read }: Database): LogStore {
       const one = prepared<Row, [number]>(read, `SELECT ${COLUMNS} ${JOINED} WHERE d.id = ?`)
       return ids.flatMap((id) => one.get(id) ?? []).map(rowOf)
     },
-    eventRead: async (query) => readEvents(read, query),
-    eventGetHistories: async (ids) => readHistories(read, ids),
-    publicIdKeyGet: async () => readPublicIdKey(read),
-    eventGetBounds: async (accountId) => readEventBounds(read, accountId),
-    eventGetNewest: async (accountIds) => readNewestEvents(read, accountIds),
-    eventGetNewestAbove: async (id) => readNewestAbove(read, id),
     eventListOfCall: (accountId, callId) => collectInSlices(readEventsOfCall(read, accountId, callId)),
   }
 }

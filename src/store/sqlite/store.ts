@@ -21,7 +21,7 @@ export function storeOver(db: Database): Store {
     calls: { batchStore: (batch) => db.commit(storeBatch, batch), ...declared('calls', GROUPS.calls) },
     recordings: declared('recordings', GROUPS.recordings),
     pbxs: declared('pbxs', GROUPS.pbxs),
-    log: group(createLogStore),
+    log: { ...group(createLogStore), ...declared('log', GROUPS.log) },
     statistics: declared('statistics', GROUPS.statistics),
     maintenance: { ...group(createMaintenanceStore), ...declared('maintenance', GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,
