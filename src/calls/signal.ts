@@ -178,7 +178,14 @@ export type ChannelSignal =
   /** Voicemail answered, or a conference was entered. */
   | { readonly kind: 'voicemail'; readonly id: string }
   | { readonly kind: 'conference'; readonly id: string; readonly conference: string }
-  | { readonly kind: 'recording_started'; readonly id: string; readonly path: string | null }
+  /** `whileBridged`: it records only while the channel is in a bridge. `appends`: to what the file has already. */
+  | {
+      readonly kind: 'recording_started'
+      readonly id: string
+      readonly path: string | null
+      readonly whileBridged?: boolean
+      readonly appends?: boolean
+    }
   | {
       readonly kind: 'recording_stopped'
       readonly id: string

@@ -20,6 +20,19 @@ export function audioTypeOf(head: Uint8Array): AudioType {
   return UNKNOWN
 }
 
+/** Returns whether a file of `size` bytes has more than the header of a WAV file; `head` is its beginning. */
+export function hasSound(head: Uint8Array, size: number): boolean {
+  const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength)
+  if (audioTypeOf(head).extension !== 'wav') return size > 0
+  // While a file is written its header does not have the length of the sound: the size of the file has.
+  for (let at = 12; at + 8 <= bytes.length; ) {
+    const length = bytes.readUInt32LE(at + 4)
+    if (bytes.toString('latin1', at, at + 4) === 'data') return size > at + 8
+    at += 8 + length + (length % 2)
+  }
+  return size > bytes.length
+}
+
 /** The number of GSM 6.10 in the registry of RFC 2361. */
 const GSM = 0x31
 

@@ -2,7 +2,7 @@ import { lstat, opendir } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import type { RecordingsSource } from '../lib/pbx-url.ts'
 import type { AllowedPlaces } from './allowed-places.ts'
-import { audioTypeOf, HEAD_BYTES } from './audio-type.ts'
+import { audioTypeOf, HEAD_BYTES, hasSound } from './audio-type.ts'
 import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
 import { readHead } from './sources/source.ts'
 
@@ -46,7 +46,10 @@ async function checkFile(
   const { file } = opened
   try {
     if (file.size === 0) return { level: 'missing', text: `the recording ${path} is empty at ${location}` }
-    const { mediaType } = audioTypeOf(await readHead(file, HEAD_BYTES))
+    const head = await readHead(file, HEAD_BYTES)
+    if (!hasSound(head, file.size))
+      return { level: 'missing', text: `the recording ${path} at ${location} has a header and no sound` }
+    const { mediaType } = audioTypeOf(head)
     if (mediaType === 'application/octet-stream')
       return {
         level: 'advice',

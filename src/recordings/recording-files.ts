@@ -2,7 +2,7 @@ import { Fault } from '../lib/fault.ts'
 import type { RecordingsSource } from '../lib/pbx-url.ts'
 import type { RecordingRecord } from '../store/operations/recordings.ts'
 import { type AllowedPlaces, createAllowedPlaces } from './allowed-places.ts'
-import { audioTypeOf, HEAD_BYTES } from './audio-type.ts'
+import { audioTypeOf, HEAD_BYTES, hasSound } from './audio-type.ts'
 import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
 import { type Opened, type OpenFile, readHead, type Source } from './sources/source.ts'
 
@@ -81,7 +81,9 @@ export function createRecordingFiles({ pbxs, maxBytes, copies, allowed }: Record
       throw new Fault('conflict', 'The recording is still being written. Try again in a few seconds.')
     const isKnown = isCopy || recording.stamp === file.stamp
     const known = isKnown ? recording.mediaType : null
-    const mediaType = known ?? audioTypeOf(await readHead(file, HEAD_BYTES)).mediaType
+    const head = known === null ? await readHead(file, HEAD_BYTES) : undefined
+    if (head !== undefined && !hasSound(head, file.size)) throw notFound()
+    const mediaType = known ?? audioTypeOf(head ?? new Uint8Array()).mediaType
     const etag = isCopy && recording.sha256 !== null ? `"${recording.sha256}"` : `W/"${weakTagOf(file.stamp)}"`
     return { file, mediaType, etag }
   }

@@ -4,7 +4,7 @@ import { type NowUs, SECOND } from '../lib/time.ts'
 import { type NewEvent, type StoredEvent, storedEventsOf } from '../store/operations/calls.ts'
 import type { RecordingRecord } from '../store/operations/recordings.ts'
 import type { Store } from '../store/store.ts'
-import { audioTypeOf, HEAD_BYTES } from './audio-type.ts'
+import { audioTypeOf, HEAD_BYTES, hasSound } from './audio-type.ts'
 import { type Copies, copyStemOf } from './copies/copies.ts'
 import { QUIET_MS, type RecordingFiles } from './recording-files.ts'
 import { type OpenFile, readHead } from './sources/source.ts'
@@ -62,7 +62,7 @@ async function attempt(options: SaveOptions, recording: RecordingRecord, progres
   if (opened.kind !== 'file') return opened.reason
   const { file } = opened
   try {
-    if (file.size === 0) return 'its file is empty'
+    if (file.size === 0) return EMPTY
     if (file.size > options.maxBytes) return `its file has ${file.size} bytes, more than --recording-max`
     return isQuiet(file, progress, options.steadyUs()) ? await save(options, recording, { file, progress }) : undefined
   } finally {
@@ -70,6 +70,7 @@ async function attempt(options: SaveOptions, recording: RecordingRecord, progres
   }
 }
 
+const EMPTY = 'its file is empty'
 const NO_PLACE = 'recordings= is no longer in the URL of its PBX'
 const REMOVED = 'its PBX was removed, and it is not known where its files are'
 
@@ -84,7 +85,9 @@ type Quiet = { readonly file: OpenFile; readonly progress: Progress }
 
 async function save(options: SaveOptions, recording: RecordingRecord, { file, progress }: Quiet) {
   const { store, files, copies, log } = options
-  const { mediaType, extension } = audioTypeOf(await readHead(file, HEAD_BYTES))
+  const head = await readHead(file, HEAD_BYTES)
+  if (!hasSound(head, file.size)) return EMPTY
+  const { mediaType, extension } = audioTypeOf(head)
   const { name: copy, sha256 } = (await copies?.write({ stem: copyStemOf(recording), extension }, file)) ?? NO_COPY
   const again = await files.filesOf(recording.pbx)?.open(recording.path)
   if (again?.kind === 'file') await again.file.close()

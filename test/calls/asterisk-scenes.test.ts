@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { asteriskScene } from '../help/asterisk-scene.ts'
 import { checkScene, type SceneCase } from '../help/scene.ts'
 
@@ -766,6 +766,93 @@ test.each(cases)('%s', (_, play, expectedText) => {
   const played = pbx.over()
   checkScene(played, expectedText)
   expect(JSON.stringify(played.bodies)).not.toContain('Local/')
+})
+
+/** Starts a recording as the dialplan does. */
+function record(pbx: Scene, key: string, path: string, options: string): void {
+  pbx.emit('Newexten', pbx.snapshot(key), { Extension: 's', Application: 'MixMonitor', AppData: `a.wav,${options},` })
+  pbx.emit('VarSet', pbx.snapshot(key), { Variable: 'MIXMONITOR_FILENAME', Value: path })
+  pbx.emit('MixMonitorStart', pbx.snapshot(key))
+}
+
+const recordingsOf = (pbx: Scene) => {
+  const saved = pbx.over().bodies.find(({ data }) => data.name === 'call_saved')
+  if (saved?.data.name !== 'call_saved') throw new Error('no call was saved')
+  const { call, recordings } = saved.data
+  return { recorded: call.recorded, recordings: recordings.map(({ path, duration }) => `${path} ${duration}`) }
+}
+
+describe('recordings that MixMonitor makes', () => {
+  test('only while bridged (`b`): one begins with the first bridge of its channel, and has the length of the talk', () => {
+    const pbx = asteriskScene()
+    pbx.inbound('caller', '15551230001', '15550100101')
+    record(pbx, 'caller', '/monitor/a.wav', 'abi(LOCAL_MIXMON_ID)')
+    pbx.ring('caller', 'a', '101')
+    pbx.later(20_000)
+    pbx.answer('caller', 'a')
+    pbx.later(7_300)
+    pbx.request('a')
+    pbx.hangup('a')
+    pbx.leave('caller')
+    pbx.later(4_000)
+    pbx.hangup('caller')
+    expect(recordingsOf(pbx)).toEqual({ recorded: true, recordings: ['/monitor/a.wav 7'] })
+  })
+  test('only while bridged: after a transfer it goes on, and the time between the bridges is not in it', () => {
+    const pbx = asteriskScene()
+    talk(pbx)
+    record(pbx, 'caller', '/monitor/a.wav', 'b')
+    pbx.later(2_000)
+    pbx.blindTransfer('a', 'caller', '102')
+    pbx.leave('a')
+    pbx.leave('caller')
+    pbx.hangup('a')
+    pbx.exten('caller', '102')
+    pbx.ring('caller', 'b', '102')
+    pbx.later(30_000)
+    pbx.answer('caller', 'b')
+    pbx.later(3_500)
+    pbx.end('caller', 'b')
+    expect(recordingsOf(pbx)).toEqual({ recorded: true, recordings: ['/monitor/a.wav 5'] })
+  })
+  test('only while bridged: a call that nobody answers has none', () => {
+    const pbx = asteriskScene()
+    pbx.inbound('caller', '15551230001', '15550100101')
+    record(pbx, 'caller', '/monitor/a.wav', 'b')
+    pbx.ring('caller', 'a', '101')
+    pbx.later(5_000)
+    pbx.request('caller')
+    pbx.hangup('a')
+    pbx.hangup('caller', 127)
+    expect(recordingsOf(pbx)).toEqual({ recorded: false, recordings: [] })
+  })
+  test('a letter in the argument of another option is none: it records from its start', () => {
+    const pbx = asteriskScene()
+    pbx.inbound('caller', '15551230001', '15550100101')
+    record(pbx, 'caller', '/monitor/a.wav', 'i(bab)')
+    pbx.ring('caller', 'a', '101')
+    pbx.later(5_000)
+    pbx.answer('caller', 'a')
+    pbx.later(2_000)
+    pbx.end('caller', 'a')
+    expect(recordingsOf(pbx)).toEqual({ recorded: true, recordings: ['/monitor/a.wav 7'] })
+  })
+  test('two starts into one file are one recording: appended it has both lengths, else that of the second', () => {
+    const lengthWith = (options: string) => {
+      const pbx = asteriskScene()
+      talk(pbx)
+      record(pbx, 'caller', '/monitor/a.wav', 'a')
+      pbx.later(2_000)
+      pbx.emit('MixMonitorStop', pbx.snapshot('caller'))
+      pbx.later(10_000)
+      record(pbx, 'caller', '/monitor/a.wav', options)
+      pbx.later(3_000)
+      pbx.end('caller', 'a')
+      return recordingsOf(pbx)
+    }
+    expect(lengthWith('a')).toEqual({ recorded: true, recordings: ['/monitor/a.wav 5'] })
+    expect(lengthWith('')).toEqual({ recorded: true, recordings: ['/monitor/a.wav 3'] })
+  })
 })
 
 test('a route with a PIN: the number that was sent is the called party from the dial on', () => {

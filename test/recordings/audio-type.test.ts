@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { audioTypeOf } from '../../src/recordings/audio-type.ts'
+import { audioTypeOf, hasSound } from '../../src/recordings/audio-type.ts'
 import { audioFixture, gsmTone, mp3, ogg, tone } from '../help/audio.ts'
 
 const text = (given: string) => Buffer.from(given, 'latin1')
@@ -25,4 +25,16 @@ test.each([
   ['nothing', text(''), 'application/octet-stream', 'bin'],
 ])('%s is known by its content', (_, content, mediaType, extension) => {
   expect(audioTypeOf(content.subarray(0, 4_096))).toEqual({ mediaType, extension })
+})
+
+test.each([
+  ['a tone', tone(), true],
+  ['a WAV file with a header alone', tone(0), false],
+  ['a WAV file whose header was written first, and the sound after it', Buffer.concat([tone(0), tone(1)]), true],
+  ['GSM in WAV', gsmTone(), true],
+  ['WAV without its chunks', text('RIFF\xff\xff\xff\xffWAVE'), false],
+  ['raw sound', text('ulaw'), true],
+  ['nothing', text(''), false],
+])('%s: has it sound?', (_, content, expected) => {
+  expect(hasSound(content.subarray(0, 4_096), content.length)).toBe(expected)
 })

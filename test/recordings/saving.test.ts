@@ -455,3 +455,14 @@ describe('the pending recording of a PBX that', () => {
     expect([...new Set(fenced)]).toEqual(['maintenance'])
   })
 })
+
+test('a WAV file with a header and no sound is not saved until it has sound', async () => {
+  put('a', tone(0))
+  await add(recording('a'))
+  start()
+  await passUntil('it failed', async () => (await get('a'))?.error === 'its file is empty')
+  expect(events()).toEqual([])
+  put('a')
+  clockUs += HOUR
+  await passUntil('it is saved', () => events().length === 1)
+})

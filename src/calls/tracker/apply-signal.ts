@@ -5,7 +5,7 @@ import { endDial, failDial } from './dials/dials.ts'
 import { decideDirectionByCaller, destination } from './direction.ts'
 import { setHold } from './emit/holds.ts'
 import { joinQueue, leaveQueue, noteGoesOn } from './queues.ts'
-import { setRecordingPath, startRecording, stopRecording } from './recordings.ts'
+import { pauseRecordings, resumeRecordings, setRecordingPath, startRecording, stopRecording } from './recordings.ts'
 import {
   callOf,
   channelOf,
@@ -152,6 +152,7 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       if (channel.bridge === signal.bridge) {
         if (channel.inHoldingBridge) unpark(state, channel)
         leaveBridge(state, channel)
+        pauseRecordings(state, channel, signal.atUs)
       }
       if (channel.conference === signal.bridge) leaveConference(state, channel)
       break
@@ -175,7 +176,7 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       enterConference(state, signal, channel, signal.conference)
       break
     case 'recording_started':
-      startRecording(state, channel, signal.atUs, signal.path)
+      startRecording(state, channel, signal)
       break
     case 'recording_stopped':
       stopRecording(state, channel, signal)
@@ -242,6 +243,7 @@ function applyBridged(
 ): void {
   if (!isUp(channel)) return
   enterBridge(state, channel, signal.bridge)
+  resumeRecordings(state, channel, signal.atUs)
   takePlace(state, channel, channelOf(state, signal.insteadOf ?? null))
   channel.inConference = signal.conference
   channel.inHoldingBridge = signal.holding

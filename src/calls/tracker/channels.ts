@@ -2,6 +2,7 @@ import type { At, ChannelSignal, End } from '../signal.ts'
 import { startWith } from './call-start.ts'
 import { beginDial } from './dials/dials.ts'
 import { newChannel } from './initial-state.ts'
+import { endRecordings } from './recordings.ts'
 import {
   callByLinkedId,
   callOf,
@@ -153,9 +154,7 @@ export function hangup(state: TrackerState, at: { atUs: number; arrivedUs: numbe
     dropChannel(state, channel)
     return
   }
-  for (const recording of call.recordings) {
-    if (recording.channel === id) recording.endedUs ??= at.atUs
-  }
+  endRecordings(state, channel, at.atUs)
   markChanged(state, call)
   for (const other of consultationsOf(state, id)) markChanged(state, other)
 }

@@ -1,5 +1,5 @@
 import { callOf, markChanged } from './registry.ts'
-import type { Call, Channel, TrackerState } from './state.ts'
+import type { Call, Channel, RecordingState, TrackerState } from './state.ts'
 
 /** Recordings of a call. A recording is on the channel that runs it and ends with it. */
 
@@ -20,26 +20,81 @@ function pathWithin(call: Call, path: string | null): string | null {
   return bytes > MAX_PATHS_BYTES ? null : path
 }
 
-/** Adds a recording to a channel's call, unless it is known already. */
-export function startRecording(state: TrackerState, channel: Channel, atUs: number, reported: string | null): void {
+/** A recording that starts; `whileBridged` where it pauses whenever its channel is in no bridge. */
+type Start = {
+  readonly atUs: number
+  readonly path: string | null
+  readonly whileBridged?: boolean
+  readonly appends?: boolean
+}
+
+/**
+ * Adds a recording to a channel's call, unless it is known already. One that starts into the path of another is the
+ * same recording.
+ */
+export function startRecording(state: TrackerState, channel: Channel, start: Start): void {
   const call = callOf(state, channel)
   if (call === undefined) return
-  const path = pathWithin(call, reported)
-  const again = call.recordings.find(
+  const { atUs, whileBridged = false } = start
+  const path = pathWithin(call, start.path)
+  const running = call.recordings.find(
     (one) => one.channel === channel.id && one.endedUs === null && (path === null || one.path === path),
   )
-  if (again !== undefined || call.recordings.length >= MAX_RECORDINGS) return
+  if (running !== undefined) return
+  const same = path === null ? undefined : call.recordings.find((one) => one.path === path)
+  if (same === undefined && call.recordings.length >= MAX_RECORDINGS) return
+  const recording = same ?? newRecording(state, path, atUs)
+  // What is not appended to replaces what was recorded before.
+  if (start.appends !== true) Object.assign(recording, { startedUs: null, recordedUs: 0, sinceUs: null })
+  else if (recording.sinceUs !== null) pause(recording, recording.endedUs ?? atUs)
+  Object.assign(recording, { channel: channel.id, endedUs: null, durationMs: null, kept: true, whileBridged })
+  if (same === undefined) call.recordings = [...call.recordings, recording]
+  if (!whileBridged || channel.bridge !== null) record(call, recording, atUs)
+}
+
+const newRecording = (state: TrackerState, path: string | null, atUs: number): RecordingState => ({
+  id: state.newId(atUs),
+  channel: '',
+  path,
+  startedUs: null,
+  endedUs: null,
+  durationMs: null,
+  kept: true,
+  whileBridged: false,
+  recordedUs: 0,
+  sinceUs: null,
+})
+
+function record(call: Call, recording: RecordingState, atUs: number): void {
   call.recorded = true
-  const recording = {
-    id: state.newId(atUs),
-    channel: channel.id,
-    path,
-    startedUs: atUs,
-    endedUs: null,
-    durationMs: null,
-    kept: true,
-  }
-  call.recordings = [...call.recordings, recording]
+  recording.startedUs ??= atUs
+  recording.sinceUs ??= atUs
+}
+
+function pause(recording: RecordingState, atUs: number): void {
+  if (recording.sinceUs === null) return
+  recording.recordedUs += Math.max(0, atUs - recording.sinceUs)
+  recording.sinceUs = null
+}
+
+const runningOf = (call: Call | undefined, channel: Channel): readonly RecordingState[] =>
+  call?.recordings.filter((one) => one.channel === channel.id && one.endedUs === null) ?? []
+
+/** Goes on with the recordings of a channel that has entered a bridge. */
+export function resumeRecordings(state: TrackerState, channel: Channel, atUs: number): void {
+  const call = callOf(state, channel)
+  if (call === undefined) return
+  for (const recording of runningOf(call, channel)) if (recording.whileBridged) record(call, recording, atUs)
+}
+
+/** Pauses the recordings of a channel that has left its bridge. */
+export function pauseRecordings(state: TrackerState, channel: Channel, atUs: number): void {
+  for (const recording of runningOf(callOf(state, channel), channel)) if (recording.whileBridged) pause(recording, atUs)
+}
+
+/** Ends the recordings of a channel that is over. */
+export function endRecordings(state: TrackerState, channel: Channel, atUs: number): void {
+  for (const recording of runningOf(callOf(state, channel), channel)) recording.endedUs = atUs
 }
 
 /** Ends the last recording of a channel that it fits; `kept` is false where the PBX discarded it. */

@@ -144,10 +144,17 @@ export type RecordingState = {
   id: string
   channel: string
   path: string | null
+  /** `null` until it begins to record. */
   startedUs: number | null
   endedUs: number | null
+  /** The length that the PBX reported. */
   durationMs: number | null
   kept: boolean
+  /** It records only while its channel is in a bridge. */
+  whileBridged: boolean
+  /** The length of what it recorded before it paused, and since when it records again. */
+  recordedUs: number
+  sinceUs: number | null
 }
 
 export type TransferState = {

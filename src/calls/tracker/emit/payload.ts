@@ -59,7 +59,7 @@ export function callPayload(state: TrackerState, call: Call): CallView {
     handled_by: handlers.map((party) => partyPayload(state, party)),
     queue: queuePayload(call),
     transfers: call.transferCount,
-    recorded: call.recorded && (call.recordings.length === 0 || call.recordings.some((one) => one.kept)),
+    recorded: call.recorded && (call.recordings.length === 0 || call.recordings.some(isKept)),
     hangup: call.ended ? hangupOf(state, call) : null,
     variables: call.variables,
     missed,
@@ -123,11 +123,9 @@ export function transferPayload(state: TrackerState, call: Call, transfer: Trans
 
 /** Returns a recording as the bodies have it. */
 export function recordingPayload(recording: RecordingState): Recording {
-  const durationMs =
-    recording.durationMs ??
-    (recording.startedUs === null || recording.endedUs === null
-      ? null
-      : (recording.endedUs - recording.startedUs) / 1000)
+  const { startedUs, endedUs, sinceUs, recordedUs } = recording
+  const ownUs = startedUs === null || endedUs === null ? null : recordedUs + (sinceUs === null ? 0 : endedUs - sinceUs)
+  const durationMs = recording.durationMs ?? (ownUs === null ? null : ownUs / 1000)
   return {
     id: recording.id,
     path: recording.path,
@@ -143,6 +141,8 @@ function formatOf(path: string | null): string | null {
   return match?.[1]?.toLowerCase() ?? null
 }
 
+/** Returns whether a recording has begun to record, and the PBX kept it. */
+export const isKept = ({ kept, startedUs }: RecordingState): boolean => kept && startedUs !== null
+
 /** Returns the recordings of a call as the bodies have them, without those that the PBX discarded. */
-export const keptRecordings = (call: Call): Recording[] =>
-  call.recordings.filter((one) => one.kept).map(recordingPayload)
+export const keptRecordings = (call: Call): Recording[] => call.recordings.filter(isKept).map(recordingPayload)

@@ -2,6 +2,7 @@ import { channelsOf } from '../registry.ts'
 import type { Call, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
 import { isResuming } from './holds.ts'
+import { isKept } from './payload.ts'
 
 /** Returns whether an event of the call is settling whose time may come without another signal of the call. */
 export function isSettling(state: TrackerState, call: Call): boolean {
@@ -30,7 +31,7 @@ export function isStartDue(state: TrackerState, call: Call): boolean {
 /** Returns whether the record of a call that has ended is due: its recordings are complete, or have had their time. */
 export function isSaveDue(state: TrackerState, call: Call): boolean {
   if (isDue(state, call.saveLatestUs)) return true
-  const complete = call.recordings.every((one) => !one.kept || one.path !== null)
+  const complete = call.recordings.every((one) => !isKept(one) || one.path !== null)
   return complete && isDue(state, call.saveDueUs)
 }
 

@@ -25,15 +25,25 @@ const EARLIER_NAMES = {
   dial: { forRoom: 'forConference' },
 } as const
 
+/** Lists of a call whose items an earlier version stored with other fields. */
+const LISTS = ['stages', 'queues', 'recordings'] as const
+
 /** Reads a live call back from the store. Throws if the text is no JSON. */
 export function readLiveCall(json: string): StoredCall {
-  const { call, channels }: { call: Keyed & { stages: Keyed[]; queues: Keyed[] }; channels: Keyed[] } = JSON.parse(json)
+  const { call, channels }: { call: Keyed & Record<(typeof LISTS)[number], Keyed[]>; channels: Keyed[] } =
+    JSON.parse(json)
   const stages = call.stages.map((one) => renamed(one, EARLIER_NAMES.stage))
   const queues = call.queues.map((one) => ({ entry: null, ...renamed(one, EARLIER_NAMES.queue) }))
+  const recordings = call.recordings.map((one) => ({
+    whileBridged: false,
+    recordedUs: 0,
+    sinceUs: one.startedUs,
+    ...one,
+  }))
   const recall = isKeyed(call.recall) ? renamed(call.recall, EARLIER_NAMES.recall) : null
   // Stored by ourselves: it has the shape of the state, by these names.
   return {
-    call: { ...renamed(call, EARLIER_NAMES.call), recall, stages, queues },
+    call: { ...renamed(call, EARLIER_NAMES.call), recall, stages, queues, recordings },
     channels: channels.map((one) => {
       const { dial, ...channel } = renamed(one, EARLIER_NAMES.channel)
       return { ...channel, dial: isKeyed(dial) ? renamed(dial, EARLIER_NAMES.dial) : null }

@@ -4,6 +4,9 @@ import type { Endpoints } from '../../endpoints.ts'
 import { cleanText, cleanValue } from '../../sanitize.ts'
 import type { AmiFrame } from '../frame.ts'
 
+/** How MixMonitor records. */
+export type RecordingOptions = { readonly whileBridged?: boolean; readonly appends?: boolean }
+
 /** A channel, with the state that is kept of it between events. */
 export type KnownChannel = {
   readonly name: string
@@ -27,6 +30,8 @@ export type KnownChannel = {
   refused: boolean
   /** The file of a recording whose start was not reported yet. */
   path: string | null
+  /** The options of the MixMonitor that it is about to start. */
+  recordingOptions: RecordingOptions
   /** The value by which it shows its customer; `null` if it has none. */
   tenant: string | null
   /** It rang: a refusal means another thing then than at once. */
@@ -52,6 +57,7 @@ export function addChannel(
     dialAnswered: false,
     refused: false,
     path: null,
+    recordingOptions: {},
     reportedVariables: new Map(),
   }
   context.channels.set(id, added)

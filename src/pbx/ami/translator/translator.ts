@@ -10,6 +10,7 @@ import {
   type AmiContext,
   extensionChanged,
   type KnownChannel,
+  type RecordingOptions,
   tenantChange,
   tenantIn,
   variableSet,
@@ -96,8 +97,23 @@ function changesOf(context: AmiContext, frame: AmiFrame, id: string): ChannelSig
 function unreportedRecording(known: KnownChannel, frame: AmiFrame, id: string): ChannelSignal[] {
   const { path } = known
   if (path === null || path === '' || frame.name === 'VarSet' || frame.name === 'MixMonitorStart') return []
-  known.path = null
-  return [{ kind: 'recording_started', id, path }]
+  return [recordingStarted(known, id, path)]
+}
+
+/** Reads the options of MixMonitor(file,options,command): `b` and `a`, not the letters in the options' own arguments. */
+function recordingOptions(appData: string): RecordingOptions {
+  const options = (appData.split(',')[1] ?? '').replace(/\([^)]*\)/g, '')
+  return { whileBridged: options.includes('b'), appends: options.includes('a') }
+}
+
+/** Returns the signal of a recording that starts; what was kept of it is used up. */
+function recordingStarted(known: KnownChannel | undefined, id: string, path: string | null): ChannelSignal {
+  const { whileBridged = false, appends = false } = known?.recordingOptions ?? {}
+  if (known !== undefined) {
+    known.path = null
+    known.recordingOptions = {}
+  }
+  return { kind: 'recording_started', id, path, whileBridged, appends }
 }
 
 function newstate(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
@@ -124,6 +140,9 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
       return extensionChanged(known, id, exten)
     case 'voicemail':
       return [...extensionChanged(known, id, exten), { kind: 'voicemail', id }]
+    case 'mixmonitor':
+      if (known !== undefined) known.recordingOptions = recordingOptions(frame.get('AppData'))
+      return []
     case 'busy':
     case 'congestion':
       if (known !== undefined) known.refused = true
@@ -212,9 +231,7 @@ function mixMonitorStart(context: AmiContext, frame: AmiFrame, id: string): Chan
   const known = context.channels.get(id)
   const prefix = 'MIXMONITOR_FILENAME='
   const shown = frame.all('ChanVariable').find((pair) => pair.startsWith(prefix) && pair.length > prefix.length)
-  const path = known?.path ?? shown?.slice(prefix.length) ?? null
-  if (known !== undefined) known.path = null
-  return [{ kind: 'recording_started', id, path }]
+  return [recordingStarted(known, id, known?.path ?? shown?.slice(prefix.length) ?? null)]
 }
 
 function cdr(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
