@@ -100,7 +100,7 @@ function unreportedRecording(known: KnownChannel, frame: AmiFrame, id: string): 
   return [recordingStarted(known, id, path)]
 }
 
-/** Reads the options of MixMonitor(file,options,command): `b` and `a`, not the letters in the options' own arguments. */
+/** Reads `b` and `a` of MixMonitor(file,options,command); letters in the arguments of its options do not count. */
 function recordingOptions(appData: string): RecordingOptions {
   const options = (appData.split(',')[1] ?? '').replace(/\([^)]*\)/g, '')
   return { whileBridged: options.includes('b'), appends: options.includes('a') }
