@@ -87,6 +87,12 @@ describe('a renderer', () => {
     expect(threads).toBeGreaterThan(1)
   })
 
+  test('starts a thread again that could not start', async () => {
+    const startThread = () => (threads < 3 ? new Worker('data:text/javascript,throw new Error("no")') : startFaulty())
+    const { one } = start({ startThread })
+    expect(await one(1)).toEqual({ text: 'is 1' })
+  })
+
   test('after its stop renders nothing, and never keeps anybody waiting', async () => {
     const { one, stop } = start()
     const [endless, waiting] = [one(1, { fault: 'endless' }), one(1)]
@@ -147,6 +153,20 @@ describe('a template that no limit of the engine stops', () => {
       const again = await Promise.all([one(3, { fault: 'slow' }), one(2, {}, text), one(1, {}, text)])
       expect(again).toEqual([{ text: 'is 1' }, { text }, { text }])
     }
+  })
+
+  test('is charged for: an account that tries one after the other waits, but for its own purpose alone', async () => {
+    const { one, render } = start({ steadyUs: () => 0 })
+    const kinds: string[] = []
+    for (let n = 0; n < 10; n += 1) {
+      const rendered = await one(1, { fault: 'endless' }, `template ${n}`)
+      kinds.push('kind' in rendered ? rendered.kind : 'text')
+    }
+    expect(kinds[0]).toBe('ended')
+    expect(kinds.at(-1)).toBe('busy')
+    const reading = { accountId: 1, purpose: 'reading', templates: { body: { text: 'read' } }, data: '{}' } as const
+    expect(await render(reading)).toEqual({ body: { text: 'read' } })
+    expect(await one(2)).toEqual({ text: 'is 1' })
   })
 
   test('rests longer each time; other templates of its account do not', async () => {

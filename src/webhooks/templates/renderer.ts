@@ -102,6 +102,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
   let startNotBeforeUs = Number.NEGATIVE_INFINITY
   let loggedUs = Number.NEGATIVE_INFINITY
   let spareTimer: ReturnType<typeof setTimeout> | undefined
+  let startTimer: ReturnType<typeof setTimeout> | undefined
   let idleTimer: ReturnType<typeof setTimeout> | undefined
   let waitTimer: ReturnType<typeof setTimeout> | undefined
 
@@ -307,7 +308,10 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
     if (isStopped || threads.length >= THREADS || ending.size >= MAX_ENDING) return
     const atUs = steadyUs()
     if (atUs < startNotBeforeUs) {
-      setTimeout(startOne, START_AGAIN_MS).unref()
+      startTimer ??= setTimeout(() => {
+        startTimer = undefined
+        if (turns.size > 0) startOne()
+      }, START_AGAIN_MS)
       return
     }
     let isReady = false
@@ -376,7 +380,7 @@ export function createTemplateRenderer(options: TemplateRendererOptions): Templa
     },
     async stop() {
       isStopped = true
-      for (const timer of [spareTimer, idleTimer, waitTimer]) clearTimeout(timer)
+      for (const timer of [spareTimer, startTimer, idleTimer, waitTimer]) clearTimeout(timer)
       for (const account of accounts.values()) for (const job of account.waiting) settleAll(job, STOPPED)
       const running = threads.flatMap(({ jobs }) => jobs)
       for (const thread of threads) remove(thread)

@@ -50,7 +50,8 @@ const WATCH_MS = 5
 const SLOW_TICKS = 2
 /** The engine ends a rendering after 10 ms of the processor, and tries it twice. */
 const LIMITS: JobLimits = { cpuUs: 60_000, ticksUnknown: 60, ticks: 1_000 }
-const MAX_GROWTH_BYTES = 256 * 1024 * 1024
+/** Of the whole process: what else grows so fast within some milliseconds? */
+const MAX_GROWTH_BYTES = 128 * 1024 * 1024
 const NO_LIMIT = 2 ** 31 - 1
 
 /** Starts a thread. */
