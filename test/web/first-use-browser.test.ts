@@ -73,6 +73,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, to somebody who is new to it 
     const { page } = seen
     await page.goto(`${app.url}/#/webhooks`)
     const row = page.getByRole('listitem').filter({ has: page.getByRole('group', { name: ONE }) })
+    await row.waitFor()
     for (const colorScheme of ['light', 'dark'] as const)
       for (const width of [1280, 390]) {
         await page.emulateMedia({ colorScheme })

@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { Delivery, DeliveryDetail } from '../../deliveries/model.ts'
 import { createDeliveryService, type DeliveryService } from '../../deliveries/service.ts'
+import { openOpaqueIds, readDeliveryId } from '../../http/opaque-ids.ts'
 import { EVENT_NAMES } from '../../lib/event-kinds.ts'
 import { Fault } from '../../lib/fault.ts'
 import { harmless } from '../../lib/terminal-text.ts'
@@ -116,7 +117,8 @@ async function pendingBecause(
   { id, state, next_attempt_at: nextAt }: Delivery,
   place: StorePlace,
 ): Promise<string | undefined> {
-  const pending = state === 'pending' ? await store.queue.deliveryGetPending(Number(id)) : undefined
+  const number = state === 'pending' ? readDeliveryId(await openOpaqueIds(store.log)(), id) : undefined
+  const pending = number === undefined ? undefined : await store.queue.deliveryGetPending(number)
   if (pending === undefined) return undefined
   const { webhookId } = pending
   const [webhook] = await store.webhooks.webhookGetMany([webhookId])
