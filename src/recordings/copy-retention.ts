@@ -4,6 +4,7 @@ import { MILLISECOND, type NowUs, SECOND, nowUs as wallUs } from '../lib/time.ts
 import { FIRST_RECORDING, type RecordingPosition, type RecordingRecord } from '../store/operations/recordings.ts'
 import type { Store } from '../store/store.ts'
 import { type Copies, copyStemOf } from './copies/copies.ts'
+import { withinMs } from './sources/read-limits.ts'
 
 export type CopyRetentionOptions = {
   readonly recordings: Store['recordings']
@@ -54,7 +55,7 @@ export function startCopyRetention(options: CopyRetentionOptions): { stop(): Pro
   async function remove(recording: RecordingRecord): Promise<string | undefined> {
     if (copies === undefined) return recording.copy === null ? undefined : 'the service runs without --recordings-copy'
     try {
-      await withinTime(copies.remove(copyStemOf(recording)))
+      await withinMs(DELETE_WITHIN_MS, 'its place does not answer', copies.remove(copyStemOf(recording)))
       return undefined
     } catch (error) {
       return reasonOf(error)
@@ -130,15 +131,3 @@ export function startCopyRetention(options: CopyRetentionOptions): { stop(): Pro
 /** Returns whether a copy still waits for its next try. A clock that was set back makes nobody wait for longer. */
 const isBefore = (atUs: number, waits: Waiting | undefined): boolean =>
   waits !== undefined && atUs < waits.dueUs && waits.dueUs - atUs <= LAST_RETRY_US
-
-async function withinTime(work: Promise<void>): Promise<void> {
-  let timer: Timer | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error('its place does not answer')), DELETE_WITHIN_MS)
-  })
-  try {
-    await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}

@@ -21,8 +21,9 @@ export type RecordingSaverOptions = Omit<SaveOptions, 'nowUs' | 'leaseOf' | 'isK
 }
 
 const EVERY_MS = 1_000
-/** As many files are read at a time. */
-const AT_ONCE = 4
+/** Files that are read at a time: of all PBXs, and of one. A place that trickles holds up its own PBX alone. */
+const AT_ONCE = 32
+const AT_ONCE_OF_ONE = 4
 const PAGE = 200
 /** How often it is read which PBXs have pending recordings that are watched no more, or without a place. */
 const REST_EVERY_US = 10 * SECOND
@@ -48,6 +49,8 @@ export function startRecordingSaver(given: RecordingSaverOptions): { stop(): Pro
     isKnown: (pbx) => pbxs().some(({ name, isRemoved, recordings }) => name === pbx && !(isRemoved && !recordings)),
   }
   const laps = new Map<string, Lap>()
+  const rounds = new Map<string, Promise<void>>()
+  const places = newPlaces(AT_ONCE)
   let rest: readonly string[] = []
   let restDueUs = Number.NEGATIVE_INFINITY
 
@@ -64,14 +67,31 @@ export function startRecordingSaver(given: RecordingSaverOptions): { stop(): Pro
     )
   }
 
+  /** Begins the round of each PBX whose last one is over. */
   async function round(stopped: () => boolean): Promise<void> {
-    const pages = await Promise.all((await ownPbxs()).map(nextPage))
-    const due = pages.flat().filter(({ progress }) => progress.dueUs <= steadyUs())
-    const next = due[Symbol.iterator]()
-    const worker = async () => {
-      for (const { recording, progress } of next) if (!stopped()) await advanceSaving(options, recording, progress)
+    for (const pbx of await ownPbxs()) {
+      if (rounds.has(pbx)) continue
+      const isOver = roundOf(pbx, stopped)
+        .catch((error) => log.warn({ pbx, err: error }, CANNOT_READ))
+        .finally(() => rounds.delete(pbx))
+      rounds.set(pbx, isOver)
     }
-    await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  }
+
+  async function roundOf(pbx: string, stopped: () => boolean): Promise<void> {
+    const page = await nextPage(pbx)
+    const next = page.filter(({ progress }) => progress.dueUs <= steadyUs())[Symbol.iterator]()
+    const worker = async () => {
+      for (const { recording, progress } of next) {
+        const release = await places.take()
+        try {
+          if (!stopped()) await advanceSaving(options, recording, progress)
+        } finally {
+          release()
+        }
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE_OF_ONE }, worker))
   }
 
   /** All pending recordings have their turn, page by page: many that fail do not keep the others waiting. */
@@ -96,11 +116,38 @@ export function startRecordingSaver(given: RecordingSaverOptions): { stop(): Pro
     return found
   }
 
-  return startPeriodic(given.everyMs ?? EVERY_MS, async (stopped) => {
+  const periodic = startPeriodic(given.everyMs ?? EVERY_MS, async (stopped) => {
     try {
       await round(stopped)
     } catch (error) {
-      log.warn({ err: error }, 'cannot read which recordings are pending: will retry')
+      log.warn({ err: error }, CANNOT_READ)
     }
   })
+  return {
+    async stop() {
+      await periodic.stop()
+      await Promise.all(rounds.values())
+    },
+  }
+}
+
+const CANNOT_READ = 'cannot read which recordings are pending: will retry'
+
+/** Gives out a number of places: who asks for one when there is none waits in turn. */
+function newPlaces(count: number) {
+  let free = count
+  const waiting: (() => void)[] = []
+  const release = (): void => {
+    const next = waiting.shift()
+    if (next === undefined) free += 1
+    else next()
+  }
+  return {
+    /** Resolves with the function that gives the place back. */
+    async take(): Promise<() => void> {
+      if (free > 0) free -= 1
+      else await new Promise<void>((resolve) => waiting.push(resolve))
+      return release
+    },
+  }
 }

@@ -27,7 +27,7 @@ let readFirst = 0
  */
 export async function bodyOf(file: OpenFile, start: number, end: number): Promise<BodyInit> {
   if (file.local !== undefined) return sentByServer(file, file.local, { start, end })
-  if (end - start > READ_FIRST_BYTES || readFirst >= READ_FIRST_AT_ONCE) return closing(file.read(start, end), file)
+  if (end - start > READ_FIRST_BYTES || readFirst >= READ_FIRST_AT_ONCE) return begun(file.read(start, end), file)
   readFirst += 1
   try {
     return await new Response(file.read(start, end)).bytes()
@@ -49,14 +49,22 @@ async function sentByServer(file: OpenFile, local: NonNullable<OpenFile['local']
   return Bun.file(local.path).slice(start, end)
 }
 
-/** Passes a stream on, and closes its file when it ends, fails or is cancelled. */
-function closing(stream: ReadableStream<Uint8Array<ArrayBuffer>>, { close }: OpenFile) {
+/**
+ * Passes a stream on from when its first part has come, and closes its file when it ends, fails or is cancelled.
+ * @throws Fault `unavailable` when no part comes.
+ */
+async function begun(stream: ReadableStream<Uint8Array<ArrayBuffer>>, { close }: OpenFile) {
   const reader = stream.getReader()
+  let first: Awaited<ReturnType<typeof reader.read>> | undefined = await reader.read().catch(async (cause) => {
+    await close()
+    throw new Fault('unavailable', 'The place of the recording does not answer now. Try again later.', { cause })
+  })
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       async pull(controller) {
         try {
-          const { done, value } = await reader.read()
+          const { done, value } = first ?? (await reader.read())
+          first = undefined
           if (!done) return controller.enqueue(value)
           controller.close()
           await close()

@@ -49,8 +49,9 @@ export function recordingRoutes(auth: AuthService, { recordings, links, files }:
     await nextTurn()
     const recording = await find({ callId: params.id, recordingId: params.recording }, bearer, query)
     if (recording === undefined) throw new Fault('not_found', 'There is no such recording.')
-    const ready = await files.open(recording)
+    // Before the file is opened: a place that hardly answers is reported as such, and not by a connection that breaks.
     server?.timeout(request, SILENT_FOR_S)
+    const ready = await files.open(recording)
     return respond(request, recording, { ready, requestId: String(set.headers['x-request-id'] ?? '') })
   }
   const path = '/call/:id/recording/:recording'

@@ -54,6 +54,13 @@ test.each([
 })
 
 describe('a source that ends early', () => {
+  test('is an error before anything was sent, where not even its first part comes', async () => {
+    file = remote(10 * LIMIT, { endsAt: 0 })
+    closed = 0
+    expect((await fetch(server.url)).status).toBe(503)
+    expect(closed).toBe(1)
+  })
+
   test('is an error before anything was sent, where it is read first', async () => {
     file = remote(LIMIT, { endsAt: 500_000 })
     closed = 0

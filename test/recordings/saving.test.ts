@@ -466,3 +466,38 @@ test('a WAV file with a header and no sound is not saved until it has sound', as
   clockUs += HOUR
   await passUntil('it is saved', () => events().length === 1)
 })
+
+test('a PBX whose files never come holds up no other', async () => {
+  // Its web server answers with the size of each file, and then sends nothing.
+  let begun = 0
+  const server = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: {
+      data(socket, chunk) {
+        if (chunk.toString().startsWith('GET')) begun += 1
+        socket.write('HTTP/1.1 200 OK\r\nContent-Type: audio/wav\r\nContent-Length: 5000\r\n\r\n')
+      },
+    },
+  })
+  const slow = { name: 'slow', recordings: { location: `http://127.0.0.1:${server.port}/`, root: null } }
+  const both = [slow, place()]
+  put('a')
+  await add(
+    ...Array.from({ length: 40 }, (_, at) => recording(`slow-${at}`, { pbx: 'slow', sinceUs: SINCE - 1 })),
+    recording('a'),
+  )
+  const saver = start({ pbxs: () => both, copies: createFolderCopies(copyFolder()) })
+  await until('the other is saved', async () => {
+    clockUs += 2 * SECOND
+    return (await get('a'))?.state === 'saved'
+  })
+  await until('the slow one is being read', async () => {
+    clockUs += 2 * SECOND
+    return begun > 0
+  })
+  expect((await get('slow-0'))?.state).toBe('pending')
+  savers.splice(savers.indexOf(saver), 1)
+  server.stop(true)
+  await saver.stop()
+})

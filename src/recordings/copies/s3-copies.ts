@@ -1,4 +1,5 @@
 import { S3Client } from 'bun'
+import { limitedReads, READ_LIMITS, type ReadLimits, withinMs } from '../sources/read-limits.ts'
 import type { Opened, OpenFile } from '../sources/source.ts'
 import { type Copies, hashInto, hashOf, newHasher, notAsWritten } from './copies.ts'
 
@@ -15,24 +16,32 @@ export function parseS3Url(text: string): S3Place | undefined {
 /** Parts of an upload: few enough that the memory holds those of several copies at once. */
 const PART_BYTES = 8 * 1024 * 1024
 
-/** Creates the place of copies in a bucket of S3. Endpoint, region and keys are those of the environment. */
-export function createS3Copies({ bucket, prefix }: S3Place, client = new S3Client({ bucket })): Copies {
+/**
+ * Creates the place of copies in a bucket of S3. Endpoint, region and keys are those of the environment. Bun's client
+ * waits for minutes for a server that accepts and does not answer: `limits` ends that.
+ */
+export function createS3Copies(
+  { bucket, prefix }: S3Place,
+  client = new S3Client({ bucket }),
+  limits: ReadLimits = READ_LIMITS,
+): Copies {
   const keyOf = (name: string) => (prefix === '' ? name : `${prefix}/${name}`)
   const fileOf = (name: string) => client.file(keyOf(name))
 
-  const { problemOfList, explained } = problemsOf(client, bucket)
+  const answered = <Result>(work: Promise<Result>) => withinMs(limits.answerMs, NO_ANSWER, work)
+  const { problemOfList, explained } = problemsOf(client, bucket, answered)
 
   async function openObject(name: string): Promise<Opened> {
     const object = fileOf(name)
     try {
-      const { size, etag, lastModified } = await object.stat()
+      const { size, etag, lastModified } = await answered(object.stat())
       const modifiedMs = lastModified.getTime()
       const file: OpenFile = {
         size,
         stamp: `${size}-${etag}`,
         modifiedMs: Number.isNaN(modifiedMs) ? null : modifiedMs,
         ageMs: null,
-        read: (start, end) => complete(object.slice(start, end).stream(), end - start),
+        read: (start, end) => complete(object.slice(start, end).stream(), end - start, limits),
         close: async () => undefined,
       }
       return { kind: 'file', file }
@@ -53,14 +62,13 @@ export function createS3Copies({ bucket, prefix }: S3Place, client = new S3Clien
       try {
         await hashInto(hasher, file.read(0, file.size), async (chunk) => {
           writer.write(chunk)
-          await writer.flush()
+          await withinMs(limits.silentMs, NO_ANSWER, Promise.resolve(writer.flush()))
         })
-        await writer.end()
+        await withinMs(limits.silentMs, NO_ANSWER, Promise.resolve(writer.end()))
       } catch (error) {
         // Otherwise a part of it would be there under its name.
-        await Promise.resolve(writer.end(error instanceof Error ? error : new Error(String(error)))).catch(
-          () => undefined,
-        )
+        const aborted = Promise.resolve(writer.end(error instanceof Error ? error : new Error(String(error))))
+        await answered(aborted).catch(() => undefined)
         throw await explained(error)
       }
       const sha256 = hasher.digest('hex')
@@ -70,16 +78,16 @@ export function createS3Copies({ bucket, prefix }: S3Place, client = new S3Clien
       return { name, sha256 }
     },
     async remove(stem) {
-      const { contents = [] } = await client.list({ prefix: keyOf(`${stem}.`) })
-      for (const { key } of contents) await client.delete(key)
+      const { contents = [] } = await answered(client.list({ prefix: keyOf(`${stem}.`) }))
+      for (const { key } of contents) await answered(client.delete(key))
     },
   }
 }
 
 /** Returns how to learn why requests of a client fail. */
-function problemsOf(client: S3Client, bucket: string) {
+function problemsOf(client: S3Client, bucket: string, answered: <Result>(work: Promise<Result>) => Promise<Result>) {
   const problemOfList = () =>
-    client.list({ maxKeys: 1 }).then(
+    answered(client.list({ maxKeys: 1 })).then(
       () => undefined,
       (error) => reasonOf(error) ?? String(error),
     )
@@ -94,6 +102,8 @@ function problemsOf(client: S3Client, bucket: string) {
   return { problemOfList, explained }
 }
 
+const NO_ANSWER = 'it does not answer'
+
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '')
 
 /** Returns what an error of S3 means; `undefined` if it has no meaning of its own. */
@@ -105,18 +115,28 @@ function reasonOf(error: unknown): string | undefined {
   return error instanceof Error && !/unexpected error/.test(error.message) ? error.message : code
 }
 
-/** Passes a stream on; it fails if it ends before all of its bytes have come. */
-function complete(stream: ReadableStream, bytes: number): ReadableStream<Uint8Array<ArrayBuffer>> {
+/** Passes a stream on within limits; it fails if it ends before all of its bytes have come. */
+function complete(stream: ReadableStream, bytes: number, limits: ReadLimits): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> = stream.getReader()
+  const limited = limitedReads(limits)
   let left = bytes
-  return stream.pipeThrough(
-    new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
-      transform(chunk, controller) {
-        left -= chunk.length
-        controller.enqueue(chunk)
+  return new ReadableStream<Uint8Array<ArrayBuffer>>(
+    {
+      async pull(controller) {
+        try {
+          const chunk = await limited(async () => (await reader.read()).value)
+          if (chunk !== undefined) {
+            left -= chunk.length
+            controller.enqueue(chunk)
+          } else if (left === 0) controller.close()
+          else throw new Error('S3 ended before the end of the file')
+        } catch (error) {
+          void reader.cancel().catch(() => undefined)
+          throw error
+        }
       },
-      flush() {
-        if (left !== 0) throw new Error('S3 ended before the end of the file')
-      },
-    }),
+      cancel: (reason) => reader.cancel(reason),
+    },
+    { highWaterMark: 0 },
   )
 }

@@ -1,25 +1,22 @@
+import { limitedReads, READ_LIMITS, type ReadLimits } from './read-limits.ts'
 import type { Opened, OpenFile, Source } from './source.ts'
-
-const ANSWER_WITHIN_MS = 10_000
-/** A server that sends nothing for so long has gone away. */
-const SILENT_FOR_MS = 30_000
 
 export type HttpSourceOptions = {
   /** Ends with a slash. */
   readonly url: string
   /** The header `Authorization`. */
   readonly authorization?: string | undefined
-  readonly answerWithinMs?: number
+  readonly limits?: ReadLimits
 }
 
 /**
  * Creates a source of the files below a URL. Nothing is requested from another host: a redirect is a failure. Names are
  * percent-encoded as they are, so that none of them means another path.
  */
-export function createHttpSource({ url, authorization, answerWithinMs = ANSWER_WITHIN_MS }: HttpSourceOptions): Source {
+export function createHttpSource({ url, authorization, limits = READ_LIMITS }: HttpSourceOptions): Source {
   const request = async (file: string, init: { method: string; range?: string }) => {
     const controller = new AbortController()
-    const timer = setTimeout(() => controller.abort(new Error('it does not answer')), answerWithinMs)
+    const timer = setTimeout(() => controller.abort(new Error('it does not answer')), limits.answerMs)
     try {
       const response = await fetch(file, {
         method: init.method,
@@ -47,7 +44,7 @@ export function createHttpSource({ url, authorization, answerWithinMs = ANSWER_W
         const { response } = await request(file, { method: 'HEAD' })
         const problem = problemOf(response)
         if (problem !== undefined) return problem
-        return { kind: 'file', file: remoteFile(response.headers, file, request) }
+        return { kind: 'file', file: remoteFile(response.headers, file, { request, limits }) }
       } catch (error) {
         return { kind: 'unavailable', reason: connectionProblem(error) }
       }
@@ -82,7 +79,9 @@ function problemOf({ status, headers }: Response): Opened | undefined {
   return undefined
 }
 
-function remoteFile(headers: Headers, file: string, request: Request): OpenFile {
+type Access = { readonly request: Request; readonly limits: ReadLimits }
+
+function remoteFile(headers: Headers, file: string, access: Access): OpenFile {
   const size = Number(headers.get('content-length'))
   const modifiedMs = Date.parse(headers.get('last-modified') ?? '')
   const ageMs = Date.parse(headers.get('date') ?? '') - modifiedMs
@@ -91,21 +90,21 @@ function remoteFile(headers: Headers, file: string, request: Request): OpenFile 
     stamp: `${size}-${headers.get('etag') ?? ''}-${headers.get('last-modified') ?? ''}`,
     modifiedMs: Number.isNaN(modifiedMs) ? null : modifiedMs,
     ageMs: Number.isNaN(ageMs) ? null : ageMs,
-    read: (start, end) => remoteStream(file, { start, end, size }, request),
+    read: (start, end) => remoteStream(file, { start, end, size }, access),
     close: async () => undefined,
   }
 }
 
 type Part = { readonly start: number; readonly end: number; readonly size: number }
 
-function remoteStream(file: string, part: Part, request: Request): ReadableStream<Uint8Array<ArrayBuffer>> {
+function remoteStream(file: string, part: Part, access: Access): ReadableStream<Uint8Array<ArrayBuffer>> {
   let reading: Promise<Reading> | undefined
   let left = part.end - part.start
   return new ReadableStream<Uint8Array<ArrayBuffer>>(
     {
       async pull(controller) {
         if (left === 0) return controller.close()
-        reading ??= startReading(file, part, request)
+        reading ??= startReading(file, part, access)
         const chunk = (await (await reading).next()).subarray(0, left)
         left -= chunk.length
         controller.enqueue(chunk)
@@ -114,7 +113,8 @@ function remoteStream(file: string, part: Part, request: Request): ReadableStrea
         await (await reading).stop()
       },
       async cancel() {
-        await (await reading)?.stop()
+        // A reading that failed has stopped.
+        await reading?.then(({ stop }) => stop()).catch(() => undefined)
       },
     },
     { highWaterMark: 0 },
@@ -123,7 +123,7 @@ function remoteStream(file: string, part: Part, request: Request): ReadableStrea
 
 type Reading = { next(): Promise<Uint8Array<ArrayBuffer>>; stop(): Promise<void> }
 
-async function startReading(file: string, { start, end, size }: Part, request: Request): Promise<Reading> {
+async function startReading(file: string, { start, end, size }: Part, { request, limits }: Access): Promise<Reading> {
   const isWhole = start === 0 && end === size
   const range = isWhole ? {} : { range: `bytes=${start}-${end - 1}` }
   const { response, controller } = await request(file, { method: 'GET', ...range })
@@ -136,9 +136,14 @@ async function startReading(file: string, { start, end, size }: Part, request: R
   const reader = response.body?.getReader()
   // A server that knows no ranges sends the whole.
   let skip = isPart ? 0 : start
+  const limited = limitedReads(limits)
+  const read = async () => (await reader?.read())?.value
   async function next(): Promise<Uint8Array<ArrayBuffer>> {
     for (;;) {
-      const { value } = (await withinSilence(reader?.read(), controller)) ?? {}
+      const value = await limited(read).catch((error) => {
+        controller.abort()
+        throw error
+      })
       if (value === undefined) throw new Error('the server ended before the end of the file')
       if (value.length > skip) {
         const chunk = value.subarray(skip)
@@ -153,13 +158,4 @@ async function startReading(file: string, { start, end, size }: Part, request: R
     controller.abort()
   }
   return { next, stop }
-}
-
-async function withinSilence<Result>(result: Promise<Result> | undefined, controller: AbortController) {
-  const timer = setTimeout(() => controller.abort(new Error('the server sends no more')), SILENT_FOR_MS)
-  try {
-    return await result
-  } finally {
-    clearTimeout(timer)
-  }
 }
