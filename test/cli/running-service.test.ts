@@ -2,10 +2,13 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { cpSync, existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
+import type { NewEvent } from '../../src/store/operations/calls.ts'
+import { openPostgresStore } from '../../src/store/postgres/store.ts'
 import { openSqliteStore } from '../../src/store/sqlite/store.ts'
 import { emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
 import { addUser } from '../help/client.ts'
 import { fixture } from '../help/pbx.ts'
+import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 import { storeEvents } from '../help/store.ts'
 
@@ -39,13 +42,19 @@ async function serve(): Promise<void> {
 const hookswitch = (...args: string[]) => run(args, { cwd })
 const listed = async () => JSON.parse((await hookswitch('webhook', 'list', '--json')).stdout)
 
+const startOf = (callId: string): NewEvent => ({
+  uuid: crypto.randomUUID(),
+  name: 'call_started',
+  sequence: 1,
+  callId,
+  atUs: 1,
+  body: JSON.stringify({ time: 't', data: { name: 'call_started', id: callId } }),
+})
+
 async function storeEvent(name: string): Promise<void> {
   const store = openSqliteStore(join(cwd, 'data/hookswitch.db'))
   try {
-    const body = JSON.stringify({ time: 't', data: { name: 'call_started', id: name } })
-    await storeEvents(store, [
-      { uuid: crypto.randomUUID(), name: 'call_started', sequence: 1, callId: name, atUs: 1, body },
-    ])
+    await storeEvents(store, [startOf(name)])
   } finally {
     await store.stop()
   }
@@ -146,5 +155,31 @@ describe('without a service', () => {
     const { stdout } = await hookswitch('delivery', 'show', id)
     expect(stdout).toMatch(/^pending_because +no service is running: hookswitch serve sends it$/m)
     await serve()
+  })
+})
+
+describe.skipIf(POSTGRES_MISSING !== undefined)('with a database of several nodes', () => {
+  test('webhook list and delivery show know from its nodes that a webhook is down', async () => {
+    await using database = await migratedDatabase()
+    using other = emptyFolder()
+    const store = ['--database-url', database.url]
+    const command = (...args: string[]) => run([...args, ...store], { cwd: other.path })
+    const node = await startServe({ cwd: other.path, args: ['--allow-net', 'loopback', ...store] })
+    const direct = await openPostgresStore(databaseSource(database.url))
+    try {
+      await addUser(other.path, 'a@example.com', { store })
+      expect((await command('webhook', 'add', 'http://127.0.0.1:1/d', '--allow-net', 'loopback')).code).toBe(0)
+      const list = async () => JSON.parse((await command('webhook', 'list', '--json')).stdout)
+      for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await storeEvents(direct, [startOf(name)])
+      await until('it is down', async () => (await list())[0].state === 'down')
+      expect((await list())[0]).toMatchObject({ error: 'connection refused', down_since: expect.any(String) })
+      const [{ id }] = JSON.parse((await command('delivery', 'list', '--state', 'pending', '--json')).stdout)
+      const shown = JSON.parse((await command('delivery', 'show', id, '--json')).stdout)
+      expect(shown.pending_because).toMatch(/^its webhook has been down for \d+ s: connection refused; /)
+    } finally {
+      await direct.stop()
+      await node.stop()
+    }
+    expect((await command('webhook', 'list')).stderr).toMatch(/No service is running on this store/)
   })
 })
