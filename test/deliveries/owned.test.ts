@@ -248,3 +248,42 @@ test('an event that was read and sent before its answer came is not sent again',
   expect(receiver.received.filter(({ id }) => id === 'late')).toHaveLength(1)
   await receiver.stop()
 })
+
+test('of many webhooks that are gained those with something pending are read, all others by one question', async () => {
+  const receiver = startReceiver()
+  const { ownership, lose, gain } = changingOwnership()
+  await using rig = await newRig({ ownership })
+  const urls = Array.from({ length: 40 }, (_, at) => `${receiver.url}?${at}`)
+  await rig.setUrls(...urls)
+  await rig.emit('a')
+  await until('all is sent', async () => (await pendingOf(rig)) === 0)
+  const { queue } = rig.store
+  const { deliveryGetUntried, deliveryGetDue, pendingGetFirst } = queue
+  let reads = 0
+  let surveyed = 0
+  Object.assign(queue, {
+    deliveryGetUntried(page: Parameters<typeof deliveryGetUntried>[0]) {
+      reads += 1
+      return deliveryGetUntried(page)
+    },
+    deliveryGetDue(page: Parameters<typeof deliveryGetDue>[0]) {
+      reads += 1
+      return deliveryGetDue(page)
+    },
+    async pendingGetFirst(asked: Parameters<typeof pendingGetFirst>[0]) {
+      const found = await pendingGetFirst(asked)
+      surveyed += asked.webhookIds.length
+      return found
+    },
+  })
+  await lose(ACCOUNT)
+  await gain(ACCOUNT)
+  await until('all are known', () => surveyed >= urls.length)
+  expect(reads).toBe(0)
+  await lose(ACCOUNT)
+  await rig.emit('b')
+  await gain(ACCOUNT)
+  await until('all is sent', async () => (await pendingOf(rig)) === 0)
+  expect(receiver.received).toHaveLength(2 * urls.length)
+  await receiver.stop()
+})

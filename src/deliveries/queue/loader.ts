@@ -14,6 +14,7 @@ import {
   setStrict,
 } from './backlog.ts'
 import { createBacklogReader, isOwnWebhook } from './backlog-reader.ts'
+import { createBacklogSurvey } from './backlog-survey.ts'
 import { type LoadedDelivery, loadDelivery, newDelivery } from './delivery.ts'
 import type { LoadedDeliveries } from './loaded-deliveries.ts'
 import type { Scheduler } from './scheduler.ts'
@@ -132,10 +133,12 @@ function createRefill(options: LoaderOptions): () => void {
   const { loaded, backlogs, steadyUs, onLoaded } = options
   const onFailed = options.onRejected('load deliveries')
   const load = createBacklogReader(options)
+  const survey = createBacklogSurvey({ ...options, onSurveyed: onLoaded, onFailed })
   let loads = 0
 
   function begin(backlog: Backlog): void {
     loads += 1
+    survey.noteLoad(backlog)
     load(backlog).then(
       () => {
         loads -= 1
@@ -151,8 +154,10 @@ function createRefill(options: LoaderOptions): () => void {
   }
 
   return () => {
+    survey.begin()
     for (const backlog of backlogs.toLoad) {
       if (loads >= LOADS_AT_A_TIME) return
+      if (survey.isAwaited(backlog)) continue
       backlogs.toLoad.delete(backlog)
       if (backlog.load !== undefined || !needsLoad(backlog, steadyUs())) continue
       if (!isOwnWebhook(options, backlog.webhookId)) continue

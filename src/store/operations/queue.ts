@@ -101,6 +101,13 @@ export type OwnerRequest = {
   readonly deliveryId: number | null
 }
 
+/** What a webhook has pending: the first delivery that was never tried, and when the next retry is due. */
+export type FirstPending = {
+  readonly webhookId: number
+  readonly untriedId: number | undefined
+  readonly dueSteadyUs: number | undefined
+}
+
 export type QueueStore = {
   /**
    * Returns deliveries of a webhook that were never tried, above an id, in id order, at most `limit`, however many are
@@ -126,6 +133,11 @@ export type QueueStore = {
   deliveryGetPending(id: number): Promise<PendingDelivery | undefined>
   /** Returns when the next retry of a webhook is due, from a time on, or `undefined` if none is scheduled. */
   deliveryGetNextDue(query: { webhookId: number; fromSteadyUs: number }): Promise<number | undefined>
+  /**
+   * Returns what webhooks have pending: those of them that have anything. `afterIds`: untried deliveries count above
+   * these ids.
+   */
+  pendingGetFirst(query: { webhookIds: readonly number[]; afterIds: readonly number[] }): Promise<FirstPending[]>
   /**
    * Records the outcome of attempts. A failure counts only against the schedule (`generation`) in which it was tried:
    * of a delivery that was cancelled or retried by hand meanwhile only the attempt is logged. Returns the ids of those.

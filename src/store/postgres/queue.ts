@@ -1,6 +1,6 @@
 import { DELIVERIES_PER_EVENT, MAX_COUNTED, type PendingDelivery, type QueueStore } from '../operations/queue.ts'
 import { type RETRIES, retryFound } from '../sql/retries.ts'
-import { texts } from './engine/client.ts'
+import { bigints, texts } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
 import type { GroupCommit } from './engine/group-commit.ts'
 import { runWork } from './engine/run-operations.ts'
@@ -84,6 +84,23 @@ export function createQueueStore(
         [webhookId, fromSteadyUs],
       )
       return row?.dueUs ?? undefined
+    },
+    async pendingGetFirst({ webhookIds, afterIds }) {
+      const rows = await read<{ webhookId: number; untriedId: number | null; dueSteadyUs: number | null }>(
+        `SELECT w.id AS "webhookId", untried.id AS "untriedId", retry.due_at AS "dueSteadyUs"
+         FROM unnest($1::bigint[], $2::bigint[]) AS w (id, after)
+           LEFT JOIN LATERAL (SELECT id FROM pending_deliveries
+             WHERE webhook_id = w.id AND due_at IS NULL AND id > w.after ORDER BY id LIMIT 1) AS untried ON true
+           LEFT JOIN LATERAL (SELECT due_at FROM pending_deliveries
+             WHERE webhook_id = w.id AND due_at IS NOT NULL ORDER BY due_at LIMIT 1) AS retry ON true
+         WHERE untried.id IS NOT NULL OR retry.due_at IS NOT NULL`,
+        [bigints(webhookIds), bigints(afterIds)],
+      )
+      return rows.map(({ webhookId, untriedId, dueSteadyUs }) => ({
+        webhookId,
+        untriedId: untriedId ?? undefined,
+        dueSteadyUs: dueSteadyUs ?? undefined,
+      }))
     },
     async deliveryRecordOutcomes(batch, fence) {
       const superseded: number[] = []

@@ -72,6 +72,23 @@ export function createQueueStore({ read, commit }: Database): Omit<QueueStore, k
         `SELECT min(due_at) AS dueUs FROM deliveries INDEXED BY deliveries_retry
          WHERE webhook_id = ? AND state = 0 AND due_at IS NOT NULL AND due_at >= ?`,
       ).get(webhookId, fromSteadyUs)?.dueUs ?? undefined,
+    async pendingGetFirst({ webhookIds, afterIds }) {
+      const untried = prepared<{ id: number }, [number, number]>(
+        read,
+        `SELECT id FROM deliveries INDEXED BY deliveries_fresh
+         WHERE webhook_id = ? AND state = 0 AND due_at IS NULL AND id > ? ORDER BY id LIMIT 1`,
+      )
+      const retry = prepared<{ dueUs: number | null }, [number]>(
+        read,
+        `SELECT min(due_at) AS dueUs FROM deliveries INDEXED BY deliveries_retry
+         WHERE webhook_id = ? AND state = 0 AND due_at IS NOT NULL`,
+      )
+      return webhookIds.flatMap((webhookId, at) => {
+        const untriedId = untried.get(webhookId, afterIds[at] ?? 0)?.id
+        const dueSteadyUs = retry.get(webhookId)?.dueUs ?? undefined
+        return untriedId === undefined && dueSteadyUs === undefined ? [] : [{ webhookId, untriedId, dueSteadyUs }]
+      })
+    },
     deliveryRecordOutcomes: (batch) => commit(recordOutcomes, batch),
     deliveryCancelUnlisted: (step) => commit(cancelUnlisted, step),
     deliveryFailExpired: (step) => commit(failExpired, step),

@@ -149,6 +149,17 @@ onEngines('queue', ({ open }) => {
     expect(await at.untried()).toEqual([])
     expect(await queue.deliveryGetNextDue({ webhookId, fromSteadyUs: NOW + 21 })).toBe(NOW + 30)
     expect(await queue.deliveryGetNextDue({ webhookId, fromSteadyUs: NOW + 31 })).toBeUndefined()
+    const firstPending = (webhook: number, afterId: number) =>
+      queue.pendingGetFirst({ webhookIds: [webhook], afterIds: [afterId] })
+    expect(await firstPending(webhookId, 0)).toEqual([{ webhookId, untriedId: undefined, dueSteadyUs: NOW + 10 }])
+    expect(await firstPending(webhookId + 1_000, 0)).toEqual([])
+    const [e = 0, f = 0] = idsOf(await at.put(event('e'), event('f')))
+    expect(await firstPending(webhookId, 0)).toEqual([{ webhookId, untriedId: e, dueSteadyUs: NOW + 10 }])
+    expect(await firstPending(webhookId, e)).toEqual([{ webhookId, untriedId: f, dueSteadyUs: NOW + 10 }])
+    expect(await firstPending(webhookId, f)).toEqual([{ webhookId, untriedId: undefined, dueSteadyUs: NOW + 10 }])
+    await queue.deliveryRecordOutcomes(outcomes([c, b, a, e], { state: 'delivered' }))
+    const both = { webhookIds: [webhookId + 1_000, webhookId], afterIds: [0, 0] }
+    expect(await queue.pendingGetFirst(both)).toEqual([{ webhookId, untriedId: f, dueSteadyUs: NOW + 30 }])
     expect(await queue.deliveryGetPending(d)).toMatchObject({ id: d, tries: 1, dueSteadyUs: NOW + 30 })
   })
 
