@@ -1,4 +1,4 @@
-import { test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { freeswitchScene } from '../help/freeswitch-scene.ts'
 import { checkScene, type SceneCase } from '../help/scene.ts'
 
@@ -103,10 +103,141 @@ dial_ended group 600 answered
 call_ended answered owner 1002
 call_saved recordings 1`,
   ],
+  [
+    'a mailbox as a destination (transfer:*99EXT): the script shows itself by what it plays; the message is no recording',
+    (pbx) => {
+      pbx.inbound('A', '15551230001', '15550100104')
+      pbx.set('A', { domain_name: 'acme.example.com', voicemail_action: 'save', voicemail_id: '1001' })
+      pbx.answer('A')
+      pbx.set('A', { current_application: 'playback', current_application_data: 'phrase:voicemail_greeting' })
+      pbx.emit('CALL_UPDATE', 'A')
+      const path = '/var/lib/freeswitch/storage/voicemail/default/acme.example.com/1001/msg_2.wav'
+      pbx.emit('RECORD_START', 'A', { 'Record-File-Path': path })
+      pbx.later(6_000)
+      pbx.emit('RECORD_STOP', 'A', { 'Record-File-Path': path, variable_record_ms: '6000' })
+      pbx.end('A')
+    },
+    `call_started inbound 15551230001 15550100104
+call_ended voicemail owner -
+call_saved recordings 0`,
+  ],
+  [
+    'softphones whose contact is not their extension, dialled by a ring group',
+    (pbx) => {
+      pbx.inbound('A', '15551230001', '15550100103')
+      for (const [id, extension] of [
+        ['B', '1001'],
+        ['C', '1002'],
+      ] as const) {
+        pbx.create(
+          id,
+          'outbound',
+          {
+            'Channel-Name': `sofia/internal/sip:k3v9q${id}@192.0.2.7`,
+            'Caller-Destination-Number': `k3v9q${id}`,
+            'Other-Type': 'originator',
+            'Other-Leg-Unique-ID': 'A',
+            'Other-Leg-Destination-Number': '600',
+          },
+          {
+            presence_id: `${extension}@acme.example.com`,
+            dialed_extension: extension,
+            sofia_profile_name: 'internal',
+          },
+        )
+        pbx.emit('CHANNEL_PROGRESS', id)
+      }
+      pbx.later(3_000)
+      pbx.answer('C')
+      pbx.answer('A')
+      pbx.hangup('B', 'LOSE_RACE')
+      pbx.bridge('A', 'C')
+      pbx.later(3_000)
+      pbx.end('C', 'A')
+    },
+    `call_started inbound 15551230001 15550100103
+dial_started user 1001
+dial_started user 1002
+dial_answered user 1002
+dial_ended user 1001 answered_elsewhere
+dial_ended user 1002 answered
+dial_ended group 600 answered
+call_ended answered owner 1002
+call_saved recordings 0`,
+  ],
 ]
 
 test.each(cases)('FusionPBX: %s', (_, play, expectedText) => {
   const pbx = freeswitchScene()
   play(pbx)
   checkScene(pbx.over(), expectedText)
+})
+
+const DIALLED_AS_DID = {
+  presence_id: '1001@acme.example.com',
+  dialed_domain: 'acme.example.com',
+  origination_callee_id_name: '15550100101',
+}
+const SHOWN = { 'Caller-Callee-ID-Name': '15550100101' }
+
+test.each<[string, (pbx: Scene) => void, string | null]>([
+  ['the number that was dialled is nobody', () => {}, null],
+  ['the PBX was asked', (pbx) => pbx.answers({ user: '1001@acme.example.com', name: 'Anna' }), 'Anna'],
+  [
+    'the leg of the caller shows it',
+    (pbx) => {
+      pbx.set('A', { initial_callee_id_name: 'Anna', dialed_extension: '1001' })
+      pbx.emit('CHANNEL_PROGRESS', 'A')
+    },
+    'Anna',
+  ],
+  [
+    'the leg of the caller shows that of another extension',
+    (pbx) => {
+      pbx.set('A', { initial_callee_id_name: 'Berta', dialed_extension: '1002' })
+      pbx.emit('CHANNEL_PROGRESS', 'A')
+    },
+    null,
+  ],
+  ['a name of another user', (pbx) => pbx.answers({ user: '1001@beta.example.com', name: 'Berta' }), null],
+])('FusionPBX puts the number in the place of the name of a phone: %s', (_, learn, name) => {
+  const pbx = freeswitchScene()
+  pbx.inbound('A', '15551230001', '15550100101')
+  pbx.dial('A', 'B', '1001', DIALLED_AS_DID, SHOWN)
+  learn(pbx)
+  pbx.later(1_000)
+  pbx.hangup('B', 'NO_ANSWER')
+  expect(pbx.names()).toEqual({ '1001': name })
+  // The next time it is known at once.
+  if (name !== null) {
+    pbx.dial('A', 'C', '1001', DIALLED_AS_DID, SHOWN)
+    const isCached = learn.toString().includes('answers')
+    expect(pbx.names()).toEqual({ '1001': isCached ? name : null })
+  }
+})
+
+test.each([
+  ['at once', 20, 'acme.example.com'],
+  ['after a look-up of some seconds', 6_000, 'acme.example.com'],
+])('a caller whose customer the PBX is asked for has it %s', (_, ms, account) => {
+  const pbx = freeswitchScene({ by: 'domain', variable: null })
+  pbx.inbound('A', '15551230001', '15550100101')
+  pbx.later(ms)
+  pbx.answers({ 'Unique-ID': 'A', variable_domain_name: 'acme.example.com' })
+  pbx.later(500)
+  pbx.end('A')
+  const { bodies } = pbx.over()
+  expect(bodies.map(({ data }) => `${data.account} ${data.name}`)[0]).toBe(`${account} call_started`)
+})
+
+test('a caller who shows no customer is held back for no longer than a second once a phone rings', () => {
+  const pbx = freeswitchScene({ by: 'domain', variable: null })
+  pbx.inbound('A', '15551230001', '15550100101')
+  pbx.dialOutside('A', 'B', '15557654321')
+  pbx.later(2_000)
+  pbx.answers({ 'Unique-ID': 'A', variable_domain_name: 'acme.example.com' })
+  pbx.later(500)
+  pbx.end('A', 'B')
+  const { bodies } = pbx.over()
+  expect(bodies.map(({ data }) => data.account)).not.toContain('acme.example.com')
 })

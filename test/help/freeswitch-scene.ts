@@ -1,5 +1,6 @@
 import { newTracker } from '../../src/calls/tracker/tracker.ts'
 import type { TenantRule } from '../../src/lib/pbx-url.ts'
+import { ANSWER, answerEvent } from '../../src/pbx/esl/answers.ts'
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
 import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
 import { countingIds, player } from './play.ts'
@@ -64,6 +65,18 @@ export function freeswitchScene(tenants?: TenantRule) {
 
   const scene = {
     emit,
+    /** The PBX's answer to a question. */
+    answers(fields: Fields): void {
+      const nowUs = START_US + atMs * 1_000
+      played.play(signals.event(answerEvent(ANSWER, fields), nowUs))
+    },
+    /** Names of the stages so far, by their targets. */
+    names: (): Record<string, string | null> =>
+      Object.fromEntries(
+        played.events.flatMap(({ body: { data } }) =>
+          'stage' in data && data.stage !== null ? [[data.stage.target ?? '-', data.stage.name]] : [],
+        ),
+      ),
     later(ms: number): void {
       atMs += ms
     },

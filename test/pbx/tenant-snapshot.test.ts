@@ -69,7 +69,15 @@ describe('of a FreeSWITCH', () => {
       dest: '1002',
       presence_id: '1001@acme.example',
     },
-    { ...up, uuid: TRUNK, name: 'sofia/external/7916@trunk', cid_num: '7916', dest: '7495', presence_id: '' },
+    {
+      ...up,
+      uuid: TRUNK,
+      name: 'sofia/external/7916@acme.carrier',
+      cid_num: '7916',
+      dest: '7495',
+      presence_id: '7916@acme.carrier',
+      initial_context: 'public',
+    },
   ]
 
   /** Asks a FreeSWITCH that knows these variables of its legs. */
@@ -95,10 +103,10 @@ describe('of a FreeSWITCH', () => {
     return { asked, accounts: accountsOf(createEslTranslator({ ...PATTERNS, tenants: rule }).snapshot(frames, NOW_US)) }
   }
 
-  test('domains: of a phone the list has it, of a caller from a trunk it is asked for', async () => {
+  test('domains: of each that calls it is asked for, as a trunk may give its callers a presence; the list has that of a phone', async () => {
     const rule = { by: 'domain', variable: null } as const
     expect(await listed(rule, { [`${TRUNK} domain_name`]: 'acme.two' })).toEqual({
-      asked: [`api uuid_getvar ${TRUNK} domain_name`],
+      asked: [PHONE, TRUNK].map((id) => `api uuid_getvar ${id} domain_name`),
       accounts: ['acme.example', 'acme.two'],
     })
     expect((await listed(rule, {})).accounts).toEqual(['acme.example'])

@@ -143,7 +143,9 @@ export function nameAgent(state: TrackerState, call: Call): void {
     .toSorted((a, b) => (a.answeredUs ?? 0) - (b.answeredUs ?? 0))
   const open = agents.filter(({ ended }) => !ended)
   const [rung, ...others] = open.length > 0 ? open : agents.slice(-1)
-  const agent = first ?? (others.length === 0 && rung?.parentId === null ? rung : undefined)
+  // Before it rings it may turn out to be the first of several.
+  const isOne = others.length === 0 && rung?.parentId === null && (rung.rang || rung.ended)
+  const agent = first ?? (isOne ? rung : undefined)
   const leg = channelOf(
     state,
     agent?.legs.find((id) => (channelOf(state, id)?.dial?.answeredUs ?? null) !== null) ?? agent?.legs[0] ?? null,

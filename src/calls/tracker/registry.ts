@@ -42,7 +42,7 @@ export function markChanged(state: TrackerState, call: Call | undefined): void {
 }
 
 /** The start of a call waits that long for what shows whose it is, where the PBX serves several accounts. */
-const ACCOUNT_WAIT_US = 1_000_000
+const ACCOUNT_WAIT_US = 10_000_000
 
 /** Opens a call without channels and returns it. */
 export function openCall(state: TrackerState, pbxId: string, startedUs: number | null, atUs: number): Call {

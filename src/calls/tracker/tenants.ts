@@ -16,6 +16,9 @@ export function noteTenant(state: TrackerState, channel: Channel | undefined, va
   if (call !== undefined && call.accountDueUs !== null) markChanged(state, call)
 }
 
+/** Once a phone rings a call waits that much longer for what shows whose it is. */
+const RINGING_WAIT_US = 1_000_000
+
 /** Decides whose a call is, if that shows now. Returns whether it was decided just now. */
 export function placeInAccount(state: TrackerState, call: Call): boolean {
   if (call.accountDueUs === null || state.tenants === null) return false
@@ -24,6 +27,9 @@ export function placeInAccount(state: TrackerState, call: Call): boolean {
   const dialled = channels.filter((channel) => !isCaller(channel))
   const tenantOf = ({ tenant }: Channel): string[] => (tenant === null ? [] : [tenant])
   const isOver = call.endDueUs !== null && state.nowUs >= call.endDueUs
+  // A card is to pop up: no more time for the dialplan.
+  const isRinging = dialled.some(({ dial }) => dial !== null && (dial.rangUs !== null || dial.answeredUs !== null))
+  if (isRinging) call.accountDueUs = Math.min(call.accountDueUs, state.nowUs + RINGING_WAIT_US)
   const facts = {
     caller: channels.filter(isCaller).flatMap(tenantOf)[0] ?? null,
     dialled: dialled.flatMap(tenantOf),

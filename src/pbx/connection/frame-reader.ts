@@ -89,8 +89,14 @@ export function createFrameReader<Frame>(options: Options<Frame>): FrameReader {
         counts.events += 1
         if (received.kind === 'shutdown') isShuttingDown = true
         if (received.kind === 'reload') inventory.schedule()
-        if (received.kind !== 'heartbeat') enqueue({ frame, arrivedUs })
+        if (received.kind === 'heartbeat') return
+        enqueue({ frame, arrivedUs })
+        protocol.ask?.(frame, takeAnswer)
     }
+  }
+
+  function takeAnswer(frame: Frame): void {
+    if (!ending.isOver()) enqueue({ frame, arrivedUs: nowUs() })
   }
 
   function taint(event: string): void {

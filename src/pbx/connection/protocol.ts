@@ -39,6 +39,8 @@ export type Protocol<Frame> = {
   /** Requests the list of channels and puts it into the inbox; resolves with whether it was complete. */
   requestSnapshot(inbox: Inbox<InboxEntry<Frame>>): Promise<boolean>
   requestInventory(): Promise<InventoryReply>
+  /** Asks the PBX what an event leaves open; each answer is a frame that is taken like an event. */
+  ask?(frame: Frame, answered: (frame: Frame) => void): void
   /** Returns whether a frame may be dropped first when frames arrive faster than they are handled. */
   isSheddable(frame: Frame): boolean
   /** Silence after which `probe` is called. */

@@ -54,7 +54,7 @@ type Connection<Frame> = ConnectionParts<Frame> & {
 }
 
 /** How often events that the translator keeps back are released, if no other event arrives. */
-const RELEASE_MS = 250
+const RELEASE_MS = 50
 
 /** Connects to a PBX and follows it until the connection is over. */
 export function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Frame>): Session {

@@ -8,6 +8,7 @@ import { EslDecoder, type EslFrame } from './decoder.ts'
 import { isSheddable } from './events.ts'
 import { requestInventory } from './inventory.ts'
 import { logIn } from './login.ts'
+import { createQuestions } from './questions.ts'
 import { createSnapshotRequest } from './snapshot-request.ts'
 
 const REPLY: Received = { kind: 'reply' }
@@ -35,6 +36,7 @@ type Wire = {
 
 function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire): Protocol<EslFrame> {
   const commands = createCommands({ write, replyMs: timeouts.replyMs, lost })
+  const questions = createQuestions(commands, source.tenants)
 
   return {
     decoder: new EslDecoder(),
@@ -48,6 +50,7 @@ function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire)
     identifyRun: () => requestRun(commands),
     requestSnapshot: createSnapshotRequest(commands, nowUs, source.tenants),
     requestInventory: () => requestInventory(commands),
+    ask: questions.ask,
     isSheddable: ({ event }) => isSheddable(event?.name ?? ''),
     // It sends a heartbeat every 20 seconds.
     idleMs: timeouts.heartbeatMs,
@@ -55,6 +58,7 @@ function openProtocol(source: PbxSource, { write, lost, timeouts, nowUs }: Wire)
     silence: `${source.host} is silent: no heartbeat came`,
     snapshotRight: 'allow its user "api show"',
     close(kind) {
+      questions.stop()
       commands.close()
       if (kind === 'stopped') write('exit\n\n')
     },

@@ -5,8 +5,9 @@ import { type ListRow, listRows } from './list-rows.ts'
 
 /** Requests the values by which listed legs show their customers, where the list of channels does not have them. */
 
-/** The leg of a caller from a trunk has the domain in a variable alone. */
-const variableOf = ({ by, variable }: TenantRule): string | null => (by === 'domain' ? 'domain_name' : variable)
+/** Returns the variable that shows a customer, `null` if none does: the leg of a caller has its domain in a variable. */
+export const variableOfRule = ({ by, variable }: TenantRule): string | null =>
+  by === 'domain' ? 'domain_name' : variable
 
 /** More than a FreeSWITCH has at a time: each costs a question. */
 const MAX_ASKED = 5_000
@@ -17,9 +18,11 @@ export async function requestTenants(
   rule: TenantRule | undefined,
   channels: EslFrame | undefined,
 ): Promise<EslFrame | undefined> {
-  const variable = rule === undefined ? null : variableOf(rule)
+  const variable = rule === undefined ? null : variableOfRule(rule)
   if (rule === undefined || variable === null || channels === undefined) return undefined
-  const isShown = ({ presence_id: presence = '' }: ListRow): boolean => rule.by === 'domain' && presence.includes('@')
+  // A profile of trunks may give callers a presence: their number, at the carrier's address.
+  const isShown = ({ direction, presence_id: presence = '' }: ListRow): boolean =>
+    rule.by === 'domain' && presence.includes('@') && direction !== 'inbound'
   const ids = listRows(channels.body)
     .filter((row) => !isShown(row))
     .flatMap(({ uuid = '' }) => (/^[0-9a-f-]{36}$/i.test(uuid) ? uuid : []))

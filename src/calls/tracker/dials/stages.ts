@@ -56,6 +56,7 @@ function updateLegs(state: TrackerState, call: Call, stage: Stage): void {
     if (dial.rangUs !== null && !stage.rang) {
       stage.rang = true
       stage.rangUs = dial.rangUs
+      nameAgent(state, call)
     }
     if (dial.answeredUs !== null && !stage.answered && isConfirmed(state, leg)) {
       stage.answered = true

@@ -2,7 +2,7 @@ import type { ChannelSignal, Endpoint } from '../../../calls/signal.ts'
 import { isShortNumber, kindOfContext } from '../../endpoint-classifier.ts'
 import { cleanText } from '../../sanitize.ts'
 import type { EslEvent } from '../event.ts'
-import { addLeg, type EslContext, type Leg, partyBehind, tenantIn, userOf, variableOf } from './legs.ts'
+import { addLeg, customerOf, type EslContext, type Leg, partyBehind, tenantIn, userOf, variableOf } from './legs.ts'
 import { noteOffer } from './queues.ts'
 import { wentAlone } from './transfers.ts'
 
@@ -31,6 +31,7 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
     dialled,
     number: outbound ? '' : event.get('Caller-Caller-ID-Number'),
   })
+  if (outbound && endpoint.kind === 'extension' && endpoint.name === null) noteUnnamed(context, event, leg)
   if (leg.originated) leg.originate = originateOf(event)
   const channel: ChannelSignal = {
     kind: 'channel',
@@ -45,6 +46,11 @@ export function createLeg(context: EslContext, event: EslEvent): ChannelSignal[]
   if (isSecond) return [channel, { kind: 'pair', one: other, two: id }]
   if (!outbound) return [channel]
   return [...sourceMoved(context, event, source, endpoint), channel, dialOf(event, id, source, endpoint)]
+}
+
+function noteUnnamed(context: EslContext, event: EslEvent, leg: Leg): void {
+  leg.unnamed = variableOf(event, 'presence_id')
+  if (leg.unnamed !== '' && leg.source !== null) context.legs.get(leg.source)?.unnamedCallees.add(leg.id)
 }
 
 /** The number that FreeSWITCH shows to a phone that it rings for no party in particular. */
@@ -98,7 +104,10 @@ function waitingFor(context: EslContext, event: EslEvent): string | null {
 /** Returns the caller who camps on a busy phone, for whom it is rung again: that is done by nobody's leg. */
 export function campingFor(context: EslContext, event: EslEvent): string | null {
   const number = event.get('Caller-Caller-ID-Number')
-  const legs = [...context.legs.values()].filter(({ camps, gone }) => camps === number && !gone)
+  const tenant = tenantIn(context, event)?.toLowerCase() ?? null
+  const legs = [...context.legs.values()].filter(
+    (leg) => leg.camps === number && !leg.gone && (tenant === null || customerOf(context, leg) === tenant),
+  )
   return (legs.find(({ peer }) => peer === null) ?? legs[0])?.id ?? null
 }
 
@@ -165,17 +174,32 @@ function endpointOf(context: EslContext, event: EslEvent, virtual: boolean, outb
     const letIn = variableOf(event, 'sip_gateway') === '' && isLetIn(context, caller, { profile, place })
     return context.endpoints.caller(letIn ? caller : variableOf(event, 'sip_gateway') || profile, shown)
   }
-  const user = variableOf(event, 'dialed_user') || userOf(event.get('Channel-Presence-ID'))
-  const display = event.get('Caller-Callee-ID-Name')
-  // FreeSWITCH's name for a party without one.
-  const shown = display === 'Outbound Call' || display === number ? '' : display
+  const user = variableOf(event, 'dialed_user') || dialledExtension(event)
+  const shown = nameOfCallee(context, event)
   if (gateway !== '') return context.endpoints.callee(gateway, { sent: number, number: '', display: '' })
-  const isUser = user !== '' && variableOf(event, 'dialed_user') !== ''
-  if (isUser) return context.endpoints.callee(user, { sent: null, number, display: shown })
+  if (user !== '') return context.endpoints.callee(user, { sent: null, number, display: shown })
   // Dialled by its address alone (a redirected call).
   return isOwn(context, number, profile)
     ? context.endpoints.callee(number, { sent: null, number, display: shown })
     : context.endpoints.callee(profile, { sent: number, number, display: shown })
+}
+
+/** FusionPBX dials the contacts of an extension, which need not have its number, and shows whose they are. */
+function dialledExtension(event: EslEvent): string {
+  const extension = variableOf(event, 'dialed_extension')
+  return extension !== '' && extension === userOf(variableOf(event, 'presence_id')) ? extension : ''
+}
+
+/**
+ * Returns the name of the party that is dialled, `''` if it is not known. A dialplan may have put something else in its
+ * place: FusionPBX the number that the caller dialled.
+ */
+function nameOfCallee({ names }: EslContext, event: EslEvent): string {
+  const display = event.get('Caller-Callee-ID-Name')
+  const isNumber = /^[+*#\d]*$/.test(display) || display === event.get('Caller-Destination-Number')
+  // FreeSWITCH's name for a party without one.
+  if (!isNumber && display !== 'Outbound Call') return display
+  return names.get(variableOf(event, 'presence_id')) ?? variableOf(event, 'extension_caller_id_name')
 }
 
 /** Returns whether a number is one of the PBX's own: a short one is, unless it goes out through a profile of trunks. */

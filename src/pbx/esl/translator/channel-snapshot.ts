@@ -1,5 +1,6 @@
 import type { Endpoint, SnapshotChannel } from '../../../calls/signal.ts'
 import { SECOND } from '../../../lib/time.ts'
+import { kindOfContext } from '../../endpoint-classifier.ts'
 import { cleanValue } from '../../sanitize.ts'
 import type { EslFrame } from '../decoder.ts'
 import { type ListRow, listRows } from '../list-rows.ts'
@@ -205,10 +206,13 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
 }
 
 /** Returns the value by which a listed leg shows its customer; `null` where the list does not have it. */
-function listedTenant({ tenants }: EslContext, row: Row): string | null {
+function listedTenant(context: EslContext, row: Row): string | null {
+  const { tenants } = context
   switch (tenants?.by) {
-    case 'domain':
-      return cleanValue(row.presence_id?.split('@')[1] || row.tenant || '')
+    case 'domain': {
+      const presence = isTrusted(context, row, (row.name ?? '').split('/')[1] ?? '') ? row.presence_id : ''
+      return cleanValue(row.tenant || presence?.split('@')[1] || '')
+    }
     case 'accountcode':
       return cleanValue(row.accountcode ?? '')
     case 'context':
@@ -220,9 +224,15 @@ function listedTenant({ tenants }: EslContext, row: Row): string | null {
   }
 }
 
+/** A profile of trunks may give callers a presence: their number, at the carrier's address. */
+function isTrusted({ endpoints }: EslContext, row: Row, profile: string): boolean {
+  if (row.direction !== 'inbound') return true
+  return endpoints.kindOf(profile) !== 'trunk' && kindOfContext(row.initial_context || row.context || '') !== 'trunk'
+}
+
 function endpointOf(context: EslContext, row: Row, outbound: boolean): Endpoint {
   const [, profile = '', address = ''] = (row.name ?? '').split('/')
-  const presence = userOf(row.presence_id ?? '')
+  const presence = isTrusted(context, row, profile) ? userOf(row.presence_id ?? '') : ''
   if (outbound) {
     const number = row.initial_dest || row.dest || ''
     const isUser = presence !== '' || isOwn(context, number, profile)

@@ -19,6 +19,10 @@ export type Leg = {
   /** The order of creation: of two calls that meet, the later one joins. */
   readonly order: number
   readonly extension: string | null
+  /** The user who is dialled, with the domain, until the name is known; `''` if nobody is to be named. */
+  unnamed: string
+  /** The legs that it dialled, and whose names are not known. */
+  readonly unnamedCallees: Set<string>
   /** The value by which it shows its customer; `null` if it has none (yet). */
   tenant: string | null
   dialled: string
@@ -82,6 +86,8 @@ export type EslContext = {
   readonly variables: readonly string[]
   /** The fact that names the customer of a leg, if there are several. */
   readonly tenants: TenantRule | undefined
+  /** Names of users, by their addresses, as far as the PBX was asked for them. */
+  readonly names: Map<string, string>
   /** How often a queue offered a caller to an agent for whom there is no leg (yet), by session and agent. */
   readonly offers: Map<string, number>
   count: number
@@ -99,6 +105,8 @@ export function addLeg(
     ...leg,
     dialler: diallerOf(context, leg.source),
     order: ++context.count,
+    unnamed: '',
+    unnamedCallees: new Set(),
     rang: false,
     answered: false,
     answerSignalled: false,

@@ -4,6 +4,7 @@ import type { TenantRule } from '../../../lib/pbx-url.ts'
 import { createClockOffset } from '../../clock-offset.ts'
 import { createEndpoints } from '../../endpoints.ts'
 import { cleanText } from '../../sanitize.ts'
+import { ANSWER } from '../answers.ts'
 import type { EslFrame } from '../decoder.ts'
 import type { EslEvent } from '../event.ts'
 import type { CallEvent, Subclass } from '../events.ts'
@@ -51,6 +52,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     endpoints,
     variables: options.variables,
     tenants: options.tenants,
+    names: new Map(),
     offers: new Map(),
     count: 0,
   }
@@ -73,6 +75,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
 }
 
 function read(context: EslContext, event: EslEvent): ChannelSignal[] {
+  if (event.name === ANSWER) return answerTo(context, event)
   if (event.name === 'CUSTOM') return BY_SUBCLASS.get(event.subclass)?.(context, event) ?? []
   const handler = BY_NAME.get(event.name)
   if (handler === undefined) return []
@@ -82,6 +85,45 @@ function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   leg.heard = Math.max(leg.heard, placeOf(event))
   // A transfer comes before its consequences, and UNBRIDGE shows it when the leg is not bridged any more.
   return [...transfersOf(context, event, leg), ...changesOf(context, event, leg), ...handler(context, event, leg)]
+}
+
+/** Users whose names are known, at most. */
+const MAX_NAMES = 20_000
+
+/** An answer to a question of ours: the customer of a leg, or the name of a user. */
+function answerTo(context: EslContext, event: EslEvent): ChannelSignal[] {
+  const leg = context.legs.get(event.get('Unique-ID'))
+  if (leg !== undefined) return tenantShown(context, event, leg)
+  const [user, name] = [event.get('user'), cleanText(event.get('name'))]
+  if (name === null || name === userOf(user)) return []
+  if (context.names.size >= MAX_NAMES) context.names.clear()
+  context.names.set(user, name)
+  return [...context.legs.values()].filter(({ unnamed }) => unnamed === user).flatMap((one) => named(one, name))
+}
+
+function named(leg: Leg, name: string | null): ChannelSignal[] {
+  if (name === null) return []
+  leg.unnamed = ''
+  return [{ kind: 'member', dest: leg.id, name }]
+}
+
+/** The caller's leg shows the name of the extension that it has dialled. */
+function calleeNamed(context: EslContext, event: EslEvent, caller: Leg): ChannelSignal[] {
+  const waiting = [...caller.unnamedCallees].flatMap((id) => context.legs.get(id) ?? []).filter(isUnnamed)
+  if (waiting.length === 0) return []
+  const name = cleanText(variableOf(event, 'initial_callee_id_name'))
+  if (name === null || /^[+*#\d]*$/.test(name)) return []
+  const extension = variableOf(event, 'dialed_extension')
+  return waiting.filter((leg) => leg.extension === extension).flatMap((leg) => named(leg, name))
+}
+
+const isUnnamed = ({ unnamed }: Leg): boolean => unnamed !== ''
+
+function tenantShown(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
+  const tenant = tenantIn(context, event)
+  if (tenant === null || tenant === leg.tenant) return []
+  leg.tenant = tenant
+  return [{ kind: 'tenant', id: leg.id, value: tenant }]
 }
 
 function conferenceEntered(_context: EslContext, event: EslEvent): ChannelSignal[] {
@@ -99,12 +141,8 @@ function parked(event: EslEvent): ChannelSignal[] {
 /** Returns changes that any event of a leg may be the first to show. */
 function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   const id = leg.id
-  const signals: ChannelSignal[] = []
-  const tenant = tenantIn(context, event)
-  if (tenant !== null && tenant !== leg.tenant) {
-    leg.tenant = tenant
-    signals.push({ kind: 'tenant', id, value: tenant })
-  }
+  const signals = tenantShown(context, event, leg)
+  if (leg.unnamedCallees.size > 0) signals.push(...calleeNamed(context, event, leg))
   leg.replaced ||= leg.source === null && variableOf(event, 'transfer_disposition') === 'replaced'
   const dialled = leg.source === null && !leg.originated ? event.get('Caller-Destination-Number') : ''
   if (dialled !== '' && dialled !== leg.dialled) {
@@ -134,8 +172,12 @@ function noteCamping(event: EslEvent, leg: Leg): void {
   leg.camps = variableOf(event, 'effective_caller_id_number') || event.get('Caller-Caller-ID-Number') || null
 }
 
+/** What FusionPBX's script does while a message is left: events show these in place of the script. */
+const OF_SCRIPT: ReadonlySet<string> = new Set(['answer', 'sleep', 'playback', 'record', 'read', 'say', 'phrase'])
+
 /** Returns whether a message is left, with mod_voicemail or with FusionPBX's script; a mailbox is not listened to. */
 function isVoicemail(application: string, event: EslEvent): boolean {
+  if (OF_SCRIPT.has(application)) return variableOf(event, 'voicemail_action') === 'save'
   if (application !== 'lua' && application !== 'voicemail') return false
   const data = variableOf(event, 'current_application_data') || variableOf(event, 'last_arg')
   if (application === 'lua') return /\bvoicemail\b/.test(data) && variableOf(event, 'voicemail_action') !== 'check'
@@ -257,7 +299,8 @@ const destroyed: Handler = (context, event, leg) => {
 const isMessage = (event: EslEvent): boolean =>
   isVoicemail(variableOf(event, 'current_application'), event) ||
   variableOf(event, 'current_application') === 'voicemail' ||
-  event.get('Channel-Name').startsWith('loopback/voicemail')
+  event.get('Channel-Name').startsWith('loopback/voicemail') ||
+  /\/voicemail\//.test(event.get('Record-File-Path'))
 
 const recordStart: Handler = (_context, event) =>
   isMessage(event)

@@ -1,0 +1,103 @@
+import type { TenantRule } from '../../lib/pbx-url.ts'
+import { ANSWER, answerEvent } from './answers.ts'
+import type { Commands } from './commands.ts'
+import type { EslFrame } from './decoder.ts'
+import type { EslEvent } from './event.ts'
+import { variableOfRule } from './tenant-request.ts'
+import { variableOf } from './translator/legs.ts'
+
+/**
+ * Asks the FreeSWITCH what its events leave open: the customer of a caller's leg, which a dialplan sets long before an
+ * event shows it, and the names of users whom it dials under another name. Answers are taken like events.
+ */
+export type Questions = {
+  /** Asks what an event leaves open. */
+  ask(frame: EslFrame, answered: (frame: EslFrame) => void): void
+  /** Asks nothing any more. */
+  stop(): void
+}
+
+/** A dialplan sets the customer within milliseconds, or after a look-up or an announcement. */
+const DELAYS_MS = [0, 50, 150, 300, 500, 1_000, 1_500, 2_000, 2_000, 2_000] as const
+/** Legs whose customer is asked for at a time, and users whose names are. */
+const MAX_LEGS = 1_000
+const MAX_USERS = 50
+/** A name is asked for again after this, and so many are known at most. */
+const NAME_MS = 600_000
+const MAX_NAMES = 20_000
+
+/** Returns the questions of one connection. */
+export function createQuestions(
+  commands: Pick<Commands, 'send' | 'runJob'>,
+  tenants: TenantRule | undefined,
+): Questions {
+  const variable = tenants === undefined ? null : variableOfRule(tenants)
+  const legs = new Map<string, Timer | undefined>()
+  const askedMs = new Map<string, number>()
+  let asking = 0
+
+  const forget = (id: string): void => {
+    clearTimeout(legs.get(id))
+    legs.delete(id)
+  }
+
+  async function askTenant(id: string, name: string, attempt: number, answered: (frame: EslFrame) => void) {
+    const reply = await commands.send(`api uuid_getvar ${id} ${name}`)
+    if (!legs.has(id)) return
+    const value = reply?.body.trim() ?? '-ERR'
+    const isOpen = value === '' || value === '_undef_'
+    const delayMs = DELAYS_MS[attempt + 1]
+    if (isOpen && delayMs !== undefined) {
+      legs.set(id, setTimeout(askTenant, delayMs, id, name, attempt + 1, answered))
+      return
+    }
+    forget(id)
+    if (isOpen || value.startsWith('-')) return
+    answered(answerEvent(ANSWER, { 'Unique-ID': id, [`variable_${name}`]: value }))
+  }
+
+  function followLeg(event: EslEvent, name: string, answered: (frame: EslFrame) => void): void {
+    const id = event.get('Unique-ID')
+    if (event.name === 'CHANNEL_CREATE') {
+      const isCaller = event.get('Call-Direction') === 'inbound' && !event.get('Channel-Name').startsWith('loopback/')
+      if (!isCaller || legs.size >= MAX_LEGS || !isId(id) || variableOf(event, name) !== '') return
+      legs.set(id, undefined)
+      void askTenant(id, name, 0, answered)
+    } else if (legs.has(id) && (event.name === 'CHANNEL_HANGUP' || variableOf(event, name) !== '')) forget(id)
+  }
+
+  async function askName(user: string, answered: (frame: EslFrame) => void): Promise<void> {
+    asking += 1
+    const body = await commands.runJob(`user_data ${user} var effective_caller_id_name`)
+    asking -= 1
+    const name = body?.trim() ?? ''
+    if (name !== '' && name !== '_undef_' && !name.startsWith('-')) answered(answerEvent(ANSWER, { user, name }))
+  }
+
+  function followUser(event: EslEvent, answered: (frame: EslFrame) => void): void {
+    if (event.name !== 'CHANNEL_CREATE' || event.get('Call-Direction') !== 'outbound') return
+    // A dialplan that names the party itself may name anything.
+    if (variableOf(event, 'origination_callee_id_name') === '') return
+    const user = variableOf(event, 'presence_id')
+    const nowMs = performance.now()
+    if (!isUser(user) || asking >= MAX_USERS || nowMs - (askedMs.get(user) ?? Number.NEGATIVE_INFINITY) < NAME_MS)
+      return
+    if (askedMs.size >= MAX_NAMES) askedMs.clear()
+    askedMs.set(user, nowMs)
+    void askName(user, answered)
+  }
+
+  return {
+    ask({ event }, answered) {
+      if (event === undefined) return
+      if (variable !== null) followLeg(event, variable, answered)
+      followUser(event, answered)
+    },
+    stop() {
+      for (const id of [...legs.keys()]) forget(id)
+    },
+  }
+}
+
+const isId = (id: string): boolean => /^[\w-]{1,64}$/.test(id)
+const isUser = (user: string): boolean => /^[\w.+-]{1,64}@[\w.-]{1,128}$/.test(user)

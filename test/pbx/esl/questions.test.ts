@@ -1,0 +1,90 @@
+import { expect, test } from 'bun:test'
+import { answerEvent } from '../../../src/pbx/esl/answers.ts'
+import type { EslFrame } from '../../../src/pbx/esl/decoder.ts'
+import { createQuestions } from '../../../src/pbx/esl/questions.ts'
+import { until } from '../../help/receiver.ts'
+
+const DOMAIN = { by: 'domain', variable: null } as const
+
+/** Questions to a FreeSWITCH that gives these answers, the last of them again and again. */
+function asking(tenants: Parameters<typeof createQuestions>[1], ...bodies: string[]) {
+  const asked: string[] = []
+  const answers: EslFrame[] = []
+  const next = (command: string): string => {
+    asked.push(command)
+    return (bodies.length > 1 ? bodies.shift() : bodies[0]) ?? ''
+  }
+  const questions = createQuestions(
+    {
+      send: async (command) => ({ ...answerEvent('', {}), body: next(command) }),
+      runJob: async (command) => next(command),
+    },
+    tenants,
+  )
+  return {
+    asked,
+    answers,
+    stop: questions.stop,
+    see: (name: string, fields: Record<string, string>) =>
+      questions.ask(answerEvent(name, fields), (frame) => answers.push(frame)),
+  }
+}
+
+const CALLER = { 'Unique-ID': 'a-1', 'Call-Direction': 'inbound', 'Channel-Name': 'sofia/external/1@trunk' }
+
+test('the domain of a caller is asked for until the dialplan has set it', async () => {
+  const { asked, answers, see, stop } = asking(DOMAIN, '_undef_', '_undef_', 'acme.example')
+  see('CHANNEL_CREATE', CALLER)
+  await until('the answer', () => answers.length === 1)
+  expect(new Set(asked)).toEqual(new Set(['api uuid_getvar a-1 domain_name']))
+  expect(answers[0]?.event?.get('Unique-ID')).toBe('a-1')
+  expect(answers[0]?.event?.get('variable_domain_name')).toBe('acme.example')
+  stop()
+})
+
+test('nothing is asked of a leg that shows it, of one that is dialled, or of a PBX of one customer', () => {
+  const shown = asking(DOMAIN, 'acme.example')
+  shown.see('CHANNEL_CREATE', { ...CALLER, variable_domain_name: 'acme.example' })
+  shown.see('CHANNEL_CREATE', { ...CALLER, 'Call-Direction': 'outbound' })
+  shown.see('CHANNEL_CREATE', { ...CALLER, 'Unique-ID': 'a b\napi shutdown' })
+  expect(shown.asked).toEqual([])
+  const alone = asking(undefined, 'acme.example')
+  alone.see('CHANNEL_CREATE', CALLER)
+  expect(alone.asked).toEqual([])
+})
+
+test('a leg that has ended is asked about no more', async () => {
+  const { asked, see } = asking(DOMAIN, '_undef_')
+  see('CHANNEL_CREATE', CALLER)
+  see('CHANNEL_HANGUP', CALLER)
+  const other = asking(DOMAIN, '_undef_', '_undef_', '_undef_', 'acme.example')
+  other.see('CHANNEL_CREATE', { ...CALLER, 'Unique-ID': 'b' })
+  await until('another leg has its answer, after three more questions', () => other.answers.length === 1)
+  expect(asked).toHaveLength(1)
+})
+
+test('the name of a user whom the dialplan names otherwise is asked for once', async () => {
+  const { asked, answers, see } = asking(undefined, 'Anna Müller')
+  const dialled = { 'Call-Direction': 'outbound', variable_presence_id: '1001@acme.example' }
+  see('CHANNEL_CREATE', dialled)
+  expect(asked).toEqual([])
+  see('CHANNEL_CREATE', { ...dialled, variable_origination_callee_id_name: '74950001001' })
+  see('CHANNEL_CREATE', { ...dialled, variable_origination_callee_id_name: '74950001001' })
+  see('CHANNEL_CREATE', { ...dialled, variable_presence_id: '1@x y', variable_origination_callee_id_name: '1' })
+  await until('the answer', () => answers.length === 1)
+  expect(asked).toEqual(['user_data 1001@acme.example var effective_caller_id_name'])
+  expect(answers[0]?.event?.get('name')).toBe('Anna Müller')
+})
+
+test('what is no name is no answer', async () => {
+  for (const body of ['-ERR no such user', '_undef_', ' ']) {
+    const { asked, answers, see } = asking(undefined, body)
+    see('CHANNEL_CREATE', {
+      'Call-Direction': 'outbound',
+      variable_presence_id: '1001@acme.example',
+      variable_origination_callee_id_name: '600',
+    })
+    await until('asked', () => asked.length === 1)
+    expect(answers).toEqual([])
+  }
+})
