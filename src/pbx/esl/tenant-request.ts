@@ -5,7 +5,7 @@ import { type ListRow, listRows } from './list-rows.ts'
 
 /** Requests the values by which listed legs show their customers, where the list of channels does not have them. */
 
-/** Returns the variable that shows a customer, `null` if none does: the leg of a caller has its domain in a variable. */
+/** Returns the variable that shows a customer, `null` if none does: that of a caller's leg has its domain. */
 export const variableOfRule = ({ by, variable }: TenantRule): string | null =>
   by === 'domain' ? 'domain_name' : variable
 

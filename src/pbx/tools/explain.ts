@@ -96,7 +96,8 @@ export function explain(recordings: readonly Recording[], options: ExplainOption
     wakeAtUs = tracked.tickAtUs
     for (const event of tracked.events) {
       const of = ticking ? (touched.get(event.callId) ?? cause) : cause
-      explained.push({ event, atMs: signal.arrivedUs / MILLISECOND, cause: of, reason: reasonFor(tracker, event) })
+      // A translator may have kept the signal back: it counts from now on.
+      explained.push({ event, atMs: tracker.nowUs / MILLISECOND, cause: of, reason: reasonFor(tracker, event) })
     }
     if (!ticking) for (const id of tracker.changed) touched.set(id, cause)
     tracker.changed.clear()
