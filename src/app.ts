@@ -209,7 +209,7 @@ async function startSending({ config, log, store, emitter, templates, ownership,
     hints: persistence.cluster?.statuses,
     scheduleMs: config.retryScheduleMs,
     observer: combinedObserver(counts.observer, metrics.observer, ...attemptLog),
-    onOutage: (name, state) => alerts.send({ what: 'webhook', state, name }),
+    onOutage: (name, state, reason) => alerts.send({ what: 'webhook', state, name, reason }),
   })
   const { isShared } = ownership
   started.push(dispatcher, templates, startLastHourSaver({ statistics: store.statistics, lastHour, isShared, log }))
@@ -245,7 +245,7 @@ async function startWatching(context: Context, { sending, pbxs, recordings }: Om
     startPruner({ maintenance, log, keepDeliveredMs, keepFailedMs, mayPrune }),
     startCallRetention({ maintenance, log, keepMs, mayPrune }),
     recordings.start({ ownership, steadyUs: clock.steadyUs, log, onStored, mayPrune: clock.mayPrune }),
-    startPbxAlerts({ status: watch.status, alerts, log }),
+    startPbxAlerts({ status: watch.status, alerts, store, log }),
     alerts,
   )
   return { watch, states, disk }

@@ -3,7 +3,10 @@ import { createPauses } from '../lib/periodic.ts'
 import { oneLine } from '../lib/terminal-text.ts'
 import { type NowUs, rfc3339, nowUs as wallUs } from '../lib/time.ts'
 
-/** A notice for the operator: a webhook or PBX has been down for five minutes, or is up again. */
+/**
+ * A notice for the operator: a webhook or PBX has been down for five minutes, or is up again. With a reason "up" means
+ * that it is watched no more.
+ */
 export type Alert = {
   readonly what: 'webhook' | 'pbx'
   readonly state: 'down' | 'up'
@@ -81,7 +84,9 @@ function bodyOf({ what, state, name, reason }: Alert, atUs: number) {
   const text =
     state === 'down'
       ? `Hookswitch: ${subject} has been down for 5 minutes${why}.`
-      : `Hookswitch: ${subject} is up again.`
+      : reason === undefined
+        ? `Hookswitch: ${subject} is up again.`
+        : `Hookswitch: ${subject} is watched no more${why}.`
   return { time: rfc3339(atUs), alert: `${what}_${state}`, [what === 'pbx' ? 'pbx' : 'url']: name, text }
 }
 

@@ -1,11 +1,14 @@
 import type { Log } from '../lib/log.ts'
+import { startPeriodic } from '../lib/periodic.ts'
 import { type NowUs, SECOND, steadyUs as systemSteadyUs } from '../lib/time.ts'
 import type { PbxStatus } from '../pbx/connection/supervisor.ts'
+import type { Store } from '../store/store.ts'
 import type { Alerts } from './alerts.ts'
 
 export type PbxAlertOptions = {
   readonly status: () => readonly Pick<PbxStatus, 'name' | 'state' | 'lastError'>[]
-  readonly alerts: Alerts
+  readonly alerts: Pick<Alerts, 'send'>
+  readonly store: { readonly outages: Store['outages']; readonly pbxs: Pick<Store['pbxs'], 'pbxList'> }
   readonly log: Log
   readonly steadyUs?: NowUs
   readonly everyMs?: number
@@ -14,35 +17,46 @@ export type PbxAlertOptions = {
 const EVERY_MS = 5_000
 const ALERT_AFTER_US = 5 * 60 * SECOND
 
-/** Watches the PBXs and sends an alert when one has been down for five minutes, and when it is up again after that. */
+/**
+ * Watches the PBXs and sends an alert when one has been down for five minutes, and when that is over, once each: what
+ * was reported is in the store, so that the next process, or another node, reports the end.
+ */
 export function startPbxAlerts(options: PbxAlertOptions): { stop(): Promise<void> } {
-  const { status, alerts, log, steadyUs = systemSteadyUs, everyMs = EVERY_MS } = options
-  const down = new Map<string, { readonly sinceUs: number; alerted: boolean }>()
+  const { status, alerts, store, log, steadyUs = systemSteadyUs, everyMs = EVERY_MS } = options
+  const downSinceUs = new Map<string, number>()
 
-  function check(): void {
+  async function endReported(name: string, reason?: string): Promise<void> {
+    if (await store.outages.outageRemove({ what: 'pbx', key: name }))
+      alerts.send({ what: 'pbx', state: 'up', name, reason })
+  }
+  async function report(name: string, lastError: string | null): Promise<void> {
+    if (!(await store.outages.outageAdd({ what: 'pbx', key: name, name }))) return
+    log.warn({ pbx: name, reason: lastError }, 'the PBX has been down for 5 minutes')
+    alerts.send({ what: 'pbx', state: 'down', name, reason: lastError ?? undefined })
+  }
+
+  async function check(): Promise<void> {
     const present = status()
+    const reported = new Set((await store.outages.outageList('pbx')).map(({ key }) => key))
     const names = new Set(present.map(({ name }) => name))
-    // One that comes back is given the whole time again; an alert is ended by "up" alone.
-    for (const [name, { alerted }] of down) if (!names.has(name) && !alerted) down.delete(name)
+    // One that comes back is given the whole time again.
+    for (const name of downSinceUs.keys()) if (!names.has(name)) downSinceUs.delete(name)
     for (const { name, state, lastError } of present) {
-      const known = down.get(name)
+      const sinceUs = downSinceUs.get(name)
       if (state === 'up') {
-        down.delete(name)
-        if (known?.alerted) alerts.send({ what: 'pbx', state: 'up', name })
-      } else if (known === undefined) down.set(name, { sinceUs: steadyUs(), alerted: false })
-      else if (!known.alerted && steadyUs() - known.sinceUs >= ALERT_AFTER_US) {
-        known.alerted = true
-        log.warn({ pbx: name, reason: lastError }, 'the PBX has been down for 5 minutes')
-        alerts.send({ what: 'pbx', state: 'down', name, reason: lastError ?? undefined })
-      }
+        downSinceUs.delete(name)
+        if (reported.has(name)) await endReported(name)
+      } else if (sinceUs === undefined) downSinceUs.set(name, steadyUs())
+      else if (!reported.has(name) && steadyUs() - sinceUs >= ALERT_AFTER_US) await report(name, lastError)
     }
+    const missing = [...reported].filter((name) => !names.has(name))
+    if (missing.length === 0) return
+    // Another node may watch it.
+    const existing = new Set((await store.pbxs.pbxList()).flatMap(({ name, url }) => (url === null ? [] : name)))
+    for (const name of missing) if (!existing.has(name)) await endReported(name, 'it was removed')
   }
 
-  const timer = setInterval(check, everyMs)
-  check()
-  return {
-    async stop() {
-      clearInterval(timer)
-    },
-  }
+  return startPeriodic(everyMs, () =>
+    check().catch((err) => log.debug({ err }, 'cannot note the outages of PBXs, will retry')),
+  )
 }

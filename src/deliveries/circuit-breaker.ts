@@ -34,7 +34,7 @@ const FIRST_PROBE_US = SECOND
 const LAST_PROBE_US = 60 * SECOND
 
 /** An outage that lasts as long is logged, counted in the metrics and alerted. */
-const LONG_OUTAGE_MS = 5 * 60_000
+export const LONG_OUTAGE_MS = 5 * 60_000
 
 /** Returns the circuit breaker of a webhook that nothing is known of yet: closed. */
 export const newCircuitBreaker = (): CircuitBreaker => ({

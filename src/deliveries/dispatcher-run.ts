@@ -67,7 +67,7 @@ export function startRun(options: DispatcherOptions, onError: (error: unknown) =
   const sender = createSender({ ...parts, attempt, outcomes, observer, scheduleMs, random, onUnsent, onEnded: run })
   const reservations = createReservations({ ...parts, onEnded: run })
   const loop = createSchedulingLoop({ ...parts, loader, send: sender.send, reservations, outcomes, isIntakeBehind })
-  const outages = startOutageNotices({ ...parts, onOutage })
+  const outages = startOutageNotices({ ...parts, store, onOutage })
   const ending = { maxAgeUs: maxAgeUsOf(scheduleMs), onEnded: onEndedUnsent, onCancelled: loader.removeUnneeded }
   const expiry = startExpiry({ ...parts, ...ending })
   const onAnswered = (webhookId: number) => scheduler.noteAnswered(webhookId, steadyUs())

@@ -10,11 +10,12 @@ import type { Clock } from './clock.ts'
 import { startRun } from './dispatcher-run.ts'
 import type { Emitter } from './emitter.ts'
 import type { Observer } from './observer.ts'
+import type { OnOutage } from './outage-notices.ts'
 import type { EndReserved } from './queue/reservations.ts'
 import type { Attempt } from './sending/attempt.ts'
 
 export type DispatcherOptions = {
-  readonly store: Pick<Store, 'queue' | 'webhooks' | 'log'>
+  readonly store: Pick<Store, 'queue' | 'webhooks' | 'log' | 'outages'>
   readonly emitter: Emitter
   readonly attempt: Attempt
   readonly templates: TemplateRenderer
@@ -31,7 +32,7 @@ export type DispatcherOptions = {
   readonly scheduleMs?: readonly number[]
   readonly observer?: Observer
   /** Called when a webhook has been down for five minutes, and when it is up after that. */
-  readonly onOutage?: (url: string, state: 'down' | 'up') => void
+  readonly onOutage?: OnOutage
   /** Returns whether signals from PBXs are queued: then fewer attempts begin. */
   readonly isIntakeBehind?: () => boolean
   readonly nowUs?: NowUs

@@ -2,6 +2,7 @@ import type { AccountStore } from './operations/accounts.ts'
 import type { CallStore } from './operations/calls.ts'
 import type { LogStore } from './operations/log.ts'
 import type { MaintenanceStore } from './operations/maintenance.ts'
+import type { OutageStore } from './operations/outages.ts'
 import type { PbxStore } from './operations/pbxs.ts'
 import type { QueueStore } from './operations/queue.ts'
 import type { RecordingStore } from './operations/recordings.ts'
@@ -33,6 +34,7 @@ export type Store = {
   readonly log: LogStore
   readonly statistics: StatisticsStore
   readonly maintenance: MaintenanceStore
+  readonly outages: OutageStore
   /** Calls back, within a second, after another process changed the store: what was cached of it is stale. */
   onForeignChange(listener: () => void): void
   /** Counts of group commits since the start, for the metrics. */

@@ -2,6 +2,8 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { createAlerts } from '../../src/alerts/alerts.ts'
 import { startPbxAlerts } from '../../src/alerts/pbx-alerts.ts'
 import { createLog } from '../../src/lib/log.ts'
+import type { PbxRecord } from '../../src/store/operations/pbxs.ts'
+import { memoryOutages } from '../help/outages.ts'
 import { startReceiver, until } from '../help/receiver.ts'
 
 const log = createLog('silent')
@@ -98,7 +100,11 @@ describe('a PBX', () => {
         void sent.push(`${state} ${reason}`),
       async stop() {},
     }
-    const watch = startPbxAlerts({ status: pbx, alerts, log, steadyUs: () => nowUs, everyMs: 1 })
+    const outages = memoryOutages()
+    const existing = () => (state === 'removed' ? [] : [{ name: 'office', url: 'ami://a@b' }])
+    const store = { outages, pbxs: { pbxList: async () => existing() as PbxRecord[] } }
+    const start = () => startPbxAlerts({ status: pbx, alerts, store, log, steadyUs: () => nowUs, everyMs: 1 })
+    let watch = start()
     const pass = async (minutes: number) => {
       nowUs += minutes * 60_000_000
       const before = checks
@@ -122,7 +128,22 @@ describe('a PBX', () => {
       state = next
       await pass(minutes)
     }
-    await watch.stop()
     expect(sent).toEqual(['down no such host', 'up -'])
+    // One that was reported is reported as up by the next process, too.
+    state = 'down'
+    await pass(0)
+    await pass(5)
+    await watch.stop()
+    state = 'up'
+    watch = start()
+    await until('it is reported', () => sent.length === 4)
+    // And when it is removed.
+    state = 'down'
+    await pass(0)
+    await pass(5)
+    state = 'removed'
+    await until('it is reported', () => sent.length === 6)
+    await watch.stop()
+    expect(sent.slice(2)).toEqual(['down no such host', 'up -', 'down no such host', 'up it was removed'])
   })
 })

@@ -34,6 +34,7 @@ export function storeOver(db: Database): Store {
     pbxs: runOperations(db, GROUPS.pbxs),
     log: { ...createLogStore(db), ...runOperations(db, GROUPS.log) },
     statistics: runOperations(db, GROUPS.statistics),
+    outages: runOperations(db, GROUPS.outages),
     maintenance: { ...createMaintenanceStore(db), ...runOperations(db, GROUPS.maintenance) },
     onForeignChange: db.onForeignChange,
     commits: db.commits,

@@ -8,6 +8,7 @@ import { ERASE } from './erase.ts'
 import { EVENT_READER } from './event-reader.ts'
 import { STATISTICS } from './minutes.ts'
 import { type Declarations, read } from './operation.ts'
+import { OUTAGES } from './outages.ts'
 import { PBX_MEMORY, PBXS } from './pbxs.ts'
 import { RECORDINGS } from './recordings.ts'
 import { RETENTION } from './retention.ts'
@@ -36,4 +37,5 @@ export const GROUPS = {
   log: EVENT_READER,
   statistics: STATISTICS,
   maintenance,
+  outages: OUTAGES,
 }

@@ -1,6 +1,7 @@
 import { index, integer, primaryKey, sqliteTable, text, unique } from 'drizzle-orm/sqlite-core'
 import { forSwitches } from '../../lib/event-kinds.ts'
 import type { OperatorAct } from '../operations/accounts.ts'
+import type { Outage } from '../operations/outages.ts'
 import type { PbxOrigin } from '../operations/pbxs.ts'
 import type { RecordingState } from '../operations/recordings.ts'
 
@@ -236,5 +237,16 @@ export const eventHistories = sqliteTable('event_histories', {
   id: integer('id').notNull(),
   run: text('run').notNull(),
 })
+
+/** What was reported as down. */
+export const outages = sqliteTable(
+  'outages',
+  {
+    what: text('what').$type<Outage['what']>().notNull(),
+    key: text('key').notNull(),
+    name: text('name').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.what, table.key] })],
+)
 
 export const recordingKey = sqliteTable('recording_key', { id: integer('id').primaryKey(), key: text('key').notNull() })

@@ -10,6 +10,7 @@ import ownerRequests from '../migrations/007.sql' with { type: 'text' }
 import formerRecordings from '../migrations/008.sql' with { type: 'text' }
 import histories from '../migrations/009.sql' with { type: 'text' }
 import leaseChanges from '../migrations/010.sql' with { type: 'text' }
+import outages from '../migrations/011.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { createPartitions } from './partitions.ts'
 import { checkSessions } from './session-check.ts'
@@ -30,6 +31,7 @@ const MIGRATIONS: readonly { readonly text: string; readonly usableFrom: number 
   { text: formerRecordings, usableFrom: 1 },
   { text: histories, usableFrom: 1 },
   { text: leaseChanges, usableFrom: 1 },
+  { text: outages, usableFrom: 1 },
 ]
 
 const LEAST_VERSION = 150_000

@@ -22,6 +22,7 @@ import pbxs from '../migrations/016.sql' with { type: 'text' }
 import ownerRequests from '../migrations/017.sql' with { type: 'text' }
 import formerRecordings from '../migrations/018.sql' with { type: 'text' }
 import histories from '../migrations/019.sql' with { type: 'text' }
+import outages from '../migrations/020.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
 import type { Tx } from './mutation.ts'
 import { bindConnection } from './prepared.ts'
@@ -47,6 +48,7 @@ const MIGRATIONS = [
   ownerRequests,
   formerRecordings,
   histories,
+  outages,
 ]
 const MAGIC = 'SQLite format 3\0'
 

@@ -1,0 +1,11 @@
+/** A webhook or PBX that was reported as down. `key`: the id of the webhook, or the name; `name`: as it was reported. */
+export type Outage = { readonly what: 'webhook' | 'pbx'; readonly key: string; readonly name: string }
+
+export type OutageStore = {
+  /** Returns what is reported as down, in the order of the keys. */
+  outageList(what: Outage['what']): Promise<Outage[]>
+  /** Notes that something is reported as down. Returns false if it was already. */
+  outageAdd(outage: Outage): Promise<boolean>
+  /** Notes that an outage is reported as over. Returns false if it was already: then another one reports it. */
+  outageRemove(outage: Pick<Outage, 'what' | 'key'>): Promise<boolean>
+}
