@@ -1,4 +1,7 @@
-/** A webhook or PBX that was reported as down. `key`: the id of the webhook, or the name; `name`: as it was reported. */
+/**
+ * A webhook or PBX that was reported as down. `key`: the id of the webhook, or the name of the PBX; `name`: as it was
+ * reported.
+ */
 export type Outage = { readonly what: 'webhook' | 'pbx'; readonly key: string; readonly name: string }
 
 export type OutageStore = {
