@@ -557,6 +557,81 @@ call_ended answered owner 101
 call_saved recordings 0`,
   ],
   [
+    'a page: the PBX rings each phone by itself, and joins those that answer with the pager; one does not answer',
+    (pbx) => {
+      pbx.call('pager', '105', '500')
+      const conference = { BridgeCreator: 'ConfBridge', BridgeType: 'base' }
+      for (const phone of ['101', '102', '103']) {
+        pbx.local(`one-${phone}`, `two-${phone}`, `PAGE${phone}`)
+        pbx.dialBegin(null, `one-${phone}`, `PAGE${phone}@app-paging`)
+        pbx.channel(phone, `PJSIP/${phone}`, { linked: `one-${phone}`, num: '105' })
+        pbx.dialBegin(`two-${phone}`, phone, phone)
+        pbx.ringing(`two-${phone}`, phone)
+      }
+      pbx.state('pager', 6)
+      pbx.enter('pager', 'page', conference)
+      pbx.later(400)
+      for (const phone of ['101', '102']) {
+        pbx.answer(`two-${phone}`, phone)
+        pbx.state(`one-${phone}`, 6)
+        pbx.dialEnd(null, `one-${phone}`, 'ANSWER')
+        pbx.enter(`one-${phone}`, 'page', conference)
+        pbx.later(100)
+      }
+      pbx.later(6_000)
+      pbx.dialEnd('two-103', '103', 'NOANSWER')
+      pbx.hangup('103', 0)
+      pbx.hangup('two-103', 0)
+      pbx.hangup('one-103', 0)
+      pbx.later(3_000)
+      pbx.end('pager', 'one-101', 'two-101', '101', 'one-102', 'two-102', '102')
+    },
+    `call_started internal 105 500
+~dial_started user 101
+~dial_started user 102
+~dial_started user 103
+~dial_answered user 101
+~dial_answered user 102
+dial_ended user 103 no_answer
+~dial_ended user 101 answered
+~dial_ended user 102 answered
+dial_ended group 500 answered
+call_ended answered owner 102
+call_saved recordings 0`,
+  ],
+  [
+    'a page by the application Page: phones that are rung for the channel of the pager',
+    (pbx) => {
+      pbx.call('pager', '105', '500')
+      for (const phone of ['101', '102']) {
+        pbx.channel(phone, `PJSIP/${phone}`, { linked: 'pager', num: '105' })
+        pbx.dialBegin(null, phone, phone)
+        pbx.ringing(null, phone)
+      }
+      const conference = { BridgeCreator: 'ConfBridge', BridgeType: 'base' }
+      pbx.state('pager', 6)
+      pbx.enter('pager', 'page', conference)
+      pbx.later(200)
+      for (const phone of ['101', '102']) {
+        pbx.state(phone, 6)
+        pbx.dialEnd(null, phone, 'ANSWER')
+        pbx.enter(phone, 'page', conference)
+      }
+      pbx.later(5_000)
+      pbx.end('pager', '101', '102')
+    },
+    `call_started internal 105 500
+~dial_started user 101
+~dial_started user 102
+~dial_answered user 101
+~dial_answered user 102
+~dial_ended user 101 answered
+~dial_ended user 102 answered
+dial_ended group 500 answered
+call_ended answered owner 102
+call_saved recordings 0`,
+  ],
+  [
     'media channels of an application are no parties: a spy, a recorder, a bot',
     (pbx) => {
       talk(pbx)

@@ -27,6 +27,7 @@ export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'st
     mergedInto: null,
     clickToCall: false,
     customerFirst: false,
+    paged: false,
     parking: null,
     recall: null,
     direction: null,

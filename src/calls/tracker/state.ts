@@ -191,6 +191,8 @@ export type Call = {
   clickToCall: boolean
   /** It rang the outside party first (a dialler, a call-back): who its agent is shows later. */
   customerFirst: boolean
+  /** The PBX rings a phone by itself for a page, whose call is not known yet. */
+  paged: boolean
   /** A party was parked by the one it talked with: a transfer, unless the PBX reports that by itself. */
   parking: { by: string; transferee: string; to: string; atUs: number; dueUs: number } | null
   /** After an attended transfer: the parties that the PBX may ring back, or again, for the party that waits. */

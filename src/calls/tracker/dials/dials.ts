@@ -100,6 +100,13 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
     assignStage(state, call, dest, null, false)
     return
   }
+  if (isPaged(state, dest)) {
+    beginCallOfNobody(call, dest)
+    call.paged = true
+    call.startDueUs = state.nowUs + PAGE_US
+    assignStage(state, call, dest, null, false)
+    return
+  }
   const isAgent = dest.endpoint.kind === 'extension'
   call.clickToCall = true
   call.root ??= dest.id
@@ -107,6 +114,16 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
   beginClickToCall(call, dest)
   if (call.to.number === null) call.startDueUs = state.nowUs + SHOWN_LATER_US
   assignStage(state, call, dest, null, isAgent)
+}
+
+/** The phone of a page, which the PBX rings by itself, waits that long for the conference that shows who pages. */
+const PAGE_US = 5_000_000
+
+/** Returns whether a phone is rung for a page: from a place like `PAGE101`, as FreePBX calls it. */
+function isPaged(state: TrackerState, { endpoint, dial }: Channel): boolean {
+  const half = channelOf(state, dial?.source ?? null)
+  if (half === undefined || !isVirtual(half) || endpoint.number === null) return false
+  return half.dialledNumber === `PAGE${endpoint.number}`
 }
 
 /** Notes the end of a dial: an answer, or the first result that was reported. */

@@ -4,6 +4,7 @@ import { addToConference, callByLinkedId, callOf, channelOf, claimLinkedId, mark
 import type { Call, Channel, TrackerState } from '../state.ts'
 import { isUp, isVirtual } from '../state.ts'
 import { isOver, merge } from './merges.ts'
+import { joinPage } from './pages.ts'
 import { takeOverCall } from './transfers.ts'
 
 /** Calls that turn out to belong together, and conferences. */
@@ -105,6 +106,7 @@ export function enterConference(state: TrackerState, at: At, channel: Channel, c
   if (!isUp(channel)) return
   const members = addToConference(state, channel, conference)
   const present = [...members].flatMap((id) => channelOf(state, id) ?? [])
+  joinPage(state, at, present)
   const parties = new Set(present.flatMap((one) => (isVirtual(one) ? (partyFor(state, one) ?? []) : one)))
   if (parties.size < 2) return
   for (const party of parties) {
