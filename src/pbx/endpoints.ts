@@ -26,7 +26,12 @@ export type Inventory = {
 }
 
 /** The knowledge that survives a restart, as plain data. */
-export type SavedEndpoints = { readonly inventory: Inventory | null; readonly seen: Readonly<Record<string, Seen>> }
+export type SavedEndpoints = {
+  readonly inventory: Inventory | null
+  readonly seen: Readonly<Record<string, Seen>>
+  /** The PBX was asked for its configuration and did not give it; absent if an earlier version stored it. */
+  readonly isUnanswered?: boolean
+}
 
 /** An endpoint for people to see. */
 export type KnownEndpoint = {
@@ -71,6 +76,10 @@ export type Endpoints = {
   configure(inventory: Inventory): void
   /** Returns whether there was ever an inventory. */
   isConfigured(): boolean
+  /** Notes that the PBX did not give its configuration. */
+  noteUnanswered(): void
+  /** Returns whether it did not, and has not since. */
+  isUnanswered(): boolean
   /** Returns the callers for whose kind there is no evidence: they are treated as trunks. */
   undecidedCallers(): string[]
   /** Returns all that are known, in the order of their names. */
@@ -140,6 +149,8 @@ export function createEndpoints(settings: Settings, saved?: SavedEndpoints): End
     isExtension: evidence.isExtension,
     configure: evidence.configure,
     isConfigured: evidence.isConfigured,
+    noteUnanswered: evidence.noteUnanswered,
+    isUnanswered: evidence.isUnanswered,
     undecidedCallers: () => [...undecided].filter((name) => verdictOf(name).kind === null),
     list() {
       const version = evidence.version()
@@ -152,7 +163,10 @@ export function createEndpoints(settings: Settings, saved?: SavedEndpoints): End
 }
 
 /** The evidence about the endpoints of one PBX, and the kinds that follow from it. */
-type Evidence = Pick<Endpoints, 'isExtension' | 'configure' | 'isConfigured' | 'saved' | 'version'> & {
+type Evidence = Pick<
+  Endpoints,
+  'isExtension' | 'configure' | 'isConfigured' | 'noteUnanswered' | 'isUnanswered' | 'saved' | 'version'
+> & {
   /** Adds what a call has shown. */
   note(name: string, change: Seen): void
   configuredOf(name: string): Configured
@@ -164,6 +178,7 @@ type Evidence = Pick<Endpoints, 'isExtension' | 'configure' | 'isConfigured' | '
 function createEvidence(settings: Settings, saved: SavedEndpoints | undefined): Evidence {
   let inventory = indexed(saved?.inventory ?? null)
   const seen = new Map<string, Seen>(Object.entries(saved?.seen ?? {}))
+  let isUnanswered = saved?.isUnanswered === true
   let version = 0
   let contexts = newContextCount()
 
@@ -215,11 +230,18 @@ function createEvidence(settings: Settings, saved: SavedEndpoints | undefined): 
     isExtension: (number) => inventory.numbers.has(number),
     configure(now) {
       inventory = indexed(now)
+      isUnanswered = false
       version += 1
       recount()
     },
     isConfigured: () => inventory.source !== null,
-    saved: () => ({ inventory: inventory.source, seen: Object.fromEntries(seen) }),
+    noteUnanswered() {
+      if (isUnanswered) return
+      isUnanswered = true
+      version += 1
+    },
+    isUnanswered: () => isUnanswered,
+    saved: () => ({ inventory: inventory.source, seen: Object.fromEntries(seen), isUnanswered }),
     version: () => version,
   }
 }

@@ -4,7 +4,7 @@ import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
 import type { AmiFrame } from '../../src/pbx/ami/decoder.ts'
 import type { PbxRun } from '../../src/pbx/connection/protocol.ts'
 import { type Supervisor, type SupervisorOptions, startSupervisor } from '../../src/pbx/connection/supervisor.ts'
-import { createEndpoints, type Endpoints } from '../../src/pbx/endpoints.ts'
+import { createEndpoints, type Endpoints, type SavedEndpoints } from '../../src/pbx/endpoints.ts'
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
 
 export const fixture = (name: string): string =>
@@ -18,6 +18,7 @@ type Entry =
 
 export type Watched = Supervisor & {
   readonly endpoints: Endpoints['list']
+  readonly saved: Endpoints['saved']
   /** What came out of the connector, in order. */
   readonly entries: Entry[]
   readonly logged: { level: string; fact: { reason?: string; retryInSeconds?: number }; message: string }[]
@@ -27,8 +28,8 @@ export type Watched = Supervisor & {
 export function watchPbx(
   url: string,
   timeouts: SupervisorOptions['timeouts'] = {},
-  /** Makes the translator fail at events of this name. */
-  failsAt?: string,
+  /** `failsAt`: makes the translator fail at events of this name. */
+  { failsAt, saved }: { readonly failsAt?: string; readonly saved?: SavedEndpoints } = {},
 ): Watched {
   const parsed = parsePbxUrl(url)
   if ('wrong' in parsed) throw new Error(parsed.wrong)
@@ -60,7 +61,7 @@ export function watchPbx(
       return []
     },
   }
-  const endpoints = createEndpoints(parsed.pbx)
+  const endpoints = createEndpoints(parsed.pbx, saved)
   let lastRun: PbxRun | null = null
   const supervisor = startSupervisor({
     source: parsed.pbx,
@@ -81,7 +82,7 @@ export function watchPbx(
     log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
     timeouts: { inventoryMs: 20, firstMs: 10, maxMs: 20, snapshotAgainMs: 20, resyncMs: 20, ...timeouts },
   })
-  return { ...supervisor, entries, logged, endpoints: endpoints.list }
+  return { ...supervisor, entries, logged, endpoints: endpoints.list, saved: endpoints.saved }
 }
 
 export type Scripted = { readonly port: number; readonly connections: () => number; stop(): void }

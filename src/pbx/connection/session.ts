@@ -146,12 +146,20 @@ async function converse<Frame>(connection: Connection<Frame>): Promise<void> {
 }
 
 /**
- * Waits for the inventory where there is none yet. Otherwise it is requested later: a connection that keeps breaking
- * must not cost a list each time.
+ * Waits for the inventory where there is none yet, once: a PBX that has not given it is not waited for again, after
+ * another connection or by another process. Otherwise it is requested later: a connection that keeps breaking must not
+ * cost a list each time.
  */
-async function firstInventory<Frame>({ options, inventory }: Connection<Frame>): Promise<void> {
-  if (options.endpoints.isConfigured()) inventory.schedule()
-  else await Promise.race([inventory.refresh(), Bun.sleep(options.timeouts.inventoryMs)])
+async function firstInventory<Frame>({ options, inventory, ending }: Connection<Frame>): Promise<void> {
+  const { endpoints, timeouts } = options
+  if (endpoints.isConfigured()) {
+    inventory.schedule()
+    return
+  }
+  const read = inventory.refresh()
+  if (endpoints.isUnanswered()) return
+  await Promise.race([read, Bun.sleep(timeouts.inventoryMs)])
+  if (!endpoints.isConfigured() && !ending.isOver()) endpoints.noteUnanswered()
 }
 
 /** Feeds what entries of the inbox mean. What fails is left out, and a snapshot is requested in its place. */

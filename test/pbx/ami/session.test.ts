@@ -265,7 +265,7 @@ describe('an Asterisk is watched', () => {
             amiEvent('Hangup', snapshotOf('1.1'), { Cause: 16 }),
         )
     })
-    const pbx = kept(watchPbx(url(server.port), {}, 'Hold'))
+    const pbx = kept(watchPbx(url(server.port), {}, { failsAt: 'Hold' }))
     await until('two more lists', () => lists >= 4)
     expect(pbx.status().faults).toBe(3)
     const names = pbx.entries.flatMap((entry) => (entry.kind === 'event' ? [entry.name] : []))
@@ -295,6 +295,17 @@ describe('an Asterisk is watched', () => {
     })
     const pbx = kept(watchPbx(url(server.port)))
     await until('the event', () => pbx.entries.some((entry) => entry.kind === 'event'))
+  })
+
+  test('a PBX that did not send what is configured is not waited for again, by another process either', async () => {
+    const server = letIn((block, send) => {
+      if (actionName(block) === 'Status')
+        send(emptyList(actionId(block), 'Status') + amiEvent('Newchannel', snapshotOf('1.1')))
+    })
+    const first = kept(watchPbx(url(server.port)))
+    await until('the event', () => first.entries.some((entry) => entry.kind === 'event'))
+    const next = kept(watchPbx(url(server.port), { inventoryMs: 3_600_000 }, { saved: first.saved() }))
+    await until('the event', () => next.entries.some((entry) => entry.kind === 'event'))
   })
 
   test('a reload is a reason to ask again what is configured', async () => {
