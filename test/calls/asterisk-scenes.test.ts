@@ -632,6 +632,164 @@ call_ended answered owner 102
 call_saved recordings 0`,
   ],
   [
+    'an originated call that rings two phones: who answers is the caller, the busy one is in it no more',
+    (pbx) => {
+      pbx.channel('a', 'PJSIP/101', { num: '15557654321' })
+      pbx.channel('b', 'PJSIP/102', { linked: 'a', num: '15557654321' })
+      pbx.dialBegin(null, 'a', '101')
+      pbx.dialBegin(null, 'b', '102')
+      pbx.ringing(null, 'b')
+      pbx.dialEnd(null, 'a', 'BUSY')
+      pbx.hangup('a', 17)
+      pbx.later(1_000)
+      pbx.state('b', 6)
+      pbx.dialEnd(null, 'b', 'ANSWER')
+      pbx.exten('b', '915557654321')
+      pbx.ringOutside('b', 'c', '15557654321')
+      pbx.later(2_000)
+      pbx.answer('b', 'c')
+      pbx.later(2_000)
+      pbx.end('c', 'b')
+    },
+    `call_started outbound 101 15557654321
+~dial_ended user 101 busy
+~dial_started user 102
+# then
+dial_answered user 102
+dial_started external 15557654321
+dial_answered external 15557654321
+~dial_ended external 15557654321 answered
+~dial_ended user 102 answered
+call_ended answered owner 102
+call_saved recordings 0`,
+  ],
+  [
+    'follow-me through two Local channels to an outside number that nobody answers',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100101')
+      pbx.local('one', 'two', 'FMGL-15557654321#', 'caller')
+      pbx.dialBegin('caller', 'one', 'FMGL-15557654321#@from-internal/n')
+      pbx.local('inner-one', 'inner-two', '15557654321', 'caller')
+      pbx.dialBegin('two', 'inner-one', '15557654321@from-internal/n')
+      pbx.ringOutside('inner-two', 'mobile', '15557654321')
+      pbx.later(20_000)
+      pbx.dialEnd('caller', 'one', 'NOANSWER')
+      pbx.dialEnd('two', 'inner-one', 'CANCEL')
+      pbx.dialEnd('inner-two', 'mobile', 'CANCEL')
+      for (const key of ['mobile', 'inner-one', 'inner-two', 'one', 'two']) pbx.hangup(key, 0)
+      pbx.later(2_000)
+      pbx.hangup('caller')
+    },
+    `call_started inbound 15551230001 15550100101
+dial_started external 15557654321
+dial_ended external 15557654321 no_answer
+call_ended no_answer owner -
+call_saved recordings 0`,
+  ],
+  [
+    'a queue in a queue that the caller leaves',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100311')
+      pbx.state('caller', 6)
+      pbx.emit('QueueCallerJoin', pbx.snapshot('caller'), { Queue: 'outer', Position: 1, Count: 1 })
+      pbx.local('one', 'two', '801', 'caller')
+      pbx.dialBegin('caller', 'one', 'Local/801@queues/n')
+      pbx.emit('QueueCallerJoin', pbx.snapshot('two'), { Queue: 'inner', Position: 1, Count: 1 })
+      pbx.ring('two', 'a', '101', 'PJSIP/101')
+      pbx.later(4_000)
+      pbx.request('caller')
+      pbx.dialEnd('caller', 'one', 'CANCEL')
+      pbx.hangup('one', 0)
+      pbx.dialEnd('two', 'a', 'CANCEL')
+      pbx.emit('QueueCallerAbandon', pbx.snapshot('two'), { Queue: 'inner' })
+      pbx.emit('QueueCallerLeave', pbx.snapshot('two'), { Queue: 'inner' })
+      pbx.emit('QueueCallerAbandon', pbx.snapshot('caller'), { Queue: 'outer' })
+      pbx.emit('QueueCallerLeave', pbx.snapshot('caller'), { Queue: 'outer' })
+      for (const key of ['a', 'two', 'caller']) pbx.hangup(key, 0)
+    },
+    `call_started inbound 15551230001 15550100311
+dial_started user 101
+dial_ended user 101 cancelled
+dial_ended queue inner abandoned
+dial_ended queue outer abandoned
+call_ended cancelled owner -
+call_saved recordings 0`,
+  ],
+  [
+    'a phone that a queue rings behind a Local channel is picked up by a colleague',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100311')
+      pbx.state('caller', 6)
+      pbx.emit('QueueCallerJoin', pbx.snapshot('caller'), { Queue: 'sales', Position: 1, Count: 1 })
+      pbx.local('one', 'two', '101', 'caller')
+      pbx.dialBegin('caller', 'one', 'Local/101@any/n')
+      pbx.ring('two', 'a', '101')
+      pbx.later(2_000)
+      pbx.call('picker', '103', '*8')
+      pbx.state('picker', 6)
+      pbx.emit('Pickup', pbx.snapshot('picker'), pbx.snapshot('a', 'Target'))
+      pbx.dialEnd('two', 'picker', 'ANSWER')
+      pbx.hangup('a', 16)
+      pbx.state('two', 6)
+      pbx.state('one', 6)
+      pbx.dialEnd('caller', 'one', 'ANSWER')
+      pbx.emit('QueueCallerLeave', pbx.snapshot('caller'), { Queue: 'sales' })
+      pbx.enter('picker', 'inner')
+      pbx.enter('two', 'inner')
+      pbx.enter('one', 'outer')
+      pbx.enter('caller', 'outer')
+      pbx.later(3_000)
+      pbx.end('caller', 'one', 'two', 'picker')
+    },
+    `call_started inbound 15551230001 15550100311
+dial_started user 101
+dial_answered user 103
+dial_ended user 101 answered_elsewhere
+dial_ended user 103 answered
+dial_ended queue sales answered
+call_ended answered owner 103
+call_saved recordings 0`,
+  ],
+  [
+    'an application rings two phones for a caller who gives up: both were cancelled',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100901')
+      pbx.state('caller', 6)
+      for (const phone of ['101', '102']) {
+        pbx.channel(phone, `PJSIP/${phone}`, { linked: 'caller', num: '15551230001' })
+        pbx.dialBegin(null, phone, phone)
+        pbx.ringing(null, phone)
+      }
+      pbx.later(3_000)
+      pbx.end('caller')
+      for (const phone of ['101', '102']) {
+        pbx.dialEnd(null, phone, 'NOANSWER')
+        pbx.hangup(phone, 16)
+      }
+    },
+    `call_started inbound 15551230001 15550100901
+~dial_started user 101
+~dial_started user 102
+# then
+~dial_ended user 101 cancelled
+~dial_ended user 102 cancelled
+dial_ended group 15550100901 cancelled
+call_ended cancelled owner -
+call_saved recordings 0`,
+  ],
+  [
+    'Congestion() of an older Asterisk, whose hang-up has no cause: the caller did not give up',
+    (pbx) => {
+      pbx.call('caller', '102', '199')
+      pbx.emit('Newexten', pbx.snapshot('caller'), { Extension: '199', Application: 'Congestion', AppData: '' })
+      pbx.emit('HangupRequest', pbx.snapshot('caller'))
+      pbx.hangup('caller', 34)
+    },
+    `call_started internal 102 199
+call_ended failed owner -
+call_saved recordings 0`,
+  ],
+  [
     'media channels of an application are no parties: a spy, a recorder, a bot',
     (pbx) => {
       talk(pbx)

@@ -92,7 +92,10 @@ function placeOriginated(state: TrackerState, dest: Channel): void {
   const root = channelOf(state, call.root)
   if (root !== undefined && root !== dest) {
     const isTwin = root.dial !== null && root.dial.source === null && root.endpoint.number === dest.endpoint.number
-    assignStage(state, call, dest, isTwin ? null : root, isTwin && dest.endpoint.kind === 'extension')
+    // Several phones that are rung for the agent: who answers calls.
+    const isRival = call.clickToCall && !call.customerFirst && root.dial?.source === null && root.upUs === null
+    const isOwn = (isTwin || isRival) && dest.endpoint.kind === 'extension'
+    assignStage(state, call, dest, isTwin || isOwn ? null : root, isOwn)
     return
   }
   if (dest.dial?.forConference === true) {

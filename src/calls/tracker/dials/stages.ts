@@ -91,6 +91,7 @@ export function noteAnswer(
   if (stage.own) {
     // Of several devices that were rung for the agent this is the one.
     call.root = leg.id
+    if (call.clickToCall) call.from = partyOf(leg.endpoint)
     return
   }
   const party = partyOf(leg.endpoint)
