@@ -118,7 +118,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     const pbxs = await againForAWhile(() => openPbxList({ store, log, canRead: hasCertificates }))
     context.emitter.on('foreign', pbxs.update)
     started.push(pbxs)
-    const recordings = await againForAWhile(() => openRecordings({ store, config, pbxs }))
+    const recordings = await againForAWhile(() => openRecordings({ store, config, pbxs, log }))
     const watching = await startWatching(context, { sending, pbxs, recordings })
     const parts = { access, sending, watching, recordings, pbxs }
     const root = await createRoot(context, parts, { version, draining: () => draining })

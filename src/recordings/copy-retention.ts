@@ -117,7 +117,9 @@ export function startCopyRetention(options: CopyRetentionOptions): { stop(): Pro
   }
 
   return startPeriodic(everyMs, async (stopped) => {
+    if (!isOwner()) return
     try {
+      await copies?.check?.()
       let removed = await round((after) => recordings.recordingListErased({ after, limit: STEP }), stopped)
       const beforeUs = mayPrune() ? nowUs() - keepMs * MILLISECOND : 0
       removed += await round((after) => recordings.recordingListExpired({ beforeUs, after, limit: STEP }), stopped)

@@ -14,7 +14,9 @@ import type { Store } from '../store/store.ts'
 import { type AllowedPlaces, createAllowedPlaces } from './allowed-places.ts'
 import type { Copies } from './copies/copies.ts'
 import { createFolderCopies } from './copies/folder-copies.ts'
+import { createMarkedCopies } from './copies/marked-copies.ts'
 import { createS3Copies, parseS3Url } from './copies/s3-copies.ts'
+import { type MarkOptions, problemOfMark } from './copies/store-mark.ts'
 import { startCopyRetention } from './copy-retention.ts'
 import { openLinks } from './links.ts'
 import { makeRecordingEvent } from './recording-event.ts'
@@ -33,6 +35,7 @@ type RecordingSettings =
 
 export type RecordingsOptions = {
   readonly store: Store
+  readonly log: Log
   readonly config: Pick<Settings, RecordingSettings>
   readonly pbxs: {
     /** Returns where the recordings of each PBX are now. */
@@ -82,21 +85,38 @@ const copiesAt = (place: string): Copies => {
   return s3 === undefined ? createFolderCopies(resolve(place)) : createS3Copies(s3)
 }
 
-const copiesFolderOf = (place: string | undefined): string | undefined =>
+/** Returns the folder of a place of copies; `undefined` if it is none. */
+export const copiesFolderOf = (place: string | undefined): string | undefined =>
   place === undefined || parseS3Url(place) !== undefined ? undefined : resolve(place)
 
+/** So many of the newest copies show whether a folder is the one that all nodes use. */
+const NEWEST = 3
+
+/** Returns the mark that the folder of the copies of a store has to have. */
+export const markOf = ({ log, recordings }: Pick<Store, 'log' | 'recordings'>, folder: string): MarkOptions => ({
+  folder,
+  storeKey: async () => (await log.publicIdKeyGet()).key,
+  newestCopies: async () =>
+    (await recordings.recordingListNewestCopies(NEWEST)).flatMap(({ copy, sinceUs }) =>
+      copy === null ? [] : { copy, sinceUs },
+    ),
+})
+
 /** Opens the access to the recordings of the PBXs. */
-export async function openRecordings({ store, config, pbxs }: RecordingsOptions): Promise<Recordings> {
+export async function openRecordings({ store, config, pbxs, log }: RecordingsOptions): Promise<Recordings> {
   const { publicUrl, recordingLinkMs: validMs, recordingMaxBytes: maxBytes } = config
   const { recordings } = store
   const links = await openLinks({ recordings, publicUrl, validMs })
   // The key may have been replaced. If it cannot be read now, the next change is as good.
   store.onForeignChange(() => void links.reload().catch(() => undefined))
-  const copies = config.recordingsCopy === undefined ? undefined : copiesAt(config.recordingsCopy)
+  const folder = copiesFolderOf(config.recordingsCopy)
+  const unmarked = config.recordingsCopy === undefined ? undefined : copiesAt(config.recordingsCopy)
+  const problemOf = async () => (folder === undefined ? undefined : problemOfMark(markOf(store, folder)))
+  const copies = unmarked === undefined ? undefined : createMarkedCopies(unmarked, problemOf, log)
   const allowed = createAllowedPlaces({
     from: config.recordingsFrom,
     ofSettings: pbxs.placesOfSettings,
-    copiesFolder: copiesFolderOf(config.recordingsCopy),
+    copiesFolder: folder,
   })
   const files = createRecordingFiles({ pbxs: pbxs.places, maxBytes, copies, allowed })
   return {

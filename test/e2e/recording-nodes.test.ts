@@ -97,7 +97,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a recording where two nodes sha
   test('is one event and one copy, which is whole', () => {
     expect(saved()).toHaveLength(1)
     const place = join(folder.path, 'copies')
-    const files = readdirSync(place, { recursive: true, encoding: 'utf8' }).filter((name) => name.includes('.'))
+    const files = readdirSync(place, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.wav'))
     expect(files).toHaveLength(1)
     expect(readFileSync(join(place, files[0] ?? '')).equals(SOUND)).toBe(true)
   })

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path'
 import { Elysia } from 'elysia'
 import { callRoutes } from '../../src/calls/routes.ts'
+import { createLog } from '../../src/lib/log.ts'
 import { parsePbxUrl } from '../../src/lib/pbx-url.ts'
 import { SECOND } from '../../src/lib/time.ts'
 import { EXAMPLES } from '../../src/openapi/examples.ts'
@@ -99,6 +100,7 @@ beforeAll(async () => {
   }
   const recordings = await openRecordings({
     store,
+    log: createLog('silent'),
     config,
     pbxs: { places: () => pbxs, placesOfSettings: () => [], deleteRemoved: async () => undefined },
   })

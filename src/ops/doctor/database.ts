@@ -13,7 +13,7 @@ const CLOCK_TOLERANCE_MS = 5_000
 const NODE_CLOCK_TOLERANCE_MS = 1_000
 
 /** Checks a Postgres database: its server, the settings that decide what can be lost, and what is stored in it. */
-export async function diagnoseDatabase(source: DatabaseSource): Promise<StoreFound> {
+export async function diagnoseDatabase(source: DatabaseSource, copies?: string): Promise<StoreFound> {
   try {
     const facts = await readServerFacts(source)
     const server = diagnoseServer(facts, source)
@@ -21,7 +21,7 @@ export async function diagnoseDatabase(source: DatabaseSource): Promise<StoreFou
     const store = await openPostgresStore(source)
     try {
       await store.maintenance.writeProbe()
-      const found = await diagnoseContents(store, { dataPath: '', database: source })
+      const found = await diagnoseContents(store, { dataPath: '', database: source }, copies)
       const faults = (await store.maintenance.fileFaults()).map((text) =>
         wrong('database', text, 'restore a backup to another server, and check the disk of this one'),
       )

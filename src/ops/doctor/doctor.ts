@@ -34,7 +34,10 @@ export async function diagnose(
   const config = inForce(given, running)
   const { database, dataPath } = config
   const disk = (await Promise.all(foldersOf(config).map(diagnoseDisk))).flat()
-  const store = database === undefined ? await diagnoseStore(dataPath) : await diagnoseDatabase(database)
+  const store =
+    database === undefined
+      ? await diagnoseStore(dataPath, config.recordingsCopy)
+      : await diagnoseDatabase(database, config.recordingsCopy)
   const service = await diagnoseService(config)
   const isServed = service.some(({ level }) => level === 'ok')
   const pbxsOfStore = store.pbxs.filter(({ name }) => !config.pbxs.some((one) => one.name === name))

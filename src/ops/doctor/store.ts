@@ -6,7 +6,9 @@ import { type PbxSource, parsePbxUrl } from '../../lib/pbx-url.ts'
 import { harmless } from '../../lib/terminal-text.ts'
 import { formatDuration, nowUs, SECOND } from '../../lib/time.ts'
 import type { AccountOf } from '../../pbx/tools/check-tenants.ts'
+import { problemOfMark } from '../../recordings/copies/store-mark.ts'
 import { CANNOT_DELETE_COPY } from '../../recordings/copy-retention.ts'
+import { copiesFolderOf, markOf } from '../../recordings/recordings.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
 import { MAX_COUNTED_BRIEFLY } from '../../store/operations/queue.ts'
 import { asStoreFault, fixCommand, storeFaultKind } from '../../store/sqlite/engine/store-fault.ts'
@@ -34,7 +36,7 @@ const DAY_US = 86_400 * SECOND
 const NO_STORE = { webhooks: [], newestEventMs: undefined, pbxs: [], accountOf: undefined }
 
 /** Checks the store, whether a service is using it or not. */
-export async function diagnoseStore(folder: string): Promise<StoreFound> {
+export async function diagnoseStore(folder: string, copies?: string): Promise<StoreFound> {
   const path = join(folder, 'hookswitch.db')
   try {
     if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() === false)
@@ -44,7 +46,7 @@ export async function diagnoseStore(folder: string): Promise<StoreFound> {
         diagnoses: [wrong('store', `there is no store at ${path}`, `hookswitch serve --data ${folder}   creates it`)],
         ...NO_STORE,
       }
-    return await checkStore(folder, path)
+    return await checkStore(folder, path, copies)
   } catch (error) {
     return { diagnoses: [unusable(error, path)], ...NO_STORE }
   }
@@ -58,11 +60,11 @@ function unusable(error: unknown, path: string): Diagnosis {
   return wrong('store', text, kind === undefined ? 'hookswitch version' : fixCommand(kind, path))
 }
 
-async function checkStore(folder: string, path: string): Promise<StoreFound> {
+async function checkStore(folder: string, path: string, copies?: string): Promise<StoreFound> {
   const store = openSqliteStore(path)
   try {
     const faults = await store.maintenance.fileFaults()
-    const found = await diagnoseContents(store, { dataPath: folder })
+    const found = await diagnoseContents(store, { dataPath: folder }, copies)
     const file =
       faults.length === 0
         ? ok('store', `${path} is readable to the end`)
@@ -74,7 +76,7 @@ async function checkStore(folder: string, path: string): Promise<StoreFound> {
 }
 
 /** Checks the contents of a store of any engine: users, webhooks and deliveries. */
-export async function diagnoseContents(store: Store, place: StorePlace): Promise<StoreFound> {
+export async function diagnoseContents(store: Store, place: StorePlace, copies?: string): Promise<StoreFound> {
   const now = nowUs()
   const condition = await store.maintenance.conditionGet(now - DAY_US)
   const { failed, pending, oldestPendingUs, newestEventUs } = condition
@@ -111,7 +113,7 @@ export async function diagnoseContents(store: Store, place: StorePlace): Promise
       : []),
   ]
   if (pending > 0) diagnoses.push(...(await diagnoseWaiting(store, place)))
-  diagnoses.push(...(await diagnoseRecordings(store)))
+  diagnoses.push(...(await diagnoseRecordings(store)), ...(await diagnoseCopies(store, copies)))
   const newestEventMs = newestEventUs === undefined ? undefined : newestEventUs / 1_000
   const accounts = newAccountDirectory()
   accounts.set(await store.accounts.accountList())
@@ -176,6 +178,16 @@ export async function diagnoseRecordings({ recordings }: Pick<Store, 'recordings
     ),
   )
   return [counts, ...reasons, ...undeleted]
+}
+
+/** Reports a folder of copies that is not that of this store. */
+export async function diagnoseCopies(store: Store, place: string | undefined): Promise<Diagnosis[]> {
+  const folder = copiesFolderOf(place)
+  if (folder === undefined) return []
+  const problem = await problemOfMark(markOf(store, folder), { mayMark: false }).catch(String)
+  if (problem === undefined) return [ok('recordings', `copies are made in ${folder}`)]
+  const [text = problem, ...fix] = problem.split(': ')
+  return [wrong('recordings', `copies are neither made nor deleted: ${text}`, fix.join(': '))]
 }
 
 /** Copies that cannot be deleted are listed one by one: some are of calls that were erased. */

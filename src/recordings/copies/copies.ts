@@ -6,6 +6,8 @@ export type CopyName = { readonly stem: string; readonly extension: string }
 
 /** The place of the copies of recordings. */
 export type Copies = Source & {
+  /** Checks that this is the place of the copies of this store. @throws Error with the reason if it is not. */
+  check?(): Promise<void>
   /**
    * Copies a file, in place of what is there, and returns its name and its SHA-256 (hexadecimal). What is read back
    * from the copy has that hash. @throws Error with the reason; then there may be a part of it, which has another name.

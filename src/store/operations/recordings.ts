@@ -57,6 +57,8 @@ export type RecordingStore = {
    * `limit`.
    */
   recordingListExpired(query: { beforeUs: number; after: RecordingPosition; limit: number }): Promise<RecordingRecord[]>
+  /** Returns recordings that are saved and have a copy, the newest first, at most `limit`. */
+  recordingListNewestCopies(limit: number): Promise<RecordingRecord[]>
   /** Returns recordings that are saved or erased and have an error, the oldest first, at most `limit`. */
   recordingListUndeleted(limit: number): Promise<RecordingRecord[]>
   /** Sets the errors of recordings, whatever their state is: arrays of one length, one at each position. */

@@ -60,6 +60,12 @@ export const RECORDINGS: Declarations<RecordingStore> = {
       sql`WHERE state <> 'erased' AND since < ${beforeUs} AND ${behind(after)} ${OLDEST_FIRST} LIMIT ${limit}`,
     ),
   ),
+  recordingListNewestCopies: read((limit) =>
+    select(
+      recordings,
+      sql`WHERE state = 'saved' AND copy IS NOT NULL ORDER BY since DESC, call_id DESC, id DESC LIMIT ${limit}`,
+    ),
+  ),
   recordingListUndeleted: read((limit) =>
     select(recordings, sql`WHERE state IN ('saved', 'erased') AND error IS NOT NULL ${OLDEST_FIRST} LIMIT ${limit}`),
   ),

@@ -102,6 +102,7 @@ onEngines('recordings', ({ open }) => {
       ['other', 'erased', 'x'],
     ])
     expect(idsOf(await at.recordings.recordingListUndeleted(1))).toEqual(['old'])
+    expect(idsOf(await at.recordings.recordingListNewestCopies(1))).toEqual(['new'])
     await at.recordings.recordingDelete({ callIds: ['call'], ids: ['older'] })
     await at.recordings.recordingDelete({ callIds: ['call', 'erased', 'call'], ids: ['old', 'other', 'unknown'] })
     expect([await expired(), await erased()]).toEqual([[], []])

@@ -1,0 +1,67 @@
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { newHasher } from './copies.ts'
+
+/**
+ * The mark of a folder of copies: a file with the id of the store whose copies it has. Without it a folder is another
+ * one: that of another store, a mount that is away, or a folder of this machine alone beside other nodes. Copies there
+ * would be found by nobody else, and deleting them would delete nothing.
+ */
+export const MARK_FILE = '.hookswitch-store'
+
+export type MarkOptions = {
+  readonly folder: string
+  /** Returns the secret that every node of a store has, and no other store. */
+  readonly storeKey: () => Promise<string>
+  /** Returns the names of the newest copies, with the times of their calls. */
+  readonly newestCopies: () => Promise<readonly { readonly copy: string; readonly sinceUs: number }[]>
+}
+
+/** Returns the id of a store, as it is in the mark. */
+export const storeIdOf = (key: string): string => newHasher().update(`copies ${key}`).digest('hex').slice(0, 32)
+
+/**
+ * Checks that a folder is that of the copies of a store. An empty one is marked if the store has no copies yet, and one
+ * without a mark if it has the newest copies (an earlier version made them), unless `mayMark` is false. Returns what is
+ * wrong, with what to do.
+ */
+export async function problemOfMark(
+  { folder, storeKey, newestCopies }: MarkOptions,
+  { mayMark = true } = {},
+): Promise<string | undefined> {
+  const id = storeIdOf(await storeKey())
+  const path = join(folder, MARK_FILE)
+  const mark = await readFile(path, 'utf8').catch(noneIfMissing)
+  const newest = await newestCopies()
+  const has = await Promise.all(newest.map(({ copy }) => exists(join(folder, ...copy.split('/')))))
+  const fix = `mount the folder that has the copies, the same on every node; to begin with this one: echo ${id} > ${path}`
+  if (mark !== undefined && mark.trim() !== id)
+    return `${folder} has the copies of another store: give a folder of its own`
+  if (mark !== undefined) {
+    const markedUs = (await stat(path)).mtimeMs * 1_000
+    const later = has.filter((_, at) => (newest[at]?.sinceUs ?? 0) > markedUs)
+    const isAlone = later.length > 0 && !later.includes(true)
+    return isAlone
+      ? `${folder} has none of the newest copies, which another node has made elsewhere: ${fix}`
+      : undefined
+  }
+  const isOurs = newest.length > 0 ? !has.includes(false) : !(await hasCopies(folder))
+  if (!isOurs) return `${folder} is not marked as the folder of the copies of this store: ${fix}`
+  if (!mayMark) return undefined
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await writeFile(path, `${id}\n`, { mode: 0o600 })
+  return undefined
+}
+
+async function hasCopies(folder: string): Promise<boolean> {
+  const names = await readdir(folder).catch(noneIfMissing)
+  return names?.some((name) => name.startsWith('account-')) === true
+}
+
+const exists = async (path: string): Promise<boolean> => (await stat(path).catch(noneIfMissing)) !== undefined
+
+function noneIfMissing(error: unknown): undefined {
+  if (error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR'))
+    return undefined
+  throw error
+}
