@@ -21,7 +21,7 @@ const CLOSED = 'http://127.0.0.1:9/hook'
 
 /** Makes a store with so many waiting deliveries: events, each for some webhooks, an hour old. */
 export function makeBacklog(path: string, events: number, urls: readonly string[], body: string): void {
-  const { sqlite } = prepare(path)
+  const sqlite = prepare(path)
   sqlite.run('PRAGMA synchronous = OFF')
   const webhook = sqlite.query('INSERT INTO webhooks VALUES (?, 1, ?, ?, ?, 1, 1, 1, 1, 1, 1, 1, 0, 0)')
   const secret = sqlite.query('INSERT OR IGNORE INTO secrets (account_id, url, secret) VALUES (1, ?, ?)')

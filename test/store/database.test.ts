@@ -74,16 +74,16 @@ test('a store that is full refuses the whole batch, and takes the next when ther
   prepareStore(path)
   const connection = connect(path, 'writer')
   const registry = registryOf([{ addAccount }])
-  const pages = connection.sqlite.query<{ page_count: number }, []>('PRAGMA page_count').get()?.page_count ?? 0
-  connection.sqlite.run(`PRAGMA max_page_count = ${pages}`)
+  const pages = connection.query<{ page_count: number }, []>('PRAGMA page_count').get()?.page_count ?? 0
+  connection.run(`PRAGMA max_page_count = ${pages}`)
   const jobs = Array.from({ length: 500 }, (_, n) => ['test.add', `account ${n} ${'x'.repeat(200)}`] as const)
   const replies = runBatch(connection, registry, jobs)
   expect(replies.every((reply) => 'fault' in reply && reply.fault.code === 'unavailable')).toBe(true)
-  expect(names(connection.tx)).toEqual(['default'])
-  connection.sqlite.run('PRAGMA max_page_count = 100000')
+  expect(names(connection)).toEqual(['default'])
+  connection.run('PRAGMA max_page_count = 100000')
   expect(runBatch(connection, registry, jobs).every((reply) => 'value' in reply)).toBe(true)
-  expect(names(connection.tx)).toHaveLength(501)
-  connection.sqlite.close()
+  expect(names(connection)).toHaveLength(501)
+  connection.close()
 })
 
 test('what cannot be read is refused with the reason, as what cannot be written is', async () => {
@@ -102,7 +102,7 @@ test('what cannot be read is refused with the reason, as what cannot be written 
 
 test('a reader cannot write', () => {
   prepareStore(path)
-  const { sqlite } = connect(path, 'reader')
+  const sqlite = connect(path, 'reader')
   let thrown: unknown
   try {
     sqlite.run("INSERT INTO accounts (name) VALUES ('x')")

@@ -44,7 +44,7 @@ function tablesOfSqlite(): Map<string, Made[]> {
   using folder = emptyFolder()
   const path = join(folder.path, 'hookswitch.db')
   prepareStore(path)
-  const { sqlite } = connect(path, 'reader')
+  const sqlite = connect(path, 'reader')
   try {
     const names = sqlite
       .query<{ name: string }, []>("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")

@@ -1,7 +1,6 @@
 import { SQLiteError } from 'bun:sqlite'
 import { Fault, type FaultCode, type FieldError } from '../../../lib/fault.ts'
-import type { Mutation } from './mutation.ts'
-import type { Connection } from './open.ts'
+import type { Mutation, Tx } from './mutation.ts'
 import { refusalOf } from './store-fault.ts'
 
 /** A requested mutation, and its result. Both are passed between threads. */
@@ -31,12 +30,11 @@ export const isUnwritable = (error: unknown): boolean =>
  * Runs a batch in one transaction, and commits it. A mutation that throws undoes only its own writes: the batch is run
  * again with a savepoint around each. Always using savepoints would cost a tenth of the throughput.
  */
-export function runBatch(connection: Connection, registry: Registry, jobs: readonly Job[]): Reply[] {
-  const { sqlite, tx } = connection
+export function runBatch(sqlite: Tx, registry: Registry, jobs: readonly Job[]): Reply[] {
   const run = ([name, args]: Job): Reply => {
     const found = registry.get(name)
     if (found === undefined) throw new Error(`no mutation is called ${name}: is its file registered in src/writer.ts?`)
-    return { value: found.run(tx, args) }
+    return { value: found.run(sqlite, args) }
   }
   const all = (one: (job: Job) => Reply): Reply[] => {
     // The batch before could not even be undone: this one must not be part of it.
@@ -68,18 +66,18 @@ export function runBatch(connection: Connection, registry: Registry, jobs: reado
   try {
     return all(run)
   } catch (error) {
-    if (isUnwritable(error)) return refuseAll(connection, jobs, error)
+    if (isUnwritable(error)) return refuseAll(sqlite, jobs, error)
     if (jobs.length === 1) return [failed(error)]
   }
   try {
     return all(guarded)
   } catch (error) {
-    return refuseAll(connection, jobs, error)
+    return refuseAll(sqlite, jobs, error)
   }
 }
 
 /** Returns the replies to a batch of which nothing could be written. */
-export function refuseAll({ sqlite }: Connection, jobs: readonly Job[], error: unknown): Reply[] {
+export function refuseAll(sqlite: Tx, jobs: readonly Job[], error: unknown): Reply[] {
   const reply = unavailable(`the store cannot be written: ${refusalOf(error, sqlite.filename)}`)
   return jobs.map(() => reply)
 }

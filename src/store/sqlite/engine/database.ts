@@ -57,7 +57,7 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
   const queue = createGroupCommit(backend, () => performance.now())
   return {
     path,
-    read: reader.tx,
+    read: reader,
     commits: queue.counts,
     onForeignChange: (callback) => void callbacks.push(callback),
     commit<Args, Result>(mutation: Mutation<Args, Result>, args: Args): Promise<Result> {
@@ -75,7 +75,7 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
     async stop() {
       await queue.drained()
       await backend.stop()
-      reader.sqlite.close()
+      reader.close()
     },
   }
 }

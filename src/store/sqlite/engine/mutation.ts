@@ -1,8 +1,7 @@
-import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
-import type * as schema from '../../sql/tables.ts'
+import type { Database as Sqlite } from 'bun:sqlite'
 
-/** Drizzle over one connection: the writer's transaction, or the reader. */
-export type Tx = BunSQLiteDatabase<typeof schema>
+/** One connection: the writer's, in a transaction, or the reader's. */
+export type Tx = Sqlite
 
 /**
  * The failure that a committed write survives. `crash`: the end of this process, because the operating system has the

@@ -1,8 +1,6 @@
 import { Database as Sqlite } from 'bun:sqlite'
 import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs'
-import { drizzle } from 'drizzle-orm/bun-sqlite'
 import { Fault } from '../../../lib/fault.ts'
-import * as schema from '../../sql/tables.ts'
 import initial from '../migrations/001.sql' with { type: 'text' }
 import leftWebhooks from '../migrations/002.sql' with { type: 'text' }
 import clock from '../migrations/003.sql' with { type: 'text' }
@@ -24,8 +22,6 @@ import formerRecordings from '../migrations/018.sql' with { type: 'text' }
 import histories from '../migrations/019.sql' with { type: 'text' }
 import outages from '../migrations/020.sql' with { type: 'text' }
 import { makeFile } from './data-folder.ts'
-import type { Tx } from './mutation.ts'
-import { bindConnection } from './prepared.ts'
 import { asStoreFault, storeFault, storeFaultKind } from './store-fault.ts'
 
 const MIGRATIONS = [
@@ -62,10 +58,14 @@ const AGAIN_MS = 20
  */
 const QUICK_CHECK_BYTES = 8 * 1024 * 1024
 
-export type Connection = { readonly sqlite: Sqlite; readonly tx: Tx }
+/**
+ * More than the statements that a connection uses again and again. Beyond Bun's 20, each would be prepared again in turn,
+ * which takes longer than most need to run.
+ */
+Sqlite.MAX_QUERY_CACHE_SIZE = 256
 
 /** Opens one connection to a store that `prepareStore` has prepared. A reader cannot write. */
-export function connect(path: string, role: 'reader' | 'writer'): Connection {
+export function connect(path: string, role: 'reader' | 'writer'): Sqlite {
   const sqlite = new Sqlite(path, { create: role === 'writer', readwrite: true, strict: true })
   sqlite.run(`PRAGMA busy_timeout = ${TURN_WITHIN_MS}`)
   sqlite.run('PRAGMA synchronous = FULL')
@@ -73,9 +73,7 @@ export function connect(path: string, role: 'reader' | 'writer'): Connection {
   sqlite.run('PRAGMA cache_size = -16384')
   // Overwrites deleted data in the file: an erased number may be in rows that were deleted earlier.
   sqlite.run(role === 'reader' ? 'PRAGMA query_only = ON' : 'PRAGMA secure_delete = ON')
-  const tx = drizzle(sqlite, { schema })
-  bindConnection(tx, sqlite)
-  return { sqlite, tx }
+  return sqlite
 }
 
 /**

@@ -68,7 +68,7 @@ export function runOperations<Group extends object>(
     if (access === 'read') {
       const { isSnapshot, isSliced } = declaration
       if (isSliced) return (...args) => runInSlices(steps(read, work(...args)))
-      if (isSnapshot) return async (...args) => read.transaction(() => runWork(read, work(...args)))
+      if (isSnapshot) return async (...args) => read.transaction(() => runWork(read, work(...args)))()
       // Without a break: what follows a change, such as reading a webhook's list again, precedes all other work.
       return async (...args) => runWork(read, work(...args))
     }

@@ -19,7 +19,7 @@ const BATCH_CHARS = 4 * 1024 * 1024
 /** Opens all tables of a store's file, as they are at this moment. */
 export function openTables(path: string): { readonly tables: readonly ReadTable[]; close(): void } {
   prepareStore(path)
-  const { sqlite } = connect(path, 'reader')
+  const sqlite = connect(path, 'reader')
   sqlite.run('BEGIN')
   const names = sqlite
     .query<{ name: string }, []>(

@@ -1,19 +1,19 @@
-import { sql } from 'drizzle-orm'
 import { mutation, type Tx } from './mutation.ts'
 import { connect } from './open.ts'
+import { prepared } from './prepared.ts'
 
 /** Writes an existing value again. It succeeds only if the store can be written. */
 export const probeWrite = mutation('maintenance.writeProbe', (tx: Tx, _args: null): void => {
-  const row = tx.get<{ user_version: number } | [number]>(sql`PRAGMA user_version`)
-  const version = Array.isArray(row) ? row[0] : row.user_version
-  tx.run(sql.raw(`PRAGMA user_version = ${Number(version)}`))
+  const row = prepared<{ user_version: number }, []>(tx, 'PRAGMA user_version').get()
+  if (row === null) throw new Error('SQLite gives no version of the store')
+  tx.run(`PRAGMA user_version = ${row.user_version}`)
 })
 
 /** Tries the same write through its own connection. @throws the error of SQLite, which contains the reason. */
 export function tryToWrite(path: string): void {
-  const { sqlite, tx } = connect(path, 'writer')
+  const sqlite = connect(path, 'writer')
   try {
-    sqlite.transaction(() => probeWrite.run(tx, null)).immediate()
+    sqlite.transaction(() => probeWrite.run(sqlite, null)).immediate()
   } finally {
     sqlite.close()
   }

@@ -32,7 +32,7 @@ export type Writer = {
  */
 export function startWriter(path: string, registry: Registry, onForeign?: () => void): Writer {
   const connection = connect(path, 'writer')
-  const version = connection.sqlite.query<{ data_version: number }, []>('PRAGMA data_version')
+  const version = connection.query<{ data_version: number }, []>('PRAGMA data_version')
   const current = () => version.get()?.data_version
   let seen = current()
   let durabilityNow: Durability = 'power cut'
@@ -52,7 +52,7 @@ export function startWriter(path: string, registry: Registry, onForeign?: () => 
   return {
     run({ jobs, durability }) {
       try {
-        if (durability !== durabilityNow) connection.sqlite.run(`PRAGMA synchronous = ${SYNCHRONOUS[durability]}`)
+        if (durability !== durabilityNow) connection.run(`PRAGMA synchronous = ${SYNCHRONOUS[durability]}`)
         durabilityNow = durability
       } catch (error) {
         return refuseAll(connection, jobs, error)
@@ -61,7 +61,7 @@ export function startWriter(path: string, registry: Registry, onForeign?: () => 
     },
     stop() {
       clearInterval(timer)
-      connection.sqlite.close()
+      connection.close()
     },
   }
 }
