@@ -43,7 +43,7 @@ export function createClusterStore(
   const hint = () => query(`SELECT pg_notify($1, '')`, [CHANNEL]).catch(() => undefined)
   return {
     async clockGet() {
-      const [row] = await query<{ now: number }>(`SELECT ${NOW_US}::float8 AS now`)
+      const [row] = await query<{ now: number }>(`SELECT ${NOW_US} AS now`)
       return row?.now ?? 0
     },
     historyGet: () =>
@@ -139,7 +139,7 @@ type BeatRow = {
  */
 const BEAT = `
   WITH beat AS (
-    UPDATE nodes SET beat = beat + 1, beat_us = ${NOW_US}, leaving = $2, clock_ahead_us = $6::bigint
+    UPDATE nodes SET beat = beat + 1, beat_us = ${NOW_US}, leaving = $2, clock_ahead_us = $6
       WHERE id = $1 AND dead_us IS NULL RETURNING id
   ), changed AS (
     INSERT INTO leases (name, node, term)
@@ -150,7 +150,7 @@ const BEAT = `
           AND NOT EXISTS (SELECT FROM leases l WHERE l.name = 'pbx:' || p.name)
       ON CONFLICT (name) DO NOTHING RETURNING name
   ), ${COUNTED}, seen AS (
-    SELECT version FROM lease_changes WHERE version <> $3::bigint
+    SELECT version FROM lease_changes WHERE version <> $3
   ), alive AS (
     SELECT id, beat, pbxs, leaving FROM nodes WHERE dead_us IS NULL
   ), free AS (
@@ -159,15 +159,15 @@ const BEAT = `
     SELECT alive.id AS node, split_part(l.name, ':', 1) AS kind, count(*) AS count
       FROM leases l LEFT JOIN alive ON alive.id = l.node WHERE EXISTS (SELECT FROM seen) GROUP BY 1, 2
   )
-  SELECT 'beat' AS what, id AS name, NULL AS text, 0::float8 AS number, false AS leaving FROM beat
-  UNION ALL SELECT 'clock', NULL, NULL, ${NOW_US}::float8, false
-  UNION ALL SELECT 'node', id, pbxs, beat::float8, leaving FROM alive
-  UNION ALL SELECT 'version', NULL, NULL, version::float8, false FROM seen
+  SELECT 'beat' AS what, id AS name, NULL AS text, 0::bigint AS number, false AS leaving FROM beat
+  UNION ALL SELECT 'clock', NULL, NULL, ${NOW_US}, false
+  UNION ALL SELECT 'node', id, pbxs, beat, leaving FROM alive
+  UNION ALL SELECT 'version', NULL, NULL, version, false FROM seen
   UNION ALL SELECT 'own', name, term, 0, false FROM leases WHERE node = $1 AND EXISTS (SELECT FROM seen)
   UNION ALL SELECT 'owner', l.name, l.node, 0, false FROM leases l JOIN alive ON alive.id = l.node
     WHERE l.name = ANY($5::text[]) AND EXISTS (SELECT FROM seen)
   UNION ALL SELECT 'free', name, term, 0, false FROM free
-  UNION ALL SELECT 'count', node, kind, count::float8, false FROM counts`
+  UNION ALL SELECT 'count', node, kind, count, false FROM counts`
 
 /** As in CLAIM, rows are locked in the order of their names. */
 const GIVE = `
@@ -200,7 +200,7 @@ const CLAIM = `
 type NodeRow = Omit<NodeRecord, 'leases'> & { leases: string }
 
 const LIST = `
-  SELECT id, address, version, started_us::float8 AS "startedUs", beat_us::float8 AS "beatUs", dead_us::float8 AS "deadUs",
+  SELECT id, address, version, started_us AS "startedUs", beat_us AS "beatUs", dead_us AS "deadUs",
     clock_ahead_us AS "clockAheadUs",
     coalesce((SELECT string_agg(name, E'\\n' ORDER BY name) FROM leases WHERE node = id AND dead_us IS NULL), '') AS leases
   FROM nodes WHERE dead_us IS NULL OR dead_us > ${NOW_US} - ${HOUR_US} ORDER BY started_us, id`

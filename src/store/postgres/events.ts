@@ -67,14 +67,14 @@ saved AS (
     CROSS JOIN LATERAL (SELECT s.columns::json AS call, s.record AS record) AS r ${notLost('s.job')}
   ON CONFLICT (id) DO UPDATE SET account_id = excluded.account_id, saved_at = excluded.saved_at,
     direction = excluded.direction, from_number = excluded.from_number, to_number = excluded.to_number, record = excluded.record)
-SELECT NULL::int AS place, NULL::float8 AS id, NULL::int AS job, NULL AS lease,
+SELECT NULL::int AS place, NULL::bigint AS id, NULL::int AS job, NULL AS lease,
   CASE WHEN NOT EXISTS (SELECT 1 FROM turn) THEN hookswitch_refuse('${TURN_TAKEN}')
     WHEN EXISTS (SELECT 1 FROM unnest($3::bigint[], $4::bigint[]) AS x(id, version)
       LEFT JOIN locked l ON l.id = x.id WHERE l.list_version IS DISTINCT FROM x.version)
     THEN hookswitch_refuse('${LIST_CHANGED}')
     WHEN (SELECT run FROM event_histories ORDER BY began_at DESC LIMIT 1) IS DISTINCT FROM hookswitch_run()
     THEN hookswitch_refuse('${HISTORY_ENDED}') END AS refused
-UNION ALL SELECT place::int, id::float8, NULL, NULL, NULL FROM numbered
+UNION ALL SELECT place::int, id, NULL, NULL, NULL FROM numbered
 ${isFenced ? 'UNION ALL SELECT NULL, NULL, job, name, NULL FROM lost' : ''}`
 }
 
@@ -264,7 +264,7 @@ function placesOf(jobs: readonly EventJob[], placed: ReadonlyMap<number, PlacedE
 async function readPlaces(read: Query, jobs: readonly EventJob[]): Promise<Map<number, PlacedEvent>> {
   const events = eventsOf(jobs)
   const rows = await read<{ uuid: string; id: number; webhooks: string | null }>(
-    `SELECT e.uuid, e.id::float8 AS id, (SELECT string_agg(d.webhook_id::text, ',' ORDER BY d.id) FROM deliveries d
+    `SELECT e.uuid, e.id, (SELECT string_agg(d.webhook_id::text, ',' ORDER BY d.id) FROM deliveries d
        WHERE d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) * ${DELIVERIES_PER_EVENT}) AS webhooks
      FROM events e WHERE e.call_id = ANY($1::text[]) AND e.uuid = ANY($2::text[])`,
     [texts([...new Set(events.map(({ callId }) => callId))]), texts(events.map(({ uuid }) => uuid))],
@@ -297,7 +297,7 @@ async function beginHistory(client: Client): Promise<void> {
 /** More than was foreseen has been stored since partitions were made last. */
 async function addPartitions(client: Client): Promise<void> {
   await client.transaction(async (query) => {
-    const [row] = await query<{ last: number }>('SELECT last_value::float8 AS last FROM event_ids')
+    const [row] = await query<{ last: number }>('SELECT last_value AS last FROM event_ids')
     const current = partitionOf(row?.last ?? 0)
     await createPartitions(query, current, current + 1)
   })

@@ -17,7 +17,7 @@ export function newListCache(read: Query) {
 
   async function readLists(accountIds: readonly number[]): Promise<void> {
     const rows = await read<Row>(
-      `SELECT a.id::float8 AS "accountId", a.list_version::float8 AS version, w.id::float8 AS id, s.options,
+      `SELECT a.id AS "accountId", a.list_version AS version, w.id, s.options,
          ${SWITCH_NAMES.map((name) => `w.${name}`).join(', ')}
        FROM accounts a LEFT JOIN webhooks w ON w.account_id = a.id AND w.position IS NOT NULL
          LEFT JOIN secrets s ON s.account_id = w.account_id AND s.url = w.url

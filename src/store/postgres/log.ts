@@ -18,9 +18,9 @@ import { STEPPED } from './maintenance/clock.ts'
 
 type Row = Omit<DeliveryRow, 'state'> & { readonly state: number }
 
-const COLUMNS = `d.id::float8 AS id, e.account_id::float8 AS "accountId", e.uuid, e.name AS event, e.call_id AS "callId", w.url,
-  d.state::int AS state, d.attempts_made AS "attemptsMade", (d.due_at + ${STEPPED})::float8 AS "dueUs",
-  d.created_at::float8 AS "createdUs", d.ended_at::float8 AS "endedUs"`
+const COLUMNS = `d.id, e.account_id AS "accountId", e.uuid, e.name AS event, e.call_id AS "callId", w.url,
+  d.state::int AS state, d.attempts_made AS "attemptsMade", (d.due_at + ${STEPPED}) AS "dueUs",
+  d.created_at AS "createdUs", d.ended_at AS "endedUs"`
 const JOINED = `JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT} JOIN webhooks w ON w.id = d.webhook_id`
 const OF_EVENT = `d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) * ${DELIVERIES_PER_EVENT}`
 
@@ -61,7 +61,7 @@ export async function readLog(query: Query, { filter, fromId, limit, order }: Lo
   const conditions = conditionsOf(filter, add)
   const rows = await query<Row & { checked: number; last: number }>(
     `WITH part AS MATERIALIZED (${part}),
-       reach AS (SELECT count(DISTINCT unit)::int AS checked, ${order === 'newest' ? 'min' : 'max'}(id)::float8 AS last FROM part),
+       reach AS (SELECT count(DISTINCT unit)::int AS checked, ${order === 'newest' ? 'min' : 'max'}(id) AS last FROM part),
        found AS (SELECT ${COLUMNS} FROM part d ${JOINED} WHERE ${conditions} ORDER BY d.id ${SORTED[order]} LIMIT ${add(limit, 'int')})
      SELECT found.*, reach.checked, reach.last FROM reach LEFT JOIN found ON TRUE`,
     values,
@@ -123,13 +123,13 @@ function conditionsOf(filter: DeliveryFilter, add: Add): string {
 
 /** Returns the first delivery of that time or later: ids grow with time, so halving finds it without an index. */
 async function firstFrom(query: Query, atUs: number): Promise<number> {
-  const [row] = await query<{ last: number }>('SELECT last_value::float8 AS last FROM event_ids')
+  const [row] = await query<{ last: number }>('SELECT last_value AS last FROM event_ids')
   let low = 0
   let high = (row?.last ?? 0) + 1
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const [found] = await query<{ id: number; atUs: number }>(
-      'SELECT id::float8 AS id, at::float8 AS "atUs" FROM events WHERE id >= $1::bigint ORDER BY id LIMIT 1',
+      'SELECT id, at AS "atUs" FROM events WHERE id >= $1 ORDER BY id LIMIT 1',
       [middle],
     )
     if (found === undefined || found.atUs >= atUs) high = middle
@@ -141,14 +141,14 @@ async function firstFrom(query: Query, atUs: number): Promise<number> {
 async function readDelivery(read: Query, accountId: number | null, id: number): Promise<DeliveryDetail | undefined> {
   const [row] = await read<Row & { body: string }>(
     `SELECT ${COLUMNS}, e.body FROM deliveries d ${JOINED}
-     WHERE d.id = $1::bigint AND e.account_id = coalesce($2::bigint, e.account_id)`,
+     WHERE d.id = $1 AND e.account_id = coalesce($2, e.account_id)`,
     [id, accountId],
   )
   if (row === undefined) return undefined
   const { body, ...rest } = row
   const attempts = await read<AttemptRow>(
-    `SELECT at::float8 AS "atUs", probe, status, duration_ms AS "durationMs", error, address, response FROM attempts
-     WHERE delivery_id = $1::bigint ORDER BY at`,
+    `SELECT at AS "atUs", probe, status, duration_ms AS "durationMs", error, address, response FROM attempts
+     WHERE delivery_id = $1 ORDER BY at`,
     [id],
   )
   return { ...rowOf(rest), body, attempts }
@@ -156,8 +156,8 @@ async function readDelivery(read: Query, accountId: number | null, id: number): 
 
 async function readEventsOfCall(read: Query, accountId: number, callId: string): Promise<EventRow[]> {
   const events = await read<Omit<EventRow, 'deliveries'> & { id: number }>(
-    `SELECT id::float8 AS id, uuid, name, sequence, at::float8 AS "atUs", body FROM events
-     WHERE call_id = $1 AND account_id = $2::bigint ORDER BY sequence, id LIMIT $3::int`,
+    `SELECT id, uuid, name, sequence, at AS "atUs", body FROM events
+     WHERE call_id = $1 AND account_id = $2 ORDER BY sequence, id LIMIT $3::int`,
     [callId, accountId, MAX_EVENTS_OF_CALL],
   )
   const rows = await read<Row>(

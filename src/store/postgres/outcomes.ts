@@ -37,7 +37,7 @@ logged AS (
   SELECT id, at, probe, status, duration, error, address, response FROM input WHERE id IN (SELECT id FROM known)
   ON CONFLICT (delivery_id, at) DO UPDATE SET probe = excluded.probe, status = excluded.status,
     duration_ms = excluded.duration_ms, error = excluded.error, address = excluded.address, response = excluded.response)
-SELECT job, id::float8 AS id, NULL AS lease FROM input WHERE id NOT IN (SELECT id FROM known)
+SELECT job, id, NULL AS lease FROM input WHERE id NOT IN (SELECT id FROM known)
 ${isFenced ? 'UNION ALL SELECT job, NULL, name FROM lost' : ''}`
 
 const PLAIN = statementOf(false)
@@ -113,15 +113,15 @@ async function writeLate(query: Query, batch: OutcomeBatch, at: number): Promise
   const isDelivered = batch.states[at] === 1
   const delivered = isDelivered
     ? await query(
-        `UPDATE ended_deliveries SET state = 1, tries = $2::int, attempts_made = $3::int, ended_at = $4::bigint
-         WHERE id = $1::bigint RETURNING 1 AS one`,
+        `UPDATE ended_deliveries SET state = 1, tries = $2::int, attempts_made = $3::int, ended_at = $4
+         WHERE id = $1 RETURNING 1 AS one`,
         [id, batch.tries[at] ?? 0, made, batch.endedUs[at] ?? 0],
       )
     : []
   if (delivered.length === 0) {
     const counted = await query(
-      `WITH p AS (UPDATE pending_deliveries SET attempts_made = greatest(attempts_made, $2::int) WHERE id = $1::bigint RETURNING 1),
-         e AS (UPDATE ended_deliveries SET attempts_made = greatest(attempts_made, $2::int) WHERE id = $1::bigint RETURNING 1)
+      `WITH p AS (UPDATE pending_deliveries SET attempts_made = greatest(attempts_made, $2::int) WHERE id = $1 RETURNING 1),
+         e AS (UPDATE ended_deliveries SET attempts_made = greatest(attempts_made, $2::int) WHERE id = $1 RETURNING 1)
        SELECT 1 AS one FROM p UNION ALL SELECT 1 FROM e`,
       [id, made],
     )
@@ -130,7 +130,7 @@ async function writeLate(query: Query, batch: OutcomeBatch, at: number): Promise
   }
   await query(
     `INSERT INTO attempts (delivery_id, at, probe, status, duration_ms, error, address, response)
-     VALUES ($1::bigint, $2::bigint, $3::boolean, $4::int, $5::int, $6, $7, $8)
+     VALUES ($1, $2, $3::boolean, $4::int, $5::int, $6, $7, $8)
      ON CONFLICT (delivery_id, at) DO UPDATE SET probe = excluded.probe, status = excluded.status,
        duration_ms = excluded.duration_ms, error = excluded.error, address = excluded.address, response = excluded.response`,
     [
@@ -157,8 +157,8 @@ async function forgetProbes(query: Query, ids: readonly number[]): Promise<void>
 
 const ENDED = `INSERT INTO ended_deliveries
     (id, account_id, webhook_id, state, tries, attempts_made, generation, since, created_at, ended_at)
-  SELECT id, account_id, webhook_id, $1::smallint, tries, attempts_made, generation, since, created_at, $2::bigint FROM gone
-  RETURNING id::float8 AS id`
+  SELECT id, account_id, webhook_id, $1::smallint, tries, attempts_made, generation, since, created_at, $2 FROM gone
+  RETURNING id`
 
 type Step = { readonly webhookId: number; readonly nowUs: number; readonly limit: number }
 
@@ -168,12 +168,12 @@ type Step = { readonly webhookId: number; readonly nowUs: number; readonly limit
  */
 export async function cancelUnlisted(query: Query, { webhookId, nowUs, limit }: Step): Promise<number[]> {
   const rows = await query<{ id: number }>(
-    `WITH gone AS (DELETE FROM pending_deliveries WHERE id IN (SELECT id FROM pending_deliveries WHERE webhook_id = $3::bigint
-       AND id <= (SELECT cancelled_to FROM webhooks WHERE id = $3::bigint) ORDER BY id LIMIT $4::int) RETURNING *) ${ENDED}`,
+    `WITH gone AS (DELETE FROM pending_deliveries WHERE id IN (SELECT id FROM pending_deliveries WHERE webhook_id = $3
+       AND id <= (SELECT cancelled_to FROM webhooks WHERE id = $3) ORDER BY id LIMIT $4::int) RETURNING *) ${ENDED}`,
     [3, nowUs, webhookId, limit],
   )
   if (rows.length === 0)
-    await query('UPDATE webhooks SET cancelled_to = 0 WHERE id = $1::bigint AND cancelled_to > 0', [webhookId])
+    await query('UPDATE webhooks SET cancelled_to = 0 WHERE id = $1 AND cancelled_to > 0', [webhookId])
   return rows.map(({ id }) => id).toSorted((one, other) => one - other)
 }
 
@@ -184,7 +184,7 @@ export async function failExpired(
 ): Promise<number[]> {
   const rows = await query<{ id: number }>(
     `WITH gone AS (DELETE FROM pending_deliveries WHERE id IN (SELECT id FROM pending_deliveries
-       WHERE webhook_id = $3::bigint AND since < $5::bigint ORDER BY id LIMIT $4::int) RETURNING *) ${ENDED}`,
+       WHERE webhook_id = $3 AND since < $5 ORDER BY id LIMIT $4::int) RETURNING *) ${ENDED}`,
     [2, nowUs, webhookId, limit, beforeSteadyUs],
   )
   return rows.map(({ id }) => id).toSorted((one, other) => one - other)

@@ -9,9 +9,9 @@ import { cancelUnlisted, failExpired, type OutcomeJob, splitByDelivery } from '.
 
 type Row = Omit<PendingDelivery, 'dueSteadyUs'> & { readonly dueSteadyUs: number | null }
 
-const SENDING = `SELECT d.id::float8 AS id, d.account_id::float8 AS "accountId", d.webhook_id::float8 AS "webhookId", d.tries,
-    d.attempts_made AS "attemptsMade", d.due_at::float8 AS "dueSteadyUs", d.generation, d.since::float8 AS "sinceSteadyUs",
-    e.uuid, e.call_id AS "callId", e.name AS event, e.at::float8 AS "atUs", e.body`
+const SENDING = `SELECT d.id, d.account_id AS "accountId", d.webhook_id AS "webhookId", d.tries,
+    d.attempts_made AS "attemptsMade", d.due_at AS "dueSteadyUs", d.generation, d.since AS "sinceSteadyUs",
+    e.uuid, e.call_id AS "callId", e.name AS event, e.at AS "atUs", e.body`
 const EVENT = `JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}`
 
 /**
@@ -41,7 +41,7 @@ export function createQueueStore(
     deliveryGetUntried: async ({ webhookId, afterId, limit }) => {
       const rows = await read<Row>(
         `${SENDING} FROM (SELECT * FROM pending_deliveries
-           WHERE webhook_id = $1::bigint AND due_at IS NULL AND id > $2::bigint ORDER BY id LIMIT $3::int) AS d ${EVENT} ORDER BY d.id`,
+           WHERE webhook_id = $1 AND due_at IS NULL AND id > $2 ORDER BY id LIMIT $3::int) AS d ${EVENT} ORDER BY d.id`,
         [webhookId, afterId, limit],
       )
       return rows.map(pendingOf)
@@ -49,7 +49,7 @@ export function createQueueStore(
     async deliveryGetUntriedStrict({ webhookId, afterId, limit }) {
       const rows = await read<Row & { waits: boolean }>(
         `${SENDING}, ${WAITS} AS waits FROM (SELECT * FROM pending_deliveries
-           WHERE webhook_id = $1::bigint AND due_at IS NULL AND id > $2::bigint ORDER BY id LIMIT $3::int) AS d ${EVENT} ORDER BY d.id`,
+           WHERE webhook_id = $1 AND due_at IS NULL AND id > $2 ORDER BY id LIMIT $3::int) AS d ${EVENT} ORDER BY d.id`,
         [webhookId, afterId, limit],
       )
       const deliveries = rows.flatMap(({ waits, ...row }) => (waits ? [] : pendingOf(row)))
@@ -59,7 +59,7 @@ export function createQueueStore(
       const rows = await read<Row>(
         `${SENDING} FROM unnest($2::text[]) AS c(id) CROSS JOIN LATERAL (
            SELECT first.* FROM (SELECT id FROM events WHERE call_id = c.id OFFSET 0) AS b
-             CROSS JOIN ${pendingOfEvent('$1::bigint')} AS first ORDER BY b.id LIMIT 1) AS d ${EVENT}`,
+             CROSS JOIN ${pendingOfEvent('$1')} AS first ORDER BY b.id LIMIT 1) AS d ${EVENT}`,
         [webhookId, texts(callIds)],
       )
       return rows.map(pendingOf)
@@ -67,20 +67,20 @@ export function createQueueStore(
     deliveryGetDue: async ({ webhookId, dueSteadyUs, limit }) => {
       const rows = await read<Row>(
         `${SENDING} FROM (SELECT * FROM pending_deliveries
-           WHERE webhook_id = $1::bigint AND due_at IS NOT NULL AND due_at <= $2::bigint ORDER BY due_at, id LIMIT $3::int) AS d
+           WHERE webhook_id = $1 AND due_at IS NOT NULL AND due_at <= $2 ORDER BY due_at, id LIMIT $3::int) AS d
          ${EVENT} ORDER BY d.due_at, d.id`,
         [webhookId, dueSteadyUs, limit],
       )
       return rows.map(pendingOf)
     },
     async deliveryGetPending(id) {
-      const [row] = await read<Row>(`${SENDING} FROM pending_deliveries d ${EVENT} WHERE d.id = $1::bigint`, [id])
+      const [row] = await read<Row>(`${SENDING} FROM pending_deliveries d ${EVENT} WHERE d.id = $1`, [id])
       return row === undefined ? undefined : pendingOf(row)
     },
     async deliveryGetNextDue({ webhookId, fromSteadyUs }) {
       const [row] = await read<{ dueUs: number | null }>(
-        `SELECT min(due_at)::float8 AS "dueUs" FROM pending_deliveries
-         WHERE webhook_id = $1::bigint AND due_at IS NOT NULL AND due_at >= $2::bigint`,
+        `SELECT min(due_at) AS "dueUs" FROM pending_deliveries
+         WHERE webhook_id = $1 AND due_at IS NOT NULL AND due_at >= $2`,
         [webhookId, fromSteadyUs],
       )
       return row?.dueUs ?? undefined
@@ -122,7 +122,7 @@ export function createQueueStore(
 
 async function countPending(read: Database['read']): Promise<number> {
   const [row] = await read<{ pending: number }>(
-    `SELECT count(*)::float8 AS pending FROM (SELECT 1 FROM pending_deliveries LIMIT ${MAX_COUNTED}) AS counted`,
+    `SELECT count(*) AS pending FROM (SELECT 1 FROM pending_deliveries LIMIT ${MAX_COUNTED}) AS counted`,
   )
   return row?.pending ?? 0
 }
@@ -130,9 +130,9 @@ async function countPending(read: Database['read']): Promise<number> {
 /** Returns when the oldest pending delivery of a webhook was scheduled: of the untried ones and of the next retry. */
 async function oldestPending(read: Database['read'], webhookId: number): Promise<number | undefined> {
   const first = (condition: string, order: string) =>
-    `(SELECT since FROM pending_deliveries WHERE webhook_id = $1::bigint AND due_at ${condition} ORDER BY ${order} LIMIT 1)`
+    `(SELECT since FROM pending_deliveries WHERE webhook_id = $1 AND due_at ${condition} ORDER BY ${order} LIMIT 1)`
   const [row] = await read<{ oldest: number | null }>(
-    `SELECT least(${first('IS NULL', 'id')}, ${first('IS NOT NULL', 'due_at')})::float8 AS oldest`,
+    `SELECT least(${first('IS NULL', 'id')}, ${first('IS NOT NULL', 'due_at')}) AS oldest`,
     [webhookId],
   )
   return row?.oldest ?? undefined

@@ -143,8 +143,14 @@ async function historyOf(query: Query): Promise<string | null> {
 /** Text cannot hold a NUL there. */
 export const clean = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text)
 
+/** An integer has one type regardless of its size, that of most columns: so a statement is prepared once. */
+function boundValue(value: Value): Value {
+  if (typeof value === 'string') return clean(value)
+  return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value
+}
+
 async function rowsOf<Row>(connection: SQL | ReservedSQL, text: string, values: readonly Value[]): Promise<Row[]> {
-  const given = values.map((value) => (typeof value === 'string' ? clean(value) : value))
+  const given = values.map(boundValue)
   const rows = await connection.unsafe<Row[]>(text, given)
   for (const row of rows) toNumbers(row)
   return [...rows]

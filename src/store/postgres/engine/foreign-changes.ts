@@ -32,7 +32,7 @@ export function startChangeWatch({ read, writer }: { read: Query; writer: string
   async function poll(): Promise<void> {
     try {
       const [row] = await read<{ sum: number }>(
-        'SELECT coalesce(sum(version), 0)::float8 AS sum FROM changes WHERE writer <> $1',
+        'SELECT coalesce(sum(version), 0)::bigint AS sum FROM changes WHERE writer <> $1',
         [writer],
       )
       const now = row?.sum ?? 0

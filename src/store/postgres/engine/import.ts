@@ -127,7 +127,7 @@ async function continueIds(query: Query): Promise<void> {
 async function countRows(query: Query, tables: readonly TableToCopy[]): Promise<{ table: string; rows: number }[]> {
   const counts: { table: string; rows: number }[] = []
   for (const { name, count } of tables) {
-    const [row] = await query<{ count: number }>(`SELECT count(*)::float8 AS count FROM ${name}`)
+    const [row] = await query<{ count: number }>(`SELECT count(*) AS count FROM ${name}`)
     if (row?.count !== count)
       throw new Fault(
         'unavailable',

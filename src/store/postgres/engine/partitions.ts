@@ -56,11 +56,11 @@ export async function continuePartitions(query: Query, nowUs: number): Promise<v
   await createPartitions(query, current, current + 2)
   const span = await spanOf(query, current)
   if (span === undefined || nowUs - span.firstUs < DAY_US) return
-  await query('SELECT setval($1::regclass, $2::bigint)', ['event_ids', (current + 1) * EVENTS_PER_PARTITION])
+  await query('SELECT setval($1::regclass, $2)', ['event_ids', (current + 1) * EVENTS_PER_PARTITION])
 }
 
 async function currentPartition(query: Query): Promise<number> {
-  const [row] = await query<{ last: number }>('SELECT last_value::float8 AS last FROM event_ids')
+  const [row] = await query<{ last: number }>('SELECT last_value AS last FROM event_ids')
   return partitionOf(row?.last ?? 0)
 }
 
@@ -68,10 +68,10 @@ type Span = { readonly firstUs: number; readonly lastUs: number }
 
 /** Returns when the first and the last event of a partition happened, or `undefined` if it has none. */
 async function spanOf(query: Query, number: number): Promise<Span | undefined> {
-  const range = 'id >= $1::bigint AND id < $2::bigint'
+  const range = 'id >= $1 AND id < $2'
   const [row] = await query<{ firstUs: number | null; lastUs: number | null }>(
-    `SELECT (SELECT at FROM events WHERE ${range} ORDER BY id LIMIT 1)::float8 AS "firstUs",
-       (SELECT at FROM events WHERE ${range} ORDER BY id DESC LIMIT 1)::float8 AS "lastUs"`,
+    `SELECT (SELECT at FROM events WHERE ${range} ORDER BY id LIMIT 1) AS "firstUs",
+       (SELECT at FROM events WHERE ${range} ORDER BY id DESC LIMIT 1) AS "lastUs"`,
     [number * EVENTS_PER_PARTITION, (number + 1) * EVENTS_PER_PARTITION],
   )
   const { firstUs = null, lastUs = null } = row ?? {}
@@ -86,7 +86,7 @@ async function listPartitions(query: Query): Promise<Partition[]> {
     `SELECT substring(c.relname FROM '[0-9]+$')::int AS number FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
      WHERE i.inhparent = 'events'::regclass ORDER BY 1`,
   )
-  const [newest] = await query<{ id: number }>('SELECT id::float8 AS id FROM events ORDER BY id DESC LIMIT 1')
+  const [newest] = await query<{ id: number }>('SELECT id FROM events ORDER BY id DESC LIMIT 1')
   const last = partitionOf(newest?.id ?? 0)
   const partitions: Partition[] = []
   for (const { number } of rows) {
@@ -133,8 +133,8 @@ export async function dropPartitions(client: Client, ages: Ages): Promise<number
 /** Most of it is past its retention: only then is it replaced. */
 async function isWorthwhile(query: Query, number: number, ages: Ages): Promise<boolean> {
   const [row] = await query<{ all: number; old: number }>(
-    `SELECT count(*)::float8 AS all, count(*) FILTER (WHERE (state = 1 AND ended_at < $1::bigint)
-       OR (state > 1 AND ended_at < $2::bigint))::float8 AS old FROM ended_deliveries_${number}`,
+    `SELECT count(*) AS all, count(*) FILTER (WHERE (state = 1 AND ended_at < $1)
+       OR (state > 1 AND ended_at < $2)) AS old FROM ended_deliveries_${number}`,
     [ages.deliveredBeforeUs, ages.failedBeforeUs],
   )
   const { all = 0, old = 0 } = row ?? {}
@@ -149,16 +149,16 @@ async function replacePartition(query: Query, number: number, ages: Ages): Promi
   await query('CREATE TEMPORARY TABLE kept (id bigint PRIMARY KEY) ON COMMIT DROP')
   await query(
     `INSERT INTO kept SELECT id FROM ended_deliveries_${number}
-     WHERE (state = 1 AND ended_at >= $1::bigint) OR (state > 1 AND ended_at >= $2::bigint)
-     UNION SELECT id FROM pending_deliveries WHERE id >= $3::bigint AND id < $4::bigint`,
+     WHERE (state = 1 AND ended_at >= $1) OR (state > 1 AND ended_at >= $2)
+     UNION SELECT id FROM pending_deliveries WHERE id >= $3 AND id < $4`,
     [
       ...[ages.deliveredBeforeUs, ages.failedBeforeUs],
       ...[number, number + 1].map((edge) => edge * EVENTS_PER_PARTITION * DELIVERIES_PER_EVENT),
     ],
   )
   const [counts] = await query<{ all: number; kept: number }>(
-    `SELECT (SELECT count(*) FROM ended_deliveries_${number})::float8 + (SELECT count(*) FROM events_${number})::float8 AS all,
-       (SELECT count(*) FROM kept)::float8 AS kept`,
+    `SELECT (SELECT count(*) FROM ended_deliveries_${number}) + (SELECT count(*) FROM events_${number}) AS all,
+       (SELECT count(*) FROM kept) AS kept`,
   )
   const { all = 0, kept = 0 } = counts ?? {}
   if (all > 0 && kept > all * MAX_LEFT) return 0
@@ -196,7 +196,7 @@ async function keepRows(query: Query, number: number): Promise<number> {
     await query(`CREATE TABLE ${table}_kept (LIKE ${table} INCLUDING ALL)`)
     const rows = await query<{ count: number }>(
       `WITH k AS (INSERT INTO ${table}_kept SELECT * FROM ${table}_${number} WHERE ${conditions[table]} RETURNING 1)
-       SELECT count(*)::float8 AS count FROM k`,
+       SELECT count(*) AS count FROM k`,
     )
     if (table !== 'attempts') left += rows[0]?.count ?? 0
   }

@@ -12,8 +12,7 @@ const listOf = ({ type, items }: List): Value => arrayOf(type, items)
 const dialectOf = (node: string): Dialect<Value> => ({
   engine: 'postgres',
   place: (number) => `$${number}`,
-  // A number has one type regardless of its size, so that a statement is prepared once.
-  value: (item) => (typeof item === 'number' ? BigInt(item) : item),
+  value: (item) => item,
   list: listOf,
   node: () => node,
   among: (place, list) => `= ANY(${place}::${typeOf(list)})`,

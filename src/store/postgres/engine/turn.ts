@@ -22,7 +22,7 @@ export type Turns = {
 
 /** For a statement whose first two parameters are the writer and `next()`: no row if another has had this turn. */
 export const TURN = `
-  UPDATE writers SET commits = $2::bigint + ${STEP}, at = now() WHERE writer = $1 AND commits = $2::bigint RETURNING 1`
+  UPDATE writers SET commits = $2 + ${STEP}, at = now() WHERE writer = $1 AND commits = $2 RETURNING 1`
 
 /** Opens the count of this process. */
 export function openTurns(query: Query, writer: string): Turns {
@@ -32,7 +32,7 @@ export function openTurns(query: Query, writer: string): Turns {
   async function read(): Promise<number> {
     const [row] = await query<{ commits: number }>(
       `INSERT INTO writers (writer, commits, at) VALUES ($1, 0, now())
-       ON CONFLICT (writer) DO UPDATE SET at = now() RETURNING commits::float8 AS commits`,
+       ON CONFLICT (writer) DO UPDATE SET at = now() RETURNING commits`,
       [writer],
     )
     return row?.commits ?? 0
@@ -52,10 +52,7 @@ export function openTurns(query: Query, writer: string): Turns {
       if (!doubt) return undefined
       const before = count ?? 0
       // If it is still on its way, it finds the door closed; if it holds the row, this waits for it.
-      await query('UPDATE writers SET commits = $2::bigint + 1 WHERE writer = $1 AND commits = $2::bigint', [
-        writer,
-        before,
-      ])
+      await query('UPDATE writers SET commits = $2 + 1 WHERE writer = $1 AND commits = $2', [writer, before])
       count = await read()
       doubt = false
       return count === before + STEP

@@ -27,7 +27,7 @@ export function createMaintenanceStore(
  */
 async function fileFaults(read: Query): Promise<string[]> {
   const [row] = await read<{ count: number }>(
-    'SELECT coalesce(checksum_failures, 0)::float8 AS count FROM pg_stat_database WHERE datname = current_database()',
+    'SELECT coalesce(checksum_failures, 0) AS count FROM pg_stat_database WHERE datname = current_database()',
   )
   const count = row?.count ?? 0
   return count === 0 ? [] : [`the server found ${count} pages of the database with a wrong checksum`]

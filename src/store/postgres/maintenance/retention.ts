@@ -39,8 +39,8 @@ async function deleteOf(query: Query, step: Step, endId: number): Promise<Pruned
   const { afterId, deliveredBeforeUs, failedBeforeUs, nowUs, limit } = step
   const latestUs = latestOf(step)
   const events = await query<{ id: number; atUs: number }>(
-    `SELECT id::float8 AS id, at::float8 AS "atUs" FROM events
-     WHERE id > $1::bigint AND id < least($3::bigint, (SELECT max(id) FROM events)) ORDER BY id LIMIT $2::int`,
+    `SELECT id, at AS "atUs" FROM events
+     WHERE id > $1 AND id < least($3, (SELECT max(id) FROM events)) ORDER BY id LIMIT $2::int`,
     [afterId, limit, endId],
   )
   // Events that were stored while the wall clock was ahead are skipped: older ones may follow them.
@@ -48,9 +48,9 @@ async function deleteOf(query: Query, step: Step, endId: number): Promise<Pruned
   const last = old.at(-1)
   if (last === undefined) return undefined
   const gone = await query(
-    `WITH gone AS (DELETE FROM ended_deliveries WHERE id >= $1::bigint AND id < $2::bigint
-         AND ((state = 1 AND ended_at < $3::bigint) OR (state > 1 AND ended_at < $4::bigint)) RETURNING id),
-       forgotten AS (DELETE FROM attempts WHERE delivery_id >= $1::bigint AND delivery_id < $2::bigint AND delivery_id IN (SELECT id FROM gone))
+    `WITH gone AS (DELETE FROM ended_deliveries WHERE id >= $1 AND id < $2
+         AND ((state = 1 AND ended_at < $3) OR (state > 1 AND ended_at < $4)) RETURNING id),
+       forgotten AS (DELETE FROM attempts WHERE delivery_id >= $1 AND delivery_id < $2 AND delivery_id IN (SELECT id FROM gone))
      SELECT 1 AS one FROM gone`,
     [
       ...[(afterId + 1) * DELIVERIES_PER_EVENT, (last.id + 1) * DELIVERIES_PER_EVENT],
@@ -58,12 +58,12 @@ async function deleteOf(query: Query, step: Step, endId: number): Promise<Pruned
     ],
   )
   const [alone] = await query<{ count: number }>(
-    `WITH alone AS (DELETE FROM events e WHERE e.id > $1::bigint AND e.id <= $2::bigint AND e.at < $3::bigint AND NOT EXISTS
+    `WITH alone AS (DELETE FROM events e WHERE e.id > $1 AND e.id <= $2 AND e.at < $3 AND NOT EXISTS
          (SELECT 1 FROM deliveries d WHERE d.id >= e.id * ${DELIVERIES_PER_EVENT} AND d.id < (e.id + 1) * ${DELIVERIES_PER_EVENT})
          RETURNING e.id, e.account_id),
        noted AS (UPDATE accounts a SET events_pruned_to = greatest(a.events_pruned_to, p.id)
          FROM (SELECT account_id, max(id) AS id FROM alone GROUP BY account_id) AS p WHERE a.id = p.account_id)
-     SELECT count(*)::float8 AS count FROM alone`,
+     SELECT count(*) AS count FROM alone`,
     [afterId, last.id, deliveredBeforeUs],
   )
   const pruned = gone.length + (alone?.count ?? 0)
@@ -78,5 +78,5 @@ async function nextRange(query: Query, endId: number): Promise<number | null> {
 
 /** `verify` has to know from which time on nothing was pruned. */
 async function notePruned(query: Query, toUs: number): Promise<void> {
-  await query('UPDATE clock SET pruned_to = greatest(pruned_to, $1::bigint)', [toUs])
+  await query('UPDATE clock SET pruned_to = greatest(pruned_to, $1)', [toUs])
 }

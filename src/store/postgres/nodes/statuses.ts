@@ -25,7 +25,7 @@ export function createStatusStore(
     },
     async followedGet(node) {
       const rows = await read<{ id: number }>(
-        `SELECT DISTINCT account_id::float8 AS id FROM followed_accounts WHERE node <> $1 AND until > clock_timestamp()`,
+        `SELECT DISTINCT account_id AS id FROM followed_accounts WHERE node <> $1 AND until > clock_timestamp()`,
         [node],
       )
       return rows.map(({ id }) => id)
@@ -55,7 +55,7 @@ const SET = `
   ON CONFLICT (webhook_id) DO UPDATE SET term = excluded.term, status = excluded.status`
 
 const WEBHOOKS = `
-  SELECT s.webhook_id::float8 AS "webhookId", s.status, n.id IS NOT NULL AS "isPresent" FROM webhook_statuses s
+  SELECT s.webhook_id AS "webhookId", s.status, n.id IS NOT NULL AS "isPresent" FROM webhook_statuses s
     JOIN webhooks w ON w.id = s.webhook_id
     LEFT JOIN leases l ON l.name = 'account:' || w.account_id AND l.term = s.term
     LEFT JOIN nodes n ON n.id = l.node AND n.dead_us IS NULL
@@ -77,13 +77,13 @@ const FOLLOW = `
 const CHANGED = `
   WITH old AS (DELETE FROM delivery_changes WHERE at < clock_timestamp() - ${KEPT})
   INSERT INTO delivery_changes (node, number, account_id, ids, at)
-  SELECT $1, $2::bigint, e.account_id, string_agg(d.id::text, ',' ORDER BY d.place), clock_timestamp()
+  SELECT $1, $2, e.account_id, string_agg(d.id::text, ',' ORDER BY d.place), clock_timestamp()
   FROM unnest($3::bigint[]) WITH ORDINALITY AS d (id, place) JOIN events e ON e.id = d.id / ${DELIVERIES_PER_EVENT}
   WHERE e.account_id IN (SELECT account_id FROM followed_accounts WHERE node <> $1 AND until > clock_timestamp())
   GROUP BY e.account_id`
 
 const CHANGES = `
-  SELECT c.node, c.number::float8 AS number, c.account_id::float8 AS "accountId", c.ids FROM delivery_changes c
+  SELECT c.node, c.number, c.account_id AS "accountId", c.ids FROM delivery_changes c
     LEFT JOIN unnest($3::bigint[], $4::text[], $5::bigint[]) AS seen (account_id, node, number)
       ON seen.account_id = c.account_id AND seen.node = c.node
   WHERE c.account_id = ANY($2::bigint[]) AND c.node <> $1 AND c.number > coalesce(seen.number, 0)

@@ -59,8 +59,8 @@ const AGAIN_MS = 20
 const QUICK_CHECK_BYTES = 8 * 1024 * 1024
 
 /**
- * More than the statements that a connection uses again and again. Beyond Bun's 20, each would be prepared again in turn,
- * which takes longer than most need to run.
+ * More than the statements that a connection uses again and again: beyond this number, which is 20 by default, each is
+ * prepared anew in its turn, and that takes longer than running most of them.
  */
 Sqlite.MAX_QUERY_CACHE_SIZE = 256
 
