@@ -102,7 +102,9 @@ onEngines('recordings', ({ open }) => {
       ['other', 'erased', 'x'],
     ])
     expect(idsOf(await at.recordings.recordingListUndeleted(1))).toEqual(['old'])
-    expect(idsOf(await at.recordings.recordingListNewestCopies(1))).toEqual(['new'])
+    await at.put(saved('copied', { copy: 'x/1.wav' }), saved('newest', { copy: 'x/2.wav', sinceUs: NOW + 1 }))
+    expect(idsOf(await at.recordings.recordingListNewestCopies(9))).toEqual(['newest', 'copied'])
+    expect(idsOf(await at.recordings.recordingListNewestCopies(1))).toEqual(['newest'])
     await at.recordings.recordingDelete({ callIds: ['call'], ids: ['older'] })
     await at.recordings.recordingDelete({ callIds: ['call', 'erased', 'call'], ids: ['old', 'other', 'unknown'] })
     expect([await expired(), await erased()]).toEqual([[], []])
