@@ -20,11 +20,18 @@ const CALL_MS = 1_600
 
 const countOf = async (url: string): Promise<number> => (await (await fetch(new URL('/count', url))).json()).requests
 
+const transactionsOf = async ({ sql }: Pick<ClusterBench, 'sql'>): Promise<number> => {
+  const [row] = await sql.ask<{ count: number }>('SELECT sum(xact_commit)::int AS count FROM pg_stat_database')
+  return row?.count ?? 0
+}
+
 type Load = {
   readonly offered: number
   readonly delivered: number
   readonly nodesUs: number
   readonly serverUs: number
+  /** Each statement outside of a transaction is one. */
+  readonly transactions: number
 }
 
 /** Offers calls to nodes at a steady rate. Returns what a delivery costs all of them together, and the database. */
@@ -44,6 +51,7 @@ async function loadOf(nodes: number): Promise<Load & { readonly memoryMb: number
     count: await countOf(url),
     nodesUs: pids.reduce((sum, pid) => sum + processorUs(pid), 0),
     serverUs: processorUs(bench.server.pid() ?? 0),
+    transactions: await transactionsOf(bench),
   })
   const seconds = (WARM_UP_MS + MEASURED_MS + CALL_MS) / 1_000
   const nothing = { receiver: { received: [] } }
@@ -62,6 +70,7 @@ async function loadOf(nodes: number): Promise<Load & { readonly memoryMb: number
     delivered,
     nodesUs: (after.nodesUs - before.nodesUs) / delivered,
     serverUs: (after.serverUs - before.serverUs) / delivered,
+    transactions: (after.transactions - before.transactions) / delivered,
     memoryMb,
   }
 }
@@ -74,7 +83,7 @@ export async function benchNodes(): Promise<Row[]> {
   if (POSTGRES_MISSING !== undefined) return []
   const rows: Row[] = []
   for (const nodes of [1, 2, 3]) {
-    const { offered, delivered, nodesUs, serverUs, memoryMb } = await loadOf(nodes)
+    const { offered, delivered, nodesUs, serverUs, transactions, memoryMb } = await loadOf(nodes)
     const name = `${nodes} node${nodes > 1 ? 's' : ''}`
     const isDelivered = delivered >= offered * LEAST_DELIVERED
     const note = isDelivered ? '' : '; NOT OF USE: the machine was too busy for what was offered'
@@ -87,6 +96,7 @@ export async function benchNodes(): Promise<Row[]> {
       ),
       figure('the same: all nodes for a delivery', nodesUs, ' µs', `of processor time${note}`),
       figure('the same: Postgres for a delivery', serverUs, ' µs', `of processor time${note}`),
+      atMost('the same: transactions for an event', 1.5, transactions, '', `with heartbeats and polls${note}`),
     )
   }
   return rows
