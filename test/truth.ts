@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CallEvent } from '../src/calls/event.ts'
 import { asteriskEvents } from './help/asterisk-recording.ts'
@@ -8,6 +8,7 @@ import { freeswitchEvents } from './help/freeswitch-recording.ts'
 import { FIXTURES, readExpectedFile, readRecording } from './help/recording.ts'
 
 // bun run truth: of the recordings of real PBXs in test/fixtures, how many give exactly the events that happened, by
+// family of calls and version of the PBX. `--write` puts the table into the guide. Exits with 1 if one is not exact.
 
 type Pbx = 'asterisk' | 'freeswitch'
 const EVENTS_OF: Readonly<Record<Pbx, (names: readonly string[]) => readonly CallEvent[]>> = {
@@ -92,9 +93,19 @@ export function markdownTable(rows: readonly (readonly string[])[]): string {
   return [line(head), line(widths.map((width) => '-'.repeat(width))), ...rest.map(line)].join('\n')
 }
 
+/** The guide that shows the table. */
+export const GUIDE = join(FIXTURES, '../../src/docs/connect.md')
+/** The table in the guide. */
+export const TABLE = /^\| Calls told exactly(?:.*\n)(?:\|.*\n)*/m
+
 if (import.meta.main) {
   const { wrong, exact, rows } = judgeRecordings()
   console.log(markdownTable(rows))
+  if (process.argv.includes('--write'))
+    writeFileSync(
+      GUIDE,
+      readFileSync(GUIDE, 'utf8').replace(TABLE, () => `${markdownTable(rows)}\n`),
+    )
   console.log(`\n${exact} of ${exact + wrong.length} recordings are told exactly.`)
   for (const name of wrong) console.log(`not exact: ${name}`)
   process.exitCode = wrong.length > 0 ? 1 : 0
