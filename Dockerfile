@@ -1,6 +1,7 @@
 # syntax=docker/dockerfile:1
 
-# The executable, from the lock file.
+# The executable, from the lock file. To pin a base image by its digest without a change of this file:
+# docker build --build-context oven/bun:1.4.5=docker-image://oven/bun@sha256:… .
 FROM oven/bun:1.4.5 AS build
 WORKDIR /build
 COPY package.json bun.lock bunfig.toml ./

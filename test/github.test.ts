@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { manualPage } from '../.ci/deb/manual-page.ts'
 import { settingsFile } from '../.ci/deb/settings-file.ts'
-import { billOfMaterials } from '../.ci/sbom.ts'
+import { billOfMaterials, INTERFACES } from '../.ci/sbom.ts'
 import manifest from '../package.json' with { type: 'json' }
 import { NOTICES } from '../src/cli/license-texts.ts'
 import { SETTINGS } from '../src/settings.ts'
@@ -67,8 +67,14 @@ describe('the Debian package', () => {
 })
 
 test('the list of all software inside has every package whose licence is printed', () => {
-  const { components } = JSON.parse(billOfMaterials(0)) as { components: { name: string; 'bom-ref': string }[] }
+  const { components } = JSON.parse(billOfMaterials(0)) as {
+    components: { name: string; version: string; 'bom-ref': string }[]
+  }
   const names = new Set(components.map(({ name }) => name))
   expect(NOTICES.map(({ name }) => name).filter((name) => !names.has(name))).toEqual([])
   expect(new Set(components.map((one) => one['bom-ref'])).size).toBe(components.length)
+  // What a next version of Bun links in besides has to be listed too.
+  const unlisted = Object.keys(process.versions).filter((name) => !names.has(name) && !INTERFACES.includes(name))
+  expect(unlisted).toEqual([])
+  for (const { version } of components) expect(version).not.toBe('unknown')
 })
