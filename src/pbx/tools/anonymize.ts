@@ -16,7 +16,8 @@ const MAX_LEARNED = 5_000
 const FIELD = /(?:^|[\n{,])"?([A-Za-z][\w-]{1,60})"?(?:: |:")([^"\r\n]{2,})/g
 const NUMBER_KEY =
   /(num|number|exten|extension|dnid|ani|rdnis|destination|dest|source|callerid|user|dialstring|userfield|data|value|channel|channel-name|channel_name)$/i
-const NAME_KEY = /(calleridname|connectedlinename|caller-id-name|callee-id-name|_name|cid_name|display)$/i
+const NAME_KEY =
+  /(calleridname|connectedlinename|membername|agentname|fullname|caller-id-name|callee-id-name|_name|cid_name|display)$/i
 const NO_NAME_KEY = /(channel|profile|gateway|file|codec|application|endpoint|host|switch|app|cluster|record)_?name$/i
 const NOBODY = /^(<unknown>|unknown|anonymous|restricted|asterisk|outbound(%20| )call)$/i
 
@@ -26,6 +27,14 @@ const NOBODY = /^(<unknown>|unknown|anonymous|restricted|asterisk|outbound(%20| 
 const BEFORE = '(?:(?<=%[0-9A-Fa-f]{2})|(?<![0-9A-Fa-f.]))'
 const AFTER = '(?![0-9A-Fa-f]|\\.[0-9]|-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-)'
 const NUMBER = new RegExp(`${BEFORE}[0-9]{6,15}${AFTER}`, 'g')
+/** A number as people write it: `+1 (555) 123-0001`. Dots are left out: addresses and ids have them. */
+const WRITTEN_NUMBER = /(?<![\w.%-])\+?\(?\d[\d ()-]{5,}\d(?![\w.]|-\w)/g
+const DATE = /^\d{4}-\d\d-\d\d/
+const EMAIL = /[\w.+-]*[a-z][\w.+-]*(?:@|%40)[a-z0-9-]+(?:\.[a-z0-9-]+)*\.[a-z]{2,}/gi
+/** These have addresses of SIP, which look the same. */
+const NO_EMAIL_KEY = /(uri|url|contact|aor|channel|channel-name|presence|presence_id|realm|domain|host|address|via)$/i
+/** `PJSIP/101`, where a queue's member has no name. */
+const INTERFACE = /^\w+\/\S+$/
 /** Seconds since 1970, in this time: no telephone number begins like that and is as long. */
 const isTime = (digits: string): boolean => /^1[6-9]\d{8}(\d{3}|\d{6})?$/.test(digits)
 
@@ -41,12 +50,36 @@ export function createAnonymizer(key: string): Anonymizer {
     for (const [digits] of value.matchAll(NUMBER))
       if (!isTime(digits)) learn(digits, maskNumber(key, digits), `${BEFORE}${digits}${AFTER}`)
   }
+  const learnWrittenNumbers = (value: string): void => {
+    for (const [written] of value.matchAll(WRITTEN_NUMBER)) {
+      const digits = written.replace(/\D/g, '')
+      if (digits.length === written.length || digits.length < 7 || digits.length > 15 || DATE.test(written)) continue
+      const masked = [...maskNumber(key, digits)]
+      learn(
+        written,
+        written.replace(/\d/g, () => masked.shift() ?? ''),
+        RegExp.escape(written),
+      )
+    }
+  }
+  /** Learns a name with the form that it has in a URL, or without that form. */
+  const learnName = (value: string): void => {
+    const masked = maskName(key, value)
+    learn(value, masked, RegExp.escape(value))
+    const [other, maskedOther] = value.includes('%')
+      ? [percentDecoded(value), percentDecoded(masked)]
+      : [percentEncoded(value), percentEncoded(masked)]
+    if (other.length === maskedOther.length) learn(other, maskedOther, RegExp.escape(other))
+  }
   return (frame) => {
     for (const [, name = '', value = ''] of frame.matchAll(FIELD)) {
+      if (NUMBER_KEY.test(name) || NAME_KEY.test(name)) learnWrittenNumbers(value)
+      if (!NO_EMAIL_KEY.test(name) && !/\bsips?:/i.test(value))
+        for (const [email] of value.matchAll(EMAIL)) learn(email, maskName(key, email), RegExp.escape(email))
       if (NUMBER_KEY.test(name)) learnNumbers(value)
-      else if (NAME_KEY.test(name) && !NO_NAME_KEY.test(name) && !NOBODY.test(value)) {
+      else if (NAME_KEY.test(name) && !NO_NAME_KEY.test(name) && !NOBODY.test(value) && !INTERFACE.test(value)) {
         learnNumbers(value)
-        if (/[a-z\x80-\xff%]/i.test(value)) learn(value, maskName(key, value), RegExp.escape(value))
+        if (/[a-z\x80-\xff%]/i.test(value)) learnName(value)
       }
     }
     // The longest first: a number may be a part of a name.
@@ -80,6 +113,11 @@ function maskName(key: string, name: string): string {
     return letter(/[a-z]/.test(found) ? 0x61 : 0x41, 26)
   })
 }
+
+/** Both take and return one character a byte. */
+const percentDecoded = (text: string): string =>
+  text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+const percentEncoded = (text: string): string => text.replace(/[^\w.~-]/g, (one) => percent(Buffer.from(one, 'latin1')))
 
 const percent = (bytes: Buffer): string =>
   [...bytes].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join('')

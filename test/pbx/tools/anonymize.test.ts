@@ -66,3 +66,38 @@ describe('a masked recording', () => {
     expect(createAnonymizer('other')('CallerIDNum: 15557654321\r\n')).not.toContain(numberOf('15557654321'))
   })
 })
+
+test.each([
+  ['the name of a member of a queue', 'MemberName: Alice Miller', /Alice|Miller/],
+  ['an e-mail address', 'Variable: MAIL\nValue: alice.miller@example.com', /alice|miller|example\.com/],
+  ['an e-mail address in a URL', 'Value: x=alice%40example.com', /alice|example\.com/],
+  ['a name that a URL has too', 'CallerIDName: Alice Miller\nValue: n=Alice%20Miller', /Alice|Miller/],
+  ['a name that only a URL has', 'CallerIDName: Alice%20Miller\nValue: Alice Miller', /Alice|Miller/],
+  [
+    'a name in UTF-8 that a URL has too',
+    Buffer.from('CallerIDName: Zoë\nValue: Zo%C3%AB').toString('latin1'),
+    /Zo(\xc3|%C3)/,
+  ],
+  ['a number with separators', 'CallerIDNum: +1 (555) 123-0001', /555|123|0001/],
+  ['a number in groups', 'Value: 8 495 000-10-01', /495|000-10/],
+])('%s is masked, and the frame stays as long', (_, frame, people) => {
+  expect(frame).toMatch(people)
+  const after = createAnonymizer('key')(`Event: X\n${frame}\n`)
+  expect(after).not.toMatch(people)
+  expect(after).toHaveLength(`Event: X\n${frame}\n`.length)
+})
+
+test('a number with separators becomes the same as without', () => {
+  const mask = createAnonymizer('key')
+  const written = mask('CallerIDNum: +1 (555) 123-0001\n').replace(/\D/g, '')
+  expect(mask('CallerIDNum: 15551230001\n').replace(/\D/g, '')).toBe(written)
+})
+
+test.each([
+  'MemberName: PJSIP/101',
+  'Uniqueid: 1795213779.804',
+  'Value: 2026-11-20 21:42:00',
+  'Address: 192.168.10.20',
+  'ContactUri: sip:alice@pbx.example',
+  'Value: 0f8fad5b-1234-4321-9876-12345678901a',
+])('%s stays', (line) => expect(createAnonymizer('key')(`${line}\n`)).toBe(`${line}\n`))
