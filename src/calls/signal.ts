@@ -75,6 +75,8 @@ export type ChannelSignal =
   | { readonly kind: 'linked'; readonly id: string; readonly linkedId: string }
   /** The channel is in another extension of the dialplan. */
   | { readonly kind: 'extension_changed'; readonly id: string; readonly extension: string }
+  /** The extension at which the channel is rings several phones, at once or in turn: a group of its own. */
+  | { readonly kind: 'group'; readonly id: string; readonly place: string }
   /** Two halves of a Local or loopback channel: `one` is dialled, `two` runs the dialplan. */
   | { readonly kind: 'pair'; readonly one: string; readonly two: string }
   | {

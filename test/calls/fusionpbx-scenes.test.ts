@@ -17,6 +17,17 @@ function ringsInVain(pbx: Scene): void {
   pbx.set('A', { current_application: 'lua', current_application_data: 'app.lua failure_handler' })
 }
 
+/** A caller in a ring group, whose leg shows where it is from its first event on. */
+function ringGroup(pbx: Scene, id: string): void {
+  pbx.inbound(id, '15551230001', '15550100103')
+  pbx.move(id, '600')
+  pbx.set(id, {
+    ring_group_uuid: '2f1c0f6e-5a52-4e0f-9f5a-000000000600',
+    current_application: 'lua',
+    current_application_data: 'app.lua ring_groups',
+  })
+}
+
 const cases: SceneCase<Scene>[] = [
   [
     'a caller who reaches nobody leaves a message with the script: it is voicemail, and the message no recording',
@@ -163,6 +174,78 @@ dial_ended user 1001 answered_elsewhere
 dial_ended user 1002 answered
 dial_ended group 600 answered
 call_ended answered owner 1002
+call_saved recordings 0`,
+  ],
+  [
+    'a ring group that rings one after the other is a group from its first dial',
+    (pbx) => {
+      ringGroup(pbx, 'A')
+      pbx.dial('A', 'B', '1001', { where: '600' })
+      pbx.emit('CHANNEL_PROGRESS', 'A')
+      pbx.later(5_000)
+      pbx.hangup('B', 'NO_ANSWER')
+      pbx.dial('A', 'C', '1002', { where: '600' })
+      pbx.later(3_000)
+      pbx.answer('C')
+      pbx.answer('A')
+      pbx.bridge('A', 'C')
+      pbx.later(3_000)
+      pbx.end('C', 'A')
+    },
+    `call_started inbound 15551230001 15550100103
+dial_started user 1001
+dial_ended user 1001 no_answer
+dial_started user 1002
+dial_answered user 1002
+dial_ended user 1002 answered
+dial_ended group 600 answered
+call_ended answered owner 1002
+call_saved recordings 0`,
+  ],
+  [
+    'a ring group that nobody answers, and where its caller goes then',
+    (pbx) => {
+      ringGroup(pbx, 'A')
+      pbx.dial('A', 'B', '1001', { where: '600' })
+      pbx.emit('CHANNEL_PROGRESS', 'A')
+      pbx.later(5_000)
+      pbx.hangup('B', 'NO_ANSWER')
+      pbx.later(1_000)
+      pbx.set('A', { current_application: 'bridge', current_application_data: 'user/1005' })
+      pbx.dial('A', 'C', '1005', { where: '1005' })
+      pbx.later(3_000)
+      pbx.answer('C')
+      pbx.answer('A')
+      pbx.bridge('A', 'C')
+      pbx.later(3_000)
+      pbx.end('C', 'A')
+    },
+    `call_started inbound 15551230001 15550100103
+dial_started user 1001
+~dial_ended user 1001 no_answer
+~dial_ended group 600 no_answer
+dial_started user 1005
+dial_answered user 1005
+dial_ended user 1005 answered
+call_ended answered owner 1005
+call_saved recordings 0`,
+  ],
+  [
+    'a group of which the caller hangs up between two members',
+    (pbx) => {
+      ringGroup(pbx, 'A')
+      pbx.dial('A', 'B', '1001', { where: '600' })
+      pbx.emit('CHANNEL_PROGRESS', 'A')
+      pbx.later(5_000)
+      pbx.hangup('B', 'NO_ANSWER')
+      pbx.later(400)
+      pbx.end('A')
+    },
+    `call_started inbound 15551230001 15550100103
+dial_started user 1001
+dial_ended user 1001 no_answer
+dial_ended group 600 no_answer
+call_ended cancelled owner -
 call_saved recordings 0`,
   ],
 ]

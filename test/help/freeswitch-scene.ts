@@ -80,6 +80,10 @@ export function freeswitchScene(tenants?: TenantRule) {
     later(ms: number): void {
       atMs += ms
     },
+    /** A leg is at another extension of the dialplan, as its later events show. */
+    move(id: string, dialled: string): void {
+      leg(id).fixed = { ...leg(id).fixed, 'Caller-Destination-Number': dialled }
+    },
     /** What later events of a leg show. */
     set(id: string, variables: Record<string, string>): void {
       Object.assign(leg(id).variables, variables)

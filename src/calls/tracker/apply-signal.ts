@@ -1,6 +1,7 @@
 import type { At, ChannelSignal, Endpoint, Signal } from '../signal.ts'
 import { addChannel, applyDialBegin, callIn, hangup, pairHalves, purgeEarlyEnds } from './channels.ts'
 import { noteConversation } from './conversations.ts'
+import { noteGroup } from './dials/dial-stages.ts'
 import { endDial, failDial } from './dials/dials.ts'
 import { decideDirectionByCaller, destination } from './direction.ts'
 import { setHold } from './emit/holds.ts'
@@ -137,6 +138,9 @@ function applyToKnown(state: TrackerState, channel: Channel, signal: Known): voi
       break
     case 'extension_changed':
       moveTo(state, channel, signal.extension)
+      break
+    case 'group':
+      noteGroup(state, channel, signal.place)
       break
     case 'ringing':
       noteRinging(channel, signal.atUs)

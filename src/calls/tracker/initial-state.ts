@@ -86,6 +86,7 @@ export function newChannel(id: string, endpoint: Endpoint): Channel {
     spoke: false,
     talked: NONE,
     talkedUs: null,
+    group: null,
     slot: null,
     queuing: null,
     adopted: false,

@@ -65,6 +65,8 @@ export type Channel = {
   /** The parties that it talked with, the last one last, and when it last stopped talking with one. */
   talked: readonly string[]
   talkedUs: number | null
+  /** The extension that rings several phones for it, where the PBX shows that. */
+  group: string | null
   /** The place where it is parked. */
   slot: string | null
   /** Half of a virtual channel that was made for a consultation, and is part of the call since a transfer. */
@@ -104,6 +106,8 @@ export type Stage = {
   source: string | null
   /** Since when it is rung for that channel, where a transfer handed it over. */
   sinceUs: number | null
+  /** Of a group that the PBX shows: the channel for which it rings its members, at once or in turn. */
+  shownBy: string | null
   /** Of a group: the channel in whose place of the dialplan it is rung, which may be a virtual half. */
   dialler: string | null
   rang: boolean

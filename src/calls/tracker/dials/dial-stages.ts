@@ -1,6 +1,6 @@
 import type { StageResult } from '../../../lib/call-enums.ts'
 import { decideDirectionByDial, destination } from '../direction.ts'
-import { channelOf, markChanged, stageOf } from '../registry.ts'
+import { callOf, channelOf, markChanged, stageOf } from '../registry.ts'
 import type { Call, Channel, Stage, TrackerState } from '../state.ts'
 import { isPartyStage, isUp, isVirtual } from '../state.ts'
 
@@ -76,6 +76,7 @@ export function addStage(
     legs: [],
     source: of.source,
     sinceUs: null,
+    shownBy: null,
     dialler: null,
     rang: false,
     answered: false,
@@ -105,6 +106,11 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
     stage.parentId = queue.id
     return
   }
+  const shown = shownGroup(state, call, stage)
+  if (shown !== undefined) {
+    stage.parentId = shown.id
+    return
+  }
   const siblings = call.stages.filter(
     (other) =>
       other.id !== stage.id &&
@@ -121,6 +127,51 @@ function findParent(state: TrackerState, call: Call, stage: Stage, party: Channe
     groups.find((one) => one !== undefined && !one.ended) ?? addGroup(state, call, party, [...siblings, stage])
   for (const member of [...siblings, stage]) member.parentId = group.id
 }
+
+/** Notes that the extension at which a channel is rings a group; what it rings already becomes a member. */
+export function noteGroup(state: TrackerState, channel: Channel, place: string): void {
+  channel.group = place
+  const call = callOf(state, channel)
+  if (call === undefined) return
+  for (const stage of call.stages) {
+    if (!isPartyStage(stage) || stage.emitted.ended) continue
+    const parent = stageOf(call, stage.parentId)
+    if (parent?.kind === 'queue' || (parent !== undefined && parent.shownBy !== null)) continue
+    const group = shownGroup(state, call, stage)
+    if (group === undefined) continue
+    stage.parentId = group.id
+    if (parent !== undefined) call.stages = call.stages.filter((one) => one !== parent)
+  }
+}
+
+/** Returns the group that the PBX shows to ring a stage: the innermost, in the groups around it. */
+function shownGroup(state: TrackerState, call: Call, stage: Stage): Stage | undefined {
+  const groups = diallersOf(state, stage).flatMap(({ id, place }) => {
+    const channel = channelOf(state, id)
+    const isThere = channel?.group != null && (place ?? channel.dialledNumber) === channel.group
+    return isThere ? groupOf(state, call, channel, stage.startedUs) : []
+  })
+  groups.forEach((group, at) => {
+    const around = groups[at + 1]
+    if (around !== undefined && around !== group) group.parentId = around.id
+  })
+  return groups[0]
+}
+
+/** Returns the group that the PBX shows to be rung for a channel, `[]` if it shows none. */
+export function groupOf(state: TrackerState, call: Call, channel: Channel, startedUs: number | null): Stage[] {
+  const { group: target } = channel
+  if (target === null) return []
+  const open = call.stages.find((one) => one.shownBy === channel.id && one.target === target && !one.ended)
+  if (open !== undefined) return [open]
+  const source = isVirtual(channel) ? partyBehindOf(state, channel) : channel.id
+  const group = addStage(state, call, { kind: 'group', target, source, name: null, startedUs })
+  group.shownBy = channel.id
+  return [group]
+}
+
+const partyBehindOf = (state: TrackerState, half: Channel): string | null =>
+  channelOf(state, half.pair)?.dial?.source ?? half.id
 
 /**
  * A group is named after the place in the dialplan that rings all of its members, however many virtual halves are

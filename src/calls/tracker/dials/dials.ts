@@ -9,7 +9,7 @@ import { isVirtual, partyOf } from '../state.ts'
 import { placeRecall } from '../transfers/transfer-recall.ts'
 import { consultation } from './consultations.ts'
 import { originOf, partyFor } from './dial-origin.ts'
-import { addStage, assignStage, openQueue } from './dial-stages.ts'
+import { addStage, assignStage, groupOf, openQueue } from './dial-stages.ts'
 
 /**
  * Dials, from their begin to their end. A dial is one attempt at one channel; a stage is what people see of it: one for
@@ -166,7 +166,8 @@ export function failDial(state: TrackerState, at: At, source: Channel, endpoint:
   stage.endedUs = at.atUs
   stage.result = result === 'answered' ? 'other' : result
   if (party !== undefined) {
-    const group = call.stages.find((one) => one.kind === 'group' && one.source === party.id && !one.ended)
+    const [shown] = groupOf(state, call, source, at.atUs)
+    const group = shown ?? call.stages.find((one) => one.kind === 'group' && one.source === party.id && !one.ended)
     stage.parentId = openQueue(call, party)?.id ?? group?.id ?? null
     const dest: Channel = { ...source, id: stage.id, endpoint, dial: null }
     decideDirectionByDial(state, call, dest, party)

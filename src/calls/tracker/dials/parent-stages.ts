@@ -14,16 +14,41 @@ const QUEUE_SETTLING_US = 1_000_000
 
 /** Updates the groups and queues of a call from their members. */
 export function updateParents(state: TrackerState, call: Call): void {
-  for (const stage of call.stages) if (!stage.ended && stage.kind === 'group') updateGroup(state, call, stage)
+  // A group in a group ends before it.
+  for (let open = openGroups(call), before = -1; open.length !== before; open = openGroups(call)) {
+    before = open.length
+    for (const stage of open) updateGroup(state, call, stage)
+  }
   // A queue in a queue was entered after it, and ends before it.
   for (const queue of call.queues.toReversed()) updateQueue(state, call, queue)
 }
+
+const openGroups = (call: Call): Stage[] => call.stages.filter((stage) => !stage.ended && stage.kind === 'group')
 
 function membersOf(call: Call, id: string): Stage[] {
   return call.stages.filter((stage) => stage.parentId === id)
 }
 
+/** A group that the PBX shows goes on from one member to the next, until one answers or the caller is elsewhere. */
+function isGoingOn(state: TrackerState, group: Stage, members: readonly Stage[]): boolean {
+  const channel = channelOf(state, group.shownBy)
+  if (channel === undefined || !isUp(channel) || members.some(({ answered }) => answered)) return false
+  return !isElsewhere(channel.dialledNumber, group.target)
+}
+
+const isElsewhere = (dialled: string | null, place: string | null): boolean => dialled !== null && dialled !== place
+
+function updateShownGroup(state: TrackerState, group: Stage, members: readonly Stage[]): void {
+  if (!members.every((member) => member.ended) || isGoingOn(state, group, members)) return
+  const endedUs = members.reduce((last, member) => Math.max(last, member.endedUs ?? 0), 0)
+  closeGroup(state, group, members, endedUs === 0 ? null : endedUs)
+}
+
 function updateGroup(state: TrackerState, call: Call, group: Stage): void {
+  if (group.shownBy !== null) {
+    updateShownGroup(state, group, membersOf(call, group.id))
+    return
+  }
   const all = membersOf(call, group.id)
   const members = all.filter((member) => !partFrom(member, all))
   if (members.length === 1 && all.length > 1) {

@@ -82,7 +82,16 @@ function stageOf(body: StageBody): Stage {
   return {
     ...{ id, kind, target, name, attempt, result, parentId: body.parent_id, forwardedTo: body.forwarded_to },
     ...{ startedUs, rangUs: startedUs, answeredUs, enteredUs: answeredUs, endedUs: timeOf(body.ended_at) },
-    ...{ legs: [], source: null, sinceUs: null, dialler: null, settlingSinceUs: null, overUs: null, own: false },
+    ...{
+      legs: [],
+      source: null,
+      sinceUs: null,
+      shownBy: null,
+      dialler: null,
+      settlingSinceUs: null,
+      overUs: null,
+      own: false,
+    },
     ...{ rang: false, answered: false, ended: false, emitted: { started: false, answered: false, ended: false } },
   }
 }

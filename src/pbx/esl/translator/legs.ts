@@ -58,6 +58,8 @@ export type Leg = {
   handedOverBy: Set<string>
   /** `Event-Sequence` of its last event that was read. */
   heard: number
+  /** FusionPBX's id of the ring group that rings several for it. */
+  ringGroup: string
   /** The numbers and users that it dialled. */
   reached: Set<string>
   unreached: Set<string>
@@ -124,6 +126,7 @@ export function addLeg(
     sentTo: null,
     handedOverBy: new Set(),
     heard: 0,
+    ringGroup: '',
     reached: new Set(),
     unreached: new Set(),
     hungUpItself: false,

@@ -153,8 +153,8 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
     leg.hungUpItself = true
     signals.push({ kind: 'hangup_requested', id })
   }
-  signals.push(...unreached(context, event, leg))
   const application = variableOf(event, 'current_application') || variableOf(event, 'last_app')
+  signals.push(...ringsGroup(event, leg, application), ...unreached(context, event, leg))
   if (application === 'bridge' && leg.camps === null && leg.source === null && !leg.originated) noteCamping(event, leg)
   if (isVoicemail(application, event)) signals.push({ kind: 'voicemail', id })
   if (application === 'conference') signals.push(...conference(context, leg))
@@ -165,6 +165,16 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
     signals.push({ kind: 'variable', id, name, value: cleanText(value) ?? '' })
   }
   return signals
+}
+
+/** FusionPBX's script rings the members of a group at once or in turn. */
+function ringsGroup(event: EslEvent, leg: Leg, application: string): ChannelSignal[] {
+  if (leg.source !== null || leg.originated || (application !== 'lua' && application !== 'bridge')) return []
+  const id = variableOf(event, 'ring_group_uuid')
+  const place = cleanText(event.get('Caller-Destination-Number'))
+  if (id === '' || id === leg.ringGroup || place === null) return []
+  leg.ringGroup = id
+  return [{ kind: 'group', id: leg.id, place }]
 }
 
 function noteCamping(event: EslEvent, leg: Leg): void {
