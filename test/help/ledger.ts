@@ -1,5 +1,5 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { BODIES, type CallEvent, type Stage } from '../../src/calls/event.ts'
+import { BODIES, type Call, type CallEvent, type Stage } from '../../src/calls/event.ts'
 import type { TrackerState } from '../../src/calls/tracker/state.ts'
 import type { EventKind } from '../../src/lib/event-kinds.ts'
 import { isOnlyOnRequest } from '../../src/lib/event-kinds.ts'
@@ -107,6 +107,13 @@ export function createLedger(): Ledger {
     return undefined
   }
 
+  /** A missed call was answered by nobody; an internal one tried somebody. */
+  function missed({ call, stages: all }: { call: Call; stages: readonly Stage[] }): string | undefined {
+    if (call.answered_at !== null || call.handled_by.length > 0) return 'a missed call that somebody answered'
+    const isTried = call.stages_omitted > 0 || all.some(({ kind }) => kind === 'user' || kind === 'external')
+    return call.direction === 'internal' && !isTried ? 'a missed internal call that tried nobody' : undefined
+  }
+
   function callEvent(event: CallEvent): string | undefined {
     const { data } = event.body
     const isFirst = !calls.has(event.callId)
@@ -164,6 +171,8 @@ export function createLedger(): Ledger {
     if (data.name === 'call_ended') {
       account.ended = true
       account.mustMiss = data.call.missed === true
+      const wrong = account.mustMiss ? missed(data) : undefined
+      if (wrong !== undefined) return wrong
       // The stages of a call that goes on in another go on there.
       return data.call.merged_into === null ? members(data.stages) : undefined
     }

@@ -29,6 +29,7 @@ import {
   joinUnseenLinks,
   linkCalls,
 } from './transfers/linked-calls.ts'
+import { joinPageUnderWay } from './transfers/pages.ts'
 import { park, unpark } from './transfers/parking.ts'
 import { attendedTransfer, blindTransfer, takeOverCall } from './transfers/transfers.ts'
 
@@ -58,6 +59,7 @@ export function applySignal(state: TrackerState, signal: Signal): void {
     case 'dial_begin':
       state.heardUs = signal.atUs
       applyDialBegin(state, signal)
+      joinPageUnderWay(state, signal, callOf(state, channelOf(state, signal.dest)))
       return
     default:
       state.heardUs = signal.atUs

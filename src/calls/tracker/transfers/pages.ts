@@ -19,12 +19,23 @@ export function joinPage(state: TrackerState, at: At, present: readonly Channel[
   if (pager === undefined || page === undefined) return
   const isHere = (call: Call): boolean => channelsOf(state, call).some((one) => present.includes(one))
   const waiting = [...state.calls.values()].filter((call) => call.paged && !call.emitted && !isOver(call))
-  if (!waiting.some(isHere)) return
+  if (!waiting.some(isHere) && openGroup(page, pager) === undefined) return
   for (const call of waiting) {
     const isOfPage = isHere(call) || channelsOf(state, call).some(({ shown }) => shown === pager.endpoint.number)
     if (isOfPage && mayBecomeOne(call, page)) join(state, at, { call, page, pager })
   }
   markChanged(state, page)
+}
+
+/** Joins a phone that is rung for a page which is under way. */
+export function joinPageUnderWay(state: TrackerState, at: At, call: Call | undefined): void {
+  if (call?.paged !== true || call.emitted) return
+  for (const members of state.conferences.values())
+    joinPage(
+      state,
+      at,
+      [...members].flatMap((id) => channelOf(state, id) ?? []),
+    )
 }
 
 /** The caller of a call that rings nobody but the phones of a page. */
@@ -48,7 +59,7 @@ function join(state: TrackerState, at: At, { call, page, pager }: { call: Call; 
 }
 
 function groupOf(state: TrackerState, page: Call, pager: Channel, stages: readonly Stage[]): Stage {
-  const known = page.stages.find((stage) => stage.kind === 'group' && stage.source === pager.id && !stage.ended)
+  const known = openGroup(page, pager)
   if (known !== undefined) return known
   return addStage(state, page, {
     kind: 'group',
@@ -58,3 +69,6 @@ function groupOf(state: TrackerState, page: Call, pager: Channel, stages: readon
     startedUs: stages[0]?.startedUs ?? null,
   })
 }
+
+const openGroup = (page: Call, pager: Channel): Stage | undefined =>
+  page.stages.find((stage) => stage.kind === 'group' && stage.source === pager.id && !stage.ended)
