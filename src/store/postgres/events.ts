@@ -1,6 +1,5 @@
 import { type CallBatch, NOT_STORED, type PlacedEvent } from '../operations/calls.ts'
 import { type Fence, LeaseLost } from '../operations/cluster.ts'
-import { ERASED_START } from '../operations/log.ts'
 import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
 import type { RecordingRecord } from '../operations/recordings.ts'
 import { again, bigints, type Client, ints, type Query, texts, type Value } from './engine/client.ts'
@@ -12,9 +11,6 @@ import { codeOf, isBroken, isUnsent } from './engine/store-fault.ts'
 import { openTurns, TURN } from './engine/turn.ts'
 import { newListCache } from './list-cache.ts'
 import { RECORDED } from './recordings.ts'
-
-/** The condition that the body of an event was erased. */
-export const IS_ERASED = `(e.body LIKE '${ERASED_START}%')`
 
 export type EventJob = { readonly batch: CallBatch; readonly fence?: Fence | undefined }
 

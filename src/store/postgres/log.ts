@@ -14,9 +14,11 @@ import { DELIVERIES_PER_EVENT, DELIVERY_STATES, stateNumber } from '../operation
 import type { EVENT_READER } from '../sql/event-reader.ts'
 import { bigints, type Query, texts, type Value } from './engine/client.ts'
 import type { Database } from './engine/database.ts'
-import { STEPPED } from './maintenance/clock.ts'
 
 type Row = Omit<DeliveryRow, 'state'> & { readonly state: number }
+
+/** Turns steady time into the wall clock's. */
+const STEPPED = '(SELECT stepped FROM clock)'
 
 const COLUMNS = `d.id, e.account_id AS "accountId", e.uuid, e.name AS event, e.call_id AS "callId", w.url,
   d.state::int AS state, d.attempts_made AS "attemptsMade", (d.due_at + ${STEPPED}) AS "dueUs",

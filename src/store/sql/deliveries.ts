@@ -22,6 +22,3 @@ export const PER_EVENT: SQL = sql.raw(`${DELIVERIES_PER_EVENT}`)
 export const OF_EVENT: SQL = sql`d.id >= e.id * ${PER_EVENT} AND d.id < (e.id + 1) * ${PER_EVENT}`
 /** The condition that the body of an event `e` was erased. */
 export const IS_ERASED: SQL = sql.raw(`(e.body LIKE '${ERASED_START}%')`)
-
-/** The difference of wall clock and steady clock. */
-export const STEPPED: SQL = sql`(SELECT stepped FROM clock)`

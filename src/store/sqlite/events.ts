@@ -1,14 +1,9 @@
 import { EVENT_KINDS, type EventKind, isOnlyOnRequest } from '../../lib/event-kinds.ts'
 import { type NewEvent, NOT_STORED, type PlacedEvent } from '../operations/calls.ts'
-import { ERASED_START } from '../operations/log.ts'
 import { DELIVERIES_PER_EVENT } from '../operations/queue.ts'
 import { NO_FACTS, type Subscribers, subscribersOf } from '../subscription.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
-import { readClock } from './maintenance/clock.ts'
-
-/** The condition that the body of an event was erased. */
-export const IS_ERASED = `(body LIKE '${ERASED_START}%')`
 
 /** Returns which webhooks of an account's list want an event of a kind, in the order of the list. */
 function subscribers(tx: Tx, accountId: number, kind: EventKind): Subscribers {
@@ -45,6 +40,10 @@ function beginHistory(tx: Tx): void {
   ).run(run)
 }
 
+/** Returns the difference of wall clock and steady clock. */
+const readSteppedUs = (tx: Tx): number =>
+  prepared<{ steppedUs: number }, []>(tx, 'SELECT stepped AS steppedUs FROM clock').get()?.steppedUs ?? 0
+
 type NewEvents = {
   readonly accountId: number
   readonly events: readonly NewEvent[]
@@ -69,7 +68,7 @@ export function storeEvents(tx: Tx, { accountId, events, nowSteadyUs }: NewEvent
     tx,
     'INSERT INTO deliveries (id, webhook_id, state, since, created_at) VALUES (?, ?, 0, ?, ?)',
   )
-  const createdUs = nowSteadyUs + readClock(tx).steppedUs
+  const createdUs = nowSteadyUs + readSteppedUs(tx)
   return events.map(({ uuid, callId, name, sequence, atUs, body, facts = NO_FACTS }) => {
     const wanted = subscribed.get(name) ?? subscribers(tx, accountId, name)
     subscribed.set(name, wanted)

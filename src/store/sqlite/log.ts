@@ -22,12 +22,14 @@ import type { EVENT_READER } from '../sql/event-reader.ts'
 import type { Database } from './engine/database.ts'
 import type { Tx } from './engine/mutation.ts'
 import { prepared } from './engine/prepared.ts'
-import { STEPPED } from './maintenance/clock.ts'
 
 type Bindings = (string | number)[]
 type Condition = { readonly sql: string; readonly values: Bindings }
 
 type Row = Omit<DeliveryRow, 'state'> & { readonly state: number }
+
+/** Turns steady time into the wall clock's. */
+const STEPPED = '(SELECT stepped FROM clock)'
 
 const COLUMNS = `d.id, e.account_id AS accountId, e.uuid, e.name AS event, e.call_id AS callId, w.url, d.state,
   d.attempts_made AS attemptsMade, d.due_at + ${STEPPED} AS dueUs, d.created_at AS createdUs, d.ended_at AS endedUs`
