@@ -67,6 +67,16 @@ describe('hold and resume', () => {
     expect(events.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 3, 3, 4, 5, 6])
   })
 
+  test.each([
+    ['just before its party hangs up', 8.8, ['call_held by 101', 'call_resumed by 101']],
+    ['as the PBX hangs up', 8.98, ['call_held by 101']],
+  ])('a resume %s', (_, seconds, lines) => {
+    const events = eventsOf(...RINGS, ...TALKS, ...at(3, holds('b', true)), ...at(seconds, holds('b', false)), ...ENDS)
+    expect(events.filter(({ name }) => /held|resumed/.test(name)).map(({ body }) => lineOf(body))).toEqual(lines)
+    const names = events.map(({ name }) => name)
+    if (lines.length > 1) expect(names.indexOf('call_resumed')).toBeLessThan(names.indexOf('dial_ended'))
+  })
+
   test('of a caller have no stage', () => {
     const [holdEvent] = eventsOf(...RINGS, ...TALKS, ...at(2, holds('a', true)), ...ENDS).filter(
       ({ name }) => name === 'call_held',

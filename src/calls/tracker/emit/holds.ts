@@ -12,6 +12,9 @@ import { isUp, isVirtual } from '../state.ts'
  */
 const RESUME_SETTLING_US = 300_000
 
+/** A PBX takes a call off hold and hangs up at the same moment; nobody presses resume and hangs up as fast. */
+const HANGING_UP_US = 100_000
+
 /** Notes that a party pressed hold or resume; what it had pressed before is no news. */
 export function setHold(state: TrackerState, channel: Channel, { onHold, atUs, arrivedUs }: At & Hold): void {
   const isNews = channel.onHold !== onHold
@@ -51,10 +54,14 @@ export function takeDueHolds(state: TrackerState, call: Call): DueHold[] {
   for (const hold of call.holds) {
     const channel = channelOf(state, hold.channel)
     const stage = stageOf(call, channel?.dial?.stageId ?? null)
-    if (channel === undefined || stage?.ended === true) continue
+    if (channel === undefined || stage?.emitted.ended === true) continue
     if (!hold.onHold && hasLeft(call, channel, hold.atUs)) continue
     const isUnanswered = stage !== undefined && !stage.emitted.answered
-    if (isUnanswered || isResuming(state, hold) || settling.some((one) => one.channel === hold.channel))
+    if (
+      isUnanswered ||
+      (isUp(channel) && isResuming(state, hold)) ||
+      settling.some((one) => one.channel === hold.channel)
+    )
       settling.push(hold)
     else due.push({ channel, stage, onHold: hold.onHold, atUs: hold.atUs })
   }
@@ -67,6 +74,7 @@ export const isResuming = (state: TrackerState, hold: Call['holds'][number]): bo
   !hold.onHold && state.nowUs - hold.arrivedUs < RESUME_SETTLING_US
 
 function hasLeft(call: Call, channel: Channel, sinceUs: number): boolean {
-  if (!isUp(channel) || (channel.dial?.leftUs ?? null) !== null) return true
+  if ((channel.dial?.leftUs ?? null) !== null) return true
+  if (channel.goneUs !== null && channel.goneUs - sinceUs < HANGING_UP_US) return true
   return call.transferred.some((one) => one.by === channel.id && one.atUs >= sinceUs)
 }
