@@ -84,6 +84,15 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a fence', () => {
       (store, fence) =>
         store.queue.deliveryFailExpired({ webhookId: 1, beforeSteadyUs: NOW * 2, nowUs: NOW, limit: 9 }, fence),
     ],
+    ['what is known of a PBX', (store, fence) => store.calls.pbxMemorySet('office', '{}', fence)],
+    [
+      'the state of a PBX',
+      (store, fence) => store.pbxs.pbxStateSet({ pbx: 'office', state: '{}', atSteadyUs: NOW }, fence),
+    ],
+    [
+      'that calls of a PBX are ended',
+      (store, fence) => store.pbxs.pbxSetCallsEnded({ name: 'office', version: '1' }, fence),
+    ],
   ]
 
   test.each(writes)('%s: what waited for a takeover writes nothing, and names the lease', async (_, write) => {
