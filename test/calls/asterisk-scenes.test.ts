@@ -790,6 +790,40 @@ call_ended failed owner -
 call_saved recordings 0`,
   ],
   [
+    'a caller transfers the phone that he called: who is rung then is rung for that phone',
+    (pbx) => {
+      pbx.inbound('caller', '15551230001', '15550100206')
+      pbx.exten('caller', '206')
+      pbx.emit('Newexten', pbx.snapshot('caller'), { Extension: '206', Application: 'Dial', AppData: 'PJSIP/101' })
+      pbx.channel('a', 'PJSIP/101', { linked: 'caller', exten: '206', num: '101' })
+      pbx.emit('Newexten', pbx.snapshot('a'), { Extension: '206', Application: 'AppDial', AppData: '(Outgoing Line)' })
+      pbx.dialBegin('caller', 'a', '101')
+      pbx.ringing('caller', 'a')
+      pbx.answer('caller', 'a')
+      pbx.later(2_000)
+      pbx.blindTransfer('caller', 'a', '103')
+      pbx.leave('caller')
+      pbx.leave('a')
+      pbx.exten('a', '103')
+      pbx.ring('a', 'b', '103')
+      pbx.hangup('caller')
+      pbx.later(1_000)
+      pbx.answer('a', 'b')
+      pbx.later(1_000)
+      pbx.end('a', 'b')
+    },
+    `call_started inbound 15551230001 15550100206
+dial_started user 101
+dial_answered user 101
+call_blind_transferred by 15551230001 101 to 103
+dial_started user 103
+dial_answered user 103
+~dial_ended user 101 answered
+~dial_ended user 103 answered
+call_ended answered owner 103
+call_saved recordings 0`,
+  ],
+  [
     'media channels of an application are no parties: a spy, a recorder, a bot',
     (pbx) => {
       talk(pbx)

@@ -147,6 +147,11 @@ function newexten(context: AmiContext, frame: AmiFrame, id: string): ChannelSign
     case 'congestion':
       if (known !== undefined) known.refused = true
       return extensionChanged(known, id, exten)
+    // A channel that is dialled shows where its caller is.
+    case 'appdial':
+    case 'appdial2':
+    case 'appqueue':
+      return []
     default:
       return isNumber ? extensionChanged(known, id, exten) : []
   }
