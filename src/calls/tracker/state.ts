@@ -244,7 +244,7 @@ export type Call = {
 }
 
 /** A link between two calls that the PBX's ids show, and that an event may still explain. */
-export type PendingLink = { channel: string; callId: string; dueUs: number; unseen: boolean }
+export type PendingLink = { channel: string; callId: string; atUs: number; dueUs: number; unseen: boolean }
 
 export type TrackerState = {
   readonly pbx: string

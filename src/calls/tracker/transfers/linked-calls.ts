@@ -37,7 +37,8 @@ export function linkCalls(state: TrackerState, channel: Channel, linkedId: strin
  */
 export function expectLink(state: TrackerState, channel: Channel, other: Call, unseen: boolean): void {
   if (state.pendingLinks.some((link) => link.channel === channel.id)) return
-  state.pendingLinks.push({ channel: channel.id, callId: other.id, dueUs: state.nowUs + LINK_SETTLING_US, unseen })
+  const { atUs, nowUs } = state
+  state.pendingLinks.push({ channel: channel.id, callId: other.id, atUs, dueUs: nowUs + LINK_SETTLING_US, unseen })
 }
 
 /**
@@ -69,7 +70,7 @@ export function joinDueLinks(state: TrackerState): void {
     if (channel === undefined || own === undefined || other === undefined || own === other) continue
     if (isOver(own) || isOver(other)) continue
     if (link.unseen) for (const call of [own, other]) call.partial = true
-    joinLinkedCalls(state, channel, own, other)
+    joinLinkedCalls(state, channel, { own, other, atUs: link.atUs })
   }
 }
 
@@ -82,8 +83,12 @@ export function joinUnseenLinks(state: TrackerState, ids: readonly (string | nul
   joinDueLinks(state)
 }
 
-function joinLinkedCalls(state: TrackerState, channel: Channel, own: Call, other: Call): void {
-  const at = { atUs: state.atUs, arrivedUs: state.nowUs }
+function joinLinkedCalls(
+  state: TrackerState,
+  channel: Channel,
+  { own, other, atUs }: { own: Call; other: Call; atUs: number },
+): void {
+  const at = { atUs, arrivedUs: state.nowUs }
   const into = channelOf(state, other.root)
   const picksUp = own.root === channel.id && own.stages.length === 0 && isUp(channel)
   if (into !== undefined && picksUp && !isOlder(own, other)) {
@@ -91,7 +96,7 @@ function joinLinkedCalls(state: TrackerState, channel: Channel, own: Call, other
     return
   }
   const [first, second] = isOlder(own, other) ? [own, other] : [other, own]
-  merge(state, second, first)
+  merge(state, second, first, atUs)
   const stage = stageOf(first, channel.dial?.stageId ?? null)
   if (stage?.answered === true) stage.enteredUs = at.atUs
 }

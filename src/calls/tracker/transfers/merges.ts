@@ -62,9 +62,9 @@ function closeGroups(state: TrackerState, from: Call): Stage[] {
 }
 
 /** Merges two calls in any other way: `from`, where it was emitted, ends at once, so that no card stays open. */
-export function merge(state: TrackerState, from: Call, into: Call): void {
+export function merge(state: TrackerState, from: Call, into: Call, atUs = state.atUs): void {
   if (from === into || isOver(from) || isOver(into) || !mayBecomeOne(from, into)) return
-  joinOwnPhone(state, from, into)
+  joinOwnPhone(state, from, { into, atUs })
   // Stages that are not over go on in the other call: what is emitted of this one shows them as they are now.
   const asOfNow = from.stages.map((stage) => ({ ...stage }))
   const ended = from.recordings.filter((one) => one.endedUs !== null)
@@ -79,7 +79,7 @@ export function merge(state: TrackerState, from: Call, into: Call): void {
   endConsultation(state, from)
   Object.assign(from, { stages: asOfNow, queues: [], recordings: ended, transfers: [], holds: [] })
   from.mergedInto = { id: into.id, result: null }
-  from.endedUs = state.atUs
+  from.endedUs = atUs
   from.endDueUs = state.nowUs
   markChanged(state, from)
 }
@@ -143,7 +143,7 @@ function inheritBeginning(from: Call, into: Call): void {
  * The PBX rang a phone by itself, and its party now talks with one of the other call: it has answered that call, and
  * the other party this one.
  */
-function joinOwnPhone(state: TrackerState, from: Call, into: Call): void {
+function joinOwnPhone(state: TrackerState, from: Call, { into, atUs }: { into: Call; atUs: number }): void {
   const stage = from.stages.find((one) => one.own && one.answered && !one.ended)
   const leg = channelOf(state, stage?.legs.find((id) => channelOf(state, id)?.bridge != null) ?? null)
   if (stage === undefined || leg === undefined) return
@@ -151,11 +151,11 @@ function joinOwnPhone(state: TrackerState, from: Call, into: Call): void {
   if (other === undefined) return
   stage.own = false
   if (from.answeredUs === null) {
-    from.answeredUs = state.atUs
+    from.answeredUs = atUs
     from.answeredBy = partyOf(other.endpoint)
   }
   if (into.answeredUs === null && into.answeredBy === null) {
-    into.answeredUs = state.atUs
+    into.answeredUs = atUs
     into.answeredBy = partyOf(leg.endpoint)
   }
 }
